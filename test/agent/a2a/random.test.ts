@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
-import { changed, randomFrom } from '../../kit/random-changes.ts';
+import { sendChanged } from '../../kit/changed-requests.ts';
 
 /* Requests that were good once, with something changed at random, are answered or refused, and never break anything. */
 
@@ -18,8 +18,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-const REQUESTS = 600;
-/** The same requests each time, so that a failure can be repeated. */
 const SEED = 20_261_123;
 
 /** What can be done without a task is asked for more often than what is refused without one. */
@@ -69,32 +67,20 @@ const paramsOf = (role: string, more: object): object => ({
   includeArtifacts: true,
 });
 
-async function post(message: unknown, version: string | undefined): Promise<{ status: number; text: string }> {
-  const headers = { 'content-type': 'application/json', ...(version && { 'a2a-version': version }) };
-  const response = await fetch(`${agent.url}/a2a/steps`, { method: 'POST', headers, body: JSON.stringify(message) });
-  return { status: response.status, text: await response.text() };
-}
-
-/** Returns true for an answer that is no message of the protocol, or shows the server's insides. */
-const isOdd = (text: string): boolean =>
-  /node_modules|\.ts:\d|\n {4}at |Cannot read|is not a function|Internal error/.test(text) || !text.includes('"jsonrpc":"2.0"');
-
 test('no request makes the server fail, or show its insides', async () => {
-  const random = randomFrom(SEED);
-  const pick = (list: string[]): string => list[Math.floor(random() * list.length)]!;
-  const faults: string[] = [];
-  let [done, refused] = [0, 0];
-  for (let index = 0; index < REQUESTS; index += 1) {
-    const isNewer = random() < 0.6;
-    const method = pick(isNewer ? NEWER : OLDER);
-    const params = isNewer ? paramsOf('ROLE_USER', {}) : paramsOf('user', { kind: 'data' });
-    const message = changed({ jsonrpc: '2.0', id: index, method, params }, random);
-    const { status, text } = await post(message, isNewer ? '1.0' : undefined);
-    if (status >= 500 || isOdd(text)) faults.push(`${status} ${text} for ${JSON.stringify(message)}`);
-    if (text.includes('"error"')) refused += 1;
-    else done += 1;
-  }
+  const { faults, answers } = await sendChanged(`${agent.url}/a2a/steps`, {
+    seed: SEED,
+    next: (random) => {
+      const isNewer = random() < 0.6;
+      const methods = isNewer ? NEWER : OLDER;
+      const method = methods[Math.floor(random() * methods.length)]!;
+      const params = isNewer ? paramsOf('ROLE_USER', {}) : paramsOf('user', { kind: 'data' });
+      return { method, params, headers: isNewer ? { 'a2a-version': '1.0' } : {} };
+    },
+    isMessage: (text) => text.includes('"jsonrpc":"2.0"'),
+  });
   expect(faults).toEqual([]);
-  expect([done > 50, refused > 50]).toEqual([true, true]);
+  const refused = answers.filter(({ text }) => text.includes('"error"')).length;
+  expect([answers.length - refused > 50, refused > 50]).toEqual([true, true]);
   expect(agent.output()).not.toMatch(/a request of A2A failed|request failed/);
 });
