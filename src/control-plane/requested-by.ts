@@ -9,6 +9,6 @@ export const requestedBy = ({ keyId, keyName }: Caller): Record<string, string> 
   [REQUESTED_BY]: keyId === undefined ? `subject ${keyName}` : `key ${keyId} ${keyName}`,
 });
 
-/** Returns the patch that puts the annotation on a stored object. */
-export const requestedByPatch = ({ annotations }: ObjectMeta, caller: Caller): JsonPatch =>
-  jsonPatchOf(annotations, { ...annotations, ...requestedBy(caller) }, '/metadata/annotations');
+/** Returns the patch that puts the annotation on a stored object, and other ones with it. */
+export const requestedByPatch = ({ annotations }: ObjectMeta, caller: Caller, others: Record<string, string> = {}): JsonPatch =>
+  jsonPatchOf(annotations, { ...annotations, ...requestedBy(caller), ...others }, '/metadata/annotations');

@@ -1,5 +1,6 @@
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
+import { AWAITED_BACKUP } from '../../schema/platform/labels.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { BackupAnswer, BackupRequested } from '../../schema/wire/backup-answer.ts';
 import type { CallContext } from '../caller.ts';
@@ -52,11 +53,11 @@ const shown = ({ metadata, spec, status = {} }: BackupResource): BackupAnswer =>
   requested_at: spec.requestedAt ?? null,
 });
 
-/** Asks the operator for a backup now. */
+/** Asks the operator for a backup now. `isAwaited`: a clone waits for it, so that it is made fast. */
 export async function requestBackup(
   plane: Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>,
   id: string,
-  call: CallContext,
+  { isAwaited = false, ...call }: CallContext & { isAwaited?: boolean },
 ): Promise<BackupRequested> {
   const asked = await retryConflicts(
     () => readDeployment(plane, id, call),
@@ -66,7 +67,7 @@ export async function requestBackup(
       const patch = [
         { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion } as const,
         { op: 'add', path: '/spec/database/backup/requestedAt', value } as const,
-        ...requestedByPatch(live.metadata, call.caller),
+        ...requestedByPatch(live.metadata, call.caller, isAwaited ? { [AWAITED_BACKUP]: value } : {}),
       ];
       return plane.stored.note.deployment(await refusing(() => plane.kube.jsonPatch(kinds.deployment, { namespace, name }, patch)));
     },

@@ -69,7 +69,7 @@ export async function requestClone(
 ): Promise<CloneRequest | undefined> {
   const original = database?.clone_of;
   if (original === null || original === undefined) return undefined;
-  const { requested_at: requestedAt } = await requestBackup({ ...plane, now: () => new Date() }, original, call);
+  const { requested_at: requestedAt } = await requestBackup({ ...plane, now: () => new Date() }, original, { ...call, isAwaited: true });
   return { deployment: original, requestedAt };
 }
 

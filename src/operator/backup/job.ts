@@ -2,7 +2,8 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { BackupResource, DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { idOfBackups } from '../../schema/platform/backup-choice.ts';
-import { BACKUP } from '../../schema/platform/labels.ts';
+import { AWAITED_BACKUP, BACKUP } from '../../schema/platform/labels.ts';
+import { isReplacing } from '../../schema/platform/replacement.ts';
 import type { BackupOrder, DatabaseFiles } from '../../schema/wire/backup-message.ts';
 import { ARCHIVE_PORT } from '../../schema/wire/pgbackrest.ts';
 import { PGDATA, SOCKETS } from '../database/own/postgres-image.ts';
@@ -10,7 +11,7 @@ import { databaseHosts } from '../database/own/tls/secret.ts';
 import { servedTls } from '../database/own/tls/served.ts';
 import { COUNTS, DUMP, FACTS } from './dump-script.ts';
 import { keepOf } from './plan.ts';
-import { COPIER, databasePrograms, literal, PIPE, targetInOrder, storeJob, storeSpeaker } from './pod.ts';
+import { COPIER, databasePrograms, literal, PIPE, targetInOrder, storeJob, storeSpeaker, type BackupPace } from './pod.ts';
 import { RUN_SCRIPTS } from './run-script.ts';
 
 /** Characters of the Deployment and its revision: a variable of a process has 128 KiB. Larger ones are left out. */
@@ -59,6 +60,13 @@ type Ordered = Omit<BackupGiven, 'secret'> & { settings: OperatorSettings };
 
 type Given = { backup: BackupResource; order: BackupOrder; secret: string };
 
+/** Returns the pace of a backup. A clone waits for it, or agents that have stopped until the data is safe. */
+function paceOf({ metadata, status }: DeploymentResource, { spec }: BackupResource): BackupPace {
+  const asked = metadata.annotations?.[AWAITED_BACKUP];
+  const isForClone = asked !== undefined && asked === spec.requestedAt;
+  return isForClone || isReplacing({ status }) || metadata.deletionTimestamp !== undefined ? 'awaited' : 'beside runs';
+}
+
 /**
  * Returns the Job that makes a backup: one container dumps, the other sends the bytes that it reads. A copy is made by
  * scripts of the other container, with the certificate of the database.
@@ -66,6 +74,7 @@ type Given = { backup: BackupResource; order: BackupOrder; secret: string };
 export function backupJob(deployment: DeploymentResource, { backup, order, secret }: Given, settings: OperatorSettings): KubeObject {
   const env = Object.entries({ PIPE, FACTS, COUNTS }).map(literal);
   const tls = servedTls(deployment);
+  const pace = paceOf(deployment, backup);
   const copying = { name: COPIER, script: RUN_SCRIPTS, secret, env, mounts: [tls.mount] };
   return storeJob(
     deployment,
@@ -76,8 +85,8 @@ export function backupJob(deployment: DeploymentResource, { backup, order, secre
       target: backup.spec.target,
       ...(order.files && { volumes: [tls.volume] }),
       containers: [
-        databasePrograms(deployment, { for: 'backup', ...(order.files ? copying : { name: 'dump', script: DUMP, secret, env }) }, settings),
-        storeSpeaker({ args: ['backup'], variable: 'GX_BACKUP', order, target: backup.spec.target, writes: true }, settings),
+        databasePrograms(deployment, { pace, ...(order.files ? copying : { name: 'dump', script: DUMP, secret, env }) }, settings),
+        storeSpeaker({ args: ['backup'], variable: 'GX_BACKUP', order, target: backup.spec.target, writes: true, pace }, settings),
       ],
     },
     settings,

@@ -6,7 +6,9 @@ import { DEPLOYMENT, ownLabels, type Component } from '../../schema/platform/lab
 import { names } from '../../schema/names.ts';
 import { isClaimTarget, type BackupTarget } from '../../schema/wire/backup-message.ts';
 import { authorityMount } from '../database/address.ts';
+import { databaseSize } from '../database/own/size.ts';
 import { restrictedContainer, restrictedPod } from '../database/own/postgres-image.ts';
+import { cores } from '../kernel/quantity.ts';
 import { ownedMetadata } from '../objects/metadata.ts';
 
 /*
@@ -84,31 +86,43 @@ export const fromSecret = (name: string, secret: string, key: string, optional =
  */
 const withoutReferences = (json: string): string => json.replaceAll('$', String.raw`\u0024`);
 
+/** Whether a Job works beside runs that must not slow down, or somebody waits for it. */
+export type BackupPace = 'beside runs' | 'awaited';
+
+/** The processor time that a container asks for. On a busy node it is its weight against agents and databases. */
+const CPU: Record<BackupPace, string> = { 'beside runs': '10m', awaited: '50m' };
+/** Cores of a container at most: a Job must leave the agents their share of the node. */
+const MOST_CORES = 0.5;
 /**
- * The processor time that a container asks for. On a busy node it is its weight against others: a backup, for which
- * nobody waits, comes after agents and databases. Somebody waits for a restore.
+ * The cores of a dump beside runs, for each that the database may use, because the database spends more than that on
+ * the data that it sends. At the smallest size, 1.2 GB take two minutes. With a third, runs there may take twice as long.
  */
-const CPU = { backup: '10m', restore: '50m' } as const;
+const BESIDE_RUNS = 0.25;
+/** Cores of such a dump at least, so that it starts within its time. */
+const LEAST_CORES = 0.02;
 
-type Purpose = keyof typeof CPU;
+/** Returns the cores with which a container may work with a database. */
+function coresBeside(deployment: DeploymentResource, pace: BackupPace, settings: OperatorSettings): string {
+  const share = databaseSize(deployment, settings).cpuLimit * BESIDE_RUNS;
+  return cores(pace === 'awaited' ? MOST_CORES : Math.min(MOST_CORES, Math.max(LEAST_CORES, share)));
+}
 
-type Programs = { name: string; script: string; secret: string; for?: Purpose; env?: object[]; mounts?: object[] };
+type Programs = { name: string; script: string; secret: string; pace?: BackupPace; env?: object[]; mounts?: object[] };
 
 /** Returns the container with the programs of the database. `ADDRESS` holds where it is. */
 export function databasePrograms(
   deployment: DeploymentResource,
-  { name, script, secret, for: purpose = 'restore', env = [], mounts = [] }: Programs,
-  { databaseImage }: OperatorSettings,
+  { name, script, secret, pace = 'awaited', env = [], mounts = [] }: Programs,
+  settings: OperatorSettings,
 ): object {
   const { mount, parameters } = authorityMount(names.databaseTls(deployment.metadata.name));
   const connecting = { PGCONNECT_TIMEOUT: '10', PGSSLMODE: parameters.sslmode, PGSSLROOTCERT: parameters.sslrootcert };
   return {
     name,
-    image: databaseImage,
+    image: settings.databaseImage,
     command: ['/bin/sh', '-c', script],
     env: [fromSecret('ADDRESS', secret, 'uri'), ...Object.entries(connecting).map(literal), ...env],
-    // A Job must leave the agents their share of the node.
-    resources: { requests: { cpu: CPU[purpose], memory: '64Mi' }, limits: { cpu: '500m', memory: '512Mi' } },
+    resources: { requests: { cpu: CPU[pace], memory: '64Mi' }, limits: { cpu: coresBeside(deployment, pace, settings), memory: '512Mi' } },
     volumeMounts: [mount, pipe, ...mounts],
   };
 }
@@ -122,7 +136,7 @@ export const scratchPrograms = (
   image: databaseImage,
   command: ['/bin/sh', '-c', script],
   env,
-  resources: { requests: { cpu: '50m', memory: '256Mi' }, limits: { cpu: '500m', memory: '768Mi' } },
+  resources: { requests: { cpu: CPU.awaited, memory: '256Mi' }, limits: { cpu: cores(MOST_CORES), memory: '768Mi' } },
   volumeMounts: [pipe, ...mounts],
 });
 
@@ -146,11 +160,15 @@ type Speaking = {
   target: string;
   /** True if it makes backups. Otherwise it only reads. */
   writes?: boolean;
+  pace?: BackupPace;
   env?: object[];
 };
 
 /** Returns the container that speaks to the store of a target. */
-export function storeSpeaker({ args, variable, order, target, writes = false, env = [] }: Speaking, settings: OperatorSettings): object {
+export function storeSpeaker(
+  { args, variable, order, target, writes = false, pace = 'awaited', env = [] }: Speaking,
+  settings: OperatorSettings,
+): object {
   const { image, targets } = settings.backups;
   const claims = claimOf(target, settings);
   return {
@@ -164,7 +182,7 @@ export function storeSpeaker({ args, variable, order, target, writes = false, en
       ...env,
     ],
     // Two parts of 16 MB at first, and the program itself. Parts of a dump that is sent grow with its size.
-    resources: { requests: { cpu: CPU[writes ? 'backup' : 'restore'], memory: '160Mi' }, limits: { cpu: '500m', memory: '640Mi' } },
+    resources: { requests: { cpu: CPU[pace], memory: '160Mi' }, limits: { cpu: cores(MOST_CORES), memory: '640Mi' } },
     volumeMounts: [pipe, ...claims.map(() => ({ name: 'store', mountPath: MOUNT, readOnly: !writes }))],
   };
 }

@@ -75,6 +75,8 @@ export const PASSWORD_LOST = `${GROUP}/password-lost`;
 export const PASSWORD_TASK = `${GROUP}/password-task`;
 /** Annotation on a pod that makes a backup: the Backup that it makes. */
 export const BACKUP = `${GROUP}/backup`;
+/** Annotation on a Deployment: the `requestedAt` of the backup that a clone waits for, and that is made fast for it. */
+export const AWAITED_BACKUP = `${GROUP}/awaited-backup`;
 /**
  * Annotation on a Deployment: a new value restarts its database with the image and settings of today's installation.
  */

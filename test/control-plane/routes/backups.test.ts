@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
+import { AWAITED_BACKUP } from '../../../src/schema/platform/labels.ts';
 import { dumpRecord } from '../../kit/backup-record.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { startPlane, type Plane } from '../kit/api-server-plane.ts';
@@ -30,8 +31,9 @@ test('a request for a backup is written for the operator, and each further one i
   ];
   expect([first.status, second.status]).toEqual([202, 202]);
   expect(Date.parse(second.body.requested_at)).toBeGreaterThan(Date.parse(first.body.requested_at));
-  const { spec } = await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: 'kept' });
+  const { spec, metadata } = await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: 'kept' });
   expect(spec.database?.backup).toEqual({ target: 'main', requestedAt: second.body.requested_at });
+  expect(metadata.annotations?.[AWAITED_BACKUP]).toBeUndefined();
 });
 
 test('backups are listed newest first, and those of a former deployment of the name are not', async () => {

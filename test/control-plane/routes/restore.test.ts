@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
+import { AWAITED_BACKUP } from '../../../src/schema/platform/labels.ts';
 import { aesKeyId } from '../../../src/schema/agent/aes-key-id.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { dumpRecord } from '../../kit/backup-record.ts';
@@ -153,8 +154,10 @@ test('a clone asks for a backup of its original, and waits for that one', async 
   expect((await plane.call('POST', '/v2/deployments?dry_run=true', { body: creation('clone', { database }) })).status).toBe(201);
   expect((await kube.get(kinds.deployment, { namespace, name: 'chat' })).spec.database?.backup?.requestedAt).toBeUndefined();
   expect((await plane.call('POST', '/v2/deployments', { body: creation('clone', { database }) })).status).toBe(201);
-  const requestedAt = (await kube.get(kinds.deployment, { namespace, name: 'chat' })).spec.database?.backup?.requestedAt;
+  const { spec, metadata } = await kube.get(kinds.deployment, { namespace, name: 'chat' });
+  const { requestedAt } = spec.database?.backup ?? {};
   expect(requestedAt).toBeDefined();
+  expect(metadata.annotations?.[AWAITED_BACKUP]).toBe(requestedAt);
   expect((await kube.get(kinds.deployment, { namespace, name: 'clone' })).spec.database).toEqual({
     restore: { deployment: source, requestedAt, sqlConfigMap: 'remove-mails' },
   });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
 import type { BackupSpec } from '../../../src/schema/platform/backup-spec.ts';
 import type { BackupResource } from '../../../src/schema/platform/custom-resources.ts';
+import { AWAITED_BACKUP } from '../../../src/schema/platform/labels.ts';
 import type { BackupDone, BackupFailure, BackupOrder } from '../../../src/schema/wire/backup-message.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { metricOf, type look, type RunningOperator } from '../../kit/operator.ts';
@@ -43,7 +44,8 @@ const jobs = (name: string): Promise<KubeObject[]> =>
 const request = (name: string, requestedAt: string): Promise<object> =>
   kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/spec/database/backup/requestedAt', value: requestedAt }]);
 
-type Pod = KubeObject & { spec: { containers: { name: string; env: { name: string; value?: string }[] }[] } };
+type Container = { name: string; env: { name: string; value?: string }[]; resources: Record<'requests' | 'limits', { cpu: string }> };
+type Pod = KubeObject & { spec: { containers: Container[] } };
 async function podOf(name: string): Promise<Pod> {
   let found: Pod | undefined;
   await until(`${name} has a pod that makes a backup`, async () => {
@@ -140,6 +142,26 @@ test('a backup is made on request, once for each, and a failed one is told with 
   expect(made.map(({ spec, status }) => [spec.requestedAt, status?.phase])).toEqual([
     ['2026-11-26T10:00:00Z', 'Failed'],
     ['2026-11-26T11:00:00Z', 'Succeeded'],
+  ]);
+});
+
+test('a backup leaves the processor time of its database to runs, but for one that a clone waits for', async () => {
+  const template = { resourceSpec: { dbCpu: 0.4, dbCpuLimit: 1.2 } };
+  const spec = { database: { backup: { target: 'main' } } };
+  const later = '2026-11-26T09:30:00Z';
+  const metadata = { name: 'paced', annotations: { [AWAITED_BACKUP]: later } };
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata, spec, template }));
+  const cores = (pod: Pod): string[][] => pod.spec.containers.map(({ resources: { requests, limits } }) => [requests.cpu, limits.cpu]);
+  await request('paced', '2026-11-26T09:00:00Z');
+  expect(cores(await ends('paced', DONE))).toEqual([
+    ['10m', '300m'],
+    ['10m', '500m'],
+  ]);
+  await until('it is complete', async () => (await backups('paced')).every(({ status }) => status?.phase === 'Succeeded'));
+  await request('paced', later);
+  expect(cores(await podOf('paced'))).toEqual([
+    ['50m', '500m'],
+    ['50m', '500m'],
   ]);
 });
 

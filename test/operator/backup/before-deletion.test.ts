@@ -56,6 +56,8 @@ test('a deletion makes a backup of what the agents have left, and then deletes t
   await remove('last');
   await until('it is being made', async () => (await podsOf('last', 'backup')).length === 1);
   expect(await podsOf('last', 'api, queue')).toEqual([]);
+  // No run is there that it could slow down.
+  expect(JSON.stringify(await podsOf('last', 'backup'))).toContain('"limits":{"cpu":"500m","memory":"512Mi"}');
   expect(await claims('last')).toHaveLength(1);
   const { status, metadata } = await see.deployment('last');
   expect(status).toMatchObject({ phase: 'AWAITING_DELETE', message: expect.stringContaining('beforeDeletion to false') as string });
