@@ -221,7 +221,11 @@ test('a revision that waits at a step of its rollout sleeps too, wakes with its 
   const sleeping = await fallAsleep(name, key);
   await until('all pods of both are gone', () => everySize(0));
   expect(await candidate()).toEqual(before);
-  expect((await see.revision(second)).status).toMatchObject({ phase: 'DEPLOYING', reason: 'Asleep' });
+  expect((await see.revision(second)).status).toMatchObject({
+    phase: 'DEPLOYING',
+    reason: 'Asleep',
+    message: 'Its pods are stopped while the deployment sleeps. It keeps 20 % of the new threads.',
+  });
   const asking = fetch(`http://127.0.0.1:${sleeping.status?.gatewayPort}/threads`, { headers: { 'x-api-key': key } });
   await until('the pods of both start', () => everySize(1));
   const agent = await startAgentDouble();

@@ -115,6 +115,7 @@ describe('a revision that is built in stages', () => {
     expect(status?.commitSha).toBe(head);
     await tell('whole', stagedStatus({ running: 'clone' }));
     await stage.see.untilPhase('whole-00001', 'BUILDING');
+    expect((await stage.see.revision('whole-00001')).status?.message).toBe('The builder is running: stage clone.');
     await tell('whole', built('whole'));
     await stage.see.untilPhase('whole-00001', 'DEPLOYED');
     const revision = await stage.see.revision('whole-00001');

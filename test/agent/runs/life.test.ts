@@ -15,32 +15,10 @@ const done: FinishEnd = {
 const feedback = { score: 'https://agent.test/feedback' };
 const error = new Error('too large');
 
-/** One life in each state. The types require a new state to appear here and in a row below. */
-const lives: { [At in Life['at']]: Extract<Life, { at: At }> } = {
-  taken: { at: 'taken', stop: undefined, drains: false },
-  executing: { at: 'executing' },
-  stopping: { at: 'stopping', stop: 'interrupt' },
-  saying: { at: 'saying', end: done, feedback: undefined },
-  writing: { at: 'writing', end: done, feedback },
-  ended: { at: 'ended' },
-};
-
-/** One event of each kind. The types require a new kind to appear here and in each row below. */
-const events: { [Name in LifeEvent['event']]: Extract<LifeEvent, { event: Name }> } = {
-  given: { event: 'given' },
-  'not-given': { event: 'not-given' },
-  'stop-requested': { event: 'stop-requested', reason: 'rollback' },
-  'drain-requested': { event: 'drain-requested' },
-  'obey-time-over': { event: 'obey-time-over' },
-  'thread-gone': { event: 'thread-gone', loss: 'crashed' },
-  'graph-ended': { event: 'graph-ended', outcome: { status: 'success', waiting: false, values: '{}' } },
-  'last-events-sent': { event: 'last-events-sent', feedback },
-  'end-written': { event: 'end-written', more: true },
-  'end-overruled': { event: 'end-overruled' },
-  'end-postponed': { event: 'end-postponed', error },
-  'end-refused': { event: 'end-refused', error },
-  'retry-time-over': { event: 'retry-time-over' },
-};
+const executing: Life = { at: 'executing' };
+const taken: Life = { at: 'taken', stop: undefined, drains: false };
+const saying: Life = { at: 'saying', end: done, feedback: undefined };
+const writing: Life = { at: 'writing', end: done, feedback };
 
 const show = {
   'set-timer': ({ timer, milliseconds }: Extract<Effect, { do: 'set-timer' }>) => `${timer} in ${milliseconds}`,
@@ -63,112 +41,6 @@ function shown([life, effects]: LifeStep): string {
   return `${life.at}${detail === undefined ? '' : ` ${detail}`}${texts.length === 0 ? '' : `: ${texts.join(', ')}`}`;
 }
 
-const nothing = 'nothing';
-const finished = 'saying success: no limit, no obey, say last events';
-const handedBack = 'writing hand-back: no limit, no obey, write hand-back';
-const tryAgain = 'warn, retry in 500';
-const refused = 'saying error: error, say ResultNotStored';
-
-const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
-  taken: {
-    given: 'executing',
-    'not-given': handedBack,
-    'stop-requested': 'taken rollback: obey in 2000',
-    'drain-requested': 'taken',
-    'obey-time-over': 'taken: kill',
-    'thread-gone': handedBack,
-    'graph-ended': finished,
-    'last-events-sent': nothing,
-    'end-written': nothing,
-    'end-overruled': nothing,
-    'end-postponed': nothing,
-    'end-refused': nothing,
-    'retry-time-over': nothing,
-  },
-  executing: {
-    given: nothing,
-    'not-given': nothing,
-    'stop-requested': 'stopping rollback: abort, obey in 2000',
-    'drain-requested': 'executing: drain',
-    'obey-time-over': nothing,
-    'thread-gone': handedBack,
-    'graph-ended': finished,
-    'last-events-sent': nothing,
-    'end-written': nothing,
-    'end-overruled': nothing,
-    'end-postponed': nothing,
-    'end-refused': nothing,
-    'retry-time-over': nothing,
-  },
-  stopping: {
-    given: nothing,
-    'not-given': nothing,
-    'stop-requested': 'stopping rollback: abort',
-    'drain-requested': nothing,
-    'obey-time-over': 'stopping interrupt: kill',
-    'thread-gone': 'saying interrupted: no limit, no obey, say last events',
-    'graph-ended': 'saying interrupted: no limit, no obey, say last events',
-    'last-events-sent': nothing,
-    'end-written': nothing,
-    'end-overruled': nothing,
-    'end-postponed': nothing,
-    'end-refused': nothing,
-    'retry-time-over': nothing,
-  },
-  saying: {
-    given: nothing,
-    'not-given': nothing,
-    'stop-requested': nothing,
-    'drain-requested': nothing,
-    'obey-time-over': nothing,
-    'thread-gone': nothing,
-    'graph-ended': nothing,
-    'last-events-sent': 'writing success: write success',
-    'end-written': nothing,
-    'end-overruled': nothing,
-    'end-postponed': `saying success: ${tryAgain}`,
-    'end-refused': refused,
-    'retry-time-over': 'saying success: say last events',
-  },
-  writing: {
-    given: nothing,
-    'not-given': nothing,
-    'stop-requested': nothing,
-    'drain-requested': nothing,
-    'obey-time-over': nothing,
-    'thread-gone': nothing,
-    'graph-ended': nothing,
-    'last-events-sent': nothing,
-    'end-written': 'ended: release, more',
-    'end-overruled': 'writing roll-back: no limit, no obey, write roll-back',
-    'end-postponed': `writing success: ${tryAgain}`,
-    'end-refused': refused,
-    'retry-time-over': 'writing success: write success',
-  },
-  ended: {
-    given: nothing,
-    'not-given': nothing,
-    'stop-requested': nothing,
-    'drain-requested': nothing,
-    'obey-time-over': nothing,
-    'thread-gone': nothing,
-    'graph-ended': nothing,
-    'last-events-sent': nothing,
-    'end-written': nothing,
-    'end-overruled': nothing,
-    'end-postponed': nothing,
-    'end-refused': nothing,
-    'retry-time-over': nothing,
-  },
-};
-
-const pairs = Object.values(lives).flatMap((life) => Object.values(events).map((event) => [life.at, event.event] as const));
-
-test.each(pairs)('%s, %s', (at, name) => {
-  const step = nextLife(lives[at], events[name], facts);
-  expect(step[0] === lives[at] && step[1].length === 0 ? nothing : shown(step)).toBe(table[at][name]);
-});
-
 test('a run begins with its time limit, which no timer of Node exceeds', () => {
   expect(shown(beginLife(undefined, facts))).toBe('taken: limit in 60000');
   expect(shown(beginLife(undefined, { ...facts, timeoutSeconds: 1e9 }))).toBe('taken: limit in 2147483647');
@@ -178,13 +50,14 @@ test('a run begins with its time limit, which no timer of Node exceeds', () => {
 test('a run that was to stop before it began is told so by the thread that gets it, and has its time to obey from then on', () => {
   const [life, effects] = beginLife('interrupt', facts);
   expect(shown([life, effects])).toBe('taken interrupt: limit in 60000, obey in 2000');
-  expect(shown(nextLife(life, events.given, facts))).toBe('stopping interrupt: abort, obey in 2000');
+  expect(shown(nextLife(life, { event: 'given' }, facts))).toBe('stopping interrupt: abort, obey in 2000');
 });
 
 test('one that no thread could be found for ends as it was asked to', () => {
-  const ends = (stop: StopReason): string =>
-    shown(nextLife({ at: 'taken', stop, drains: false }, events['not-given'], facts)).split(':')[0]!;
-  expect((['interrupt', 'rollback', 'timeout', 'shutdown', 'lost'] as const).map(ends)).toEqual([
+  const ends = (stop: StopReason | undefined): string =>
+    shown(nextLife({ at: 'taken', stop, drains: false }, { event: 'not-given' }, facts)).split(':')[0]!;
+  expect(([undefined, 'interrupt', 'rollback', 'timeout', 'shutdown', 'lost'] as const).map(ends)).toEqual([
+    'writing hand-back',
     'saying interrupted',
     'writing roll-back',
     'saying error',
@@ -209,35 +82,84 @@ test('the first reason counts, but a rollback outranks an interrupt', () => {
 });
 
 test('a run that begins while its process is about to stop is told so by the thread that gets it', () => {
-  const [life] = nextLife(lives.taken, events['drain-requested'], facts);
-  expect(shown(nextLife(life, events.given, facts))).toBe('executing: drain');
+  const [life] = nextLife(taken, { event: 'drain-requested' }, facts);
+  expect(shown(nextLife(life, { event: 'given' }, facts))).toBe('executing: drain');
 });
 
 test('a temporary run, which would begin anew elsewhere, has until the end of the grace', () => {
   const temporary = { ...facts, temporary: true };
-  expect(shown(nextLife(lives.executing, events['drain-requested'], temporary))).toBe('executing');
-  const [life] = nextLife(lives.taken, events['drain-requested'], temporary);
-  expect(shown(nextLife(life, events.given, temporary))).toBe('executing');
+  expect(shown(nextLife(executing, { event: 'drain-requested' }, temporary))).toBe('executing');
+  const [life] = nextLife(taken, { event: 'drain-requested' }, temporary);
+  expect(shown(nextLife(life, { event: 'given' }, temporary))).toBe('executing');
 });
 
 test('only those who hear of no further attempt hear that a graph was cut off', () => {
-  const goesOn = (reason: StopReason): unknown => nextLife(lives.executing, { event: 'stop-requested', reason }, facts)[1][0];
+  const goesOn = (reason: StopReason): unknown => nextLife(executing, { event: 'stop-requested', reason }, facts)[1][0];
   const reasons: StopReason[] = ['interrupt', 'rollback', 'timeout', 'shutdown', 'lost'];
   expect(reasons.map((reason) => goesOn(reason))).toEqual([false, false, false, true, true].map((is) => ({ do: 'abort', goesOn: is })));
 });
 
 test('a second stop of a run without a thread does not put off the time to obey', () => {
-  expect(shown(nextLife({ at: 'taken', stop: 'interrupt', drains: false }, events['stop-requested'], facts))).toBe('taken rollback');
+  expect(shown(nextLife({ at: 'taken', stop: 'interrupt', drains: false }, { event: 'stop-requested', reason: 'rollback' }, facts))).toBe(
+    'taken rollback',
+  );
+});
+
+test('a graph that does not obey within its time loses its thread, and a run that waits for one waits no longer', () => {
+  expect(shown(nextLife({ at: 'stopping', stop: 'interrupt' }, { event: 'obey-time-over' }, facts))).toBe('stopping interrupt: kill');
+  expect(shown(nextLife(taken, { event: 'obey-time-over' }, facts))).toBe('taken: kill');
+});
+
+test('a run whose thread is lost goes on elsewhere, and so does one whose process is about to stop', () => {
+  const handedBack = 'writing hand-back: no limit, no obey, write hand-back';
+  expect(shown(nextLife(executing, { event: 'thread-gone', loss: 'crashed' }, facts))).toBe(handedBack);
+  expect(shown(nextLife(executing, { event: 'drain-requested' }, facts))).toBe('executing: drain');
+});
+
+test('a run that has ended gives its slot back, with the word whether another one of its thread waits', () => {
+  const ended = (more: boolean): string => shown(nextLife(writing, { event: 'end-written', more }, facts));
+  expect([ended(true), ended(false)]).toEqual(['ended: release, more', 'ended: release']);
+});
+
+test('an end that is decided stays, whatever else is asked or heard of its run', () => {
+  const late: LifeEvent[] = [
+    { event: 'given' },
+    { event: 'not-given' },
+    { event: 'stop-requested', reason: 'rollback' },
+    { event: 'drain-requested' },
+    { event: 'obey-time-over' },
+    { event: 'thread-gone', loss: 'crashed' },
+    { event: 'graph-ended', outcome: { status: 'success', waiting: false, values: '{}' } },
+  ];
+  const lives: Life[] = [saying, writing, { at: 'ended' }];
+  for (const life of lives) expect(late.map((event) => nextLife(life, event, facts))).toEqual(late.map(() => [life, []]));
+});
+
+test('a roll-back that a client asked for meanwhile takes the place of the end that is being written', () => {
+  expect(shown(nextLife(writing, { event: 'end-overruled' }, facts))).toBe('writing roll-back: no limit, no obey, write roll-back');
+});
+
+test('an end for which the database is away is written half a second later', () => {
+  const ways = [
+    [saying, 'say last events'],
+    [writing, 'write success'],
+  ] as const;
+  for (const [life, again] of ways) {
+    const [waits, effects] = nextLife(life, { event: 'end-postponed', error }, facts);
+    expect(shown([waits, effects])).toBe(`${life.at} success: warn, retry in 500`);
+    expect(effects).toContainEqual(expect.objectContaining({ timer: 'retry', expires: { event: 'retry-time-over' } }));
+    expect(shown(nextLife(waits, { event: 'retry-time-over' }, facts))).toBe(`${life.at} success: ${again}`);
+  }
 });
 
 test('a refused result fails the run, whose readers hear it after what they have heard; an error that is refused as well is given up', () => {
-  const [saying] = nextLife(lives.writing, events['end-refused'], facts);
-  const [writing] = nextLife(saying, { event: 'last-events-sent', feedback: undefined }, facts);
-  expect(writing).toMatchObject({ at: 'writing', end: { status: 'error', values: undefined }, feedback });
-  expect(shown(nextLife(writing, events['end-refused'], facts))).toBe('ended: error, release');
+  const [refused] = nextLife(writing, { event: 'end-refused', error }, facts);
+  const [failed] = nextLife(refused, { event: 'last-events-sent', feedback: undefined }, facts);
+  expect(failed).toMatchObject({ at: 'writing', end: { status: 'error', values: undefined }, feedback });
+  expect(shown(nextLife(failed, { event: 'end-refused', error }, facts))).toBe('ended: error, release');
 });
 
 test('what is no result is given up when the database refuses it: its lease runs out', () => {
   const life: Life = { at: 'writing', end: { kind: 'roll-back' }, feedback: undefined };
-  expect(shown(nextLife(life, events['end-refused'], facts))).toBe('ended: error, release');
+  expect(shown(nextLife(life, { event: 'end-refused', error }, facts))).toBe('ended: error, release');
 });

@@ -85,25 +85,6 @@ test.each(cases)(
   },
 );
 
-test('a user can not take over labels that select', () => {
-  const [api] = desiredRevision(
-    revision(deployment({ template: { resourceSpec: full } })),
-    { wish: { api: 1 }, secretName: undefined, address: { secretName: 'db', key: 'uri' } },
-    settings(),
-  );
-  expect(api?.spec).toMatchObject({ template: { metadata: { labels: { team: 'research', 'gx.dev/component': 'api' } } } });
-});
-
-test('a revision that is out keeps its pods when a setting of the operator changes, one that rolls out does not', () => {
-  const given = { wish: { api: 1 }, secretName: undefined, address: { secretName: 'db', key: 'uri' } };
-  const [live] = desiredRevision(revision(), given, settings());
-  const more = { ...given, live: { api: live } };
-  const image = (object: unknown): string => JSON.stringify((object as { spec: { template: object } }).spec.template);
-  const out = desiredRevision(revision(deployment(), { status: { phase: 'DEPLOYED' } }), more, settings({ drainSeconds: 5 }));
-  expect(image(out[0])).toBe(image(live));
-  expect(image(desiredRevision(revision(), more, settings({ drainSeconds: 5 }))[0])).not.toBe(image(live));
-});
-
 test('pods of a revision that is out are replaced when the database has another address, and nothing else of them changes', () => {
   const given = { wish: { api: 1 }, secretName: undefined, address: { secretName: 'db', key: 'uri' } };
   const [live] = desiredRevision(revision(), given, settings());

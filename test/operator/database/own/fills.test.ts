@@ -90,6 +90,9 @@ test('a volume that fills is told level by level, and the deployment stays ready
   ] as const) {
     await guardTells(`${level} ${percent * 2 ** 20} ${100 * 2 ** 20}\n`);
     await until(`it is ${reason}`, async () => (await reasonOf('VolumeHasRoom')) === reason);
+    const condition = (await conditions()).find(({ type }) => type === 'VolumeHasRoom');
+    expect(condition).toMatchObject({ status: 'False', message: expect.stringContaining(`was ${percent} % full`) });
+    expect(condition?.message).toContain('Raise template.resourceSpec.dbStorageGi');
   }
   await guardTells(`roomy ${40 * 2 ** 20} ${100 * 2 ** 20}\n`);
   await until('it is told no more', async () => (await reasonOf('VolumeHasRoom')) === undefined);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
-import { isGuardAway, fullnessOf } from '../../../../src/operator/database/own/fullness.ts';
+import { fullnessOf } from '../../../../src/operator/database/own/fullness.ts';
 import { ownStatement } from '../../../../src/operator/database/own/ready.ts';
 import { deployment, settings } from '../../../kit/objects.ts';
 
@@ -32,31 +32,6 @@ const condition = {
   lastTransitionTime: ago(60),
 };
 const warned = deployment({ status: { conditions: [condition] } });
-
-describe('a volume that fills', () => {
-  test.each([
-    ['nearly-full', 8.1, 'NearlyFull', 81],
-    ['almost-full', 9.2, 'AlmostFull', 92],
-    ['full', 9.6, 'Full', 96],
-  ])('%s is told with its figures and what to do', (level, used, reason, percent) => {
-    for (const away of [true, false]) {
-      const { statement, again } = fullnessOf(deployment(), [pod({ ended: words(level, used), away })], NOW);
-      expect(statement).toMatchObject({ type: 'VolumeHasRoom', status: 'False', reason, event: 'Warning' });
-      expect(statement?.message).toContain(`was ${percent} % full when this was last reported (${used} of 10.0 Gi)`);
-      expect(statement?.message).toContain('Raise template.resourceSpec.dbStorageGi');
-      expect(again).toBeUndefined();
-    }
-  });
-
-  test('that has room again is no condition', () => {
-    expect(fullnessOf(warned, [pod({ ended: words('roomy', 2) })], NOW)).toEqual({});
-  });
-
-  test('that never had anything to tell is none', () => {
-    expect(fullnessOf(deployment(), [pod({})], NOW)).toEqual({});
-    expect(fullnessOf(deployment(), [], NOW)).toEqual({});
-  });
-});
 
 describe('what was told stands', () => {
   const { lastTransitionTime: _, ...stands } = condition;
@@ -90,7 +65,6 @@ describe('a database whose guard is started again', () => {
   });
 
   test('answers all the same', () => {
-    expect(isGuardAway(away)).toBe(true);
     expect(said([away])).toMatchObject({ status: 'True' });
   });
 

@@ -1,13 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { adminCredential, databaseCredential } from '../../../../../src/operator/database/own/credentials/secret.ts';
 import type { Task } from '../../../../../src/operator/database/own/credentials/next-step.ts';
 import { passwordJob } from '../../../../../src/operator/database/own/credentials/job.ts';
 import { deployment, settings } from '../../../../kit/objects.ts';
 
 type Reference = { name: string; key: string; optional?: boolean };
 type Job = { spec: { template: { spec: { containers: { env: { valueFrom?: { secretKeyRef: Reference } }[] }[] } } } };
-type Secret = { metadata: { name: string }; stringData: Record<string, string> };
 
 /** Returns the keys that a pod can't start without, as `secret key`. */
 function wanted(task: Task, from: string, to: string): string[] {
@@ -16,18 +13,6 @@ function wanted(task: Task, from: string, to: string): string[] {
   const references = env.flatMap(({ valueFrom }) => (valueFrom === undefined ? [] : [valueFrom.secretKeyRef]));
   return references.filter(({ optional }) => optional !== true).map(({ name, key }) => `${name} ${key}`);
 }
-
-test('every key that a pod needs is in the Secrets of a database', () => {
-  const given = { random: randomBytes, requestedAt: undefined };
-  const [first, next] = [0, 1].map((number) => databaseCredential(deployment(), settings(), { ...given, number })) as unknown as [
-    Secret,
-    Secret,
-  ];
-  const secrets = [first, next, adminCredential(deployment(), settings(), { random: randomBytes }) as unknown as Secret];
-  const there = secrets.flatMap(({ metadata, stringData }) => Object.keys(stringData).map((key) => `${metadata.name} ${key}`));
-  for (const task of ['set', 'retire'] as const)
-    expect(wanted(task, first.metadata.name, next.metadata.name).filter((key) => !there.includes(key))).toEqual([]);
-});
 
 test.each(['set', 'retire'] as const)('no key of the former password is needed, which may be lost: %s', (task) => {
   const keys = wanted(task, 'former', 'next');

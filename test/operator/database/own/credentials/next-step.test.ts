@@ -16,33 +16,13 @@ const rotation = (given: Partial<Rotation>): Rotation => ({
   ...given,
 });
 const both = { credentials: [first, second], requestedAt: 'monday' };
-const set = (task: string): boolean => task === 'set';
 
 test.each<[string, Partial<Rotation>, object]>([
-  ['nobody asked', {}, { do: 'nothing' }],
-  ['there is no credential yet', { credentials: [], used: undefined, requestedAt: 'monday' }, { do: 'nothing' }],
-  ['one was asked for', { requestedAt: 'monday' }, { do: 'make', number: 1 }],
-  ['the one asked for is there', { credentials: [second], used: 'db-1', requestedAt: 'monday' }, { do: 'nothing' }],
   ['the request was taken back', { credentials: [second], used: 'db-1' }, { do: 'nothing' }],
-  ['another one was asked for', { credentials: [second], used: 'db-1', requestedAt: 'tuesday' }, { do: 'make', number: 2 }],
-  ['it is made: the database is told', both, { do: 'run', task: 'set', from: first, to: second }],
-  ['the Secret was deleted: another one is made', { credentials: [{ ...first, isLost: true }] }, { do: 'make', number: 1 }],
   [
     'the Secret was deleted while it became the only one: another one is made',
     { ...both, credentials: [first, { ...second, isLost: true }], used: 'db-1' },
     { do: 'make', number: 2 },
-  ],
-  ['the database knows: pods get it', { ...both, isDone: set }, { do: 'use', to: second }],
-  ['pods are being replaced', { ...both, used: 'db-1', isDone: set }, { do: 'await-pods', to: second }],
-  [
-    'all pods have it: the former one is refused',
-    { ...both, used: 'db-1', isDone: set, isEverywhere: () => true },
-    { do: 'run', task: 'retire', from: first, to: second },
-  ],
-  [
-    'the former one is refused: forgotten',
-    { ...both, used: 'db-1', isDone: () => true, isEverywhere: () => true },
-    { do: 'forget', from: first, to: second },
   ],
   [
     'the status was lost meanwhile: told again, before a pod starts',
@@ -75,7 +55,6 @@ describe('all pods have the credential', () => {
   });
 
   test.each<[string, KubeObject[], KubeObject[], boolean]>([
-    ['when they do', [pod('db-1/uri/')], [workload('db-1/uri/')], true],
     ['not while one that leaves has the former', [pod('db-1/uri/'), pod('db/uri/')], [workload('db-1/uri/')], false],
     ['not while one says nothing', [pod()], [workload('db-1/uri/')], false],
     ['not while a workload could make one with the former', [], [workload('db/uri/')], false],

@@ -1,9 +1,9 @@
 import { randomBytes, sign, X509Certificate } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newAuthority, type Pair } from '../../../../../src/operator/database/own/tls/certificate.ts';
 import { whatIsDue } from '../../../../../src/operator/database/own/tls/due.ts';
 import { bits, identifier, sequence } from '../../../../../src/operator/database/own/tls/der.ts';
-import { kept, made } from '../../../../../src/operator/database/own/tls/make.ts';
+import { made } from '../../../../../src/operator/database/own/tls/make.ts';
 
 const now = new Date('2026-03-01T10:00:00Z');
 const NAMES: [string, ...string[]] = ['chat-db', 'chat-db.agents'];
@@ -19,29 +19,10 @@ function foreign({ certificate, key }: Pair): Pair {
   return { certificate: `-----BEGIN CERTIFICATE-----\n${whole.toString('base64')}\n-----END CERTIFICATE-----\n`, key };
 }
 
-describe('a certificate', () => {
-  test('is signed by the authority that is there', () => {
-    const found = made(NAMES, now, authority);
-    expect([found.authority['ca.crt'], found.authority['ca.key']]).toEqual([authority.certificate, authority.key]);
-    expect(found.server['ca.crt']).toBe(authority.certificate);
-    expect(whatIsDue(found, { names: NAMES, now }).due).toBe('nothing');
-  });
-
-  test('comes with a new authority where none is there', () => {
-    expect(whatIsDue(kept({ authority: {}, server: {} }, NAMES, now), { names: NAMES, now }).due).toBe('nothing');
-    expect(whatIsDue(made(NAMES, now), { names: NAMES, now }).due).toBe('nothing');
-  });
-
-  test('comes with a new authority, too, where ours would not be believed under the one that is there', () => {
-    const other = foreign(authority);
-    expect(new X509Certificate(other.certificate).verify(new X509Certificate(authority.certificate).publicKey)).toBe(true);
-    const found = made(NAMES, now, other);
-    expect(found.authority['ca.crt']).not.toBe(other.certificate);
-    expect(whatIsDue(found, { names: NAMES, now }).due).toBe('nothing');
-  });
-
-  test('stays as it is while it holds', () => {
-    const { until, ...found } = made(NAMES, now);
-    expect(kept(found, NAMES, now)).toEqual({ ...found, until });
-  });
+test('a certificate comes with a new authority where clients would not believe ours under the one that is there', () => {
+  const other = foreign(authority);
+  expect(new X509Certificate(other.certificate).verify(new X509Certificate(authority.certificate).publicKey)).toBe(true);
+  const found = made(NAMES, now, other);
+  expect(found.authority['ca.crt']).not.toBe(other.certificate);
+  expect(whatIsDue(found, { names: NAMES, now }).due).toBe('nothing');
 });
