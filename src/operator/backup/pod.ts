@@ -95,7 +95,7 @@ const CPU: Record<BackupPace, string> = { 'beside runs': '10m', awaited: '50m' }
 const MOST_CORES = 0.5;
 /**
  * The cores of a dump beside runs, for each that the database may use, because the database spends more than that on
- * the data that it sends. At the smallest size, 1.2 GB take two minutes. With a third, runs there may take twice as long.
+ * the data that it sends. At the smallest size, 1.2 GB take two minutes. With a third, runs may take twice as long.
  */
 const BESIDE_RUNS = 0.25;
 /** Cores of such a dump at least, so that it starts within its time. */
