@@ -15,6 +15,7 @@ import { openTracing } from '../tracing/open.ts';
 import type { Tracing } from '../tracing/spans.ts';
 import { OPERATOR, OPERATOR_VERSION } from '../schema/platform/labels.ts';
 import { BranchFollower } from './branches/branch-follower.ts';
+import { BuildLooks } from './branches/build-looks.ts';
 import { branchPlace, followersIn, lookAtBranch } from './deployment/look-at-branch.ts';
 import { InTurn } from './view/in-turn.ts';
 import { TakenTurns } from './view/taken-turns.ts';
@@ -159,7 +160,7 @@ function assemble({ config, kube, log, tracing, times = {}, ...given }: TracedOp
   const lagged = exportArchiveLag(metrics, caches.deployments);
   const follower = workFollower({ caches, settings, queues, log }, { gateways, ports, lagged, observer: metrics.work() });
   const looking = { kube: door, caches, settings, gitPlaces: gitPlaces(settings, new Lookups()) };
-  const branches = branchFollower(looking, queues, log);
+  const { run: look, ...looks } = gitLooks(looking, queues, log);
   const routeParents = routeParentsOf({ ...looking, queues, log });
   const deps = {
     ...looking,
@@ -167,7 +168,7 @@ function assemble({ config, kube, log, tracing, times = {}, ...given }: TracedOp
     missing,
     routeParents,
     writer,
-    branches,
+    ...looks,
     ...turns(),
     ports,
     absences: () => election.absences,
@@ -184,7 +185,7 @@ function assemble({ config, kube, log, tracing, times = {}, ...given }: TracedOp
       tell();
       for (const controller of controllers) controller.start();
       if (settings.gateway !== undefined) void follower.run(until);
-      if (settings.builder !== undefined) void branches.run(until);
+      look(until);
       void routeParents.run(until);
     },
     reflectors: watches({ kube: door, log, caches, table, missing, observer: metrics.watches(), config, timings: times.watch }),
@@ -247,6 +248,18 @@ const routeParentsOf = ({ kube, caches, settings: { route }, queues, log }: Foll
     },
     log,
   });
+
+/** The looks at git hosts: at the branches that deployments follow, and before builds. */
+function gitLooks(looking: Parameters<typeof lookAtBranch>[0], queues: Queues, log: Log) {
+  const branches = branchFollower(looking, queues, log);
+  const buildLooks = new BuildLooks((key) => queues.revisions.add(key));
+  const run = (until: AbortSignal): void => {
+    if (looking.settings.builder === undefined) return;
+    void branches.run(until);
+    buildLooks.run(until);
+  };
+  return { branches, buildLooks, run };
+}
 
 function branchFollower(looking: Parameters<typeof lookAtBranch>[0], { deployments }: Queues, log: Log): BranchFollower {
   const follower: BranchFollower = new BranchFollower({

@@ -79,7 +79,7 @@ export function wireWakeUps(
       const sibling = keyIn(other.metadata.namespace, other.metadata.name);
       if (!isEnded(other) && sibling !== key) wake(revisions, sibling, via);
     }
-    // A build that ends makes room for one that waits for its turn.
+    // A build that ends, or whose git host is away, makes room for one that waits for its turn.
     if (isBuilding(before) && !isBuilding(after))
       for (const waiting of caches.revisions.keysByIndex(BY_BUILD, 'waiting')) wake(revisions, waiting, via);
   });
@@ -191,8 +191,10 @@ export const wakeForFacts =
     }
   };
 
-const isBuilding = (revision: RevisionResource | undefined): boolean =>
-  revision?.status?.phase === 'AWAITING_BUILD' || revision?.status?.phase === 'BUILDING';
+const isBuilding = (revision: RevisionResource | undefined): boolean => {
+  const { phase, reason } = revision?.status ?? {};
+  return (phase === 'AWAITING_BUILD' && reason !== 'GitHostAway') || phase === 'BUILDING';
+};
 
 /** Returns the deployments that have the name of a deleted one, or claim an id that it had. */
 const waitingFor = ({ deployments }: Pick<Caches, 'deployments'>, gone: DeploymentResource): string[] => [

@@ -3,6 +3,7 @@ import type { OperatorSettings } from '../../src/config/operator.ts';
 import { Cache, keyOf } from '../../src/kube/cache.ts';
 import { kinds, type Kind, type Kube, type KubeObject, type Ref } from '../../src/kube/kube.ts';
 import { isOfKind } from '../../src/kube/object-key.ts';
+import { BuildLooks } from '../../src/operator/branches/build-looks.ts';
 import { reconcileDeployment } from '../../src/operator/deployment/reconcile.ts';
 import { InTurn } from '../../src/operator/view/in-turn.ts';
 import { TakenTurns } from '../../src/operator/view/taken-turns.ts';
@@ -106,6 +107,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       writer,
       settings: settings(overrides),
       branches: { look: () => undefined },
+      buildLooks: new BuildLooks(() => undefined),
       gitPlaces: { isListed: () => true, addressesOf: async () => [] },
       buildTurns: new InTurn(),
       backupTurns: new InTurn(),

@@ -1,20 +1,26 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { API_VERSION, type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
 import { RECONCILE_NOW, TENANT } from '../../src/schema/platform/labels.ts';
+import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
 import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
 
-/* Fifty deployments of one tenant follow branches on a host that takes connections and never answers. */
+/*
+ * Fifty deployments of one tenant are to be built from branches that they follow, on a host that takes connections and
+ * never answers. One build is made at a time.
+ */
 const CROWD = '88888888-8888-4888-8888-888888888888';
 const OTHER = '99999999-9999-4999-8999-999999999999';
 const MANY = 50;
 
 let host: Server;
 let url: string;
+/** A host that answers. */
+let git: GitHttp;
 /** Connections to the host that are open. */
 const open = new Set<Socket>();
 let [crowd, other, builds]: Stage[] = [];
@@ -30,6 +36,7 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   await once(host, 'listening');
   url = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+  git = await startGitHttp();
   [crowd, other, builds] = await Promise.all(['slow-git', 'slow-git-other', 'slow-git-builds'].map((name) => openStage(name)));
   other!.startKubelet();
   for (const [tenantId, { namespace: name }] of Object.entries({ [CROWD]: crowd!, [OTHER]: other! })) {
@@ -41,9 +48,11 @@ beforeAll(async () => {
   const integration = { apiVersion: API_VERSION, kind: 'GitIntegration', metadata: { name: 'slow', namespace: crowd!.namespace } };
   const spec = { id: CROWD, tenantId: CROWD, name: 'slow', kind: 'generic' as const, host: url };
   await crowd!.kube.create(kinds.gitIntegration, { ...integration, spec });
-  const builder = { ...BUILDER, namespace: builds!.namespace };
+  const quick = { id: OTHER, tenantId: OTHER, name: 'quick', kind: 'generic' as const, host: git.url };
+  await crowd!.kube.create(kinds.gitIntegration, { ...integration, metadata: { name: 'quick', namespace: crowd!.namespace }, spec: quick });
+  const builder = { ...BUILDER, namespace: builds!.namespace, parallel: 1 };
   await crowd!.startOperator({
-    settings: { builder, gitHosts: [url], pollSeconds: 10, agentNamespaces: [crowd!.namespace, other!.namespace] },
+    settings: { builder, gitHosts: [url, git.url], pollSeconds: 10, agentNamespaces: [crowd!.namespace, other!.namespace] },
     config: { namespaces: [crowd!.namespace, other!.namespace] },
   });
 }, 600_000);
@@ -51,6 +60,7 @@ afterAll(async () => {
   for (const socket of open) socket.destroy();
   for (const stage of [crowd, other, builds]) await stage?.stop();
   host.close();
+  await git.stop();
 });
 
 /** Creates a deployment of the other tenant. Returns the milliseconds until it is ready. */
@@ -80,9 +90,23 @@ test("another tenant's deployment is served in its usual time", async () => {
   const meanwhile = await deployed('after');
   // Where reconciles ask the host themselves, this takes more than 50 s.
   expect(meanwhile).toBeLessThan(usual + 10_000);
-  // Four looks of one tenant are under way at a time, beside those of two builds. Without a bound there would be fifty.
-  // A connection that the operator has given up may still be open here for a moment.
-  await expect.poll(() => open.size).toBeLessThanOrEqual(6);
+  // Four looks of one tenant at branches are under way at a time, and four before builds. Without a bound there would
+  // be a hundred. A connection that the operator has given up may still be open here for a moment.
+  await expect.poll(() => open.size).toBeLessThanOrEqual(8);
+});
+
+test("another tenant's build begins, though those before it in line wait for their host", async () => {
+  const { kube } = crowd!;
+  const isAway = async (): Promise<boolean> =>
+    (await kube.all(kinds.revision, { namespace: crowd!.namespace })).some(({ status }) => status?.reason === 'GitHostAway');
+  await until('a build says that its host is away', isAway, 60);
+  const commit = git.push('main');
+  const sourceConfig = { integrationId: OTHER, repoUrl: `${git.url}/team/chat` };
+  const given = fromGit('main', { metadata: { name: 'built' }, spec: { source: 'git', sourceConfig } });
+  await kube.create(kinds.deployment, newDeployment(other!.namespace, given));
+  const jobs = (): Promise<KubeObject[]> => kube.all(kinds.job, { namespace: builds!.namespace });
+  const [job] = await until('it has its Job', async () => ((await jobs()).length > 0 ? jobs() : undefined), 60);
+  expect(JSON.stringify(job)).toContain(commit);
 });
 
 test('the condition says that the host is away, and says the same until the next look', async () => {

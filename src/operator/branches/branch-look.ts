@@ -38,19 +38,19 @@ export type WaitingLook = Follower & BranchPlace;
  * Returns which looks begin: in their order, those whose tenant and whose hosts have room. A host that never answers
  * holds up its own looks, and its tenants' other ones, and nobody else's.
  */
-export function looksToBegin(
-  waiting: Iterable<WaitingLook>,
-  underWay: Iterable<WaitingLook>,
+export function looksToBegin<Look extends Pick<BranchPlace, 'tenant' | 'host'>>(
+  waiting: Iterable<Look>,
+  underWay: Iterable<Look>,
   { perTenant, perHost }: LookBounds,
-): WaitingLook[] {
+): Look[] {
   const tenants = new Map<string, number>();
   const hosts = new Map<string, number>();
-  const take = ({ tenant, host }: WaitingLook): void => {
+  const take = ({ tenant, host }: Look): void => {
     tenants.set(tenant, (tenants.get(tenant) ?? 0) + 1);
     hosts.set(host, (hosts.get(host) ?? 0) + 1);
   };
   for (const one of underWay) take(one);
-  const begun: WaitingLook[] = [];
+  const begun: Look[] = [];
   for (const one of waiting) {
     if ((tenants.get(one.tenant) ?? 0) >= perTenant || (hosts.get(one.host) ?? 0) >= perHost) continue;
     take(one);

@@ -2,10 +2,9 @@ import type { Builder } from '../../config/builder.ts';
 import { headOf } from '../../git/ls-refs.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { GitIntegration } from '../../schema/platform/git-connection.ts';
-import { repoAddress } from '../../schema/platform/repo-url.ts';
 import type { BranchFound, BranchPlace, Follower } from '../branches/branch-look.ts';
 import type { OperatorDeps } from '../view/deps.ts';
-import { remoteOf } from '../view/git-remote.ts';
+import { hostsOf, remoteOf } from '../view/git-remote.ts';
 import { buildSource } from '../view/integrations.ts';
 import { followedBranch, isOverSsh, isPushNews, pushNoted, subjectOf } from './pushed.ts';
 
@@ -55,10 +54,8 @@ function found(known: Known, key: string): Source | undefined {
 export function branchPlace(known: Known, key: string): BranchPlace | undefined {
   const source = found(known, key);
   if (source === undefined) return undefined;
-  const { tenantId: tenant, apiUrl, host, pollSeconds } = source.integration;
-  // An API elsewhere may be slow where the host is not.
-  const hosts = [repoAddress(source.url)?.host, host, apiUrl].filter((one) => one !== undefined);
-  return { tenant, host: hosts.join(' '), every: pollSeconds ?? known.settings.pollSeconds };
+  const { tenantId: tenant, pollSeconds } = source.integration;
+  return { tenant, host: hostsOf(source.url, source.integration), every: pollSeconds ?? known.settings.pollSeconds };
 }
 
 /** Asks the git host for the head of the branch that a deployment follows. Undefined: it no longer follows one. */

@@ -21,7 +21,7 @@ import { type Kube, kinds, type KubeObject } from '../../kube/kube.ts';
 import { DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION, SECRETS_OF } from '../../schema/platform/labels.ts';
 import type { Environment } from './environment.ts';
 
-type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings' | 'absences' | 'work' | 'buildTurns' | 'gitPlaces'>;
+type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings' | 'absences' | 'work' | 'buildTurns' | 'buildLooks' | 'gitPlaces'>;
 
 /** The observations and the decision of one reconcile of a revision, and the findings of its parts since. */
 type Facts = Situation & {

@@ -67,11 +67,11 @@ const secretNames = ({ metadata, spec, status }: UsesSecret): string[] => {
   return [...new Set(known)].map((name) => `${metadata.namespace}/${name}`);
 };
 
-/** Reasons of a revision whose build has not been requested yet. */
-const UNBUILT = ['BuildQueued', 'GitHostAway'];
+/** A build whose git host is away holds up nobody behind it in line. */
 const buildState: IndexBy<RevisionResource> = ({ status }) => {
   if (status?.phase !== 'AWAITING_BUILD' && status?.phase !== 'BUILDING') return [];
-  return [UNBUILT.includes(status.reason ?? '') ? 'waiting' : 'building'];
+  if (status.reason === 'GitHostAway') return ['away'];
+  return [status.reason === 'BuildQueued' ? 'waiting' : 'building'];
 };
 
 const routedReason: IndexBy<DeploymentResource> = ({ status }) => {

@@ -3,6 +3,7 @@ import type { GitPlaces } from '../../git/places.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';
 import type { BranchView } from '../branches/branch-look.ts';
+import type { BuildLooksView } from '../branches/build-looks.ts';
 import type { KindTable } from '../kinds/row.ts';
 import type { WorkView } from '../scale/work-follower.ts';
 import type { Caches } from './caches.ts';
@@ -27,6 +28,8 @@ export type OperatorDeps = {
   settings: OperatorSettings;
   /** The last looks at followed branches. */
   branches: BranchView;
+  /** The looks at git hosts that builds begin with. */
+  buildLooks: BuildLooksView;
   /** Where requests to git hosts may go. */
   gitPlaces: GitPlaces;
   /** Builds begin in turn, so that each counts those before it. */

@@ -19,6 +19,10 @@ type SecretData = Record<string, string>;
  */
 type Remote = RemoteRepository & { isWeb: boolean; shown?: SecretData | undefined };
 
+/** Returns the hosts that are asked about a repository, as one text. An API may be slow where the host is not. */
+export const hostsOf = (url: string, { host, apiUrl }: GitIntegration): string =>
+  [repoAddress(url)?.host, host, apiUrl].filter((one) => one !== undefined).join(' ');
+
 /** Reads the credential for a repository's host; a GitHub App gets a token there. */
 export async function remoteOf(
   deps: Pick<OperatorDeps, 'kube' | 'gitPlaces'>,

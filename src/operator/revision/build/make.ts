@@ -1,14 +1,16 @@
 import { buildNamespaces, type Builder } from '../../../config/builder.ts';
-import { Rejected, Unavailable } from '../../../errors.ts';
+import { Rejected } from '../../../errors.ts';
 import { headOf } from '../../../git/ls-refs.ts';
+import { keyOf } from '../../../kube/cache.ts';
 import { KubeRefused, taken } from '../../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import type { GitIntegration } from '../../../schema/platform/git-connection.ts';
 import { COMPONENT } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
+import { isHostAway, type BuildLook } from '../../branches/build-looks.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
-import { remoteOf } from '../../view/git-remote.ts';
+import { hostsOf, remoteOf } from '../../view/git-remote.ts';
 import { idle, type Decision } from '../decision.ts';
 import { buildFailed, isJobOver } from './by-job.ts';
 import type { BuildWorld } from './observe.ts';
@@ -16,7 +18,7 @@ import { keepsOwnUsers, mayHaveOwnUsers, placeOfBuild, USERS_OFF } from './place
 import { inLine } from './staged.ts';
 import { stagedJob, stagedMetadata, type Lent, type StagedSource } from './staged-job.ts';
 
-type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'settings' | 'buildTurns' | 'gitPlaces'>;
+type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'settings' | 'buildTurns' | 'buildLooks' | 'gitPlaces'>;
 type Making = { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal };
 
 /** Requests the build of a revision. Returns the decision as it is then: the build may have to wait, or can't begin. */
@@ -28,22 +30,38 @@ export async function makeBuild(deps: Deps, revision: RevisionResource, { decisi
   if (hasBuildkit && !(await nodesHaveUsers(deps, signal))) return buildFailed({ reason: 'UserNamespacesOff', message: USERS_OFF });
   // The line that the caches show may be a moment old.
   if ((await unfinished(deps, builder, signal)) >= builder.parallel) return inLine(1, SOON);
+  return begun(deps, revision, { builder, integration: source.integration, decision, signal });
+}
+
+type Beginning = Source & Pick<Making, 'decision' | 'signal'>;
+
+/** Begins the build once its git host has named the commit. The host's answer wakes the revision. */
+async function begun(deps: Deps, revision: RevisionResource, { decision, signal, ...source }: Beginning): Promise<Decision> {
+  const found = deps.buildLooks.answer(lookBefore(deps, revision, source));
+  if (found === undefined) return idle('AWAITING_BUILD', ASKED, { reason: 'BuildQueued', again: LOOK_AGAIN });
+  if ('error' in found) return withoutSource(found.error);
+  const { builder, integration } = source;
+  const insecureGit = revision.spec.sourceConfig?.repoUrl?.startsWith('http://') === true;
+  const prepared = { insecureGit, tenant: integration.tenantId, commit: found.commit, git: found.shown };
   try {
-    const known = await prepared(deps, revision, { builder, integration: source.integration, signal });
-    if ('missing' in known) return buildFailed({ reason: 'RefMissing', message: known.missing });
-    return await started(deps, revision, { builder, source: known, decision, signal });
+    return await started(deps, revision, { builder, source: prepared, decision, signal });
   } catch (error) {
     return withoutSource(error);
   }
 }
 
+const ASKED = 'The git host is asked for the commit.';
 /** Seconds after which a git host that did not answer is asked again. */
 const LOOK_AGAIN = 20;
 
+/** A branch, tag or commit that the repository does not have. */
+class RefMissing extends Rejected {}
+
 /** Decides for a build whose git host refuses it or does not answer. Throws any other error. */
 function withoutSource(error: unknown): Decision {
+  if (error instanceof RefMissing) return buildFailed({ reason: 'RefMissing', message: error.message });
   if (error instanceof Rejected) return buildFailed({ reason: 'CloneFailed', message: error.message });
-  if (!(error instanceof Unavailable) || !error.message.startsWith('The git host ')) throw error;
+  if (!isHostAway(error)) throw error;
   return idle('AWAITING_BUILD', error.message, { reason: 'GitHostAway', again: LOOK_AGAIN });
 }
 
@@ -95,17 +113,25 @@ async function unfinished({ kube }: Pick<Deps, 'kube'>, builder: Builder, signal
   return jobs.filter((job) => !isJobOver(job) && job.metadata.deletionTimestamp === undefined).length;
 }
 
-type Source = { builder: Builder; integration: GitIntegration; signal: AbortSignal };
+type Source = { builder: Builder; integration: GitIntegration };
 
-/** Finds the commit that is to be built, and the credential of the repository. */
-async function prepared(deps: Deps, revision: RevisionResource, place: Source): Promise<PreparedSource | { missing: string }> {
-  const { integration, builder, signal } = place;
+/** Returns the look that finds the commit that is to be built, and the credential of the repository. */
+function lookBefore(deps: Pick<Deps, 'kube' | 'gitPlaces'>, revision: RevisionResource, { builder, integration }: Source): BuildLook {
   const { repoUrl = '' } = revision.spec.sourceConfig ?? {};
   const { repoRef = '' } = revision.spec.template.sourceRevisionConfig ?? {};
-  const remote = await remoteOf(deps, { integration, url: repoUrl, builder, signal });
-  const commit = pinnedCommit(revision) ?? (remote.isWeb ? await headOf(remote, repoRef, signal) : undefined);
-  if (commit === undefined && remote.isWeb) return { missing: `There is no ${repoRef} in ${repoUrl}.` };
-  return { insecureGit: repoUrl.startsWith('http://'), tenant: integration.tenantId, commit, git: remote.shown };
+  const { uid = '' } = revision.metadata;
+  return {
+    key: keyOf(revision.metadata),
+    uid,
+    tenant: integration.tenantId,
+    host: hostsOf(repoUrl, integration),
+    ask: async (signal) => {
+      const remote = await remoteOf(deps, { integration, url: repoUrl, builder, signal });
+      const commit = pinnedCommit(revision) ?? (remote.isWeb ? await headOf(remote, repoRef, signal) : undefined);
+      if (commit === undefined && remote.isWeb) throw new RefMissing(`There is no ${repoRef} in ${repoUrl}.`);
+      return { commit, shown: remote.shown };
+    },
+  };
 }
 
 /** A build that goes on with BuildKit is of the same commit. */

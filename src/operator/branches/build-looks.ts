@@ -1,0 +1,116 @@
+import { asError, Unavailable } from '../../errors.ts';
+import { looksToBegin, type LookBounds } from './branch-look.ts';
+
+/** The answer of a git host before a build: the commit, and the credential that the build shows there. */
+export type BuildFound = {
+  /** Undefined: only the build can find it. */
+  commit: string | undefined;
+  /** The data of a Secret, in base64. */
+  shown: Record<string, string> | undefined;
+};
+
+/** A look at the repository of a revision that is to be built. */
+export type BuildLook = {
+  /** `namespace/name` of the revision. */
+  key: string;
+  uid: string;
+  tenant: string;
+  /** The hosts that the look asks, as one text. */
+  host: string;
+  ask: (signal: AbortSignal) => Promise<BuildFound>;
+};
+
+export type BuildAnswer = BuildFound | { error: Error };
+
+/** The looks that builds begin with. */
+export type BuildLooksView = {
+  /** Returns the answer to a look. Undefined: the host is being asked, and the answer wakes the revision. */
+  answer(look: BuildLook): BuildAnswer | undefined;
+};
+
+/** Milliseconds that one look may take: three requests, each of which has 8 s. */
+const LONGEST = 24_000;
+/** Milliseconds for which a host that did not answer counts as away. */
+const AWAY = 20_000;
+/** Milliseconds after which an answer that nobody asked for again is forgotten. */
+const KEPT = 300_000;
+
+const BOUNDS: LookBounds = { perTenant: 4, perHost: 16 };
+
+/** Returns true for a host that does not answer now. */
+export const isHostAway = (error: unknown): error is Unavailable =>
+  error instanceof Unavailable && error.message.startsWith('The git host ');
+
+type Answered = { answer: BuildAnswer; at: number };
+type Away = { error: Error; at: number };
+
+/** A host counts as away for a tenant alone, whose credential or repository may be the reason. */
+const awayKey = ({ tenant, host }: BuildLook): string => `${tenant} ${host}`;
+
+/**
+ * Asks git hosts for the commits of builds that are to begin. No reconcile waits for a host. The looks of one tenant,
+ * and those at one host, have few places each. Builds from a host that is away hear so at once, so that they do not
+ * hold up the line one after the other. Nothing is stored: an operator that takes over asks once more.
+ */
+export class BuildLooks implements BuildLooksView {
+  readonly #wake: (key: string) => void;
+  readonly #answered = new Map<string, Answered>();
+  readonly #away = new Map<string, Away>();
+  readonly #waiting = new Map<string, BuildLook>();
+  readonly #underWay = new Map<string, BuildLook>();
+  #until: AbortSignal | undefined;
+
+  /** `wake` is called with the key of a revision whose look has ended. */
+  constructor(wake: (key: string) => void) {
+    this.#wake = wake;
+  }
+
+  /** Lets looks begin, until the signal. */
+  run(until: AbortSignal): void {
+    this.#until = until;
+    this.#begin();
+  }
+
+  answer(look: BuildLook): BuildAnswer | undefined {
+    const now = performance.now();
+    for (const known of [this.#answered, this.#away]) for (const [key, { at }] of known) if (now - at > KEPT) known.delete(key);
+    const answered = this.#answered.get(look.uid);
+    // An answer is for one attempt to begin the build.
+    this.#answered.delete(look.uid);
+    if (answered !== undefined) return answered.answer;
+    const away = this.#away.get(awayKey(look));
+    if (away === undefined || now - away.at >= AWAY) this.#ask(look);
+    return away && { error: away.error };
+  }
+
+  #ask(look: BuildLook): void {
+    if (this.#underWay.has(look.uid)) return;
+    this.#waiting.set(look.uid, look);
+    this.#begin();
+  }
+
+  #begin(): void {
+    const until = this.#until;
+    if (until === undefined || until.aborted) return;
+    for (const look of looksToBegin(this.#waiting.values(), this.#underWay.values(), BOUNDS)) {
+      this.#waiting.delete(look.uid);
+      this.#underWay.set(look.uid, look);
+      void this.#look(look, until).finally(() => {
+        this.#underWay.delete(look.uid);
+        this.#begin();
+      });
+    }
+  }
+
+  /** Never throws. */
+  async #look(look: BuildLook, until: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([until, AbortSignal.timeout(LONGEST)]);
+    const answer = await look.ask(signal).catch((error: unknown) => ({ error: asError(error) }));
+    if (until.aborted) return;
+    const at = performance.now();
+    this.#answered.set(look.uid, { answer, at });
+    if ('error' in answer && isHostAway(answer.error)) this.#away.set(awayKey(look), { error: answer.error, at });
+    else this.#away.delete(awayKey(look));
+    this.#wake(look.key);
+  }
+}
