@@ -32,7 +32,9 @@ export type BuildLooksView = {
 const LONGEST = 24_000;
 /** Milliseconds for which a host that did not answer counts as away. */
 const AWAY = 20_000;
-/** Milliseconds after which an answer that nobody asked for again is forgotten. */
+/** Milliseconds after which an answer that was not used is asked for once more: the branch may have moved. */
+const FRESH = 15_000;
+/** Milliseconds after which nobody builds from a host that was away. */
 const KEPT = 300_000;
 
 const BOUNDS: LookBounds = { perTenant: 4, perHost: 16 };
@@ -73,7 +75,8 @@ export class BuildLooks implements BuildLooksView {
 
   answer(look: BuildLook): BuildAnswer | undefined {
     const now = performance.now();
-    for (const known of [this.#answered, this.#away]) for (const [key, { at }] of known) if (now - at > KEPT) known.delete(key);
+    for (const [uid, { at }] of this.#answered) if (now - at > FRESH) this.#answered.delete(uid);
+    for (const [key, { at }] of this.#away) if (now - at > KEPT) this.#away.delete(key);
     const answered = this.#answered.get(look.uid);
     // An answer is for one attempt to begin the build.
     this.#answered.delete(look.uid);
