@@ -3,6 +3,8 @@ import type { Log } from '../../log.ts';
 import { Pause } from '../../pause.ts';
 import {
   isNewLook,
+  LONGEST_LOOK,
+  LOOK_BOUNDS,
   looksToBegin,
   type BranchFound,
   type BranchLook,
@@ -15,16 +17,11 @@ import {
 
 /** Milliseconds between two searches for branches that are due. A push event comes sooner. */
 const SEARCH = 1000;
-/** Milliseconds that one look may take: three requests, each of which has 8 s. */
-const LONGEST = 24_000;
 /**
  * Seconds after which a host that did not answer is asked again, and a branch that may not be looked at, or only at
  * push events, is considered again.
  */
 const AGAIN = 30;
-
-/** A tenant with a thousand branches on hosts that answer in half a second sees each of them every two minutes. */
-const BOUNDS: LookBounds = { perTenant: 4, perHost: 16 };
 
 type Options = {
   followers: () => Follower[];
@@ -119,7 +116,7 @@ export class BranchFollower implements BranchView {
   }
 
   #begin(signal: AbortSignal): void {
-    for (const one of looksToBegin(this.#waiting.values(), this.#underWay.values(), this.#options.bounds ?? BOUNDS)) {
+    for (const one of looksToBegin(this.#waiting.values(), this.#underWay.values(), this.#options.bounds ?? LOOK_BOUNDS)) {
       this.#waiting.delete(one.uid);
       this.#underWay.set(one.uid, one);
       void this.#look(one, signal).finally(() => {
@@ -130,7 +127,7 @@ export class BranchFollower implements BranchView {
   }
 
   async #look({ key, uid, subject, push, every }: WaitingLook, signal: AbortSignal): Promise<void> {
-    const found = await this.#ask(key, AbortSignal.any([signal, AbortSignal.timeout(LONGEST)]));
+    const found = await this.#ask(key, AbortSignal.any([signal, AbortSignal.timeout(LONGEST_LOOK)]));
     if (signal.aborted) return;
     const isAway = found === undefined || ('reason' in found && found.reason === 'GitHostAway');
     const seconds = isAway || every === 0 ? AGAIN : every;

@@ -32,6 +32,12 @@ export type BranchView = {
 /** Looks that are under way at a time. */
 export type LookBounds = { perTenant: number; perHost: number };
 
+/** A tenant with a thousand branches on hosts that answer in half a second sees each of them every two minutes. */
+export const LOOK_BOUNDS: LookBounds = { perTenant: 4, perHost: 16 };
+
+/** Milliseconds that one look may take: three requests, each of which has 8 s. */
+export const LONGEST_LOOK = 24_000;
+
 export type WaitingLook = Follower & BranchPlace;
 
 /**

@@ -1,5 +1,5 @@
 import { asError, Unavailable } from '../../errors.ts';
-import { looksToBegin, type LookBounds } from './branch-look.ts';
+import { LONGEST_LOOK, LOOK_BOUNDS, looksToBegin } from './branch-look.ts';
 
 /** The answer of a git host before a build: the commit, and the credential that the build shows there. */
 export type BuildFound = {
@@ -28,16 +28,12 @@ export type BuildLooksView = {
   answer(look: BuildLook): BuildAnswer | undefined;
 };
 
-/** Milliseconds that one look may take: three requests, each of which has 8 s. */
-const LONGEST = 24_000;
 /** Milliseconds for which a host that did not answer counts as away. */
 const AWAY = 20_000;
 /** Milliseconds after which an answer that was not used is asked for once more: the branch may have moved. */
 const FRESH = 15_000;
-/** Milliseconds after which nobody builds from a host that was away. */
+/** Milliseconds after which a host that was away is forgotten, because no build asks for it any more. */
 const KEPT = 300_000;
-
-const BOUNDS: LookBounds = { perTenant: 4, perHost: 16 };
 
 /** Returns true for a host that does not answer now. */
 export const isHostAway = (error: unknown): error is Unavailable =>
@@ -95,7 +91,7 @@ export class BuildLooks implements BuildLooksView {
   #begin(): void {
     const until = this.#until;
     if (until === undefined || until.aborted) return;
-    for (const look of looksToBegin(this.#waiting.values(), this.#underWay.values(), BOUNDS)) {
+    for (const look of looksToBegin(this.#waiting.values(), this.#underWay.values(), LOOK_BOUNDS)) {
       this.#waiting.delete(look.uid);
       this.#underWay.set(look.uid, look);
       void this.#look(look, until).finally(() => {
@@ -107,7 +103,7 @@ export class BuildLooks implements BuildLooksView {
 
   /** Never throws. */
   async #look(look: BuildLook, until: AbortSignal): Promise<void> {
-    const signal = AbortSignal.any([until, AbortSignal.timeout(LONGEST)]);
+    const signal = AbortSignal.any([until, AbortSignal.timeout(LONGEST_LOOK)]);
     const answer = await look.ask(signal).catch((error: unknown) => ({ error: asError(error) }));
     if (until.aborted) return;
     const at = performance.now();
