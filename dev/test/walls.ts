@@ -18,7 +18,6 @@ import { DevError } from '../errors.ts';
 import { program, say } from '../steps.ts';
 import { sharedNames } from './exported-names.ts';
 import { folderCircles } from './folder-circles.ts';
-import { smallFiles } from './small-files.ts';
 
 /*
  * A wall that reports success on nothing is worse than none. Each fixture holds one planted fault, and says on its
@@ -58,12 +57,6 @@ function refuseFolderCircles(): void {
   if (circles.length > 0) throw new DevError(`Rooms import each other in a circle. ${circles.join('; ')}.`);
 }
 
-/** Throws when a small file stands apart from the only one that imports it. */
-function joinSmallFiles(): void {
-  const small = smallFiles('.').map(({ file, importer }) => `${file} into ${importer}`);
-  if (small.length > 0) throw new DevError(`Merge the small files that have one importer. ${small.join('; ')}.`);
-}
-
 type Diagnostic = { code: string; filename: string };
 
 /** Returns the reports of the lint about a tree, and those of the rules that it can't see. */
@@ -72,15 +65,13 @@ function diagnosed(root: string): Diagnostic[] {
   const { diagnostics } = JSON.parse(lint.stdout) as { diagnostics: Diagnostic[] };
   const shared = sharedNames(root).flatMap(({ files }) => files.map((filename) => ({ code: 'house(one-meaning)', filename })));
   const circles = folderCircles(root).flatMap(({ files }) => files.map((filename) => ({ code: 'house(folder-circle)', filename })));
-  const small = smallFiles(root).map(({ file }) => ({ code: 'house(small-file)', filename: file }));
-  return [...diagnostics, ...shared, ...circles, ...small];
+  return [...diagnostics, ...shared, ...circles];
 }
 
 async function main(): Promise<void> {
   countCasts();
   compareNames();
   refuseFolderCircles();
-  joinSmallFiles();
   const copy = mkdtempSync(join(tmpdir(), 'gx-walls-'));
   try {
     for (const file of ['.oxlintrc.json', 'tsconfig.json', 'package.json']) copyFileSync(file, join(copy, file));

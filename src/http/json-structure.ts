@@ -42,7 +42,6 @@ export function excessOf(text: Uint8Array, limits: JsonLimits, seed: number): Ex
 }
 
 /** Does the same piece by piece. */
-// oxlint-disable-next-line eslint/complexity -- a call for each byte would cost more than the look
 export function* lookAt(text: Uint8Array, limits: JsonLimits, seed: number): Generator<undefined, Excess | undefined> {
   let piece = PIECE;
   const names = new NameCount(seed);
