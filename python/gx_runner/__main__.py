@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gx_runner.modules import add_import_folders
 from gx_runner.wire import VERSION, Message, Wall
 
 Hear = Callable[[Message, bytes], None]
@@ -132,6 +133,7 @@ def main() -> None:
     """Serves the wall until its socket ends."""
     _die_with_parent()
     os.set_inheritable(_WALL, False)
+    add_import_folders()
     wall = Wall(socket.socket(fileno=_WALL))
     wall.read(_Runner(wall, " ".join(sys.argv[1:])).hear)
 

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from gx_runner.modules import imported, is_of_a_library, sentence_of
+from gx_runner.modules import add_import_folders, imported, is_of_a_library, sentence_of
 
 
 def faults_of(files: list[str]) -> list[str]:
@@ -55,6 +55,7 @@ def main() -> None:
     """Prints the answer as JSON. What modules print goes elsewhere, and threads that they leave behind end."""
     answer = os.dup(1)
     os.dup2(2, 1)
+    add_import_folders()
     os.write(answer, json.dumps(faults_of(sys.argv[1:])).encode())
     os._exit(0)
 

@@ -1,11 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { StartError } from '../errors.ts';
-import type { GxJson } from '../schema/agent/gx-json.ts';
-import { gxJsonFaults, withoutAbsent } from './gx-json.ts';
+import { bareName } from '../schema/agent/code-place.ts';
+import type { GxJson, PassedOver } from '../schema/agent/gx-json.ts';
+import { asOtherServersRead, gxJsonFaults, withoutAbsent } from './gx-json.ts';
 
 /** The name of the same file for other servers. */
 const OTHER_NAME = 'langgraph.json';
+
+/** Files of our own by their names: gx.json, also as gx.test.json or my.gx.json. Others follow other tools. */
+const OUR_OWN = /(^|\.)gx(\..+)?\.json$/;
+export const isOwnFile = (file: string): boolean => OUR_OWN.test(path.basename(file));
 
 /** Returns the file that is there: the named one, or beside a gx.json that is not there the langgraph.json. */
 export function existingGxFile(file: string): string | undefined {
@@ -22,15 +27,54 @@ export function parsedGxFile(file: string): unknown {
     throw new StartError(`${file} can't be read (${(error as NodeJS.ErrnoException).code}). Set GX_CONFIG or --config.`, { cause: error });
   }
   try {
-    return withoutAbsent(JSON.parse(text));
+    return withoutAbsent(JSON.parse(text.replace(/^\uFEFF/, '')));
   } catch (error) {
     throw new StartError(`${file} is not valid JSON: ${(error as Error).message}.`, { cause: error });
   }
 }
 
-/** Returns the settings. Throws a `StartError` that names the file and the fields that are wrong. */
-export function validGxJson(value: unknown, file: string): GxJson {
-  const faults = gxJsonFaults(value);
+/** The settings of a file, and the keys in it that nothing knows. */
+export type GxFile = { settings: GxJson; unknown: PassedOver[] };
+
+/**
+ * Returns the settings. In files of other tools, keys that nothing knows are only named; in gx.json they are faults.
+ * Throws a `StartError` that names the file and the fields that are wrong.
+ */
+export function readGxJson(value: unknown, file: string): GxFile {
+  const { settings: known, passedOver } = isOwnFile(file) ? { settings: value, passedOver: [] } : asOtherServersRead(value);
+  const faults = gxJsonFaults(known);
   if (faults.length > 0) throw new StartError(`${file}: ${faults.join('; ')}.`);
-  return value as GxJson;
+  return { settings: withPlaces(known as GxJson, path.dirname(file)), unknown: passedOver };
 }
+
+/** Returns the settings in which a name without a dot is a module of Python: `./` stands before names of JavaScript. */
+function withPlaces(settings: GxJson, folder: string): GxJson {
+  const { graphs, auth, http, encryption, dependencies = [] } = settings;
+  const folders = [folder, ...dependencies.map((name) => path.resolve(folder, name))];
+  const placed = (reference: string): string => (isOfJavaScript(bareName(reference), folders) ? `./${reference}` : reference);
+  return {
+    ...settings,
+    graphs: Object.fromEntries(
+      Object.entries(graphs).map(([id, graph]) => [id, typeof graph === 'string' ? placed(graph) : { ...graph, path: placed(graph.path) }]),
+    ),
+    ...(auth && { auth: { ...auth, path: placed(auth.path) } }),
+    ...(http?.app !== undefined && { http: { ...http, app: placed(http.app) } }),
+    ...(encryption && { encryption: { ...encryption, path: placed(encryption.path) } }),
+  };
+}
+
+const ENDINGS = ['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', '.jsx'];
+/** Files beside which a name that is no file is a module of Python, which may be installed. */
+const OF_PYTHON = ['pyproject.toml', 'requirements.txt', 'setup.py', 'uv.lock', '.venv'];
+
+/** Returns whether a bare name means a file of JavaScript, which lies in the first folder. */
+function isOfJavaScript(name: string | undefined, folders: string[]): boolean {
+  const [folder = ''] = folders;
+  const has = (...files: string[]): boolean => files.some((file) => existsSync(path.join(folder, file)));
+  if (name === undefined) return false;
+  if (folders.some((at) => isFile(path.join(at, `${name}.py`)) || isFile(path.join(at, name, '__init__.py')))) return false;
+  if (has(...ENDINGS.flatMap((ending) => [`${name}${ending}`, path.join(name, `index${ending}`)]))) return true;
+  return has('package.json') && !has(...OF_PYTHON);
+}
+
+const isFile = (file: string): boolean => statSync(file, { throwIfNoEntry: false })?.isFile() === true;

@@ -6,12 +6,13 @@ import { readGraphsFile } from '../../src/agent/gx-json/read.ts';
 import { buildPlanOf, type BuildPlan } from '../../src/builder/packages/plan.ts';
 import { imageBuildConfig } from '../../src/config/image-build.ts';
 import { asError } from '../../src/errors.ts';
+import { KEYS_OF_OTHERS } from '../../src/schema/agent/gx-json.ts';
 import { KEYS_OF_THE_SERVER, LANGGRAPH_KEYS, type LanggraphKey } from './langgraph-keys.ts';
 
 /* The table of langgraph.json is the behaviour of the code with each key of a project in Python. */
 
 const page = readFileSync('docs/reference/langgraph-json.md', 'utf8');
-const rows = [...page.matchAll(/^\| (`[^|]+`) \| (served|no effect|refused) \| (served|no effect|refused|-) \| (.+) \|$/gm)].flatMap(
+const rows = [...page.matchAll(/^\| (`[^|]+`) \| (served|no effect) \| (served|no effect|-) \| (.+) \|$/gm)].flatMap(
   ([, names = '', server = '', build = '', how = '']) =>
     [...names.matchAll(/`([^`]+)`/g)].map(([, key = '']) => ({ key, server, build, how })),
 );
@@ -86,19 +87,18 @@ function buildOutcome(key: string, server: Outcome): string {
 const OF_AGENT_BUILD = ['ui_config', 'graphs'];
 
 /** A word may need a sentence: the replacement, or why it is refused. */
-const SENTENCES: Record<string, (row: string) => unknown> = {
+const SENTENCES: Record<string, () => unknown> = {
   served: () => undefined,
   'no effect': () => expect.stringMatching(/.{15}/),
-  refused: (row) => expect.stringMatching(new RegExp(`"${row}" is not served .*: .{20}.*Remove the key`)),
 };
 
 test.each(KEYS)('%s is what its row says', (key, sample) => {
   const found = rowsOf(key);
   expect(found).toHaveLength(1);
-  const { key: row, server: word, build } = found[0]!;
+  const { server: word, build } = found[0]!;
   write(key, sample);
   const server = serverOutcome(key);
-  expect(server).toEqual({ word, sentence: SENTENCES[word]?.(row) });
+  expect(server).toEqual({ word, sentence: SENTENCES[word]?.() });
   expect(OF_AGENT_BUILD.includes(key) ? build : buildOutcome(key, server)).toBe(build);
 });
 
@@ -107,7 +107,18 @@ test('no row is about a key that nobody has', () => {
   expect(rows.filter(({ key }) => !KEYS.some(([name]) => name === key || name.startsWith(`${key}.`)))).toEqual([]);
 });
 
-test('a key that nobody knows stops the start by its name', () => {
+test('keys of other tools stand in the second table, with what takes their place', () => {
+  const [, second = ''] = page.split('## Keys that are none');
+  const named = [...second.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, names = '']) =>
+    [...names.matchAll(/`([^`]+)`/g)].map(([, key]) => String(key)),
+  );
+  expect(named.toSorted()).toEqual(Object.keys(KEYS_OF_OTHERS).toSorted());
+});
+
+test('a key that nobody knows has no effect in a server and in a build, and is named', () => {
   write('kept_tools', { value: true });
-  expect(serverOutcome('kept_tools')).toEqual({ word: 'refused', sentence: expect.stringContaining('"kept_tools"') as string });
+  expect(serverOutcome('kept_tools')).toEqual({ word: 'no effect', sentence: 'there is no such key, so nothing follows from it' });
+  printed.length = 0;
+  expect(planned()).toBeTypeOf('object');
+  expect(printed.join('')).toContain('"kept_tools" has no effect: there is no such key');
 });

@@ -263,3 +263,39 @@ test('a debugger attaches, a run stops at its breakpoint and goes on, and the po
   await until('the port is open again', async () => opened() === 2, 60);
   (await stopsAt(port, line)).close();
 }, 300_000);
+
+test('a project with the layout of another server is served as it is', async () => {
+  for (const [name, text] of Object.entries({
+    'agent.py': `from typing import TypedDict
+from langgraph.graph import StateGraph
+from helper_of_lib import said
+class State(TypedDict, total=False):
+    said: str
+graph = StateGraph(State).add_node("say", lambda state: {"said": said()}).add_edge("__start__", "say").compile()
+`,
+    'lib/helper_of_lib.py': 'def said(): return "from lib"\n',
+    // Nothing of a folder hides a module of Python.
+    'lib/types.py': 'raise RuntimeError("not this one")\n',
+    '.env.example': 'A=1\n',
+    'langgraph.json': JSON.stringify({
+      dependencies: ['.', './lib'],
+      graphs: { agent: { path: 'agent:graph', config_schema: './agent.py:State' } },
+      env: '.env',
+      package_manager: 'uv',
+      checkpointer: { path: './agent.py:saver', backend: 'mongo' },
+      store: { provider: 'redis' },
+      dockerfile_lines: [],
+      python_version: /version = (\d+\.\d+)/.exec(readFileSync(path.join(folder, '.venv/pyvenv.cfg'), 'utf8'))![1],
+    }),
+  })) {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), text);
+  }
+  rmSync(config);
+  const running = await dev();
+  expect(await running.client.runs.wait(null, 'agent', { input: {} })).toEqual({ said: 'from lib' });
+  const told = [...running.output().matchAll(/has no effect here file=\S+ name=(\S+)/g)].map(([, name]) => String(name));
+  const expected = ['checkpointer.backend', 'checkpointer.path', 'env', 'graphs.agent.config_schema', 'package_manager', 'store.provider'];
+  expect(told.toSorted()).toEqual(expected);
+  expect(running.output()).toContain('cp .env.example .env, then fill it in');
+});

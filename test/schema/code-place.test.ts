@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { codePlace, languageOf } from '../../src/schema/agent/code-place.ts';
+import { codePlace, isEmbedCode, languageOf } from '../../src/schema/agent/code-place.ts';
 
 test.each([
   ['./chat.ts:graph', { language: 'javascript', place: './chat.ts', isModule: false, name: 'graph' }],
   ['chat.mjs:default', { language: 'javascript', place: 'chat.mjs', isModule: false, name: 'default' }],
   ['./graphs.runner:echo', { language: 'javascript', place: './graphs.runner', isModule: false, name: 'echo' }],
-  ['chat:graph', { language: 'javascript', place: 'chat', isModule: false, name: 'graph' }],
-  ['openai:text-embedding-3-small', { language: 'javascript', place: 'openai', isModule: false, name: 'text-embedding-3-small' }],
+  ['./chat:graph', { language: 'javascript', place: './chat', isModule: false, name: 'graph' }],
+  ['chat:graph', { language: 'python', place: 'chat', isModule: true, name: 'graph' }],
   ['./src/chat.py:graph', { language: 'python', place: './src/chat.py', isModule: false, name: 'graph' }],
   ['chat.py:make_graph', { language: 'python', place: 'chat.py', isModule: false, name: 'make_graph' }],
   ['deep_agent.graph:get_agent', { language: 'python', place: 'deep_agent.graph', isModule: true, name: 'get_agent' }],
@@ -17,4 +17,10 @@ test.each([
 
 test('a file without the name of an export has a language, too', () => {
   expect(['./app.py', './app.ts', 'my.app:app'].map(languageOf)).toEqual(['python', 'javascript', 'python']);
+});
+
+test('an embedding is a place in code, or a provider and a model', () => {
+  const places = ['./embed.ts:embed', 'src/embed.py:embed', 'my.embed:embed'];
+  const models = ['openai:text-embedding-3-small', 'ollama:nomic-embed-text:latest'];
+  expect([...places, ...models].filter(isEmbedCode)).toEqual(places);
 });

@@ -161,6 +161,7 @@ function watching(file: GraphsFile, serving: Serving): () => void {
     // A module of Python has a name in place of a path.
     .filter((graph) => path.isAbsolute(graph.file))
     .map((graph) => path.dirname(graph.file))
+    .concat(file.importFolders)
     .filter((folder) => path.relative(file.folder, folder).startsWith('..'));
   const watcher = watchFolders([...new Set([file.folder, ...outside])], (changed) => serving.reload(path.relative(file.folder, changed)));
   return () => watcher.stop();

@@ -27,7 +27,7 @@ import { UserCode } from '../user-code/host.ts';
 import { existsSync } from 'node:fs';
 import type { PythonSettings } from '../../config/python.ts';
 import { interpreterFor } from '../graphs/interpreter.ts';
-import { interpreterFault, pythonRunner } from '../graphs/python.ts';
+import { buildPythonPlace, interpreterFault, pythonRunner } from '../graphs/python.ts';
 import { codeProcess } from '../user-code/process.ts';
 import type { OpenCodeRunner } from '../user-code/worker.ts';
 
@@ -54,7 +54,7 @@ type Settings = {
     | 'revision'
     | 'python'
   >;
-  file: Pick<GraphsFile, 'auth' | 'app' | 'encryption' | 'codeLanguage' | 'env' | 'folder' | 'settings'>;
+  file: Pick<GraphsFile, 'auth' | 'app' | 'encryption' | 'codeLanguage' | 'env' | 'folder' | 'importFolders' | 'settings'>;
 } & Logging;
 
 /** Decides who may call by the handlers of `auth.path`, if `code` has any, or by the configuration. */
@@ -152,14 +152,13 @@ function withoutHandlers(config: Pick<AgentConfig, 'access' | 'reports'>, log: L
   return { guard: isOpen ? 'open' : 'key', callerOf, callerFor: openToOwners };
 }
 
-type Options = { settings: PythonSettings; file: Pick<GraphsFile, 'env' | 'folder'>; log: Log };
+type Options = { settings: PythonSettings; file: Pick<GraphsFile, 'env' | 'folder' | 'importFolders'>; log: Log };
 
 /** Returns a function that opens the user's own code in Python. Throws a `StartError` where there is no interpreter. */
-function openPythonCode({ settings, file: { env, folder }, log }: Options): OpenCodeRunner {
+function openPythonCode({ settings, file, log }: Options): OpenCodeRunner {
+  const { folder } = file;
   const chosen = interpreterFor({ settings, folder, exists: existsSync });
   if ('fault' in chosen) throw new StartError(chosen.fault);
-  const { program } = chosen;
-  const modulePath = settings.modulePath ?? env['PYTHONPATH'];
-  const runner = pythonRunner({ program, folder, modulePath, megabytes: undefined, role: 'user-code' });
+  const runner = pythonRunner(buildPythonPlace(chosen.program, settings, file), { megabytes: undefined, role: 'user-code' });
   return codeProcess({ runner, faultOf: () => interpreterFault({ chosen, folder, namedBy: settings.namedBy }), log });
 }

@@ -1,30 +1,53 @@
 import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environmentOfOthers } from '../../config/env.ts';
+import type { PythonSettings } from '../../config/python.ts';
 import { installCommand, type ChosenPython } from './interpreter.ts';
 import type { RunnerCommand } from '../../schema/wire/wall/graph-start.ts';
 
 /** The folder with our own modules of Python. It lies beside `src`, and in the package beside the compiled code. */
 const MODULES = fileURLToPath(new URL('../../../python', import.meta.url));
 
-export type PythonPlace = { program: string; /** The folder of gx.json. */ folder: string; modulePath: string | undefined };
+export type PythonPlace = {
+  program: string;
+  /** The folder of gx.json. */
+  folder: string;
+  modulePath: string | undefined;
+  /** Folders of modules behind all others. */
+  importFolders: readonly string[];
+};
 type Limits = { megabytes: number | undefined };
 /** Whether the runner runs graphs, or the user's own code beside them. */
 type Role = { role?: 'graphs' | 'user-code' };
 
 type Examined = { chosen: ChosenPython; /** The folder of gx.json. */ folder: string; namedBy: string };
 
-/** Returns the variable by which Python finds our own modules, and those of the user's own path. */
-export const ownModules = ({ modulePath }: Pick<PythonPlace, 'modulePath'>): { PYTHONPATH: string } => ({
+type FileOfPlace = Pick<PythonPlace, 'folder' | 'importFolders'> & { env: Readonly<Record<string, string>> };
+
+/** Returns where the interpreter finds modules for the graphs of a file. */
+export const buildPythonPlace = (program: string, settings: PythonSettings, { folder, importFolders, env }: FileOfPlace): PythonPlace => ({
+  program,
+  folder,
+  importFolders,
+  modulePath: settings.modulePath ?? env['PYTHONPATH'],
+});
+
+/**
+ * Returns the variables by which Python finds our own modules, those of the user's own path, and behind all others
+ * those of `dependencies`, which must hide no module of Python or of a package.
+ */
+export const ownModules = ({ modulePath, importFolders }: PythonPlace): Record<string, string> => ({
   PYTHONPATH: [MODULES, ...(modulePath === undefined ? [] : [modulePath])].join(path.delimiter),
+  ...(importFolders.length > 0 && { GX_IMPORT_FOLDERS: importFolders.join(path.delimiter) }),
 });
 
 /** Returns how Python is run. Modules of the user are found in the folder of gx.json and by the user's own path. */
-export const pythonRunner = ({ program, folder, modulePath, megabytes, role = 'graphs' }: PythonPlace & Limits & Role): RunnerCommand => ({
-  command: [program, '-m', 'gx_runner', ...(role === 'graphs' ? [] : [role])],
-  folder,
-  variables: ownModules({ modulePath }),
+export const pythonRunner = (place: PythonPlace, { megabytes, role = 'graphs' }: Limits & Role): RunnerCommand => ({
+  command: [place.program, '-m', 'gx_runner', ...(role === 'graphs' ? [] : [role])],
+  folder: place.folder,
+  variables: ownModules(place),
   megabytes,
 });
 
@@ -68,4 +91,11 @@ export async function interpreterFault({ chosen, folder, namedBy }: Examined): P
     default:
       return undefined;
   }
+}
+
+/** Returns the version of an interpreter, such as 3.12, where its place tells it without a process. */
+export function versionOfPlace(program: string): string | undefined {
+  const notes = path.join(path.dirname(path.dirname(program)), 'pyvenv.cfg');
+  if (existsSync(notes)) return /^version(?:_info)?\s*=\s*(\d+\.\d+)/m.exec(readFileSync(notes, 'utf8'))?.[1];
+  return existsSync(program) ? /(\d+\.\d+)$/.exec(realpathSync(program))?.[1] : undefined;
 }

@@ -2,12 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { parseEnv } from 'node:util';
-import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-file.ts';
+import { existingGxFile, isOwnFile, parsedGxFile, readGxJson } from '../../config/gx-json-file.ts';
 import type { FileSection } from '../../config/gx-json.ts';
 import { LANGSMITH_PROJECTS } from '../../config/tracing.ts';
 import { StartError } from '../../errors.ts';
-import { codePlace, languageOf, type Language } from '../../schema/agent/code-place.ts';
-import { PASSED_OVER, passedOverKeys, valueOfKey, type GxJson, type PassedOver } from '../../schema/agent/gx-json.ts';
+import { codePlace, isEmbedCode, languageOf, type Language } from '../../schema/agent/code-place.ts';
+import { passedOverKeys, valueOfKey, type GxJson, type PassedOver } from '../../schema/agent/gx-json.ts';
+import { importFolders } from './import-folders.ts';
 import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
 import type { GraphSource, StoreIndex } from '../../schema/wire/wall/graph-start.ts';
 
@@ -16,6 +17,8 @@ export type GraphsFile = {
   folder: string;
   settings: GxJson;
   graphs: GraphSource[];
+  /** Folders of modules of Python, behind all others on their path. */
+  importFolders: string[];
   env: Record<string, string>;
   index: StoreIndex | undefined;
   /** The handlers that decide who may call; undefined when everybody may. */
@@ -40,26 +43,30 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
   const own = file === undefined && sections.some(({ key }) => key === 'graphs') ? {} : parsedGxFile(file ?? path.resolve(configPath));
   // The builder of such an image makes the folder of the code its working directory.
   const named = file ?? path.join(process.cwd(), 'gx.json');
-  const all = withSections(own, sections);
-  const codeLanguage = languageOfParts(all, named);
-  const settings = validGxJson(all, named);
+  const { settings, unknown } = readGxJson(withSections(own, sections), named);
+  const codeLanguage = languageOfParts(settings, named);
   const folder = path.dirname(named);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
-  refuseBareModules(graphs, named);
-  refuseByLanguage(settings, graphs, named);
+  refuseAnyClass(settings, graphs, named);
+  const { env, absent } = environment(settings, named);
+  const place = { python: graphs.some(({ language }) => language === 'python'), node: process.versions.node };
   return {
     path: named,
     folder,
     settings,
     graphs,
-    env: withProject(environment(settings, named), langsmithProject),
+    importFolders: importFolders(settings.dependencies ?? [], folder),
+    env: withProject(env, langsmithProject),
     index: storeIndex(settings, folder, graphs),
     auth: exportOf(settings.auth?.path, folder),
     app: exportOf(settings.http?.app, folder),
     codeLanguage,
     encryption: exportOf(settings.encryption?.path, folder),
     passedOver: [
-      ...passedOverKeys(settings, { python: graphs.some(({ language }) => language === 'python') }),
+      ...unknown,
+      ...passedOverKeys(settings, place),
+      ...(absent === undefined ? [] : [{ name: 'env', instead: absent }]),
+      ...sections.flatMap(({ passedOver }) => passedOver),
       ...passedOverSections(own, sections),
     ],
   };
@@ -83,33 +90,13 @@ function languageOfParts(settings: unknown, file: string): Language {
   );
 }
 
-/** Code of the user's own in whose place the server's would serve graphs that rely on it. */
-const OF_PYTHON = ['checkpointer.path', 'store.path', 'priority'] as const;
-
-/** Throws a `StartError` that names a setting which graphs in one of the languages can't have. */
-function refuseByLanguage(settings: GxJson, graphs: GraphSource[], file: string): void {
+/** Throws a `StartError` where graphs in JavaScript would make any class from stored values. */
+function refuseAnyClass({ checkpointer }: GxJson, graphs: GraphSource[], file: string): void {
   const javascript = graphs.find(({ language }) => language === 'javascript');
-  const python = graphs.find(({ language }) => language === 'python');
-  const own = OF_PYTHON.find((key) => valueOfKey(settings, key) !== undefined);
-  if (python !== undefined && own !== undefined)
-    throw new StartError(
-      `${file}: "${own}" is not served for graphs in Python yet, such as "${python.graphId}": ${PASSED_OVER[own]}. Remove the key.`,
-    );
-  const { checkpointer } = settings;
   if (javascript !== undefined && checkpointer?.serde?.allowed_json_modules === true)
     throw new StartError(
       `${file}: "checkpointer.serde.allowed_json_modules" is true, which only graphs in Python can have; name the classes for "${javascript.graphId}".`,
     );
-}
-
-/** Throws a `StartError` for a name without a dot that means a module of Python: alone it is a file of JavaScript. */
-function refuseBareModules(graphs: GraphSource[], file: string): void {
-  const bare = graphs.find(({ language, file: place }) => language === 'javascript' && !existsSync(place) && existsSync(`${place}.py`));
-  if (bare === undefined) return;
-  const [name, python] = [path.basename(bare.file), `./${path.relative(path.dirname(file), bare.file)}.py`];
-  throw new StartError(
-    `${file}: "graphs.${bare.graphId}" names ${name}, which means a file of JavaScript. Write "${python}:${bare.exportName}" for the module of Python.`,
-  );
 }
 
 /** Returns the settings with the sections that they lack. */
@@ -143,12 +130,9 @@ function storeIndex({ store }: GxJson, folder: string, graphs: GraphSource[]): S
   return { ...embedding(embed, folder, graphs), dims, fields };
 }
 
-/** A path begins so, or has the ending of a file; everything else is `provider:model`, whose model may have a colon. */
-const PATH = /^[./]|\.([cm]?[jt]sx?|py):[^:]+$/;
-
 /** A path tells its language. A provider is asked in Python where all graphs are in Python. */
 function embedding(embed: string, folder: string, graphs: GraphSource[]): Pick<StoreIndex, 'language' | 'embed'> {
-  if (PATH.test(embed) || languageOf(embed) === 'python') {
+  if (isEmbedCode(embed)) {
     const { language, file, exportName } = source('store', embed, folder);
     return { language, embed: { file, exportName } };
   }
@@ -159,16 +143,28 @@ function embedding(embed: string, folder: string, graphs: GraphSource[]): Pick<S
 const withProject = (env: Record<string, string>, project: string | undefined): Record<string, string> =>
   project === undefined || LANGSMITH_PROJECTS.some((name) => name in env) ? env : { ...env, LANGSMITH_PROJECT: project };
 
+type Environment = { env: Record<string, string>; /** The remedy for a file that is not there. */ absent?: string };
+
 /**
  * Returns `env` of gx.json, which is a map or the path of a file of NAME=value lines. A list of names asks the server
- * for nothing.
+ * for nothing. Repositories leave the file out, so a langgraph.json does without it.
  */
-function environment({ env }: GxJson, file: string): Record<string, string> {
-  if (env === undefined || Array.isArray(env)) return {};
-  if (typeof env !== 'string') return env;
+function environment({ env }: GxJson, file: string): Environment {
+  if (env === undefined || Array.isArray(env)) return { env: {} };
+  if (typeof env !== 'string') return { env };
+  const place = path.resolve(path.dirname(file), env);
+  if (!existsSync(place)) {
+    const example = EXAMPLES.map((ending) => `${env}${ending}`).find((name) => existsSync(path.resolve(path.dirname(file), name)));
+    const remedy = example === undefined ? 'make it, or set its variables' : `cp ${example} ${env}, then fill it in`;
+    if (isOwnFile(file)) throw new StartError(`${file}: "env" names ${env}, which is not there: ${remedy}.`);
+    return { env: {}, absent: `${env} is not there: ${remedy}` };
+  }
   try {
-    return parseEnv(readFileSync(path.resolve(path.dirname(file), env), 'utf8')) as Record<string, string>;
+    return { env: parseEnv(readFileSync(place, 'utf8')) as Record<string, string> };
   } catch (error) {
-    throw new StartError(`${file}: "env" names ${env}, which can't be read.`, { cause: error });
+    throw new StartError(`${file}: "env" names ${env}, which can't be read (${(error as NodeJS.ErrnoException).code}).`, { cause: error });
   }
 }
+
+/** Endings of the copy of an environment file that lies in its repository. */
+const EXAMPLES = ['.example', '.sample', '.template', '.dist'];

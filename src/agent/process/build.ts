@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
 import { keepSchemas } from '../graph-types/built-schemas.ts';
 import { interpreterFor } from '../graphs/interpreter.ts';
-import type { PythonPlace } from '../graphs/python.ts';
+import { buildPythonPlace, type PythonPlace } from '../graphs/python.ts';
 import { proveLoading } from '../graph-types/loads.ts';
 import { readTypes } from '../graph-types/typed-schemas.ts';
 import { writeBills } from '../sbom/write.ts';
@@ -22,7 +22,7 @@ export async function buildAgent(config: AgentBuildConfig, log: Log, signal: Abo
   mkdirSync(folder, { recursive: true });
   await proveLoading({ graphs: file.graphs, folder: file.folder, python: pythonOf(config, file) }, log, signal);
   await writeBills({ project: file.folder, folder }, log, signal);
-  if (hasUi(file)) keepBundles(folder, await bundleUi(file, signal));
+  if (hasUi(file)) keepBundles(folder, await bundleUi(file, log, signal));
   const graphs = file.graphs.filter(({ language }) => language === 'javascript');
   if (within === 0 || graphs.length === 0) return;
   try {
@@ -35,7 +35,7 @@ export async function buildAgent(config: AgentBuildConfig, log: Log, signal: Abo
 }
 
 /** Returns the Python that a server with the same settings would run graphs with, or why there is none. */
-function pythonOf({ python: settings }: AgentBuildConfig, { folder, env }: GraphsFile): PythonPlace | { fault: string } {
-  const chosen = interpreterFor({ settings, folder, exists: existsSync });
-  return 'fault' in chosen ? chosen : { ...chosen, folder, modulePath: settings.modulePath ?? env['PYTHONPATH'] };
+function pythonOf({ python: settings }: AgentBuildConfig, file: GraphsFile): PythonPlace | { fault: string } {
+  const chosen = interpreterFor({ settings, folder: file.folder, exists: existsSync });
+  return 'fault' in chosen ? chosen : buildPythonPlace(chosen.program, settings, file);
 }

@@ -11,7 +11,7 @@ import { interpreterFor } from '../graphs/interpreter.ts';
 import { LanguageHost, type HostSettings } from '../graphs/language-host.ts';
 import { pythonMegabytes, threadLimits } from '../graphs/memory.ts';
 import { openProcess } from '../graphs/process.ts';
-import { interpreterFault, pythonRunner } from '../graphs/python.ts';
+import { buildPythonPlace, interpreterFault, pythonRunner } from '../graphs/python.ts';
 import type { AnswersAsked } from '../graphs/asked.ts';
 import type { EncryptionModule } from '../encryption/codec-of.ts';
 import { logFieldsOf, type Logging } from '../tracing/agent-log.ts';
@@ -63,17 +63,15 @@ function byLanguage({ config, file: { graphs } }: Of): Record<GraphSource['langu
 type PythonOf = { config: AgentConfig; file: GraphsFile; graphs: GraphSource[] };
 
 function pythonGraphs({ config, file, graphs }: PythonOf, hostOf: (runner: ThreadStart['runner']) => LanguageHost): PythonGraphs {
-  const { folder, env } = file;
+  const { folder } = file;
   const settings = config.python;
   const ids = graphs.map(({ graphId }) => graphId);
   const chosen = interpreterFor({ settings, folder, exists: existsSync });
   if ('fault' in chosen) return { graphs: ids, host: chosen, faultOf: () => Promise.resolve(undefined) };
-  const { program } = chosen;
   const megabytes = pythonMegabytes(settings, { isAlone: !neededLanguages({ config, file }).has('javascript') });
-  const modulePath = settings.modulePath ?? env['PYTHONPATH'];
   return {
     graphs: ids,
-    host: hostOf(pythonRunner({ program, folder, modulePath, megabytes })),
+    host: hostOf(pythonRunner(buildPythonPlace(chosen.program, settings, file), { megabytes })),
     faultOf: () => interpreterFault({ chosen, folder, namedBy: settings.namedBy }),
   };
 }

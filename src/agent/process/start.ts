@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AgentConfig } from '../../config/agent.ts';
 import { ASSISTANT_DEFAULTS, assistantDefaults, type AssistantDefaults } from '../../config/assistant-defaults.ts';
@@ -24,6 +25,8 @@ import { systemAssistantId } from '../kernel/ids.ts';
 import { agentApp, agentSockets, mountPrefix } from '../front/server.ts';
 import type { GraphFaults } from '../graphs/graph-faults.ts';
 import type { GraphHost } from '../graphs/host.ts';
+import { interpreterFor } from '../graphs/interpreter.ts';
+import { versionOfPlace } from '../graphs/python.ts';
 import type { Logging } from '../tracing/agent-log.ts';
 import type { Bundles } from '../ui/main.ts';
 import { servedBundles } from '../ui/bundles.ts';
@@ -64,7 +67,7 @@ export async function startAgentServer(options: StartOptions): Promise<AgentServ
 
 async function start({ config, log, lines, signal, extra = [], faults }: StartOptions, opened: Opened): Promise<AgentServer> {
   const file = readGraphsFile(config.configPath, config.sections, config.langsmithProject);
-  warnOf(file, log);
+  warnOf(file, config, log);
   const defaults = defaultsOf({ config, log }, file);
   const { early, module } = await loadEncryption({ config, file, log, lines }, opened);
   const { db, preparing } = await openDatabases({ config, file, log, signal, module }, opened);
@@ -140,8 +143,12 @@ async function loadEncryption(
 }
 
 /** Logs which keys and variables of the configuration have no effect, and their alternatives. */
-function warnOf({ path, passedOver }: GraphsFile, log: Log): void {
-  for (const { name, instead } of passedOver) log.warn({ file: path, name, instead }, 'a name of the configuration has no effect here');
+function warnOf({ path, folder, settings, passedOver }: GraphsFile, { python }: Pick<AgentConfig, 'python'>, log: Log): void {
+  const chosen = interpreterFor({ settings: python, folder, exists: existsSync });
+  const runs = 'fault' in chosen ? undefined : versionOfPlace(chosen.program);
+  for (const { name, instead } of passedOver)
+    if (name !== 'python_version' || runs === undefined || settings.python_version !== runs)
+      log.warn({ file: path, name, instead }, 'a name of the configuration has no effect here');
 }
 
 /**
@@ -187,7 +194,7 @@ function loadUsersParts(options: LoadOptions, opened: Opened): UsersParts {
   const parts = {
     host,
     loading: host.open(),
-    bundling: servedBundles(file, config.buildFolder, signal),
+    bundling: servedBundles(file, { buildFolder: config.buildFolder, partial: faults !== undefined, log }, signal),
     opening: openAuthentication({ config, file, log }, code),
   };
   opened.add(() =>

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { asError, StartError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
 import { askProcess } from '../kernel/ask-process.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
 import type { Bundles, BundlesAsked, BundlesMade } from './main.ts';
@@ -17,14 +18,20 @@ export const hasUi = ({ settings }: Pick<GraphsFile, 'settings'>): boolean =>
   Object.keys(settings.ui ?? {}).length > 0 && settings.http?.disable_ui !== true;
 
 /**
- * Bundles the components that `ui` of gx.json names, with the project's `@langchain/langgraph-ui`. Throws a
- * `StartError` if the package or a file is missing, or if a component can't be bundled.
+ * Bundles the components that `ui` of gx.json names, with the project's `@langchain/langgraph-ui`. Without that package
+ * there are none, which the log says. Throws a `StartError` if a file is missing, or if a component can't be bundled.
  */
-export async function bundleUi({ path: file, folder, settings }: Source, signal: AbortSignal): Promise<Bundles> {
+export async function bundleUi({ path: file, folder, settings }: Source, log: Log, signal: AbortSignal): Promise<Bundles> {
   const defs = settings.ui ?? {};
   for (const [name, source] of Object.entries(defs))
     if (!existsSync(path.resolve(folder, source))) throw new StartError(`${file}: "ui.${name}" names ${source}, which is not there.`);
-  const asked: BundlesAsked = { bundler: bundlerIn(folder, file), cwd: folder, defs, config: settings.ui_config ?? {} };
+  const bundler = bundlerIn(folder);
+  if (bundler === undefined) {
+    const remedy = `npm install ${PACKAGE} adds it; in an image, agent-build alone needs it; http.disable_ui asks for none`;
+    log.warn({ file, package: PACKAGE, remedy }, 'the components of "ui" are not served: the project lacks the package that bundles them');
+    return {};
+  }
+  const asked: BundlesAsked = { bundler, cwd: folder, defs, config: settings.ui_config ?? {} };
   // The package for developers has this file compiled.
   const module = new URL(`main${path.extname(import.meta.url)}`, import.meta.url);
   const made = await askProcess<BundlesAsked, BundlesMade>(module, asked, {
@@ -36,16 +43,28 @@ export async function bundleUi({ path: file, folder, settings }: Source, signal:
   return made.bundles;
 }
 
-function bundlerIn(folder: string, file: string): string {
-  try {
-    return createRequire(path.join(folder, 'package.json')).resolve(PACKAGE);
-  } catch (error) {
-    throw new StartError(
-      `${file}: "ui" is bundled by ${PACKAGE}, which the project does not have. ` +
-        `Add it (npm install ${PACKAGE}), or set http.disable_ui. An image needs it for agent-build only.`,
-      { cause: error },
-    );
+/** Packages of the vendor that have the bundler below them: pnpm shows a project only those that it names itself. */
+const ABOVE = [[], ['@langchain/langgraph-api'], ['@langchain/langgraph-cli', '@langchain/langgraph-api']];
+
+/** Returns the file of the bundler: the project's own, or else that of the vendor's server or command. */
+function bundlerIn(folder: string): string | undefined {
+  for (const chain of ABOVE) {
+    const owner = chain.reduce<string | undefined>((at, name) => at && packageFrom(at, name), folder);
+    if (owner === undefined) continue;
+    try {
+      return createRequire(path.join(owner, 'package.json')).resolve(PACKAGE);
+    } catch {
+      // It may lie below another one.
+    }
   }
+  return undefined;
+}
+
+/** Returns the folder of a package, also of one that only has commands. */
+function packageFrom(folder: string, name: string): string | undefined {
+  const places = createRequire(path.join(folder, 'package.json')).resolve.paths(name) ?? [];
+  const found = places.map((place) => path.join(place, name)).find((each) => existsSync(path.join(each, 'package.json')));
+  return found && realpathSync(found);
 }
 
 const fileIn = (folder: string): string => path.join(folder, 'ui.json');
@@ -53,9 +72,22 @@ const fileIn = (folder: string): string => path.join(folder, 'ui.json');
 /** Keeps the bundles in the build's folder. */
 export const keepBundles = (folder: string, bundles: Bundles): void => writeFileSync(fileIn(folder), JSON.stringify(bundles));
 
+type Serving = {
+  buildFolder: string | undefined;
+  /** Whether the graphs are served without components that can't be bundled. */
+  partial: boolean;
+  log: Log;
+};
+
 /** Returns the bundles that a server of this gx.json serves: those of the image's build, else new ones. */
-export async function servedBundles(source: Source, buildFolder: string | undefined, signal: AbortSignal): Promise<Bundles> {
+export async function servedBundles(source: Source, { buildFolder, partial, log }: Serving, signal: AbortSignal): Promise<Bundles> {
   if (!hasUi(source)) return {};
-  if (buildFolder === undefined || !existsSync(fileIn(buildFolder))) return bundleUi(source, signal);
-  return JSON.parse(readFileSync(fileIn(buildFolder), 'utf8')) as Bundles;
+  if (buildFolder !== undefined && existsSync(fileIn(buildFolder))) return JSON.parse(readFileSync(fileIn(buildFolder), 'utf8')) as Bundles;
+  try {
+    return await bundleUi(source, log, signal);
+  } catch (error) {
+    if (!partial || !(error instanceof StartError)) throw error;
+    log.error({ err: error }, 'the components of "ui" are not served until this is mended');
+    return {};
+  }
 }

@@ -1,5 +1,5 @@
-import type { GxJson } from '../../schema/agent/gx-json.ts';
-import { codePlace, languageOf } from '../../schema/agent/code-place.ts';
+import { isFolder, type GxJson } from '../../schema/agent/gx-json.ts';
+import { codePlace, isEmbedCode, languageOf } from '../../schema/agent/code-place.ts';
 import { imageReference } from '../registry/reference.ts';
 
 export type Machine = {
@@ -38,13 +38,14 @@ const repositoryOf = (name: string): string => {
 /** Returns why the Node of the image does not serve; undefined when it does. */
 export function nodeFault({ node_version }: GxJson, { node }: Machine): string | undefined {
   if (node_version === undefined) return undefined;
-  const [wanted, ours] = [node_version, node].map((version) => Number(/\d+/.exec(version)?.[0]));
-  if (wanted === undefined || ours === undefined || Number.isNaN(wanted))
-    return `"node_version" of gx.json is ${node_version}, which is no version of Node`;
+  const [wanted, ours] = [majorOf(node_version), majorOf(node)];
+  if (Number.isNaN(wanted)) return `"node_version" of gx.json is ${node_version}, which is no version of Node`;
   return wanted > ours
     ? `"node_version" of gx.json asks for Node ${node_version}, and agents run on Node ${ours} here: ask for ${ours} or an older one`
     : undefined;
 }
+
+const majorOf = (version: string): number => Number(/\d+/.exec(version)?.[0]);
 
 /** Returns lines about keys that change nothing in this build. */
 export function demandsWithoutEffect(settings: GxJson, { node }: Machine): string[] {
@@ -52,9 +53,15 @@ export function demandsWithoutEffect(settings: GxJson, { node }: Machine): strin
   const named = isOfPython(settings) ? [] : dependencies.filter((name) => !isFolder(name));
   return [
     ...(pip_installer === 'pip' ? [`"pip_installer" has no effect: uv installs`] : []),
-    ...(keep_pkg_tools === undefined ? [] : [`"keep_pkg_tools" has no effect: the image has uv, and neither pip nor setuptools`]),
-    ...(node_version === undefined ? [] : [`"node_version" asks for Node ${node_version}; the image runs Node ${node.replace(/^v/, '')}`]),
-    ...(image_distro === undefined ? [] : [`"image_distro" has no effect: the image is Debian`]),
+    ...(keep_pkg_tools === undefined || keep_pkg_tools === false
+      ? []
+      : [`"keep_pkg_tools" has no effect: the image has uv, and neither pip nor setuptools`]),
+    ...(node_version === undefined || majorOf(node_version) === majorOf(node)
+      ? []
+      : [`"node_version" asks for Node ${node_version}; the image runs Node ${node.replace(/^v/, '')}`]),
+    ...(image_distro === undefined || ['', 'debian', 'bookworm'].includes(image_distro)
+      ? []
+      : [`"image_distro" has no effect: the image is Debian`]),
     ...(named.length === 0 ? [] : [`"dependencies" names ${named.join(', ')}, which has no effect: package.json says what is installed`]),
   ];
 }
@@ -80,7 +87,7 @@ function codeBesideGraphs({ auth, http, store, encryption }: GxJson): [key: stri
     ['http.app', http?.app],
     ['encryption.path', encryption?.path],
     // Others are models of a provider.
-    ['store.index.embed', embed !== undefined && (/^[./]/.test(embed) || languageOf(embed) === 'python') ? embed : undefined],
+    ['store.index.embed', embed !== undefined && isEmbedCode(embed) ? embed : undefined],
   ];
   return named.filter((entry): entry is [string, string] => entry[1] !== undefined);
 }
@@ -92,9 +99,6 @@ export function pythonFault(settings: GxJson): string | undefined {
     ? undefined
     : `"${key}" of gx.json is in Python (${reference}), and all graphs are in JavaScript, whose image has no Python: write it in JavaScript`;
 }
-
-/** Returns whether an entry of `dependencies` is a folder of the repository. */
-export const isFolder = (name: string): boolean => /^\.{0,2}(\/|$)/.test(name);
 
 /** Returns the files that gx.json names, from its own folder. Modules of Python are found when they are imported. */
 export function namedFiles(settings: GxJson): string[] {

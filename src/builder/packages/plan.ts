@@ -1,13 +1,13 @@
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
-import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-file.ts';
+import { existingGxFile, parsedGxFile, readGxJson, type GxFile } from '../../config/gx-json-file.ts';
 import { asError, StageFailed } from '../../errors.ts';
 import { NEEDS_DOCKERFILE } from '../../schema/wire/build-message.ts';
-import type { GxJson } from '../../schema/agent/gx-json.ts';
+import { isFolder, type GxJson } from '../../schema/agent/gx-json.ts';
 import { say } from '../progress.ts';
 import { isWithin, placesIn, realFileIn } from '../work.ts';
 import { INSIDE, onBaseOf } from './base.ts';
-import { demandsWithoutEffect, isFolder, isOfJavaScript, isOfPython, needsDockerfile, nodeFault, pythonFault } from './demands.ts';
+import { demandsWithoutEffect, isOfJavaScript, isOfPython, needsDockerfile, nodeFault, pythonFault } from './demands.ts';
 import { projectOf, type Project } from './project.ts';
 import { decidingFiles, placeIn, pythonPlanOf, type PythonPlan } from './python-plan.ts';
 import { createHash } from 'node:crypto';
@@ -32,7 +32,8 @@ export type BuildPlan = {
  */
 export function buildPlanOf(config: ImageBuildConfig, baseDigest: string): { plan: BuildPlan } {
   const { source } = placesIn(config.work);
-  const { configFile, folder, settings } = agentIn(config);
+  const { configFile, folder, settings, unknown } = agentIn(config);
+  for (const { name, instead } of unknown) say(`"${name}" has no effect: ${instead}`);
   meetDemands(settings, config.baseImage ?? '');
   const python = isOfPython(settings) ? pythonPlanOf(source, folder, settings) : undefined;
   const projects = nodeProjects(source, folder, settings);
@@ -54,14 +55,14 @@ function nodeProjects(source: string, folder: string, settings: GxJson): Project
 }
 
 /** The agent in a repository: the file that was found, its folder (empty for the root), and its content. */
-export type AgentSource = Pick<BuildPlan, 'configFile' | 'folder'> & { settings: GxJson };
+export type AgentSource = Pick<BuildPlan, 'configFile' | 'folder'> & GxFile;
 
 /** Reads gx.json of the cloned repository. */
 export function agentIn({ work, configPath }: ImageBuildConfig): AgentSource {
   const { source } = placesIn(work);
   const configFile = configFileIn(source, configPath);
   const folder = path.posix.dirname(configFile) === '.' ? '' : path.posix.dirname(configFile);
-  return { configFile, folder, settings: settingsOf(path.join(source, configFile)) };
+  return { configFile, folder, ...gxFileAt(path.join(source, configFile)) };
 }
 
 /** Returns the settings with the base image of the languages of the cloned agent. */
@@ -90,11 +91,11 @@ function configFileIn(source: string, configPath: string): string {
 
 /** Returns the settings of the file that the plan found. */
 export const settingsIn = ({ work }: ImageBuildConfig, { configFile }: BuildPlan): GxJson =>
-  settingsOf(path.join(placesIn(work).source, configFile));
+  gxFileAt(path.join(placesIn(work).source, configFile)).settings;
 
-function settingsOf(file: string): GxJson {
+function gxFileAt(file: string): GxFile {
   try {
-    return validGxJson(parsedGxFile(file), path.basename(file));
+    return readGxJson(parsedGxFile(file), file);
   } catch (error) {
     throw new StageFailed('BuildFailed', asError(error).message.replace(file, path.basename(file)), { cause: error });
   }

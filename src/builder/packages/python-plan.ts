@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { StageFailed } from '../../errors.ts';
-import type { GxJson } from '../../schema/agent/gx-json.ts';
+import { isFolder, type GxJson } from '../../schema/agent/gx-json.ts';
 import { isWithin, realFileIn } from '../work.ts';
-import { isFolder } from './demands.ts';
 import { upwards } from './project.ts';
 
 /*
@@ -59,7 +58,7 @@ export function pythonPlanOf(source: string, folder: string, settings: GxJson): 
 
 /** `source` of gx.json: a workspace of uv, and the member that is the agent. */
 function uvSourceOf({ source, dependencies = [] }: GxJson): { root: string; package?: string } | undefined {
-  if (source === undefined) return undefined;
+  if (source === undefined || Object.keys(source).length === 0) return undefined;
   const { kind, root = '.', package: member } = source;
   if (kind !== 'uv') throw new StageFailed('BuildFailed', '"source" of gx.json has a kind that is not "uv", the only one that is built.');
   if (typeof root !== 'string' || (member !== undefined && typeof member !== 'string'))

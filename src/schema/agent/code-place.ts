@@ -1,4 +1,7 @@
-/* Where gx.json finds code: `./folder/file.ts:export`, `./folder/file.py:attribute` or `package.module:attribute`. */
+/*
+ * Where gx.json finds code: `./folder/file.ts:export`, `./folder/file.py:attribute`, `package.module:attribute` or
+ * `module:attribute`.
+ */
 
 export const LANGUAGES = ['javascript', 'python'] as const;
 export type Language = (typeof LANGUAGES)[number];
@@ -6,8 +9,8 @@ export type Language = (typeof LANGUAGES)[number];
 /** `place` is a file, or for Python also the name of a module. `name` is the export, or the attribute. */
 export type CodePlace = { language: Language; place: string; isModule: boolean; name: string };
 
-/** Dotted names of Python: at least two, because a single one may be a file of JavaScript without its ending. */
-const MODULE = /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$/;
+/** Names of Python. The reader of the file writes `./` before a name that means a file of JavaScript. */
+const MODULE = /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/;
 const JAVASCRIPT_FILE = /\.[cm]?[jt]sx?$/;
 const PYTHON_FILE = /\.py$/;
 
@@ -21,3 +24,15 @@ export function codePlace(reference: string): CodePlace {
 
 /** Returns the language of a reference that may lack the name of an export. */
 export const languageOf = (reference: string): Language => (PYTHON_FILE.test(reference) ? 'python' : codePlace(reference).language);
+
+/** Returns the name before the colon without a dot or a slash: a module of Python, or a file without its ending. */
+export const bareName = (reference: string): string | undefined => /^([A-Za-z_]\w*):[^/\\]+$/.exec(reference)?.[1];
+
+/** A path begins so, or has the ending of a file. */
+const PATH = /^[./]|\.([cm]?[jt]sx?|py):[^:]+$/;
+
+/**
+ * Returns whether `store.index.embed` is a place in code. Everything else is `provider:model`, whose model may have a
+ * colon.
+ */
+export const isEmbedCode = (embed: string): boolean => PATH.test(embed) || (bareName(embed) === undefined && codePlace(embed).isModule);

@@ -16,8 +16,8 @@ const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
   additionalProperties: false,
 });
 
-/** A file, also without `./` before it, with its export; or a dotted name of a module of Python with its variable. */
-const CODE = String.raw`^[^:]*[./].*:.+$`;
+/** A file, also without `./` before it, with its export; or the name of a module of Python with its variable. */
+const CODE = '^.+:.+$';
 
 const Strings = (): TUnsafe<string[]> => Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });
 
@@ -208,9 +208,9 @@ export type PassedOver = { name: string; instead: string };
 
 const IN_DOCKERFILE = 'write it in the Dockerfile that begins with FROM gx-agent-server';
 const IN_BUILD = 'builds from git and build-agent do it; elsewhere write it in the Dockerfile that begins with FROM gx-agent-server';
-const IN_PACKAGE_JSON =
-  'package.json says what is installed for JavaScript; builds from git install it for Python, and elsewhere the Dockerfile does';
 const INSTALLED = 'builds from git follow it; elsewhere the Dockerfile installs the packages of Python, where the interpreter finds them';
+const IN_DATABASE = 'checkpoints lie in the database of the server';
+const ITEMS_IN_DATABASE = 'items of the store lie in the database of the server, which searches them by meaning where store.index says how';
 
 /** Keys that other tools read when they build an image, and their replacements here. */
 export const PASSED_OVER: Readonly<Record<string, string>> = {
@@ -219,7 +219,8 @@ export const PASSED_OVER: Readonly<Record<string, string>> = {
   python_version: 'GX_PYTHON names the interpreter; without it, the virtual environment decides, or python3; builds from git check it',
   pip_config_file: INSTALLED,
   pip_installer: 'builds from git install by uv, and so does the image gx-agent-server-python',
-  dependencies: IN_PACKAGE_JSON,
+  dependencies:
+    'folders are on the path of modules of Python; packages are installed by builds from git, and elsewhere by you; package.json says what JavaScript has',
   source: INSTALLED,
   keep_pkg_tools: 'the server removes no packages; the image gx-agent-server-python has uv, and neither pip nor setuptools',
   dockerfile: IN_BUILD,
@@ -228,18 +229,33 @@ export const PASSED_OVER: Readonly<Record<string, string>> = {
   base_image: IN_BUILD,
   image_distro: IN_DOCKERFILE,
   api_version: 'the tag of the image gx-agent-server decides about the version of the server',
-  'checkpointer.path': 'checkpoints lie in the database of the server',
-  'checkpointer.uri': 'checkpoints lie in the database of the server; POSTGRES_URI_CUSTOM of a deployment names another one',
-  'store.path': 'items of the store lie in the database of the server',
+  'checkpointer.path': `${IN_DATABASE}; import-threads moves those of a saver of your own`,
+  'checkpointer.uri': `${IN_DATABASE}; POSTGRES_URI_CUSTOM of a deployment names another one`,
+  'store.path': ITEMS_IN_DATABASE,
   priority: 'runs begin in the order of their requests; multitask_strategy and after_seconds of a run change when it begins',
   'auth.allow_langsmith_api_keys': 'auth.path decides who may call; let it check such keys',
   _INTERNAL_docker_tag: 'the tag of the image gx-agent-server decides about the version of the server',
 };
 
+/** Keys of files for other servers that are none of the format, and their replacements here. `*` is any name. */
+export const KEYS_OF_OTHERS: Readonly<Record<string, string>> = {
+  package_manager: 'builds from git use the package manager of the lock file, and gx dev the installed packages',
+  recursion_limit: 'config.recursion_limit of an assistant or a run sets it, or .with_config() of the graph',
+  'checkpointer.backend': IN_DATABASE,
+  'checkpointer.durability': 'durability of a run decides it',
+  'store.provider': ITEMS_IN_DATABASE,
+  'store.scopes': 'a handler of @auth.on.store may put the caller before the namespace',
+  'graphs.*.config_schema': 'the graph itself says what its config holds, as its context_schema',
+  'graphs.*.name': 'the key of the graph is its name',
+};
+
 /** Values that say what happens here anyway. */
 const AS_HERE: Readonly<Record<string, readonly unknown[]>> = {
   node_loader: ['tsx'],
-  dependencies: [['.'], []],
+  dependencies: [['.']],
+  pip_installer: ['auto', 'uv'],
+  image_distro: ['debian', 'bookworm'],
+  keep_pkg_tools: [false],
   'auth.allow_langsmith_api_keys': [false],
 };
 
@@ -249,11 +265,33 @@ const OF_PYTHON: Readonly<Record<string, string>> = {
   'checkpointer.serde.pickle_fallback': 'checkpoints of JavaScript are JSON; Python objects are not read',
 };
 
-/** Returns the keys of settings that have no effect here. `python`: some graph is in Python. */
-export const passedOverKeys = (settings: object, { python }: { python: boolean }): PassedOver[] =>
-  Object.entries(python ? PASSED_OVER : { ...PASSED_OVER, ...OF_PYTHON })
-    .map(([name, instead]) => ({ name, instead, value: valueOfKey(settings, name) }))
-    .filter(({ name, value }) => value !== undefined && !(AS_HERE[name] ?? []).some((known) => same(known, value)))
-    .map(({ name, instead }) => ({ name, instead }));
+/** Where the settings are used. */
+type Place = {
+  /** Whether some graph is in Python. */
+  python: boolean;
+  /** The version of Node that runs. */
+  node: string;
+};
+
+/** Returns the keys of settings that have no effect here. */
+export const passedOverKeys = (settings: object, place: Place): PassedOver[] =>
+  Object.entries(place.python ? PASSED_OVER : { ...PASSED_OVER, ...OF_PYTHON })
+    .filter(([name]) => {
+      const value = valueOfKey(settings, name);
+      return value !== undefined && !isEmpty(value) && !isAsHere(name, value, place);
+    })
+    .map(([name, instead]) => ({ name, instead }));
+
+/** An empty value asks for nothing. */
+const isEmpty = (value: unknown): boolean => value === '' || (typeof value === 'object' && Object.keys(value ?? {}).length === 0);
+
+function isAsHere(name: string, value: unknown, { python, node }: Place): boolean {
+  if ((AS_HERE[name] ?? []).some((known) => same(known, value))) return true;
+  if (name === 'node_version') return Number.parseInt(String(value)) === Number.parseInt(node);
+  return name === 'dependencies' && python && (value as string[]).every(isFolder);
+}
 
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** Returns whether an entry of `dependencies` is a folder of the repository. */
+export const isFolder = (name: string): boolean => /^\.{0,2}(\/|$)/.test(name);

@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { readGraphsFile } from '../../../src/agent/gx-json/read.ts';
 import type { FileSection } from '../../../src/config/gx-json.ts';
@@ -31,11 +31,35 @@ test('graphs in Python are files or modules, beside those in JavaScript', () => 
   ]);
 });
 
-test('the name of a module without a dot is refused with the path to write', () => {
-  writeFileSync(join(folder, 'lone.py'), '');
-  expect(() => read({ graphs: { lone: 'lone:make' } })).toThrow(
-    '"graphs.lone" names lone, which means a file of JavaScript. Write "./lone.py:make"',
-  );
+test('a name without a dot is a module or a package of Python, unless a file of JavaScript has it', () => {
+  for (const name of ['lone.py', 'pack/__init__.py', 'lib/deep.py', 'script.ts', 'both.py', 'both.ts', 'index/index.js', 'package.json']) {
+    mkdirSync(dirname(join(folder, 'bare', name)), { recursive: true });
+    writeFileSync(join(folder, 'bare', name), '{}');
+  }
+  const bare = (more: object = {}): unknown[] => {
+    const names = ['lone', 'pack', 'deep', 'script', 'both', 'index', 'none'];
+    const all = { ...Object.fromEntries(names.map((name) => [name, `${name}:make`])), listed: { path: 'lone:make' } };
+    writeFileSync(join(folder, 'bare', 'gx.json'), JSON.stringify({ graphs: all, dependencies: ['./lib'], ...more }));
+    return readGraphsFile(join(folder, 'bare', 'gx.json')).graphs.map(({ language, file }) => [language, file]);
+  };
+  const script = (name: string): string[] => ['javascript', join(folder, 'bare', name)];
+  const found = [['python', 'lone'], ['python', 'pack'], ['python', 'deep'], script('script'), ['python', 'both'], script('index')];
+  expect(bare()).toEqual([...found, script('none'), ['python', 'lone']]);
+  // It may be installed where the project is one of Python.
+  writeFileSync(join(folder, 'bare', 'pyproject.toml'), '');
+  expect(bare()).toEqual([...found, ['python', 'none'], ['python', 'lone']]);
+});
+
+test('folders of dependencies are on the path of modules, as their installation puts them there', () => {
+  for (const name of ['app/lib/a.py', 'app/pack/__init__.py', 'project/src/b.py', 'project/pyproject.toml', 'app/file.py']) {
+    mkdirSync(dirname(join(folder, 'deps', name)), { recursive: true });
+    writeFileSync(join(folder, 'deps', name), '');
+  }
+  const file = join(folder, 'deps/app/langgraph.json');
+  const dependencies = ['.', './lib', 'pack', '../project', './none', 'langchain_openai', './file.py'];
+  writeFileSync(file, JSON.stringify({ graphs: { talk: './talk.py:graph' }, dependencies }));
+  const at = (name: string): string => join(folder, 'deps', name);
+  expect(readGraphsFile(file).importFolders).toEqual([at('app/lib'), at('app/pack'), at('app'), at('project'), at('project/src')]);
 });
 
 test('handlers of callers are files of either language, or modules of Python', () => {
@@ -83,11 +107,9 @@ test.each([
 test.each([
   ['checkpointer.path', { checkpointer: { path: './saver.py:saver' } }],
   ['store.path', { store: { path: './store.py:store' } }],
-])('%s is refused where a graph is in Python, and has no effect elsewhere', (key, section) => {
-  expect(read({ graphs, ...section }).passedOver.map(({ name }) => name)).toEqual([key]);
-  expect(() => read({ graphs: { ...graphs, talk }, ...section })).toThrow(
-    `"${key}" is not served for graphs in Python yet, such as "talk"`,
-  );
+  ['priority', { priority: { path: './priority.py:priority' } }],
+])('%s has no effect in either language, and what stands in its place is told', (key, section) => {
+  for (const of of [graphs, { talk }]) expect(read({ graphs: of, ...section }).passedOver.map(({ name }) => name)).toEqual([key]);
 });
 
 test('env is a map, or a file of lines', () => {
@@ -117,12 +139,53 @@ test('keys that only other builds read are named, with what to do instead', () =
   ]);
 });
 
-test('priorities by code are refused where a graph is in Python, and named elsewhere', () => {
-  const priority = { path: './priority.py:priority' };
-  expect(() => read({ graphs: { agent: './graph.py:graph' }, priority })).toThrow(
-    '"priority" is not served for graphs in Python yet, such as "agent": runs begin in the order of their requests',
-  );
-  expect(read({ graphs, priority }).passedOver.map(({ name }) => name)).toEqual(['priority']);
+test('values that ask for nothing are named by nobody', () => {
+  const nothing = { dockerfile_lines: [], dependencies: [], source: {}, priority: {}, pip_config_file: '', checkpointer: { uri: '' } };
+  const same = { node_version: String(Number.parseInt(process.versions.node)), keep_pkg_tools: false, image_distro: 'debian' };
+  expect(read({ graphs, ...nothing, ...same, pip_installer: 'auto' }).passedOver).toEqual([]);
+  expect(read({ graphs: { talk }, dependencies: ['.', './lib', '../shared'] }).passedOver).toEqual([]);
+  expect(read({ graphs: { talk }, dependencies: ['.', 'langchain_openai'] }).passedOver).toHaveLength(1);
+});
+
+describe('langgraph.json is the file of another tool', () => {
+  const other = mkdtempSync(join(tmpdir(), 'gx-json-'));
+  afterAll(() => rmSync(other, { recursive: true }));
+  const readOther = (content: unknown): ReturnType<typeof readGraphsFile> => {
+    writeFileSync(join(other, 'langgraph.json'), JSON.stringify(content));
+    return readGraphsFile(join(other, 'gx.json'));
+  };
+  const told = (content: unknown): Record<string, string> =>
+    Object.fromEntries(readOther(content).passedOver.map(({ name, instead }) => [name, instead]));
+
+  test.each([
+    ['package_manager', { graphs, package_manager: 'uv' }, 'the lock file'],
+    ['recursion_limit', { graphs, recursion_limit: 50 }, 'config.recursion_limit'],
+    ['graphs.chat.config_schema', { graphs: { chat: { path: './chat.ts:graph', config_schema: './c.py:C' } } }, 'context_schema'],
+    ['store.provider', { graphs, store: { provider: 'redis' } }, 'the database of the server'],
+    ['checkpointer.backend', { graphs, checkpointer: { backend: 'mongo', uri: '' } }, '"mongo" is not used'],
+    ['dependancies', { graphs, dependancies: ['.'] }, 'the nearest is "dependencies"'],
+    ['http.cros', { graphs, http: { cros: {} } }, 'the nearest is "http.cors"'],
+    ['http.cors.allow_origin', { graphs, http: { cors: { allow_origin: ['*'] } } }, 'the nearest is "http.cors.allow_origins"'],
+    ['middleware_order', { graphs, middleware_order: 'auth_first' }, 'the nearest is "http.middleware_order"'],
+    ['colour', { graphs, colour: 1 }, 'there is no such key'],
+    ['ui_config.shard', { graphs, ui_config: { shard: [] } }, 'the nearest is "ui_config.shared"'],
+  ])('a key that nobody knows changes nothing, and is named: %s', (key, content, sentence) => {
+    expect(told(content)).toEqual({ [key]: expect.stringContaining(sentence) as string });
+    writeFileSync(join(folder, 'gx.json'), JSON.stringify(content));
+    expect(() => readGraphsFile(join(folder, 'gx.json'))).toThrow(`"${key}"`);
+  });
+
+  test('wrong values of known keys are faults there, too', () => {
+    expect(() => readOther({ graphs, http: { cors: { max_age: 'long' } } })).toThrow('"http.cors.max_age" must be integer');
+  });
+
+  test('a file of variables that is not there is done without, and its example is named', () => {
+    expect(told({ graphs, env: '.env' })).toEqual({ env: '.env is not there: make it, or set its variables' });
+    writeFileSync(join(other, '.env.example'), 'A=1\n');
+    expect(told({ graphs, env: '.env' })).toEqual({ env: '.env is not there: cp .env.example .env, then fill it in' });
+    mkdirSync(join(other, 'folder.env'));
+    expect(() => told({ graphs, env: 'folder.env' })).toThrow(`"env" names folder.env, which can't be read (EISDIR)`);
+  });
 });
 
 test('checkpointers and stores of the user are named with what is used in their place', () => {
@@ -137,8 +200,8 @@ test('checkpointers and stores of the user are named with what is used in their 
 
 describe('sections that came as variables', () => {
   const sections: FileSection[] = [
-    { variable: 'LANGSERVE_GRAPHS', key: 'graphs', value: { other: './src/other.ts:graph' } },
-    { variable: 'LANGGRAPH_CHECKPOINTER', key: 'checkpointer', value: { backend: 'default' } },
+    { variable: 'LANGSERVE_GRAPHS', key: 'graphs', value: { other: './src/other.ts:graph' }, passedOver: [] },
+    { variable: 'LANGGRAPH_CHECKPOINTER', key: 'checkpointer', value: { backend: 'default' }, passedOver: [] },
   ];
 
   test('make up for a file that is not there, beside the code', () => {
@@ -172,11 +235,12 @@ test('what says only that nothing is asked for is read', () => {
 
 test.each([
   ['no JSON', '{', 'JSON'],
-  ['an unknown key', { graphs, colour: 1 }, 'colour'],
+  ['an unknown key', { graphs, colour: 1 }, '"colour" is no key of this file: remove it'],
+  ['a key that is almost one', { graphs, htpp: {} }, '"htpp" is no key of this file; the nearest is "http"'],
   ['an unknown key inside http', { graphs, http: { colour: 1 } }, 'http.colour'],
-  ['no graphs', {}, 'graphs'],
+  ['no graphs', {}, '"graphs" is missing: name each graph'],
   ['no graph at all', { graphs: {} }, 'graphs'],
-  ['a graph without an export', { graphs: { chat: './chat.ts' } }, 'graphs.chat'],
+  ['a graph without an export', { graphs: { chat: './chat.ts' } }, '"graphs.chat" must name a file or a module'],
   ['a wrong type', { graphs, node_version: 24 }, 'node_version'],
   ['handlers of callers in Python without a name', { graphs, auth: { path: './auth.py' } }, 'auth.path'],
   [
@@ -189,7 +253,7 @@ test.each([
     { graphs, encryption: { path: './seal.py:encryption' }, auth: { path: './auth.ts:auth' } },
     '"encryption.path" is in Python and "auth.path" in JavaScript',
   ],
-  ['an env file that is not there', { graphs, env: 'none.env' }, 'none.env'],
+  ['an env file that is not there', { graphs, env: 'none.env' }, '"env" names none.env, which is not there: make it'],
   ['components that are not files', { graphs, ui: { chat: { path: './ui.tsx' } } }, 'ui.chat'],
   ['an unknown key of components', { graphs, ui_config: { shard: [] } }, 'ui_config.shard'],
   ['auth without an export', { graphs, auth: { path: './auth.ts' } }, 'auth.path'],

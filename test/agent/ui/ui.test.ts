@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -78,16 +79,35 @@ test('what is not there is not found, and a component needs a name', async () =>
   expect((await fetch(`${agent.url}/ui/weather-report`, { method: 'POST', body: '{}' })).status).toBe(422);
 });
 
-test('without the bundler a start fails with a sentence, unless components are not served', async () => {
+test('without the bundler the graphs are served, and the log says what is missing', async () => {
   const bare = await UsersProject.make(here, AGENT);
-  const { code, output } = await failedStart({ database: database.uri, config: bare.path('gx.json') });
-  expect(code).toBe(1);
-  expect(output).toContain('"ui" is bundled by @langchain/langgraph-ui, which the project does not have');
-  bare.write('gx.json', { graphs: { 'weather-report': './report.ts:graph' }, ui: { a: './ui.tsx' }, http: { disable_ui: true } });
   const other = await startAgent({ database: database.uri, config: bare.path('gx.json') });
-  expect((await fetch(`${other.url}/ui/a`, { method: 'POST', body: '{"name":"weather"}' })).status).toBe(404);
+  expect(await other.client.runs.wait(null, 'weather-report', { input: { city: 'Bonn' } })).toMatchObject({ ui: [{ name: 'weather' }] });
+  expect((await fetch(`${other.url}/ui/weather-report`, { method: 'POST', body: '{"name":"weather"}' })).status).toBe(404);
+  expect(other.output()).toContain('npm install @langchain/langgraph-ui adds it');
   await other.kill();
   await bare.remove();
+});
+
+test('a bundler that only the command of the vendor has is found, as pnpm places it', async () => {
+  const pnpm = await UsersProject.make(here, { ...AGENT, ...BUNDLER, ...PAGE });
+  const all = realpathSync(pnpm.path('node_modules'));
+  rmSync(pnpm.path('node_modules'));
+  const store = pnpm.path('store/node_modules/@langchain');
+  for (const folder of [store, pnpm.path('node_modules/@langchain')]) mkdirSync(folder, { recursive: true });
+  const link = (name: string): void => symlinkSync(join(all, name), pnpm.path(join('node_modules', name)));
+  for (const name of readdirSync(all)) if (name !== '@langchain') link(name);
+  for (const name of readdirSync(join(all, '@langchain'))) if (name !== 'langgraph-ui') link(join('@langchain', name));
+  symlinkSync(join(all, '@langchain/langgraph-ui'), join(store, 'langgraph-ui'));
+  for (const name of ['langgraph-cli', 'langgraph-api']) {
+    mkdirSync(join(store, name));
+    writeFileSync(join(store, name, 'package.json'), JSON.stringify({ name: `@langchain/${name}`, version: '1.0.0', exports: {} }));
+  }
+  symlinkSync(join(store, 'langgraph-cli'), pnpm.path('node_modules/@langchain/langgraph-cli'));
+  const other = await startAgent({ database: database.uri, config: pnpm.path('gx.json') });
+  expect((await fetch(`${other.url}/ui/weather-report/entrypoint.js`)).status).toBe(200);
+  await other.kill();
+  await pnpm.remove();
 });
 
 test.each([

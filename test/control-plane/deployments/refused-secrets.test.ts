@@ -12,7 +12,7 @@ test.each([
     /^secrets\.1\.value: the agent server would not start: GX_RUNS_PER_MINUTE must be/,
   ],
   ['a switch that is neither on nor off', 'FF_RICH_THREADS', 'perhaps', /FF_RICH_THREADS must be true or false/],
-  ['an unknown key in a section of gx.json', 'LANGGRAPH_HTTP', '{"colour":1}', /LANGGRAPH_HTTP: "http\.colour" Unknown field/],
+  ['a wrong value in a section of gx.json', 'LANGGRAPH_HTTP', '{"disable_mcp":1}', /LANGGRAPH_HTTP: "http\.disable_mcp" must be boolean/],
   ['a section that is no JSON', 'LANGGRAPH_STORE', '{', /LANGGRAPH_STORE is not valid JSON/],
   ['graphs without an export', 'LANGSERVE_GRAPHS', '{"a":"./a.ts"}', /LANGSERVE_GRAPHS: "graphs\.a"/],
   ['defaults of a graph that are no object', 'LANGGRAPH_CONFIG', '{"a":1}', /LANGGRAPH_CONFIG must have an object for the graph "a"/],
@@ -39,5 +39,6 @@ test('a refusal never shows the value', () => {
 test('what the server takes or passes over is accepted', () => {
   const names = ['GX_CONTROL_PLANE_API_KEY', 'FF_USE_CORE_API', 'REDIS_CLUSTER', 'CHECKPOINT_BATCH_DELAY', 'OPENAI_API_KEY'];
   expect(refused(...names.map((name): [string, string] => [name, 'anything']))).toEqual([]);
+  expect(refused(['LANGGRAPH_HTTP', '{"colour":1}'])).toEqual([]);
   expect(refused(['FF_RICH_THREADS', 'false'], ['POSTGRES_URI_CUSTOM', 'postgresql://db/x'], ['GX_RUNS_PER_MINUTE', ''])).toEqual([]);
 });
