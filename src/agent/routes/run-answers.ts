@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, jsonText, slowJsonText, sse, type Reply, type Request, type SseEvent } from '../../http/route.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
-import { isUnfinished, RunCreate } from '../../schema/agent/run.ts';
+import { isUnfinished, RunCreate, type Run } from '../../schema/agent/run.ts';
 import { eventId, START, STREAM_MODES, type Cursor } from '../../schema/agent/stream-event.ts';
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import { permission, permitAccess, type AgentCaller } from '../auth/caller.ts';
@@ -82,7 +82,9 @@ export async function answerStream(deps: RunRouteDeps, body: RunCreate, { thread
   const { run_id } = created.run;
   const path = pathOf(created.run, threadId);
   const { from, events } = await eventsOf(deps, created, { modes: undefined, namespaces });
-  return sse(() => untilLeft(deps, events, { run_id, leaving: leavingOwn(body), signal }), {
+  const ended = created.before !== undefined && !isUnfinished(created.before.status);
+  const shown = ended ? addResult(deps, events, { run: created.run, before: created.before!, namespaces }) : events;
+  return sse(() => untilLeft(deps, shown, { run_id, leaving: leavingOwn(body), signal }), {
     headers: runLinks(request, deps.requests.below, { run: path, again: `${path}/stream` }),
     idsFrom: eventId(from),
   });
@@ -97,6 +99,22 @@ async function eventsOf(
   const subscription = made.subscription!;
   if (before === undefined) return { from: START, events: readers.eventsFromStart({ run_id: run.run_id, subscription, wanted }) };
   return readers.eventsAfter(before.resumable ? START : undefined, { progress: before, subscription }, wanted);
+}
+
+/** Yields the kept events of a run that ended before they were asked for; where there are none, one with its result. */
+async function* addResult(
+  { readers }: Pick<RunRouteDeps, 'readers'>,
+  events: AsyncGenerator<SseEvent[]>,
+  { run, before, namespaces }: { run: Run; before: RunProgress; namespaces: string[] | undefined },
+): AsyncGenerator<SseEvent[]> {
+  let isEmpty = true;
+  for await (const some of events) {
+    isEmpty = false;
+    yield some;
+  }
+  if (!isEmpty || namespaces?.includes('') === false) return;
+  if (before.error !== null) yield [{ event: 'error', json: JSON.stringify(before.error) }];
+  else yield [{ event: 'values', json: await readers.stateOf(run) }];
 }
 
 /** Returns how the caller that starts a run leaves it: the right to start it covers that of stopping it so. */

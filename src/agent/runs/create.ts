@@ -75,7 +75,8 @@ export function createRun(deps: CreateDeps, body: RunCreate, options: CreateOpti
  * reject, and some refusal when the request's key is kept already.
  */
 export async function makeRun(deps: CreateDeps, body: RunCreate, { follow, request, key, ...options }: CreateOptions): Promise<CreatedRun> {
-  const planned = await planRun(deps, body, { request, ...options });
+  const repeatable = key !== undefined && follow !== undefined ? ({ repeatable: true } as const) : {};
+  const planned = await planRun(deps, body, { request, ...options, ...repeatable });
   return make(deps, key === undefined ? planned : { ...planned, key }, { follow, request });
 }
 

@@ -48,8 +48,8 @@ function commandIn({ command }: RunCreate): JsonObject | null {
 
 /**
  * `protocol`: the run publishes protocol events. `answers`: the questions that its command answers, if they are open
- * when it begins. `keepsWaiting`: its thread stays if the run waits for an answer. `encryptionContext`: the one of its
- * values.
+ * when it begins. `keepsWaiting`: its thread stays if the run waits for an answer. `repeatable`: its request may come
+ * again, and wants the same result. `encryptionContext`: the one of its values.
  */
 type CallFacts = {
   temporary: boolean;
@@ -57,6 +57,7 @@ type CallFacts = {
   protocol?: true | undefined;
   answers?: string[] | undefined;
   keepsWaiting?: true | undefined;
+  repeatable?: true | undefined;
   encryptionContext?: JsonObject | undefined;
   traced?: Pick<RunKwargs, 'trace'>;
 };
@@ -66,11 +67,13 @@ type CallFacts = {
  * overrides both.
  */
 export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFacts): RunKwargs {
+  const unshown = listUnshown(body, from);
   return {
     input: body.input ?? null,
     command: commandIn(body),
     config: { ...from.config, ...body.config, configurable: configurableOf(body, from, ids), metadata: runMetadata(body, from) },
     context: contextOf(body, from),
+    ...(unshown.length > 0 && { unshown }),
     stream_mode: streamModes(body.stream_mode),
     interrupt_before: someNodes(body.interrupt_before),
     interrupt_after: someNodes(body.interrupt_after),
@@ -78,6 +81,7 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFact
     feedback_keys: body.feedback_keys && body.feedback_keys.length > 0 ? body.feedback_keys : null,
     temporary: ids.temporary,
     ...(ids.keepsWaiting && { keeps_waiting: true }),
+    ...(ids.temporary && ids.repeatable && { repeatable: true }),
     assistant_version: from.version,
     subgraphs: body.stream_subgraphs === true,
     resumable: body.stream_resumable === true,
@@ -114,6 +118,20 @@ function settings(body: RunCreate, from: RunContext): JsonObject {
   const given = isGiven(body.context) ? body.context : object(body.config?.['configurable']);
   const merged = { ...from.context, ...object(from.config['configurable']), ...object(from.thread_config?.['configurable']), ...given };
   return Object.fromEntries(Object.entries(merged).filter(([name]) => !isOwn(name)));
+}
+
+/** Names that LangGraph writes into the metadata of checkpoints and events itself. */
+const OF_LANGGRAPH = new Set(['source', 'step', 'parents', 'writes', 'tags', 'revision_id']);
+const isOfLangGraph = (name: string): boolean => OF_LANGGRAPH.has(name) || /^(langgraph|ls|lc|run)_/.test(name);
+
+/**
+ * Returns the names of settings that were given as `context`, by the request or the assistant. LangGraph copies
+ * settings to the metadata of checkpoints and events; those that the run's own metadata have, too, stay there.
+ */
+function listUnshown(body: RunCreate, from: RunContext): string[] {
+  const metadata = runMetadata(body, from);
+  const names = Object.keys({ ...from.context, ...body.context });
+  return names.filter((name) => !isOwn(name) && !isOfLangGraph(name) && !Object.hasOwn(metadata, name));
 }
 
 /**

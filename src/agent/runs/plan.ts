@@ -55,6 +55,7 @@ type PlanOptions = {
   protocol?: true | undefined;
   answers?: string[] | undefined;
   keepsWaiting?: true | undefined;
+  repeatable?: true | undefined;
   task?: TaskOfRun | undefined;
   context?: AskedContext | undefined;
 };

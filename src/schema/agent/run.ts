@@ -175,6 +175,8 @@ export const RunKwargs = Type.Object({
   command: Type.Union([Free, Type.Null()]),
   config: Free,
   context: Type.Union([Free, Type.Null()]),
+  /** Names of settings that came as `context`. Checkpoints and events leave them out, because they may be secrets. */
+  unshown: Type.Optional(Type.Array(Type.String())),
   stream_mode: Type.Array(StringEnum(STREAM_MODES)),
   interrupt_before: Nodes,
   interrupt_after: Nodes,
@@ -183,6 +185,8 @@ export const RunKwargs = Type.Object({
   temporary: Type.Boolean(),
   /** True on a temporary run whose thread stays, with its checkpoint, where the run waits for an answer. */
   keeps_waiting: Type.Optional(Type.Literal(true)),
+  /** True on a temporary run whose request waits for it and has an `Idempotency-Key`: its result outlives it. */
+  repeatable: Type.Optional(Type.Literal(true)),
   /** The version of the assistant whose config and context the run took. */
   assistant_version: Type.Optional(Type.Integer()),
   subgraphs: Type.Boolean(),

@@ -181,11 +181,51 @@ describe('a repetition', () => {
     }
   });
 
-  test('of a run that took its own thread with it is told that the run is gone', async () => {
-    const key = randomUUID();
-    const { body } = await keyed(one, '/runs/wait', steps({ left: 1 }), key);
-    expect(body).toEqual({ left: 0, done: 1 });
-    await expect.poll(async () => (await keyed(one, '/runs/wait', steps({ left: 1 }), key)).status).toBe(410);
+  test('of a run on a thread of its own has the same result, from any process, and the run stays hidden', async () => {
+    const [wait, stream] = [randomUUID(), randomUUID()];
+    const first = await keyed(one, '/runs/wait', steps({ left: 1 }), wait);
+    expect(first.body).toEqual({ left: 0, done: 1 });
+    const events = await keyed(one, '/runs/stream', steps({ left: 1 }), stream);
+    for (const agent of [one, other, one]) {
+      const again = await keyed(agent, '/runs/wait', steps({ left: 1 }), wait);
+      expect([again.status, again.body, runIdOf(again)]).toEqual([200, first.body, runIdOf(first)]);
+      const told = await keyed(agent, '/runs/stream', steps({ left: 1 }), stream);
+      expect([told.status, runIdOf(told)]).toEqual([200, runIdOf(events)]);
+      expect(told.body['text']).toMatch(/^event: values\r?\ndata: {("left":0|"done":1|,){3}}\r?\n/);
+    }
+    const [kept] = await database.sql<{ temporary: boolean; hours: number }>(
+      `select t.temporary, extract(epoch from remove_after - now())::float8 / 3600 as hours
+        from gx.thread t join gx.run r using (thread_id) where r.run_id = '${runIdOf(first)}'`,
+    );
+    expect(kept!.temporary).toBe(true);
+    expect(kept!.hours).toBeGreaterThan(23.9);
+    expect(kept!.hours).toBeLessThanOrEqual(24);
+    const found = await post(other, '/threads/search', { limit: 1000 });
+    const threads = await database.sql<{ thread_id: string }>(`select thread_id from gx.run where run_id = '${runIdOf(first)}'`);
+    expect((found.body as unknown as Json[]).map(({ thread_id }) => thread_id)).not.toContain(threads[0]!.thread_id);
+  });
+
+  test('of a run on a thread of its own that failed or asked has the same result', async () => {
+    for (const [body, result] of [
+      [{ assistant_id: 'broken', input: { how: 'error' } }, { __error__: expect.anything() as unknown }],
+      [{ assistant_id: 'approval', input: { request: 'go' } }, { __interrupt__: expect.anything() as unknown }],
+    ] as const) {
+      const key = randomUUID();
+      const first = await keyed(one, '/runs/wait', body, key);
+      expect(first.body).toMatchObject(result);
+      expect((await keyed(other, '/runs/wait', body, key)).body).toEqual(first.body);
+    }
+    expect(await count('thread', `temporary and status = 'interrupted'`)).toBe(0);
+  });
+
+  test('of a run without a key, or whose result is too large to be kept, leaves nothing', async () => {
+    const before = await count('thread', 'temporary');
+    await post(one, '/runs/wait', steps({ left: 1 }));
+    const [key, content] = [randomUUID(), 'x'.repeat(1_000_001)];
+    const large = { assistant_id: 'chat', input: { messages: [{ type: 'human', content }] } };
+    expect((await keyed(one, '/runs/wait', large, key)).status).toBe(200);
+    await expect.poll(() => count('thread', 'temporary')).toBe(before);
+    expect((await keyed(one, '/runs/wait', large, key)).status).toBe(410);
   });
 });
 
@@ -282,7 +322,7 @@ describe('who waits for a run', () => {
     expect([...early, late].map(({ body: answer }) => answer)).toEqual([told, told, told]);
   });
 
-  test('late, by another stream, gets what comes from then on, and the end', async () => {
+  test('late, by another stream, gets what comes from then on, and the end; and after that the result', async () => {
     const [thread, key, file] = [await newThread(), randomUUID(), journal()];
     const body = { ...long, input: { left: 4, pause: 400, journal: file } };
     const first = stream(one, thread, body, key);
@@ -294,7 +334,7 @@ describe('who waits for a run', () => {
       expect(events(answer).length).toBeLessThan(5);
     }
     expect(lines(file)).toHaveLength(4);
-    expect(events(await stream(one, thread, body, key))).toEqual([]);
+    expect(events(await stream(one, thread, body, key))).toEqual(['values']);
   });
 });
 

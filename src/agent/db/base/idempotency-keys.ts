@@ -9,6 +9,7 @@ import type { Db } from './pool.ts';
 
 /** Hours for which a key is kept. */
 const KEPT_HOURS = 24;
+export const KEY_SECONDS = KEPT_HOURS * 3600;
 
 /** Refuses a request whose key came first with another one. A caller that looks it up finds the records of that one. */
 export function refuseTaken(): never {

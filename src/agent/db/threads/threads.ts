@@ -234,13 +234,15 @@ export async function deleteThreadRows(tx: Db, threadIds: string[]): Promise<voi
 
 /**
  * Removes a temporary thread, which has no checkpoints and one run: at once, or a little later when another process
- * must still read it.
+ * must still read it, or its request may come again. Nobody answers its questions, so it does not count as one that
+ * waits.
  */
 export async function retireThread(db: Db, threadId: string, { afterSeconds }: { afterSeconds: number }): Promise<void> {
   if (afterSeconds > 0)
     await db.query({
       name: 'thread_retire',
-      text: `update gx.thread set remove_after = now() + $2 * interval '1 second' where thread_id = $1`,
+      text: `update gx.thread set remove_after = now() + $2 * interval '1 second',
+          status = case status when 'interrupted' then 'idle' else status end where thread_id = $1`,
       values: [threadId, afterSeconds],
     });
   else await db.query({ name: 'thread_remove', text: 'delete from gx.thread where thread_id = $1', values: [threadId] });

@@ -7,6 +7,7 @@ import { feedbackUrls } from '../../db/runs/feedback.ts';
 import type { Claimed } from '../../db/runs/leases.ts';
 import type { Db } from '../../db/base/pool.ts';
 import type { Signals } from '../../db/base/signals.ts';
+import { KEY_SECONDS } from '../../db/base/idempotency-keys.ts';
 import { keepThread, retireThread } from '../../db/threads/threads.ts';
 import type { RunResult } from '../../stream/bus.ts';
 import type { StreamLog } from '../../stream/log.ts';
@@ -42,6 +43,11 @@ type Feedback = Record<string, string> | undefined;
 const READ_STATE_WITHIN = 5000;
 /** Seconds that the result of a temporary run is kept for readers in other processes. */
 const KEPT_FOR_READERS = 60;
+/**
+ * Characters of a result that is kept as long as the key of its request. A service whose 100,000 requests a day have
+ * keys keeps at most 100 GB by it, and mostly a thousandth of that.
+ */
+const MAX_REPEATED_CHARACTERS = 1_000_000;
 
 /**
  * Publishes the last events of a run to all its readers. Returns where feedback on it is given, if it was asked for and
@@ -105,7 +111,7 @@ export async function finish(
   const result = resultOf({ ...end, ...finished }, feedback);
   await readers.end(run.run_id, finished.readers, { result, last });
   const elsewhere = finished.readers.some((reader) => reader !== signals.processId);
-  if (run.temporary && !kept) await retireThread(db, run.thread_id, { afterSeconds: secondsOf(deps, run, elsewhere) });
+  if (run.temporary && !kept) await retireThread(db, run.thread_id, { afterSeconds: secondsOf(deps, run, { end, elsewhere }) });
   return { more: finished.more, status: finished.status };
 }
 
@@ -116,8 +122,16 @@ async function keptThread(db: Db, { kwargs, thread_id }: Claimed, end: { status:
   return keeps;
 }
 
-const secondsOf = ({ eventLog }: Pick<Deps, 'eventLog'>, { resumable }: Claimed, elsewhere: boolean): number =>
-  resumable ? eventLog.lifeSeconds : elsewhere ? KEPT_FOR_READERS : 0;
+/** Returns how long the thread of a temporary run stays: for repetitions of its request, or for its readers. */
+function secondsOf(
+  { eventLog }: Pick<Deps, 'eventLog'>,
+  { resumable, kwargs }: Claimed,
+  { end, elsewhere }: { end: FinishEnd; elsewhere: boolean },
+): number {
+  const length = (end.values?.length ?? 0) + (end.interrupts?.length ?? 0);
+  if (kwargs.repeatable === true && length <= MAX_REPEATED_CHARACTERS) return KEY_SECONDS;
+  return resumable ? eventLog.lifeSeconds : elsewhere ? KEPT_FOR_READERS : 0;
+}
 
 /** Writes the end into the row. Returns undefined when the run is no longer this process's to end. */
 async function written({ db, finishes, signals }: Deps, { run_id, thread_id, kwargs }: Claimed, end: FinishEnd): Promise<WrittenEnd> {
