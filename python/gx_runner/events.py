@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage, BaseMessageChunk, message_chunk_to_message
+from langgraph.types import Interrupt
 
 from gx_runner.encode import to_json
-from gx_runner.snapshot import checkpoint_of
+from gx_runner.snapshot import build_question, checkpoint_of
 from gx_runner.texts import LastLists, state_text
+from gx_runner.unshown import omit_unshown
 
 Event = tuple[str, Any]
 
@@ -39,8 +41,10 @@ def graph_modes(wanted: list[str]) -> list[str]:
 class EventsOfRun:
     """Turns the chunks of one run into its events. It remembers the last state, and messages that are not over yet."""
 
-    def __init__(self, wanted: list[str]) -> None:
+    def __init__(self, wanted: list[str], unshown: Sequence[str] = ()) -> None:
+        """No event has settings of the names in `unshown`."""
         self._wanted = wanted
+        self._unshown = unshown
         # Returns the lists of the last step, whose JSON is made already.
         self.last_lists: Callable[[], LastLists | None] = lambda: None
         # Messages that are being streamed, by id, each with the name of the event that ends it.
@@ -78,6 +82,12 @@ class EventsOfRun:
         ends, self._ends = self._ends, []
         return ends
 
+    def omit_from_event(self, event: Any) -> Any:
+        """Returns an event of LangChain's callbacks, whose metadata has the settings of the run."""
+        if not self._unshown:
+            return event
+        return {**event, "metadata": omit_unshown(event.get("metadata") or {}, self._unshown)}
+
     def _events_of(self, chunk: Chunk) -> list[Event]:
         def name(event: str) -> str:
             return "|".join((event, *chunk.namespace))
@@ -90,11 +100,13 @@ class EventsOfRun:
             self.stopped = True
         if chunk.mode not in self._wanted:
             return []
+        if chunk.mode == "updates":
+            return [(name(chunk.mode), _build_questions(chunk.payload))]
         form = _FORMS.get(chunk.mode)
-        return [(name(chunk.mode), form(chunk.payload) if form else chunk.payload)]
+        return [(name(chunk.mode), form(chunk.payload, self._unshown) if form else chunk.payload)]
 
     def _values(self, chunk: Chunk, name: Callable[[str], str]) -> list[Event]:
-        payload, is_root = chunk.payload, not chunk.namespace
+        payload, is_root = _build_questions(chunk.payload), not chunk.namespace
         asks = isinstance(payload, dict) and _INTERRUPT in payload
         if asks:
             self.stopped = True
@@ -112,6 +124,7 @@ class EventsOfRun:
         message, metadata = payload
         if not isinstance(message, BaseMessage):
             return []
+        metadata = omit_unshown(metadata, self._unshown) if self._unshown else metadata
         events: list[Event] = []
         if "messages-tuple" in self._wanted:
             events.append((name("messages"), [message, metadata]))
@@ -136,32 +149,46 @@ class EventsOfRun:
         self._messages.clear()
 
 
+def _build_questions(payload: Any) -> Any:
+    """Returns a payload whose questions have the form that they have in states, too."""
+    if not isinstance(payload, dict) or not (asked := payload.get(_INTERRUPT)):
+        return payload
+    return {**payload, _INTERRUPT: [build_question(one) if isinstance(one, Interrupt) else one for one in asked]}
+
+
 def _is_of_old_step(chunk: Chunk) -> bool:
     """Returns true for a chunk at the end of a step, false for one that may come in the next step."""
     is_checkpoint = chunk.mode == "debug" and chunk.payload.get("type") == "checkpoint"
     return chunk.mode in ("values", "checkpoints") or is_checkpoint
 
 
-def _shown(config: Any) -> dict[str, Any] | None:
-    """Returns a configuration without the objects that LangGraph puts there."""
+def _shown(config: Any, unshown: Sequence[str]) -> dict[str, Any] | None:
+    """Returns a configuration without the objects that LangGraph puts there, and without settings of these names."""
     if config is None:
         return None
-    configurable = {name: value for name, value in config.get("configurable", {}).items() if not name.startswith("__")}
-    return {**config, "configurable": configurable}
+    given = omit_unshown(config.get("configurable", {}), unshown)
+    configurable = {name: value for name, value in given.items() if not name.startswith("__")}
+    return {**_omit_in_metadata(config, unshown), "configurable": configurable}
 
 
-def _checkpoint_form(payload: Any) -> dict[str, Any]:
-    return {**payload, "config": _shown(payload.get("config")), "parent_config": _shown(payload.get("parent_config"))}
+def _omit_in_metadata(fields: dict[str, Any], unshown: Sequence[str]) -> dict[str, Any]:
+    metadata = fields.get("metadata")
+    return {**fields, "metadata": omit_unshown(metadata, unshown)} if unshown and metadata else fields
 
 
-def _debug_form(event: Any) -> Any:
+def _checkpoint_form(payload: Any, unshown: Sequence[str]) -> dict[str, Any]:
+    configs = {name: _shown(payload.get(name), unshown) for name in ("config", "parent_config")}
+    return {**_omit_in_metadata(payload, unshown), **configs}
+
+
+def _debug_form(event: Any, unshown: Sequence[str]) -> Any:
     """Returns the payload of the mode `debug`, where a checkpoint also names itself and its parent."""
     if event.get("type") != "checkpoint":
         return event
     payload = event["payload"]
     parent = checkpoint_of(payload.get("parent_config"))
     places = {"checkpoint": checkpoint_of(payload.get("config")), "parent_checkpoint": parent}
-    return {**event, "payload": {**_checkpoint_form(payload), **places}}
+    return {**event, "payload": {**_checkpoint_form(payload, unshown), **places}}
 
 
-_FORMS: dict[str, Callable[[Any], Any]] = {"checkpoints": _checkpoint_form, "debug": _debug_form}
+_FORMS: dict[str, Callable[[Any, Sequence[str]], Any]] = {"checkpoints": _checkpoint_form, "debug": _debug_form}

@@ -23,11 +23,10 @@ class ProblemError(Exception):
 
 
 class FactoryError(Exception):
-    """What a function has opened for a graph has failed. `place` says where, without the error's own words."""
+    """What a function has opened for a graph has failed, at this place."""
 
     def __init__(self, place: str, error: BaseException) -> None:
         super().__init__(f"{place}: {failure_of(error)['message']}")
-        self.place = place
 
 
 class UnknownNodeError(Exception):
@@ -53,10 +52,10 @@ def refusal_of(error: BaseException, writes: bool) -> tuple[int, str]:
     if isinstance(error, (ProblemError, RefusedError)):
         return error.status, str(error)
     if isinstance(error, FactoryError):
-        return 500, f"{error.place}; the log of the server says why."
+        return 500, str(error)
     failure = failure_of(error)
     name, message = failure["error"], failure["message"]
     if name in _OF_THE_CALLER or (writes and isinstance(error, ValueError)) or any(code in message for code in _CODES):
         return 400, message
-    # The message is the graph's own and may hold data that no client should see; the log has it.
-    return 500, f"The graph failed ({name[:_LONGEST_NAME]}); the log of the server says why."
+    # Clients see the same of a run that fails.
+    return 500, f"{name[:_LONGEST_NAME]}: {message}"

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from gx_runner.checkpoint_map import complete_checkpoint
 from gx_runner.command import invoked_input, refuse_unknown
 from gx_runner.encode import is_long, plain_fields, to_json
 from gx_runner.event_streaming import refuse_older, stream_events
@@ -84,7 +85,9 @@ async def invoke(spec: Spec, deps: Deps) -> Outcome:
     kwargs = spec["kwargs"]
     protocol = ProtocolStream(spec["graph_id"], deps.emit) if kwargs.get("protocol") else None
     # A run that event streaming started has none of the plain streams.
-    progress = Progress(EventsOfRun([] if protocol else kwargs["stream_mode"]), spec["thread_id"], protocol)
+    progress = Progress(
+        EventsOfRun([] if protocol else kwargs["stream_mode"], kwargs.get("unshown") or ()), spec["thread_id"], protocol
+    )
     if deps.heard():
         deps.emit([("metadata", to_json({"run_id": spec["run_id"], "attempt": spec["attempt"]}))])
     if protocol:
@@ -123,7 +126,7 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
     progress.events.last_lists = saver.last_lists
     memory = NamingMemorySaver(serde=deps.storage.serde) if kwargs["temporary"] else None
     goes_on = await is_under_way(spec, saver)
-    config = from_last(config_of(spec)) if goes_on else config_of(spec)
+    config = from_last(config_of(spec)) if goes_on else await complete_checkpoint(config_of(spec), saver)
     use = Use(config, "threads.create_run", deps.store, kwargs["context"])
     async with deps.loaded.opened(use) as made:
         graph = bound(made, memory or saver, deps.store, spec["graph_id"])
@@ -137,7 +140,7 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
         await _execute(given, Call(spec, graph, _heard(config, deps), keywords), progress, deps)
         outcome = await _ended(progress, "success")
         if memory is not None and kwargs.get("keeps_waiting") and outcome["waiting"]:
-            return await _kept(outcome, memory, saver, spec["thread_id"])
+            return await _kept(outcome, memory, saver, config["configurable"])
         return outcome
 
 
@@ -167,22 +170,24 @@ async def _execute(given: Any, call: Call, progress: Progress, deps: Deps) -> No
         await _execute_streaming(given, call, progress, progress.protocol, deps.wall)
         return
 
-    def tell(events: list[Event]) -> None:
+    events = progress.events
+
+    def tell(some: list[Event]) -> None:
         # Events that nobody reads are not made into text, which takes long where the state is long.
-        if events and deps.heard():
-            deps.emit([(name, progress.events.text(data)) for name, data in events])
+        if some and deps.heard():
+            deps.emit([(name, events.text(data)) for name, data in some])
 
     try:
         async with contextlib.aclosing(_pieces(given, call)) as pieces:
             async for piece in pieces:
-                tell(progress.events.of(piece) if isinstance(piece, Chunk) else [piece])
+                tell(events.of(piece) if isinstance(piece, Chunk) else [(piece[0], events.omit_from_event(piece[1]))])
                 await deps.wall.room()
     except Exception as error:
         # The last step is over, and the next attempt sends nothing of it.
         if deps.stop.drained_by(error):
-            tell(progress.events.end())
+            tell(events.end())
         raise
-    tell(progress.events.end())
+    tell(events.end())
 
 
 async def _execute_streaming(given: Any, call: Call, progress: Progress, protocol: ProtocolStream, wall: Wall) -> None:
@@ -246,11 +251,11 @@ async def _ended(progress: Progress, status: str) -> Outcome:
     return {**_result(events), "status": status, "waiting": bool(state.next), "interrupts": to_json(interrupts_of(state))}
 
 
-async def _kept(outcome: Outcome, memory: MemorySaver, saver: Saver, thread_id: str) -> Outcome:
+async def _kept(outcome: Outcome, memory: MemorySaver, saver: Saver, settings: dict[str, Any]) -> Outcome:
     """Stores where a temporary run waits, so that another run can answer. Without a question it is over."""
     if outcome.get("interrupts", b"{}") == b"{}":
         return {**outcome, "waiting": False}
-    await keep(memory, saver, thread_id)
+    await keep(memory, saver, settings)
     return outcome
 
 

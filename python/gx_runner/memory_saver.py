@@ -8,6 +8,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
 from gx_runner.saver import Saver, next_version
+from gx_runner.unshown import omit_unshown
+
+# Names of metadata that LangGraph writes, whatever a run's settings are called.
+_OF_LANGGRAPH = {"source", "step", "parents", "run_id"}
 
 
 class MemorySaver(InMemorySaver):
@@ -18,16 +22,22 @@ class MemorySaver(InMemorySaver):
         return next_version(current)
 
 
-async def keep(memory: MemorySaver, saver: Saver, thread_id: str) -> None:
-    """Stores the last checkpoint of the graph and of each of its subgraphs, so that another run can go on there."""
+async def keep(memory: MemorySaver, saver: Saver, settings: dict[str, Any]) -> None:
+    """Stores the last checkpoint of the graph and of each of its subgraphs, so that another run can go on there.
+
+    `settings` are those of the run, which the metadata have from LangGraph; the saver takes them from here.
+    """
+    thread_id = settings["thread_id"]
+    copied = settings.keys() - _OF_LANGGRAPH
     seen: set[str] = set()
     async for found in memory.alist({"configurable": {"thread_id": thread_id}}):
         place = found.config["configurable"]
         if (namespace := place.get("checkpoint_ns", "")) in seen:
             continue
         seen.add(namespace)
-        at: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace}}
-        stored = await saver.aput(at, found.checkpoint, found.metadata, found.checkpoint["channel_versions"])
+        at: RunnableConfig = {"configurable": {**settings, "checkpoint_ns": namespace}}
+        metadata: Any = omit_unshown(found.metadata, copied)
+        stored = await saver.aput(at, found.checkpoint, metadata, found.checkpoint["channel_versions"])
         writes: dict[str, list[tuple[str, Any]]] = {}
         for task_id, channel, value in found.pending_writes or []:
             writes.setdefault(task_id, []).append((channel, value))

@@ -10,6 +10,7 @@ from typing import Any
 
 from gx_runner.events import graph_modes
 from gx_runner.loading import Graph
+from gx_runner.unshown import UNSHOWN
 from gx_runner.user import with_user
 
 
@@ -29,7 +30,12 @@ def config_of(spec: dict[str, Any]) -> dict[str, Any]:
     return {
         **config,
         "metadata": {**(given.get("metadata") or {}), **own, **about},
-        "configurable": {**configurable, "thread_id": spec["thread_id"], "run_id": spec["run_id"]},
+        "configurable": {
+            **configurable,
+            "thread_id": spec["thread_id"],
+            "run_id": spec["run_id"],
+            **({UNSHOWN: unshown} if (unshown := spec["kwargs"].get("unshown")) else {}),
+        },
         **({"run_id": uuid.UUID(spec["run_id"])} if spec["attempt"] == 1 else {}),
     }
 

@@ -25,6 +25,7 @@ from gx_runner.found import LANGUAGE, Found, found_in
 from gx_runner.lists import Key, ListVersion, identified, next_list
 from gx_runner.remembered import Lists, ListsOfCheckpoint
 from gx_runner.texts import LastLists
+from gx_runner.unshown import UNSHOWN, omit_unshown
 from gx_runner.wire import Answer, Message, Wall
 
 _CHARACTERS = string.ascii_lowercase + string.digits
@@ -222,7 +223,7 @@ class Saver(BaseCheckpointSaver[str]):
         if namespace == "":
             self._last_lists = lists
             self._own_lists = own
-        kept: dict[str, Any] = {**get_checkpoint_metadata(config, metadata)}
+        kept = omit_unshown(get_checkpoint_metadata(config, metadata), place.get(UNSHOWN, ()))
         # LangChain copies the settings of a run to its metadata. They may be secrets, so the server hears which they are.
         settings = kept.keys() & (config.get("configurable") or {}).keys() - metadata.keys()
         message = {

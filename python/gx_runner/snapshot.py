@@ -9,10 +9,10 @@ from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
 def interrupts_of(state: StateSnapshot) -> dict[str, list[Any]]:
     """Returns the questions that each task waits with: task id -> its interrupts."""
-    return {task.id: [_question(one) for one in task.interrupts] for task in state.tasks if task.interrupts}
+    return {task.id: [build_question(one) for one in task.interrupts] for task in state.tasks if task.interrupts}
 
 
-def _question(interrupt: Interrupt) -> dict[str, Any]:
+def build_question(interrupt: Interrupt) -> dict[str, Any]:
     """Returns an interrupt. It has a schema of its answer only where the graph gives one, which LangGraph 1.2 can."""
     schema = getattr(interrupt, "response_schema", None)
     return {"value": interrupt.value, "id": interrupt.id, **({} if schema is None else {"response_schema": schema})}
@@ -42,7 +42,7 @@ def _task(task: PregelTask) -> dict[str, Any]:
         "name": task.name,
         "path": task.path,
         "error": None if task.error is None else str(task.error),
-        "interrupts": [_question(one) for one in task.interrupts],
+        "interrupts": [build_question(one) for one in task.interrupts],
         "checkpoint": checkpoint_of(within) if isinstance(within, dict) else None,
         "state": thread_state(within) if isinstance(within, StateSnapshot) else None,
         "result": task.result,
@@ -56,4 +56,5 @@ def checkpoint_of(config: Any) -> dict[str, Any] | None:
     if checkpoint_id is None and not namespace:
         return None
     checkpoint = {"thread_id": place.get("thread_id"), "checkpoint_ns": namespace or ""}
-    return checkpoint if checkpoint_id is None else {**checkpoint, "checkpoint_id": checkpoint_id}
+    more = {name: place[name] for name in ("checkpoint_id", "checkpoint_map") if place.get(name) is not None}
+    return {**checkpoint, **more}

@@ -14,7 +14,7 @@ from gx_runner.failures import ProblemError
 from gx_runner.invoke import bound
 from gx_runner.loading import Graph, LoadedGraph, Use
 from gx_runner.saver import Saver, Storage
-from gx_runner.snapshot import interrupts_of, thread_state
+from gx_runner.states import load_history, load_state
 from gx_runner.store import Store
 from gx_runner.wire import Wall
 
@@ -45,7 +45,7 @@ class States:
         """Returns the state of a thread."""
         async with self.graph(args, "threads.read") as graph:
             config = self._readable(graph, _config(args))
-            return thread_state(await graph.aget_state(config, subgraphs=args.get("subgraphs") is True))
+            return await load_state(graph, self._saver, config, subgraphs=args.get("subgraphs") is True)
 
     async def history(self, args: Args) -> Any:
         """Returns earlier states, newest first."""
@@ -58,8 +58,7 @@ class States:
         if args.get("metadata"):
             options["filter"] = args["metadata"]
         async with self.graph(args, "threads.read") as graph:
-            states = graph.aget_state_history(self._readable(graph, _config(args)), **options)
-            return [thread_state(state) async for state in states]
+            return await load_history(graph, self._saver, self._readable(graph, _config(args)), options)
 
     async def update(self, args: Args) -> Any:
         """Writes state as a node would, and returns where the thread stands after it."""
@@ -87,12 +86,18 @@ class States:
 
     async def _after(self, graph: Graph, written: Any) -> Any:
         place = written["configurable"]
-        state = await graph.aget_state({"configurable": {"thread_id": place["thread_id"], "checkpoint_ns": ""}})
+        end: Any = {"configurable": {"thread_id": place["thread_id"], "checkpoint_ns": ""}}
+        state = await load_state(graph, self._saver, end, subgraphs=False)
+        # Without a map, because a run that is given this checkpoint goes on with what was written (checkpoint_map.py).
         names = ("thread_id", "checkpoint_ns", "checkpoint_id")
         checkpoint = {name: place.get(name, "") for name in names}
         return {
             "answer": {"checkpoint": checkpoint, "configurable": checkpoint, "checkpoint_id": place.get("checkpoint_id")},
-            "thread": {"values": state.values, "waiting": bool(state.next), "interrupts": interrupts_of(state)},
+            "thread": {
+                "values": state["values"],
+                "waiting": bool(state["next"]),
+                "interrupts": {task["id"]: task["interrupts"] for task in state["tasks"] if task["interrupts"]},
+            },
         }
 
 

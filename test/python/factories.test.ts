@@ -58,8 +58,7 @@ describe('a run fails with one sentence where its function', () => {
   ])('%s', async (_, graph, place, reason) => {
     const { thread_id, error } = await failed(graph);
     expect(error.message).toBe(`Graph "${graph}": ${place()}: ${reason}`);
-    // Who asks for the state hears the place, and not the words of the error.
-    const sentence = `${place()}; the log of the server says why.`;
+    const sentence = `${place()}: ${reason}`;
     await expect(agent.client.threads.getState(thread_id)).rejects.toMatchObject({
       status: 500,
       message: expect.stringContaining(sentence) as string,

@@ -9,7 +9,8 @@ import type { Graph, MakeGraph } from './load.ts';
 import { zodSchemas } from './zod-schemas.ts';
 import { commandOf } from './command.ts';
 import type { Saver } from './checkpoints/saver.ts';
-import { interruptsOf, threadState } from './snapshot.ts';
+import { interruptsOf } from './snapshot.ts';
+import { loadHistory, loadState } from './states.ts';
 import type { GraphStore } from './store.ts';
 import type { Json } from '../../schema/json.ts';
 
@@ -59,7 +60,8 @@ async function describeSchemas({ graph_id }: Args<'schemas'>, deps: DescribeDeps
   return { graph_id, ...schemasOf(await load(graph_id, deps), deps.fileOf(graph_id)) };
 }
 
-const load = (graphId: string, { graphOf }: DescribeDeps): Promise<Graph> => graphOf(graphId)({ configurable: {} });
+const load = (graphId: string, { graphOf }: DescribeDeps): Promise<Graph> =>
+  graphOf(graphId)({ configurable: {} }, { accessContext: 'assistants.read', executionRuntime: null });
 
 const schemasOf = (graph: Graph, file: string): GraphSchemas => zodSchemas(graph.builder, file);
 
@@ -121,33 +123,37 @@ const callOf = ({ made_with }: { made_with?: Json | undefined }, { configurable 
   configurable: { ...(made_with?.['configurable'] as Json | undefined), ...configurable },
 });
 
+/** Finds the graph to read where `config` points. LangGraph finds none that a node calls without declaring it. */
+async function findReading(root: Graph, config: { configurable: Json }, saver: Saver): Promise<Parameters<typeof loadState>[0]> {
+  const within = (checkpoint_ns: string): Promise<Graph | undefined> => graphAt(root, { configurable: { checkpoint_ns } });
+  return { graph: (await graphAt(root, config)) ?? root, saver, within };
+}
+
+const READS = { accessContext: 'threads.read', executionRuntime: null } as const;
+const WRITES = { accessContext: 'threads.update', executionRuntime: null } as const;
+
 async function readState(args: Args<'state'>, { graphOf, reader }: StateDeps): Promise<ThreadState> {
   const config = configOf(args, reader);
-  const graph = await graphOf(args.graph_id)(callOf(args, config));
-  return threadState(await ((await graphAt(graph, config)) ?? graph).getState(config, { subgraphs: args.subgraphs === true }));
+  const graph = await graphOf(args.graph_id)(callOf(args, config), READS);
+  return loadState(await findReading(graph, config, reader), config, { subgraphs: args.subgraphs === true });
 }
 
 async function readHistory(args: Args<'history'>, { graphOf, reader }: StateDeps): Promise<ThreadState[]> {
   const config = configOf(args, reader);
-  const graph = await graphOf(args.graph_id)(callOf(args, config));
+  const graph = await graphOf(args.graph_id)(callOf(args, config), READS);
   const before = typeof args.before === 'string' ? { checkpoint_id: args.before } : (args.before as Json | null | undefined);
   const options = {
     limit: args.limit,
     ...(before && { before: { configurable: (before['configurable'] as Json | undefined) ?? before } }),
     ...(args.metadata && { filter: args.metadata }),
   };
-  const states: ThreadState[] = [];
-  for await (const state of ((await graphAt(graph, config)) ?? graph).getStateHistory(config, options)) {
-    states.push(threadState(state));
-    if (states.length >= args.limit) break;
-  }
-  return states;
+  return loadHistory(await findReading(graph, config, reader), config, options);
 }
 
 /** Writes state as a node would, and returns where the thread stands after it. */
 async function writeState(args: Args<'update'>, deps: StateDeps): Promise<WrittenState> {
   const config = configOf(args, deps.saver);
-  const graph = await deps.graphOf(args.graph_id)(callOf(args, config));
+  const graph = await deps.graphOf(args.graph_id)(callOf(args, config), WRITES);
   const written = await (await writableAt(graph, config)).updateState(config, args.values ?? null, args.as_node ?? undefined);
   return after(graph, written, deps);
 }
@@ -155,7 +161,7 @@ async function writeState(args: Args<'update'>, deps: StateDeps): Promise<Writte
 async function writeSupersteps(args: Args<'supersteps'>, deps: StateDeps): Promise<WrittenState> {
   if (args.supersteps.some(({ updates }) => updates.length === 0)) throw new Rejected('supersteps: each needs at least one update.');
   const config = configOf(args, deps.saver);
-  const graph = await deps.graphOf(args.graph_id)(callOf(args, config));
+  const graph = await deps.graphOf(args.graph_id)(callOf(args, config), WRITES);
   const steps = args.supersteps.map(({ updates }) => ({
     updates: updates.map(({ command, values, as_node }) => ({ values: command ? commandOf(command as Json) : values, asNode: as_node })),
   }));
@@ -164,10 +170,12 @@ async function writeSupersteps(args: Args<'supersteps'>, deps: StateDeps): Promi
 
 async function after(graph: Graph, written: { configurable?: Json }, { reader }: StateDeps): Promise<WrittenState> {
   const { thread_id, checkpoint_ns = '', checkpoint_id } = written.configurable ?? {};
-  const state = await graph.getState({ configurable: { thread_id, checkpoint_ns: '', __pregel_checkpointer: reader } });
+  const end = { configurable: { thread_id, checkpoint_ns: '', __pregel_checkpointer: reader } };
+  const { values, next, tasks } = await loadState(await findReading(graph, end, reader), end, { subgraphs: false });
+  // Without a map, because a run that is given this checkpoint goes on with the new state (see `completeCheckpoint`).
   const checkpoint = { thread_id, checkpoint_ns, checkpoint_id };
   return {
     answer: { checkpoint, configurable: checkpoint, checkpoint_id },
-    thread: { values: state.values, waiting: state.next.length > 0, interrupts: interruptsOf(state) },
+    thread: { values, waiting: next.length > 0, interrupts: interruptsOf({ tasks }) },
   };
 }

@@ -1,5 +1,6 @@
 import type { StreamMode } from '../../schema/agent/stream-event.ts';
 import { checkpointForm, debugForm, taskForm } from './event-forms.ts';
+import { omitUnshown } from './unshown.ts';
 import { chunkForm, isChunk, isMessage, stateJson, toJson } from './serialise.ts';
 
 /** One event to send: its name and its data. */
@@ -14,7 +15,7 @@ export function graphModes(wanted: StreamMode[]): string[] {
   return [...new Set([...asked, 'values'])];
 }
 
-const FORMS: Record<string, ((payload: unknown) => unknown) | undefined> = {
+const FORMS: Record<string, ((payload: unknown, unshown: string[]) => unknown) | undefined> = {
   checkpoints: checkpointForm,
   debug: debugForm,
   tasks: taskForm,
@@ -33,6 +34,7 @@ const AFTER_STATE = ['checkpoints', 'debug', 'events'] as const;
 export class EventsOfRun {
   readonly #wanted: StreamMode[];
   readonly #listText: (list: unknown[]) => string | undefined;
+  readonly #unshown: string[];
   /** Messages that are being streamed, by id; `end` is the name of the event that ends each. */
   readonly #messages = new Map<string, { whole: Concat; end: string }>();
   /**
@@ -45,10 +47,17 @@ export class EventsOfRun {
   /** True once any part of the graph has stopped to wait. */
   stopped = false;
 
-  /** `listText` returns the JSON of a list, where it is known. */
-  constructor(wanted: StreamMode[], listText: (list: unknown[]) => string | undefined = () => undefined) {
+  /** `listText` returns the JSON of a list, where it is known. `unshown` are names of settings that no event has. */
+  constructor(
+    wanted: StreamMode[],
+    {
+      listText = () => undefined,
+      unshown = [],
+    }: { listText?: (list: unknown[]) => string | undefined; unshown?: string[] | undefined } = {},
+  ) {
     this.#wanted = wanted;
     this.#listText = listText;
+    this.#unshown = unshown;
   }
 
   /**
@@ -82,7 +91,7 @@ export class EventsOfRun {
     if (mode === 'values') return this.#values(payload, namespace, name);
     if (mode === 'messages') return this.#messagesOf(payload, name);
     if (!this.#wanted.includes(mode as StreamMode)) return [];
-    return [[name(mode), FORMS[mode]?.(payload) ?? payload]];
+    return [[name(mode), FORMS[mode]?.(payload, this.#unshown) ?? payload]];
   }
 
   #values(payload: unknown, namespace: string[], name: (event: string) => string): Emitted[] {
@@ -97,8 +106,9 @@ export class EventsOfRun {
   }
 
   #messagesOf(payload: unknown, name: (event: string) => string): Emitted[] {
-    const [message, metadata] = payload as [unknown, Record<string, unknown>];
+    const [message, given] = payload as [unknown, Record<string, unknown>];
     if (!isMessage(message)) return [];
+    const metadata = this.#unshown.length === 0 ? given : omitUnshown(given, this.#unshown);
     const events: Emitted[] = [];
     if (this.#wanted.includes('messages-tuple')) events.push([name('messages'), [chunkForm(message), metadata]]);
     if (this.#wanted.includes('messages')) events.push(...this.#whole(message, metadata, name));

@@ -24,8 +24,9 @@ export function refusalOf(thrown: unknown): { status: number; message: string } 
   } catch {
     // The graph threw an object that refuses to be looked at.
   }
-  // The message is the graph's own and may hold data that no client should see; the log has it.
-  return { status: 500, message: `The graph failed (${cutAt(failureOf(thrown).error, LONGEST_NAME)}); the log of the server says why.` };
+  // Clients see the same of a run that fails.
+  const { error, message } = failureOf(thrown);
+  return { status: 500, message: `${cutAt(error, LONGEST_NAME)}: ${message}` };
 }
 
 /**

@@ -4,9 +4,10 @@ import { isLong, type Outcome, type RunSpec } from '../../schema/wire/wall/run-i
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
 import { failureOf } from './failures.ts';
 import { PROTOCOL_CALL, protocolStream, type ProtocolStream } from './event-streaming/protocol-stream.ts';
-import { nodesOf, type Graph, type MakeGraph, type Snapshot } from './load.ts';
+import { nodesOf, type Graph, type MakeGraph, type Snapshot, type StreamedEvent } from './load.ts';
 import { MemorySteps } from './checkpoints/memory-steps.ts';
 import type { Saver } from './checkpoints/saver.ts';
+import { UNSHOWN, omitUnshown } from './unshown.ts';
 import { plainJson, toJson } from './serialise.ts';
 import type { Barrier } from '../run-storage/steps-of-run.ts';
 import type { GraphStore } from './store.ts';
@@ -15,6 +16,7 @@ import { fromLast, isUnderWay, stopReached } from './resume.ts';
 import type { StopOfRun } from './stop-of-run.ts';
 import { versions } from '../kernel/versions.ts';
 import { UnknownNode, unknownNode } from '../kernel/nodes.ts';
+import { completeCheckpoint } from './checkpoint-map.ts';
 import { commandOf } from './command.ts';
 import { isComposite } from '../../schema/json.ts';
 
@@ -50,7 +52,7 @@ const SERVER = {
 type Progress = { events: EventsOfRun; protocol: ProtocolStream; graph?: Graph; config?: Config };
 
 function begin(spec: RunSpec, { emit, heard, saver }: InvokeDeps): Progress {
-  const events = new EventsOfRun(modesOf(spec), (list) => saver.texts.of(list));
+  const events = new EventsOfRun(modesOf(spec), { listText: (list) => saver.texts.of(list), unshown: spec.kwargs.unshown });
   const progress = { events, protocol: protocolStream(spec, emit) };
   if (heard()) emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
   progress.protocol.begin();
@@ -96,9 +98,12 @@ async function stopped(error: unknown, progress: Progress, stop: StopOfRun): Pro
 
 async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Promise<Outcome> {
   const goesOn = await isUnderWay(spec, deps.saver);
-  const config = goesOn ? fromLast(callConfig(spec, deps)) : callConfig(spec, deps);
+  const config = goesOn ? fromLast(callConfig(spec, deps)) : await completeCheckpoint(callConfig(spec, deps), deps.saver);
   progress.config = config;
-  const graph = await deps.make(config);
+  const graph = await deps.make(config, {
+    accessContext: 'threads.create_run',
+    executionRuntime: { context: spec.kwargs.context ?? undefined },
+  });
   progress.graph = graph;
   progress.protocol.made(graph);
   refuseUnknown(spec, nodesOf(graph));
@@ -134,7 +139,13 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
     recursionLimit: recursion_limit,
     ...(max_concurrency && { maxConcurrency: max_concurrency }),
     ...(run_name && { runName: run_name }),
-    configurable: { ...configurable, thread_id, run_id, __pregel_checkpointer: kwargs.temporary ? new MemorySteps(saver) : saver },
+    configurable: {
+      ...configurable,
+      thread_id,
+      run_id,
+      __pregel_checkpointer: kwargs.temporary ? new MemorySteps(saver) : saver,
+      ...(kwargs.unshown !== undefined && { [UNSHOWN]: kwargs.unshown }),
+    },
     ...(kwargs.context !== null && { context: kwargs.context }),
     ...(attempt === 1 && { runId: run_id }),
     ...(handlers.length > 0 && { callbacks: handlers }),
@@ -193,9 +204,13 @@ async function* pieces(input: unknown, { spec, graph, config }: Call): AsyncGene
     if (event.tags?.includes('langsmith:hidden') === true) continue;
     const own = event.event === 'on_chain_stream' && event.run_id === root;
     // The run's own chunks are sent by their own modes.
-    yield own ? form(event.data.chunk) : { emitted: [['events', event]] };
+    yield own ? form(event.data.chunk) : { emitted: [['events', omitFromEvent(event, spec.kwargs.unshown)]] };
   }
 }
+
+/** Returns an event of LangChain's callbacks, whose metadata has the settings of the run. */
+const omitFromEvent = (event: StreamedEvent, unshown: string[] | undefined): StreamedEvent =>
+  unshown === undefined || event.metadata === undefined ? event : { ...event, metadata: omitUnshown(event.metadata, unshown) };
 
 function toChunk(chunk: unknown, subgraphs: boolean): Chunk {
   const parts = chunk as unknown[];

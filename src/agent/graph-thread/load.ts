@@ -17,6 +17,8 @@ export type Graph = {
   interruptAfter?: '*' | string[];
   builder?: GraphBuilder;
   streamTransformers?: MakeTransformer[];
+  /** The channels of the state: one for a state without fields. */
+  streamChannelsAsIs?: string | string[];
   stream(input: unknown, config: Config): Promise<AsyncIterable<unknown>>;
   streamEvents(input: unknown, config: Config): AsyncIterable<StreamedEvent>;
   getState(config: Config, options?: { subgraphs?: boolean }): Promise<Snapshot>;
@@ -49,7 +51,7 @@ export type StreamTransformer = {
 
 export type MakeTransformer = () => StreamTransformer;
 
-export type StreamedEvent = { event: string; run_id: string; data: { chunk?: unknown }; tags?: string[] };
+export type StreamedEvent = { event: string; run_id: string; data: { chunk?: unknown }; tags?: string[]; metadata?: Config };
 
 export type Snapshot = {
   values: unknown;
@@ -62,10 +64,18 @@ export type Snapshot = {
 };
 
 /**
- * Returns the graph for one call: always the same one, or one that the user's function makes from the call's
- * configuration.
+ * The second argument of a function that makes a graph: which call needs it. It is `ServerRuntime` of
+ * `@langchain/langgraph-sdk` (1.15). Only a run has a context.
  */
-export type MakeGraph = (config: Config) => Promise<Graph>;
+export type ServerRuntime =
+  | { accessContext: 'threads.create_run'; executionRuntime: { context: unknown } }
+  | { accessContext: 'assistants.read' | 'threads.read' | 'threads.update'; executionRuntime: null };
+
+/**
+ * Returns the graph for one call: always the same one, or one that the user's function makes from the call's
+ * configuration and runtime.
+ */
+export type MakeGraph = (config: Config, runtime: ServerRuntime) => Promise<Graph>;
 
 /** `nodes` are the names of its nodes; undefined where each call may make others. */
 export type LoadedGraph = { make: MakeGraph; nodes: string[] | undefined };
@@ -98,8 +108,8 @@ async function loadGraph(source: GraphSource): Promise<LoadedGraph> {
   const at = `Graph "${source.graphId}"`;
   const exported = await importExport(source, at);
   if (typeof exported === 'function') {
-    const make = exported as (config: Config) => unknown;
-    return { make: async (config) => ready(await make(config), at), nodes: undefined };
+    const make = exported as (config: Config, runtime: ServerRuntime) => unknown;
+    return { make: async (config, runtime) => ready(await make(config, runtime), at), nodes: undefined };
   }
   const graph = await ready(exported, at);
   return { make: () => Promise.resolve(graph), nodes: nodesOf(graph) };

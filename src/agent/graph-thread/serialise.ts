@@ -18,6 +18,7 @@ type OwnMessage = Message & {
   lc_aliases?: Record<string, string>;
   lc_attributes?: unknown;
   lc_secrets?: unknown;
+  content?: unknown;
   _getType?: () => string;
 };
 
@@ -30,12 +31,21 @@ export function plainMessage(message: OwnMessage): Record<string, unknown> {
   const common = message.lc_serializable === true && given !== undefined && message._getType !== undefined;
   if (!common || message.lc_attributes !== undefined || message.lc_secrets !== undefined) {
     const { type, data } = message.toDict();
-    return { ...data, type };
+    return addContent({ ...data, type }, message.content);
   }
   const fields = message as Record<string, unknown>;
   const data: Record<string, unknown> = {};
   for (const name of Object.keys(given)) data[aliases[name] ?? written(name)] = name in message ? fields[name] : given[name];
   data['type'] = message._getType!();
+  return addContent(data, message.content);
+}
+
+/**
+ * Gives a message its content where LangChain.js does not write it: that of a message made of `contentBlocks` stands
+ * among these alone, and one made without any content has none to write. Clients know messages by their content.
+ */
+function addContent(data: Record<string, unknown>, content: unknown): Record<string, unknown> {
+  if (data['content'] === undefined) data['content'] = content ?? data['content_blocks'] ?? [];
   return data;
 }
 

@@ -2,8 +2,8 @@ import type { CheckpointRef, ThreadState } from '../../schema/wire/wall/graph-an
 import type { Snapshot } from './load.ts';
 
 /** Returns the interrupts that each task waits for: task id -> its interrupts. */
-export function interruptsOf(state: Snapshot): Record<string, unknown[]> {
-  const waiting = state.tasks.filter((task) => (task.interrupts ?? []).length > 0);
+export function interruptsOf({ tasks }: { tasks: Pick<Snapshot['tasks'][number], 'id' | 'interrupts'>[] }): Record<string, unknown[]> {
+  const waiting = tasks.filter((task) => (task.interrupts ?? []).length > 0);
   return Object.fromEntries(waiting.map((task) => [task.id, task.interrupts ?? []]));
 }
 
@@ -43,6 +43,11 @@ const isSnapshot = (state: unknown): state is Snapshot => Array.isArray((state a
 export function checkpointOf(configurable: Record<string, unknown> | undefined): CheckpointRef | null {
   if (configurable?.['checkpoint_id'] === undefined && configurable?.['checkpoint_ns'] === undefined) return null;
   if (configurable['checkpoint_id'] === undefined && configurable['checkpoint_ns'] === '') return null;
-  const { thread_id, checkpoint_ns = '', checkpoint_id } = configurable;
-  return { thread_id, checkpoint_ns, ...(checkpoint_id !== undefined && { checkpoint_id }) };
+  const { thread_id, checkpoint_ns = '', checkpoint_id, checkpoint_map } = configurable;
+  return {
+    thread_id,
+    checkpoint_ns,
+    ...(checkpoint_id !== undefined && { checkpoint_id }),
+    ...(checkpoint_map !== undefined && { checkpoint_map }),
+  };
 }

@@ -78,7 +78,11 @@ function withoutBytes({ messages, ...others }: Json): Json {
     const { data, mediaType, name } = file;
     return { type: (block as Json)['type'], mimeType: mediaType, name, bytes: Buffer.byteLength(data, 'base64') };
   };
-  const short = (message: Json): Json =>
-    blocksOf(message).some(hasBytes) ? { ...message, content: blocksOf(message).map(named) } : message;
+  const short = (message: Json): Json => {
+    if (!blocksOf(message).some(hasBytes)) return message;
+    // LangChain.js may write the content under this name, too.
+    const { content_blocks: _blocks, ...rest } = message;
+    return { ...rest, content: blocksOf(message).map(named) };
+  };
   return { ...others, messages: (messages as Json[]).map(short) };
 }

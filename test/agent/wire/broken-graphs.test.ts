@@ -47,6 +47,7 @@ describe('a graph that', () => {
     ['throws what can not be printed', 'unprintable', /^The graph (threw something|raised an error) that can not be printed\.$/],
     ['ends the process', 'exit', /^(process\.exit\(1\)|sys\.exit) was called/],
     ['returns a circle', 'circle', /circular/i],
+    ['returns a number that can not be stored', 'bigint', /^The value of "result" can not be stored: /],
   ])('%s fails alone, with a sentence', async (_what, how, message) => {
     const neighbour = post('/runs/wait', { assistant_id: 'steps', input: { left: 3, pause: 50 } });
     const { __error__: error } = await broken(how);
@@ -69,7 +70,6 @@ describe('a graph that', () => {
   });
 
   test.each([
-    ['a number beyond JSON', 'bigint', '1180591620717411303424'],
     ['a function', 'function', {}],
     ['characters that the database does not hold', 'characters', 'ab\ufffdc'],
   ])('returns %s has a result all the same', async (_what, how, result) => {

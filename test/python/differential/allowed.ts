@@ -13,7 +13,12 @@ export const ALLOWED: Allowed[] = [
     field: /metadata\.(user_id|thread_id)$/,
     reason: 'metadata of a checkpoint leaves out what its thread says',
   },
-  { request: /with subgraphs$/, field: /\.state\.(metadata|(parent_)?checkpoint)\.\w+$/, reason: 'the same for the place of a subgraph' },
+  { request: /subgraphs$/, field: /\.state\.metadata\.\w+$/, reason: 'the same for the place of a subgraph' },
+  {
+    request: /of a refused value$/,
+    field: /^\.(status|body)/,
+    reason: 'a state that its graph refuses is shown as it is stored, with the error',
+  },
   { request: /state that was written|state of a copy/, field: /metadata\.graph_id$/, reason: 'the same for a state written by hand' },
   { request: ANY, field: /^\.body\.detail$/, reason: 'refusals have other words, which name the field' },
   { request: /^(make|search|get|change|copy)/, field: /\.(interrupts|error)$/, reason: 'a thread always has all of its fields' },

@@ -77,6 +77,35 @@ const QUESTIONS: Asked[] = ['approval', 'outer'].flatMap((graph) => [
   get(`history of ${graph}`, `/threads/{${graph}}/history`),
 ]);
 
+const INNER = {
+  checkpoint_ns: '{ns}',
+  checkpoint_id: '{inner}',
+  checkpoint_map: { '': '{root}', '{ns}': '{inner}' },
+};
+const SUBGRAPH: Asked[] = [
+  newThread('again'),
+  wait('outer asks once more', 'again', { assistant_id: 'outer', input: { draft: 'd' } }),
+  {
+    ...get('state of outer with its subgraphs', '/threads/{again}/state?subgraphs=true'),
+    keeps: { ns: 'tasks.0.state.checkpoint.checkpoint_ns', root: 'checkpoint.checkpoint_id' },
+  },
+  {
+    name: 'history of a subgraph',
+    path: '/threads/{again}/history',
+    body: { checkpoint: { checkpoint_ns: '{ns}' } },
+    keeps: { inner: '0.checkpoint.checkpoint_id' },
+  },
+  wait('go on from within the subgraph', 'again', { assistant_id: 'outer', input: null, checkpoint: INNER }),
+  get('thread that went on within a subgraph', '/threads/{again}'),
+];
+
+const REFUSED: Asked[] = [
+  newThread('bounded'),
+  wait('wait for a value that the state refuses', 'bounded', { assistant_id: 'bounded', input: { name: 'bad' } }),
+  get('thread of a refused value', '/threads/{bounded}'),
+  get('state of a refused value', '/threads/{bounded}/state'),
+];
+
 const STREAMS: Asked[] = [
   ...MODES.flatMap((mode) => [
     newThread(mode.replace('-', '_')),
@@ -103,4 +132,4 @@ const STORE: Asked[] = [
   get('get an item that is not there', '/store/items?namespace=a.b&key=k'),
 ];
 
-export const REQUESTS: Asked[] = [...ASSISTANTS, ...THREADS, ...RUNS, ...QUESTIONS, ...STREAMS, ...STORE];
+export const REQUESTS: Asked[] = [...ASSISTANTS, ...THREADS, ...RUNS, ...QUESTIONS, ...SUBGRAPH, ...REFUSED, ...STREAMS, ...STORE];

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 log = logging.getLogger("graphs.plain")
@@ -137,6 +137,26 @@ async def look(state: Typed) -> dict[str, Any]:
 
 
 typed = StateGraph(Typed).add_node("look", look).add_edge(START, "look").compile()
+
+
+class Bounded(BaseModel):
+    count: int = Field(default=0, ge=0)
+    name: str = "x"
+
+
+async def count(state: Bounded) -> dict[str, Any]:
+    return {"count": -5 if state.name == "bad" else state.count + 1}
+
+
+bounded = (
+    StateGraph(Bounded)
+    .add_node("count_up", count)
+    .add_node("rename", lambda _: {"name": "after"})
+    .add_edge(START, "count_up")
+    .add_edge("count_up", "rename")
+    .add_edge("rename", END)
+    .compile()
+)
 
 
 class Opaque:

@@ -2,6 +2,7 @@ import type { NewVersion } from '../../run-storage/step-storage.ts';
 import { Element } from './element.ts';
 import type { ListTexts } from './list-texts.ts';
 import type { Serde } from './serde.ts';
+import { storeNamed } from './unstored.ts';
 
 /** `fresh` are the elements that no version has yet. */
 type Identified = { elements: Element[]; fresh: Set<Element> };
@@ -21,7 +22,7 @@ export async function newValue(
   const value = values[channel];
   const list = Array.isArray(value) ? await elementsOf(value, before ?? [], by) : undefined;
   if (list !== undefined) return list;
-  const [type, blob] = await by.serde.dumpsTyped(value);
+  const [type, blob] = await storeNamed(channel, () => by.serde.dumpsTyped(value));
   return { type, blob };
 }
 

@@ -6,6 +6,8 @@ import { allLive, type Element } from './element.ts';
 import { ListTexts } from './list-texts.ts';
 import { newValue } from './new-value.ts';
 import { Serde, type Form } from './serde.ts';
+import { UNSHOWN, omitUnshown } from '../unshown.ts';
+import { storeNamed } from './unstored.ts';
 
 type Config = Parameters<BaseCheckpointSaver['put']>[0];
 type Checkpoint = Parameters<BaseCheckpointSaver['put']>[1];
@@ -132,6 +134,7 @@ export class Saver extends BaseCheckpointSaver {
 
   override async put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: Versions): Promise<Config> {
     const place = placeOf(config);
+    const unshown = config.configurable?.[UNSHOWN] as string[] | undefined;
     const { channel_values, ...stored } = checkpoint;
     await this.steps.put(place, {
       id: checkpoint.id,
@@ -140,7 +143,11 @@ export class Saver extends BaseCheckpointSaver {
       versions: newVersions,
       valueOf: (channel, before) => newValue({ channel, values: channel_values }, before, { serde: this.#serde, texts: this.texts }),
       metadataOf: async (ofRun) => {
-        const [, json] = await this.#serde.dumpsTyped({ ...ofRun, ...metadata, ...(place.runId && { run_id: place.runId }) });
+        const [, json] = await this.#serde.dumpsTyped({
+          ...ofRun,
+          ...(unshown === undefined ? metadata : omitUnshown(metadata, unshown)),
+          ...(place.runId && { run_id: place.runId }),
+        });
         return decoder.decode(json);
       },
     });
@@ -155,7 +162,7 @@ export class Saver extends BaseCheckpointSaver {
     const { checkpointId, ...place } = placeOf(config);
     await this.steps.putWrites({ ...place, checkpointId: checkpointId! }, async () => {
       const dumped = writes.map(async ([channel, value], at) => {
-        const [type, blob] = await this.#serde.dumpsTyped(value);
+        const [type, blob] = await storeNamed(channel, () => this.#serde.dumpsTyped(value));
         return { index: WRITES_IDX_MAP[channel] ?? at, channel, type, blob };
       });
       const replace = writes.every(([channel]) => channel in WRITES_IDX_MAP);

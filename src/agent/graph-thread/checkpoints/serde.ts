@@ -3,6 +3,7 @@ import * as langchain from '@langchain/core/messages';
 import { Allowed } from './allowed.ts';
 import { dataText, escaped, escapedData } from './escaped.ts';
 import { type Json, isComposite, isObject } from '../../../schema/json.ts';
+import { refuseReplaced } from './unstored.ts';
 
 /*
  * This file holds the form in which values of channels are stored: LangGraph's, with a short way for plain data and
@@ -254,8 +255,11 @@ export class Serde implements SerializerProtocol {
   async dumpsTyped(value: unknown): Promise<[string, Uint8Array]> {
     if (value instanceof Uint8Array) return ['bytes', value];
     const text = dataText(value);
+    if (text !== undefined) return ['json', encoder.encode(text)];
     // LangGraph knows some classes, and how to write a value that holds itself.
-    return text === undefined ? this.#own.dumpsTyped(escaped(value)) : ['json', encoder.encode(text)];
+    const stored = await this.#own.dumpsTyped(escaped(value));
+    refuseReplaced(value, stored);
+    return stored;
   }
 
   async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
@@ -281,8 +285,9 @@ export class Serde implements SerializerProtocol {
    * where it has a cycle, because only the list as a whole can tell where that ends.
    */
   async dumpElement(element: unknown): Promise<string | undefined> {
-    const [type, written] = await this.dumpsTyped([element]);
-    const text = type === 'json' ? decoder.decode(written) : '';
+    // A list with an element that has no stored form is refused as a whole, which names its field.
+    const [, written] = await this.dumpsTyped([element]).catch(() => [undefined, undefined]);
+    const text = decoder.decode(written);
     return text.startsWith('[') && !text.includes(CYCLE) ? text.slice(1, -1) : undefined;
   }
 }

@@ -1,9 +1,13 @@
 import type { JsonObject } from '../../agent/agent-types.ts';
+import type { RunError } from '../../agent/run.ts';
 
 /* The answers of a graph thread, as JSON text. */
 
-/** A place in a thread's history. */
-export type CheckpointRef = { thread_id?: unknown; checkpoint_ns: unknown; checkpoint_id?: unknown };
+/**
+ * A place in a thread's history. `checkpoint_map`: namespace -> id, from the thread's graph down to the subgraph whose
+ * checkpoint it is; a run can begin there with it.
+ */
+export type CheckpointRef = { thread_id?: unknown; checkpoint_ns: unknown; checkpoint_id?: unknown; checkpoint_map?: unknown };
 
 export type ThreadTask = {
   id: string;
@@ -29,6 +33,8 @@ export type ThreadState = {
   interrupts: unknown[];
   checkpoint_id: unknown;
   parent_checkpoint_id: unknown;
+  /** Why the graph refuses this state, which has its stored values, and neither tasks nor next nodes. */
+  error?: RunError;
 };
 
 /** The result of a write of state: the client's answer, and the new state of the thread's record. */
