@@ -15,8 +15,16 @@ from typing import Any
 import orjson
 
 from gx_runner.compat import EncryptionHandlers, encryption_handlers
-from gx_runner.encryption_calls import BY_KEY, Calls, Json, Made, Value, bytes_of, object_of
+from gx_runner.encryption_calls import BY_KEY, Calls, Json, Made, Trial, Value, bytes_of, object_of
 from gx_runner.failures import ProblemError
+from gx_runner.inner_records import (
+    Path,
+    name_of_place,
+    places_of_inner_records,
+    places_of_inner_values,
+    value_at,
+    with_value_at,
+)
 from gx_runner.modules import LoadError
 from gx_runner.user import User
 
@@ -68,6 +76,8 @@ class Cipher:
             return _text(await self._other(value, _parsed(call["text"])))
         if "bytes" in call:
             return await (self._sealed_bytes(value, blobs) if does == "seal" else self._opened_bytes(value, blobs))
+        if does in ("try", "try-keys"):
+            return await self._tried(value._replace(trial=Trial()), _parsed(call["text"]), does == "try")
         if does == "seal-keys":
             return _text(await self._sealed_keys(value, _parsed(call["text"])))
         if does == "seal":
@@ -83,8 +93,63 @@ class Cipher:
         if self._calls.blobs(value.of, is_object):
             return {"blob": base64.b64encode(await self._calls.by_blob("encrypt", value, text.encode())).decode()}
         if is_object and value.of in BY_KEY:
-            return {"json": await self._calls.by_json("encrypt", value, _parsed(text))}
+            return await self._sealed_by_key(value, _parsed(text))
         return {"one": await self._calls.by_json("encrypt", value, {value.field: _parsed(text)})}
+
+    async def _sealed_by_key(self, value: Value, given: Json) -> Json:
+        """Encrypts an object by key, and then the parts of it that the handler left and that have fields of their own."""
+        # The handler may change what it is given in place.
+        made = await self._calls.by_json("encrypt", value, copy.deepcopy(given))
+        # A record with other keys is the handler's own form of it.
+        places = [
+            path
+            for path in places_of_inner_records(value.of, made)
+            if _have_same_keys(value_at(made, path), value_at(given, path))
+        ]
+        inner: list[Path] = []
+        for path in places:
+            record = value_at(made, path)
+            before = _text(record)
+            sealed = await self._calls.by_json("encrypt", _inner(value, path), copy.deepcopy(record))
+            if _text(sealed) != before:
+                inner.append(path)
+                made = with_value_at(made, path, sealed)
+        apart = [path for path in places_of_inner_values(value.of, made) if value_at(made, path) == value_at(given, path)]
+        for path in apart:
+            made = with_value_at(made, path, await self._sealed(_inner(value, path), _text(value_at(made, path))))
+        return {"json": made, **({"inner": inner} if inner else {}), **({"apart": apart} if apart else {})}
+
+    async def _opened_by_key(self, value: Value, body: Json) -> Json:
+        opened = body.get("json", {})
+        for path in body.get("inner") or []:
+            record = await self._calls.by_json("decrypt", _inner(value, path), value_at(opened, path))
+            opened = with_value_at(opened, path, record)
+        for path in body.get("apart") or []:
+            opened = with_value_at(opened, path, _parsed(await self._opened(_inner(value, path), value_at(opened, path))))
+        return await self._calls.by_json("decrypt", value, opened)
+
+    async def _tried(self, value: Value, given: Any, is_whole: bool) -> str:
+        """Encrypts a value and decrypts it again.
+
+        Raises `ProblemError` where that fails or gives another value, unless a handler wants a context, which a trial lacks.
+        """
+        try:
+            if is_whole:
+                again = _parsed(await self._opened(value, _parsed(_text(await self._sealed(value, _text(given))))))
+            else:
+                keys = _parsed(_text(await self._sealed_keys(value, dict(given))))
+                again = {
+                    **given,
+                    **{name: _parsed(await self._opened(value, {"one": {name: part}})) for name, part in keys.items()},
+                }
+        except ProblemError:
+            if value.trial is not None and value.trial.needs_context:
+                return "true"
+            raise
+        if again != given:
+            sentence = f"decrypt did not turn back the result of encrypt for {value.of}"
+            raise ProblemError(500, f"encryption.path: {sentence}; it must return the value that encrypt was given.")
+        return "true"
 
     async def _opened(self, value: Value, body: Json) -> str:
         if "blob" in body:
@@ -92,7 +157,7 @@ class Cipher:
             return _json_in(opened, value.of)
         if "one" in body:
             return _text(next(iter((await self._calls.by_json("decrypt", value, body["one"])).values())))
-        return _text(await self._calls.by_json("decrypt", value, body.get("json", {})))
+        return _text(await self._opened_by_key(value, body))
 
     async def _sealed_bytes(self, value: Value, data: bytes) -> bytes:
         if self._calls.blobs(value.of, False):
@@ -120,9 +185,22 @@ class Cipher:
         if "blob" in body:
             other = await self._other_blob(value, base64.b64decode(body["blob"]))
             return None if other is None else {"blob": base64.b64encode(other).decode()}
+        if body.get("inner") or body.get("apart"):
+            return await self._other_by_key(value, body)
         name = "one" if "one" in body else "json"
         objects = await self._other_object(value, body.get(name, {}))
         return None if objects is None else {name: objects}
+
+    async def _other_by_key(self, value: Value, body: Json) -> Json | None:
+        """Encrypts an object again whose records are encrypted, too: its parts stand within one another."""
+        own = copy.copy(self)
+        own._calls = self._calls.apart()
+        opened = await own._opened_by_key(value, body)
+        if not own._calls.takes_replacements():
+            return None
+        other = {"inner": [], "apart": [], **await self._sealed_by_key(value, opened)}
+        again = await self._opened_by_key(value, other)
+        return other if other != body and self._is_same(Made(opened, None), Made(again, None), _JSON) else None
 
     async def _other_bytes(self, value: Value, data: bytes) -> bytes:
         if data[:1] == _BY_BLOB:
@@ -169,6 +247,14 @@ def _gap(handlers: EncryptionHandlers) -> str | None:
     if handlers.encrypt_json is not None and handlers.decrypt_json is None:
         return "has encrypt.json without decrypt.json"
     return None
+
+
+def _inner(value: Value, path: Path) -> Value:
+    return value._replace(of=name_of_place(value.of, path))
+
+
+def _have_same_keys(one: Any, other: Any) -> bool:
+    return isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys()
 
 
 def _is_ours(name: str, of: str) -> bool:

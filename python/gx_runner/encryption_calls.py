@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -27,11 +27,40 @@ class Value(NamedTuple):
 
     of: str
     context: Json
+    # Present for a value that is not stored.
+    trial: Trial | None = None
 
     @property
     def field(self) -> str:
         """Returns the field alone."""
         return self.of.partition(".")[2]
+
+
+class Trial(Json):
+    """The context of a trial, which has none to give. A handler that looks for one and then raises may do all else right."""
+
+    needs_context = False
+
+    def __bool__(self) -> bool:
+        # langgraph_sdk puts another dictionary in the place of an empty one.
+        return True
+
+    def __getitem__(self, name: str) -> Any:
+        self.needs_context = True
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self.needs_context = True
+        return super().__contains__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        self.needs_context = True
+        return super().__iter__()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Returns what there is under the name, which is nothing."""
+        self.needs_context = True
+        return super().get(name, default)
 
 
 class Made(NamedTuple):
@@ -82,6 +111,10 @@ class Calls:
         asked, self._asked = self._asked, False
         return asked
 
+    def apart(self) -> Calls:
+        """Returns the same handlers, with wishes for other stored values of their own."""
+        return Calls(self._handlers, self._seconds)
+
     def _heard(self, made: Made) -> Any:
         self._asked = self._asked or made.replacement is not None
         return made.plaintext
@@ -105,11 +138,12 @@ class Calls:
         if handler is None:
             sentence = f"is encrypted by {name}'s counterpart, and encryption.path has no {name} for it; add that handler."
             raise ProblemError(503, f"A value ({of}) {sentence}")
-        context = _handler_context(of.partition(".")[0], value.field, value.context)
-        made = await self._in_time(lambda: handler(context, data), name, of)
+        metadata = value.context if value.trial is None else value.trial
+        context = _handler_context(of.partition(".")[0], value.field, metadata)
+        made = await self._in_time(lambda: handler(context, data), name, of, value.trial)
         return Made(made.plaintext, made.replacement) if type(made).__name__ == "DecryptResult" else Made(made, None)
 
-    async def _in_time(self, call: Callable[[], Awaitable[Any]], name: str, of: str) -> Any:
+    async def _in_time(self, call: Callable[[], Awaitable[Any]], name: str, of: str, trial: Trial | None = None) -> Any:
         limit = asyncio.timeout(self._seconds)
         try:
             async with limit:
@@ -118,6 +152,8 @@ class Calls:
             if limit.expired():
                 sentence = f"{name} did not answer within {self._seconds} s for {of}."
                 raise ProblemError(503, f"encryption.path: {sentence}") from None
+            if trial is not None and trial.needs_context:
+                raise ProblemError(503, f"encryption.path: {name} needs a context for {of}.") from None
             # Its error may hold secrets, so clients don't get it.
             _log.error("a handler of encryption.path failed: %s for %s", name, of, exc_info=error)
             raise ProblemError(503, f"encryption.path: {name} failed for {of}.") from None

@@ -1,5 +1,5 @@
 import { Rejected } from '../../errors.ts';
-import { type Json, isComposite } from '../../schema/json.ts';
+import { type Json, isComposite, isObject } from '../../schema/json.ts';
 import type { EncryptionContext } from '../kernel/encryption-context.ts';
 
 /*
@@ -131,15 +131,18 @@ export async function sealNamed<T>(codec: Codec, of: RecordName, record: T): Pro
   });
 }
 
-/** A config's `configurable` is a record of its own, because the server looks into it. */
+/** The records within a config: the server looks into `configurable`, and both are copied to where each is a record. */
+const INNER: Record<string, RecordName> = { configurable: 'assistant.configurable', metadata: 'assistant.metadata' };
+
 async function sealByKey<T extends Json>(sealKeys: NonNullable<Codec['sealKeys']>, of: RecordName, record: T): Promise<T> {
   if (hasSealed(record)) throw new Rejected(RESERVED);
-  const { configurable } = record;
-  const inner =
-    of === 'assistant.config' && isComposite(configurable)
-      ? { configurable: await sealByKey(sealKeys, 'assistant.configurable', configurable) }
-      : {};
-  return { ...record, ...(await sealKeys(of, record)), ...inner };
+  const sealed: Json = await sealKeys(of, record);
+  if (of === 'assistant.config')
+    for (const [name, kind] of Object.entries(INNER)) {
+      const inner = record[name];
+      if (!Object.hasOwn(sealed, name) && isObject(inner)) sealed[name] = await sealByKey(sealKeys, kind, inner);
+    }
+  return { ...record, ...sealed };
 }
 
 /** Returns metadata, a config or a context as it was given, whatever names were in force then. */

@@ -17,7 +17,8 @@ import {
 /*
  * Sealing by the handlers of `encryption.path`. A sealed value names its codec, and the field that it was sealed for:
  *
- *   {"__gx_sealed__":"custom","of":"run.kwargs","json":{...}}      an object whose values the module changed
+ *   {"__gx_sealed__":"custom","of":"run.kwargs","json":{...}}      an object whose values the module changed; `inner`
+ *                                                                  are the places of records in it that were next
  *   {"__gx_sealed__":"custom","of":"run.error","blob":"..."}       bytes that the module made, as base64
  *   {"__gx_sealed__":"custom","of":"thread.metadata","key":"..."}  the value under a key of some metadata
  *
@@ -52,6 +53,9 @@ const FIELDS: Record<Place['kind'], string> = {
   named: 'thread.metadata',
   key: 'run.key',
 };
+
+/** The fields of a sealed value that the module fills. */
+const FORMS = ['json', 'inner', 'apart', 'blob', 'one'] as const;
 
 type Sealed = { of?: string; key?: unknown; context?: EncryptionContext };
 
@@ -113,9 +117,18 @@ function replacementsOf(cipher: Cipher): Replacements {
   return {
     areAsked: async () => (await cipher({ does: 'replaces', of: '', text: 'null', context: undefined })) === 'true',
     value: async (place, stored) => {
-      const { of = ofPlace(place), key, context, json, blob, one } = stored as Sealed & { json?: unknown; blob?: unknown; one?: unknown };
+      const {
+        of = ofPlace(place),
+        key,
+        context,
+        json,
+        inner,
+        apart,
+        blob,
+        one,
+      } = stored as Sealed & Record<(typeof FORMS)[number], unknown>;
       const name = place.of ?? '';
-      const text = JSON.stringify(key === undefined ? { json, blob, one } : { one: { [name]: key } });
+      const text = JSON.stringify(key === undefined ? { json, inner, apart, blob, one } : { one: { [name]: key } });
       const made = JSON.parse((await cipher({ does: 'replace', of, text, context })) as string) as { one?: Record<string, unknown> } | null;
       if (made === null) return stored;
       return { ...stored, ...(key === undefined ? made : { key: made.one?.[name] }) };

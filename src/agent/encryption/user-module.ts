@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { asError, Problem, StartError, Unavailable } from '../../errors.ts';
 import { isSystemName } from '../../config/encryption.ts';
 import type { Log } from '../../log.ts';
@@ -5,7 +6,8 @@ import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import type { CipherAnswer, CipherCall, DerivedContext } from '../../schema/wire/wall/cipher.ts';
 import type { EncryptionContext } from '../kernel/encryption-context.ts';
 import type { Cipher } from './custom.ts';
-import { isObject } from '../../schema/json.ts';
+import { nameOfPlace, placesOfInnerRecords, placesOfInnerValues, valueAt, withValueAt, type Path } from './inner-records.ts';
+import { isObject, type Json } from '../../schema/json.ts';
 
 /*
  * This file calls the handlers of `encryption.path`, in a thread that runs the user's own code. The module encrypts
@@ -114,19 +116,19 @@ class Calls {
     return this.#json('encrypt', of) !== undefined;
   }
 
-  async bytes(word: Word, { of, context }: ValueOf, bytes: Uint8Array): Promise<Buffer> {
+  async bytes(word: Word, asked: ValueOf, bytes: Uint8Array): Promise<Buffer> {
     const { blob } = this.#handlers[word];
-    if (blob === undefined) throw missing(`${word}.blob`, of);
-    const made = await this.#called(blob, `${word}.blob`, { of, context }, bytes);
-    if (!(made instanceof Uint8Array)) throw new Problem(500, `encryption.path: ${word}.blob returned no bytes for ${of}.`);
+    if (blob === undefined) throw missing(`${word}.blob`, asked.of);
+    const made = await this.#called(blob, `${word}.blob`, asked, bytes);
+    if (!(made instanceof Uint8Array)) throw new Problem(500, `encryption.path: ${word}.blob returned no bytes for ${asked.of}.`);
     return Buffer.from(made.buffer, made.byteOffset, made.byteLength);
   }
 
-  async object(word: Word, { of, context }: ValueOf, object: object): Promise<Record<string, unknown>> {
-    const name = `${word}.json`;
+  async object(word: Word, asked: ValueOf, object: object): Promise<Record<string, unknown>> {
+    const [name, { of }] = [`${word}.json`, asked];
     const handler = this.#json(word, of);
     if (handler === undefined) throw missing(name, of);
-    const made = await this.#called(handler, name, { of, context }, structuredClone(object));
+    const made = await this.#called(handler, name, asked, structuredClone(object));
     if (!isObject(made)) throw new Problem(500, `encryption.path: ${name} returned no object for ${of}.`);
     const known = new Set(Object.keys(object));
     const changed = [...Object.keys(made).filter((key) => !known.delete(key)), ...known];
@@ -151,13 +153,14 @@ class Calls {
     return { metadata: JSON.parse(JSON.stringify(made)) as EncryptionContext };
   }
 
-  #called(handler: Handler, name: string, { of, context = {} }: ValueOf, data: unknown): Promise<unknown> {
+  #called(handler: Handler, name: string, { of, context = {}, trial }: ValueOf, data: unknown): Promise<unknown> {
     // A handler may change its arguments.
-    const given = { model: modelOf(of), field: of.slice(of.indexOf('.') + 1), metadata: structuredClone(context) };
-    return this.#inTime(name, of, () => handler(given, data));
+    const metadata = trial?.metadata ?? structuredClone(context);
+    const given = { model: modelOf(of), field: of.slice(of.indexOf('.') + 1), metadata };
+    return this.#inTime(name, of, () => handler(given, data), trial);
   }
 
-  async #inTime(name: string, of: string, call: () => unknown): Promise<unknown> {
+  async #inTime(name: string, of: string, call: () => unknown, trial?: Trial): Promise<unknown> {
     const { seconds, log } = this.#limit;
     const late = Promise.withResolvers<never>();
     const tooLate = new Unavailable(`encryption.path: ${name} did not answer within ${seconds} s for ${of}.`);
@@ -166,6 +169,7 @@ class Calls {
       return await Promise.race([call(), late.promise]);
     } catch (thrown) {
       if (thrown === tooLate) throw tooLate;
+      if (trial?.needsContext === true) throw new Problem(503, `encryption.path: ${name} needs a context for ${of}.`);
       // Its error may hold secrets, so clients don't get it.
       log.error({ err: asError(thrown), handler: name, of }, 'a handler of encryption.path failed');
       throw new Problem(503, `encryption.path: ${name} failed for ${of}.`);
@@ -175,16 +179,40 @@ class Calls {
   }
 }
 
-/** The field of a value, and the context that it is encrypted under. */
-type ValueOf = Pick<CipherCall, 'of' | 'context'>;
+/** The field of a value, and the context that it is encrypted under. `trial`: the value is not stored. */
+type ValueOf = Pick<CipherCall, 'of' | 'context'> & { trial?: Trial };
+
+/** A trial has no context to give. A handler that looks for one and then throws may do all else right. */
+class Trial {
+  needsContext = false;
+  readonly metadata: EncryptionContext;
+
+  constructor() {
+    const looks = (): void => {
+      this.needsContext = true;
+    };
+    this.metadata = new Proxy<EncryptionContext>(
+      {},
+      {
+        get: (target, name) => (looks(), Reflect.get(target, name) as unknown),
+        has: (target, name) => (looks(), Reflect.has(target, name)),
+        ownKeys: (target) => (looks(), Reflect.ownKeys(target)),
+      },
+    );
+  }
+}
 
 const modelOf = (of: string): Model => of.slice(0, of.indexOf('.')) as Model;
 
 const missing = (name: string, of: string): Unavailable =>
   new Unavailable(`A value (${of}) is encrypted by ${name}'s counterpart, and encryption.path has no ${name} for it; add that handler.`);
 
-/** The stored form of a value: an object by key, bytes, or a value that stands under the one key of an object. */
-type Body = { json?: object; blob?: string; one?: object };
+/**
+ * The stored form of a value: an object by key, bytes, or a value that stands under the one key of an object. `inner`
+ * are the places of records within an object by key that were encrypted after it, and `apart` those of values in it
+ * that have a stored form of their own.
+ */
+type Body = { json?: object; inner?: Path[]; apart?: Path[]; blob?: string; one?: object };
 
 async function answerTo(calls: Calls, call: CipherCall): Promise<CipherAnswer> {
   // A module in JavaScript has no way to ask for other values.
@@ -192,6 +220,7 @@ async function answerTo(calls: Calls, call: CipherCall): Promise<CipherAnswer> {
   if (call.does === 'replace') return 'bytes' in call ? new Uint8Array() : 'null';
   if ('bytes' in call) return call.does === 'seal' ? sealedBytes(calls, call) : openedBytes(calls, call);
   const value = JSON.parse(call.text) as unknown;
+  if (call.does === 'try' || call.does === 'try-keys') return tryValue(calls, call, value);
   if (call.does === 'seal-keys') return JSON.stringify(await sealedKeys(calls, call, value as object));
   if (call.does === 'seal') return JSON.stringify(await sealed(calls, call, value));
   return opened(calls, call, value as Body);
@@ -200,14 +229,43 @@ async function answerTo(calls: Calls, call: CipherCall): Promise<CipherAnswer> {
 async function sealed(calls: Calls, asked: ValueOf, value: unknown): Promise<Body> {
   const { of } = asked;
   if (calls.blobs(of, value)) return { blob: (await calls.bytes('encrypt', asked, Buffer.from(JSON.stringify(value)))).toString('base64') };
-  if (isObject(value) && BY_KEY.has(of)) return { json: await calls.object('encrypt', asked, value) };
+  if (isObject(value) && BY_KEY.has(of)) return sealedByKey(calls, asked, value);
   return { one: await calls.object('encrypt', asked, { [of.slice(of.indexOf('.') + 1)]: value }) };
 }
 
-async function opened(calls: Calls, asked: ValueOf, { json, blob, one }: Body): Promise<string> {
+/** Encrypts an object by key, and then those of its parts that have fields of their own and that the handler left. */
+async function sealedByKey(calls: Calls, asked: ValueOf, object: Json): Promise<Body> {
+  let json = await calls.object('encrypt', asked, object);
+  // A record with other keys is the handler's own form of it.
+  const places = placesOfInnerRecords(asked.of, json).filter((path) => haveSameKeys(valueAt(json, path), valueAt(object, path)));
+  const records = await Promise.all(places.map((path) => calls.object('encrypt', inner(asked, path), valueAt(json, path) as Json)));
+  const changed = places.filter((path, at) => JSON.stringify(records[at]) !== JSON.stringify(valueAt(json, path)));
+  for (const [at, path] of places.entries()) json = withValueAt(json, path, records[at]);
+  const apart = placesOfInnerValues(asked.of, json).filter((path) => valueAt(json, path) === valueAt(object, path));
+  for (const path of apart) json = withValueAt(json, path, await sealed(calls, inner(asked, path), valueAt(json, path)));
+  return { json, ...(changed.length > 0 && { inner: changed }), ...(apart.length > 0 && { apart }) };
+}
+
+const inner = (asked: ValueOf, path: Path): ValueOf => ({ ...asked, of: nameOfPlace(asked.of, path) });
+
+const haveSameKeys = (one: unknown, other: unknown): boolean =>
+  isObject(one) && isObject(other) && Object.keys(one).toSorted().join('\n') === Object.keys(other).toSorted().join('\n');
+
+async function openedByKey(calls: Calls, asked: ValueOf, { json = {}, inner: places = [], apart = [] }: Body): Promise<Json> {
+  const [records, values] = await Promise.all([
+    Promise.all(places.map((path) => calls.object('decrypt', inner(asked, path), valueAt(json, path) as Json))),
+    Promise.all(apart.map(async (path) => JSON.parse(await opened(calls, inner(asked, path), valueAt(json, path) as Body)) as unknown)),
+  ]);
+  let object: object = json;
+  for (const [at, path] of places.entries()) object = withValueAt(object, path, records[at]);
+  for (const [at, path] of apart.entries()) object = withValueAt(object, path, values[at]);
+  return calls.object('decrypt', asked, object);
+}
+
+async function opened(calls: Calls, asked: ValueOf, { blob, one, ...object }: Body): Promise<string> {
   if (blob !== undefined) return asJson((await calls.bytes('decrypt', asked, Buffer.from(blob, 'base64'))).toString(), asked.of);
   if (one !== undefined) return JSON.stringify(Object.values(await calls.object('decrypt', asked, one))[0]);
-  return JSON.stringify(await calls.object('decrypt', asked, json ?? {}));
+  return JSON.stringify(await openedByKey(calls, asked, object));
 }
 
 function asJson(text: string, of: string): string {
@@ -250,3 +308,30 @@ async function sealedKeys(calls: Calls, asked: ValueOf, record: object): Promise
   const text = (value: unknown): string => JSON.stringify(value);
   return Object.fromEntries(Object.entries(made).filter(([name, value]) => text(value) !== text(shown[name])));
 }
+
+/**
+ * Encrypts a value and decrypts it again. Throws where that fails, or gives another value, unless a handler wants the
+ * context that a trial has not.
+ */
+async function tryValue(calls: Calls, { does, of }: CipherCall, value: unknown): Promise<'true'> {
+  const asked = { of, context: undefined, trial: new Trial() };
+  const isSame = async (): Promise<boolean> => {
+    if (does === 'try') return isDeepStrictEqual(JSON.parse(await opened(calls, asked, stored(await sealed(calls, asked, value)))), value);
+    const keys = Object.entries(stored(await sealedKeys(calls, asked, value as Json)));
+    const again = keys.map(async ([name, part]) => [name, JSON.parse(await opened(calls, asked, { one: { [name]: part } })) as unknown]);
+    return isDeepStrictEqual({ ...(value as Json), ...Object.fromEntries((await Promise.all(again)) as [string, unknown][]) }, value);
+  };
+  try {
+    if (await isSame()) return 'true';
+  } catch (thrown) {
+    if (asked.trial.needsContext) return 'true';
+    throw thrown;
+  }
+  throw new Problem(
+    500,
+    `encryption.path: decrypt did not turn back the result of encrypt for ${of}; it must return the value that encrypt was given.`,
+  );
+}
+
+/** Returns a value as the database gives it back. */
+const stored = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;

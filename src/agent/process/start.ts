@@ -17,6 +17,7 @@ import { openDatabase, type Database } from '../db/base/pool.ts';
 import { reachDatabase } from '../db/base/reach.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { codecOf, type EncryptionModule } from '../encryption/codec-of.ts';
+import { tryCipher } from '../encryption/trial.ts';
 import { GateRun } from '../runs/gate-run.ts';
 import { servedFeatures } from './features.ts';
 import type { Feature } from '../routes/feature.ts';
@@ -171,9 +172,13 @@ async function openDatabases(
 
 type UsersParts = { host: GraphHost; loading: Promise<GraphFailures>; bundling: Promise<Bundles>; opening: Promise<Authentication> };
 
+type KeysAndModule = { keys: StartOptions['config']['encryption'] } & Encrypting;
+
 /** Brings the database up to date, and makes sure that its values can be read. Returns the key that encrypts. */
-async function prepareDatabase(preparing: Database, encrypting: Parameters<typeof checkKeys>[1], log: Log): Promise<string | undefined> {
+async function prepareDatabase(preparing: Database, encrypting: KeysAndModule, log: Log): Promise<string | undefined> {
   await migrate(preparing);
+  // A module that is refused must leave no sign of having encrypted something.
+  if (encrypting.module?.encrypts === true) await tryCipher(encrypting.module.cipher);
   await checkKeys(preparing, encrypting, log);
   return writingKey(encrypting);
 }

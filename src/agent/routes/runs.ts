@@ -148,16 +148,18 @@ export const threadRunRoutes = routesWith([
     handler: ({ params, query, signal, caller }, deps) =>
       answerJoin(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal }),
   }),
-  route.get('/threads/{thread_id}/runs/{run_id}/stream', {
-    id: 'join_stream',
-    summary: 'Stream the events from now, or from an event on',
-    access: 'read',
-    params: RunPath,
-    query: JoinQuery,
-    answers: { ...eventStream, ...refused },
-    handler: ({ params, query, signal, headers, forwarded, caller }, deps) =>
-      answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal, headers, forwarded }),
-  }),
+  ...(['stream', 'join-stream'] as const).map((name) =>
+    route.get(`/threads/{thread_id}/runs/{run_id}/${name}`, {
+      id: name === 'stream' ? 'join_stream' : 'join_stream_by_name',
+      summary: 'Stream the events from now, or from an event on',
+      access: 'read',
+      params: RunPath,
+      query: JoinQuery,
+      answers: { ...eventStream, ...refused },
+      handler: ({ params, query, signal, headers, forwarded, caller }, deps) =>
+        answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal, headers, forwarded }),
+    }),
+  ),
   route.post('/threads/{thread_id}/runs/{run_id}/cancel', {
     id: 'cancel_run',
     summary: 'Stop a run',

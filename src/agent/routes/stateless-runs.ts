@@ -62,16 +62,18 @@ export const statelessRunRoutes = routesWith([
       return json(await createRuns(deps, request.body, { request, key }));
     },
   }),
-  route.get('/runs/{run_id}/stream', {
-    id: 'join_stateless_stream',
-    summary: 'Stream the events, by run id alone',
-    access: 'read',
-    params: Type.Object({ run_id: Uuid('') }),
-    query: JoinQuery,
-    answers: { ...eventStream, ...refused },
-    handler: ({ params, query, signal, headers, forwarded, caller }, deps) =>
-      answerJoinStream(deps, { runId: params.run_id, threadId: undefined, caller, query, signal, headers, forwarded }),
-  }),
+  ...(['stream', 'join-stream'] as const).map((name) =>
+    route.get(`/runs/{run_id}/${name}`, {
+      id: name === 'stream' ? 'join_stateless_stream' : 'join_stateless_stream_by_name',
+      summary: 'Stream the events, by run id alone',
+      access: 'read',
+      params: Type.Object({ run_id: Uuid('') }),
+      query: JoinQuery,
+      answers: { ...eventStream, ...refused },
+      handler: ({ params, query, signal, headers, forwarded, caller }, deps) =>
+        answerJoinStream(deps, { runId: params.run_id, threadId: undefined, caller, query, signal, headers, forwarded }),
+    }),
+  ),
   route.post('/runs/cancel', {
     id: 'cancel_runs',
     summary: 'Stop several runs',

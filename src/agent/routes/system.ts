@@ -20,7 +20,7 @@ export type ServerInfo = {
 /** `docsAccess`: who may read the description of the server. */
 type SystemFacts = { info: ServerInfo; metrics: Metrics; document: () => unknown; docsAccess: 'open' | 'read' };
 
-type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'graphFaults' | 'log'>;
+type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'webhooks' | 'graphFaults' | 'log'>;
 
 const route = agentRoutes('system');
 const Any = Type.Unsafe<unknown>({ type: 'object' });
@@ -103,6 +103,7 @@ const infoRoute = (deps: Deps, { info, docsAccess }: SystemFacts): AgentRoute =>
           tenant_id: null,
         },
         ...(info.traceLink !== undefined && { trace_link: info.traceLink }),
+        ...(deps.webhooks.withheld.length > 0 && { webhooks: { withheld_headers: deps.webhooks.withheld } }),
         ...graphErrors(deps),
       }),
   });

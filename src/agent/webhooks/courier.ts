@@ -37,6 +37,8 @@ export type WebhookSending = {
   enabled: boolean;
   /** Sent with each, by lower-case name. */
   headers: Record<string, string>;
+  /** Names of headers that gx.json has and that are sent to nobody. */
+  withheld: string[];
   /** Keys that sign; none sign nothing. */
   keys: Buffer[];
   /** The fields of a body; undefined means all. */
@@ -192,7 +194,8 @@ export class Courier {
     const ended = (kind: keyof WebhookCounts, status: WebhookStatus, again: number | null = null): WebhookResult => {
       this.counts[kind] += 1;
       log[kind === 'failed' ? 'warn' : 'debug']({ ...fieldsOf(due), host: due.host, ...status }, `webhook ${kind}`);
-      return { run_id, status, again };
+      const without = sending.withheld.length > 0 && status.attempts > 0 ? { withheld_headers: sending.withheld } : {};
+      return { run_id, status: { ...status, ...without }, again };
     };
     if (!sending.enabled) return ended('skipped', { state: 'skipped', attempts, last_error: null });
     if (expired) return ended('failed', { state: 'failed', attempts, last_error: 'The message could not be sent within a day.' });

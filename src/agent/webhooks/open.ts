@@ -15,7 +15,7 @@ type Parts = { db: Db; worker: string; config: { webhooks: WebhookConfig }; sett
 };
 
 const WITHHELD =
-  'webhooks.headers of gx.json are sent to nobody: callers choose the URLs of webhooks, so webhooks.url.allowed_domains must list the hosts that may get them';
+  'these webhooks.headers of gx.json are sent to nobody: callers choose the URLs of webhooks, so webhooks.url.allowed_domains must list the hosts that may get them';
 
 /**
  * Opens the webhooks, which report the ends of runs. `env` is that of gx.json, for variables that this process does not
@@ -31,17 +31,19 @@ export function openWebhooks({ db, worker, config: { webhooks: config }, setting
   const enabled = http?.disable_webhooks !== true;
   const headers = webhookHeaders(given, (name) => variables[name] ?? env[name]);
   const listed = policy.allowedDomains !== undefined;
-  if (enabled && !listed && Object.keys(headers).length > 0) log.warn(WITHHELD);
+  const withheld = enabled && !listed ? Object.keys(headers) : [];
+  if (withheld.length > 0) log.warn({ withheld }, WITHHELD);
   const sending = {
     policy,
     enabled,
     // The caller that starts a run names its URL, so it would receive these headers.
     headers: listed ? headers : {},
+    withheld,
     keys: config.keys,
     fields: given.allowed_fields,
     timeoutSeconds: config.timeoutSeconds,
   };
   const ownRoutes = new OwnRouteTargets({ permitted: given.url?.disable_loopback === false, maxLength: policy.maxLength });
   const courier = new Courier({ db, worker, sending, lookups: new Lookups(), ownRoutes, notification, log });
-  return { webhooks: new Webhooks({ policy, enabled, courier, ownRoutes, log }), courier };
+  return { webhooks: new Webhooks({ policy, enabled, withheld, courier, ownRoutes, log }), courier };
 }

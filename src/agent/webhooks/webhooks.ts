@@ -9,6 +9,8 @@ type Deps = {
   policy: UrlPolicy;
   /** False where `http.disable_webhooks` skips them all. */
   enabled: boolean;
+  /** Names of headers that gx.json has and that are sent to nobody. */
+  withheld: string[];
   courier: Pick<Courier, 'poke'>;
   ownRoutes: OwnRouteTargets;
   log: Log;
@@ -33,11 +35,17 @@ export class Webhooks {
     return this.#deps.enabled;
   }
 
+  /** Names of headers that gx.json has and that are sent to nobody. */
+  get withheld(): string[] {
+    return this.#deps.withheld;
+  }
+
   /** Returns where the end of a run is sent, if it is. */
   targetOf(url: string | null | undefined): WebhookTarget | null {
     if (url === null || url === undefined) return null;
     const loc = ['body', 'webhook'];
-    return isOwnPath(url) ? this.#targetInside(url, loc) : this.targetAt(url, loc);
+    const target = isOwnPath(url) ? this.#targetInside(url, loc) : this.targetAt(url, loc);
+    return this.enabled ? target : { ...target, skipped: true };
   }
 
   #targetInside(url: string, loc: string[]): WebhookTarget {

@@ -108,6 +108,11 @@ const WebhookStatus = Type.Object(
     state: StringEnum(['pending', 'sent', 'failed', 'skipped'], { description: 'pending: not sent yet; skipped: the server sends none.' }),
     attempts: Type.Integer(),
     last_error: Nullable(Type.String({ description: 'Why the last attempt failed.' })),
+    withheld_headers: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Names of webhooks.headers that did not go along, because webhooks.url.allowed_domains lists no host.',
+      }),
+    ),
   },
   { description: "The state of the run's webhook." },
 );

@@ -62,9 +62,27 @@ describe('a start says in one sentence what is wrong with the module', () => {
       'it does not read what it wrote',
       `${graphs}/faulty.ts:oneWay`,
       {},
-      /encryption\.path: what encrypt returned, decrypt did not turn back/,
+      /encryption\.path: decrypt\.blob returned something else for run\.key than encrypt\.blob was given/,
     ],
     ['it returns the wrong type', `${graphs}/faulty.ts:wrongType`, {}, /encryption\.path: encrypt\.blob returned no bytes for run\.key/],
+    [
+      'it adds a key to records that lack it',
+      `${graphs}/one-key.ts:addsTheKey`,
+      {},
+      /encryption\.path: encrypt\.json changed the keys of run\.kwargs \(ssn\); it may only change their values/,
+    ],
+    [
+      'it fails for records that lack a key',
+      `${graphs}/one-key.ts:needsTheKey`,
+      {},
+      /encryption\.path: encrypt\.json failed for run\.kwargs/,
+    ],
+    [
+      'it does not give back numbers and lists',
+      `${graphs}/one-key.ts:losesKinds`,
+      {},
+      /encryption\.path: decrypt did not turn back the result of encrypt for run\.kwargs/,
+    ],
     ['a key would encrypt, too', `${graphs}/encryption.ts:encryption`, { GX_AES_KEY: 'k'.repeat(32) }, /GX_AES_KEY and encryption\.path/],
     [
       'a list of names would choose, too',

@@ -230,11 +230,13 @@ test('webhooks that are switched off are skipped, and the run says so', async ()
   const own = await freshDatabase();
   const off = await startAgent({ database: own.uri, config: 'test/agent/wire/webhooks/off.json' });
   const { thread_id } = await off.client.threads.create();
-  const run = await off.client.runs.create(thread_id, 'steps', { input: { left: 1 }, webhook: `${receiver.url}/off` });
-  await until('it is skipped', async () => {
-    const { webhook_status } = (await off.client.runs.get(thread_id, run.run_id)) as unknown as Shown;
-    return webhook_status?.state === 'skipped';
-  });
+  const made = await off.client.runs.create(thread_id, 'steps', { input: { left: 1 }, webhook: `${receiver.url}/off` });
+  const statusOf = (run: unknown): unknown => (run as Shown).webhook_status;
+  const skipped = { state: 'skipped', attempts: 0, last_error: null };
+  expect(statusOf(made)).toEqual(skipped);
+  expect(statusOf(await off.client.runs.get(thread_id, made.run_id))).toEqual(skipped);
+  await off.client.runs.join(thread_id, made.run_id);
+  expect(statusOf(await off.client.runs.get(thread_id, made.run_id))).toEqual(skipped);
   expect(receiver.at('/off')).toEqual([]);
   await off.kill();
   await own.drop();
@@ -254,10 +256,16 @@ test('a body has the fields that gx.json leaves it', async () => {
 test('headers of gx.json go to no host that it does not list, because callers name it', async () => {
   const own = await freshDatabase();
   const open = await startAgent({ database: own.uri, config: 'test/agent/wire/webhooks/no-domains.json', env: SECRETS });
-  await open.client.runs.create(null, 'steps', { input: { left: 1 }, webhook: `${receiver.url}/unlisted` });
+  const { thread_id } = await open.client.threads.create();
+  const { run_id } = await open.client.runs.create(thread_id, 'steps', { input: { left: 1 }, webhook: `${receiver.url}/unlisted` });
   const { headers } = await heard('/unlisted');
   expect(headers['authorization']).toBeUndefined();
   expect(headers['webhook-signature']).toBeTruthy();
+  const withheld_headers = ['authorization'];
+  await expect
+    .poll(async () => (await open.client.runs.get(thread_id, run_id)) as unknown as Shown)
+    .toMatchObject({ webhook_status: { state: 'sent', withheld_headers } });
+  expect(await (await fetch(`${open.url}/info`)).json()).toMatchObject({ webhooks: { withheld_headers } });
   await expect.poll(() => open.output()).toContain('webhooks.url.allowed_domains must list the hosts');
   await open.kill();
   await own.drop();

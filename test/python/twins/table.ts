@@ -60,6 +60,7 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/wire/encryption.test.ts': {},
   'test/agent/wire/encryption-module.test.ts': {},
   'test/agent/wire/encryption-contexts.test.ts': {},
+  'test/agent/wire/encryption-copies.test.ts': {},
   'test/agent/wire/encryption-faults.test.ts': {
     'a start says in one sentence what is wrong with the module > it leaves some records out': ONE_HANDLER,
     'a start says in one sentence what is wrong with the module > it names a kind that does not exist': ONE_HANDLER,

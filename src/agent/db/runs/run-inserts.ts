@@ -10,7 +10,7 @@ import { patternsField, permits } from '../base/permits.ts';
 import { rowsFrom } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
 import { LAST_SEQ } from '../events/protocol-events.ts';
-import { NOT_SENT, type NewRun } from './runs.ts';
+import { NEVER_SENT, NOT_SENT, type NewRun } from './runs.ts';
 import { pinPart, type PinPart } from './revisions.ts';
 import { isHeld } from './thread-holds.ts';
 import { webhookField } from '../webhooks/push-configs.ts';
@@ -233,7 +233,12 @@ function inserted(
   const { thread_id, created_at, updated_at, status } = row;
   const json = { metadata: JSON.parse(metadata) as Run['metadata'], kwargs: JSON.parse(kwargs) as Run['kwargs'] };
   const head = { run_id, thread_id, assistant_id, created_at, updated_at, status };
-  const facts = { multitask_strategy, webhook_status: webhook && NOT_SENT, attempt: status === 'running' ? 1 : 0, revision };
+  const facts = {
+    multitask_strategy,
+    webhook_status: webhook && (webhook.skipped === true ? NEVER_SENT : NOT_SENT),
+    attempt: status === 'running' ? 1 : 0,
+    revision,
+  };
   const run: Run = { ...head, ...json, ...facts };
   return { run, thread_readers, empty, thread_seq, revision };
 }

@@ -62,7 +62,9 @@ export const RUN_GONE = `(${STOPPING} and cancel = 'rollback')`;
 
 /** The status that clients see of a webhook before the first one is written. */
 export const NOT_SENT: WebhookStatus = { state: 'pending', attempts: 0, last_error: null };
-const WEBHOOK_STATUS = `case when webhook ? 'url' then coalesce(webhook_status, '${JSON.stringify(NOT_SENT)}') end`;
+export const NEVER_SENT: WebhookStatus = { ...NOT_SENT, state: 'skipped' };
+const FIRST_STATUS = `(case when webhook ? 'skipped' then '${JSON.stringify(NEVER_SENT)}' else '${JSON.stringify(NOT_SENT)}' end)::jsonb`;
+const WEBHOOK_STATUS = `case when webhook ? 'url' then coalesce(webhook_status, ${FIRST_STATUS}) end`;
 
 const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${RUN_STATUS} as status, metadata, kwargs, multitask_strategy,
   ${WEBHOOK_STATUS} as webhook_status, attempt, revision`;

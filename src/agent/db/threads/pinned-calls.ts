@@ -11,7 +11,8 @@ export type PinnedCall = { call_id: string; operation: string; args: JsonObject;
 /** Why a call failed, as its asker is to hear it. */
 export type CallProblem = { status: number; message: string; headers: Record<string, string> };
 
-const placeOf = (call_id: string): Place => ({ kind: 'thread.values', of: call_id });
+/** A call is no state, whose keys a module may choose from: it holds one, deeper. */
+const placeOf = (call_id: string): Place => ({ kind: 'thread.values', of: call_id, field: 'call' });
 
 /** Minutes after which a call is forgotten whose asker has ended. */
 const FORGOTTEN = 10;

@@ -37,6 +37,7 @@ export async function webhookField(
   if (webhook !== null) {
     const url = await db.codec.seal(webhookUrlPlace(run_id), toField(webhook.url)!);
     parts.push(`"url":${url},"host":${toField(webhook.host)}`);
+    if (webhook.skipped === true) parts.push('"skipped":true');
   }
   if (task !== undefined && 'first' in task) parts.push(`"task":${toField(task.first)}`);
   else if (task !== undefined) parts.push(`"push":{${toField(task.push.config.id)}:${await pushField(db, run_id, task.push)}}`);

@@ -11,8 +11,11 @@ import { threadValuesPlace, VALUES } from '../fields/thread-values.ts';
  * ends a run also writes such a row, so that no end is lost when a process dies in between.
  */
 
-/** Where a run's end is sent. `host` is the one of the URL: a target that hangs must not hold up the others. */
-export type WebhookTarget = { url: string; host: string };
+/**
+ * Where a run's end is sent. `host` is the one of the URL: a target that hangs must not hold up the others.
+ * `skipped` stands where the server sends none, which the run says from its beginning.
+ */
+export type WebhookTarget = { url: string; host: string; skipped?: true };
 
 /** Where push notifications go, in which version of the protocol, and their credentials. */
 export type PushConfig = {

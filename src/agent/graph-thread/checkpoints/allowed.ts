@@ -1,16 +1,22 @@
-import { load } from '@langchain/core/load';
+import type { Loader } from './own-loader.ts';
 import { type Json, isComposite } from '../../../schema/json.ts';
 
 const isRecord = ({ lc, type, id }: Json): boolean => lc === 1 && type === 'constructor' && Array.isArray(id);
+
+/** Each id is a class's module and its name, as LangChain writes it. Messages are allowed anyway. */
+export type AllowedClasses = { ids: readonly string[][]; load: Loader };
+
+export const NO_CLASSES: AllowedClasses = { ids: [], load: () => Promise.resolve(undefined) };
 
 /** The classes beyond messages that gx.json allows values of a state to be made of (`allowed_json_modules`). */
 export class Allowed {
   readonly #ids: ReadonlySet<string>;
   readonly #isMessage: (record: Json) => boolean;
+  readonly #load: Loader;
 
-  /** Each id is a class's module and its name, as LangChain writes it. Messages are allowed anyway. */
-  constructor(ids: readonly string[][], isMessage: (record: Json) => boolean) {
+  constructor({ ids, load }: AllowedClasses, isMessage: (record: Json) => boolean) {
     this.#ids = new Set(ids.map((id) => JSON.stringify(id)));
+    this.#load = load;
     this.#isMessage = isMessage;
   }
 
@@ -32,7 +38,7 @@ export class Allowed {
   async load(record: Json): Promise<unknown> {
     const { kwargs } = record;
     try {
-      return await load(JSON.stringify({ ...record, kwargs: this.#guarded(kwargs) }));
+      return await this.#load(JSON.stringify({ ...record, kwargs: this.#guarded(kwargs) }));
     } catch {
       return undefined;
     }

@@ -5,6 +5,7 @@ import type { StepStorage } from '../../run-storage/step-storage.ts';
 import { allLive, type Element } from './element.ts';
 import { ListTexts } from './list-texts.ts';
 import { newValue } from './new-value.ts';
+import type { AllowedClasses } from './allowed.ts';
 import { Serde, type Form } from './serde.ts';
 import { UNSHOWN, omitUnshown } from '../unshown.ts';
 import { storeNamed } from './unstored.ts';
@@ -50,7 +51,7 @@ export class Saver extends BaseCheckpointSaver {
    * With `form` "records" the saver is only for showing states: no graph may run on the states that it reads. `allowed`
    * are the classes that states may hold.
    */
-  constructor(steps: StepStorage<Element>, { form = 'objects', allowed }: { form?: Form; allowed?: string[][] | undefined } = {}) {
+  constructor(steps: StepStorage<Element>, { form = 'objects', allowed }: { form?: Form; allowed?: AllowedClasses | undefined } = {}) {
     super();
     this.steps = steps;
     this.#form = form;

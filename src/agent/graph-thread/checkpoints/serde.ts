@@ -1,6 +1,6 @@
 import { DeltaSnapshot, type SerializerProtocol } from '@langchain/langgraph-checkpoint';
 import * as langchain from '@langchain/core/messages';
-import { Allowed } from './allowed.ts';
+import { Allowed, NO_CLASSES, type AllowedClasses } from './allowed.ts';
 import { dataText, escaped, escapedData } from './escaped.ts';
 import { type Json, isComposite, isObject } from '../../../schema/json.ts';
 import { refuseReplaced } from './unstored.ts';
@@ -245,9 +245,9 @@ export class Serde implements SerializerProtocol {
 
   /**
    * `own` is the serialiser that LangGraph brings, for all that is neither plain data nor a message. `allowed` are the
-   * ids of classes beyond messages that may be made.
+   * classes beyond messages that may be made.
    */
-  constructor(own: SerializerProtocol, allowed: readonly string[][] = []) {
+  constructor(own: SerializerProtocol, allowed: AllowedClasses = NO_CLASSES) {
     this.#own = own;
     this.#allowed = new Allowed(allowed, (record) => classOfMessage(record) !== undefined);
   }

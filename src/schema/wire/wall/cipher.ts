@@ -11,10 +11,16 @@ const context = Maybe(JsonObject('The context of the value.'));
 /**
  * The operation of the module on a value, as JSON text or bytes. `of` is the kind of record and its field. `context` is
  * the one that the value is encrypted under, or was. `replace` asks for the stored value that the module wants in place
- * of one, and `replaces` whether reads have asked for such since the last time.
+ * of one, and `replaces` whether reads have asked for such since the last time. `try` and `try-keys` seal and open a
+ * value, whole or under its keys.
  */
 export const CipherCall = Type.Union([
-  Type.Object({ does: StringEnum(['seal', 'open', 'seal-keys', 'replace', 'replaces']), of: Type.String(), text: Type.String(), context }),
+  Type.Object({
+    does: StringEnum(['seal', 'open', 'seal-keys', 'replace', 'replaces', 'try', 'try-keys']),
+    of: Type.String(),
+    text: Type.String(),
+    context,
+  }),
   Type.Object({ does: StringEnum(['seal', 'open', 'replace']), of: Type.String(), bytes: Bytes, context }),
 ]);
 export type CipherCall = Static<typeof CipherCall>;

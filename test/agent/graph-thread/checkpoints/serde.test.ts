@@ -4,6 +4,7 @@ import { MemorySaver } from '@langchain/langgraph-checkpoint';
 import { Send } from '@langchain/langgraph';
 import { describe, expect, test } from 'vitest';
 import { Element } from '../../../../src/agent/graph-thread/checkpoints/element.ts';
+import { loaderOf } from '../../../../src/agent/graph-thread/checkpoints/own-loader.ts';
 import { Serde } from '../../../../src/agent/graph-thread/checkpoints/serde.ts';
 import { toJson } from '../../../../src/agent/graph-thread/serialise.ts';
 
@@ -138,7 +139,7 @@ describe('a record that names a class stays data', () => {
   });
 
   test('unless gx.json allows it, and then only that class', async () => {
-    const allowing = new Serde(langGraphs, [PROMPT]);
+    const allowing = new Serde(langGraphs, { ids: [PROMPT], load: await loaderOf([]) });
     const other = record(['langchain_core', 'prompt_values', 'StringPromptValue'], { value: 'v' });
     const said = record(['langchain_core', 'messages', 'AIMessage'], { content: 'x', additional_kwargs: { other } });
     const value = { prompt: record(PROMPT, { messages: [said] }), other };
@@ -152,7 +153,9 @@ describe('a record that names a class stays data', () => {
 
   test('when an allowed class can not be made', async () => {
     const gone = record(['langchain_core', 'prompt_values', 'Gone']);
-    expect(await new Serde(langGraphs, [['langchain_core', 'prompt_values', 'Gone']]).revive({ gone })).toEqual({ gone });
+    expect(
+      await new Serde(langGraphs, { ids: [['langchain_core', 'prompt_values', 'Gone']], load: await loaderOf([]) }).revive({ gone }),
+    ).toEqual({ gone });
   });
 });
 
