@@ -82,6 +82,7 @@ export const STATES: Record<string, Record<string, string>> = {
     NameTaken: 'Of TracingProjectShared: an older deployment of the tenant has this name.',
     Automounted: 'Of TokenMounted: `automountServiceAccountToken` of the serving revision is true.',
     NotBuiltYet: 'Of FieldsWithoutEffect: the message names the fields.',
+    NoRoutes: 'Of FieldsWithoutEffect: the installation has no routes, and customUrl is shown as the URL all the same.',
     AskedFor: 'Of Unauthenticated: the mode of auth is open.',
     NoKey: 'Of Unauthenticated: its pods started without the key of the deployment.',
     GuardUnknown:

@@ -53,6 +53,12 @@ test.each([
   '/a',
   '.a',
   'a.lock',
+  'a.lock/b',
+  'refs/pull/1/head',
+  'refs/tag/v1',
+  'refs/tags',
+  'refs/tags/',
+  'refs/t',
   'a\nb',
   'a.',
 ])('the reference %j is refused', (ref) => {

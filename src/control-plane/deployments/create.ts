@@ -7,7 +7,7 @@ import { deploymentResource, namesDatabase } from './resource.ts';
 import { refusedSecrets } from './refused-secrets.ts';
 import { brokenBackup } from './backup-rules.ts';
 import { brokenRestore, checkRestore, requestClone } from './restore.ts';
-import { brokenRules, brokenSecrets, brokenSize, unansweredQueries } from './rules.ts';
+import { brokenRules, brokenSecrets, brokenSize, unansweredQueries, unfitSources } from './rules.ts';
 import { ownIntegration } from '../git/connections.ts';
 import { refusing } from '../kube-refusal.ts';
 import { brokenImages } from '../pod-policy/image-rules.ts';
@@ -17,7 +17,7 @@ import { brokenPodRules } from '../pod-policy/rules.ts';
 import { requestedBy } from '../requested-by.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
-import { Conflict, NotFound, Rejected, Unavailable } from '../../errors.ts';
+import { Conflict, Invalid, NotFound, Rejected, Unavailable } from '../../errors.ts';
 import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, TracingProjectResource } from '../../schema/platform/custom-resources.ts';
@@ -67,6 +67,8 @@ export async function createDeployment(
 /** Throws for the first thing that forbids this deployment; nothing is written yet. */
 async function checked(plane: Plane, body: DeploymentCreateRequest, call: CallContext): Promise<Placement> {
   const { config, stored } = plane;
+  const unfit = unfitSources(body);
+  if (unfit.length > 0) throw new Invalid(unfit);
   const broken = [
     ...brokenRules(body, config),
     ...unansweredQueries(body, config.asksPrometheus),

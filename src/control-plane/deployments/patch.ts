@@ -12,6 +12,7 @@ import {
   afterPatch,
   brokenRules,
   unansweredQueries,
+  unfitSources,
   brokenSecrets,
   brokenSize,
   changedImmutables,
@@ -30,7 +31,7 @@ import { requestedByPatch } from '../requested-by.ts';
 import { askOfRevision } from '../revisions/asked.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
-import { Conflict, Problem, Rejected } from '../../errors.ts';
+import { Conflict, Invalid, Problem, Rejected } from '../../errors.ts';
 import { kinds, type Ref } from '../../kube/kube.ts';
 import type { BackupSpec } from '../../schema/platform/backup-spec.ts';
 import { CUSTOM_URI } from '../../schema/platform/database-spec.ts';
@@ -89,6 +90,8 @@ async function decide(plane: Omit<Plane, 'now'>, body: DeploymentPatchRequest, c
   checkVersion(deployment, options.ifMatch);
   const current: Deployment = await answerForDeployment(plane, deployment, call);
   const patch = withoutEcho(current, body);
+  const unfit = unfitSources(patch);
+  if (unfit.length > 0) throw new Invalid(unfit);
   const wanted = afterPatch(toWanted(deployment), patch);
   const revision = options.alwaysRevision === true || makesRevision(patch);
   // A revision starts pods with the whole template, of which kubectl may have written a part.

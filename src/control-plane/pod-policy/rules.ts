@@ -1,5 +1,5 @@
 import type { Grant } from '../../config/control-plane.ts';
-import type { Container, Volume, VolumeMount } from '../../schema/platform/container.ts';
+import { ENDING_SIDECAR, type Container, type Volume, type VolumeMount } from '../../schema/platform/container.ts';
 import { MANAGED_BY, PART_OF } from '../../schema/platform/labels.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
 import { isAllowedKey, isDisguise, isKey, isLabelValue, NO_KEYS, type ObjectKeys } from '../../schema/platform/object-keys.ts';
@@ -33,6 +33,9 @@ export function brokenPodRules(spec: ResourceSpec | null | undefined, grants: Gr
     ...brokenMounts(spec.volume_mounts, { at: `${AT}.volume_mounts`, known, grants }),
     ...brokenMountPaths(spec.volume_mounts ?? []),
     ...containers.flatMap(([at, container]) => brokenContainer(container, { at, known, grants })),
+    ...listed(spec.sidecars, 'sidecars').flatMap(([at, { restartPolicy }]) =>
+      restartPolicy === 'OnFailure' ? [`${at}.restartPolicy: ${ENDING_SIDECAR.replace('{init}', 'init_containers')}`] : [],
+    ),
     ...brokenToken(spec, grants),
     ...brokenKeys(spec.labels, 'labels', keys),
     ...brokenKeys(spec.annotations, 'annotations', keys),

@@ -51,12 +51,20 @@ export const Container = Closed({
   restartPolicy: Type.Optional(
     Nullable(
       StringEnum(['Always', 'OnFailure'], {
-        description: 'Always: it starts in its turn and runs on beside the agent. OnFailure: stored, without effect.',
+        description:
+          'Always: it starts in its turn and runs on beside the agent. OnFailure: it is started again until it succeeds, as each init container is; not for sidecars.',
       }),
     ),
   ),
 });
 
 export type Container = Static<typeof Container>;
+
+/**
+ * Kubernetes takes a pod out of service once one of its containers has ended, however that ended. So a sidecar that may
+ * end would end the revision.
+ */
+export const ENDING_SIDECAR =
+  'restartPolicy OnFailure is not possible: a pod whose sidecar has ended is not ready. Put a container that ends into {init}, and leave restartPolicy out of one that runs on';
 export type Volume = Static<typeof Volume>;
 export type VolumeMount = Static<typeof VolumeMount>;

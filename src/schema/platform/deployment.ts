@@ -3,12 +3,13 @@ import { AuthSpec } from './auth-spec.ts';
 import { DNS_LABEL } from './container.ts';
 import { AgentPlacement, DatabasePlacement } from './place-spec.ts';
 import { ResourceSpec } from './resource-spec.ts';
+import { LONGEST_REPO_REF, LONGEST_REPO_URL, REPO_REF_CEL, REPO_URL_CEL } from './git-source.ts';
 import { RolloutConfig } from './rollout-spec.ts';
 import { DatabaseBackup } from './backup-asked.ts';
 import { SHARE_BY } from './pins.ts';
 import { FormerVolume } from './replacement.ts';
 import { DatabaseAsked } from './restore-asked.ts';
-import { Closed, DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+import { type CelRule, Closed, DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
 /* REST's view of a deployment, with fields in snake_case. */
 
@@ -17,22 +18,8 @@ export const DEPLOYMENT_TYPES = ['dev_free', 'dev', 'prod'] as const;
 export const DEPLOYMENT_STATUSES = ['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN'] as const;
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
 
-const text = (maxLength: number, description: string, more: { pattern?: string } = {}) =>
+const text = (maxLength: number, description: string, more: { pattern?: string; 'x-kubernetes-validations'?: CelRule[] } = {}) =>
   Type.Optional(Nullable(Type.String({ minLength: 1, maxLength, description, ...more })));
-
-const HOST = '[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?';
-const USER = '[A-Za-z0-9_][A-Za-z0-9_.-]*@';
-const PATH = '[A-Za-z0-9_~][A-Za-z0-9_~./+%-]*';
-/**
- * Git fetches by https and ssh alone; it would read files by `file://` and run programs by `ext::`. Plain http is for
- * integrations whose host is of it. A password in the URL is refused, because everybody who may read the deployment
- * would see it.
- */
-export const REPO_URL = `^(https?://${HOST}/${PATH}|ssh://(${USER})?${HOST}/${PATH}|${USER}[A-Za-z0-9][A-Za-z0-9.-]*:${PATH})$`;
-
-const IN_REF = String.raw`\x00-\x20\x7f~^:?*\[\\.`;
-/** Names that Git gives to branches and tags. It would read one that begins with a dash as an option. */
-export const REPO_REF = `^[^${IN_REF}/-](\\.?[^${IN_REF}])*$`;
 
 export const DeploymentName = Type.String({
   minLength: 1,
@@ -66,8 +53,8 @@ export const ListenerConfig = Closed({
 
 export const SourceConfig = Closed({
   integration_id: Type.Optional(Nullable(Uuid('From GET /v1/integrations/git/install. Fixed at creation. Source git.'))),
-  repo_url: text(2048, 'An https or ssh address of the integration, without a password. Fixed at creation. Source git.', {
-    pattern: REPO_URL,
+  repo_url: text(LONGEST_REPO_URL, 'An https or ssh address of the integration, without a password. Fixed at creation. Source git.', {
+    'x-kubernetes-validations': REPO_URL_CEL,
   }),
   deployment_type: Type.Optional(Nullable(StringEnum(DEPLOYMENT_TYPES, { description: 'Fixed at creation. Source git.' }))),
   build_on_push: Type.Optional(
@@ -92,7 +79,9 @@ export const SourceConfig = Closed({
 });
 
 const revisionFields = {
-  repo_ref: text(512, 'A branch by its bare name, a tag as refs/tags/<tag>. Source git.', { pattern: REPO_REF }),
+  repo_ref: text(LONGEST_REPO_REF, 'A branch by its bare name, a tag as refs/tags/<tag>. Source git.', {
+    'x-kubernetes-validations': REPO_REF_CEL,
+  }),
   gx_config_path: text(1024, 'Path to gx.json in the repository. Source git.'),
   image_uri: text(1024, 'Container image. Source external_container.'),
   auth: Type.Optional(Nullable(AuthSpec)),

@@ -1,51 +1,87 @@
+import type { CelRule } from '../types.ts';
+
 /*
  * Which addresses and references of repositories are taken. Git would also read some as options, as commands (`ext::`)
- * or as folders of its own machine.
+ * or as folders of its own machine. The doors of a deployment (REST and the CRD) and the builder ask the same rules.
  */
+
+/** A rule about a text. The expressions have the syntax of RE2, because the API server checks them, too. */
+type SourceRule = { sentence: string } & ({ needs: string } | { forbids: string });
 
 const HOST = String.raw`[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?`;
 const PORT = '(:[0-9]{1,5})?';
-/** Segments of a path: none begins with a dash, which programs take for an option. */
-const PATH = String.raw`(/(?!-)[A-Za-z0-9._~+%@-]+)+/?`;
+const USER = '[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}@';
+/** A part of a path. None begins with a dash, which programs take for an option. */
+const SEGMENT = '[A-Za-z0-9._~+%@][A-Za-z0-9._~+%@-]*';
+const PATH = `(/${SEGMENT})+/?`;
 
-const HTTPS = new RegExp(`^https://${HOST}${PORT}${PATH}$`);
-const HTTP = new RegExp(`^http://${HOST}${PORT}${PATH}$`);
-const SSH = new RegExp(`^ssh://([A-Za-z0-9_][A-Za-z0-9_.-]{0,63}@)?${HOST}${PORT}${PATH}$`);
+const WEB = `https?://${HOST}${PORT}${PATH}`;
+const SSH = `ssh://(${USER})?${HOST}${PORT}${PATH}`;
 /** `git@host:owner/name`, which git takes for ssh. */
-const SCP = new RegExp(
-  String.raw`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}@${HOST}:(?!-)(?![0-9]+/)[A-Za-z0-9._~+%-]+(/(?!-)[A-Za-z0-9._~+%-]+)*$`,
-);
+const SCP = `${USER}${HOST}:${SEGMENT}(/${SEGMENT})*`;
 
-const LONGEST_URL = 2048;
+export const LONGEST_REPO_URL = 2048;
+
+const REPO_URL_RULES: SourceRule[] = [
+  { forbids: '^https?://[^/]*@', sentence: 'the address holds a credential; give it to an integration instead' },
+  { forbids: String.raw`(^|/)[.][.](/|$)`, sentence: 'the path of the address goes up ("..")' },
+  {
+    needs: `^(${WEB}|${SSH}|${SCP})$`,
+    sentence: 'the address must begin with https:// or ssh://, or have the form git@host:owner/name',
+  },
+  // Git reads a number behind the colon as the first part of a path.
+  { forbids: `^${USER}${HOST}:[0-9]+/`, sentence: 'an address with a port begins with ssh://' },
+];
+
+export const LONGEST_REPO_REF = 255;
+
+/** The rules of git-check-ref-format, and no name begins with a dash. */
+const REPO_REF_RULES: SourceRule[] = [
+  { forbids: '^-', sentence: 'a reference does not begin with "-"' },
+  {
+    forbids: '^refs/([^t]|t[^a]|ta[^g]|tag[^s]|tags[^/]|t?$|tag?$|tags$)',
+    sentence: 'a branch is given by its bare name, a tag as refs/tags/...',
+  },
+  {
+    forbids: String.raw`(^|/)([.]|/|$)|[.]lock(/|$)`,
+    sentence: 'no part of a reference is empty, begins with "." or ends with ".lock"',
+  },
+  {
+    forbids: String.raw`[\x00-\x20\x7f~^:?*\[\\]|[.][.]|@\{|[.]$|^@$`,
+    sentence: 'a reference has no spaces, "..", "@{" or any of ~^:?*[\\',
+  },
+];
+
+/** Returns the first broken rule's sentence. */
+const brokenRule = (text: string, rules: readonly SourceRule[]): string | undefined =>
+  rules.find((rule) => ('needs' in rule ? !new RegExp(rule.needs).test(text) : new RegExp(rule.forbids).test(text)))?.sentence;
 
 /** Returns the fault of a repository's address, as a sentence; undefined when it can be cloned. */
 export function gitUrlFault(url: string, { insecure = false }: { insecure?: boolean } = {}): string | undefined {
-  if (url.length > LONGEST_URL) return `the address has more than ${LONGEST_URL} characters`;
-  if (/^https?:\/\/[^/]*@/.test(url)) return 'the address holds a credential; give it to an integration instead';
-  if (url.split('/').includes('..')) return 'the path of the address goes up ("..")';
-  if (HTTPS.test(url) || SSH.test(url) || SCP.test(url)) return undefined;
-  if (HTTP.test(url)) return insecure ? undefined : 'plain http shows the credential to everybody on the way; use https';
-  return 'the address must begin with https:// or ssh://, or have the form git@host:owner/name';
+  if (url.length > LONGEST_REPO_URL) return `the address has more than ${LONGEST_REPO_URL} characters`;
+  const fault = brokenRule(url, REPO_URL_RULES);
+  if (fault !== undefined || insecure || !url.startsWith('http://')) return fault;
+  return 'plain http shows the credential to everybody on the way; use https';
 }
-
-const LONGEST_REF = 255;
 
 /**
  * Returns the fault of a branch's bare name or a tag's full one (`refs/tags/...`), as a sentence; undefined when it has
- * none. These are the rules of git-check-ref-format, and no name begins with a dash.
+ * none.
  */
 export function gitRefFault(ref: string): string | undefined {
-  if (ref === '' || ref.length > LONGEST_REF) return `a reference has 1 to ${LONGEST_REF} characters`;
-  if (ref.startsWith('-')) return 'a reference does not begin with "-"';
-  if (ref.startsWith('refs/') && !ref.startsWith('refs/tags/')) return 'a branch is given by its bare name, a tag as refs/tags/...';
-  const segments = ref.split('/');
-  if (segments.some((segment) => segment === '' || segment.startsWith('.') || segment.endsWith('.lock')))
-    return 'no part of a reference is empty, begins with "." or ends with ".lock"';
-  // oxlint-disable-next-line no-control-regex -- git forbids control characters in references
-  if (/[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\.$/.test(ref) || ref === '@')
-    return 'a reference has no spaces, "..", "@{" or any of ~^:?*[\\';
-  return undefined;
+  if (ref === '' || ref.length > LONGEST_REPO_REF) return `a reference has 1 to ${LONGEST_REPO_REF} characters`;
+  return brokenRule(ref, REPO_REF_RULES);
 }
+
+const celRulesOf = (rules: readonly SourceRule[]): CelRule[] =>
+  rules.map((rule) => ({
+    rule: 'needs' in rule ? `self.matches(r'${rule.needs}')` : `!self.matches(r'${rule.forbids}')`,
+    message: rule.sentence,
+  }));
+
+/** The same rules, as the API server checks them. Whether an integration takes plain http is its own matter. */
+export const REPO_URL_CEL = celRulesOf(REPO_URL_RULES);
+export const REPO_REF_CEL = celRulesOf(REPO_REF_RULES);
 
 /** A commit's full name, by SHA-1 or SHA-256. */
 export const COMMIT = /^([0-9a-f]{40}|[0-9a-f]{64})$/;

@@ -1,5 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox';
-import { Container, LocalObjectReference, Volume, VolumeMount } from './container.ts';
+import { Container, ENDING_SIDECAR, LocalObjectReference, Volume, VolumeMount } from './container.ts';
 import { Closed, camelKey, MapOf, Nullable, type CelRule } from '../types.ts';
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(Nullable(schema));
@@ -53,7 +53,18 @@ export const ResourceSpec = Closed({
   volumes: optional(Type.Array(Volume, { maxItems: 32 })),
   volume_mounts: optional(Type.Array(VolumeMount, { maxItems: 64, description: 'Mounts into the main container.' })),
   init_containers: optional(Type.Array(Container, { maxItems: 10, description: 'Run to completion before the main container starts.' })),
-  sidecars: optional(Type.Array(Container, { maxItems: 10, description: 'Run alongside the main container.' })),
+  sidecars: optional(
+    Type.Array(Container, {
+      maxItems: 10,
+      description: 'Run alongside the main container.',
+      'x-kubernetes-validations': [
+        {
+          rule: "self.all(sidecar, !has(sidecar.restartPolicy) || sidecar.restartPolicy != 'OnFailure')",
+          message: ENDING_SIDECAR.replace('{init}', 'initContainers'),
+        },
+      ],
+    }),
+  ),
   db_cpu: cores('CPU request of the database.'),
   db_cpu_limit: cores('Defaults to 2x db_cpu.'),
   db_memory_mb: megabytes('Memory request of the database.'),

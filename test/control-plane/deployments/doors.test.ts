@@ -119,8 +119,37 @@ test('an integration that is not configured is refused', async () => {
   expect([status, answer.detail]).toEqual([400, 'source_config.integration_id: no integration has this id']);
 });
 
-const REPO_URLS = ['ext::sh -c id', 'file:///etc', '/etc', '-u', 'git://git.example/a', 'https://-x/a', 'a@ext::sh'];
-const REPO_REFS = ['-x', '--upload-pack=id', 'a b', 'a..b', 'a:b', '/a', '.a', 'a^', 'a~1', 'a?', '*', 'a\\b', 'a\nb'];
+const REPO_URLS = [
+  'ext::sh -c id',
+  'file:///etc',
+  '/etc',
+  '-u',
+  'git://git.example/a',
+  'https://-x/a',
+  'a@ext::sh',
+  'https://git.example/a/../b',
+  'git@git.example:22/team/chat.git',
+];
+const REPO_REFS = [
+  '-x',
+  '--upload-pack=id',
+  'a b',
+  'a..b',
+  'a:b',
+  '/a',
+  '.a',
+  'a^',
+  'a~1',
+  'a?',
+  '*',
+  'a\\b',
+  'a\nb',
+  'refs/heads/main',
+  'refs/pull/1/head',
+  'x.lock',
+  'a@{1}',
+  '@',
+];
 const REFUSED_SOURCES = [
   ...[...REPO_URLS, 'https://me:secret@git.example/a'].map((repo_url) => [
     'repo_url',

@@ -118,6 +118,7 @@ test.each([
     { init_containers: [{ name: 's', image: 'i' }], sidecars: [{ name: 's', image: 'i' }] },
     'init_containers and sidecars',
   ],
+  ['a sidecar that may end', sidecar({ restartPolicy: 'OnFailure' }), 'sidecars.0.restartPolicy'],
   ["a container named like the server's", sidecar({ name: 'agent' }), 'sidecars.0.name'],
   ['a variable with a value and a source', env({ value: 'x', valueFrom: { fieldRef: { fieldPath: 'a' } } }), 'sidecars.0.env.0.valueFrom'],
   ['a token of no account in particular', { automount_service_account_token: true }, 'automount_service_account_token'],

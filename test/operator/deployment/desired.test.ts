@@ -71,6 +71,8 @@ test('without a gateway it is said that nobody reports of the server, beside the
   const gateway = { service: 'gateway', namespace: 'gx' };
   expect(effectless([], { gateway })).toEqual([]);
   expect(effectless([], {})).toMatchObject([{ status: 'True', reason: 'NoGateway', message: expect.stringContaining('version') }]);
+  const [url] = effectless([], { gateway, customUrl: 'https://agents.example.com' });
+  expect(url).toMatchObject({ reason: 'NoRoutes', message: expect.stringContaining('sourceConfig.customUrl is shown as the URL') });
   const [both] = effectless(['queueMaxScale'], {});
   expect(both).toMatchObject({ reason: 'NotBuiltYet', message: expect.stringMatching(/queueMaxScale\. No gateway is installed/) });
 });
@@ -80,7 +82,7 @@ test('sizes of an orchestrator and of executors are named, and so is a way to re
   const always = [{ name: 'proxy', image: 'tool:1', restartPolicy: 'Always' as const }];
   const idle = (resourceSpec: ResourceSpec): string[] => fieldsWithoutEffect(deployment({ template: { resourceSpec } }), settings(), []);
   expect(idle({ orchestratorMinScale: 0, executorMemoryLimitMb: 512 })).toEqual(['orchestratorMinScale', 'executorMemoryLimitMb']);
-  expect(idle({ initContainers: once('fetch'), sidecars: always })).toEqual(['initContainers.restartPolicy']);
+  expect(idle({ initContainers: once('fetch'), sidecars: always })).toEqual([]);
   expect(idle({ initContainers: always, sidecars: once('tail') })).toEqual(['sidecars.restartPolicy']);
 });
 

@@ -13,20 +13,32 @@ import type { Part } from '../part.ts';
 /** The fields of the spec that have no effect. */
 export const withoutEffect: Part = {
   report: ({ deployment, settings }) => ({
-    statements: effectless(fieldsWithoutEffect(deployment, settings, databaseOf(deployment.spec).withoutEffect), settings),
+    statements: effectless(fieldsWithoutEffect(deployment, settings, databaseOf(deployment.spec).withoutEffect), {
+      ...settings,
+      customUrl: deployment.spec.sourceConfig?.customUrl,
+    }),
   }),
 };
 
-/** States which fields of the spec have no effect, and, where no gateway is installed, that no server reports. */
-export function effectless(fields: string[], { gateway }: Pick<OperatorSettings, 'gateway'>): StatedCondition[] {
-  const sentences = [
-    ...(fields.length > 0 ? [`Stored, but the platform does not act on: ${fields.join(', ')}.`] : []),
-    ...(gateway === undefined ? [NO_GATEWAY] : []),
-  ];
-  if (sentences.length === 0) return [];
-  const reason = fields.length > 0 ? 'NotBuiltYet' : 'NoGateway';
+type Lacks = Pick<OperatorSettings, 'gateway' | 'route'> & { customUrl?: string | undefined };
+
+/**
+ * States which fields of the spec have no effect, that a URL leads nowhere where there are no routes, and, where no
+ * gateway is installed, that no server reports.
+ */
+export function effectless(fields: string[], { gateway, route, customUrl }: Lacks): StatedCondition[] {
+  const faults: [reason: string, sentence: string][] = [];
+  if (fields.length > 0) faults.push(['NotBuiltYet', `Stored, but the platform does not act on: ${fields.join(', ')}.`]);
+  if (customUrl !== undefined && route === undefined) faults.push(['NoRoutes', NO_ROUTES]);
+  if (gateway === undefined) faults.push(['NoGateway', NO_GATEWAY]);
+  if (faults.length === 0) return [];
+  const [[reason] = ['']] = faults;
+  const sentences = faults.map(([, sentence]) => sentence);
   return [{ type: FIELDS_WITHOUT_EFFECT, status: 'True', reason, message: sentences.join(' ') }];
 }
+
+const NO_ROUTES =
+  'This installation has no routes (settings.route.kind), so sourceConfig.customUrl is shown as the URL, and nothing of the platform answers there: lead it to the Service yourself.';
 
 const NO_GATEWAY = "No gateway is installed: the server's version, its mount prefix and what decides who may call are not known.";
 
@@ -42,11 +54,8 @@ export function fieldsWithoutEffect(
   const fields: [string, boolean][] = [
     ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true && settings.builder === undefined],
     ['queueMaxScale', hasRange('queue') && !isQueueScaled(deployment, deployment, settings)],
-    // Kubernetes always restarts the containers of a workload's pods, and those before them until they succeed.
-    ...(['initContainers', 'sidecars'] as const).map((name): [string, boolean] => [
-      `${name}.restartPolicy`,
-      spec[name]?.some(({ restartPolicy }) => restartPolicy === 'OnFailure') === true,
-    ]),
+    // One of the time before the definition refused it.
+    ['sidecars.restartPolicy', spec.sidecars?.some(({ restartPolicy }) => restartPolicy === 'OnFailure') === true],
     ...UNUSED_RESOURCE_FIELDS.map(camelKey).map((name): [string, boolean] => [name, name in spec]),
     ['route', deployment.spec.route !== undefined && settings.route === undefined],
     // Nobody could check the keys of the tenant. The deployment's own key opens the agents all the same.
