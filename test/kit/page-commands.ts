@@ -7,7 +7,7 @@ import { HELM, pathTool } from '../../dev/cluster/path-tools.ts';
 
 /** Returns the blocks of commands of a page. */
 export const commandsOf = (page: string): string[] =>
-  [...readFileSync(page, 'utf8').matchAll(/^```(?:sh)?\n(.*?)^```$/gms)].map(([, block = '']) => block.trim());
+  [...readFileSync(page, 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block.trim());
 
 /** Returns the block of commands of a page that begins with these words. Fails unless there is exactly one. */
 export function commandOf(page: string, words: string): string {

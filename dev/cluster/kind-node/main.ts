@@ -57,7 +57,7 @@ async function prove(engine: DockerEngine): Promise<void> {
 /** Runs the commands of the page's first part as they stand there, but for `make run`, and wants answers of agents. */
 async function quickStart(engine: DockerEngine): Promise<void> {
   const page = readFileSync('docs/quick-start.md', 'utf8').split('## On any cluster')[0] ?? '';
-  const blocks = [...page.matchAll(/^```\n(.*?)^```/gms)].map(([, lines = '']) => lines.replace(/^make run\n/, ''));
+  const blocks = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, lines = '']) => lines.replace(/^make run\n/, ''));
   for (const block of blocks) {
     const answer = await engine.run('bash', ['-euo', 'pipefail', '-c', block]);
     say(answer.trim());
