@@ -122,7 +122,8 @@ export const STATES: Record<string, Record<string, string>> = {
     RouteRefused:
       'Of Routed: the API server, a webhook or a quota refuses the route. The message quotes it. It is tried again from time to time.',
     HostInvalid: 'Of Routed: the host that the pattern makes is too long, or is none. Name another in `spec.route.hosts`.',
-    HostNotAllowed: 'Of Routed: the Listener of the namespace does not name the host. An administrator adds it to `spec.hosts` there.',
+    HostNotAllowed:
+      'Of Routed: the Listener of the namespace does not name the host, and an administrator adds it to `spec.hosts` there; or the host is reserved, and the deployment names another.',
     HostTaken: 'Of Routed: another deployment has the host and path. The message names it.',
     PathNotAllowed: 'Of Routed: all deployments have the host, so the path must begin with the one by the pattern.',
     PathNotStripped: "Of Routed: an Ingress passes paths on as they are, so its path must be the server's mount prefix, or `/`.",

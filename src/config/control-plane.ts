@@ -30,7 +30,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export function controlPlaneConfig(env: Env) {
   const settings = new SettingsReader(env);
   const namespaces = settings.words(['GX_WATCH_NAMESPACES']);
-  const { route }: { route?: RouteSettings | undefined } = routes(settings, new Set(namespaces).size === 1);
+  const { route }: { route?: RouteSettings | undefined } = routes(settings, namespaces);
   const config = {
     host: settings.text(['GX_SERVER_HOST'], '0.0.0.0'),
     port: settings.integer(['GX_SERVER_PORT', 'PORT'], 8080, { min: 0, max: 65_535 }),

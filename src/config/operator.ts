@@ -54,7 +54,7 @@ export function operatorConfig(env: Env) {
     workers: read.integer(['GX_WORKERS'], 10, { min: 1, max: 100 }),
     /** Where spans of its own reconciles go; undefined where they are not traced. */
     tracing: tracingSettings(read, 'gx-operator'),
-    settings: { ...settings(read), ...routes(read, new Set(namespaces).size === 1) },
+    settings: { ...settings(read), ...routes(read, namespaces) },
   };
   read.finish();
   return config;

@@ -1,6 +1,13 @@
 import { isComposite, isObject } from '../schema/json.ts';
 import { isKey, isLabelValue } from '../schema/platform/object-keys.ts';
-import { patternFaults, ROUTE_KINDS, tellsApart, type PlacePatterns, type RouteKind } from '../schema/platform/route-place.ts';
+import {
+  GRANTED_HOST,
+  patternFaults,
+  ROUTE_KINDS,
+  tellsApart,
+  type PlacePatterns,
+  type RouteKind,
+} from '../schema/platform/route-place.ts';
 import type { SettingsReader } from './env.ts';
 
 type Words = Record<string, string>;
@@ -28,6 +35,8 @@ export type RouteSettings = PlacePatterns & {
   tls?: { secretName?: string; annotations: Words };
   labels: Words;
   annotations: Words;
+  /** Hosts that no deployment gets, in the form of a Listener's: the platform's own, and those of its settings. */
+  reservedHosts: string[];
 };
 
 /** The settings of all routes. */
@@ -81,6 +90,7 @@ const FIELDS: Record<string, Check> = {
   labels: isWords(isLabelValue),
   annotations: isWords(() => true),
   proxies: isListOf(isPeer),
+  reservedHosts: isListOf((value) => typeof value === 'string' && new RegExp(GRANTED_HOST).test(value)),
 };
 
 type Given = {
@@ -96,6 +106,7 @@ type Given = {
   labels: Words;
   annotations: Words;
   proxies: object[];
+  reservedHosts: string[];
 };
 const TLS: Given['tls'] = { enabled: false, secretName: '', annotations: {} };
 const USUAL: Given = {
@@ -111,15 +122,16 @@ const USUAL: Given = {
   labels: {},
   annotations: {},
   proxies: [],
+  reservedHosts: [],
 };
 
-/** Reads the settings of routes. With a single namespace, a pattern need not name it. */
-export function routes(read: SettingsReader, hasOneNamespace: boolean): Routes {
+/** Reads the settings of routes of the namespaces; none means any. With a single one, a pattern need not name it. */
+export function routes(read: SettingsReader, namespaces: readonly string[]): Routes {
   const given = givenIn(read);
-  const faults = given.kind === 'None' ? [] : patternFaults(given, hasOneNamespace);
+  const faults = given.kind === 'None' ? [] : patternFaults(given, namespaces);
   for (const fault of [...contradictions(given), ...faults]) read.problem(`GX_ROUTE ${fault}`);
   const { kind, former, proxies } = given;
-  return { ...(kind !== 'None' && { route: route(given, kind, hasOneNamespace) }), formerRoutes: former, routeProxies: proxies };
+  return { ...(kind !== 'None' && { route: route(given, kind, namespaces) }), formerRoutes: former, routeProxies: proxies };
 }
 
 function givenIn(read: SettingsReader): Given {
@@ -135,12 +147,12 @@ function givenIn(read: SettingsReader): Given {
   return { ...USUAL, ...rest, tls: { ...TLS, ...tls } };
 }
 
-function route(given: Given, kind: RouteKind, hasOneNamespace: boolean): RouteSettings {
-  const { parentRefs, className, host, path, scheme, timeouts, tls, labels, annotations } = given;
-  const isHostShared = !tellsApart(host, hasOneNamespace);
+function route(given: Given, kind: RouteKind, namespaces: readonly string[]): RouteSettings {
+  const { parentRefs, className, host, path, scheme, timeouts, tls, labels, annotations, reservedHosts } = given;
+  const isHostShared = !tellsApart(host, namespaces);
   const certificate = { ...(tls.secretName !== '' && { secretName: tls.secretName }), annotations: tls.annotations };
   const ofKind = { ...(className !== '' && { className }), ...(tls.enabled && { tls: certificate }) };
-  return { kind, isHostShared, parentRefs, ...ofKind, host, path, scheme, timeouts, labels, annotations };
+  return { kind, isHostShared, parentRefs, ...ofKind, host, path, scheme, timeouts, labels, annotations, reservedHosts };
 }
 
 /** Returns the contradictions of the settings, each as the end of a sentence. */

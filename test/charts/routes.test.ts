@@ -10,7 +10,7 @@ beforeAll(async () => {
   render = await renderer();
 }, BUILD);
 
-const host = '{name}-{namespace}.agents.example.com';
+const host = '{name}.{namespace}.agents.example.com';
 const peer = (namespace: string) => ({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } });
 const HTTP = { kind: 'HTTPRoute', parentRefs: [{ name: 'public', namespace: 'gateways' }], host, proxies: [peer('gateways')] };
 const INGRESS = {
@@ -103,6 +103,31 @@ describe('annotations of an Ingress', () => {
   });
 });
 
+const CONSOLE = { kind: 'Ingress', className: 'contour' };
+
+test("the platform's own hosts, and those that its settings name, are reserved", async () => {
+  const objects = await chart(
+    { ...HTTP, reservedHosts: ['*.shop.example.com'] },
+    {
+      console: { route: { ...CONSOLE, host: 'console.example.com' } },
+      controlPlane: {
+        route: { ...CONSOLE, host: 'gx.example.com' },
+        oidc: { issuer: 'https://login.example.com/realms/a', audience: ['gx'], tenantId: '00000000-0000-4000-8000-000000000001' },
+        gitHosts: ['https://git.example.com:8443'],
+      },
+      builds: {
+        registry: 'registry.example.com:5000/agents',
+        npmRegistry: 'https://me:x@npm.example.com/',
+        pypiIndex: 'http://10.0.0.5/simple',
+      },
+    },
+  );
+  const reserved = settingsIn(objects).route?.reservedHosts;
+  const usual = ['docker.io'];
+  const named = ['console', 'git', 'gx', 'login', 'npm', 'registry'].map((name) => `${name}.example.com`);
+  expect(reserved?.toSorted()).toEqual(['*.shop.example.com', ...named, ...usual].toSorted());
+});
+
 const label = 'a'.repeat(60);
 
 describe('a fault ends the render, with the name of the value', () => {
@@ -116,9 +141,9 @@ describe('a fault ends the render, with the name of the value', () => {
       { ...INGRESS, host: '{namespace}.example.com' },
       /settings.route: {namespace}.example.com\/ gives two/,
     ],
-    ['a long label', { ...INGRESS, host: `{name}-{namespace}-${label}.com` }, /settings.route.host: .* longer than 63/],
-    ['a long host', { ...INGRESS, host: `{name}-{namespace}.${`${label}.`.repeat(5)}com` }, /settings.route.host: .* longer than 253/],
-    ['a host that is none', { ...INGRESS, host: `*.{name}-{namespace}.com` }, /settings.route.host: .* is no host name/],
+    ['a long label', { ...INGRESS, host: `{name}.{namespace}-${label}.com` }, /settings.route.host: .* longer than 63/],
+    ['a long host', { ...INGRESS, host: `{name}.{namespace}.${`${label}.`.repeat(5)}com` }, /settings.route.host: .* longer than 253/],
+    ['a host that is none', { ...INGRESS, host: `*.{name}.{namespace}.com` }, /settings.route.host: .* is no host name/],
     ['TLS without a certificate', { ...INGRESS, tls: { enabled: true } }, /settings.route.tls: needs secretName/],
     ['TLS of an HTTPRoute', { ...HTTP, tls: { enabled: true, secretName: 'a' } }, /settings.route.tls/],
     ['a former kind that is the present one', { ...HTTP, former: ['HTTPRoute'] }, /settings.route.former/],
@@ -126,6 +151,34 @@ describe('a fault ends the render, with the name of the value', () => {
     ['a kind that does not exist', { kind: 'Route' }, /settings.route.kind|route\/kind/],
   ])('%s', async (_situation, route, problem) => {
     await expect(chart(route)).rejects.toThrow(problem);
+  });
+
+  test.each([
+    ['by ends', '{name}-{namespace}', ['a', 'b-a'], /settings.route: {name}-{namespace}.example.com\/ can give deployments of a and b-a/],
+    ['by beginnings', '{namespace}-{name}', ['c', 'a', 'a-b'], /can give deployments of a and a-b the same place/],
+    ['without a separator', '{name}{namespace}', ['a', 'ba'], /can give deployments of a and ba the same place/],
+    ['not by beginnings', '{name}-{namespace}', ['a', 'a-b'], /^none$/],
+    ['not with a dot', '{name}.{namespace}', ['a', 'b-a'], /^none$/],
+    ['not in one namespace', '{name}-{namespace}', ['a'], /^none$/],
+    ['in any namespace', '{name}-{namespace}', 'all', /can give deployments of team and prod-team .* put a dot between the names/],
+    ['not in any namespace with a dot', '{name}.{namespace}', 'all', /^none$/],
+  ])('namespaces that meet %s', async (_situation, pattern, namespaces, problem) => {
+    const given = namespaces === 'all' ? { watchAllNamespaces: true } : { agents: { namespaces } };
+    const refusal = await chart({ ...INGRESS, host: `${pattern}.example.com` }, given).then(() => 'none', String);
+    expect(refusal).toMatch(problem);
+  });
+
+  test.each([
+    ['of the console', '{name}.example.com', { console: { route: { ...CONSOLE, host: 'console.example.com' } } }, 'console.example.com'],
+    ['of the control plane', 'gx.example.com', { controlPlane: { route: { ...CONSOLE, host: 'gx.example.com' } } }, 'gx.example.com'],
+    ['that is reserved', '{name}.example.com', { settings: { route: { reservedHosts: ['shop.example.com'] } } }, 'shop.example.com'],
+  ])('a pattern that can give a host %s', async (_situation, pattern, given, own) => {
+    const route = { ...INGRESS, host: pattern, path: '/{name}' };
+    const rendered = render.chart({
+      ...given,
+      settings: { route: { ...route, ...(given as { settings?: { route: object } }).settings?.route } },
+    });
+    await expect(rendered).rejects.toThrow(`settings.route.host: ${pattern} can give a deployment the host ${own}`);
   });
 
   test('several namespaces need their name in the host, and one does not', async () => {

@@ -5,7 +5,7 @@ const routesOf = (route: unknown, env: Record<string, string> = {}) => {
   const { route: settings, formerRoutes, routeProxies } = operatorConfig({ ...env, GX_ROUTE: JSON.stringify(route) }).settings;
   return { route: settings, formerRoutes, routeProxies };
 };
-const host = '{name}-{namespace}.agents.example.com';
+const host = '{name}.{namespace}.agents.example.com';
 const parentRefs = [{ name: 'public', namespace: 'gateways' }];
 
 test('without settings there are no routes', () => {
@@ -16,6 +16,7 @@ test('without settings there are no routes', () => {
 
 test('every setting of an HTTPRoute is read', () => {
   const words = { labels: { team: 'a' }, annotations: { 'example.com/dns': 'public' } };
+  const reservedHosts = ['console.example.com', '*.own.example.com'];
   const proxies = [{ namespaceSelector: { matchLabels: { name: 'gateways' } } }];
   const given = {
     kind: 'HTTPRoute',
@@ -25,11 +26,22 @@ test('every setting of an HTTPRoute is read', () => {
     scheme: 'http',
     timeouts: 'never',
     ...words,
+    reservedHosts,
     proxies,
     former: ['Ingress'],
   };
   expect(routesOf(given)).toEqual({
-    route: { kind: 'HTTPRoute', isHostShared: false, parentRefs, host, path: '/', scheme: 'http', timeouts: 'never', ...words },
+    route: {
+      kind: 'HTTPRoute',
+      isHostShared: false,
+      parentRefs,
+      host,
+      path: '/',
+      scheme: 'http',
+      timeouts: 'never',
+      ...words,
+      reservedHosts,
+    },
     formerRoutes: ['Ingress'],
     routeProxies: proxies,
   });
@@ -49,6 +61,10 @@ test('an Ingress has TLS by a Secret or by an issuer', () => {
 test('a host that many deployments have is known as such', () => {
   const shared = { kind: 'HTTPRoute', parentRefs, host: 'agents.example.com', path: '/{namespace}/{name}' };
   expect(routesOf(shared).route?.isHostShared).toBe(true);
+  // The host alone may be that of two deployments, so each keeps to its path there.
+  const joint = { kind: 'HTTPRoute', parentRefs, host: '{name}-{namespace}.example.com', path: '/{name}' };
+  expect(routesOf(joint).route?.isHostShared).toBe(true);
+  expect(routesOf(joint, { GX_WATCH_NAMESPACES: 'team,shop' }).route?.isHostShared).toBe(false);
   const single = { kind: 'HTTPRoute', parentRefs, host: '{name}.example.com' };
   expect(routesOf(single, { GX_WATCH_NAMESPACES: 'team' }).route?.isHostShared).toBe(false);
 });
@@ -67,6 +83,8 @@ test.each([
   [{ kind: 'Ingress', host: '{name}.example.com' }, /gives two deployments the place/],
   [{ kind: 'Ingress', host: `{name}{namespace}${'a'.repeat(63)}.com` }, /longer than 63 characters/],
   [{ kind: 'Ingress', host: `{name}{namespace}.${'a.'.repeat(130)}com` }, /longer than 253 characters/],
+  [{ kind: 'Ingress', host: '{name}-{namespace}.a.com' }, /GX_ROUTE can give deployments of team and prod-team the same place/],
+  [{ kind: 'Ingress', host, reservedHosts: ['https://a.com'] }, /GX_ROUTE reservedHosts is wrong/],
   [{ kind: 'Ingress', host, former: ['Ingress'] }, /has the kind Ingress also among the former ones/],
   [{ kind: 'Ingress', host, labels: { team: 'not a value' } }, /GX_ROUTE labels is wrong/],
   [{ kind: 'Ingress', host, proxies: [{ pods: {} }] }, /GX_ROUTE proxies is wrong/],

@@ -17,7 +17,7 @@ import { until } from '../kit/until.ts';
  * plays the controllers, by the status of routes. The operator has its documented rights alone.
  */
 
-const host = '{name}-{namespace}.agents.example.com';
+const host = '{name}.{namespace}.agents.example.com';
 const parentRefs = [{ name: 'public', namespace: 'gateways' }];
 const routesBy = (route: object): Partial<OperatorSettings> => {
   const { route: settings, formerRoutes, routeProxies } = operatorConfig({ GX_ROUTE: JSON.stringify(route) }).settings;
@@ -54,7 +54,7 @@ const conditionOf = async (name: string, type: string): Promise<Condition | unde
 const untilRouted = (name: string, reason: string, seconds = 30): Promise<true> =>
   until(`Routed of ${name} is ${reason}`, async () => (await conditionOf(name, 'Routed'))?.reason === reason, seconds);
 const urlOf = async (name: string): Promise<string | undefined> => (await stage.see.deployment(name)).status?.url;
-const hostOf = (name: string): string => `${name}-${stage.namespace}.agents.example.com`;
+const hostOf = (name: string): string => `${name}.${stage.namespace}.agents.example.com`;
 
 /** Answers for the parent of a route, as a controller does. */
 async function answer(name: string, { status, reason }: { status: 'True' | 'False'; reason: string }): Promise<void> {

@@ -193,7 +193,7 @@ async function playAll(scene: Scene): Promise<void> {
   const outside = scene();
   outside.put(kinds.secret, secret('managed', { uri: 'postgresql://agents@db.example/agents' }));
   await play(outside, deployment({ spec: { database: { external: { secretName: 'managed' } } } }), image('mute:2'));
-  const route = { kind: 'HTTPRoute', parentRefs: [{ name: 'public' }], host: '{name}-{namespace}.example.com' };
+  const route = { kind: 'HTTPRoute', parentRefs: [{ name: 'public' }], host: '{name}.{namespace}.example.com' };
   const routed = scene(operatorConfig({ GX_ROUTE: JSON.stringify(route) }).settings);
   await play(routed, deployment(), () => ({ route: { path: '/v1' } }));
   const valued = scene();

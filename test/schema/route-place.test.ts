@@ -1,5 +1,15 @@
 import { expect, test } from 'vitest';
-import { HOST_NAME, hostFault, isGranted, patternFaults, placeOfUrl, ROUTE_PATH } from '../../src/schema/platform/route-place.ts';
+import {
+  filled,
+  findOverlap,
+  HOST_NAME,
+  hostFault,
+  isGranted,
+  patternFaults,
+  placeOfUrl,
+  ROUTE_PATH,
+  tellsApart,
+} from '../../src/schema/platform/route-place.ts';
 
 const label = 'a'.repeat(64);
 
@@ -34,23 +44,71 @@ test.each([
   expect(new RegExp(ROUTE_PATH).test(path)).toBe(isOne);
 });
 
-const host = '{name}-{namespace}.agents.example.com';
+const host = '{name}.{namespace}.agents.example.com';
 
 test.each([
-  [{ host, path: '/' }, false, []],
-  [{ host: 'agents.example.com', path: '/{namespace}/{name}' }, false, []],
-  [{ host: '{name}.example.com', path: '/' }, true, []],
-  [{ host: '{name}.example.com', path: '/' }, false, [/two deployments the place {name}.example.com\/: .* need {name} and {namespace}/]],
-  [{ host: '{namespace}.example.com', path: '/' }, true, [/two deployments .* need {name}$/]],
-  [{ host: '', path: '/' }, false, [/needs a host/]],
-  [{ host: `{name}-{namespace}-${label}.com`, path: '/' }, false, [/longer than 63/]],
-  [{ host: '{name}-{namespace}-{tenant}.com', path: '/' }, false, [/is no host name/]],
-  [{ host, path: 'agents' }, false, [/has the path agents/]],
-  [{ host, path: '/{other}' }, false, [/has the path/]],
-])('the patterns %j, in one namespace: %s', (patterns, hasOneNamespace, faults) => {
-  const found = patternFaults(patterns, hasOneNamespace);
+  [{ host, path: '/' }, [], []],
+  [{ host: 'agents.example.com', path: '/{namespace}/{name}' }, [], []],
+  [{ host: '{name}.example.com', path: '/' }, ['team'], []],
+  [{ host: '{name}.example.com', path: '/' }, [], [/two deployments the place {name}.example.com\/: .* need {name} and {namespace}/]],
+  [{ host: '{namespace}.example.com', path: '/' }, ['team'], [/two deployments .* need {name}$/]],
+  [{ host: '', path: '/' }, [], [/needs a host/]],
+  [{ host: `{name}.{namespace}-${label}.com`, path: '/' }, [], [/longer than 63/]],
+  [{ host: '{name}.{namespace}-{tenant}.com', path: '/' }, [], [/is no host name/]],
+  [{ host, path: 'agents' }, [], [/has the path agents/]],
+  [{ host, path: '/{other}' }, [], [/has the path/]],
+])('the patterns %j, in the namespaces %j', (patterns, namespaces, faults) => {
+  const found = patternFaults(patterns, namespaces);
   expect(found).toHaveLength(faults.length);
   for (const [index, fault] of faults.entries()) expect(found[index]).toMatch(fault);
+});
+
+test.each([
+  ['{name}-{namespace}.a.com/', [], 'team and prod-team'],
+  ['{name}-{namespace}.a.com/', ['team', 'other', 'prod-team'], 'team and prod-team'],
+  ['{name}-{namespace}.a.com/', ['team', 'other', 'team-prod'], undefined],
+  ['{name}-{namespace}.a.com/', ['team'], undefined],
+  ['{namespace}-{name}.a.com/', ['team', 'team-prod'], 'team and team-prod'],
+  ['{namespace}-{name}.a.com/', ['team', 'prod-team'], undefined],
+  ['{name}{namespace}.a.com/', ['team', 'prodteam'], 'team and prodteam'],
+  ['{name}-x-{namespace}.a.com/', ['team', 'x-team'], 'team and x-team'],
+  ['gx-{name}-{namespace}-x.a.com/', ['team', 'prod-team'], 'team and prod-team'],
+  ['{name}.{namespace}.a.com/', [], undefined],
+  ['{namespace}.{name}.a.com/', [], undefined],
+  ['a.com/{name}-{namespace}', [], 'team and prod-team'],
+  ['a.com/{name}_{namespace}', [], undefined],
+  ['a.com/{namespace}/{name}', [], undefined],
+  // One of the two alone somewhere tells both.
+  ['{name}-{namespace}.a.com/{name}', [], undefined],
+])('%s in the namespaces %j gives the same place to deployments of %s', (pattern, namespaces, pair) => {
+  const at = pattern.indexOf('/');
+  const found = patternFaults({ host: pattern.slice(0, at), path: pattern.slice(at) }, namespaces);
+  const [, met] = /can give deployments of (.*) the same place/.exec(found.join()) ?? [];
+  expect(met).toBe(pair);
+});
+
+test('no pattern that is taken gives two of many names the same place', () => {
+  const words = ['a', 'b', 'a-b', 'b-a', 'a-a', 'a-b-a', 'ab'];
+  const namespaces = ['a', 'b', 'a-b', 'b-a', 'ba'];
+  const separators = ['-', '.', '', '-a-', '-b'];
+  for (const separator of separators)
+    for (const pattern of [`{name}${separator}{namespace}.x.com`, `{namespace}${separator}{name}.x.com`])
+      for (let chosen = 1; chosen < 2 ** namespaces.length; chosen += 1) {
+        const served = namespaces.filter((_, index) => (chosen & (1 << index)) !== 0);
+        if (!tellsApart(pattern, served)) continue;
+        const hosts = served.flatMap((namespace) => words.map((name) => filled(pattern, { name, namespace })));
+        expect(new Set(hosts).size, `${pattern} in ${served.join(', ')}`).toBe(hosts.length);
+      }
+});
+
+test.each([
+  ['console.example.com', ['console.example.com'], 'console.example.com'],
+  ['*.example.com', ['a.org', 'console.example.com'], 'console.example.com'],
+  ['a.example.com', ['*.example.com'], '*.example.com'],
+  ['*.example.com', ['*.example.com'], '*.example.com'],
+  ['a.example.com', ['example.com', '*.b.example.com'], undefined],
+])('of %s and the hosts %j they meet in %s', (one, others, met) => {
+  expect(findOverlap(one, others)).toBe(met);
 });
 
 test.each([

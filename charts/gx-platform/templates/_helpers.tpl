@@ -273,6 +273,69 @@ streams that rest for a while, WebSockets and large bodies. Controllers are know
 {{- toJson (merge (deepCopy .route.annotations) (get $known .route.className | default dict)) -}}
 {{- end }}
 
+{{/* The hosts of the platform's own processes, as a JSON list. */}}
+{{- define "gx.ownHosts" -}}
+{{- $own := .Values.controlPlane -}}
+{{- toJson (concat (list $own.route.host .Values.console.route.host) $own.tls.certManager.dnsNames | compact | uniq) -}}
+{{- end }}
+
+{{/*
+Hosts that no deployment gets, as a JSON list: the platform's own, those that its settings name, because the platform sends
+credentials there or believes their answers, and those that the administrator lists. Addresses are no hosts of routes.
+*/}}
+{{- define "gx.reservedHosts" -}}
+{{- $values := .Values -}}
+{{- $settings := $values.settings -}}
+{{- $own := $values.controlPlane -}}
+{{- $named := list $settings.agentKeys.controlPlaneUrl $own.oidc.issuer $own.oidc.jwksUrl $settings.prometheus.url $settings.otlp.endpoint
+  $values.builds.registry $values.builds.npmRegistry $values.builds.pypiIndex $values.images.registry $values.global.imageRegistry -}}
+{{- $named = concat $named $own.gitHosts -}}
+{{- range concat $own.gitIntegrations $settings.backups.targets }}{{ $named = concat $named (list (.host | default "") (.endpoint | default "")) }}{{ end -}}
+{{- $hosts := concat (include "gx.ownHosts" . | fromJsonArray) $settings.route.reservedHosts -}}
+{{- range compact $named -}}
+{{- $host := lower . | regexReplaceAll "^[a-z0-9+.-]+://" "" | regexReplaceAll "^[^/]*@" "" | regexReplaceAll "[:/?#].*$" "" -}}
+{{- $hosts = append $hosts $host -}}
+{{- end -}}
+{{- $found := list -}}
+{{- range $hosts | uniq -}}
+{{- $host := lower . -}}
+{{- if and (regexMatch "^([*][.])?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)+$" $host) (not (regexMatch "[.][0-9]+$" $host)) }}{{ $found = append $found $host }}{{ end -}}
+{{- end -}}
+{{- toJson ($found | sortAlpha) -}}
+{{- end }}
+
+{{/*
+Ends the render if the pattern `place` can give deployments of two namespaces the same host and path, as findMeeting of
+src/schema/platform/route-place.ts decides. No namespaces means any.
+*/}}
+{{- define "gx.checkMeeting" -}}
+{{- $place := .place -}}
+{{- $namespaces := uniq .namespaces -}}
+{{- $parts := list -}}
+{{- $joint := list -}}
+{{- range regexSplit "[^a-z0-9{}-]+" $place -1 -}}
+{{- if contains "{" . }}{{ $parts = append $parts . }}{{ end -}}
+{{- if and (contains "{name}" .) (contains "{namespace}" .) }}{{ $joint = append $joint . }}{{ end -}}
+{{- end -}}
+{{- if and $joint (eq (len $joint) (len $parts)) -}}
+{{- $meeting := ternary (list "team" "prod-team") list (empty $namespaces) -}}
+{{- range $index, $one := $namespaces -}}
+{{- range $other := slice $namespaces (add1 $index | int) -}}
+{{- $meets := true -}}
+{{- range $part := $joint -}}
+{{- $around := splitList "{name}" (replace "{namespace}" $one $part) -}}
+{{- $around2 := splitList "{name}" (replace "{namespace}" $other $part) -}}
+{{- $starts := or (hasPrefix (first $around2) (first $around)) (hasPrefix (first $around) (first $around2)) -}}
+{{- $ends := or (hasSuffix (last $around2) (last $around)) (hasSuffix (last $around) (last $around2)) -}}
+{{- if not (and $starts $ends) }}{{ $meets = false }}{{ end -}}
+{{- end -}}
+{{- if $meets }}{{ $meeting = list $one $other }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if $meeting }}{{ fail (printf "settings.route: %s can give deployments of %s and %s the same place; put a dot between the names, as in {name}.{namespace}.agents.example.com, or list namespaces none of which is the end or the beginning of another" $place (first $meeting) (last $meeting)) }}{{ end -}}
+{{- end -}}
+{{- end }}
+
 {{/* Settings of routes for the operator, as JSON; empty if there are none. Contradictions end the render with their name. */}}
 {{- define "gx.route" -}}
 {{- $route := .Values.settings.route -}}
@@ -286,7 +349,7 @@ streams that rest for a while, WebSockets and large bodies. Controllers are know
 {{- if and $route.tls.enabled (not $isIngress) }}{{ fail "settings.route.tls: the Gateway of an HTTPRoute decides about TLS" }}{{ end -}}
 {{- if and $route.tls.enabled (empty $route.tls.secretName) (empty $route.tls.annotations) }}{{ fail "settings.route.tls: needs secretName, or annotations by which an issuer makes the Secret" }}{{ end -}}
 {{- if has $route.kind $route.former }}{{ fail (printf "settings.route.former: %s is the kind of the routes of today" $route.kind) }}{{ end -}}
-{{- if not $route.host }}{{ fail "settings.route.host: needs a pattern, such as {name}-{namespace}.agents.example.com" }}{{ end -}}
+{{- if not $route.host }}{{ fail "settings.route.host: needs a pattern, such as {name}.{namespace}.agents.example.com" }}{{ end -}}
 {{- $host := $route.host | replace "{name}" "a" | replace "{namespace}" "a" -}}
 {{- if gt (len $host) 253 }}{{ fail (printf "settings.route.host: %s is longer than 253 characters" $route.host) }}{{ end -}}
 {{- range splitList "." $host }}
@@ -296,10 +359,16 @@ streams that rest for a while, WebSockets and large bodies. Controllers are know
 {{- range $needed }}
 {{- if not (contains . (printf "%s%s" $route.host $route.path)) }}{{ fail (printf "settings.route: %s%s gives two deployments the same place; host and path need %s" $route.host $route.path (join " and " $needed)) }}{{ end -}}
 {{- end -}}
+{{- include "gx.checkMeeting" (dict "place" (printf "%s%s" $route.host $route.path) "namespaces" (ternary list (splitList "," $watched) (eq $watched ""))) -}}
+{{- $given := regexReplaceAll "[{](name|namespace)[}]" (replace "." "[.]" $route.host) "[a-z0-9-]+" -}}
+{{- range concat (include "gx.ownHosts" . | fromJsonArray) $route.reservedHosts }}
+{{- if regexMatch (printf "^%s$" $given) . }}{{ fail (printf "settings.route.host: %s can give a deployment the host %s, which is the platform's own or reserved; give agents a domain of their own, such as {name}.{namespace}.agents.example.com" $route.host .) }}{{ end -}}
+{{- end -}}
 {{- end -}}
 {{- $annotations := ternary (include "gx.ingressAnnotations" (dict "route" $route "healthPath" "/ok") | fromJson) $route.annotations $isIngress -}}
 {{- $given := deepCopy .Values.settings -}}
 {{- $_ := set $given.route "annotations" $annotations -}}
+{{- $_ := set $given.route "reservedHosts" (include "gx.reservedHosts" . | fromJsonArray) -}}
 {{- if or (ne $route.kind "None") $route.former }}{{ toJson $given.route }}{{ end -}}
 {{- end }}
 

@@ -1,5 +1,5 @@
 import type { RouteSettings } from '../../config/routes.ts';
-import { filled, isGranted, placeOfUrl, type RoutePlace } from '../../schema/platform/route-place.ts';
+import { filled, findOverlap, isGranted, placeOfUrl, type RoutePlace } from '../../schema/platform/route-place.ts';
 import type { Broken } from './rules.ts';
 
 /** The knowledge by which a custom URL is judged. */
@@ -20,6 +20,7 @@ export function placeAsked(url: string, { route, name, namespace, listener }: Ro
   const place = placeOfUrl(url);
   if ('fault' in place) return { broken: `${FIELD}: ${place.fault}` };
   const { host, path } = place;
+  if (findOverlap(host, route.reservedHosts) !== undefined) return { broken: `${FIELD}: ${host} is reserved by the installation` };
   if (isGranted(host, listener?.hosts ?? [])) return place;
   const own = { host: filled(route.host, { name, namespace }), path: filled(route.path, { name, namespace }) };
   if (host === own.host && (!route.isHostShared || path === own.path || path.startsWith(`${own.path}/`))) return place;

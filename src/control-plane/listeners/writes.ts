@@ -8,7 +8,7 @@ import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { ListenerResource } from '../../schema/platform/custom-resources.ts';
 import { TENANT } from '../../schema/platform/labels.ts';
-import { isByPattern, isGranted } from '../../schema/platform/route-place.ts';
+import { findOverlap, isByPattern } from '../../schema/platform/route-place.ts';
 import { namedTenant } from '../../schema/platform/tenancy.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'listenerLock' | 'stored'>;
@@ -75,17 +75,19 @@ async function checkChange(plane: Plane, namespaces: string[], claim: Claim & { 
 }
 
 /**
- * Throws if a host may be that of others: of a listener of another tenant, or of any deployment by the pattern of the
- * installation. Hosts that the listener names already stay.
+ * Throws if a host may be that of others: of the platform itself, of a listener of another tenant, or of any deployment
+ * by the pattern of the installation. Hosts that the listener names already stay.
  */
 function checkHosts({ stored, config }: Known, hosts: readonly string[], { tenantId, own }: Pick<Claim, 'tenantId' | 'own'>): void {
   const added = hosts.filter((host) => own?.spec.hosts?.includes(host) !== true);
   const { route } = config;
+  const reserved = added.find((host) => findOverlap(host, route?.reservedHosts ?? []) !== undefined);
+  if (reserved !== undefined) throw new Rejected(`hosts: ${reserved} is, or covers, a host that is reserved by the installation`);
   const given = route && added.find((host) => isByPattern(host, route.host));
   if (given !== undefined) throw new Rejected(`hosts: ${given} may be the host of a deployment by the pattern ${route?.host}`);
   const others = stored.listeners().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) !== tenantId);
   const granted = others.flatMap(({ spec }) => spec.hosts ?? []);
-  const taken = added.find((host) => isGranted(host, granted) || granted.some((one) => isGranted(one, [host])));
+  const taken = added.find((host) => findOverlap(host, granted) !== undefined);
   if (taken !== undefined) throw new Conflict(`hosts: ${taken} belongs to a listener of another tenant`);
 }
 

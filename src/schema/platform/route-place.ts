@@ -37,27 +37,77 @@ export const filled = (pattern: string, { name, namespace }: { name: string; nam
 /** The patterns of an installation. */
 export type PlacePatterns = { host: string; path: string };
 
-/** Returns true if the pattern gives each deployment another text. One namespace alone needs no name. */
-export const tellsApart = (pattern: string, hasOneNamespace: boolean): boolean =>
-  pattern.includes('{name}') && (hasOneNamespace || pattern.includes('{namespace}'));
+/** Two namespaces of which a pattern without a separator may take the one for an end of the other's. */
+const LIKE_ENDS = ['team', 'prod-team'] as const;
 
-/** Returns the faults of the patterns, each as the end of a sentence that begins with the name of the setting. */
-export function patternFaults({ host, path }: PlacePatterns, hasOneNamespace: boolean): string[] {
-  if (host === '') return ['needs a host, such as {name}-{namespace}.agents.example.com'];
+/**
+ * Returns two namespaces whose deployments a pattern can give the same text; undefined if no two can have one. No
+ * namespaces means any. Names and namespaces hold `-`, so `chat-prod` of `team` and `chat` of `prod-team` meet in
+ * `{name}-{namespace}`; a dot, a slash or an underscore between them keeps them apart.
+ */
+function findMeeting(pattern: string, namespaces: readonly string[]): readonly [string, string] | undefined {
+  const parts = pattern.split(/[^a-z0-9{}-]+/).filter((part) => part.includes('{'));
+  const joint = parts.filter((part) => part.includes('{name}') && part.includes('{namespace}'));
+  // A part with one of the names tells it, and the other follows from it.
+  if (joint.length < parts.length || joint.length === 0) return undefined;
+  if (namespaces.length === 0) return LIKE_ENDS;
+  const endsOf = (part: string, namespace: string): [string, string] => {
+    const around = part.replaceAll('{namespace}', namespace).split('{name}');
+    return [around[0]!, around.at(-1)!];
+  };
+  const mayMeet = (one: string, other: string): boolean =>
+    joint.every((part) => {
+      const [[before, behind], [before2, behind2]] = [endsOf(part, one), endsOf(part, other)];
+      const isSameStart = before.startsWith(before2) || before2.startsWith(before);
+      return isSameStart && (behind.endsWith(behind2) || behind2.endsWith(behind));
+    });
+  const distinct = [...new Set(namespaces)];
+  for (const [index, one] of distinct.entries()) {
+    const other = distinct.slice(index + 1).find((candidate) => mayMeet(one, candidate));
+    if (other !== undefined) return [one, other];
+  }
+  return undefined;
+}
+
+const hasOne = (namespaces: readonly string[]): boolean => new Set(namespaces).size === 1;
+const namesAll = (pattern: string, namespaces: readonly string[]): boolean =>
+  pattern.includes('{name}') && (hasOne(namespaces) || pattern.includes('{namespace}'));
+
+/** Returns true if the pattern gives each deployment of the namespaces another text. One namespace needs no name. */
+export const tellsApart = (pattern: string, namespaces: readonly string[]): boolean =>
+  namesAll(pattern, namespaces) && (hasOne(namespaces) || findMeeting(pattern, namespaces) === undefined);
+
+/**
+ * Returns the faults of the patterns, each as the end of a sentence that begins with the name of the setting. No
+ * namespaces means any.
+ */
+export function patternFaults({ host, path }: PlacePatterns, namespaces: readonly string[]): string[] {
+  if (host === '') return ['needs a host, such as {name}.{namespace}.agents.example.com'];
   const shortest = { name: 'a', namespace: 'a' };
   const fault = hostFault(filled(host, shortest));
-  const isApart = tellsApart(`${host}${path}`, hasOneNamespace);
-  const needed = hasOneNamespace ? '{name}' : '{name} and {namespace}';
+  const place = `${host}${path}`;
+  const needed = hasOne(namespaces) ? '{name}' : '{name} and {namespace}';
+  const meeting = namesAll(place, namespaces) && !hasOne(namespaces) ? findMeeting(place, namespaces) : undefined;
   return [
     ...(fault === undefined ? [] : [`has the host ${host}: ${fault}`]),
     ...(PATH.test(path) && new RegExp(ROUTE_PATH).test(filled(path, shortest)) ? [] : [`has the path ${path}, which is none`]),
-    ...(isApart ? [] : [`gives two deployments the place ${host}${path}: host and path need ${needed}`]),
+    ...(namesAll(place, namespaces) ? [] : [`gives two deployments the place ${place}: host and path need ${needed}`]),
+    ...(meeting === undefined
+      ? []
+      : [
+          `can give deployments of ${meeting[0]} and ${meeting[1]} the same place by ${place}: put a dot between the names, as in ` +
+            `{name}.{namespace}.agents.example.com, or list namespaces none of which is the end or the beginning of another`,
+        ]),
   ];
 }
 
 /** Returns true if one of the patterns of a Listener stands for the host. */
 export const isGranted = (host: string, granted: readonly string[]): boolean =>
   granted.some((one) => one === host || (one.startsWith('*.') && host.slice(host.indexOf('.') + 1) === one.slice(2) && host.includes('.')));
+
+/** Returns the first of the hosts that is this one, or covers it, or is covered by it. */
+export const findOverlap = (host: string, others: readonly string[]): string | undefined =>
+  others.find((other) => isGranted(host, [other]) || isGranted(other, [host]));
 
 /** Returns true if the pattern of hosts gives some deployment this host, or one for which its label `*` stands. */
 export function isByPattern(host: string, pattern: string): boolean {

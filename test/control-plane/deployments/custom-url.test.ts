@@ -7,7 +7,7 @@ import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 /* Custom URLs where the installation makes routes: REST takes those that a deployment may have. */
 
-const GX_ROUTE = JSON.stringify({ kind: 'Ingress', host: '{name}-{namespace}.agents.example' });
+const GX_ROUTE = JSON.stringify({ kind: 'Ingress', host: '{name}.{namespace}.agents.example' });
 
 let plane: Plane;
 beforeAll(async () => {

@@ -9,7 +9,8 @@ import { creation, makeNamespace, startPlane, TENANT_A, TENANT_B, type Plane } f
 const GX_ROUTE = JSON.stringify({
   kind: 'HTTPRoute',
   parentRefs: [{ name: 'public', namespace: 'gateways' }],
-  host: '{name}-{namespace}.agents.example.com',
+  host: '{name}.{namespace}.agents.example.com',
+  reservedHosts: ['console.example.com', 'registry.gx.example.com'],
 });
 
 let plane: Plane;
@@ -71,12 +72,22 @@ test.each([
   expect(body.resources.map(({ compute_id }) => compute_id)).not.toContain('wrong');
 });
 
-test.each(['chat-team.agents.example.com', '*.agents.example.com'])(
+test.each(['chat.team.agents.example.com', '*.team.agents.example.com'])(
   '%s is refused: the pattern of the installation may give it to a deployment',
   async (host) => {
     expect(await create('squatter', await makeNamespace(plane, TENANT_A), [host])).toMatchObject({
       status: 400,
-      body: { detail: `hosts: ${host} may be the host of a deployment by the pattern {name}-{namespace}.agents.example.com` },
+      body: { detail: `hosts: ${host} may be the host of a deployment by the pattern {name}.{namespace}.agents.example.com` },
+    });
+  },
+);
+
+test.each(['console.example.com', '*.example.com', '*.gx.example.com'])(
+  "%s is refused: it is a host of the platform's own, or covers one",
+  async (host) => {
+    expect(await create('squatter', await makeNamespace(plane, TENANT_A), ['fine.example.org', host])).toMatchObject({
+      status: 400,
+      body: { detail: `hosts: ${host} is, or covers, a host that is reserved by the installation` },
     });
   },
 );

@@ -13,7 +13,7 @@ import { paperCluster } from '../../kit/paper-cluster.ts';
 /* A deployment gives up its route, and the API server refuses to remove it. Nothing else would wake the deployment. */
 
 const KEY = 'team/chat';
-const ROUTE = { kind: 'HTTPRoute', parentRefs: [{ name: 'public', namespace: 'gateways' }], host: '{name}-{namespace}.example.com' };
+const ROUTE = { kind: 'HTTPRoute', parentRefs: [{ name: 'public', namespace: 'gateways' }], host: '{name}.{namespace}.example.com' };
 let cluster: ReturnType<typeof paperCluster>;
 
 beforeEach(async () => {

@@ -4,7 +4,7 @@ import { installed } from '../platform.ts';
 
 const HOST = 'help.example.com';
 const NONE = { kind: 'None', host: '', className: '', former: ['Ingress'] };
-const BY_INGRESS = { kind: 'Ingress', host: '{name}-{namespace}.agents.example.com', className: 'of-nobody', former: [] };
+const BY_INGRESS = { kind: 'Ingress', host: '{name}.{namespace}.agents.example.com', className: 'of-nobody', former: [] };
 
 export const refusedRoute: Fault = {
   name: 'a route whose host nobody has allowed',

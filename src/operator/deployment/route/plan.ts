@@ -2,7 +2,7 @@ import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RouteSettings } from '../../../config/routes.ts';
 import { HOST_TAKEN } from '../../../schema/platform/conditions.ts';
 import type { DeploymentResource, DeploymentSpec } from '../../../schema/platform/custom-resources.ts';
-import { filled, hostFault, isGranted, placeOfUrl, type RoutePlace } from '../../../schema/platform/route-place.ts';
+import { filled, findOverlap, hostFault, isGranted, placeOfUrl, type RoutePlace } from '../../../schema/platform/route-place.ts';
 
 /** The route that a deployment is to have. */
 export type RoutePlan = {
@@ -74,12 +74,20 @@ function faultOf(wanted: RoutePlace, own: RoutePlace, world: RouteWorld & { rout
   return { reason: HOST_TAKEN, message: `The deployment ${holder} has the host ${host} with the path ${path}.` };
 }
 
-/** Returns why nobody has granted the place. The one by the pattern of the installation is always granted. */
+/**
+ * Returns why nobody has granted the place. The one by the pattern of the installation is granted, unless its host is
+ * reserved.
+ */
 function refusalOf(
   { host, path }: RoutePlace,
   own: RoutePlace,
   { listener, route }: RouteWorld & { route: RouteSettings },
 ): RouteFault | undefined {
+  // Before every grant: one that covers such a host by its `*` does not mean it.
+  if (findOverlap(host, route.reservedHosts) !== undefined) {
+    const message = `The host ${host} is not allowed. It is the platform's own, or reserved by the installation (settings.route.reservedHosts).`;
+    return { reason: 'HostNotAllowed', message };
+  }
   if (isGranted(host, listener?.hosts ?? [])) return undefined;
   if (host === own.host) {
     if (!route.isHostShared || isBelow(path, own.path)) return undefined;

@@ -8,7 +8,7 @@ import { deployment } from '../../../kit/objects.ts';
 
 /* The one object of a route, of either kind. */
 
-const host = '{name}-{namespace}.agents.example.com';
+const host = '{name}.{namespace}.agents.example.com';
 const HTTP = { kind: 'HTTPRoute', parentRefs: [{ name: 'public', namespace: 'gateways', sectionName: 'https' }], host };
 
 function objectsFor(installed: object, { route, mountPrefix = '', isKindMissing = false, features }: Given = {}) {
@@ -35,7 +35,7 @@ test('an HTTPRoute leads its host to the Service', () => {
   });
   expect(route?.spec).toEqual({
     parentRefs: HTTP.parentRefs,
-    hostnames: ['chat-team.agents.example.com'],
+    hostnames: ['chat.team.agents.example.com'],
     rules: [
       {
         matches: [{ path: { type: 'PathPrefix', value: '/' } }],
@@ -93,7 +93,7 @@ test('an Ingress leads its host to the Service', () => {
   const backend = { service: { name: 'chat-agent', port: { number: 80 } } };
   expect(ingress?.spec).toEqual({
     ingressClassName: 'contour',
-    rules: [{ host: 'chat-team.agents.example.com', http: { paths: [{ path: '/api', pathType: 'Prefix', backend }] } }],
+    rules: [{ host: 'chat.team.agents.example.com', http: { paths: [{ path: '/api', pathType: 'Prefix', backend }] } }],
   });
 });
 
@@ -107,7 +107,7 @@ test.each([
   ],
 ])('an Ingress has TLS with %s', (_, tls, secretName, annotations) => {
   const [ingress] = objectsFor({ kind: 'Ingress', host, tls });
-  expect(ingress?.spec).toMatchObject({ tls: [{ hosts: ['chat-team.agents.example.com'], secretName }] });
+  expect(ingress?.spec).toMatchObject({ tls: [{ hosts: ['chat.team.agents.example.com'], secretName }] });
   expect(ingress?.metadata.annotations).toMatchObject(annotations);
 });
 

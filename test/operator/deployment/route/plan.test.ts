@@ -6,7 +6,7 @@ import { deployment } from '../../../kit/objects.ts';
 
 /* Whether a deployment has a route, at which hosts and below which path. */
 
-const HTTP = { kind: 'HTTPRoute', parentRefs: [{ name: 'public' }], host: '{name}-{namespace}.agents.example.com' };
+const HTTP = { kind: 'HTTPRoute', parentRefs: [{ name: 'public' }], host: '{name}.{namespace}.agents.example.com' };
 const SHARED = { ...HTTP, host: 'agents.example.com', path: '/{namespace}/{name}' };
 const INGRESS = { kind: 'Ingress', host: HTTP.host };
 const settingsOf = (route: object) => operatorConfig({ GX_ROUTE: JSON.stringify(route) }).settings;
@@ -29,7 +29,7 @@ test.each([
   expect(plan(route, given)).toBeUndefined();
 });
 
-const OWN = 'chat-team.agents.example.com';
+const OWN = 'chat.team.agents.example.com';
 
 test.each([
   ['the host by the pattern', undefined, world(HTTP), { hosts: [OWN], path: '/' }],
@@ -63,6 +63,14 @@ test.each([
     world(HTTP, { listener, ...TAKEN }),
     /HostTaken: .*team\/old has the host help.example with the path \//,
   ],
+  [
+    "the platform's own host by a grant that covers it",
+    { hosts: ['console.shop.example'] },
+    world({ ...HTTP, reservedHosts: ['console.shop.example'] }, { listener }),
+    /HostNotAllowed: .*console.shop.example is not allowed. It is the platform's own/,
+  ],
+  ["the platform's own host by its name", undefined, world({ ...HTTP, reservedHosts: [OWN] }), /HostNotAllowed: .*the platform's own/],
+  ['a host that is reserved by its domain', undefined, world({ ...HTTP, reservedHosts: ['*.team.agents.example.com'] }), /HostNotAllowed/],
   ['the path of another', { path: '/team/mail' }, world(SHARED), /PathNotAllowed: .*must be \/team\/chat or below it/],
   ['a path that only begins as its own', { path: '/team/chatter' }, world(SHARED), /PathNotAllowed: .*must be/],
   ['all paths of the host of all', { path: '/' }, world(SHARED), /PathNotAllowed: .*must be/],
@@ -73,10 +81,10 @@ test.each([
 });
 
 test('a host that the pattern makes too long is none, and is named', () => {
-  const long = deployment({ metadata: { name: 'a'.repeat(40), namespace: 'b'.repeat(40) } });
-  const found = planRoute(long, world(HTTP));
+  const long = deployment({ metadata: { name: 'a'.repeat(60), namespace: 'b' } });
+  const found = planRoute(long, world({ ...HTTP, host: '{name}-of.{namespace}.example.com' }));
   expect(found).toMatchObject({ hosts: [], fault: { reason: 'HostInvalid' } });
-  expect(found?.fault?.message).toMatch(/a{40}-b{40} of .* is longer than 63 characters/);
+  expect(found?.fault?.message).toMatch(/a{60}-of of .* is longer than 63 characters/);
 });
 
 test('of several hosts it gets those that it may have, and the first refusal is told', () => {
