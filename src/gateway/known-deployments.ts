@@ -9,7 +9,7 @@ import { ASKED_OPEN, UNAUTHENTICATED } from '../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../schema/platform/custom-resources.ts';
 import { GATEWAY_KEYS_ENTRY, gatewayKeysIn } from '../schema/wire/gateway-key.ts';
 import { gateId, type CandidateRevision } from '../schema/platform/rollout-spec.ts';
-import { gateInput } from '../schema/platform/rollout-trial.ts';
+import { comparedIn, gateInput } from '../schema/platform/rollout-trial.ts';
 import type { RolloutGate, RolloutPlan } from '../schema/wire/rollout-plan.ts';
 import { portsIn, PORTS_CONFIG_MAP, PORTS_KEY, type KeptPorts } from '../schema/platform/kept-ports.ts';
 
@@ -27,13 +27,18 @@ function lean({ apiVersion, kind, metadata, spec, status = {} }: DeploymentResou
     kind,
     metadata: { ...given({ namespace, uid, resourceVersion }), name },
     spec: {
-      ...given({ id: spec.id, rollout: isAtGate(status) ? given({ gate: spec.rollout?.gate }) : undefined }),
+      ...given({ id: spec.id, suspend: spec.suspend, rollout: leanRollout(spec, status) }),
       source: spec.source,
       template: auth === undefined ? {} : { sourceRevisionConfig: { auth } },
     },
     status: { ...kept, ...(conditions !== undefined && conditions.length > 0 && { conditions }) },
   };
 }
+
+/** Returns the gate that a revision is at, and one of the checks: that there are some is all that is asked here. */
+const leanRollout = (spec: DeploymentResource['spec'], status: NonNullable<DeploymentResource['status']>) =>
+  status.rollout?.candidate &&
+  given({ gate: isAtGate(status) ? spec.rollout?.gate : undefined, checks: spec.rollout?.checks?.slice(0, 1) });
 
 const isAtGate = ({ rollout }: NonNullable<DeploymentResource['status']>): boolean =>
   rollout?.candidate?.gate !== undefined && rollout.candidate.gate.passed !== true;
@@ -57,6 +62,8 @@ export type KnownDeployment = {
   isOpen: boolean;
   /** The plan of its revisions, which its agents get. Undefined while it is not decided. */
   rollout?: RolloutPlan | undefined;
+  /** The revisions whose runs are compared. */
+  compared?: { candidate: string; stable: string } | undefined;
   auth: NonNullable<DeploymentResource['spec']['template']['sourceRevisionConfig']>['auth'];
   /** Returns true if the text is one of its keys. Its time reveals nothing about the key. */
   isOpenedBy: (text: string) => boolean;
@@ -150,6 +157,7 @@ function knownDeployment({ metadata, spec, status = {} }: DeploymentResource, po
       status.conditions?.some(({ type, reason, status: is }) => type === UNAUTHENTICATED && is === 'True' && reason === ASKED_OPEN) ===
       true,
     rollout: planIn(spec, status),
+    compared: comparedIn({ spec, status }),
     auth: spec.template.sourceRevisionConfig?.auth,
     isOpenedBy: (text) => isAmong(status.keyHashes ?? [], text),
   };

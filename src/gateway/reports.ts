@@ -1,29 +1,30 @@
-import {
-  knownFields,
-  MOST_PROCESSES,
-  REPORT_LIFE,
-  type KeptReport,
-  type ReportsPage,
-  type WorkReport,
-} from '../schema/wire/work-report.ts';
+import { knownFields, REPORT_LIFE, type ReportsPage, type WorkReport } from '../schema/wire/work-report.ts';
+import { workOf, type WorkSummary } from '../schema/wire/work-summary.ts';
+import { LastReports, type KeptEntry } from '../work/last-reports.ts';
+import type { BytesBounds } from '../http/kept-bytes.ts';
 
-type Kept = { deployment: string; report: WorkReport; at: number; number: number };
+/** `ended`: the counts of its runs, as JSON, which take a fifth of the memory that they would as objects. */
+type Kept = KeptEntry & { deployment: string; number: number; ended: string | undefined };
 
-/** How many reports are kept, each some 700 bytes. */
-export type ReportBounds = {
-  /** How many reports of one deployment are kept. */
-  each: number;
-  /** Reports of all deployments, beyond which each that reports keeps `few` of its own. */
-  crowd: number;
-  few: number;
-  /** Reports in a page, each some 350 bytes. */
+export type ReportBounds = BytesBounds & {
+  /** Characters of a page, beyond which the next report is in another one. */
   page: number;
 };
 
-/** Ten thousand deployments with four processes each are no crowd. A crowd takes some 40 MB. */
-const BOUNDS: ReportBounds = { each: MOST_PROCESSES, crowd: 60_000, few: 20, page: 2000 };
+const MEBIBYTE = 1024 * 1024;
+/**
+ * A usual report takes 1 kB, and the counts of a revision that is tried out another one. So 2,000 processes of one
+ * deployment have room, and 10,000 deployments with four processes each. A page is read within some 20 ms.
+ */
+const BOUNDS: ReportBounds = { each: 8 * MEBIBYTE, all: 48 * MEBIBYTE, page: MEBIBYTE / 2 };
 /** Arrivals that newer ones have replaced are forgotten together, when there are more of them than of the others. */
 const REPLACED = 1000;
+
+/** Revisions of a deployment whose runs are compared. */
+type Compared = { candidate: string; stable: string };
+
+/** Where a reader stands. `key`: that by which the gateway signs, for the answer. */
+type Since = { cursor?: number; instance?: string; key?: string };
 
 /**
  * Keeps the last report of each process of each deployment for some time. Nothing is stored: each process reports
@@ -31,21 +32,21 @@ const REPLACED = 1000;
  * loses the report of the one that was silent for longest.
  */
 export class Reports {
-  /** By deployment and process, of each deployment the oldest report first. */
-  readonly #kept = new Map<string, Map<string, Kept>>();
+  readonly #kept: LastReports<Kept>;
   /** The reports in the order of their arrival. */
   #arrivals: Kept[] = [];
   #number = 0;
-  #count = 0;
   readonly #instance: string;
   readonly #clock: () => number;
-  readonly #bounds: ReportBounds;
+  readonly #page: number;
 
   /** `instance` is another one for each process, because each counts its reports from the start. */
   constructor(instance: string, clock: () => number = () => performance.now(), bounds: Partial<ReportBounds> = {}) {
+    const { page, ...kept } = { ...BOUNDS, ...bounds };
     this.#instance = instance;
     this.#clock = clock;
-    this.#bounds = { ...BOUNDS, ...bounds };
+    this.#page = page;
+    this.#kept = new LastReports({ bounds: kept });
   }
 
   /** The deployments that have reported lately. */
@@ -53,52 +54,57 @@ export class Reports {
     return this.#kept.size;
   }
 
-  keep(deployment: string, report: WorkReport): void {
+  /** The bytes that all reports take. */
+  get bytes(): number {
+    return this.#kept.bytes;
+  }
+
+  /** Keeps a report. The counts of its runs are kept only for revisions that are compared. */
+  keep(deployment: string, given: WorkReport, compared?: Compared): void {
     const at = this.#clock();
-    const kept = { deployment, report: knownFields(report), at, number: (this.#number += 1) };
-    this.#drop(deployment, report.from);
-    const processes = this.#kept.get(deployment) ?? new Map<string, Kept>();
-    this.#kept.set(deployment, processes.set(report.from, kept));
-    this.#count += 1;
+    const { ended: all, ...report } = knownFields(given);
+    const some = all?.filter(({ revision }) => revision === compared?.candidate || revision === compared?.stable);
+    const ended = compared === undefined || some === undefined ? undefined : JSON.stringify(some);
+    const { from } = report;
+    const kept = { deployment, from, report, at, extra: ended?.length ?? 0, ended, number: (this.#number += 1) };
+    this.#kept.keep(deployment, kept);
     this.#arrivals.push(kept);
-    const { each, crowd, few } = this.#bounds;
-    const most = this.#count > crowd ? few : each;
-    for (const from of processes.keys()) {
-      if (processes.size <= most) break;
-      this.#drop(deployment, from);
-    }
     this.#forget(at - REPORT_LIFE * 1000);
   }
 
-  /** Returns the reports of a deployment that still count. */
-  of(deployment: string): KeptReport[] {
+  /** Returns the work of a deployment. Undefined while nothing was reported lately. */
+  work(deployment: string): WorkSummary | undefined {
     const now = this.#clock();
-    this.#forget(now - REPORT_LIFE * 1000);
-    return [...(this.#kept.get(deployment)?.values() ?? [])].map(({ report, at }) => ({ ...report, age_seconds: (now - at) / 1000 }));
+    return workOf(this.#kept.living(deployment, now), now);
   }
 
   /**
-   * Returns the reports that have arrived since a page was read, without those that newer ones have replaced. A page
-   * that is full says so, and its cursor is where the next one begins.
+   * Returns, as JSON, the reports that have arrived since a page was read, without those that newer ones have replaced.
+   * A page that is full says so, and its cursor is where the next one begins.
    */
-  since({ cursor, instance }: Partial<Pick<ReportsPage, 'cursor' | 'instance'>>): ReportsPage {
+  since({ cursor, instance, key }: Since): string {
     const now = this.#clock();
     this.#forget(now - REPORT_LIFE * 1000);
     const after = instance === this.#instance ? (cursor ?? 0) : 0;
-    const reports: ReportsPage['reports'] = {};
-    let room = this.#bounds.page;
+    const reports = new Map<string, string[]>();
+    let room = this.#page;
     let last = this.#number;
     for (let at = this.#firstAfter(after); at < this.#arrivals.length; at += 1) {
       const arrival = this.#arrivals[at]!;
       if (!this.#isCurrent(arrival)) continue;
-      if (room === 0) {
+      const text = textOf(arrival, now);
+      if (room < text.length && room < this.#page) {
         last = arrival.number - 1;
         break;
       }
-      room -= 1;
-      (reports[arrival.deployment] ??= []).push({ ...arrival.report, age_seconds: (now - arrival.at) / 1000 });
+      room -= text.length;
+      const some = reports.get(arrival.deployment) ?? [];
+      some.push(text);
+      reports.set(arrival.deployment, some);
     }
-    return { instance: this.#instance, cursor: last, more: last < this.#number, reports };
+    const head: Omit<ReportsPage, 'reports'> = { instance: this.#instance, cursor: last, more: last < this.#number };
+    const all = [...reports].map(([name, some]) => `${JSON.stringify(name)}:[${some.join(',')}]`);
+    return `${JSON.stringify({ ...head, ...(key !== undefined && { key }) }).slice(0, -1)},"reports":{${all.join(',')}}}`;
   }
 
   /** Returns the place of the first arrival with a greater number. */
@@ -113,20 +119,19 @@ export class Reports {
   }
 
   #isCurrent(arrival: Kept): boolean {
-    return this.#kept.get(arrival.deployment)?.get(arrival.report.from) === arrival;
-  }
-
-  #drop(deployment: string, from: string): void {
-    const processes = this.#kept.get(deployment);
-    if (processes?.delete(from) !== true) return;
-    this.#count -= 1;
-    if (processes.size === 0) this.#kept.delete(deployment);
+    return this.#kept.get(arrival.deployment, arrival.from) === arrival;
   }
 
   #forget(before: number): void {
     const past = this.#arrivals.findIndex(({ at }) => at >= before);
     const old = this.#arrivals.splice(0, past === -1 ? this.#arrivals.length : past);
-    for (const arrival of old) if (this.#isCurrent(arrival)) this.#drop(arrival.deployment, arrival.report.from);
-    if (this.#arrivals.length > 2 * this.#count + REPLACED) this.#arrivals = this.#arrivals.filter((one) => this.#isCurrent(one));
+    for (const arrival of old) if (this.#isCurrent(arrival)) this.#kept.drop(arrival.deployment, arrival.from);
+    if (this.#arrivals.length > 2 * this.#kept.count + REPLACED) this.#arrivals = this.#arrivals.filter((one) => this.#isCurrent(one));
   }
+}
+
+/** Returns a report with its age, as JSON. */
+function textOf({ report, at, ended }: Kept, now: number): string {
+  const text = JSON.stringify({ ...report, age_seconds: (now - at) / 1000 });
+  return ended === undefined ? text : `${text.slice(0, -1)},"ended":${ended}}`;
 }

@@ -21,7 +21,7 @@ import { type AgentPlace, Waking } from './waking.ts';
 import { WakingCallers } from './waking-callers.ts';
 import { REPORT_BODIES, workRoutes } from './work-routes.ts';
 import { Type } from 'typebox';
-import { json, type Route, routesOf } from '../http/route.ts';
+import { jsonText, type Route, routesOf } from '../http/route.ts';
 import { gatewayKeysOf } from '../schema/wire/gateway-key.ts';
 import { REPORTS_PATH } from '../schema/wire/work-report.ts';
 
@@ -135,6 +135,6 @@ const reportRoutes = (reports: Pick<Reports, 'since'>, key: string): Route<undef
     access: 'open',
     answers: { 200: { description: 'The page.' } },
     query,
-    handler: ({ query: since }) => json({ ...reports.since(since), key }),
+    handler: ({ query: since }) => jsonText(reports.since({ ...since, key })),
   }),
 ];

@@ -1,11 +1,11 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { Type } from 'typebox';
-import { Unauthorized, Unavailable } from '../errors.ts';
+import { Type, type Static } from 'typebox';
+import { Invalid, Unauthorized, Unavailable } from '../errors.ts';
+import { BodyPlaces } from '../http/admission.ts';
 import { Rate } from '../http/quota.ts';
-import { json, routesOf, type Route } from '../http/route.ts';
+import { json, routesOf, type BodyAdmission, type Route } from '../http/route.ts';
 import { credentialOf } from '../http/shown-key.ts';
 import { DNS_LABEL } from '../schema/platform/container.ts';
-import { workOf, workOfServing, USUAL_SLOTS, workersAsked, type WorkSummary } from '../schema/wire/work-summary.ts';
+import { workOfServing, USUAL_SLOTS, workersAsked, type WorkSummary } from '../schema/wire/work-summary.ts';
 import { ReportAnswer } from '../schema/wire/report-answer.ts';
 import { WorkReport, workPath } from '../schema/wire/work-report.ts';
 import type { KnownDeployments } from './known-deployments.ts';
@@ -32,27 +32,51 @@ const path = workPath('{namespace}', '{deployment}');
 const route = routesOf<undefined>('Work');
 const REFUSED = {
   401: { description: 'No key of this deployment.' },
-  429: { description: 'Too many requests for this deployment.' },
+  429: { description: 'Too many requests for this deployment, or too large ones.' },
   503: { description: 'The deployments are not known yet.' },
 };
 
+const MEBIBYTE = 1024 * 1024;
 /** Requests with the key of one deployment: a thousand pods with work report 200 times a second for a while. */
 const PER_MINUTE = 6000;
+/** Bytes of its reports: 5 kB for each. To read and check them takes 3 % of a processor. */
+const BYTES_PER_MINUTE = 32 * MEBIBYTE;
+/** Bytes of reports that are read at a time, and the seconds in which each must have come. */
+const UNDER_WAY = { deployment: 4 * MEBIBYTE, address: 8 * MEBIBYTE, namespace: 12 * MEBIBYTE, all: 24 * MEBIBYTE };
+const SECONDS = 10;
 
-/** Returns the routes at which agents report their work and scalers read the counts, with the deployment's own key. */
+const nameOf = ({ namespace, deployment }: Static<typeof params>): string => `${namespace}/${deployment}`;
+
+/**
+ * Returns the routes at which agents report their work and scalers read the counts, with the deployment's own key.
+ * Nothing of a body is read before the key is known.
+ */
 export function workRoutes({ known, reports, gatewayKeys, isReady, perMinute = PER_MINUTE }: Parts): Route<undefined>[] {
-  const rate = new Rate({ perMinute, message: 'Too many reports from this deployment; report later.' });
-  const admitted = (of: { namespace: string; deployment: string }, headers: IncomingHttpHeaders): string => {
-    if (!isReady()) throw new Unavailable('The deployments are not known yet.');
-    const name = `${of.namespace}/${of.deployment}`;
-    const key = credentialOf(headers)?.text;
-    // An unknown deployment is refused in the same words, so that nobody learns that it does not exist.
-    if (key === undefined || known.get(name)?.isOpenedBy(key) !== true)
-      throw new Unauthorized('Send a key of this deployment in X-Api-Key.');
-    rate.take(name);
-    return name;
+  const message = 'Too many reports from this deployment; report later.';
+  const [rate, bytesRate] = [new Rate({ perMinute, message }), new Rate({ perMinute: BYTES_PER_MINUTE, message })];
+  const places = new BodyPlaces(message);
+  const admission: BodyAdmission = {
+    seconds: SECONDS,
+    admit: ({ params: of, headers, source, bytes }) => {
+      if (!isReady()) throw new Unavailable('The deployments are not known yet.');
+      // The route's schema has accepted the parameters.
+      const { namespace, deployment } = of as Static<typeof params>;
+      const name = nameOf({ namespace, deployment });
+      const key = credentialOf(headers)?.text;
+      // An unknown deployment is refused in the same words, so that nobody learns that it does not exist.
+      if (key === undefined || known.get(name)?.isOpenedBy(key) !== true)
+        throw new Unauthorized('Send a key of this deployment in X-Api-Key.');
+      rate.take(name);
+      bytesRate.take(name, bytes);
+      return places.enter(bytes, [
+        { name: `deployment ${name}`, bytes: UNDER_WAY.deployment },
+        { name: `address ${source}`, bytes: UNDER_WAY.address },
+        { name: `namespace ${namespace}`, bytes: UNDER_WAY.namespace },
+        { name: 'all', bytes: UNDER_WAY.all },
+      ]);
+    },
   };
-  const shared = { params, access: 'open' } as const;
+  const shared = { params, admission, access: 'open' } as const;
   return [
     route.post(path, {
       ...shared,
@@ -60,10 +84,10 @@ export function workRoutes({ known, reports, gatewayKeys, isReady, perMinute = P
       summary: 'Report the work of a process',
       body: WorkReport,
       answers: { 200: { description: 'Kept.', schema: ReportAnswer }, ...REFUSED },
-      handler: ({ params: of, headers, body }) => {
-        const name = admitted(of, headers);
-        reports.keep(name, body);
-        const plan = known.get(name)?.rollout;
+      handler: ({ params: of, body }) => {
+        refuseTwice(body);
+        const { rollout: plan, compared } = known.get(nameOf(of)) ?? {};
+        reports.keep(nameOf(of), body, compared);
         return json({ gateway_keys: gatewayKeys(), ...(plan && { rollout: plan }) });
       },
     }),
@@ -72,13 +96,21 @@ export function workRoutes({ known, reports, gatewayKeys, isReady, perMinute = P
       id: 'read_work',
       summary: 'Read the work of a deployment, as counts',
       answers: { 200: { description: 'The counts; nulls where nothing was reported lately.' }, ...REFUSED },
-      handler: ({ params: of, headers }) => {
-        const { due, running, slots = USUAL_SLOTS, nextDue = null } = servingWork(workOf(reports.of(admitted(of, headers))));
+      handler: ({ params: of }) => {
+        const { due, running, slots = USUAL_SLOTS, nextDue = null } = servingWork(reports.work(nameOf(of)));
         const workers = due === null ? null : workersAsked({ due, running }, slots);
         return json({ due, running, slots, workers, next_due: nextDue });
       },
     }),
   ];
+}
+
+/** Refuses counts of the same revision twice, because each is compared with those of the report before. */
+function refuseTwice({ ended = [] }: WorkReport): void {
+  const revisions = ended.map(({ revision }) => revision);
+  const twice = revisions.findIndex((revision, at) => revisions.indexOf(revision) < at);
+  if (twice >= 0)
+    throw new Invalid([{ loc: ['body', 'ended', twice, 'revision'], msg: 'This revision stands in the list twice', type: 'value_error' }]);
 }
 
 /** Returns the work of the revision that serves, whose queue pods another scaler sets. */

@@ -45,10 +45,10 @@ type Use<T> = { refuse: (value: unknown) => void; check: (value: unknown) => T }
  */
 export async function readJson<T>(
   request: IncomingMessage,
-  { limits, costly, caller }: { limits: BodyLimits; costly: CostlyBodies; caller: string },
+  { limits, seconds, costly, caller }: { limits: BodyLimits; seconds: number | undefined; costly: CostlyBodies; caller: string },
   { refuse, check }: Use<T>,
 ): Promise<T> {
-  const bytes = await bytesOf(request, limits);
+  const bytes = await bytesWithin(request, { bytes: limits.bytes, seconds });
   if (bytes.length <= SMALL) {
     const value = bytes.length === 0 ? undefined : parseJson(bytes);
     refuse(value);
@@ -79,8 +79,11 @@ export function announced({ headers }: IncomingMessage, most: number): number {
   return length === undefined ? most : Math.min(Number(length), most);
 }
 
+type BytesInTime = { bytes: number; seconds: number | undefined };
+
 /** Returns the bytes of a body. Throws 413 when they are too many, and 408 when they have not come in time. */
-export async function bytesWithin(request: IncomingMessage, { bytes, seconds }: { bytes: number; seconds: number }): Promise<Buffer> {
+export async function bytesWithin(request: IncomingMessage, { bytes, seconds }: BytesInTime): Promise<Buffer> {
+  if (seconds === undefined) return bytesOf(request, { bytes });
   const { promise, reject } = Promise.withResolvers<never>();
   // The connection is closed with the answer, so that nothing of the body stays.
   const late = new Problem(408, `The body did not arrive within ${seconds} seconds`, { headers: { connection: 'close' } });

@@ -92,17 +92,18 @@ export type AnswerDescription = {
   headers?: Record<string, string>;
 };
 
-/** A body that is read as it is, before or without knowing who sends it. */
-export type RawBody = {
-  /** Bytes that it may have; more is answered with 413. */
-  bytes: number;
-  /** Seconds within which it must have come; later it is answered with 408. */
+/** A request before its body is read. `params`: the route's, which are valid. `bytes`: the most that the body takes. */
+export type Arriving = { params: unknown; headers: IncomingHttpHeaders; source: string; bytes: number };
+
+/** Lets bodies in where the route itself knows who may send them. */
+export type BodyAdmission = {
+  /** Seconds within which a body must have come; later it is answered with 408. */
   seconds: number;
   /**
-   * Called with the route's valid `params` before a byte is read; `bytes` is the most that the body may take. Returns
-   * the function to call when the body is no longer held. Throws for a body that is not to be read.
+   * Called before a byte of the body is read. Returns the function to call when it is no longer held. Throws for a
+   * body that is not to be read.
    */
-  admit: (asked: { params: unknown; source: string; bytes: number }) => () => void;
+  admit: (arriving: Arriving) => () => void;
 };
 
 /**
@@ -122,8 +123,10 @@ export type Route<Caller = unknown, Parts extends unknown[] = []> = {
   /** Headers of the route's own, for its description; the handler checks them. */
   headers?: TObject;
   body?: TSchema;
-  /** Takes the body as it came: the handler gets a Buffer, and there is no schema. */
-  rawBody?: RawBody;
+  /** Takes the body as it came, of so many bytes: the handler gets a Buffer, and there is no schema. */
+  rawBody?: { bytes: number };
+  /** Must be there if the route is open and takes a body, because nobody else asks who sends it. */
+  admission?: BodyAdmission;
   /** Bytes that a body may have, where that is less than elsewhere. */
   bodyBytes?: number;
   /** True when an empty body means `{}`. */

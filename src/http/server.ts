@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Router, type RouterContext } from '@koa/router';
 import Koa from 'koa';
-import { Forbidden, Invalid, NotFound, Problem } from '../errors.ts';
+import { Forbidden, Invalid, NotFound, Problem, StartError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { announced, bytesWithin, readJson, type BodyLimits } from './body.ts';
 import { CostlyBodies } from './costly-bodies.ts';
@@ -175,6 +175,8 @@ function endpoint<Caller>(
   { check, costly }: { check: ReturnType<typeof createValidator>; costly: CostlyBodies },
   options: AppOptions<Caller>,
 ): (ctx: RouterContext) => Promise<void> {
+  if (route.access === 'open' && bytesFor(route, options.body) > 0 && route.admission === undefined)
+    throw new StartError(`The route ${route.id} reads bodies of everybody, so it needs an admission.`);
   const checks = {
     path: route.params && check(route.params, 'path'),
     query: route.query && check(route.query, 'query'),
@@ -195,8 +197,9 @@ function endpoint<Caller>(
     refuseUnstorable(ctx.query, 'query');
     const params = (asked.params = checks.path?.({ ...ctx.params }, 'path'));
     const query = (asked.query = checks.query?.({ ...ctx.query }, 'query'));
-    const { rawBody } = route;
-    const release = rawBody?.admit({ params, source, bytes: announced(ctx.req, rawBody.bytes) });
+    const most = bytesFor(route, options.body);
+    const bytes = most === 0 ? 0 : announced(ctx.req, most);
+    const release = route.admission?.admit({ params, headers: ctx.headers, source, bytes });
     try {
       const from = { costly, caller: nameFor(options, caller, source) };
       const body = await bodyOf(ctx, { route, check: checks.body, limits: options.body, from });
@@ -275,14 +278,20 @@ type Reading<Caller> = {
   from: { costly: CostlyBodies; caller: string };
 };
 
+/** Returns the bytes that a body of a route may have; 0 for one that takes none. */
+function bytesFor<Caller>({ rawBody, body, bodyBytes = Infinity, selects }: Route<Caller>, limits: BodyLimits): number {
+  if (rawBody !== undefined) return rawBody.bytes;
+  return body === undefined ? 0 : Math.min(limits.bytes, bodyBytes, selects === true ? limits.selectionBytes : Infinity);
+}
+
 /** Reads the body of a request whose caller is known. */
 async function bodyOf<Caller>(ctx: RouterContext, { route, check, limits, from }: Reading<Caller>): Promise<unknown> {
-  if (route.rawBody !== undefined) return bytesWithin(ctx.req, route.rawBody);
+  const [bytes, seconds] = [bytesFor(route, limits), route.admission?.seconds];
+  if (route.rawBody !== undefined) return bytesWithin(ctx.req, { bytes, seconds });
   if (check === undefined) return undefined;
-  const bytes = Math.min(limits.bytes, route.bodyBytes ?? Infinity, route.selects === true ? limits.selectionBytes : Infinity);
   return readJson(
     ctx.req,
-    { limits: { ...limits, bytes }, ...from },
+    { limits: { ...limits, bytes }, seconds, ...from },
     {
       refuse: (value) => {
         if (value === undefined && route.bodyOptional !== true)

@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { AgentAccess } from '../config/agent-access.ts';
+import { readJsonAnswer } from '../http/bounded-answer.ts';
 import { asError, Problem, Unavailable } from '../errors.ts';
 import { Rate } from '../http/quota.ts';
 import { SharedAnswers } from '../http/shared-answers.ts';
 import type { Log } from '../log.ts';
 import { FOR_DEPLOYMENT, type AuthCheck } from '../schema/wire/auth-check.ts';
+
+/** Bytes of an answer about a key, which has an id and some words. */
+const MAX_ANSWER_BYTES = 65_536;
 
 /** Milliseconds for which an answer is believed: of a key that is good, and of one that is not. */
 const FRESH = { good: 30_000, refused: 10_000 };
@@ -123,7 +127,7 @@ export class TenantKeys {
         signal: AbortSignal.timeout(this.#patience),
         redirect: 'error',
       });
-      if (response.ok) return (await response.json()) as AuthCheck;
+      if (response.ok) return (await readJsonAnswer(response, MAX_ANSWER_BYTES)) as AuthCheck;
       await response.body?.cancel();
       if ([401, 403, 404].includes(response.status)) return undefined;
       if (response.status === 429)

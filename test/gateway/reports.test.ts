@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { Reports } from '../../src/gateway/reports.ts';
-import type { WorkReport } from '../../src/schema/wire/work-report.ts';
+import type { ReportsPage, WorkReport } from '../../src/schema/wire/work-report.ts';
 
 /* What a gateway keeps of reports, and what it tells of them. */
 
@@ -14,26 +14,33 @@ const report = (from: string): WorkReport => ({
   queue: { due: 1, running: 0, webhooks: 0, next_due: null },
 });
 
+/** Bytes that such a report takes, and characters of it in a page. */
+const WEIGHT = 410;
+const PAGED = 140;
+
+const page = (reports: Reports, since: { cursor?: number; instance?: string } = {}): ReportsPage =>
+  JSON.parse(reports.since(since)) as ReportsPage;
+
 test('a page has what arrived since the last one, each process once', () => {
   const reports = new Reports('one');
   reports.keep('team/chat', report('a'));
   reports.keep('team/chat', report('a'));
   reports.keep('team/mail', report('b'));
-  const first = reports.since({});
+  const first = page(reports);
   expect(Object.entries(first.reports).map(([name, some]) => [name, some.map(({ from }) => from)])).toEqual([
     ['team/chat', ['a']],
     ['team/mail', ['b']],
   ]);
   reports.keep('team/mail', report('c'));
-  const second = reports.since(first);
+  const second = page(reports, first);
   expect(second.reports).toEqual({ 'team/mail': [{ ...report('c'), age_seconds: expect.any(Number) as number }] });
-  expect(reports.since(second).reports).toEqual({});
+  expect(page(reports, second).reports).toEqual({});
 });
 
 test('whoever has read another gateway at this address gets everything', () => {
   const reports = new Reports('two');
   reports.keep('team/chat', report('a'));
-  expect(Object.keys(reports.since({ instance: 'one', cursor: 77 }).reports)).toEqual(['team/chat']);
+  expect(Object.keys(page(reports, { instance: 'one', cursor: 77 }).reports)).toEqual(['team/chat']);
 });
 
 test('a process that is silent for a minute and a half is forgotten', () => {
@@ -43,23 +50,23 @@ test('a process that is silent for a minute and a half is forgotten', () => {
   now = 60_000;
   reports.keep('team/chat', report('b'));
   now = 91_000;
-  expect(reports.of('team/chat').map(({ from, age_seconds: age }) => [from, age])).toEqual([['b', 31]]);
+  expect(page(reports).reports['team/chat']?.map(({ from, age_seconds: age }) => [from, age])).toEqual([['b', 31]]);
   now = 151_000;
-  expect([reports.of('team/chat'), reports.since({}).reports, reports.size]).toEqual([[], {}, 0]);
+  expect([reports.work('team/chat'), page(reports).reports, reports.size]).toEqual([undefined, {}, 0]);
 });
 
 describe('a deployment that reports too much', () => {
-  const froms = (reports: Reports, deployment: string): string[] => reports.of(deployment).map(({ from }) => from);
+  const froms = (reports: Reports, deployment: string): string[] => (page(reports).reports[deployment] ?? []).map(({ from }) => from);
 
   test('loses the processes that were silent for longest, and takes none from others', () => {
-    const reports = new Reports('one', undefined, { each: 3 });
+    const reports = new Reports('one', undefined, { each: 3 * WEIGHT });
     reports.keep('team/chat', report('its own'));
     for (const from of ['a', 'b', 'c', 'a', 'd']) reports.keep('evil/flood', report(from));
     expect([froms(reports, 'evil/flood'), froms(reports, 'team/chat')]).toEqual([['c', 'a', 'd'], ['its own']]);
   });
 
-  test('keeps few when very many are kept of all, and the others keep theirs', () => {
-    const reports = new Reports('one', undefined, { crowd: 10, few: 2 });
+  test('gives way when too much is kept of all, and the others keep theirs', () => {
+    const reports = new Reports('one', undefined, { all: 10 * WEIGHT });
     for (const from of ['a', 'b', 'c', 'd']) reports.keep('team/chat', report(from));
     for (let index = 0; index < 100; index += 1) reports.keep('evil/flood', report(`p${index}`));
     expect([froms(reports, 'evil/flood').length <= 7, froms(reports, 'team/chat')]).toEqual([true, ['a', 'b', 'c', 'd']]);
@@ -69,19 +76,19 @@ describe('a deployment that reports too much', () => {
     const reports = new Reports('one');
     const more = { ...report('a'), note: 'x'.repeat(3500), queue: { ...report('a').queue, note: 'x' } };
     reports.keep('team/chat', more as unknown as WorkReport);
-    expect(reports.of('team/chat')).toEqual([{ ...report('a'), age_seconds: expect.any(Number) as number }]);
+    expect(page(reports).reports['team/chat']).toEqual([{ ...report('a'), age_seconds: expect.any(Number) as number }]);
   });
 
   test('is told of in pages of a bounded size, each of which begins where the last one ended', () => {
-    const reports = new Reports('one', undefined, { page: 3 });
+    const reports = new Reports('one', undefined, { page: 3 * PAGED });
     for (let index = 0; index < 7; index += 1) reports.keep('evil/flood', report(`p${index}`));
     reports.keep('team/chat', report('a'));
     const read: string[][] = [];
-    let page = reports.since({});
-    const told = (): number => read.push(Object.values(page.reports).flatMap((some) => some.map(({ from }) => from)));
+    let last = page(reports);
+    const told = (): number => read.push(Object.values(last.reports).flatMap((some) => some.map(({ from }) => from)));
     told();
-    while (page.more) {
-      page = reports.since(page);
+    while (last.more) {
+      last = page(reports, last);
       told();
     }
     expect(read).toEqual([
@@ -89,7 +96,7 @@ describe('a deployment that reports too much', () => {
       ['p3', 'p4', 'p5'],
       ['p6', 'a'],
     ]);
-    expect(reports.since(page).reports).toEqual({});
+    expect(page(reports, last).reports).toEqual({});
   });
 
   test('takes no memory by the same processes again and again', () => {
@@ -102,6 +109,6 @@ describe('a deployment that reports too much', () => {
     for (let index = 0; index < 500_000; index += 1) reports.keep('evil/flood', report(`p${index % 5}`));
     collect();
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000);
-    expect(Object.values(reports.since({}).reports).flat()).toHaveLength(5);
+    expect(Object.values(page(reports).reports).flat()).toHaveLength(5);
   });
 });

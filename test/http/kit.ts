@@ -6,7 +6,15 @@ import { createApp, type AppOptions } from '../../src/http/server.ts';
 import { createLog } from '../../src/log.ts';
 
 export const route = routeFor<string>();
-export const plain = { id: 'test', summary: 'test', tag: 'test', access: 'open', answers: { 200: { description: 'ok' } } } as const;
+const letIn = { seconds: 60, admit: () => () => undefined };
+export const plain = {
+  id: 'test',
+  summary: 'test',
+  tag: 'test',
+  access: 'open',
+  admission: letIn,
+  answers: { 200: { description: 'ok' } },
+} as const;
 
 /** Returns limits of bodies with this many bytes. */
 export const limits = (bytes: number): BodyLimits => ({ bytes, selectionBytes: 100, values: 100_000, listItems: 10 });

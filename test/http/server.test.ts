@@ -153,7 +153,14 @@ describe('a request', () => {
       return () => void held.pop();
     };
     const raw = await serve([
-      route({ ...plain, method: 'post', path: '/raw', rawBody: { bytes: 100, seconds: 0.2, admit }, handler: () => json(held.length) }),
+      route({
+        ...plain,
+        method: 'post',
+        path: '/raw',
+        rawBody: { bytes: 100 },
+        admission: { seconds: 0.2, admit },
+        handler: () => json(held.length),
+      }),
     ]);
     expect(await (await fetch(`${raw.url}/raw`, { method: 'POST', body: 'x' })).text()).toBe('1');
     const socket = connect(raw.port, '127.0.0.1');
@@ -164,6 +171,12 @@ describe('a request', () => {
     await once(socket, 'close');
     expect(held).toEqual([]);
     await raw.stop();
+  });
+
+  test('of everybody needs somebody who says what is read of it', async () => {
+    const { admission: _, ...open } = plain;
+    const routes = [route({ ...open, id: 'careless', method: 'post', path: '/any', body: Body, handler: () => json({}) })];
+    await expect(serve(routes)).rejects.toThrow('The route careless reads bodies of everybody, so it needs an admission.');
   });
 
   test('may leave out an optional body', async () => {

@@ -2,10 +2,11 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { WorkReportSettings } from '../../config/work-reports.ts';
 import { asError, Unavailable } from '../../errors.ts';
+import { readJsonAnswer } from '../../http/bounded-answer.ts';
 import type { Log } from '../../log.ts';
 import { Pause, slept } from '../../pause.ts';
 import { CURRENT_KEY } from '../../schema/wire/agent-key.ts';
-import { rolloutPlanOf, type CandidateShare, type RolloutGate } from '../../schema/wire/rollout-plan.ts';
+import { rolloutPlanOf, type RolloutGate, type RolloutPlan } from '../../schema/wire/rollout-plan.ts';
 import {
   REPORT_EVERY,
   type GateReport,
@@ -37,6 +38,8 @@ const TRYING = 1000;
 const RETRY = { first: 500, longest: 5000 };
 /** Milliseconds that one report may take, and the last one of a process that stops. */
 const PATIENCE = 3000;
+/** Bytes of an answer: it has the plan of 32 revisions and the input of a gate. */
+const MAX_ANSWER_BYTES = 262_144;
 
 type Options = {
   to: NonNullable<WorkReportSettings>;
@@ -78,7 +81,8 @@ export class WorkReports {
   #last: QueueWork | undefined;
   /** The time of the last plan that was kept. */
   #plannedAt: string | undefined;
-  #isTrying = false;
+  /** The revisions whose runs are compared. */
+  #compared: string[] = [];
   #gate: Reporting['gate'] | undefined;
   /** The gate that this revision is at. */
   #isAt: RolloutGate | undefined;
@@ -116,7 +120,7 @@ export class WorkReports {
       const arrived = await this.#report();
       await slept(arrived ? PACE : Math.min(RETRY.longest, RETRY.first * 2 ** (this.#lost - 1)), signal);
       if (!arrived || this.#changed || signal.aborted) continue;
-      await this.#pause.for(this.#isTrying ? TRYING : this.#isBusy ? BUSY : REPORT_EVERY * 1000, { ref: false });
+      await this.#pause.for(this.#compared.length > 0 ? TRYING : this.#isBusy ? BUSY : REPORT_EVERY * 1000, { ref: false });
       await slept(SOON, signal);
     }
   }
@@ -147,7 +151,7 @@ export class WorkReports {
         redirect: 'error',
       });
       const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true;
-      const heard: unknown = isJson ? await answer.json() : await answer.body?.cancel();
+      const heard = isJson ? await readJsonAnswer(answer, MAX_ANSWER_BYTES) : await answer.body?.cancel();
       if (!answer.ok) throw new Unavailable(`the gateway answers ${answer.status}`);
       this.gateway.heard(heard);
       await this.#keepPlan(heard);
@@ -164,7 +168,7 @@ export class WorkReports {
   async #keepPlan(heard: unknown): Promise<void> {
     const { db, log } = this.#options;
     const plan = rolloutPlanOf((heard as { rollout?: unknown } | null | undefined)?.rollout);
-    this.#follow(plan?.candidate);
+    this.#follow(plan);
     if (plan === undefined || plan.made_at === this.#plannedAt) return;
     try {
       if (await keepRolloutPlan(db, plan)) this.#options.planned();
@@ -176,9 +180,10 @@ export class WorkReports {
     }
   }
 
-  #follow(candidate: CandidateShare | undefined): void {
-    this.#isTrying = candidate !== undefined;
-    this.#options.compared(this.#isTrying);
+  #follow(plan: RolloutPlan | undefined): void {
+    const candidate = plan?.candidate;
+    this.#compared = plan === undefined || candidate === undefined ? [] : [candidate.revision, plan.current];
+    this.#options.compared(candidate !== undefined);
     this.#isAt = candidate?.revision === this.#server?.revision ? candidate?.gate : undefined;
   }
 
@@ -196,7 +201,7 @@ export class WorkReports {
       slots,
       idle_seconds: idle,
       ...(this.#server && { server: this.#server }),
-      ...(this.#isTrying && { ended: runCounts() }),
+      ...(this.#compared.length > 0 && { ended: runCounts().filter(({ revision }) => this.#compared.includes(revision)) }),
       ...(await this.#atGate()),
     };
     if (slots > 0) return own;

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
+import { admitStrangers } from '../../http/admission.ts';
 import { json, noContent, routesWith, type Reply } from '../../http/route.ts';
 import { Feedback, FeedbackGiven, FeedbackLink } from '../../schema/agent/feedback.ts';
 import { Uuid } from '../../schema/types.ts';
@@ -14,6 +15,8 @@ type Deps = Pick<AgentDeps, 'db'>;
 const route = agentRoutes<[Deps]>('runs');
 /** Bytes of feedback, which is read for everybody who sends to an address of this form. */
 const MOST_BYTES = 64 * 1024;
+/** Bytes of it that are read at a time, and the seconds in which each must have come. */
+const STRANGERS = { seconds: 30, address: 16 * MOST_BYTES, all: 128 * MOST_BYTES };
 const Token = Type.Object({ token: Uuid('') });
 
 async function give({ db }: Deps, token: string, given: FeedbackGiven): Promise<Reply> {
@@ -31,6 +34,7 @@ export const feedbackRoutes = routesWith([
     params: Token,
     body: FeedbackGiven,
     bodyBytes: MOST_BYTES,
+    admission: admitStrangers(STRANGERS),
     answers: { 204: ok('Kept; it replaces earlier feedback.'), ...refused },
     handler: ({ params, body }, deps) => give(deps, params.token, body),
   }),

@@ -1,4 +1,5 @@
 import { Forbidden, Problem, Unauthorized, Unavailable } from '../../errors.ts';
+import { admitStrangers } from '../../http/admission.ts';
 import { Rate } from '../../http/quota.ts';
 import { json, noContent, routesOf, type Reply, type Request, type Route } from '../../http/route.ts';
 import { BrowserSession, SignIn } from '../../schema/wire/console-session.ts';
@@ -17,6 +18,9 @@ const OF_ONE = 20;
 const OF_ALL = 300;
 /** A header can't hold other characters, and no key has them. */
 const KEY = /^[\x21-\x7e]+$/;
+
+/** Bytes of sign-ins that are read at a time, and the seconds in which each must have come. */
+const STRANGERS = { seconds: 10, address: 256 * 1024, all: 4 * 1024 * 1024 };
 
 const OPTIONS = { api_key: true };
 const ANSWER = { description: 'Who is signed in.', schema: BrowserSession };
@@ -47,6 +51,7 @@ export function sessionRoutes(parts: SessionParts): Route<undefined>[] {
       summary: 'Sign in',
       access: 'open',
       body: SignIn,
+      admission: admitStrangers(STRANGERS),
       answers: { 200: ANSWER },
       handler: (request) => signIn(request.body.api_key.trim(), request),
     }),

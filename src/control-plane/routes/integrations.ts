@@ -96,8 +96,8 @@ const pushRoute = (door: PushDoor) =>
     summary: 'Take a push event of the git host, in JSON and signed with the webhook secret. No key is needed.',
     access: 'open',
     params: Path,
-    rawBody: {
-      bytes: MOST_EVENT_BYTES,
+    rawBody: { bytes: MOST_EVENT_BYTES },
+    admission: {
       seconds: EVENT_SECONDS,
       // The route's schema has accepted the parameters.
       admit: ({ params, ...asked }) => door.admit((params as { integration_id: string }).integration_id, asked),

@@ -3,7 +3,7 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
 import { isReplacing } from '../../schema/platform/replacement.ts';
 import { names } from '../../schema/names.ts';
 import { replicasOf } from '../pods/workload-state.ts';
-import { CHECK_SECONDS } from '../../schema/platform/rollout-trial.ts';
+import { CHECK_SECONDS, comparedIn } from '../../schema/platform/rollout-trial.ts';
 import type { DrainingQueue } from '../scale/drain-scale.ts';
 import type { Scalable } from '../scale/queue-scale.ts';
 import type { Trial } from '../scale/work-follower.ts';
@@ -59,12 +59,10 @@ export function trialsIn({ deployments }: Pick<Caches, 'deployments'>): (deploym
   };
 }
 
-function trialOf({ spec, status }: DeploymentResource): Trial | undefined {
-  const { checks = [], checkSeconds = CHECK_SECONDS } = spec.rollout ?? {};
-  const { candidate, current } = status?.rollout ?? {};
-  if (candidate === undefined || current === undefined || checks.length === 0) return undefined;
-  if (candidate.promoted === true || spec.suspend === true) return undefined;
-  return { candidate: candidate.revision, stable: current, share: candidate.share, checks, everySeconds: checkSeconds };
+function trialOf(deployment: DeploymentResource): Trial | undefined {
+  const compared = comparedIn(deployment);
+  const { checks = [], checkSeconds = CHECK_SECONDS } = deployment.spec.rollout ?? {};
+  return compared && { ...compared, share: deployment.status?.rollout?.candidate?.share ?? 0, checks, everySeconds: checkSeconds };
 }
 
 /** Returns how many threads wait for people, as the status of a deployment says. Undefined: nobody writes it now. */

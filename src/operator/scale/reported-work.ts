@@ -1,110 +1,106 @@
+import { LastReports, type KeptEntry } from '../../work/last-reports.ts';
 import { type WorkSummary, workOf } from '../../schema/wire/work-summary.ts';
-import {
-  type GateReport,
-  type KeptReport,
-  MOST_PROCESSES,
-  REPORT_LIFE,
-  type ReportsPage,
-  type ServerFacts,
-  type WorkReport,
-} from '../../schema/wire/work-report.ts';
-import { MOST_LIVING } from '../../schema/platform/pins.ts';
+import type { GateReport, ReportsPage, ServerFacts } from '../../schema/wire/work-report.ts';
 import { stricterGuard } from '../../schema/platform/revision.ts';
-import { grown, histogramOf, NO_RUNS, plus, type EndCounts } from './verdict.ts';
+import { type EndCounts, NO_RUNS } from './verdict.ts';
+import { COMPARED_PROCESS_BYTES, ComparedRuns, type ComparedPair } from './compared-runs.ts';
 
-type Known = { report: WorkReport; at: number };
+const MEBIBYTE = 1024 * 1024;
+/**
+ * Bytes that are kept of reports: 2,000 processes of a deployment with usual ones take 2 MB, and 13 MB while their runs
+ * are compared.
+ */
+const BOUNDS = { each: 16 * MEBIBYTE, all: 64 * MEBIBYTE };
 
 /** The deployments that a page has reports of, and those whose servers may be other ones. */
 export type Added = { deployments: string[]; learned: string[] };
 
-/** The counts of runs by revision, as they have grown since their processes were known. */
-export type CountsByRevision = ReadonlyMap<string, EndCounts>;
+/** Returns the revisions of a deployment whose runs are compared. Undefined: none are. */
+type Comparing = (deployment: string) => ComparedPair | undefined;
 
 /** The reports of gateways, as far as the operator knows them. Times are milliseconds of any clock. */
 export class ReportedWork {
-  readonly #known = new Map<string, Map<string, Known>>();
-  /** By deployment and revision, while one is tried out there. */
-  readonly #counts = new Map<string, Map<string, EndCounts>>();
+  readonly #comparing: Comparing;
+  readonly #known: LastReports<KeptEntry>;
+  /** By deployment, while a revision is tried out there and has checks. */
+  readonly #compared = new Map<string, ComparedRuns>();
+
+  constructor(comparing: Comparing, bounds = BOUNDS) {
+    this.#comparing = comparing;
+    this.#known = new LastReports({ bounds, dropped: (deployment, { from }) => this.#compared.get(deployment)?.leave(from) });
+  }
+
+  /** Bytes that the reports take. */
+  get bytes(): number {
+    return this.#known.bytes;
+  }
 
   /**
    * Adds a page. Returns the deployments that it has reports of, and those of them with facts of a server that its
-   * process has not reported before. Of too many processes of one deployment, those that reported first are forgotten.
+   * process has not reported before.
    */
   add({ reports }: Pick<ReportsPage, 'reports'>, now: number): Added {
     const learned = new Set<string>();
     for (const [deployment, some] of Object.entries(reports)) {
-      const processes = this.#known.get(deployment) ?? new Map<string, Known>();
-      for (const { age_seconds: age, ...report } of some) {
+      const compared = this.#runsOf(deployment);
+      for (const { age_seconds: age, ended, ...report } of some) {
         const at = now - age * 1000;
-        const before = processes.get(report.from);
+        const { from } = report;
+        const before = this.#known.get(deployment, from);
         if ((before?.at ?? -Infinity) >= at) continue;
         if (!isSameServer(before?.report.server, report.server)) learned.add(deployment);
-        this.#count(deployment, { before: before?.report, report });
-        processes.delete(report.from);
-        processes.set(report.from, { report, at });
+        this.#known.keep(deployment, { from, report, at, extra: compared === undefined ? 0 : COMPARED_PROCESS_BYTES });
+        compared?.hear(from, ended, at);
       }
-      for (const from of processes.keys()) {
-        if (processes.size <= MOST_PROCESSES) break;
-        processes.delete(from);
-      }
-      this.#known.set(deployment, processes);
     }
     return { deployments: Object.keys(reports), learned: [...learned] };
   }
 
-  /** Returns the counts of a deployment's revisions. Only their growth has a meaning. */
-  counts(deployment: string): CountsByRevision {
-    return this.#counts.get(deployment) ?? new Map();
+  /** Returns the counts of a revision that is compared. Only their growth has a meaning. */
+  counts(deployment: string, revision: string): EndCounts {
+    return this.#runsOf(deployment)?.counts(revision) ?? NO_RUNS;
   }
 
-  /** Returns the runs under way by their revision, each by the bucket of the time since it began. */
-  ages(deployment: string, now: number): ReadonlyMap<string, number[]> {
-    const found = new Map<string, [number, number][]>();
-    for (const { report } of this.#living(deployment, now))
-      for (const { revision, ages } of report.ended ?? []) found.set(revision, [...(found.get(revision) ?? []), ...ages]);
-    return new Map([...found].map(([revision, ages]) => [revision, histogramOf(ages)]));
+  /** Returns the runs under way of a revision that is compared, each by the bucket of the time since it began. */
+  ages(deployment: string, revision: string, now: number): number[] {
+    this.#known.living(deployment, now);
+    return this.#runsOf(deployment)?.ages(revision) ?? [];
+  }
+
+  /** Forgets the counts of a deployment if none are compared any more. */
+  forgetCounts(deployment: string): void {
+    this.#runsOf(deployment);
   }
 
   /** Returns the last word on the gate of a deployment's revision. */
   gate(deployment: string, now: number): GateReport | undefined {
-    return this.#living(deployment, now).findLast(({ report }) => report.gate !== undefined)?.report.gate;
-  }
-
-  /** Forgets the counts of a deployment. */
-  forgetCounts(deployment: string): void {
-    this.#counts.delete(deployment);
-  }
-
-  /** Adds the growth of a process's counts since its last report. The first one with counts is where they begin. */
-  #count(deployment: string, { before, report }: { before: WorkReport | undefined; report: WorkReport }): void {
-    if (before?.ended === undefined || report.ended === undefined) return;
-    const known = this.#counts.get(deployment) ?? new Map<string, EndCounts>();
-    for (const counts of report.ended) {
-      const former = before.ended.find(({ revision }) => revision === counts.revision);
-      known.set(counts.revision, plus(known.get(counts.revision) ?? NO_RUNS, grown(counts, former)));
-    }
-    for (const name of known.keys()) if (known.size > MOST_LIVING) known.delete(name);
-    this.#counts.set(deployment, known);
+    let last: GateReport | undefined;
+    for (const { report } of this.#known.living(deployment, now)) last = report.gate ?? last;
+    return last;
   }
 
   /** Returns the summary of the work of a deployment. Undefined while nothing was reported lately. */
   summary(deployment: string, now: number): WorkSummary | undefined {
-    const reports = this.#living(deployment, now).map(({ report, at }): KeptReport => ({ ...report, age_seconds: (now - at) / 1000 }));
-    return workOf(reports);
+    return workOf(this.#known.living(deployment, now), now);
   }
 
   /** Returns the facts of the servers of a deployment that were reported lately, by the name of their revision. */
   servers(deployment: string, now: number): Map<string, ServerFacts> {
-    return factsByRevision(this.#living(deployment, now).flatMap(({ report }) => report.server ?? []));
+    return factsByRevision(this.#known.living(deployment, now));
   }
 
-  /** Forgets the reports of a deployment that are too old, and returns the others, the oldest first. */
-  #living(deployment: string, now: number): Known[] {
-    const processes = this.#known.get(deployment);
-    if (processes === undefined) return [];
-    for (const [from, { at }] of processes) if (now - at > REPORT_LIFE * 1000) processes.delete(from);
-    if (processes.size === 0) this.#known.delete(deployment);
-    return [...processes.values()];
+  /** Returns the runs that are compared now. With another pair they are counted from the start. */
+  #runsOf(deployment: string): ComparedRuns | undefined {
+    const pair = this.#comparing(deployment);
+    const known = this.#compared.get(deployment);
+    if (pair === undefined) {
+      this.#compared.delete(deployment);
+      return undefined;
+    }
+    if (known?.isOf(pair) === true) return known;
+    const compared = new ComparedRuns(pair);
+    this.#compared.set(deployment, compared);
+    return compared;
   }
 }
 
@@ -118,9 +114,11 @@ const isSameServer = (one: ServerFacts | undefined, other: ServerFacts | undefin
  * Returns the facts of each revision by the reports of its processes, the oldest first. Code of a deployment has the
  * key that reports are sent with, so of several reports the strictest counts; of equal ones the last.
  */
-function factsByRevision(reports: readonly ServerFacts[]): Map<string, ServerFacts> {
+function factsByRevision(heard: Iterable<KeptEntry>): Map<string, ServerFacts> {
   const found = new Map<string, ServerFacts>();
-  for (const facts of reports) {
+  for (const { report } of heard) {
+    const facts = report.server;
+    if (facts === undefined) continue;
     const known = found.get(facts.revision);
     if (stricterGuard(known?.guard, facts.guard) === facts.guard) found.set(facts.revision, facts);
   }

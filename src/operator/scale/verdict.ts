@@ -1,5 +1,5 @@
 import type { RolloutCheck } from '../../schema/platform/rollout-trial.ts';
-import { boundOf, bucketOf, BUCKETS, type RunCounts } from '../../schema/wire/run-counts.ts';
+import { boundOf, bucketOf, BUCKETS } from '../../schema/wire/run-counts.ts';
 import { chanceOf, chanceOfGreater, type HitsOf } from './chance.ts';
 
 type Histogram = readonly number[];
@@ -17,40 +17,16 @@ export type EndCounts = {
 const EMPTY: Histogram = Array.from({ length: BUCKETS }, () => 0);
 export const NO_RUNS: EndCounts = { done: 0, errors: 0, lost: 0, used: 0, durations: EMPTY, waits: EMPTY, tokens: EMPTY };
 
-/** Returns the counts of a report, or their growth since the last report of the same process. */
-export function grown(counts: RunCounts, before?: RunCounts): EndCounts {
-  const now = allOf(counts);
-  return before === undefined ? now : combined(now, allOf(before), -1);
-}
-
-const allOf = ({ done, errors, lost, used = 0, durations, waits = [], tokens = [] }: RunCounts): EndCounts => ({
-  done,
-  errors,
-  lost,
-  used,
-  durations: histogramOf(durations),
-  waits: histogramOf(waits),
-  tokens: histogramOf(tokens),
+const growthSince = (former: EndCounts, now: EndCounts): EndCounts => ({
+  done: now.done - former.done,
+  errors: now.errors - former.errors,
+  lost: now.lost - former.lost,
+  used: now.used - former.used,
+  durations: without(now.durations, former.durations),
+  waits: without(now.waits, former.waits),
+  tokens: without(now.tokens, former.tokens),
 });
-
-/** Returns the counts of all buckets. */
-export function histogramOf(filled: readonly (readonly [bucket: number, count: number])[]): number[] {
-  const all = [...EMPTY];
-  for (const [bucket, count] of filled) all[bucket] = (all[bucket] ?? 0) + count;
-  return all;
-}
-
-const combined = (one: EndCounts, other: EndCounts, sign: 1 | -1): EndCounts => ({
-  done: one.done + sign * other.done,
-  errors: one.errors + sign * other.errors,
-  lost: one.lost + sign * other.lost,
-  used: one.used + sign * other.used,
-  durations: added(one.durations, other.durations, sign),
-  waits: added(one.waits, other.waits, sign),
-  tokens: added(one.tokens, other.tokens, sign),
-});
-const added = (one: Histogram, other: Histogram, sign: 1 | -1): Histogram => one.map((count, at) => count + sign * (other[at] ?? 0));
-export const plus = (one: EndCounts, other: EndCounts): EndCounts => combined(one, other, 1);
+const without = (now: Histogram, former: Histogram): Histogram => now.map((count, at) => count - (former[at] ?? 0));
 
 /** The same of both revisions. */
 type Both<T> = { candidate: T; stable: T };
@@ -139,7 +115,7 @@ function looked(state: CheckState, check: RolloutCheck, situation: VerdictSituat
     return answer === undefined || answer.at < due ? state : answered(state, answer, { ...situation, check });
   }
   if (now < due) return state;
-  const since = { candidate: combined(candidate, state.from.candidate, -1), stable: combined(stable, state.from.stable, -1) };
+  const since = { candidate: growthSince(state.from.candidate, candidate), stable: growthSince(state.from.stable, stable) };
   const compared = comparedBy(check, { ...since, ages });
   return compared === undefined ? state : counted(state, compared, situation);
 }

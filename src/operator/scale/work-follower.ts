@@ -1,5 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
+import { readJsonAnswer } from '../../http/bounded-answer.ts';
 import type { Log } from '../../log.ts';
 import { workOfServing, type WorkSummary } from '../../schema/wire/work-summary.ts';
 import { gatewayKeysOf } from '../../schema/wire/gateway-key.ts';
@@ -9,7 +10,7 @@ import { unanswered, type PromQueries } from './prom-queries.ts';
 import { decideQueue, type QueueState, type Scalable } from './queue-scale.ts';
 import { ArchiveLags, type Added, ReportedWork, type Lagged } from './reported-work.ts';
 import type { RolloutCheck } from '../../schema/platform/rollout-trial.ts';
-import { decideVerdict, dueQueries, NO_RUNS, verdictOf, type VerdictOnShare, type VerdictSituation, type VerdictState } from './verdict.ts';
+import { decideVerdict, dueQueries, verdictOf, type VerdictOnShare, type VerdictSituation, type VerdictState } from './verdict.ts';
 
 /** Milliseconds between two looks, and those that a gateway has for its answer. */
 const LOOK = 1000;
@@ -18,8 +19,12 @@ const PATIENCE = 900;
 /** Milliseconds between two counts of one deployment's threads that are written. */
 const COUNT_EVERY = 10_000;
 
-/** Pages of one gateway that one look reads at most. The next look goes on where they end. */
-const PAGES = 50;
+/** Bytes of a page: eight times as many as a gateway puts into one. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+/** Pages of one gateway that one look reads at most: 16 MiB. The next look goes on where they end. */
+const PAGES = 32;
+/** Milliseconds of decisions after which others get their turn of the event loop. */
+const SLICE_MS = 20;
 
 /** A revision that is tried out, the one that serves, and how they are compared. */
 export type Trial = { candidate: string; stable: string; share: number; checks: readonly RolloutCheck[]; everySeconds: number };
@@ -70,6 +75,17 @@ export type WorkView = {
 
 const NOTHING = { deployments: [], learned: [], more: false };
 
+/** Does something with each name, and lets others go first from time to time. */
+async function eachInTurn(names: Iterable<string>, work: (name: string) => void): Promise<void> {
+  let began = performance.now();
+  for (const name of names) {
+    work(name);
+    if (performance.now() - began < SLICE_MS) continue;
+    await nextTurn();
+    began = performance.now();
+  }
+}
+
 /**
  * Reads all reports that arrived at the gateways, every second and usually in one request to each, and decides how many
  * queue pods each deployment is to have. It wakes those whose decision changes. All of it is known again within half a
@@ -77,7 +93,7 @@ const NOTHING = { deployments: [], learned: [], more: false };
  */
 export class WorkFollower implements WorkView {
   readonly #options: FollowerOptions;
-  readonly #work = new ReportedWork();
+  readonly #work: ReportedWork;
   readonly #states = new Map<string, QueueState>();
   /** By deployment and revision. */
   readonly #drains = new Map<string, Map<string, DrainState>>();
@@ -96,6 +112,7 @@ export class WorkFollower implements WorkView {
   constructor(options: FollowerOptions) {
     this.#options = options;
     this.#clock = options.clock ?? Date.now;
+    this.#work = new ReportedWork(options.trial);
     this.#lags = new ArchiveLags((deployment) => this.summary(deployment)?.archiveLag, options.lagged);
   }
 
@@ -140,15 +157,15 @@ export class WorkFollower implements WorkView {
     const changed = new Set(pages.flatMap(({ deployments }) => deployments));
     for (const deployment of new Set(pages.flatMap(({ learned }) => learned)))
       this.#options.learned(deployment, this.#work.servers(deployment, this.#clock()));
-    for (const deployment of changed) {
+    await eachInTurn(changed, (deployment) => {
       const summary = this.summary(deployment);
-      if (summary === undefined) continue;
+      if (summary === undefined) return;
       if (this.#options.concernsSleep(deployment, summary) || this.#isCountNews(deployment, summary)) this.#options.wake(deployment);
-    }
-    for (const deployment of new Set([...changed, ...this.#raised])) this.#decide(deployment);
-    for (const deployment of new Set([...changed, ...this.#drains.keys()])) this.#decideDrains(deployment);
-    for (const deployment of new Set([...changed, ...this.#verdicts.keys()])) this.#judge(deployment, signal);
-    for (const deployment of changed) this.#hearGate(deployment);
+    });
+    await eachInTurn(new Set([...changed, ...this.#raised]), (deployment) => this.#decide(deployment));
+    await eachInTurn(new Set([...changed, ...this.#drains.keys()]), (deployment) => this.#decideDrains(deployment));
+    await eachInTurn(new Set([...changed, ...this.#verdicts.keys()]), (deployment) => this.#judge(deployment, signal));
+    await eachInTurn(changed, (deployment) => this.#hearGate(deployment));
     this.#lags.hear(changed);
     await this.#tellKeys(urls, signal);
   }
@@ -195,7 +212,8 @@ export class WorkFollower implements WorkView {
       const query = new URLSearchParams({ instance, cursor: String(cursor) }).toString();
       const within = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
       const answer = await fetch(`${url}${REPORTS_PATH}?${query}`, { signal: within, redirect: 'error' });
-      const page = (await answer.json()) as ReportsAnswer;
+      // The platform's own gateway has written it.
+      const page = (await readJsonAnswer(answer, MAX_PAGE_BYTES)) as ReportsAnswer;
       if (!answer.ok) return NOTHING;
       this.#pages.set(url, { instance: page.instance, cursor: page.cursor, ...(page.key !== undefined && { key: page.key }) });
       return { ...this.#work.add(page, this.#clock()), more: page.more };
@@ -262,13 +280,13 @@ export class WorkFollower implements WorkView {
   #situation(deployment: string, trial: Trial): VerdictSituation {
     const { candidate, stable, ...asked } = trial;
     const now = this.#clock();
-    const [counts, ages] = [this.#work.counts(deployment), this.#work.ages(deployment, now)];
+    const ages = (revision: string): number[] => this.#work.ages(deployment, revision, now);
     return {
       ...asked,
       of: JSON.stringify([candidate, stable, asked.checks]),
-      candidate: counts.get(candidate) ?? NO_RUNS,
-      stable: counts.get(stable) ?? NO_RUNS,
-      ages: { candidate: ages.get(candidate) ?? [], stable: ages.get(stable) ?? [] },
+      candidate: this.#work.counts(deployment, candidate),
+      stable: this.#work.counts(deployment, stable),
+      ages: { candidate: ages(candidate), stable: ages(stable) },
       answers: this.#options.queries?.answers(deployment, trial) ?? unanswered(trial),
       now,
     };

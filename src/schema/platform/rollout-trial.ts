@@ -144,3 +144,16 @@ export function gateInput({ input }: GateSpec): Record<string, unknown> | undefi
   const read = parsedOr(input, undefined);
   return isObject(read) ? read : undefined;
 }
+
+/** The parts of a deployment that say which of its revisions are compared. */
+type Tried = {
+  spec: { rollout?: { checks?: readonly RolloutCheck[] } | undefined; suspend?: boolean | undefined };
+  status?: { rollout?: { current: string; candidate?: { revision: string; promoted?: boolean | undefined } | undefined } | undefined };
+};
+
+/** Returns the revision that is tried out, if it has checks and runs, and the one that serves. */
+export function comparedIn({ spec, status }: Tried): { candidate: string; stable: string } | undefined {
+  const { candidate, current } = status?.rollout ?? {};
+  if (candidate === undefined || current === undefined || (spec.rollout?.checks ?? []).length === 0) return undefined;
+  return candidate.promoted === true || spec.suspend === true ? undefined : { candidate: candidate.revision, stable: current };
+}

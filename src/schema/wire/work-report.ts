@@ -126,6 +126,24 @@ const knownFacts = ({ revision, version, guard, mount_prefix: prefix }: ServerFa
   ...(prefix !== undefined && { mount_prefix: prefix }),
 });
 
+/** Bytes of the objects of a report, beside its texts. */
+const REPORT_OBJECTS = 400;
+/** The same of the work that is pinned to one revision. */
+const PINNED_OBJECTS = 120;
+/** Bytes of a character at most. */
+const CHARACTER = 2;
+
+/** Returns how many bytes of memory a report takes, without the counts of its runs. */
+export function weightOfReport({ from, queue, server, gate }: WorkReport): number {
+  const texts = [from, server?.revision, server?.version, server?.mount_prefix, gate?.id, gate?.message];
+  const pinned = queue?.pinned ?? [];
+  const characters = [...texts, ...pinned.flatMap(({ revision, next_due: next }) => [revision, next])].reduce(
+    (sum, text) => sum + (text?.length ?? 0),
+    0,
+  );
+  return REPORT_OBJECTS + PINNED_OBJECTS * pinned.length + CHARACTER * characters;
+}
+
 /** A report as it is kept, with its age. */
 export type KeptReport = WorkReport & { age_seconds: number };
 

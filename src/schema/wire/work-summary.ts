@@ -1,4 +1,4 @@
-import { REPORT_LIFE, type KeptReport, type PinnedWork } from './work-report.ts';
+import { REPORT_LIFE, type PinnedWork, type QueueWork, type WorkReport } from './work-report.ts';
 
 /** Runs that a worker takes where none is reported: the agent server's default. */
 export const USUAL_SLOTS = 10;
@@ -24,33 +24,35 @@ export type WorkSummary = {
   age: number;
 };
 
+/** The last report of a process, and when it came, in milliseconds of any clock. */
+export type HeardReport = { report: WorkReport; at: number };
+
 /**
- * Returns the work of a deployment, by reports that one or several gateways have kept. Undefined while no process has
- * reported its queue. Of a process that several know, the newest report counts.
+ * Returns the work of a deployment by the last report of each of its processes, of which those that are too old count
+ * nothing. Undefined while no process has reported its queue.
  */
-export function workOf(reports: readonly KeptReport[]): WorkSummary | undefined {
-  const newest = new Map<string, KeptReport>();
-  for (const report of reports) {
-    const known = newest.get(report.from);
-    if (report.age_seconds <= REPORT_LIFE && (known === undefined || known.age_seconds > report.age_seconds))
-      newest.set(report.from, report);
+export function workOf(heard: Iterable<HeardReport>, now: number): WorkSummary | undefined {
+  let last: (HeardReport & { queue: QueueWork }) | undefined;
+  let [slots, idle] = [Infinity, Infinity];
+  for (const { report, at } of heard) {
+    const { queue, leaves } = report;
+    if (now - at > REPORT_LIFE * 1000) continue;
+    if (queue !== undefined && (last === undefined || last.at <= at)) last = { report, at, queue };
+    if (leaves === true) continue;
+    if (report.slots > 0) slots = Math.min(slots, report.slots);
+    if (queue !== undefined) idle = Math.min(idle, report.idle_seconds);
   }
-  const all = [...newest.values()];
-  const [last] = all.filter(({ queue }) => queue !== undefined).toSorted((a, b) => a.age_seconds - b.age_seconds);
-  if (last?.queue === undefined) return undefined;
+  if (last === undefined) return undefined;
   const { due, running, webhooks, next_due: next, interrupted, archive_lag: archiveLag, pinned } = last.queue;
-  const here = all.filter(({ leaves }) => leaves !== true);
-  const slots = here.map((report) => report.slots).filter((count) => count > 0);
-  const idle = here.filter(({ queue }) => queue !== undefined).map(({ idle_seconds: seconds }) => seconds);
   return {
     due,
     running,
     webhooks,
     ...given({ pinned, interrupted, archiveLag }),
     nextDue: next ?? undefined,
-    slots: slots.length === 0 ? undefined : Math.min(...slots),
-    idleSeconds: idle.length === 0 ? undefined : Math.min(...idle),
-    age: last.age_seconds,
+    slots: slots === Infinity ? undefined : slots,
+    idleSeconds: idle === Infinity ? undefined : idle,
+    age: (now - last.at) / 1000,
   };
 }
 

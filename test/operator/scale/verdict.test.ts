@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { chanceOf, chanceOfGreater } from '../../../src/operator/scale/chance.ts';
+import { chanceOfGreater } from '../../../src/operator/scale/chance.ts';
 import {
   decideVerdict,
   dueQueries,
-  grown,
-  histogramOf,
   NO_RUNS,
-  plus,
   verdictOf,
   type QueryAnswer,
   type EndCounts,
@@ -28,6 +25,22 @@ function chances(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }
+
+const histogramOf = (filled: readonly (readonly [bucket: number, count: number])[]): number[] => {
+  const all = [...NO_RUNS.durations];
+  for (const [bucket, count] of filled) all[bucket]! += count;
+  return all;
+};
+const added = (one: readonly number[], other: readonly number[]): number[] => one.map((count, at) => count + other[at]!);
+const plus = (one: EndCounts, other: EndCounts): EndCounts => ({
+  done: one.done + other.done,
+  errors: one.errors + other.errors,
+  lost: one.lost + other.lost,
+  used: one.used + other.used,
+  durations: added(one.durations, other.durations),
+  waits: added(one.waits, other.waits),
+  tokens: added(one.tokens, other.tokens),
+});
 
 /** `tells`: the part of the runs whose models say how many tokens they used; `asks`: of those that ask a model. */
 type Nature = Partial<typeof USUAL>;
@@ -286,28 +299,4 @@ test('buckets hold durations that differ by less than a tenth', () => {
     expect(boundOf(bucket)).toBeLessThan(seconds * 1.11);
   }
   expect([bucketOf(0.001), bucketOf(1e6)]).toEqual([0, BUCKETS - 1]);
-});
-
-test('the counts of a process are counted from its last report on', () => {
-  const before = { revision: 'x', done: 3, errors: 1, lost: 0, ages: [], durations: [[4, 2]] as [number, number][] };
-  const now = {
-    revision: 'x',
-    done: 8,
-    errors: 2,
-    lost: 1,
-    durations: [
-      [4, 3],
-      [9, 3],
-    ] as [number, number][],
-    ages: [],
-  };
-  const growth = grown(now, before);
-  expect([growth.done, growth.errors, growth.lost, growth.durations[4], growth.durations[9]]).toEqual([5, 1, 1, 1, 3]);
-});
-
-test('chance is that of exact tables', () => {
-  expect(chanceOf({ of: 10, hits: 3 }, { of: 10, hits: 1 })).toBeCloseTo(0.291, 3);
-  expect(chanceOf({ of: 8, hits: 7 }, { of: 10, hits: 2 })).toBeCloseTo(0.0077, 3);
-  expect(chanceOf({ of: 50, hits: 0 }, { of: 500, hits: 0 })).toBeCloseTo(1, 9);
-  expect(chanceOf({ of: 50, hits: 5 }, { of: 500, hits: 0 })).toBeLessThan(1e-4);
 });

@@ -1,0 +1,151 @@
+import { BUCKETS, type RunCounts } from '../../schema/wire/run-counts.ts';
+import { NO_RUNS, type EndCounts } from './verdict.ts';
+
+/** A revision that is tried out, and the one that serves. */
+export type ComparedPair = { candidate: string; stable: string };
+
+const HISTOGRAMS = ['durations', 'waits', 'tokens', 'ages'] as const;
+type HistogramName = (typeof HISTOGRAMS)[number];
+
+type Buckets = Uint32Array | Float64Array;
+/** Numbers about one revision. `buckets`: those of all histograms, one behind the other. */
+type RunTable = { done: number; errors: number; lost: number; used: number; buckets: Buckets };
+
+const SIZE = HISTOGRAMS.length * BUCKETS;
+/** The first bucket of a histogram among all, and the one behind its last. */
+type Range = readonly [first: number, end: number];
+const rangeAt = (index: number): Range => [index * BUCKETS, (index + 1) * BUCKETS];
+const RANGES: Record<HistogramName, Range> = { durations: rangeAt(0), waits: rangeAt(1), tokens: rangeAt(2), ages: rangeAt(3) };
+const AGES = RANGES.ages;
+
+const emptyTable = (buckets: Buckets): RunTable => ({ done: 0, errors: 0, lost: 0, used: 0, buckets });
+const NOTHING = emptyTable(new Uint32Array(SIZE));
+
+/** Bytes that a process takes: two tables of 584 buckets with four bytes each, and the objects around them. */
+export const COMPARED_PROCESS_BYTES = 2 * (HISTOGRAMS.length * BUCKETS * 4 + 300);
+
+/**
+ * Runs that one process begins or ends in a second at most, ten times as many as the quickest was measured with. Who
+ * says more has made it up. Reports come up to some seconds late.
+ */
+const MOST_RUNS_A_SECOND = 2000;
+const LATE_SECONDS = 5;
+/** Runs under way in one process at most. */
+const MOST_UNDER_WAY = 10_000;
+
+/**
+ * The runs of the two revisions of a trial, summed up as reports arrive. The time for a report does not follow from the
+ * numbers in it, and each process takes the same memory.
+ */
+export class ComparedRuns {
+  readonly #pair: ComparedPair;
+  readonly #processes = new Map<string, { at: number; tables: Map<string, RunTable> }>();
+  readonly #totals: Map<string, RunTable>;
+
+  constructor(pair: ComparedPair) {
+    this.#pair = pair;
+    this.#totals = new Map([pair.candidate, pair.stable].map((revision) => [revision, emptyTable(new Float64Array(SIZE))]));
+  }
+
+  /** The processes that are known. */
+  get size(): number {
+    return this.#processes.size;
+  }
+
+  isOf({ candidate, stable }: ComparedPair): boolean {
+    return candidate === this.#pair.candidate && stable === this.#pair.stable;
+  }
+
+  /**
+   * Adds the growth of a process's counts since its last report. The first one with counts is where they begin. `at`:
+   * when it came, in milliseconds.
+   */
+  hear(from: string, ended: readonly RunCounts[] | undefined, at: number): void {
+    const before = this.#processes.get(from);
+    if (ended === undefined) {
+      this.leave(from);
+      return;
+    }
+    const tables = new Map<string, RunTable>();
+    for (const counts of ended)
+      if (this.#totals.has(counts.revision) && !tables.has(counts.revision)) tables.set(counts.revision, tableOf(counts));
+    const most = before && MOST_RUNS_A_SECOND * ((at - before.at) / 1000 + LATE_SECONDS);
+    for (const [revision, total] of this.#totals) {
+      const [former, now] = [before?.tables.get(revision) ?? NOTHING, tables.get(revision) ?? NOTHING];
+      move(total.buckets, { from: former.buckets, to: now.buckets }, AGES);
+      if (most !== undefined && now !== NOTHING && mayGrow(former, now, most)) grow(total, former, now);
+    }
+    this.#processes.set(from, { at, tables });
+  }
+
+  /** Forgets a process. Its runs under way are no longer there; those that it counted are. */
+  leave(from: string): void {
+    const known = this.#processes.get(from);
+    if (known === undefined) return;
+    for (const [revision, { buckets }] of known.tables) {
+      const total = this.#totals.get(revision);
+      if (total !== undefined) move(total.buckets, { from: buckets, to: NOTHING.buckets }, AGES);
+    }
+    this.#processes.delete(from);
+  }
+
+  /** Returns the counts of a revision. Only their growth has a meaning. */
+  counts(revision: string): EndCounts {
+    const total = this.#totals.get(revision);
+    if (total === undefined) return NO_RUNS;
+    const { buckets, ...numbers } = total;
+    const histogram = (name: HistogramName): number[] => [...buckets.subarray(...RANGES[name])];
+    return { ...numbers, durations: histogram('durations'), waits: histogram('waits'), tokens: histogram('tokens') };
+  }
+
+  /** Returns the runs under way of a revision, by the bucket of the time since each began. */
+  ages(revision: string): number[] {
+    return [...(this.#totals.get(revision)?.buckets.subarray(...AGES) ?? [])];
+  }
+}
+
+function tableOf({ done, errors, lost, used = 0, ...histograms }: RunCounts): RunTable {
+  const table = { done, errors, lost, used, buckets: new Uint32Array(SIZE) };
+  for (const name of HISTOGRAMS) {
+    const [first, end] = RANGES[name];
+    for (const [bucket, count] of histograms[name] ?? []) if (bucket < end - first) table.buckets[first + bucket]! += count;
+  }
+  if (sumOf(table.buckets, AGES) > MOST_UNDER_WAY) table.buckets.fill(0, ...AGES);
+  return table;
+}
+
+const sumOf = (buckets: Buckets, [first, end]: Range): number => {
+  let sum = 0;
+  for (let at = first; at < end; at += 1) sum += buckets[at]!;
+  return sum;
+};
+
+/** Returns how much a histogram has grown. Undefined: a bucket of it has fewer than before. */
+function growthOf({ buckets: former }: RunTable, { buckets: now }: RunTable, [first, end]: Range): number | undefined {
+  let sum = 0;
+  for (let at = first; at < end; at += 1) {
+    const more = now[at]! - former[at]!;
+    if (more < 0) return undefined;
+    sum += more;
+  }
+  return sum;
+}
+
+/** Returns whether one process can have counted so many more, where it begins and ends `most` at most. */
+function mayGrow(former: RunTable, now: RunTable, most: number): boolean {
+  const more = (name: 'done' | 'errors' | 'lost' | 'used'): number => now[name] - former[name];
+  const inHistogram = (name: HistogramName): number => growthOf(former, now, RANGES[name]) ?? Infinity;
+  const [done, errors, lost] = [more('done'), more('errors'), more('lost')];
+  if (done < 0 || errors < 0 || lost < 0 || more('used') < 0 || Math.max(done, lost) > most || errors > done) return false;
+  return inHistogram('durations') <= done - errors && inHistogram('tokens') <= done && inHistogram('waits') <= most;
+}
+
+function grow(total: RunTable, former: RunTable, now: RunTable): void {
+  for (const name of ['done', 'errors', 'lost', 'used'] as const) total[name] += now[name] - former[name];
+  move(total.buckets, { from: former.buckets, to: now.buckets }, [0, AGES[0]]);
+}
+
+/** Adds the change of some buckets to their sums. */
+function move(sums: Buckets, { from, to }: { from: Buckets; to: Buckets }, [first, end]: Range): void {
+  for (let at = first; at < end; at += 1) sums[at]! += to[at]! - from[at]!;
+}
