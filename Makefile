@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-dockerfiles test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release generate golden pin-bases console-page fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release generate golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ test-protocols: install ## MCP's suite for servers in both eras, and the Python 
 
 test-python: install ## Python graphs in the runner of python/, first tests over Python twins, and test-differential, with ruff, mypy, and LangGraph's packages checked by hash (needs python3; LANGGRAPH=1.0 or 1.1: all that those have)
 	@node test/python/main.ts $(if $(LANGGRAPH),--langgraph $(LANGGRAPH))
+
+test-classes: install ## test-python and test-twins once more, with values of classes in the state of each of their graphs, which each of its steps looks at (needs python3)
+	@node test/python/main.ts --classes
 
 test-differential: install ## the same requests to this server and to PyPI langgraph-api, both with graphs in Python, whose answers may differ only as a list says (needs python3)
 	@node test/python/differential/main.ts

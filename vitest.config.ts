@@ -97,8 +97,13 @@ export default defineConfig({
         test: {
           name: 'python',
           include: thatItHas(of('python')),
-          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts', 'test/kit/python-global.ts'],
-          setupFiles: ['test/python/older/setup.ts'],
+          globalSetup: [
+            'test/kit/postgres-global.ts',
+            'test/kit/bundle-global.ts',
+            'test/kit/python-global.ts',
+            'test/python/classes/global.ts',
+          ],
+          setupFiles: ['test/python/older/setup.ts', 'test/python/classes/setup.ts'],
           expect,
           testTimeout: 180_000,
           hookTimeout: 120_000,
@@ -119,8 +124,13 @@ export default defineConfig({
         test: {
           name: 'twins',
           include: thatItHas(Object.keys(TWINS)),
-          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts', 'test/kit/python-global.ts'],
-          setupFiles: ['test/python/twins/setup.ts', 'test/python/older/setup.ts'],
+          globalSetup: [
+            'test/kit/postgres-global.ts',
+            'test/kit/bundle-global.ts',
+            'test/kit/python-global.ts',
+            'test/python/classes/global.ts',
+          ],
+          setupFiles: ['test/python/twins/setup.ts', 'test/python/older/setup.ts', 'test/python/classes/setup.ts'],
           expect,
           testTimeout: 180_000,
           hookTimeout: 120_000,

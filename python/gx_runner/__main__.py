@@ -23,6 +23,7 @@ Hear = Callable[[Message, bytes], None]
 USER_CODE = "user-code"
 _WALL = 3
 _PR_SET_PDEATHSIG = 1
+_STRICT = "LANGGRAPH_STRICT_MSGPACK"
 
 
 def _die_with_parent() -> None:
@@ -31,12 +32,16 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _serve_environment(added: dict[str, str]) -> None:
+def _serve_environment(start: dict[str, Any]) -> None:
     """Adds the variables that the real environment does not have, before any library reads them."""
-    for name, value in added.items():
+    for name, value in start["env"].items():
         os.environ.setdefault(name, value)
-    # Values of classes that no state names stay data, unless the user says otherwise.
-    os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
+    if (strict := os.environ.get(_STRICT)) is not None:
+        # The user's word means what it means to LangGraph: the classes that states name, or any callable.
+        allowed = None if strict.lower() in ("1", "true", "yes") else True
+        start["serde"] = {"allowed_msgpack_modules": allowed, **(start.get("serde") or {})}
+    # Without it, LangGraph does not tell the serializer which classes a state names.
+    os.environ.setdefault(_STRICT, "true")
 
 
 class _Runner:
@@ -59,7 +64,7 @@ class _Runner:
             theirs = f"The server speaks version {version} of the protocol, and this side speaks {VERSION}"
             self._broken(f"{theirs}: the first numbers must be equal.")
             return
-        _serve_environment(message["start"]["env"])
+        _serve_environment(message["start"])
         if (fault := _develop(message["start"].get("development") or {})) is not None:
             self._broken(fault)
             return

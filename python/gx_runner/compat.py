@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, NamedTuple
 
 # Where a call may bring a checkpointer of its own, whatever namespace it is about.
@@ -120,8 +120,31 @@ def _takes_control(stream: Callable[..., Any]) -> bool:
 
 def classes_of(serde: Any) -> Any:
     """Returns which classes a serializer makes objects of; the same for all serializers of an older LangGraph."""
+    if (classes := getattr(serde, "classes", None)) is not None:
+        return classes.named
     allowed = getattr(serde, "_allowed_msgpack_modules", None)
     return frozenset(allowed) if isinstance(allowed, (set, tuple, list)) else allowed
+
+
+def unpack_hook(classes: Container[tuple[str, ...]]) -> Callable[[int, bytes], Any] | None:
+    """Returns how a serializer makes objects of these classes and no others; None where LangGraph gives no choice."""
+    from langgraph.checkpoint.serde import jsonplus
+
+    make = getattr(jsonplus, "_create_msgpack_ext_hook", None)
+    return None if make is None else make(classes)
+
+
+def name_classes(graph: Any) -> None:
+    """Names to a graph the classes of its state. `compile` does so, and LangGraph's `with_config` forgets it."""
+    if getattr(graph, "_serde_allowlist", ()) is not None:
+        return
+    from langgraph._internal._serde import build_serde_allowlist
+
+    builder = getattr(graph, "builder", None)
+    schemas = [getattr(builder, name, None) for name in ("state_schema", "input_schema", "output_schema")]
+    of_nodes = [getattr(node, "input_schema", None) for node in getattr(builder, "nodes", {}).values()]
+    all_of_them: list[Any] = [graph.context_schema, *schemas, *of_nodes]
+    graph._serde_allowlist = build_serde_allowlist(schemas=all_of_them, channels=graph.channels)
 
 
 def is_drained(error: BaseException) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from gx_runner.checkpoint_map import complete_checkpoint
 from gx_runner.command import invoked_input, refuse_unknown
+from gx_runner.compat import name_classes
 from gx_runner.encode import is_long, plain_fields, to_json
 from gx_runner.event_streaming import refuse_older, stream_events
 from gx_runner.events import Chunk, Event, EventsOfRun
@@ -145,9 +147,15 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
 
 
 def bound(graph: Graph, checkpointer: Any, store: Store, graph_id: str) -> Graph:
-    """Returns the graph with the storage of the server in place of its own."""
-    name = graph_id if graph.name == "LangGraph" else graph.name
-    return graph.copy(update={"checkpointer": checkpointer, "store": store, "name": name})
+    """Returns the graph with the storage of the server in place of its own.
+
+    LangGraph's `copy` calls the constructor again, and loses what `compile` has set behind it.
+    """
+    name_classes(graph)
+    made = copy.copy(graph)
+    made.checkpointer, made.store = checkpointer, store
+    made.name = graph_id if graph.name == "LangGraph" else graph.name
+    return made
 
 
 async def _begin(spec: Spec, deps: Deps) -> None:

@@ -2,14 +2,93 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
+import enum
+import importlib
 import inspect
+import sys
+from collections.abc import Collection
 from typing import Any
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from pydantic import BaseModel, SecretBytes, SecretStr
 
+from gx_runner.compat import unpack_hook
 from gx_runner.modules import LoadError
 
-_LISTS = ("allowed_json_modules", "allowed_msgpack_modules")
+_CLASSES = "allowed_msgpack_modules"
+_LISTS = ("allowed_json_modules", _CLASSES)
+# The kinds of classes of which LangGraph writes values, besides those of the standard library that it knows.
+_KINDS = (BaseModel, enum.Enum, SecretStr, SecretBytes, set, frozenset, collections.deque)
+
+# A module, and the name of a class in it.
+Place = tuple[str, ...]
+
+
+class Classes:
+    """The classes of which stored values are made again."""
+
+    def __init__(self, named: Collection[Place], *, with_data: bool) -> None:
+        """Besides the named ones these are, `with_data`, all classes of data in the packages that the project uses."""
+        self._named = set(named)
+        self._with_data = with_data
+        self._found: set[Place] = set()
+
+    def __contains__(self, place: Any) -> bool:
+        if place in self._named or place in self._found:
+            return True
+        if not self._with_data or not _is_data(*place):
+            return False
+        self._found.add(place)
+        return True
+
+    def add(self, places: Collection[Place]) -> None:
+        """Adds the classes that the state of a graph names."""
+        if not self._named.issuperset(places):
+            self._named.update(places)
+
+    @property
+    def named(self) -> frozenset[Place]:
+        """Returns the named ones."""
+        return frozenset(self._named)
+
+
+def _is_data(module: str, name: str) -> bool:
+    """Returns whether this is a class that holds data. A function, or any other class, could do anything when it is called.
+
+    Whoever writes to the database chooses the name, so nothing of a package that the project does not use is imported.
+    """
+    if module.split(".")[0] not in sys.modules or module.endswith("__main__"):
+        return False
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except Exception:
+        return False
+    if not isinstance(found, type):
+        return False
+    is_named_tuple = issubclass(found, tuple) and hasattr(found, "_asdict")
+    return issubclass(found, _KINDS) or dataclasses.is_dataclass(found) or is_named_tuple or _is_older_model(found)
+
+
+def _is_older_model(found: type) -> bool:
+    """Returns whether this is a model of pydantic's version 1, which later ones have in a module of its own."""
+    older = sys.modules.get("pydantic.v1")
+    return older is not None and issubclass(found, older.BaseModel)
+
+
+class Serializer(JsonPlusSerializer):
+    """LangGraph's serializer. All graphs of a process share it: a class that the state of one names is known to all."""
+
+    def __init__(self, classes: Classes, hook: Any, **given: Any) -> None:
+        """The hook makes values of these classes."""
+        super().__init__(**given, __unpack_ext_hook__=hook)
+        self.classes = classes
+
+    def with_msgpack_allowlist(self, extra_allowlist: Any) -> Serializer:
+        """Adds the classes of a state. With another serializer, LangGraph would copy the saver at each call of a graph."""
+        self.classes.add(extra_allowlist)
+        return self
 
 
 def serializer_of(settings: dict[str, Any] | None) -> JsonPlusSerializer:
@@ -23,7 +102,11 @@ def serializer_of(settings: dict[str, Any] | None) -> JsonPlusSerializer:
         if name not in known:
             sentence = "is not known to the langgraph-checkpoint that is installed: use a newer one."
             raise LoadError(f'"checkpointer.serde.{name}" {sentence}')
-    return JsonPlusSerializer(**given)
+    classes = Classes([] if given.get(_CLASSES) is True else given.get(_CLASSES) or [], with_data=_CLASSES not in given)
+    hook = unpack_hook(classes)
+    if given.get(_CLASSES) is True or hook is None:
+        return JsonPlusSerializer(**given)
+    return Serializer(classes, hook, **given)
 
 
 def _classes(value: Any) -> Any:

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { Client } from '@langchain/langgraph-sdk';
+import { environmentOfClasses } from './classes.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { serverMain } from './server-main.ts';
 import { twinsOf } from './twins.ts';
@@ -42,6 +43,7 @@ export async function spawnAgent({ database, config = GRAPHS, env = {}, port }: 
       DATABASE_URI: database,
       GX_CONFIG: resolve(twins.config),
       ...twins.env,
+      ...environmentOfClasses(),
       GX_SERVER_PORT: String(chosen),
       GX_SERVER_HOST: '127.0.0.1',
       ...env,

@@ -20,7 +20,11 @@ async function run(command: string, args: string[], cwd = '.', more: Record<stri
 const test = (more: Record<string, string> = {}): Promise<void> => run(process.execPath, ['dev/test/main.ts', 'python'], '.', more);
 
 async function main(): Promise<void> {
-  const { langgraph } = parseArgs({ options: { langgraph: { type: 'string' } } }).values;
+  const { langgraph, classes } = parseArgs({ options: { langgraph: { type: 'string' }, classes: { type: 'boolean' } } }).values;
+  if (classes === true) {
+    await run(process.execPath, ['dev/test/main.ts', 'python', 'twins'], '.', { GX_TEST_CLASSES: 'yes' });
+    return;
+  }
   if (langgraph !== undefined) {
     await test({ GX_TEST_LANGGRAPH: olderOf(langgraph) });
     return;

@@ -36,3 +36,19 @@ test('a class that gx.json names comes back as such, and so does a pickled value
   });
   await expect(run(await newThread(), 'pickles')).rejects.toThrow();
 });
+
+test.each(['classes', 'classes_of_data', 'configured'])('with null, only the classes that %s names come back', async (graph) => {
+  const thread_id = await newThread();
+  await agent.client.runs.wait(thread_id, graph, { input: { name: 'one' } });
+  const { found } = (await agent.client.runs.wait(thread_id, graph, { command: { resume: 'yes' } })) as { found: unknown[] };
+  // LangGraph looks for names neither among named tuples, nor within a Sequence, nor behind Any.
+  expect(found[1]).toEqual({ answer: 'yes', missed: ['profile', 'steps', 'anything'] });
+});
+
+test('LANGGRAPH_STRICT_MSGPACK means the same as null', async () => {
+  await agent.kill();
+  agent = await startPython(database.uri, { LANGGRAPH_STRICT_MSGPACK: 'true' });
+  const thread_id = await newThread();
+  await run(thread_id, 'typed');
+  expect(await run(thread_id, 'typed')).toMatchObject({ kinds: ['Typed', 'Profile', 'dict'] });
+});

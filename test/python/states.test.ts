@@ -106,10 +106,10 @@ test('values that JSON does not have are shown in its forms, and stay in the sta
   expect(values['value']).toMatchObject({ ...value, 7: 'seven', pair: [1, 2] });
 });
 
-test('a class that the state names comes back as such, and any other one as plain data', async () => {
+test('a class comes back as such, also where the state does not name it', async () => {
   const thread_id = await threadOf('typed', {});
   const values = await agent.client.runs.wait(thread_id, 'typed', { input: {} });
-  expect(values).toMatchObject({ profile: { name: 'p' }, kinds: ['Typed', 'Profile', 'dict'] });
+  expect(values).toMatchObject({ profile: { name: 'p' }, kinds: ['Typed', 'Profile', 'Unnamed'] });
 });
 
 test('a thread that a graph in another language wrote is refused with a sentence', async () => {
