@@ -31,7 +31,8 @@ _MISSING = {
     "user": "nobody is known before the handler has answered",
     "scopes": "nobody is known before the handler has answered",
 }
-_NO_IDENTITY = "The authentication handler must return an identity, or an object with one."
+# Nobody was let in; or the handler is wrong, where it returns something else than a text.
+_NO_IDENTITY = "The authentication handler must return an identity, or an object with one, for each caller whom it lets in."
 
 
 class Handlers:
@@ -170,8 +171,9 @@ def _user(answer: Any) -> Json:
         permissions, answer = answer
     given = {"identity": answer} if isinstance(answer, str) else _fields(answer)
     identity = given.get("identity")
-    if not isinstance(identity, str) or identity == "":
-        raise ProblemError(500, _NO_IDENTITY)
+    # The SDK takes any text: by the empty one a handler lets in callers who did not say who they are.
+    if not isinstance(identity, str):
+        raise ProblemError(401 if identity is None else 500, _NO_IDENTITY)
     allowed = given.get("permissions") if permissions is None else permissions
     listed = [str(one) for one in allowed] if isinstance(allowed, (list, tuple, set, frozenset)) else []
     known = {"display_name": identity, "is_authenticated": True}

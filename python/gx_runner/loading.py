@@ -15,6 +15,7 @@ from typing import Any
 from langgraph.pregel import Pregel
 
 from gx_runner.compat import is_server_runtime, server_runtime
+from gx_runner.context import class_in_runtime, made_for
 from gx_runner.failures import FactoryError, ProblemError
 from gx_runner.modules import LoadError, loaded_attribute, own_place, place_of, words_of
 from gx_runner.user import with_user
@@ -33,7 +34,7 @@ class Use:
     config: dict[str, Any]
     access: str
     store: Any = None
-    context: Any = None
+    context: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -189,8 +190,12 @@ def _factory(function: Callable[..., Any], graph_id: str) -> Callable[[Use], Any
         may = f"its function at {_defined_at(function)} may take a config and a ServerRuntime, and nothing more"
         raise LoadError(f'Graph "{graph_id}": {may}; it takes {takes}.')
 
+    context = next(
+        (class_in_runtime(function, one.name, one.annotation) for one in parameters if one.name in runtimes), None
+    )
+
     def make(use: Use) -> Any:
-        given = [_runtime(use, graph_id) if one.name in runtimes else _config(use) for one in parameters]
+        given = [_runtime(use, graph_id, context) if one.name in runtimes else _config(use) for one in parameters]
         if len(given) == 2:
             return function(**{one.name: value for one, value in zip(parameters, given, strict=True)})
         return function(*given)
@@ -208,9 +213,11 @@ def _config(use: Use) -> dict[str, Any]:
     return {**use.config, "configurable": {**configurable, "__is_for_execution__": use.access == "threads.create_run"}}
 
 
-def _runtime(use: Use, graph_id: str) -> Any:
+def _runtime(use: Use, graph_id: str, context_class: Any) -> Any:
+    """Returns the runtime. Only a run has a context."""
     user = _config(use)["configurable"].get("langgraph_auth_user")
-    runtime = server_runtime(use.access, store=use.store, user=user, context=use.context)
+    context = made_for(context_class, use.context or {}) if use.access == "threads.create_run" else None
+    runtime = server_runtime(use.access, store=use.store, user=user, context=context)
     if runtime is None:
         raise ProblemError(500, f'Graph "{graph_id}" asks for a ServerRuntime, which its langgraph-sdk does not have.')
     return runtime

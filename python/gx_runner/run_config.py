@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib.metadata
 import uuid
 from typing import Any
 
+from gx_runner.context import fields_for
 from gx_runner.events import graph_modes
 from gx_runner.loading import Graph
 from gx_runner.unshown import UNSHOWN
@@ -48,15 +48,6 @@ def keywords_of(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:
     for name in ("interrupt_before", "interrupt_after"):
         if kwargs[name] is not None:
             keywords[name] = kwargs[name]
-    if kwargs["context"] is not None:
-        keywords["context"] = _context(graph, kwargs["context"])
+    # LangGraph makes the class of a context, with its defaults, of no fields at all, and nothing of None.
+    keywords["context"] = fields_for(graph.context_schema, kwargs["context"] or {})
     return keywords
-
-
-def _context(graph: Graph, given: dict[str, Any]) -> dict[str, Any]:
-    """Returns the fields of the context that its class has: a class is made with no other ones."""
-    schema = graph.context_schema
-    if dataclasses.is_dataclass(schema):
-        names = {one.name for one in dataclasses.fields(schema)}
-        return {name: value for name, value in given.items() if name in names}
-    return given

@@ -29,6 +29,8 @@ const GRAPHS = [
   'narrow',
   'of_both',
   'of_both_the_other_way',
+  'of_class',
+  'of_class_as_text',
   'of_config',
   'own_parts',
   'partial',
@@ -179,3 +181,13 @@ describe('a graph is made by', () => {
     ['a function with more parameters that have defaults', { graph: 'defaults', expected: 'default' }],
   ])('%s', async (_, one) => expect(await result({ ...one, more: flavour })).toEqual({ given: 'x', said: [one.expected] }));
 });
+
+test.each(['of_class', 'of_class_as_text'])(
+  '%s is given the context in the class that its runtime names, with its defaults',
+  async (graph) => {
+    const said = async (more: object): Promise<unknown> => result({ graph, expected: {}, more });
+    expect(await said({})).toEqual({ given: 'x', said: ['calm'] });
+    expect(await said({ context: {} })).toEqual({ given: 'x', said: ['calm'] });
+    expect(await said({ context: { tone: 'sharp', other: 1 } })).toEqual({ given: 'x', said: ['sharp'] });
+  },
+);

@@ -4,7 +4,8 @@ import { Places, Rate } from '../../http/quota.ts';
 import { ANONYMOUS, type AgentCaller } from './caller.ts';
 
 /** Returns the name under which a caller is bounded. */
-export const boundedName = ({ identity, source }: AgentCaller): string => (identity === ANONYMOUS ? `from ${source}` : identity);
+export const boundedName = ({ identity, source }: AgentCaller): string =>
+  [ANONYMOUS, ''].includes(identity) ? `from ${source}` : identity;
 
 /** Bounds how much one caller holds open and starts, so that the others find room. */
 export class Callers {

@@ -1,4 +1,5 @@
 import { Unavailable } from '../../errors.ts';
+import type { JsonObject } from '../../schema/agent/agent-types.ts';
 import type { StreamMode } from '../../schema/agent/stream-event.ts';
 import { isLong, type Outcome, type RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
@@ -18,6 +19,7 @@ import { versions } from '../kernel/versions.ts';
 import { UnknownNode, unknownNode } from '../kernel/nodes.ts';
 import { completeCheckpoint } from './checkpoint-map.ts';
 import { commandOf } from './command.ts';
+import { contextFor } from './context.ts';
 import { isComposite } from '../../schema/json.ts';
 
 export type InvokeDeps = {
@@ -35,7 +37,7 @@ export type InvokeDeps = {
   stop: StopOfRun;
 };
 
-type Config = Record<string, unknown> & { configurable: Record<string, unknown> };
+type Config = Record<string, unknown> & { configurable: Record<string, unknown>; context: JsonObject };
 
 const { version, langgraphVersion } = versions();
 
@@ -113,7 +115,8 @@ async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
   if (spec.attempt > 1 && !(await deps.saver.steps.begin(spec))) deps.stop.lose();
   deps.stop.signal.throwIfAborted();
   const input = goesOn ? null : await invokedInput(spec, graph, config);
-  return execute(input, { spec, graph: deps.stop.between(graph), config, progress, deps });
+  const call = { ...config, context: contextFor(graph, config.context) };
+  return execute(input, { spec, graph: deps.stop.between(graph), config: call, progress, deps });
 }
 
 /** Returns whether the graph goes on before a step is stored: "sync" waits for each step. */
@@ -146,7 +149,7 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
       __pregel_checkpointer: kwargs.temporary ? new MemorySteps(saver) : saver,
       ...(kwargs.unshown !== undefined && { [UNSHOWN]: kwargs.unshown }),
     },
-    ...(kwargs.context !== null && { context: kwargs.context }),
+    context: kwargs.context ?? {},
     ...(attempt === 1 && { runId: run_id }),
     ...(handlers.length > 0 && { callbacks: handlers }),
     ...(kwargs.protocol === true ? PROTOCOL_CALL : { streamMode: graphModes(kwargs.stream_mode), subgraphs: kwargs.subgraphs }),

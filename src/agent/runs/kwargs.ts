@@ -72,7 +72,7 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFact
     input: body.input ?? null,
     command: commandIn(body),
     config: { ...from.config, ...body.config, configurable: configurableOf(body, from, ids), metadata: runMetadata(body, from) },
-    context: contextOf(body, from),
+    context: settings(body, from),
     ...(unshown.length > 0 && { unshown }),
     stream_mode: streamModes(body.stream_mode),
     interrupt_before: someNodes(body.interrupt_before),
@@ -183,11 +183,6 @@ export function runMetadata(body: RunCreate, from: RunContext): JsonObject {
     assistant_id: from.assistant_id,
     graph_id: from.graph_id,
   };
-}
-
-function contextOf(body: RunCreate, from: RunContext): JsonObject | null {
-  const context = settings(body, from);
-  return isGiven(context) ? context : null;
 }
 
 const streamModes = (mode: RunCreate['stream_mode']): StreamMode[] => {

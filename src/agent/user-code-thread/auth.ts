@@ -32,11 +32,14 @@ export async function authenticate({ authenticate: handler }: Handlers, { method
   return userOf(answer);
 }
 
+/** Nobody was let in; or the handler is wrong, where it returns something else than a text. */
+const NO_IDENTITY = 'The authentication handler must return an identity, or an object with one, for each caller whom it lets in.';
+
 function userOf(answer: unknown): AuthUser {
   const given = typeof answer === 'string' ? { identity: answer } : (answer as Partial<AuthUser> | null | undefined);
   const identity = given?.identity;
-  if (typeof identity !== 'string' || identity === '')
-    throw new Problem(500, 'The authentication handler must return an identity, or an object with one.');
+  // The SDK takes any text: by the empty one a handler lets in callers who did not say who they are.
+  if (typeof identity !== 'string') throw new Problem((identity ?? null) === null ? 401 : 500, NO_IDENTITY);
   const permissions = Array.isArray(given?.permissions) ? given.permissions.map(String) : [];
   // Only data crosses to the server, and into runs.
   return JSON.parse(JSON.stringify({ display_name: identity, is_authenticated: true, ...given, identity, permissions })) as AuthUser;

@@ -179,6 +179,7 @@ export const RunKwargs = Type.Object({
   input: Type.Unknown(),
   command: Type.Union([Free, Type.Null()]),
   config: Free,
+  /** Null in runs of an earlier release: no context was given. */
   context: Type.Union([Free, Type.Null()]),
   /** Names of settings that came as `context`. Checkpoints and events leave them out, because they may be secrets. */
   unshown: Type.Optional(Type.Array(Type.String())),

@@ -233,6 +233,20 @@ def of_both(config: RunnableConfig, runtime: ServerRuntime) -> Any:
     return made([config["configurable"]["flavour"], runtime.access_context])
 
 
+@dataclass
+class Style:
+    tone: str = "calm"
+
+
+def of_class(runtime: ServerRuntime[Style]) -> Any:
+    execution = runtime.execution_runtime
+    return made(execution and execution.context.tone)
+
+
+def of_class_as_text(config: RunnableConfig, runtime: "ServerRuntime[Style]") -> Any:
+    return of_class(runtime)
+
+
 def of_both_the_other_way(runtime: "ServerRuntime[Context]", config: RunnableConfig) -> Any:
     return of_both(config, runtime)
 

@@ -88,6 +88,7 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/wire/queries.test.ts': {},
   'test/agent/wire/defaults.test.ts': {},
   'test/agent/wire/settings.test.ts': {},
+  'test/agent/wire/contexts.test.ts': {},
   'test/agent/event-streaming/streaming.test.ts': {},
   'test/agent/event-streaming/commands.test.ts': {},
   'test/agent/event-streaming/answers.test.ts': {

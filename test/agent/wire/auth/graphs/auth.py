@@ -22,7 +22,12 @@ async def authenticate(authorization: str | None, path: str) -> Any:
     if token == "broken":
         raise RuntimeError("the secret of the directory")
     if token == "nobody":
-        return ""
+        return None
+    if token in ("unnamed", "numbered"):
+        return {"identity": None if token == "unnamed" else 7}
+    # Callers who do not say who they are.
+    if token == "anonymous":
+        return {"identity": "", "permissions": ["reads"], "is_authenticated": False}
     if token == "stuck":
         while True:
             pass
