@@ -6,10 +6,12 @@ import { Lookups } from '../http/lookups.ts';
 import { spanRequests } from '../http/request-spans.ts';
 import type { CountedKube } from '../kube/client.ts';
 import type { Log } from '../log.ts';
+import { namedTenant } from '../schema/platform/tenancy.ts';
 import { requestSpans } from '../tracing/request-spans.ts';
 import { openTracing } from '../tracing/open.ts';
 import { ListenerLock } from './listener-lock.ts';
 import { LONGEST_PAGE } from './paging.ts';
+import { readingInTurn } from './reads-in-turn.ts';
 import { SecretValues } from './secrets.ts';
 import { controlPlaneApp } from './server.ts';
 import { StoredIntegrations } from './stored/integrations.ts';
@@ -48,7 +50,21 @@ export async function startControlPlane({
   const health = { synced: () => synced, stopping: () => signal.aborted, certificateUntil: () => certificateUntil };
   const secrets = new SecretValues(kube);
   const listenerLock = new ListenerLock({ kube, log, namespace: config.namespace });
-  const given = { config, kube, logs, log, gitPlaces: gitPlaces(config, new Lookups()), now: () => new Date(), stopping: closing.signal };
+  const readerOf = (namespace = config.namespace): string | undefined => {
+    const owner = stored.owners().get(namespace);
+    if (namespace === config.namespace) return undefined;
+    return owner === undefined ? `namespace ${namespace}` : namedTenant(owner.spec, config.defaultTenantId);
+  };
+  const reads = readingInTurn(kube, readerOf);
+  const given = {
+    config,
+    kube: reads,
+    logs,
+    log,
+    gitPlaces: gitPlaces(config, new Lookups()),
+    now: () => new Date(),
+    stopping: closing.signal,
+  };
   const plane = { ...given, stored, overview: new Overview(stored), integrations, secrets, listenerLock };
   const tracing = await openTracing(config.tracing, { name: 'gx-control-plane', log });
   const app = controlPlaneApp(plane, health, keys);

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { describe, expect, test } from 'vitest';
 import { pageForm, withLinks } from '../../src/builder/indexes/pages.ts';
 import { proxiedAddress, scopeFor, scopesOf, withProxied, withReal } from '../../src/builder/indexes/private-indexes.ts';
@@ -27,6 +28,30 @@ test.each([
   ['from another base', '<base href="/team/files/"><a href="a.whl">a</a>', `<base href="/team/files/"><a href="${AT}/files/a.whl">a</a>`],
 ])('a link %s', (_what, page, expected) => {
   expect(withLinks(page, 'html', { address, linked })).toBe(expected);
+});
+
+describe('a page that somebody has made to take long', () => {
+  const size = 4 * 1024 * 1024;
+  const filled = (piece: string): string => piece.repeat(size / piece.length);
+
+  test.each([
+    ['tags that never end', filled('<a ')],
+    ['bases that never end', filled('<base ')],
+    ['quotes that never end', filled('<a "')],
+    ['one tag of spaces', `<a ${filled(' ')}>`],
+    ['references without a value', `<a ${filled(' href =')}>`],
+    ['bases without a reference', filled('<base>')],
+    ['apostrophes', `<a href="${filled("'")}">`],
+  ])('%s are read once', (_, page) => {
+    const began = process.threadCpuUsage();
+    withLinks(page, 'html', { address, linked });
+    const { user, system } = process.threadCpuUsage(began);
+    expect((user + system) / 1000).toBeLessThan(3000);
+  });
+
+  test('keeps the links before a tag that never ends', () => {
+    expect(withLinks('<a href="a.whl">a</a><a "', 'html', { address, linked })).toBe(`<a href="${AT}/simple/thing/a.whl">a</a><a "`);
+  });
 });
 
 test('links of a page in JSON', () => {

@@ -28,22 +28,57 @@ function resolved(link: string, base: URL, linked: (url: URL) => string): string
   return url === null ? undefined : linked(url);
 }
 
-const TAG = /<a\b(?:[^>"']|"[^"]*"|'[^']*')*>/gi;
-const BASE = /<base\b[^>]*?\bhref\s*=\s*["']?([^"'\s>]+)/i;
 const HREF = /(\shref\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)/i;
+const UNQUOTED = /^["']|["']$/g;
 
-function baseOfPage(page: string, address: URL): URL {
-  const [, link = ''] = BASE.exec(page) ?? [];
-  return URL.parse(link, address.href) ?? address;
+/**
+ * Finds the tags of a name in one pass, whatever the page holds. One that never ends takes the rest of the page, as it
+ * does for pip.
+ */
+function* tagsNamed(name: string, page: string): Generator<{ first: number; end: number; tag: string }> {
+  const opening = new RegExp(`<${name}\\b`, 'gi');
+  for (let found = opening.exec(page); found !== null; found = opening.exec(page)) {
+    const end = endOfTag(page, opening.lastIndex);
+    if (end === undefined) return;
+    yield { first: found.index, end, tag: page.slice(found.index, end) };
+    opening.lastIndex = end;
+  }
 }
 
-const htmlWith = (page: string, linked: Linked): string =>
-  page.replaceAll(TAG, (tag) =>
-    tag.replace(HREF, (_, name: string, value: string) => {
-      const link = value.replaceAll(/^["']|["']$/g, '').replaceAll(/&(amp|#38|#x26);/gi, '&');
+/** Returns the place behind the `>` that ends a tag, which is not one between quotes. */
+function endOfTag(page: string, from: number): number | undefined {
+  const stop = /[>"']/g;
+  stop.lastIndex = from;
+  for (let found = stop.exec(page); found !== null; found = stop.exec(page)) {
+    if (found[0] === '>') return stop.lastIndex;
+    const closing = page.indexOf(found[0], stop.lastIndex);
+    if (closing < 0) return undefined;
+    stop.lastIndex = closing + 1;
+  }
+  return undefined;
+}
+
+function baseOfPage(page: string, address: URL): URL {
+  for (const { tag } of tagsNamed('base', page)) {
+    const [, , link] = HREF.exec(tag) ?? [];
+    if (link !== undefined) return URL.parse(link.replaceAll(UNQUOTED, '').trim(), address.href) ?? address;
+  }
+  return address;
+}
+
+function htmlWith(page: string, linked: Linked): string {
+  const pieces: string[] = [];
+  let copied = 0;
+  for (const { first, end, tag } of tagsNamed('a', page)) {
+    const relinked = tag.replace(HREF, (_, name: string, value: string) => {
+      const link = value.replaceAll(UNQUOTED, '').replaceAll(/&(amp|#38|#x26);/gi, '&');
       return `${name}"${linked(link.trim()).replaceAll('&', '&amp;').replaceAll('"', '%22')}"`;
-    }),
-  );
+    });
+    pieces.push(page.slice(copied, first), relinked);
+    copied = end;
+  }
+  return [...pieces, page.slice(copied)].join('');
+}
 
 type File = { url?: unknown } | null;
 

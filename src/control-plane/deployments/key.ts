@@ -21,7 +21,7 @@ const PATIENCE = 10;
 export async function keyOfDeployment(
   { kube }: Pick<ControlPlane, 'kube'>,
   deployment: DeploymentResource,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<AgentKey> {
   const { namespace, name, uid } = deployment.metadata;
   const secret = await refusing(() => kube.find(kinds.secret, { namespace, name: names.agentKey(name) }, signal));

@@ -1,4 +1,6 @@
-import { json, routesWith } from '../../http/route.ts';
+import { json, routesWith, type Route } from '../../http/route.ts';
+import { RecentAnswers } from '../../http/shared-answers.ts';
+import type { AgentKey } from '../../schema/wire/agent-key.ts';
 import { AgentPass, PASS_SECONDS } from '../../schema/wire/agent-pass.ts';
 import type { Caller, CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
@@ -9,10 +11,22 @@ import { names } from '../../schema/names.ts';
 import { signedPass } from '../../tokens/agent-pass.ts';
 import { keyOfDeployment } from '../deployments/key.ts';
 
-const route = restRoutes<[Pick<ControlPlane, 'config' | 'kube' | 'now' | 'overview' | 'stored'>]>('deployments');
+const route = restRoutes<[Plane & { keys: RecentAnswers<AgentKey> }]>('deployments');
+
+/** Milliseconds for which a key is remembered. One that was replaced opens its agents for longer. */
+const REMEMBERED_MS = 2000;
+/** Keys that are remembered at most. */
+const MAX_REMEMBERED = 1000;
+
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'overview' | 'stored'>;
 
 /** Returns the route of passes for deployments' agents. A pass has the role of its caller, so that readers get one. */
-export const agentPassRoutes = routesWith([
+export function agentPassRoutes(plane: Plane): Route<Caller>[] {
+  const keys = new RecentAnswers<AgentKey>({ milliseconds: REMEMBERED_MS, most: MAX_REMEMBERED });
+  return passRoutes({ ...plane, keys });
+}
+
+const passRoutes = routesWith([
   route.post('/v2/deployments/{deployment_id}/agent-pass', {
     id: 'makeAgentPass',
     summary: "Make a pass of five minutes for the deployment's agents. It has the caller's role there.",
@@ -29,11 +43,13 @@ export const agentPassRoutes = routesWith([
 
 /** Makes a pass for the caller. Throws `NotFound` for a deployment without a key. */
 async function agentPassFor(
-  plane: Pick<ControlPlane, 'kube' | 'now' | 'overview'>,
+  plane: Pick<Plane, 'kube' | 'now' | 'overview'> & { keys: RecentAnswers<AgentKey> },
   deployment: DeploymentResource,
-  { caller, signal }: CallContext,
+  { caller }: Pick<CallContext, 'caller'>,
 ): Promise<AgentPass> {
-  const { api_key: key, previous_api_key: previous } = await keyOfDeployment(plane, deployment, signal);
+  const { api_key: key, previous_api_key: previous } = await plane.keys.of(deployment.metadata.uid ?? '', () =>
+    keyOfDeployment(plane, deployment),
+  );
   const { id, active } = plane.overview.of(deployment);
   const { name, namespace = '' } = deployment.metadata;
   const { keyName, keyId, role } = caller;

@@ -4,11 +4,11 @@ import { queryAbout } from '../../schema/platform/rollout-trial.ts';
 import { promValue, type PromValue } from './prom-answer.ts';
 import type { QueryAnswer } from './verdict.ts';
 import { boundedBytes } from '../../http/bounded-bytes.ts';
-import { Limiter } from '../../http/limiter.ts';
+import { TurnsByName } from '../../http/turns.ts';
 import { parsedOr } from '../../schema/json.ts';
 
-/** Comparisons that are asked at a time. Others wait for their turn. */
-const AT_ONCE = 4;
+/** Comparisons that are asked at a time: of all, and of one namespace. Others wait for their turn. */
+const AT_ONCE = { all: 4, each: 2 };
 /** Milliseconds that the server has for one answer. */
 const PATIENCE = 10_000;
 /** Milliseconds after which a query is asked again that got no number. */
@@ -29,7 +29,7 @@ export class PromQueries {
   readonly #answers = new Map<string, Map<string, QueryAnswer>>();
   /** Those that are asked or wait for their turn. */
   readonly #open = new Set<string>();
-  readonly #turns = new Limiter(AT_ONCE);
+  readonly #turns = new TurnsByName(AT_ONCE);
   readonly #clock: () => number;
 
   constructor(options: Options) {
@@ -46,7 +46,10 @@ export class PromQueries {
       const isEarly = last !== undefined && 'lacks' in last && this.#clock() - last.at < AGAIN;
       if (this.#open.has(id) || isEarly) continue;
       this.#open.add(id);
-      void this.#turns.run(async () => this.#compare(deployment, { ...revisions, query }, signal)).finally(() => this.#open.delete(id));
+      const [namespace = ''] = deployment.split('/');
+      void this.#turns
+        .run(namespace, async () => this.#compare(deployment, { ...revisions, query }, signal))
+        .finally(() => this.#open.delete(id));
     }
   }
 
@@ -74,6 +77,8 @@ export class PromQueries {
       this.#value(queryAbout(query, { namespace, deployment: name, revision }), { at, signal });
     const [candidate, stable] = await Promise.all([about(revisions.candidate), about(revisions.stable)]);
     const known = this.#answers.get(deployment) ?? new Map<string, QueryAnswer>();
+    // Answers about other revisions are of no use, and each new one would bring some.
+    for (const key of known.keys()) if (!key.startsWith(keyOf(revisions, ''))) known.delete(key);
     known.set(keyOf(revisions, query), { at, ...bothOf({ candidate, stable }, revisions) });
     this.#answers.set(deployment, known);
   }

@@ -92,3 +92,28 @@ test('few are asked at a time, each once, and all in the end', async () => {
   expect([asked, most <= 8]).toEqual([40, true]);
   expect(queries.answers(names[0]!, { ...REVISIONS, checks }).get(QUERY)).toMatchObject({ candidate: 1, stable: 1 });
 });
+
+test('one namespace whose queries are never answered holds up none of another', async () => {
+  const held = new Set<ServerResponse>();
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.once('end', () => {
+      if (text.includes('evil')) held.add(response);
+      else response.end(JSON.stringify(vector('1')));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const queries = new PromQueries({ url, log: createLog({ level: 'silent', process: 'test' }) });
+  const query = 'a{namespace="{namespace}", revision="{revision}"}';
+  for (let index = 0; index < 50; index += 1) queries.ask(`evil/flood-${index}`, { ...REVISIONS, queries: [query] }, signal);
+  await until('the first ones are held', () => held.size >= 4);
+  queries.ask('team/chat', { ...REVISIONS, queries: [query] }, signal);
+  await until('the other one is answered', () => queries.answers('team/chat', { ...REVISIONS, checks: [{ query }] }).size === 1, 5);
+  expect(held.size).toBe(4);
+});

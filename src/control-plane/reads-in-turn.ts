@@ -1,0 +1,62 @@
+import { Conflict } from '../errors.ts';
+import { TurnsByName } from '../http/turns.ts';
+import type { CountedKube } from '../kube/client.ts';
+import type { KubeObject, Kube, Kind, ListOptions, Page } from '../kube/kube.ts';
+
+/**
+ * Reads of the API server at a time that requests cause and no cache answers: six of the eight sockets, so that writes
+ * find one, and three of a tenant. Each takes some milliseconds, so who has 200 that wait asks too often.
+ */
+const READS = { all: 6, each: 3, waiting: 200 };
+/** Objects that one list may bring together. Nobody has so many backups, and a page of 500 takes megabytes. */
+const MAX_LISTED = 5000;
+const PAGE = 500;
+
+/** Returns whose reads of a namespace are. Undefined: the platform's own, which take no turns. */
+type Reader = (namespace: string | undefined) => string | undefined;
+
+/**
+ * Returns a client whose reads take turns by tenant, so that nobody's requests hold up those of others. It is the one
+ * that handlers of requests get. Lists come in pages, each of which is a turn, and end where there are too many.
+ */
+export function readingInTurn(kube: CountedKube, readerOf: Reader): CountedKube {
+  const turns = new TurnsByName(READS);
+  const inTurn = <T>(namespace: string | undefined, read: () => Promise<T>): Promise<T> => {
+    const reader = readerOf(namespace);
+    return reader === undefined ? read() : turns.run(reader, read);
+  };
+  const list: Kube['list'] = (kind, options, signal) => inTurn(options?.namespace, () => kube.list(kind, options, signal));
+  return {
+    get: (kind, ref, signal) => inTurn(ref.namespace, () => kube.get(kind, ref, signal)),
+    find: (kind, ref, signal) => inTurn(ref.namespace, () => kube.find(kind, ref, signal)),
+    list,
+    all: (kind, options, signal) => allIn(list, { kind, options }, signal),
+    create: (...given) => kube.create(...given),
+    apply: (...given) => kube.apply(...given),
+    jsonPatch: (...given) => kube.jsonPatch(...given),
+    patchStatus: (...given) => kube.patchStatus(...given),
+    replace: (...given) => kube.replace(...given),
+    delete: (...given) => kube.delete(...given),
+    watch: (...given) => kube.watch(...given),
+    podLog: (...given) => kube.podLog(...given),
+    close: () => kube.close(),
+    ...(kube.onRequest && { onRequest: kube.onRequest.bind(kube) }),
+  };
+}
+
+type Listing<T extends KubeObject> = { kind: Kind<T>; options: ListOptions | undefined };
+
+async function allIn<T extends KubeObject>(list: Kube['list'], { kind, options }: Listing<T>, signal?: AbortSignal): Promise<T[]> {
+  const items: T[] = [];
+  let next: string | undefined;
+  do {
+    const page: Page<T> = await list(kind, { limit: PAGE, ...options, ...(next !== undefined && { continue: next }) }, signal);
+    items.push(...page.items);
+    next = page.continue;
+    if (next !== undefined && items.length >= MAX_LISTED)
+      throw new Conflict(
+        `Namespace ${options?.namespace ?? ''} has more than ${MAX_LISTED} objects of the kind ${kind.kind}; delete some.`,
+      );
+  } while (next !== undefined);
+  return items;
+}
