@@ -20,7 +20,8 @@ const DEFAULTS = { tone: 'calm', length: 4 };
 const INPUT = { said: 'hello' };
 
 async function post<T>(path: string, body: object): Promise<T> {
-  const answer = await fetch(agent.url + path, { method: 'POST', body: JSON.stringify(body), headers: { accept: 'application/json' } });
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(agent.url + path, { method: 'POST', body: JSON.stringify(body), headers });
   return (await answer.json()) as T;
 }
 

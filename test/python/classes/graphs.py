@@ -114,14 +114,17 @@ def take(argument):  # noqa: ANN001, ANN201, its annotation would name the class
     return {"found": [form_of(argument)]}
 
 
-sends = (
-    StateGraph(Sent)
-    .add_node("first", lambda _: {})
-    .add_node("take", take)
-    .add_edge(START, "first")
-    .add_conditional_edges("first", to_all, ["take"])
-    .compile()
-)
+def show(argument):  # noqa: ANN001, ANN201, its annotation would name the classes.
+    return {"found": [form_of(argument)]}
+
+
+def _sending(node: Any) -> Any:
+    builder = StateGraph(Sent).add_node("first", lambda _: {}).add_node("take", node).add_edge(START, "first")
+    return builder.add_conditional_edges("first", to_all, ["take"]).compile()
+
+
+sends = _sending(take)
+sends_plainly = _sending(show)
 
 
 @task

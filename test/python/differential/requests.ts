@@ -104,6 +104,39 @@ const REFUSED: Asked[] = [
   wait('wait for a value that the state refuses', 'bounded', { assistant_id: 'bounded', input: { name: 'bad' } }),
   get('thread of a refused value', '/threads/{bounded}'),
   get('state of a refused value', '/threads/{bounded}/state'),
+
+/** Ways to give no context, and ways to give one. */
+const CONTEXTS: Record<string, object> = {
+  'no context': {},
+  'an empty context': { context: {} },
+  'an empty configurable': { config: { configurable: {} } },
+  'a context': { context: { flavour: 'sour' } },
+  'another field': { context: { flavour: 'sour', other: 1 } },
+  'settings by their other name': { config: { configurable: { flavour: 'sour' } } },
+};
+
+const OF_CONTEXT: Asked[] = ['contextual', 'strict', 'runtime', 'runtime_of_class'].flatMap((graph) =>
+  Object.entries(CONTEXTS).map(([name, more]) => ({
+    name: `wait for ${graph} with ${name}`,
+    path: '/runs/wait',
+    body: { assistant_id: graph, input: { given: 'x' }, ...more },
+  })),
+);
+
+/** Two runs on a thread, each of which stops for an answer, so that the server makes all values again from what it stored. */
+const CLASSES: Asked[] = ['kept', 'kept_data', 'kept_model', 'kept_counts'].flatMap((graph) => [
+  newThread(graph),
+  ...['one', 'two'].flatMap((name) => [
+    wait(`${graph} asks ${name}`, graph, { assistant_id: graph, input: graph === 'kept_counts' ? name : { name } }),
+    wait(`${graph} goes on ${name}`, graph, { assistant_id: graph, command: { resume: 'yes' } }),
+  ]),
+  get(`state of ${graph}`, `/threads/{${graph}}/state`),
+]);
+
+const SENDS: Asked[] = [
+  newThread('kept_sends'),
+  wait('kept_sends stops', 'kept_sends', { assistant_id: 'kept_sends', input: {}, interrupt_before: ['take'] }),
+  wait('kept_sends goes on', 'kept_sends', { assistant_id: 'kept_sends', input: null }),
 ];
 
 const STREAMS: Asked[] = [
@@ -132,4 +165,16 @@ const STORE: Asked[] = [
   get('get an item that is not there', '/store/items?namespace=a.b&key=k'),
 ];
 
-export const REQUESTS: Asked[] = [...ASSISTANTS, ...THREADS, ...RUNS, ...QUESTIONS, ...SUBGRAPH, ...REFUSED, ...STREAMS, ...STORE];
+export const REQUESTS: Asked[] = [
+  ...ASSISTANTS,
+  ...THREADS,
+  ...RUNS,
+  ...QUESTIONS,
+  ...SUBGRAPH,
+  ...REFUSED,
+  ...OF_CONTEXT,
+  ...CLASSES,
+  ...SENDS,
+  ...STREAMS,
+  ...STORE,
+];

@@ -11,6 +11,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph_sdk.runtime import ServerRuntime
+from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 
@@ -77,3 +78,20 @@ async def taste(state: State, runtime: Runtime[Context]) -> State:
 
 
 contextual = StateGraph(State, context_schema=Context).add_node("taste", taste).add_edge(START, "taste").compile()
+
+
+class Strict(BaseModel):
+    user_id: str
+    flavour: str = "none"
+
+
+async def name_user(state: State, runtime: Runtime[Strict]) -> State:
+    return {"made": [runtime.context.user_id, runtime.context.flavour]}
+
+
+strict = StateGraph(State, context_schema=Strict).add_node("name_user", name_user).add_edge(START, "name_user").compile()
+
+
+async def from_runtime_of_class(runtime: ServerRuntime[Context]) -> Any:
+    execution = runtime.execution_runtime
+    return _answering(execution and [type(execution.context).__name__, execution.context.flavour])
