@@ -7,7 +7,7 @@ type Checker = { safeParse?(value: unknown): { success: boolean; data?: unknown 
 
 /**
  * Returns the context of a call with the defaults of the graph's own schema for fields that are not given. LangGraph.js
- * checks a context by that schema, and hands it on as it came; what the schema refuses is left to it.
+ * checks a context by that schema, and hands it on as it came. A context that the schema refuses is left to it.
  */
 export function contextFor({ builder }: Pick<Graph, 'builder'>, given: JsonObject): JsonObject {
   const schema = builder?._configRuntimeSchema as Checker | undefined;
