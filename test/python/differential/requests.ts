@@ -104,6 +104,7 @@ const REFUSED: Asked[] = [
   wait('wait for a value that the state refuses', 'bounded', { assistant_id: 'bounded', input: { name: 'bad' } }),
   get('thread of a refused value', '/threads/{bounded}'),
   get('state of a refused value', '/threads/{bounded}/state'),
+];
 
 /** Ways to give no context, and ways to give one. */
 const CONTEXTS: Record<string, object> = {
