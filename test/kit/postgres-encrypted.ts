@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -118,6 +119,15 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
       const copy = await threads.copy(thread_id);
       expect((await threads.getState(copy.thread_id)).values).toEqual(thread.values);
       expect((await threads.getHistory(copy.thread_id, { limit: 10, metadata: { source: 'update' } })).length).toBeGreaterThan(0);
+    });
+
+    test('results that are kept for a repetition of their request', async () => {
+      const headers = { 'idempotency-key': randomUUID() };
+      const body = JSON.stringify({ assistant_id: 'keeps', input: { note: canary('waited') } });
+      const wait = async (): Promise<unknown> => (await fetch(`${of().agent.url}/runs/wait`, { method: 'POST', headers, body })).json();
+      const first = await wait();
+      expect(first).toMatchObject({ note: canary('waited') });
+      expect(await wait()).toEqual(first);
     });
 
     test('runs: their input, their events, their results and their feedback', async () => {
