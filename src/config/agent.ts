@@ -4,6 +4,7 @@ import type { BodyLimits } from '../http/body.ts';
 import { createValidator } from '../http/validate.ts';
 import { LARGEST_INTEGER } from '../schema/agent/agent-types.ts';
 import { Cors } from '../schema/agent/gx-json.ts';
+import { hasSeveralHosts, SEVERAL_HOSTS } from '../schema/platform/database-address.ts';
 import { type Pin, PINS } from '../schema/platform/pins.ts';
 import { trustedProxies } from './address-blocks.ts';
 import { agentAccess } from './agent-access.ts';
@@ -193,7 +194,7 @@ const bodySettings = (read: SettingsReader): BodyLimits => ({
 
 function databaseSettings(read: SettingsReader) {
   return {
-    uri: customDatabase(read) ?? read.required(['DATABASE_URI', 'GX_DATABASE_URI', 'POSTGRES_URI'], 'the Postgres connection string'),
+    uri: databaseAddress(read),
     /** Seconds that a start waits for a database that does not answer yet. */
     waitSeconds: read.integer(['GX_POSTGRES_WAIT_SECONDS'], 0, { min: 0, max: 3600 }),
     connections:
@@ -205,11 +206,16 @@ function databaseSettings(read: SettingsReader) {
   };
 }
 
-/** Returns the database that was chosen instead of the one that the server would otherwise get. */
-function customDatabase(read: SettingsReader): string | undefined {
-  const uri = read.optional(['POSTGRES_URI_CUSTOM']);
-  if (uri !== undefined && !/^postgres(ql)?:\/\/./.test(uri)) read.problem('POSTGRES_URI_CUSTOM must begin with postgresql://');
-  return uri;
+const DATABASE = ['DATABASE_URI', 'GX_DATABASE_URI', 'POSTGRES_URI'];
+
+/** Returns the address of the database: the one that was chosen instead, or the one that the server would otherwise get. */
+function databaseAddress(read: SettingsReader): string {
+  const chosen = read.optional(['POSTGRES_URI_CUSTOM']);
+  if (chosen !== undefined && !/^postgres(ql)?:\/\/./.test(chosen)) read.problem('POSTGRES_URI_CUSTOM must begin with postgresql://');
+  const address = chosen ?? read.required(DATABASE, 'the Postgres connection string');
+  const name = chosen === undefined ? DATABASE.find((each) => read.optional([each]) !== undefined) : 'POSTGRES_URI_CUSTOM';
+  if (hasSeveralHosts(address)) read.problem(`${name} ${SEVERAL_HOSTS}`);
+  return address;
 }
 
 function jobSettings(read: SettingsReader) {

@@ -1,3 +1,4 @@
+import { isOnDockerHub } from '../schema/platform/built-image.ts';
 import type { SettingsReader } from './env.ts';
 
 /** The builder of deployments of source git: the platform's own image, in stages, in a namespace of its own. */
@@ -57,6 +58,8 @@ export function builder(read: SettingsReader): { builder?: Builder } {
   const repository = read.optional(['GX_BUILDER_REPOSITORY'])?.replace(/\/+$/, '');
   if (repository === undefined) return {};
   if (!REPOSITORY.test(repository)) read.problem('GX_BUILDER_REPOSITORY must be a registry and path, in lower case');
+  if (isOnDockerHub(repository) && repository.split('/').length !== 2)
+    read.problem('GX_BUILDER_REPOSITORY must be docker.io/<organization>, because Docker Hub has no repositories below others');
   const texts = Object.entries(TEXTS).map(([key, name]) => [key, read.optional([name])] as const);
   return {
     builder: {

@@ -1,6 +1,7 @@
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { Rejected } from '../errors.ts';
 import type { GitKind } from '../schema/platform/git-integration.ts';
+import { normalizePem, trimCredential } from '../schema/platform/pasted-credential.ts';
 import { answerOf, apiUrlOf, type Host } from './host.ts';
 
 /** A credential for a git host. An ssh key opens no API and lists no refs. */
@@ -15,7 +16,7 @@ type SecretData = Record<string, string>;
 /** Reads the Secret of an integration's credential. Undefined if it holds none of the known forms. */
 export function gitCredentialOf(data: SecretData): GitCredential | undefined {
   const text = (key: string): string | undefined => {
-    const value = data[key] === undefined ? '' : Buffer.from(data[key], 'base64').toString('utf8').trim();
+    const value = data[key] === undefined ? '' : trimCredential(Buffer.from(data[key], 'base64').toString('utf8'));
     return value === '' ? undefined : value;
   };
   const [appId, installationId, privateKey] = [text('appId'), text('installationId'), text('privateKey')];
@@ -59,7 +60,7 @@ function appAssertion({ appId, privateKey }: { appId: string; privateKey: string
 /** Reads an App's key. One of another kind would sign, too, and only the host's refusal would show it. */
 function rsaKey(pem: string): KeyObject {
   try {
-    const key = createPrivateKey(pem);
+    const key = createPrivateKey(normalizePem(pem));
     if (key.asymmetricKeyType === 'rsa') return key;
   } catch (error) {
     throw new Rejected(NO_RSA_KEY, { cause: error });

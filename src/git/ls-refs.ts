@@ -1,3 +1,4 @@
+import { Unavailable } from '../errors.ts';
 import { bytesFrom, refuseFailure, type Host } from './host.ts';
 
 /** A repository over http or https, and how git shows its credential there. */
@@ -21,11 +22,18 @@ export async function headOf(repository: RemoteRepository, ref: string, signal: 
   refuseFailure(repository, first.status);
   const lines = packetLines(first.bytes);
   if (!lines.some((line) => line.startsWith('version 2'))) return commitIn(lines.map(asAdvertised), ref);
-  const body = lsRefs(wholeRef(ref));
+  // Git ends the request of a client that names another hash than the repository's (gitprotocol-v2, object-format).
+  const format = lines.map((line) => /^object-format=(\w+)/.exec(line)?.[1]).find((found) => found !== undefined);
+  const body = lsRefs(wholeRef(ref), format);
   const typed = { ...headers, 'content-type': 'application/x-git-upload-pack-request', accept: 'application/x-git-upload-pack-result' };
   const second = await bytesFrom(repository, { url: `${base}/git-upload-pack`, headers: typed, method: 'POST', body, signal });
   refuseFailure(repository, second.status);
-  return commitIn(packetLines(second.bytes).map(asListed), ref);
+  const answered = packetLines(second.bytes);
+  const complaint = answered.map((line) => /^ERR (.*)/.exec(line)?.[1]).find((found) => found !== undefined);
+  // Each answer ends with a packet without content. One without it is no list of references.
+  if (complaint !== undefined || !second.bytes.toString('latin1').endsWith('0000'))
+    throw new Unavailable(`The git host ${repository.host} ends its list of branches early: ${complaint ?? 'its answer is cut'}.`);
+  return commitIn(answered.map(asListed), ref);
 }
 
 type Ref = { name: string; commit: string; peeled?: string | undefined };
@@ -72,5 +80,5 @@ const packet = (text: string): string => `${(Buffer.byteLength(text) + 4).toStri
  * Asks for one ref, and for the commit that it marks. The prefix also matches longer names, which are left out
  * afterwards.
  */
-const lsRefs = (name: string): string =>
-  `${packet('command=ls-refs\n')}${packet('agent=git/gx-platform\n')}0001${packet('peel\n')}${packet(`ref-prefix ${name}\n`)}0000`;
+const lsRefs = (name: string, format: string | undefined): string =>
+  `${packet('command=ls-refs\n')}${packet('agent=git/gx-platform\n')}${format === undefined ? '' : packet(`object-format=${format}\n`)}0001${packet('peel\n')}${packet(`ref-prefix ${name}\n`)}0000`;

@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { globSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -39,6 +40,19 @@ test('the head of a branch comes by ssh, with the key of the integration', async
   expect(host.asked).toEqual(["git-upload-pack '/team/chat'"]);
 });
 
+test.each<[string, (text: string) => string]>([
+  ['without its last newline', (text) => text.trimEnd()],
+  ['with line ends of Windows', (text) => text.replaceAll('\n', '\r\n')],
+  ['behind a blank line', (text) => `\n${text}`],
+])('a key and known_hosts %s open the repository, and stay nowhere', async (_form, paste) => {
+  const commit = repository.commit();
+  const { work, end } = cloneWith({ 'ssh-privatekey': paste(host.key), known_hosts: paste(host.knownHosts) });
+  const { code, told, output } = await end;
+  expect({ code, told }, output).toMatchObject({ code: 0, told: { commit } });
+  const secret = host.key.split('\n')[2]!;
+  expect(() => execFileSync('grep', ['-rlF', secret, work, ...globSync(join(tmpdir(), 'gx-clone-*'))])).toThrow();
+});
+
 test.each<[string, () => Record<string, string | undefined>, string]>([
   [
     'a host with another key than known_hosts says',
@@ -51,6 +65,7 @@ test.each<[string, () => Record<string, string | undefined>, string]>([
     'another key than known_hosts',
   ],
   ['a Secret without known_hosts', () => ({ known_hosts: undefined }), 'has no known_hosts'],
+  ['a key with a passphrase', () => ({ 'ssh-privatekey': sshKeys('x').private }), 'passphrase'],
   ['a key that the host does not take', () => ({ 'ssh-privatekey': sshKeys().private }), 'refuses the credential'],
 ])('%s ends the build, and nothing is asked for', async (_situation, changed, words) => {
   const before = host.asked.length;

@@ -54,6 +54,17 @@ test('an older commit is fetched by its name, though the branch has moved on', a
   expect(readFileSync(join(build.work, 'source/agents/old.txt'), 'utf8')).toBe('as it was');
 });
 
+test.each([
+  ['by the head of its branch', () => ({})],
+  ['by its name', (commit: string) => ({ GX_GIT_COMMIT: commit })],
+])('a commit of a repository with SHA-256 comes %s', async (_how, env) => {
+  const other = repositoryOf('plain', {}, 'sha256');
+  const commit = other.commit();
+  const build = newBuild({ registry, url: other.url, env: env(commit) });
+  expect(await build.run('clone')).toMatchObject({ code: 0, told: { commit } });
+  expect(commit).toHaveLength(64);
+});
+
 test.each<[string, Record<string, string>, string, string]>([
   ['a branch that is not there', { GX_GIT_REF: 'nowhere' }, 'RefMissing', 'no such branch, tag or commit'],
   ['a commit that is not there', { GX_GIT_COMMIT: 'a'.repeat(40) }, 'RefMissing', 'no such branch, tag or commit'],

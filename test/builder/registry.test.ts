@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { shownCredential } from '../../src/builder/clone/credentials.ts';
 import { askRegistries } from '../../src/builder/registry/client.ts';
-import { credentialFor } from '../../src/builder/registry/client.ts';
+import { findCredential } from '../../src/builder/registry/credentials.ts';
+import { sshKeys } from '../kit/ssh-host.ts';
 import { imageReference } from '../../src/builder/registry/reference.ts';
 
 let server: Server | undefined;
@@ -48,10 +49,53 @@ test('config.json names registries in several ways', () => {
     'registry.example.com': { auth: 'eDp5' },
     'other.example.com:5000': { identitytoken: 'i' },
   });
-  expect(credentialFor(folder, 'docker.io')).toEqual({ basic: Buffer.from('me:p').toString('base64') });
-  expect(credentialFor(folder, 'registry.example.com')).toEqual({ basic: 'eDp5' });
-  expect(credentialFor(folder, 'other.example.com:5000')).toEqual({ identityToken: 'i' });
-  expect(credentialFor(folder, 'registry.example.com.evil.com')).toEqual({});
+  expect(findCredential(folder, 'docker.io', 'a/b')).toEqual({ basic: Buffer.from('me:p').toString('base64') });
+  expect(findCredential(folder, 'registry.example.com', 'a/b')).toEqual({ basic: 'eDp5' });
+  expect(findCredential(folder, 'other.example.com:5000', 'a/b')).toEqual({ identityToken: 'i' });
+  expect(findCredential(folder, 'registry.example.com.evil.com', 'a/b')).toEqual({});
+});
+
+const robots = (...keys: string[]): string =>
+  credentials(Object.fromEntries(keys.map((key) => [key, { username: 'robot', password: key }])));
+
+const shown = (folder: string, image: string): string => {
+  const { host, repository } = imageReference(image)!;
+  const { basic = '' } = findCredential(folder, host, repository);
+  return Buffer.from(basic, 'base64').toString().replace('robot:', '');
+};
+
+test.each([
+  ['quay.io/org-b/agent', ['quay.io/org-a', 'quay.io/org-b'], 'quay.io/org-b'],
+  ['r.example.com/agents/one', ['r.example.com/base', 'r.example.com'], 'r.example.com'],
+  ['r.example.com/base/image', ['r.example.com', 'r.example.com/base'], 'r.example.com/base'],
+  ['mine.azurecr.io/agent', ['*.azurecr.io'], '*.azurecr.io'],
+  ['mine.azurecr.io/agent', ['*.azurecr.io', 'mine.azurecr.io'], 'mine.azurecr.io'],
+  ['a.b.azurecr.io/agent', ['*.azurecr.io'], ''],
+  ['mine.azurecr.io.evil.com/agent', ['*.azurecr.io'], ''],
+  ['r.example.com/agent', ['r.example.com:443'], 'r.example.com:443'],
+  ['r.example.com:443/agent', ['https://r.example.com'], 'https://r.example.com'],
+  ['r.example.com:5000/agent', ['r.example.com'], ''],
+  ['acct.dkr.ecr.eu-west-1.amazonaws.com/agent', ['*.dkr.ecr.*.amazonaws.com'], '*.dkr.ecr.*.amazonaws.com'],
+  ['gx/agent', ['https://index.docker.io/v1/'], 'https://index.docker.io/v1/'],
+  ['gx/agent', ['https://index.docker.io/v1/', 'docker.io/gx'], 'docker.io/gx'],
+])('for %s of %j the credential of %j is shown', (image, keys, wanted) => {
+  expect(shown(robots(...keys), image)).toBe(wanted);
+});
+
+test('a registry is shown the credential of each repository', async () => {
+  const host = await registry((request, response) => {
+    const wanted = request.url?.startsWith('/v2/base/') === true ? 'reader' : 'writer';
+    const given = Buffer.from((request.headers.authorization ?? '').slice(6), 'base64').toString();
+    if (given === `${wanted}:p`) return void response.end('yes');
+    response.writeHead(401, { 'www-authenticate': 'Basic realm="r"' }).end();
+  });
+  const folder = credentials({
+    [`${host}/base`]: { username: 'reader', password: 'p' },
+    [host]: { username: 'writer', password: 'p' },
+  });
+  const ask = askRegistries({ plainHosts: [host], credentials: folder, signal: new AbortController().signal });
+  for (const path of ['/v2/base/manifests/1', '/v2/agents/one/manifests/1', '/v2/base/blobs/x', '/v2/agents/one/blobs/uploads/'])
+    expect((await ask(host, path)).status).toBe(200);
 });
 
 test('a registry with a token service is asked with a token for each repository', async () => {
@@ -85,12 +129,12 @@ test('a registry that is busy is asked again', async () => {
 });
 
 test('ssh knows the host by known_hosts alone, and asks nobody', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gx-ssh-'));
-  expect(() => shownCredential(folder, 'git@example.com:a/b')).toThrow('ssh-privatekey');
-  writeFileSync(join(folder, 'ssh-privatekey'), 'key');
-  expect(() => shownCredential(folder, 'git@example.com:a/b')).toThrow('known_hosts');
-  writeFileSync(join(folder, 'known_hosts'), 'hosts');
-  const { env } = shownCredential(folder, 'ssh://git@example.com/a/b');
+  const [folder, scratch] = [mkdtempSync(join(tmpdir(), 'gx-ssh-')), join(tmpdir(), 'gx-ssh-scratch')];
+  expect(() => shownCredential(folder, 'git@example.com:a/b', scratch)).toThrow('ssh-privatekey');
+  writeFileSync(join(folder, 'ssh-privatekey'), sshKeys().private);
+  expect(() => shownCredential(folder, 'git@example.com:a/b', scratch)).toThrow('known_hosts');
+  writeFileSync(join(folder, 'known_hosts'), 'hosts\n');
+  const { env } = shownCredential(folder, 'ssh://git@example.com/a/b', scratch);
   expect(env['GIT_SSH_COMMAND']).toMatch(/-F \/dev\/null .*BatchMode=yes.*StrictHostKeyChecking=yes/);
   expect(env['GIT_SSH_COMMAND']).toContain(`UserKnownHostsFile=${folder}/known_hosts`);
 });

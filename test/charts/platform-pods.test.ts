@@ -27,6 +27,15 @@ const SECRETS: Record<string, { name: string; mountPath: string }[]> = {
   controlPlane: [{ name: 'console', mountPath: '/etc/gx/console' }],
 };
 
+test('Services of the namespace put no variables into any pod of the platform', async () => {
+  const objects = await render.chart({ builds: { registry: 'registry.example/agents' }, tests: { enabled: true } });
+  const specs = objects.flatMap(({ kind, spec }) =>
+    kind === 'Pod' ? [spec as PodSpec] : ['Deployment', 'Job', 'StatefulSet'].includes(kind) ? [(spec?.template as Template).spec] : [],
+  );
+  expect(specs.length).toBeGreaterThanOrEqual(4);
+  for (const spec of specs) expect(spec).toMatchObject({ enableServiceLinks: false });
+});
+
 describe.each(Object.entries(SECTIONS))('%s', (section, name) => {
   const labelSelector = {
     matchLabels: {

@@ -34,6 +34,11 @@ test.each([
   ['no namespace of builds', { ...LEAST, GX_BUILD_NAMESPACE: undefined }, /GX_BUILD_NAMESPACE/],
   ['BuildKit without its image', { ...LEAST, GX_BUILDKIT_NAMESPACE: 'buildkit' }, /GX_BUILDKIT_IMAGE/],
   ['a repository with a tag', { ...LEAST, GX_BUILDER_REPOSITORY: 'r.example/a:1' }, /GX_BUILDER_REPOSITORY/],
+  [
+    'a path below an organization of Docker Hub',
+    { ...LEAST, GX_BUILDER_REPOSITORY: 'docker.io/acme/agents' },
+    /docker\.io\/<organization>/,
+  ],
   ['a URL for a repository', { ...LEAST, GX_BUILDER_REPOSITORY: 'https://r.example' }, /GX_BUILDER_REPOSITORY/],
 ])('%s is a problem at the start', (_, env, problem) => {
   expect(() => operatorConfig(env)).toThrow(problem);

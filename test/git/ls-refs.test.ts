@@ -8,13 +8,15 @@ const signal = new AbortController().signal;
 const places = (...gitHosts: string[]) => gitPlaces({ gitHosts, gitIntegrations: [] }, new Lookups());
 
 describe.each([
-  ['version 2', false],
-  ['the version before', true],
-])('a repository whose host speaks %s', (_, older) => {
+  ['version 2', false, 'sha1'],
+  ['the version before', true, 'sha1'],
+  ['version 2, with objects named by SHA-256,', false, 'sha256'],
+  ['the version before, with objects named by SHA-256,', true, 'sha256'],
+])('a repository whose host speaks %s', (_, older, objectFormat) => {
   let git: GitHttp;
   let head: string;
   beforeAll(async () => {
-    git = await startGitHttp({ older });
+    git = await startGitHttp({ older, objectFormat });
     head = git.push('main');
     git.tag('v1', 'main');
   });

@@ -18,7 +18,7 @@ export type Repository = {
 };
 
 /** Makes a repository of a fixture's files. */
-export function repositoryOf(fixture: string | undefined, files: Record<string, string> = {}): Repository {
+export function repositoryOf(fixture: string | undefined, files: Record<string, string> = {}, objectFormat = 'sha1'): Repository {
   const folder = mkdtempSync(join(tmpdir(), 'gx-repository-'));
   if (fixture !== undefined) cpSync(`test/builder/fixtures/${fixture}`, folder, { recursive: true });
   const git = (...args: string[]): string => {
@@ -40,7 +40,7 @@ export function repositoryOf(fixture: string | undefined, files: Record<string, 
     };
     return execFileSync('git', [...who, ...args], { cwd: folder, env, encoding: 'utf8' }).trim();
   };
-  git('init', '--quiet', '--initial-branch=main');
+  git('init', '--quiet', '--initial-branch=main', `--object-format=${objectFormat}`);
   const repository: Repository = {
     folder,
     url: `file://${folder}`,

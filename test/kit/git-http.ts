@@ -23,10 +23,10 @@ export type GitHttp = {
 const WHO = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
 
 /** Starts a server on this machine. `older` speaks the protocol before version 2. */
-export async function startGitHttp({ older = false } = {}): Promise<GitHttp> {
+export async function startGitHttp({ older = false, objectFormat = 'sha1' } = {}): Promise<GitHttp> {
   const folder = join(mkdtempSync(join(tmpdir(), 'gx-git-')), 'chat');
   const git = (...args: string[]): string => execFileSync('git', ['-C', folder, ...WHO, ...args], { encoding: 'utf8' }).trim();
-  execFileSync('git', ['init', '-q', '-b', 'main', folder]);
+  execFileSync('git', ['init', '-q', '-b', 'main', `--object-format=${objectFormat}`, folder]);
   const asked: string[] = [];
   let failure: number | undefined;
   const server = createServer((request, response) => {

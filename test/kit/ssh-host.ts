@@ -16,7 +16,8 @@ export type SshHost = {
 };
 
 /** Makes a pair of keys of an ssh host or of one who calls it. */
-export const sshKeys = (): { private: string; public: string } => ssh2.utils.generateKeyPairSync('ed25519');
+export const sshKeys = (passphrase?: string): { private: string; public: string } =>
+  ssh2.utils.generateKeyPairSync('ed25519', passphrase === undefined ? {} : { passphrase, cipher: 'aes256-ctr', rounds: 1 });
 
 /** Serves one repository by ssh on this machine, for reading alone, to the holder of one key. */
 export async function startSshHost(folder: string): Promise<SshHost> {

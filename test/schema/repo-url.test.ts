@@ -49,6 +49,23 @@ test.each([
   expect(repoUrlFault(of(integration), url)).toMatch(/^is no repository of the integration /);
 });
 
+test.each([
+  ['https://github.com/acme/%2e%2e%2fsecret', github, 'encoded separator'],
+  ['https://github.com/acme/a%2Fb', github, 'encoded separator'],
+  ['https://github.com/acme/a%5Cb', github, 'encoded separator'],
+  ['https://github.com/acme/a%00', github, 'encoded separator'],
+  ['https://github.com/acme/a%252Fb', github, 'encoded separator'],
+])('%s is refused with what to change', (url, integration, words) => {
+  expect(repoUrlFault(of(integration), url)).toContain(words);
+});
+
+test('an encoded character means the same however it is spelled', () => {
+  const azure = { kind: 'generic', name: 'azure', host: 'https://dev.azure.example/acme' } as const;
+  for (const url of ['My%20Project/_git/agent', 'r%C3%A9po/agent', 'r%c3%a9po/agent', 'a%2Db'])
+    expect(repoUrlFault(of(azure), `https://dev.azure.example/acme/${url}`)).toBeUndefined();
+  expect(repoAddress('https://h.example/r%c3%a9po/a%2Db')).toEqual(repoAddress('https://h.example/r%C3%A9po/a-b'));
+});
+
 test('a long pattern of stars is compared at once', () => {
   const stars = Array.from({ length: 300 }, () => '**').join('/');
   const url = `https://git.example/${Array.from({ length: 290 }, () => 'a').join('/')}`;

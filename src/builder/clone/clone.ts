@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed } from '../../errors.ts';
 import type { ClonedCommit } from '../../schema/wire/build-message.ts';
 import { COMMIT, gitRefFault, gitUrlFault } from '../../schema/platform/git-source.ts';
+import { wholeRef } from '../../git/ls-refs.ts';
 import { say, step } from '../progress.ts';
 import { keepJson, keptIn, placesIn, type Cloned } from '../work.ts';
 import { cloneFailure } from './failure.ts';
@@ -21,17 +24,26 @@ export async function clone(config: ImageBuildConfig, signal: AbortSignal): Prom
   const { url, wanted } = asked(config);
   const { source } = placesIn(config.work);
   // A container that starts again finds the files of its first try.
-  for (const place of [source, `${source}.git`]) rmSync(place, { recursive: true, force: true });
+  const scratch = scratchOf(config);
+  for (const place of [source, `${source}.git`, scratch]) rmSync(place, { recursive: true, force: true });
   const folder = `${source}.git`;
   mkdirSync(source, { recursive: true });
-  mkdirSync(folder, { recursive: true });
   const tooLarge = new AbortController();
   const git = gitOf(source, config, AbortSignal.any([signal, tooLarge.signal]));
   const at = ['--git-dir', folder, '--work-tree', source];
   const watch = setInterval(() => megabytesOf(folder) > config.git.limitMb && tooLarge.abort(), LOOK);
   try {
-    await must(git, ['init', '--quiet', '--bare', folder], url);
-    await step('fetch', () => fetched((args, prefix) => git([...at, ...args], prefix), url, wanted));
+    const fetchInto = async (format: ObjectFormat): Promise<void> => {
+      rmSync(folder, { recursive: true, force: true });
+      mkdirSync(folder);
+      await must(git, ['init', '--quiet', '--bare', `--object-format=${format}`, folder], url);
+      await step('fetch', () => fetched((args, prefix) => git([...at, ...args], prefix), url, wanted));
+    };
+    // A clone names its objects as its repository does. Without a commit only the repository's refusal tells how.
+    await fetchInto(wanted.commit?.length === SHA256_DIGITS ? 'sha256' : 'sha1').catch((thrown: unknown) => {
+      if (wanted.commit === undefined && thrown instanceof StageFailed && OTHER_FORMAT.test(thrown.message)) return fetchInto('sha256');
+      throw thrown;
+    });
     const megabytes = await unpackedMegabytes((args) => git([...at, ...args]));
     if (megabytes > config.git.limitMb) throw tooMuch(config);
     await step('check out', () => must(git, [...at, 'checkout', '--quiet', '--force', '--detach', 'FETCH_HEAD'], url));
@@ -45,9 +57,13 @@ export async function clone(config: ImageBuildConfig, signal: AbortSignal): Prom
     throw tooLarge.signal.aborted && !signal.aborted ? tooMuch(config) : thrown;
   } finally {
     clearInterval(watch);
-    rmSync(folder, { recursive: true, force: true });
+    for (const place of [folder, scratch]) rmSync(place, { recursive: true, force: true });
   }
 }
+
+/** Later stages run the repository's own commands and see this stage's files, so that a key is never left there. */
+const scratchOf = ({ work }: ImageBuildConfig): string =>
+  path.join(tmpdir(), `gx-clone-${createHash('sha256').update(work).digest('hex').slice(0, 16)}`);
 
 type Wanted = { commit?: string; ref?: string };
 
@@ -63,9 +79,17 @@ function asked({ git }: ImageBuildConfig): { url: string; wanted: Wanted } {
   return { url, wanted: { ...(commit && { commit }), ...(ref && { ref }) } };
 }
 
+/** The hash by which a repository names its objects. */
+type ObjectFormat = 'sha1' | 'sha256';
+
+/** Digits of a commit's name by SHA-256. */
+const SHA256_DIGITS = 64;
+/** Git's words when a clone and its repository have different ones. */
+const OTHER_FORMAT = /mismatched algorithms: client sha1; server sha256/;
+
 /** Fetches the commit by its name, or the head of the reference. */
 async function fetched(git: Git, url: string, { commit, ref }: Wanted): Promise<void> {
-  const full = ref === undefined ? 'HEAD' : ref.startsWith('refs/') ? ref : `refs/heads/${ref}`;
+  const full = ref === undefined ? 'HEAD' : wholeRef(ref);
   const fetch = ['fetch', '--no-tags', '--no-recurse-submodules', '--no-write-commit-graph', '--progress'];
   if (commit === undefined) return must(git, [...fetch, '--depth=1', '--', url, full], url);
   const { code, last } = await git([...fetch, '--depth=1', '--', url, commit]);
@@ -152,7 +176,7 @@ function gitOf(folder: string, config: ImageBuildConfig, signal: AbortSignal): G
   const { git, network, work } = config;
   const url = git.url ?? '';
   const protocols = ['https', 'ssh', ...(git.insecure ? ['http'] : []), ...(git.local ? ['file'] : [])];
-  const credential = shownCredential(git.credentials, url);
+  const credential = shownCredential(git.credentials, url, scratchOf(config));
   const settings = Object.entries({
     ...SAFE,
     ...Object.fromEntries(protocols.map((name) => [`protocol.${name}.allow`, 'always'])),

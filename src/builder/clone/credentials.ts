@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { StageFailed } from '../../errors.ts';
+import { findPrivateKeyFault, normalizeLines, normalizePem, trimCredential } from '../../schema/platform/pasted-credential.ts';
 
 /** Git's settings that show a credential, and the texts that nobody may read. */
 export type ShownCredential = { config: Record<string, string>; env: Record<string, string>; hidden: string[] };
@@ -11,11 +12,12 @@ const USER_OF_TOKEN = 'x-access-token';
 /**
  * Returns how git shows the credential of a folder, as a Secret is mounted: `token` (with `username`), `username` and
  * `password`, or `ssh-privatekey` and `known_hosts`. Git reads the files itself, and only for the host of the address:
- * no argument, variable, address or file of the clone ever holds the credential.
+ * no argument, variable, address or file of the clone ever holds the credential. `scratch` is a folder of this stage alone:
+ * a key that was pasted without its last newline is written there as ssh reads it.
  */
-export function shownCredential(folder: string, url: string): ShownCredential {
+export function shownCredential(folder: string, url: string, scratch: string): ShownCredential {
   if (url.startsWith('file:')) return none;
-  return /^https?:/.test(url) ? passwordOf(folder, url) : keyOf(folder);
+  return /^https?:/.test(url) ? passwordOf(folder, url) : keyOf(folder, scratch);
 }
 
 const none: ShownCredential = { config: {}, env: {}, hidden: [] };
@@ -29,31 +31,47 @@ function passwordOf(folder: string, url: string): ShownCredential {
     config: {
       // A helper of one host: after a redirect elsewhere git does not ask it.
       [`credential.${new URL(url).origin}.helper`]:
-        '!f() { test "$1" = get && printf "username=%s\\npassword=%s\\n" "$GX_USERNAME" "$(cat "$GX_PASSWORD_FILE")"; }; f',
+        '!f() { test "$1" = get && printf "username=%s\\npassword=%s\\n" "$GX_USERNAME" "$(tr -d "\\r\\n" < "$GX_PASSWORD_FILE")"; }; f',
     },
     env: { GX_USERNAME: username, GX_PASSWORD_FILE: file },
     hidden: [secret, Buffer.from(`${username}:${secret}`).toString('base64')].filter((text) => text !== ''),
   };
 }
 
-function keyOf(folder: string): ShownCredential {
-  const [key, hosts] = ['ssh-privatekey', 'known_hosts'].map((name) => path.join(folder, name)) as [string, string];
+function keyOf(mounted: string, scratch: string): ShownCredential {
+  const [key, hosts] = ['ssh-privatekey', 'known_hosts'].map((name) => path.join(mounted, name)) as [string, string];
   if (!existsSync(key))
     throw new StageFailed('CloneFailed', 'An ssh address needs an integration with the keys ssh-privatekey and known_hosts in its Secret.');
   if (!existsSync(hosts))
     throw new StageFailed('CloneFailed', "The integration's Secret has no known_hosts, so the git host can't be verified.");
+  const written = readFileSync(key, 'utf8');
+  const fault = findPrivateKeyFault(written);
+  if (fault !== undefined) throw new StageFailed('CloneFailed', `ssh-privatekey of the integration's Secret is ${fault}.`);
+  const [keyFile, hostsFile] = [
+    keepAsRead(key, written, { text: normalizePem(written), scratch }),
+    keepAsRead(hosts, readFileSync(hosts, 'utf8'), { text: normalizeLines(readFileSync(hosts, 'utf8')), scratch }),
+  ];
   const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
   const options = [
     'BatchMode=yes',
     'IdentitiesOnly=yes',
     'StrictHostKeyChecking=yes',
-    `UserKnownHostsFile=${hosts}`,
+    `UserKnownHostsFile=${hostsFile}`,
     'GlobalKnownHostsFile=/dev/null',
     'ForwardAgent=no',
     'ConnectTimeout=30',
   ];
-  const command = ['ssh', '-F', '/dev/null', '-i', quoted(key), ...options.flatMap((option) => ['-o', quoted(option)])];
+  const command = ['ssh', '-F', '/dev/null', '-i', quoted(keyFile), ...options.flatMap((option) => ['-o', quoted(option)])];
   return { config: {}, env: { GIT_SSH_COMMAND: command.join(' '), GIT_SSH_VARIANT: 'ssh' }, hidden: [] };
 }
 
-const contentOf = (file: string): string | undefined => (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
+/** Returns a file with this text: the mounted one if it has it, or one that only this user may read. */
+function keepAsRead(file: string, written: string, { text, scratch }: { text: string; scratch: string }): string {
+  if (written === text) return file;
+  const copy = path.join(scratch, path.basename(file));
+  mkdirSync(scratch, { recursive: true, mode: 0o700 });
+  writeFileSync(copy, text, { mode: 0o600 });
+  return copy;
+}
+
+const contentOf = (file: string): string | undefined => (existsSync(file) ? trimCredential(readFileSync(file, 'utf8')) : undefined);

@@ -6,6 +6,7 @@ const KNOWN: readonly (readonly [printed: RegExp, reason: 'CloneFailed' | 'RefMi
     'RefMissing',
     'The repository has no such branch, tag or commit',
   ],
+  [/Load key/i, 'CloneFailed', "The integration's ssh key can't be read: give it whole and without a passphrase"],
   [
     /Authentication failed|could not read (Username|Password)|Permission denied|HTTP Basic: Access denied|returned error: 40[13]/i,
     'CloneFailed',

@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError, StageFailed } from '../../errors.ts';
 import { apiHostOf } from './reference.ts';
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+import { findCredential, type RegistryCredential } from './credentials.ts';
 
 export type RegistrySettings = {
   /** The registries that are asked by plain http. */
@@ -41,6 +40,9 @@ export function askRegistries(settings: RegistrySettings): AskRegistry {
   };
 }
 
+/** The repository in a path of the distribution specification. */
+const REPOSITORY = /^\/v2\/(.+)\/(?:blobs|manifests|tags|referrers)\//;
+
 /** Asks once, and again with the proof that the registry needs. */
 function askOnce({
   plainHosts,
@@ -53,19 +55,20 @@ function askOnce({
     const url = new URL(address, origin);
     // A registry may send uploads elsewhere, where its credential has no business.
     const isOwn = url.origin === origin;
-    const scope = `${host} ${url.pathname.split('/').slice(0, -2).join('/')}`;
+    const repository = REPOSITORY.exec(url.pathname)?.[1] ?? '';
+    const scope = `${host}/${repository}`;
     const send = (): Promise<Response> => {
-      const proof = isOwn ? (proofs.get(scope) ?? proofs.get(host)) : undefined;
+      const proof = isOwn ? proofs.get(scope) : undefined;
       return fetch(url, { ...asked, headers: { ...headers, ...(proof && { authorization: proof }) }, signal });
     };
     const answer = await send();
     if (answer.status !== 401 || !isOwn) return answer;
     await answer.body?.cancel();
     const challenge = answer.headers.get('www-authenticate') ?? '';
-    const credential = credentialFor(credentials, host);
+    const credential = findCredential(credentials, host, repository);
     if (/^basic/i.test(challenge)) {
       if (credential.basic === undefined) throw refused(host);
-      proofs.set(host, `Basic ${credential.basic}`);
+      proofs.set(scope, `Basic ${credential.basic}`);
     } else proofs.set(scope, `Bearer ${await tokenFor({ host, challenge, credential, signal })}`);
     return send();
   };
@@ -112,42 +115,3 @@ const busy = (host: string, status: number): StageFailed =>
   new StageFailed('PushFailed', `The registry ${host} answered ${status} each time: look into its log.`);
 
 const causeOf = ({ cause, message }: Error): string => (cause instanceof Error ? cause.message : message);
-
-/** A name and a password for one registry, or a token that its token service takes. */
-type RegistryCredential = { basic?: string; identityToken?: string; registryToken?: string };
-
-type AuthEntry = { auth?: string; username?: string; password?: string; identitytoken?: string; registrytoken?: string };
-
-const FILES = ['config.json', '.dockerconfigjson'];
-/** Docker's own name for its registry in such a file. */
-const DOCKER_HUB = ['docker.io', 'index.docker.io', 'registry-1.docker.io'];
-
-/**
- * Returns the credential for a registry in the config.json of a folder. Helpers that it names are programs and are not
- * run.
- */
-export function credentialFor(folder: string, host: string): RegistryCredential {
-  const file = FILES.map((name) => path.join(folder, name)).find((name) => existsSync(name));
-  if (file === undefined) return {};
-  const entry = entryOf(file, host);
-  if (entry === undefined) return {};
-  const { auth, username, password, identitytoken, registrytoken } = entry;
-  const basic = auth || (username === undefined ? undefined : Buffer.from(`${username}:${password ?? ''}`).toString('base64'));
-  return {
-    ...(basic && { basic }),
-    ...(identitytoken && { identityToken: identitytoken }),
-    ...(registrytoken && { registryToken: registrytoken }),
-  };
-}
-
-function entryOf(file: string, host: string): AuthEntry | undefined {
-  let auths: Record<string, AuthEntry>;
-  try {
-    auths = (JSON.parse(readFileSync(file, 'utf8')) as { auths?: Record<string, AuthEntry> }).auths ?? {};
-  } catch {
-    // The parser's own words would show a part of the credential.
-    throw new StageFailed('PushFailed', "The registry's Secret holds no valid config.json of Docker.");
-  }
-  const names = DOCKER_HUB.includes(host) ? DOCKER_HUB : [host];
-  return Object.entries(auths).find(([key]) => names.includes(key.replace(/^https?:\/\//, '').replace(/\/.*$/, '')))?.[1];
-}

@@ -7,7 +7,7 @@ import { deploymentResource, namesDatabase } from './resource.ts';
 import { refusedSecrets } from './refused-secrets.ts';
 import { brokenBackup } from './backup-rules.ts';
 import { brokenRestore, checkRestore, requestClone } from './restore.ts';
-import { brokenRules, brokenSecrets, brokenSize, unansweredQueries, unfitSources } from './rules.ts';
+import { brokenRules, brokenSecrets, brokenSize, findLargeVariables, unansweredQueries, unfitSources } from './rules.ts';
 import { ownIntegration } from '../git/connections.ts';
 import { refusing } from '../kube-refusal.ts';
 import { brokenImages } from '../pod-policy/image-rules.ts';
@@ -67,7 +67,7 @@ export async function createDeployment(
 /** Throws for the first thing that forbids this deployment; nothing is written yet. */
 async function checked(plane: Plane, body: DeploymentCreateRequest, call: CallContext): Promise<Placement> {
   const { config, stored } = plane;
-  const unfit = unfitSources(body);
+  const unfit = [...unfitSources(body), ...findLargeVariables(body)];
   if (unfit.length > 0) throw new Invalid(unfit);
   const broken = [
     ...brokenRules(body, config),

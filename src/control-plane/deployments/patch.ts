@@ -14,6 +14,7 @@ import {
   unansweredQueries,
   unfitSources,
   brokenSecrets,
+  findLargeVariables,
   brokenSize,
   changedImmutables,
   makesRevision,
@@ -90,7 +91,7 @@ async function decide(plane: Omit<Plane, 'now'>, body: DeploymentPatchRequest, c
   checkVersion(deployment, options.ifMatch);
   const current: Deployment = await answerForDeployment(plane, deployment, call);
   const patch = withoutEcho(current, body);
-  const unfit = unfitSources(patch);
+  const unfit = [...unfitSources(patch), ...findLargeVariables(patch)];
   if (unfit.length > 0) throw new Invalid(unfit);
   const wanted = afterPatch(toWanted(deployment), patch);
   const revision = options.alwaysRevision === true || makesRevision(patch);

@@ -9,6 +9,7 @@ import { isReservedEnv } from '../../schema/platform/reserved-env.ts';
 import { ORDERED_RESOURCE_FIELDS } from '../../schema/platform/resource-spec.ts';
 import { canonicalJson } from '../../schema/platform/revision-of.ts';
 import { SOURCE_FIELDS, TAG_PREFIX, type SourceField } from '../../schema/platform/source-fields.ts';
+import { isTooLargeVariable, MAX_VARIABLE_BYTES } from '../../schema/platform/variable-size.ts';
 import type { Json } from '../../schema/json.ts';
 
 /** A deployment as wanted: a create, or a stored one with a patch merged in. */
@@ -86,6 +87,26 @@ const MOST_BYTES = 1_000_000;
 export function brokenSecrets(secrets: readonly Secret[]): Broken[] {
   const bytes = secrets.reduce((sum, { name, value }) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
   return [...brokenNames(secrets), ...(bytes > MOST_BYTES ? [`secrets: together they are larger than ${MOST_BYTES} bytes`] : [])];
+}
+
+type Variable = { name: string; value?: string | null | undefined };
+
+/** Returns the variables with which no process could start: secrets, and those of sidecars and init containers. */
+export function findLargeVariables({ secrets, source_config: config }: DeploymentPatchRequest): FieldError[] {
+  const spec = config?.resource_spec;
+  const containers = (['sidecars', 'init_containers'] as const).flatMap((field) =>
+    (spec?.[field] ?? []).map(({ env }, index) => ({
+      path: ['source_config', 'resource_spec', field, index, 'env'],
+      variables: (env ?? []) as Variable[],
+    })),
+  );
+  return [{ path: ['secrets'], variables: (secrets ?? []) as Variable[] }, ...containers].flatMap(({ path, variables }) =>
+    variables.flatMap(({ name, value }, at) => {
+      if (!isTooLargeVariable(name, Buffer.byteLength(value ?? ''))) return [];
+      const msg = `${name} and its value have more than ${MAX_VARIABLE_BYTES - 2} bytes, with which no process starts: mount it as a file`;
+      return [{ loc: ['body', ...path, at, 'value'], msg, type: 'value_error' }];
+    }),
+  );
 }
 
 function brokenNames(secrets: readonly Secret[]): Broken[] {

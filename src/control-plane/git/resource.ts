@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { API_VERSION, type GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
 import type { GitIntegration } from '../../schema/platform/git-connection.ts';
 import { GIT_KINDS, GitIntegrationSpec, type GitKind } from '../../schema/platform/git-integration.ts';
+import { findPrivateKeyFault, normalizeLines, normalizePem, trimCredential } from '../../schema/platform/pasted-credential.ts';
 import { Closed, DateTime, Nullable, StringEnum, Uuid, optionalOrNull } from '../../schema/types.ts';
 
 const spec = GitIntegrationSpec.properties;
@@ -96,14 +97,14 @@ const FORMS: { needed: (keyof GitCredentialRequest)[]; optional?: (keyof GitCred
   { needed: ['app_id', 'app_installation_id', 'private_key'] },
   { needed: ['ssh_private_key', 'known_hosts'] },
 ];
-const KEYS: Record<keyof GitCredentialRequest, string> = {
-  token: 'token',
-  username: 'username',
-  app_id: 'appId',
-  app_installation_id: 'installationId',
-  private_key: 'privateKey',
-  ssh_private_key: 'ssh-privatekey',
-  known_hosts: 'known_hosts',
+const KEYS: Record<keyof GitCredentialRequest, { key: string; normalize: (text: string) => string; isKey?: true }> = {
+  token: { key: 'token', normalize: trimCredential },
+  username: { key: 'username', normalize: trimCredential },
+  app_id: { key: 'appId', normalize: trimCredential },
+  app_installation_id: { key: 'installationId', normalize: trimCredential },
+  private_key: { key: 'privateKey', normalize: normalizePem, isKey: true },
+  ssh_private_key: { key: 'ssh-privatekey', normalize: normalizePem, isKey: true },
+  known_hosts: { key: 'known_hosts', normalize: normalizeLines },
 };
 
 /** Returns the keys of a credential's Secret, or the credential's fault. */
@@ -114,7 +115,15 @@ export function credentialData(credential: GitCredentialRequest): { data: Record
   });
   if (form === undefined)
     return { problem: 'credential: give a token, or app_id, app_installation_id and private_key, or ssh_private_key and known_hosts' };
-  return { data: Object.fromEntries(given.map((name) => [KEYS[name], credential[name] as string])) };
+  const data: Record<string, string> = {};
+  for (const name of given) {
+    const { key, normalize, isKey } = KEYS[name];
+    const value = normalize(credential[name] as string);
+    const fault = isKey === true ? findPrivateKeyFault(value) : value === '' ? 'empty' : undefined;
+    if (fault !== undefined) return { problem: `credential.${name}: is ${fault}` };
+    data[key] = value;
+  }
+  return { data };
 }
 
 /** Returns the resource that is stored for a request. */

@@ -2,7 +2,7 @@ import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
 
 /*
  * Which images a REST user may run. Nodes pull images that the platform built with a credential of the registry, which
- * may be for all of it. The name of an image names its owner: `<repository>/<namespace>/<deployment>`.
+ * may be for all of it. The name of an image names its owner, whose namespace stands first below the registry's path.
  */
 
 /** Where builds push, and the Secret with which agents' nodes pull from there. */
@@ -38,7 +38,7 @@ export function brokenImages({ repository, pullSecret }: BuiltImages, { spec, im
 function builtFor(image: string, repository: string): string | undefined {
   // With a slash behind it, a registry without a path is no name of Docker Hub.
   const [name, home] = [spelledOut(image), spelledOut(`${repository}/`)];
-  return name.startsWith(home) ? (name.slice(home.length).split(/[/:@]/)[0] ?? '') : undefined;
+  return name.startsWith(home) ? (name.slice(home.length).split(/[/:@.]/)[0] ?? '') : undefined;
 }
 
 const DOCKER_HUB = ['index.docker.io', 'registry-1.docker.io'];

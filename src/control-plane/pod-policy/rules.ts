@@ -92,15 +92,20 @@ function brokenMounts(mounts: VolumeMount[] | null | undefined, { at, known, gra
 }
 
 function brokenMountPaths(mounts: VolumeMount[]): string[] {
-  const paths = [...OWN_MOUNTS, ...mounts.map(({ mountPath }) => mountPath.replace(/(.)\/+$/, '$1'))];
-  const taken = paths.find((path, index) => paths.indexOf(path) !== index);
-  return taken === undefined ? [] : [`${AT}.volume_mounts: ${taken} is mounted already`];
+  const paths = mounts.map(({ mountPath }) => mountPath.replace(/(.)\/+$/, '$1'));
+  const own = paths.find((path) => path === SCRATCH_FOLDER || OWN_FOLDERS.some((folder) => `${path}/`.startsWith(`${folder}/`)));
+  if (own !== undefined) return [`${AT}.volume_mounts: ${own} is a folder of the platform`];
+  const twice = paths.find((path, index) => paths.indexOf(path) !== index);
+  return twice === undefined ? [] : [`${AT}.volume_mounts: ${twice} is mounted already`];
 }
 
 /** Names that the operator gives to its own container, volumes and mounts. */
 const OWN_CONTAINERS = [AGENT_CONTAINER];
 const OWN_VOLUMES = 'gx-';
-const OWN_MOUNTS = ['/tmp', '/etc/gx-key'];
+/** Mounted into each pod; volumes may be mounted below it. */
+const SCRATCH_FOLDER = '/tmp';
+/** Folders of the platform in an agent's container: the server itself, its keys, the certificates of its database. */
+const OWN_FOLDERS = ['/app', '/etc/gx-key', '/etc/gx-database'];
 
 function brokenContainer(container: Container, place: MountScope): string[] {
   const { at, grants } = place;

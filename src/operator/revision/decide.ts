@@ -2,6 +2,7 @@ import { DATABASE_READY, HIBERNATED, SUSPENDED } from '../../schema/platform/con
 import { INTERRUPT } from '../../schema/platform/labels.ts';
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import type { CandidateRevision } from '../../schema/platform/rollout-spec.ts';
+import { MAX_VARIABLE_BYTES } from '../../schema/platform/variable-size.ts';
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { isApiUp, isAsMade, isWorkloadUp } from '../rollout/complete.ts';
@@ -168,6 +169,11 @@ function progress({ revision, world, settings }: Situation): Decision {
   if (world.environment.secret === 'missing') {
     const message = `The Secret ${revision.spec.template.secretName} is not there.`;
     return idle('AWAITING_DEPLOY', message, { ...begun, reason: 'SecretMissing' });
+  }
+  if (world.environment.secret === 'too-large') {
+    const of = `${world.environment.key} of the Secret ${revision.spec.template.secretName}`;
+    const message = `${of} is larger than ${MAX_VARIABLE_BYTES} bytes, with which no process starts: mount it as a file.`;
+    return idle('CREATE_FAILED', message, { ...begun, reason: 'Refused' });
   }
   if (!world.databaseReady) return besideDatabase({ api, queue }, { revision, world, settings });
   if (!isApiUp(revision, world, settings)) {

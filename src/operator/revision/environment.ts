@@ -1,13 +1,15 @@
 import { kinds, type Kube } from '../../kube/kube.ts';
+import { isTooLargeVariable } from '../../schema/platform/variable-size.ts';
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 
 /**
  * The Secret whose keys become the pods' environment: none is asked for, it is missing, it was not read yet, it is
- * ready under this name, or it was found and has to be copied.
+ * ready under this name, it was found and has to be copied, or no process could start with the value of one key.
  */
 export type Environment =
   | { secret: 'none' | 'missing' | 'unread' }
   | { secret: 'ready'; name: string }
+  | { secret: 'too-large'; key: string }
   | { secret: 'to-copy'; source: { data?: Record<string, string> } };
 
 /**
@@ -28,6 +30,8 @@ export async function environmentOf(
   const name = secretToRead(revision, siblings) ?? wanted;
   const secret = await kube.find(kinds.secret, { namespace, name }, signal);
   if (secret === undefined) return { secret: 'missing' };
+  const large = Object.entries(secret.data ?? {}).find(([key, value]) => isTooLargeVariable(key, Buffer.byteLength(value, 'base64')));
+  if (large !== undefined) return { secret: 'too-large', key: large[0] };
   // Another revision's copy is deleted with that revision.
   return secret.immutable === true && name === wanted ? { secret: 'ready', name } : { secret: 'to-copy', source: secret };
 }

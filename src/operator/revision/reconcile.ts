@@ -1,3 +1,4 @@
+import { explainByLog } from './log-cause.ts';
 import { type Denied, type KubeRefused, taken } from '../../kube/errors.ts';
 import type { Log } from '../../log.ts';
 import { type RevisionResource, API_VERSION } from '../../schema/platform/custom-resources.ts';
@@ -43,10 +44,11 @@ const environment: RevisionPart = async (deps, { revision, world }, { signal }) 
   secretName: await adoptSecret(deps, revision, { found: world.environment, signal }),
 });
 // Logs are read before pods and builds are removed, because they go with them.
-const logs: RevisionPart = async (deps, { revision, world, decision }, { signal, log }) => ({
-  logTail: await logTail(deps.kube, revision, { decision, signal, log }),
-  buildLog: await keepBuildLog(deps, revision, { decision, build: world.build, signal, log }),
-});
+const logs: RevisionPart = async (deps, { revision, world, decision }, { signal, log }) => {
+  const tail = await logTail(deps.kube, revision, { decision, signal, log });
+  const buildLog = await keepBuildLog(deps, revision, { decision, build: world.build, signal, log });
+  return { logTail: tail, buildLog, decision: { ...decision, message: explainByLog(decision, tail) } };
+};
 const formerBuild: RevisionPart = async (deps, { revision, decision }, { signal }) => {
   if (decision.build === 'drop') await dropBuild(deps, revision, signal);
   return {};

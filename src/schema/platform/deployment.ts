@@ -9,6 +9,7 @@ import { DatabaseBackup } from './backup-asked.ts';
 import { SHARE_BY } from './pins.ts';
 import { FormerVolume } from './replacement.ts';
 import { DatabaseAsked } from './restore-asked.ts';
+import { MAX_VARIABLE_BYTES } from './variable-size.ts';
 import { type CelRule, Closed, DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
 /* REST's view of a deployment, with fields in snake_case. */
@@ -35,7 +36,7 @@ export const Secret = Closed({
     pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
     description: 'Name of the environment variable.',
   }),
-  value: Type.String({ maxLength: 262_144 }),
+  value: Type.String({ maxLength: MAX_VARIABLE_BYTES, description: 'Name and value have 131,070 bytes together at most.' }),
 });
 
 export const ListenerConfig = Closed({

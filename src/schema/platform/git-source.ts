@@ -23,11 +23,14 @@ const SCP = `${USER}${HOST}:${SEGMENT}(/${SEGMENT})*`;
 export const LONGEST_REPO_URL = 2048;
 
 const REPO_URL_RULES: SourceRule[] = [
-  { forbids: '^https?://[^/]*@', sentence: 'the address holds a credential; give it to an integration instead' },
+  {
+    forbids: '^https?://[^/]*@',
+    sentence: 'the address names a user or a token before the @: leave it out, the credential of the integration is shown',
+  },
   { forbids: String.raw`(^|/)[.][.](/|$)`, sentence: 'the path of the address goes up ("..")' },
   {
     needs: `^(${WEB}|${SSH}|${SCP})$`,
-    sentence: 'the address must begin with https:// or ssh://, or have the form git@host:owner/name',
+    sentence: 'the address must begin with https:// or ssh://, or have the form git@host:owner/name, with a name for its host',
   },
   // Git reads a number behind the colon as the first part of a path.
   { forbids: `^${USER}${HOST}:[0-9]+/`, sentence: 'an address with a port begins with ssh://' },

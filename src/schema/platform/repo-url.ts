@@ -27,11 +27,25 @@ function webAddress(url: string): RepoAddress | undefined {
   return within({ protocol: word, host: host.toLowerCase(), hostname: hostname.toLowerCase(), path: trimmed(pathname) });
 }
 
-/** A step that a host could read as another place: encoded, empty, or up. */
-const within = (address: RepoAddress): RepoAddress | undefined =>
-  address.path === '' || address.path.includes('%') || address.path.split('/').some((step) => ['', '.', '..'].includes(step))
-    ? undefined
-    : address;
+/**
+ * Returns the address with each step of its path spelled in one way, so that addresses can be compared. Undefined if a
+ * step is empty, leads up, or holds an encoded character that a host could take for a separator.
+ */
+function within(address: RepoAddress): RepoAddress | undefined {
+  const steps = address.path.split('/').map(spellStep);
+  return steps.includes(undefined) ? undefined : { ...address, path: steps.join('/') };
+}
+
+function spellStep(step: string): string | undefined {
+  let plain: string;
+  try {
+    plain = decodeURIComponent(step);
+  } catch {
+    return undefined;
+  }
+  // oxlint-disable-next-line no-control-regex -- none of them is a part of a name
+  return ['', '.', '..'].includes(plain) || /[/\\%\u0000-\u001f\u007f]/.test(plain) ? undefined : encodeURIComponent(plain);
+}
 
 /** Returns the steps of the path below the integration's host. Undefined if the address is not there. */
 function belowHost(address: RepoAddress, host: string): string | undefined {
@@ -86,6 +100,9 @@ function sameRepository(one: string, other: string): boolean {
 /** Returns why an integration is not for this address. The sentence begins with a verb. */
 export function repoUrlFault(integration: Bounds, url: string): string | undefined {
   if (repositoryPath(integration, url) !== undefined) return undefined;
+  const form = URL.canParse(url) ? new URL(url) : undefined;
+  if (form !== undefined && repoAddress(url) === undefined && form.pathname.includes('%'))
+    return 'has an encoded separator in its path (such as %2F or %2E%2E), which hosts read in different ways';
   const { host, repositories, name } = integration;
   const among = repositories === undefined ? '' : ` among ${repositories.slice(0, 5).join(', ')}${repositories.length > 5 ? ', ...' : ''}`;
   return `is no repository of the integration ${name}, which is for ${host ?? 'its listed repositories'}${among}`;

@@ -17,6 +17,8 @@ test.each([
   ['graphs without an export', 'LANGSERVE_GRAPHS', '{"a":"./a.ts"}', /LANGSERVE_GRAPHS: "graphs\.a"/],
   ['defaults of a graph that are no object', 'LANGGRAPH_CONFIG', '{"a":1}', /LANGGRAPH_CONFIG must have an object for the graph "a"/],
   ['a database that is none', 'POSTGRES_URI_CUSTOM', 'mysql://x', /POSTGRES_URI_CUSTOM must begin with postgresql:/],
+  ['a database of several hosts', 'POSTGRES_URI_CUSTOM', 'postgresql://u:p@h1:5432,h2:5432/x', /POSTGRES_URI_CUSTOM names several hosts/],
+  ['several hosts in the query', 'POSTGRES_URI_CUSTOM', 'postgresql:///x?host=h1,h2', /POSTGRES_URI_CUSTOM names several hosts/],
   ['a way of authentication that there is not', 'LANGGRAPH_AUTH_TYPE', 'langsmith', /LANGGRAPH_AUTH_TYPE can't be honoured/],
 ])('a secret that would stop the server is refused with its reason: %s', (_, name, value, sentence) => {
   expect(refused(['OPENAI_API_KEY', 'x'], [name, value])).toEqual([expect.stringMatching(sentence)]);

@@ -6,6 +6,7 @@ import {
   brokenSecrets,
   brokenSize,
   makesRevision,
+  findLargeVariables,
   withoutEcho,
 } from '../../../src/control-plane/deployments/rules.ts';
 import { brokenImages } from '../../../src/control-plane/pod-policy/image-rules.ts';
@@ -17,6 +18,31 @@ const answerOf = (body: typeof container): Deployment => {
   const resource = deploymentResource({ ...body, name: 'a', secrets: [] }, { namespace: 'team', tenantId: 't' }, {});
   return deploymentAnswer(resource, { id: 'i', tenantId: 't', secrets: [] });
 };
+
+describe('a variable of the environment', () => {
+  const secret = (bytes: number) => ({
+    secrets: [
+      { name: 'A', value: '' },
+      { name: 'BUNDLE', value: 'x'.repeat(bytes) },
+    ],
+  });
+  test('has 131,072 bytes at most, with its name and what the kernel adds', () => {
+    expect(findLargeVariables(secret(131_064))).toEqual([]);
+    expect(findLargeVariables(secret(131_065))).toEqual([
+      {
+        loc: ['body', 'secrets', 1, 'value'],
+        msg: expect.stringMatching(/^BUNDLE and its value have more than 131070 bytes/),
+        type: 'value_error',
+      },
+    ]);
+    expect(findLargeVariables({ secrets: [{ name: 'A', value: 'é'.repeat(65_535) }] })).toHaveLength(1);
+  });
+  test.each(['sidecars', 'init_containers'])('of %s, too', (field) => {
+    const large = { name: 'x', image: 'y', env: [{ name: 'E' }, { name: 'BIG', value: 'x'.repeat(140_000) }] };
+    const [fault] = findLargeVariables({ source_config: { resource_spec: { [field]: [large] } } });
+    expect(fault?.loc).toEqual(['body', 'source_config', 'resource_spec', field, 0, 'env', 1, 'value']);
+  });
+});
 
 describe('a deployment', () => {
   test.each(FORBIDDEN_BY_SHAPE)('may not be $situation', ({ body, path }) => {

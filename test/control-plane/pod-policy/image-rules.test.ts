@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { brokenImages } from '../../../src/control-plane/pod-policy/image-rules.ts';
+import { nameBuiltRepository, nameCacheRepository } from '../../../src/schema/platform/built-image.ts';
 
 const BUILT = { repository: 'registry.example.com/agents', pullSecret: 'pull' };
 const OWN = ['team-a', 'team-a-staging'];
@@ -25,6 +26,19 @@ test.each([
   ['of another registry', 'ghcr.io/agents/team-b/chat:1'],
 ])('a deployment may run an image %s', (_what, image) => {
   expect(brokenBy(image)).toEqual([]);
+});
+
+test('on Docker Hub, which has two levels, an image is of the namespace before the dot', () => {
+  const onHub = (image: string) =>
+    brokenImages({ repository: 'docker.io/acme', pullSecret: 'pull' }, { spec: undefined, image, namespaces: OWN });
+  const built = { namespace: 'team-a', deployment: 'chat' };
+  expect(nameBuiltRepository('docker.io/acme', built)).toBe('docker.io/acme/team-a.chat');
+  expect(nameCacheRepository('docker.io/acme/team-a.chat')).toBe('docker.io/acme/team-a.chat.cache');
+  expect(nameBuiltRepository('registry.example.com/agents', built)).toBe('registry.example.com/agents/team-a/chat');
+  expect(nameCacheRepository('registry.example.com/agents/team-a/chat')).toBe('registry.example.com/agents/team-a/chat/cache');
+  expect(onHub('acme/team-a.chat:1')).toEqual([]);
+  for (const image of ['acme/team-b.chat:1', 'docker.io/acme/team-b.chat.cache:1', 'index.docker.io/acme/team-b.team-a:1'])
+    expect(onHub(image)).toEqual([expect.stringMatching(/images of builds/)]);
 });
 
 test('init containers and sidecars are bound as the agent is, and nobody names the credential for it', () => {

@@ -151,3 +151,14 @@ test.each([
   for (const of of ['pods', 'services', 'claims'] as const)
     for (const allowed of [key, prefix]) expect(brokenPodRules(spec, [], { ...NO_KEYS, [of]: [allowed] })).toEqual([]);
 });
+
+test.each(['/etc/gx-key', '/etc/gx-database/', '/etc/gx-key/more', '/app', '/tmp'])('nothing is mounted over %s', (mountPath) => {
+  const spec = { ...volume({ emptyDir: {} }), volume_mounts: [{ name: 'v', mountPath }] };
+  expect(brokenPodRules(spec, [])).toEqual([
+    expect.stringMatching(/^source_config\.resource_spec\.volume_mounts: .* is a folder of the platform$/),
+  ]);
+});
+
+test.each(['/tmp/cache', '/etc/gx-keys', '/application', '/agent/data'])('a volume may be mounted at %s', (mountPath) => {
+  expect(brokenPodRules({ ...volume({ emptyDir: {} }), volume_mounts: [{ name: 'v', mountPath }] }, [])).toEqual([]);
+});

@@ -2,6 +2,7 @@ import { kinds } from '../../../kube/kube.ts';
 import { DATABASE_READY } from '../../../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import { URI_KEY, type ExternalDatabase } from '../../../schema/platform/database-spec.ts';
+import { hasSeveralHosts, SEVERAL_HOSTS } from '../../../schema/platform/database-address.ts';
 import { isRequestHandled } from '../../rollout/deployment.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import { isPodReady } from '../../pods/diagnose.ts';
@@ -50,6 +51,7 @@ export function problemOf({ secretName, key = URI_KEY }: ExternalDatabase, data:
   const value = data[key];
   if (value === undefined) return `The Secret ${secretName} of the external database has no key ${key}.`;
   const text = Buffer.from(value, 'base64').toString('utf8');
+  if (hasSeveralHosts(text)) return `Key ${key} of the Secret ${secretName} ${SEVERAL_HOSTS}.`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['postgres:', 'postgresql:'].includes(url.protocol) || url.hostname === '')
     return `Key ${key} of the Secret ${secretName} is not an address of the form postgresql://user:password@host:port/name.`;

@@ -1,5 +1,6 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
+import { nameBuiltRepository } from '../../../schema/platform/built-image.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 
 /** Where a revision is built, and by which image. */
@@ -16,7 +17,7 @@ export const placeOfBuild = (
 
 /** Returns the name that a revision's image is to be pushed under. */
 export const targetImage = ({ metadata, spec }: RevisionResource, { repository }: Builder): string =>
-  `${repository}/${metadata.namespace}/${spec.deployment}:${metadata.name}`;
+  `${nameBuiltRepository(repository, { namespace: metadata.namespace ?? '', deployment: spec.deployment })}:${metadata.name}`;
 
 type NodeStatus = {
   conditions?: { type: string; status: string }[];

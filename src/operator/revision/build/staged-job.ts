@@ -1,6 +1,7 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
+import { nameCacheRepository } from '../../../schema/platform/built-image.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { AGENTS_NAMESPACE, DEPLOYMENT, ownLabels, REVISION, REVISION_UID, TENANT } from '../../../schema/platform/labels.ts';
 import { BUILD_STAGES, names } from '../../../schema/names.ts';
@@ -225,7 +226,7 @@ function environment(stage: Stage, { revision, source, given }: Making): Record<
   const image = targetImage(revision, builder);
   const registry = {
     GX_IMAGE: image,
-    GX_CACHE_IMAGE: `${image.slice(0, image.lastIndexOf(':'))}/cache`,
+    GX_CACHE_IMAGE: nameCacheRepository(image.slice(0, image.lastIndexOf(':'))),
     GX_REGISTRY_INSECURE: builder.insecureRegistry ? 'true' : undefined,
   };
   const shape = {

@@ -1,0 +1,18 @@
+import type { Decision } from './decision.ts';
+
+/** What the last line of a container means that its runtime could not start. The runtime writes it to the log alone. */
+const CAUSES: readonly (readonly [printed: RegExp, cause: string])[] = [
+  [
+    /exec format error/i,
+    'The image is for another processor than that of the node: build it for both, or choose nodes by kubernetes.io/arch in placement.',
+  ],
+  [/argument list too long/i, 'Its environment is too large: one variable has 131,072 bytes at most; mount large values as files.'],
+];
+
+/** Returns the message of a container that ends again and again, with the cause that only its log shows. */
+export function explainByLog({ message, reason }: Pick<Decision, 'message' | 'reason'>, logTail: string | undefined): string {
+  if (reason !== 'CrashLooping' || logTail === undefined) return message;
+  const last = logTail.trimEnd().split('\n').at(-1) ?? '';
+  const cause = CAUSES.find(([printed]) => printed.test(last))?.[1];
+  return cause === undefined ? message : `${message} ${cause}`;
+}

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { explainByLog } from '../../../src/operator/revision/log-cause.ts';
+
+const loop = { reason: 'CrashLooping', message: 'Container agent ends with exit code 255 again and again.' } as const;
+
+test.each([
+  ['exec /usr/bin/tini: exec format error\n', /again and again\. The image is for another processor/],
+  ['starting\nexec /usr/bin/tini: argument list too long', /again and again\. Its environment is too large/],
+])('what a runtime wrote to the log alone is in the sentence: %j', (log, sentence) => {
+  expect(explainByLog(loop, log)).toMatch(sentence);
+});
+
+test('other logs and other reasons leave the sentence as it is', () => {
+  expect(explainByLog(loop, 'exec format error\nTraceback')).toBe(loop.message);
+  expect(explainByLog(loop, undefined)).toBe(loop.message);
+  expect(explainByLog({ reason: 'ProbeFailed', message: 'm' }, 'exec format error')).toBe('m');
+});
