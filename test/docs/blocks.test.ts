@@ -85,7 +85,7 @@ describe('a wrong example is found', () => {
       `kubectl get gxd chat -o jsonpath='{.status.rollout.candidat}'`,
       /no status\.rollout\.candidat/,
     ],
-    ['an annotation that nothing reads', 'kubectl annotate gxd chat gx.dev/rotate=1', /nothing reads gx\.dev\/rotate/],
+    ['an annotation that nothing reads', 'kubectl annotate gxd chat gx.dev/rotate-keys=1', /nothing reads gx\.dev\/rotate-keys/],
     ['a value of the chart', 'helm upgrade gx charts/gx-platform --set build.registry=x', /"build"/],
     ['a flag of ours', 'gx dev --port 1 --reload', /gx dev has no --reload/],
     ['a target', 'make tests', /no target tests/],
