@@ -64,7 +64,7 @@ test.each([
 test.each([
   ['encryption of some fields', { GX_AES_JSON_KEYS: 'a,b' }, /GX_AES_JSON_KEYS/],
   ['authentication', { LANGGRAPH_AUTH_TYPE: 'langsmith' }, /LANGGRAPH_AUTH_TYPE/],
-  ['an unknown key in a section of gx.json', { LANGGRAPH_HTTP: '{"colour":1}' }, /LANGGRAPH_HTTP: "http\.colour"/],
+  ['a wrong value in a section of gx.json', { LANGGRAPH_HTTP: '{"disable_a2a":"no"}' }, /LANGGRAPH_HTTP: "http\.disable_a2a"/],
   ['a section of gx.json that is no JSON', { LANGSERVE_GRAPHS: 'agent' }, /LANGSERVE_GRAPHS is not valid JSON/],
   ['a database of another kind', { POSTGRES_URI_CUSTOM: 'mysql://y' }, /POSTGRES_URI_CUSTOM/],
   ['defaults for a graph that are no settings', { LANGGRAPH_CONFIG: '{"a":1}' }, /LANGGRAPH_CONFIG must have an object/],
