@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { type AgentAccess, OPEN_ACCESS } from '../../config/agent-access.ts';
@@ -8,6 +8,7 @@ import { LentEnvironment, processEnv } from '../../config/env.ts';
 import { createLog, type Log } from '../../log.ts';
 import { newAgentKey } from '../../schema/wire/agent-key.ts';
 import { withoutPassword } from '../db/base/pool.ts';
+import { readEnvFile } from '../gx-json/env-file.ts';
 import { type GraphsFile, readGraphsFile } from '../gx-json/read.ts';
 import { startPostgres } from './embedded-postgres/start.ts';
 import { type FrontDoor, openFirstFreeDoor, openFrontDoor, USUAL_PORT, usualPorts } from './front-door.ts';
@@ -15,7 +16,6 @@ import { devOptions, type DevOptions, HELP, refuseForJavaScript } from './option
 import { Serving } from './serving.ts';
 import { watchFolders } from './watch.ts';
 import { welcome } from './welcome.ts';
-import { parseEnv } from 'node:util';
 import { StartError } from '../../errors.ts';
 import { Writable } from 'node:stream';
 import type { DevelopmentOfPython, PythonSettings } from '../../config/python.ts';
@@ -177,11 +177,11 @@ function logFor({ logJson }: DevOptions): Log {
  * Deployments get their secrets in another way, so gx.json need not name a file that only developers have.
  */
 export function dotEnvOf(config: string): Record<string, string> {
-  const { folder, settings } = readGraphsFile(config);
+  const { folder, settings, hasPython } = readGraphsFile(config);
   const file = path.join(folder, '.env');
   if (settings.env !== undefined || !existsSync(file)) return {};
   try {
-    return parseEnv(readFileSync(file, 'utf8')) as Record<string, string>;
+    return readEnvFile(file, { python: hasPython });
   } catch (error) {
     throw new StartError(`${file} can't be read: ${(error as Error).message}.`, { cause: error });
   }

@@ -1,13 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import { parseEnv } from 'node:util';
 import { existingGxFile, isOwnFile, parsedGxFile, readGxJson } from '../../config/gx-json-file.ts';
 import type { FileSection } from '../../config/gx-json.ts';
 import { LANGSMITH_PROJECTS } from '../../config/tracing.ts';
 import { StartError } from '../../errors.ts';
 import { codePlace, isEmbedCode, languageOf, type Language } from '../../schema/agent/code-place.ts';
 import { passedOverKeys, valueOfKey, type GxJson, type PassedOver } from '../../schema/agent/gx-json.ts';
+import { readEnvFile } from './env-file.ts';
 import { importFolders } from './import-folders.ts';
 import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
 import type { GraphSource, StoreIndex } from '../../schema/wire/wall/graph-start.ts';
@@ -17,6 +17,8 @@ export type GraphsFile = {
   folder: string;
   settings: GxJson;
   graphs: GraphSource[];
+  /** Whether a graph, or the code beside the graphs, is in Python. */
+  hasPython: boolean;
   /** Folders of modules of Python, behind all others on their path. */
   importFolders: string[];
   env: Record<string, string>;
@@ -48,13 +50,15 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
   const folder = path.dirname(named);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
   refuseAnyClass(settings, graphs, named);
-  const { env, absent } = environment(settings, named);
-  const place = { python: graphs.some(({ language }) => language === 'python'), node: process.versions.node };
+  const python = graphs.some(({ language }) => language === 'python');
+  const hasPython = python || codeLanguage === 'python';
+  const { env, absent } = environment(settings, named, hasPython);
   return {
     path: named,
     folder,
     settings,
     graphs,
+    hasPython,
     importFolders: importFolders(settings.dependencies ?? [], folder),
     env: withProject(env, langsmithProject),
     index: storeIndex(settings, folder, graphs),
@@ -64,7 +68,7 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
     encryption: exportOf(settings.encryption?.path, folder),
     passedOver: [
       ...unknown,
-      ...passedOverKeys(settings, place),
+      ...passedOverKeys(settings, { python, node: process.versions.node }),
       ...(absent === undefined ? [] : [{ name: 'env', instead: absent }]),
       ...sections.flatMap(({ passedOver }) => passedOver),
       ...passedOverSections(own, sections),
@@ -149,7 +153,7 @@ type Environment = { env: Record<string, string>; /** The remedy for a file that
  * Returns `env` of gx.json, which is a map or the path of a file of NAME=value lines. A list of names asks the server
  * for nothing. Repositories leave the file out, so a langgraph.json does without it.
  */
-function environment({ env }: GxJson, file: string): Environment {
+function environment({ env }: GxJson, file: string, python: boolean): Environment {
   if (env === undefined || Array.isArray(env)) return { env: {} };
   if (typeof env !== 'string') return { env };
   const place = path.resolve(path.dirname(file), env);
@@ -160,7 +164,7 @@ function environment({ env }: GxJson, file: string): Environment {
     return { env: {}, absent: `${env} is not there: ${remedy}` };
   }
   try {
-    return { env: parseEnv(readFileSync(place, 'utf8')) as Record<string, string> };
+    return { env: readEnvFile(place, { python }) };
   } catch (error) {
     throw new StartError(`${file}: "env" names ${env}, which can't be read (${(error as NodeJS.ErrnoException).code}).`, { cause: error });
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { differences } from '../../../src/console/page/deployment/differences.ts';
-import { readDotEnv } from '../../../src/console/page/deployment/dot-env.ts';
+import { differingNames, readDotEnv } from '../../../src/console/page/deployment/dot-env.ts';
 import { gitOpsManager } from '../../../src/console/page/deployment/git-ops-manager.ts';
 import { originText, rolloutSteps } from '../../../src/console/page/deployment/revision-words.ts';
 import { DRAWN, LogLines, withoutColours, type ShownLine } from '../../../src/console/page/logs/log-lines.ts';
@@ -57,9 +57,12 @@ describe('a .env file', () => {
       'E=',
       'A=last',
       'F=a=b#c',
+      'G=sk-123 # mine',
+      'H=sk-123\t# mine',
+      'I= # empty',
       '',
     ].join('\r\n');
-    expect(readDotEnv(text)).toEqual({
+    expect(readDotEnv(text, 'python')).toEqual({
       faults: [],
       variables: [
         { name: 'A', value: 'last' },
@@ -68,12 +71,26 @@ describe('a .env file', () => {
         { name: 'D', value: 'really\ntwo' },
         { name: 'E', value: '' },
         { name: 'F', value: 'a=b#c' },
+        { name: 'G', value: 'sk-123' },
+        { name: 'H', value: 'sk-123' },
+        { name: 'I', value: '' },
       ],
     });
   });
 
+  test('is read as the language of the project does, and the names are told that differ', () => {
+    const text = 'A=pa#ss\nB="x\\ty"\nC=${A}/x\nD=`same # in one`\nE=equal # note\n';
+    const values = (reading: 'python' | 'javascript'): string[] => readDotEnv(text, reading).variables.map(({ value }) => value);
+    expect(values('python')).toEqual(['pa#ss', 'x\ty', 'pa#ss/x', '`same', 'equal']);
+    expect(values('javascript')).toEqual(['pa', String.raw`x\ty`, '${A}/x', 'same # in one', 'equal']);
+    expect(differingNames(text)).toEqual(['A', 'B', 'C', 'D']);
+    expect(readDotEnv('A=${ELSEWHERE}/x\nB=${ELSE:-}', 'python').faults).toEqual([
+      '${ELSEWHERE} is in none of these lines: write its value.',
+    ]);
+  });
+
   test('names the lines that are no variables', () => {
-    expect(readDotEnv('A=1\n2B=3\njust words').faults).toEqual(['Line 2 is no variable.', 'Line 3 is no variable.']);
+    expect(readDotEnv('A=1\n2B=3\njust words', 'python').faults).toEqual(['Line 2 is no variable.', 'Line 3 is no variable.']);
   });
 });
 

@@ -1,41 +1,38 @@
-/** The variables of a .env file, and the lines that are none. */
+import { readDotEnvOfJavascript, readDotEnvOfPython, valuesOf, type DotEnvFile } from '../../../schema/dot-env.ts';
+
+/** The variables of a .env file, and the lines that can't be secrets. */
 export type DotEnv = { variables: { name: string; value: string }[]; faults: string[] };
 
-const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*/;
-const ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t' };
+/** The two ways in which projects read their files. */
+export type DotEnvReading = 'python' | 'javascript';
 
-/** Reads the text of a .env file. Quoted values may have several lines. The last value of a name counts. */
-export function readDotEnv(text: string): DotEnv {
-  const found = new Map<string, string>();
-  const faults: string[] = [];
-  let rest = text.replaceAll('\r\n', '\n');
-  for (let line = 1; rest !== '';) {
-    const [read, name, value] = firstOf(rest);
-    if (name === undefined) faults.push(`Line ${line} is no variable.`);
-    else if (name !== '') found.set(name, value);
-    line += read.split('\n').length - 1;
-    rest = rest.slice(read.length);
-  }
-  return { variables: [...found].map(([name, value]) => ({ name, value })), faults };
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/**
+ * Reads the text of a .env file as projects in one of the languages do. The last value of a name counts. Values of
+ * other variables are known only if they are in the text.
+ */
+export function readDotEnv(text: string, reading: DotEnvReading): DotEnv {
+  const unknown = new Set<string>();
+  const lookup = (name: string, otherwise: string | undefined): undefined => {
+    if (otherwise === undefined) unknown.add(name);
+  };
+  const file = reading === 'python' ? readDotEnvOfPython(text, lookup) : readDotEnvOfJavascript(text);
+  const lines = [...file.faulty, ...file.variables.filter(({ name }) => !NAME.test(name)).map(({ line }) => line)];
+  return {
+    variables: Object.entries(valuesOf(file)).map(([name, value]) => ({ name, value })),
+    faults: [
+      ...lines.toSorted((one, other) => one - other).map((line) => `Line ${line} is no variable.`),
+      ...[...unknown].map((name) => `\${${name}} is in none of these lines: write its value.`),
+    ],
+  };
 }
 
-/** Returns the text that was read, and the variable. The name is empty for a blank line, undefined for a faulty one. */
-function firstOf(text: string): [read: string, name: string | undefined, value: string] {
-  const line = /^[^\n]*\n?/.exec(text)?.[0] ?? '';
-  if (/^\s*(?:#.*)?\n?$/.test(line)) return [line, '', ''];
-  const begin = LINE.exec(line);
-  if (begin === null) return [line, undefined, ''];
-  const [head, name = ''] = begin;
-  const quoted = /^(?:"((?:[^"\\]|\\[\s\S])*)"|'([^']*)')[^\n]*\n?/.exec(text.slice(head.length));
-  if (quoted !== null) return [head + quoted[0], name, quoted[2] ?? unescaped(quoted[1] ?? '')];
-  return [
-    line,
-    name,
-    line
-      .slice(head.length)
-      .replace(/\s+#.*$/, '')
-      .trim(),
-  ];
+/** Returns the names of variables that have another value in projects of the other language. */
+export function differingNames(text: string): string[] {
+  const [python, javascript] = [readDotEnvOfPython(text, () => undefined), readDotEnvOfJavascript(text)].map((file: DotEnvFile) =>
+    valuesOf(file),
+  );
+  const names = new Set([...Object.keys(python ?? {}), ...Object.keys(javascript ?? {})]);
+  return [...names].filter((name) => python?.[name] !== javascript?.[name]);
 }
-
-const unescaped = (text: string): string => text.replaceAll(/\\([\s\S])/g, (_, letter: string) => ESCAPES[letter] ?? letter);

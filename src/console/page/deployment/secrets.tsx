@@ -4,11 +4,11 @@ import type { Deployment } from '../../../schema/platform/deployment.ts';
 import { useApp } from '../shell/app.ts';
 import { CopyButton } from '../shell/copy-button.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
-import { readDotEnv } from './dot-env.ts';
+import { differingNames, readDotEnv, type DotEnvReading } from './dot-env.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import { failureText } from '../api/failure-text.ts';
-import { Button, TextArea } from '../shell/controls.tsx';
+import { Button, Select, TextArea } from '../shell/controls.tsx';
 import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
 
@@ -100,13 +100,18 @@ type PasteProps = { names: Signal<string[] | undefined>; isOff: boolean; save: (
 
 function Paste({ names, isOff, save }: PasteProps) {
   const text = useSignal('');
-  const { variables, faults } = readDotEnv(text.value);
+  const reading = useSignal<DotEnvReading | undefined>(undefined);
+  const differing = differingNames(text.value);
+  const { variables, faults } = readDotEnv(text.value, reading.value ?? 'python');
+  const isOpen = differing.length > 0 && reading.value === undefined;
   const isKnown = (name: string): boolean => names.value?.includes(name) === true;
   const added = variables.filter(({ name }) => !isKnown(name)).map(({ name }) => name);
   const changed = variables.filter(({ name }) => isKnown(name)).map(({ name }) => name);
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (await save(variables)) text.value = '';
+    if (!(await save(variables))) return;
+    text.value = '';
+    reading.value = undefined;
   };
   return (
     <form class="fields" onSubmit={(event) => void send(event)}>
@@ -114,6 +119,18 @@ function Paste({ names, isOff, save }: PasteProps) {
         Add or change: lines of a .env file
         <TextArea name="dotenv" rows={5} class="mono" autocomplete="off" spellcheck={false} of={text} />
       </label>
+      {differing.length > 0 && (
+        <Select
+          label={`Python and JavaScript read ${differing.join(', ')} differently. Read as`}
+          options={[
+            ['', 'choose'],
+            ['python', 'Python (python-dotenv)'],
+            ['javascript', 'JavaScript (dotenv)'],
+          ]}
+          value={reading.value ?? ''}
+          choose={(value) => (reading.value = value === '' ? undefined : (value as DotEnvReading))}
+        />
+      )}
       {faults.length > 0 && <p class="fault">{faults.slice(0, 5).join(' ')}</p>}
       {variables.length > 0 && (
         <p>
@@ -121,7 +138,7 @@ function Paste({ names, isOff, save }: PasteProps) {
           {changed.length > 0 && `Replaced: ${changed.join(', ')}.`}
         </p>
       )}
-      <Button disabled={isOff || variables.length === 0 || faults.length > 0} label="Save the secrets" />
+      <Button disabled={isOff || isOpen || variables.length === 0 || faults.length > 0} label="Save the secrets" />
     </form>
   );
 }
