@@ -4,6 +4,7 @@ import { directions } from './directions.ts';
 import { doors } from './doors.ts';
 import { moduleState } from './module-state.ts';
 import { pure } from './pure.ts';
+import { sessions } from './sessions.ts';
 import { words } from './words.ts';
 
 /*
@@ -19,6 +20,7 @@ export default {
     doors,
     'module-state': moduleState,
     pure,
+    sessions,
     'suppression-reason': suppressionReason,
     words,
   },

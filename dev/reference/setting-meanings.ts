@@ -17,6 +17,8 @@ export const WRITTEN: Readonly<Record<string, string>> = {
   GX_POSTGRES_IMAGE: 'The image of databases (images.postgres).',
   GX_VALKEY_IMAGE: 'The image of key-value stores (images.valkey).',
   GX_PLATFORM_IMAGE: 'The image whose program sends backups (images.platform). Targets need it.',
+  GX_RESERVED_SECRETS: 'Names of Secrets that REST users may not name: those of backup targets.',
+  GX_RESERVED_CLAIMS: 'Names of volume claims that REST users may not name: those of backup targets.',
   GX_BACKUP_TARGETS: 'Stores for backups, as JSON (settings.backups.targets).',
   GX_BUILD_IMAGE: 'The image of builds (images.builder). Empty: nothing is built.',
   GX_BUILD_BASE_IMAGE: 'The base image of built agents (images.agentServer).',

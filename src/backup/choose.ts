@@ -3,7 +3,7 @@ import type { RestoreOrder } from '../schema/wire/restore-message.ts';
 import { missingKeys } from '../schema/agent/aes-key-id.ts';
 import { SCHEMA_MAJOR } from '../schema/agent/schema-major.ts';
 import { BackupFailed } from './s3/failure.ts';
-import type { Folder } from './folder.ts';
+import { requireName, type Folder } from './folder.ts';
 import type { BackupStore } from './store.ts';
 
 /** Returns the entry of the catalogue that an order asks for. Throws with the reason where there is none. */
@@ -13,7 +13,7 @@ export async function chosenEntry(
   order: Pick<RestoreOrder, 'name' | 'at' | 'owner'>,
 ): Promise<CatalogueEntry> {
   const { name, at, owner } = order;
-  const entries = name === undefined ? newestFirst(await listed(store, folder)) : [name];
+  const entries = name === undefined ? newestFirst(await listed(store, folder)) : [requireName(name)];
   let oldest: CatalogueEntry | undefined;
   for (const each of entries) {
     const entry = await entryOf(store, folder, each);

@@ -1,13 +1,13 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BackupJobConfig } from '../config/backup-job.ts';
 import { asError } from '../errors.ts';
 import { expiredBackups } from '../schema/wire/backup-expiry.ts';
+import { ask, OWN_DATABASE } from '../schema/wire/database-session.ts';
 import { isClaimTarget, type BackupDone, type CopyEntry, type DatabaseFiles, type S3Target } from '../schema/wire/backup-message.ts';
 import {
   archiveCommands,
   archiveIn,
+  CREDENTIAL_SECTION,
   archiveTargetFault,
   inShell,
   nextCopy,
@@ -17,8 +17,8 @@ import {
   type BaseCopy,
 } from '../schema/wire/pgbackrest.ts';
 import { countsIn, factsIn } from './dump.ts';
-import { claimFolder, folderOf, type Folder } from './folder.ts';
-import { giveUp } from './pipe.ts';
+import { claimFolder, folderOf, requireName, type Folder } from './folder.ts';
+import { giveUp, writeOrder } from './pipe.ts';
 import { runnerIn, type RunScript } from './runner.ts';
 import { BackupFailed } from './s3/failure.ts';
 import { openBackupStore, type BackupStore } from './store.ts';
@@ -29,21 +29,24 @@ const PAUSE = 5000;
 
 type Copying = BackupJobConfig & { files: DatabaseFiles };
 type Commands = ReturnType<typeof archiveCommands>;
+/** The containers that run scripts: the one with pgBackRest, and the one that asks the database. */
+type Runners = Record<'run' | 'sql', RunScript>;
 
 /** Makes a copy of the database's files, and removes those that have expired, with their log. */
-export async function copyFiles({ order, keys, mount, pipe, pauses, files }: Copying, signal: AbortSignal): Promise<BackupDone> {
-  const { name, owner } = order;
+export async function copyFiles({ order, keys, mount, pipe, copier, pauses, files }: Copying, signal: AbortSignal): Promise<BackupDone> {
+  const { owner } = order;
+  const name = requireName(order.name);
   const target = requireTaken(order.target);
   const store = openBackupStore(target, { keys, mount, signal, pauses });
   const folder = folderOf(target, owner);
   await claimFolder(store, folder, owner);
-  const run = runnerIn(pipe, signal);
-  const commands = await configured(pipe, { target, keys, folder: folder.archive, ...files });
-  await prepare(run, commands, { signal, pause: pauses?.[0] ?? PAUSE });
-  const facts = factsIn(await done(run, 'ask "$FACTS"'));
-  const before = countsIn(await done(run, 'ask "$COUNTS"'));
+  const [run, sql] = [runnerIn(copier, signal), runnerIn(pipe, signal)];
+  const commands = await configured(copier, run, { target, folder: folder.archive, ...files });
+  await prepare({ run, sql }, commands, { signal, pause: pauses?.[0] ?? PAUSE });
+  const facts = factsIn(await done(sql, asking('"$FACTS"')));
+  const before = countsIn(await done(sql, asking('"$COUNTS"')));
   await done(run, inShell(commands.copy(nextCopy(await copiesAt(run, commands), new Date()))));
-  const after = countsIn(await done(run, 'ask "$COUNTS"'));
+  const after = countsIn(await done(sql, asking('"$COUNTS"')));
   const made = (await copiesAt(run, commands)).at(-1);
   if (made === undefined) throw new BackupFailed('CopyFailed', 'The copy is not among those at the store.');
   const entry: CopyEntry = {
@@ -60,7 +63,7 @@ export async function copyFiles({ order, keys, mount, pipe, pauses, files }: Cop
   };
   await store.write(`${folder.copies}${name}.json`, `${JSON.stringify(entry)}\n`);
   const trouble = await tidy({ store, folder, run, commands }, order).catch((error: unknown) => asError(error).message);
-  await giveUp(pipe);
+  await Promise.all([giveUp(pipe), giveUp(copier)]);
   const { from, until, bytes, migration, keys: ids } = entry;
   return { from, until, bytes, migration, keys: ids, ...(trouble !== undefined && { trouble }) };
 }
@@ -72,20 +75,31 @@ export function requireTaken(target: BackupJobConfig['order']['target']): S3Targ
   return target;
 }
 
-/** Writes the configuration for the other container, and returns its commands. */
-export async function configured(pipe: string, place: Omit<ArchivePlace, 'at' | 'locks'>): Promise<Commands> {
-  const locks = join(pipe, 'locks');
-  for (const [name, text] of Object.entries(remoteFiles({ ...place, at: pipe, locks })))
-    await writeFile(join(pipe, name), text, { mode: 0o640 });
-  return archiveCommands(join(pipe, 'pgbackrest.conf'));
+/** The folder of the container with pgBackRest for its configuration, which nobody else sees. */
+const OWN = '/tmp/gx-archive';
+
+/**
+ * Writes the configuration without the credential for the other container, which adds its own copy of that, and returns
+ * its commands.
+ */
+export async function configured(copier: string, run: RunScript, place: Omit<ArchivePlace, 'at' | 'locks' | 'keys'>): Promise<Commands> {
+  const files = Object.entries(remoteFiles({ ...place, at: OWN, locks: `${OWN}/locks` }));
+  for (const [name, text] of files) await writeOrder(copier, name, text);
+  const { status, words } = await run(`umask 077
+mkdir -p ${OWN}/locks && cp ${files.map(([name]) => `../orders/${name}`).join(' ')} ${OWN} && {
+${CREDENTIAL_SECTION}
+} >> ${OWN}/pgbackrest.conf
+`);
+  if (status !== 0) throw new BackupFailed('TargetMissing', `The credential of the target can't be read. ${words}`);
+  return archiveCommands(`${OWN}/pgbackrest.conf`);
 }
 
-/** The queries come from the variables of the other container. */
-const ASK = `ask() { printf '%s\\n' "$1" | psql -X -q -A -t -F ' ' -v ON_ERROR_STOP=1 "$ADDRESS"; }`;
+/** Returns the script that asks the database. The queries come from variables of the container. */
+const asking = (query: string): string => `printf '%s\\n' ${query} | ${ask(OWN_DATABASE)}`;
 
 /** Runs a script that must succeed, and returns its output. */
 async function done(run: RunScript, script: string): Promise<string> {
-  const { status, output, words } = await run(`${ASK}\n${script}\n`);
+  const { status, output, words } = await run(`${script}\n`);
   if (status !== 0) throw new BackupFailed('CopyFailed', words === '' ? `It ended with status ${status}.` : words);
   return output;
 }
@@ -94,19 +108,23 @@ async function done(run: RunScript, script: string): Promise<string> {
  * Waits until the server beside the database answers, and makes the folder at the store ready. The last transaction is
  * one with which every moment before the copy can be restored.
  */
-async function prepare(run: RunScript, { prepare: make, renew }: Commands, { signal, pause }: { signal: AbortSignal; pause: number }) {
-  const script = `${ASK}\n{ ${inShell(make)} || ${inShell(renew)}; } && ask 'select pg_current_xact_id()'\n`;
+async function prepare(
+  { run, sql }: Runners,
+  { prepare: make, renew }: Commands,
+  { signal, pause }: { signal: AbortSignal; pause: number },
+) {
   for (let attempt = 1; ; attempt += 1) {
-    const { status, words } = await run(script);
-    if (status === 0) return;
-    if (attempt === ATTEMPTS) throw new BackupFailed('CopyFailed', words);
+    const made = await run(`${inShell(make)} || ${inShell(renew)}\n`);
+    const ended = made.status === 0 ? await sql(asking("'select pg_catalog.pg_current_xact_id()'")) : made;
+    if (ended.status === 0) return;
+    if (attempt === ATTEMPTS) throw new BackupFailed('CopyFailed', ended.words);
     await wait(pause, undefined, { signal });
   }
 }
 
 /** Returns the copies at the store, oldest first. */
-async function copiesAt(run: RunScript, { ask }: Commands): Promise<BaseCopy[]> {
-  const found = archiveIn(await done(run, inShell(ask)));
+async function copiesAt(run: RunScript, commands: Commands): Promise<BaseCopy[]> {
+  const found = archiveIn(await done(run, inShell(commands.ask)));
   if ('trouble' in found) throw new BackupFailed('CopyFailed', found.trouble);
   return found.copies;
 }

@@ -1,7 +1,4 @@
-import { constants } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { appears, lastWords } from './pipe.ts';
+import { appears, lastWords, openDump, readAnswer } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
 
 /* The dump, as the container with pg_dump makes it. `facts` has lines about the database. */
@@ -21,7 +18,7 @@ const END_WITHIN = 30_000;
 /** Reads the dump as it is made. */
 export async function* dumped(folder: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   await appears(folder, ['dump'], signal);
-  const pipe = await open(join(folder, 'dump'), constants.O_RDONLY);
+  const pipe = await openDump(folder, 'read');
   try {
     for await (const piece of pipe.createReadStream({ highWaterMark: 262_144, signal })) yield piece as Buffer;
   } finally {
@@ -37,7 +34,7 @@ export async function requireWhole(folder: string, signal: AbortSignal, within =
     () => false,
   );
   signal.throwIfAborted();
-  const status = ended ? (await readFile(join(folder, 'end'), 'utf8')).trim() : undefined;
+  const status = ended ? (await readAnswer(folder, 'end')).trim() : undefined;
   if (status === '0') return;
   const words = await lastWords(folder);
   const how = status === undefined ? 'pg_dump was ended before it had finished' : `pg_dump failed with status ${status}`;
@@ -46,7 +43,7 @@ export async function requireWhole(folder: string, signal: AbortSignal, within =
 
 /** Reads the facts about the database, which are written before the dump, one a line. */
 export async function dumpFacts(folder: string): Promise<DumpFacts> {
-  const [facts, counts] = await Promise.all(['facts', 'counts'].map((name) => readFile(join(folder, name), 'utf8')));
+  const [facts, counts] = await Promise.all(['facts', 'counts'].map((name) => readAnswer(folder, name)));
   return { ...factsIn(facts ?? ''), counts: countsIn(counts ?? '') };
 }
 

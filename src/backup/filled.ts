@@ -1,14 +1,14 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RestoreJobConfig } from '../config/restore-job.ts';
 import { missingKeys } from '../schema/agent/aes-key-id.ts';
+import { ask, OWN_DATABASE, psql } from '../schema/wire/database-session.ts';
 import type { RestoreDone } from '../schema/wire/restore-message.ts';
 import { chosenEntry } from './choose.ts';
 import { folderOf } from './folder.ts';
 import { lastSql, QUIET_SQL } from './last-sql.ts';
 import { markerIn } from './marker.ts';
-import { giveUp } from './pipe.ts';
+import { giveUp, writeOrder } from './pipe.ts';
 import { runnerIn, type Ran } from './runner.ts';
 import { BackupFailed } from './s3/failure.ts';
 import { openBackupStore } from './store.ts';
@@ -20,14 +20,16 @@ const PAUSE = 1000;
 const NO_CONNECTION = 2;
 
 /** The state of the database, its keys of encryption, and the moment up to which the log was applied: one a line. */
-const LOOK = `psql -X -q -A -t -v ON_ERROR_STOP=1 -c "$STATE" \\
-  -c "select coalesce(string_agg(key_id, ' '), '') from gx.encryption_key" \\
-  -c "select coalesce(shobj_description(oid, 'pg_database'), '') from pg_database where datname = current_database()" "$ADDRESS"`;
+const LOOK = ask(OWN_DATABASE, {
+  args: `-c "$STATE" \\
+  -c "select coalesce(pg_catalog.string_agg(key_id, ' '), '') from gx.encryption_key" \\
+  -c "select coalesce(pg_catalog.shobj_description(oid, 'pg_database'), '') from pg_catalog.pg_database where datname = pg_catalog.current_database()"`,
+});
 
 /** All in one transaction: a copy that is to be quiet is never seen before it is. */
 const TAKE = `asked() { for file in "$SQL"/*; do [ ! -f "$file" ] || { cat "$file" && echo; } || return 1; done; }
-{ echo 'begin;' && cat first.sql && asked && cat marker.sql && echo 'commit;'; } > all.sql &&
-  psql -X -q -v ON_ERROR_STOP=1 --file=all.sql "$ADDRESS" > /dev/null`;
+{ echo 'begin;' && cat ../orders/first.sql && asked && cat ../orders/marker.sql && echo 'commit;'; } > all.sql &&
+  ${psql(OWN_DATABASE, { args: '--file=all.sql' })} > /dev/null`;
 
 /** The comment of gx-postgres on a database that it has filled. */
 const FILLED = /^filled up to (\S*)/;
@@ -52,8 +54,8 @@ export async function takeFilled(
     const store = openBackupStore(order.target, { keys: credential, mount, signal, pauses });
     const from = until === '' ? (await chosenEntry(store, folderOf(order.target, order.owner), order)).from : until;
     const done = { backup, from };
-    await writeFile(join(pipe, 'first.sql'), order.resume ? '' : await readFile(QUIET_SQL, 'utf8'));
-    await writeFile(join(pipe, 'marker.sql'), await lastSql({ ...done, restoredInto: order.into }));
+    await writeOrder(pipe, 'first.sql', order.resume ? '' : await readFile(QUIET_SQL, 'utf8'));
+    await writeOrder(pipe, 'marker.sql', await lastSql({ ...done, restoredInto: order.into }));
     const { status, words } = await run(TAKE);
     if (status !== 0) throw new BackupFailed('RestoreFailed', words);
     await giveUp(pipe);

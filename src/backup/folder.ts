@@ -1,3 +1,5 @@
+import { Rejected } from '../errors.ts';
+import { BACKUP_NAME } from '../schema/platform/backup-spec.ts';
 import type { BackupOwner, BackupTarget } from '../schema/wire/backup-message.ts';
 import { archiveFolder } from '../schema/wire/pgbackrest.ts';
 import { BackupFailed } from './s3/failure.ts';
@@ -18,6 +20,12 @@ export function folderOf({ prefix }: Pick<BackupTarget, 'prefix'>, { tenant, id 
     copies: `${all}copies/`,
     archive: archiveFolder({ prefix }, { tenant, id }),
   };
+}
+
+/** Returns a backup's name, which becomes a part of keys at the store. Throws if it is none. */
+export function requireName(name: string): string {
+  if (BACKUP_NAME.test(name)) return name;
+  throw new Rejected(`"${name}" is no name of a backup. Names are moments in UTC, such as 20261126t020000z.`);
 }
 
 type Reading = Pick<BackupStore, 'read' | 'write' | 'keysBelow'>;

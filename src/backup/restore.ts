@@ -1,5 +1,4 @@
-import { copyFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { RestoreJobConfig } from '../config/restore-job.ts';
 import type { RestoreDone } from '../schema/wire/restore-message.ts';
 import { chosenEntry, requireReadable } from './choose.ts';
@@ -8,7 +7,7 @@ import { folderOf } from './folder.ts';
 import { takeFilled } from './filled.ts';
 import { lastSql, QUIET_SQL } from './last-sql.ts';
 import { markerIn } from './marker.ts';
-import { begin, giveUp } from './pipe.ts';
+import { begin, giveUp, writeOrder } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
 import { openBackupStore } from './store.ts';
 import { reported } from './termination.ts';
@@ -65,8 +64,8 @@ export async function restoreBackup(
   requireReadable(entry, { postgres, keys: encryptionKeys });
   if (entry.method !== 'dump') throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is no dump.`);
   const done = { backup: `${order.owner.id}/${entry.name}`, from: entry.from };
-  if (!order.resume) await copyFile(QUIET_SQL, join(pipe, 'quiet.sql'));
-  await writeFile(join(pipe, 'marker.sql'), await lastSql({ ...done, restoredInto: order.into }));
+  if (!order.resume) await writeOrder(pipe, 'quiet.sql', await readFile(QUIET_SQL, 'utf8'));
+  await writeOrder(pipe, 'marker.sql', await lastSql({ ...done, restoredInto: order.into }));
   await begin(pipe);
   await feed(pipe, store.parts(`${folder.dumps}${entry.name}`, entry.bytes), entry);
   await requireRestored(pipe, signal);

@@ -4,7 +4,7 @@ import type { BackupDone, DatabaseFiles, DumpEntry } from '../schema/wire/backup
 import { copyFiles } from './copy.ts';
 import { dumped, dumpFacts, requireWhole } from './dump.ts';
 import { expiredBackups } from '../schema/wire/backup-expiry.ts';
-import { claimFolder, folderOf, type Folder } from './folder.ts';
+import { claimFolder, folderOf, requireName, type Folder } from './folder.ts';
 import { begin } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
 import { openBackupStore, type BackupStore } from './store.ts';
@@ -36,7 +36,8 @@ const copying = (config: BackupJobConfig, files: DatabaseFiles, signal: AbortSig
 
 /** Makes one backup, and removes those that have expired. */
 export async function backUp({ order, keys, mount, pipe, pauses }: BackupJobConfig, signal: AbortSignal): Promise<BackupDone> {
-  const { name, owner, target } = order;
+  const { owner, target } = order;
+  const name = requireName(order.name);
   const store = openBackupStore(target, { keys, mount, signal, pauses });
   const folder = folderOf(target, owner);
   await claimFolder(store, folder, owner);

@@ -1,6 +1,4 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { appears } from './pipe.ts';
+import { appears, readAnswer, writeOrder } from './pipe.ts';
 
 /* Scripts that the other container runs one after the other, with the programs of the database. */
 
@@ -13,11 +11,9 @@ export function runnerIn(folder: string, signal: AbortSignal): RunScript {
   let number = 0;
   return async (script) => {
     number += 1;
-    const at = (name: string): string => join(folder, `${number}.${name}`);
-    await writeFile(at('new'), script);
-    await rename(at('new'), at('sh'));
+    await writeOrder(folder, `${number}.sh`, script);
     await appears(folder, [`${number}.end`], signal);
-    const [status, output, words] = await Promise.all(['end', 'out', 'error'].map((name) => readFile(at(name), 'utf8')));
+    const [status, output, words] = await Promise.all(['end', 'out', 'error'].map((name) => readAnswer(folder, `${number}.${name}`)));
     return { status: Number(status), output: output ?? '', words: (words ?? '').trim().slice(-1500) };
   };
 }

@@ -1,5 +1,6 @@
 import { isClaimTarget, type BackupTarget } from '../schema/wire/backup-message.ts';
 import { ClaimStore } from './claim/store.ts';
+import { BackupFailed } from './s3/failure.ts';
 import type { S3Keys } from './s3/sign.ts';
 import { S3Store } from './s3/store.ts';
 
@@ -34,7 +35,9 @@ type Opening = {
 };
 
 /** Opens the store of a target. */
-export const openBackupStore = (target: BackupTarget, { keys, mount, signal, pauses }: Opening): BackupStore =>
-  isClaimTarget(target)
-    ? new ClaimStore(target.claim, { mount, signal })
-    : new S3Store(target, keys, { signal, ...(pauses !== undefined && { pauses }) });
+export function openBackupStore(target: BackupTarget, { keys, mount, signal, pauses }: Opening): BackupStore {
+  if (isClaimTarget(target)) return new ClaimStore(target.claim, { mount, signal });
+  if (keys.accessKeyId === '' || keys.secretAccessKey === '')
+    throw new BackupFailed('TargetMissing', 'The Secret of the target is not there, or lacks accessKeyId or secretAccessKey.');
+  return new S3Store(target, keys, { signal, ...(pauses !== undefined && { pauses }) });
+}

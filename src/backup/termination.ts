@@ -6,24 +6,33 @@ import { LONGEST_TERMINATION_MESSAGE } from '../schema/wire/build-message.ts';
 import { giveUp } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
 
-type Reported = Pick<StoreJobConfig, 'pipe' | 'terminationLog'>;
+type Reported = Pick<StoreJobConfig, 'pipe' | 'copier' | 'terminationLog' | 'keys'> & { encryptionKeys?: readonly string[] };
 /** `reason` and `what` describe a failure that nobody has named. */
 type Work = { reason: string; what: string; signal: AbortSignal; work: () => Promise<object> };
 
-/** Does the work of a Job and reports how it ended. After a failure the other container stops, too. */
-export async function reported({ pipe, terminationLog }: Reported, { signal, work, ...otherwise }: Work): Promise<void> {
+/** Does the work of a Job and reports how it ended. After a failure the other containers stop, too. */
+export async function reported(config: Reported, { signal, work, ...otherwise }: Work): Promise<void> {
+  const secrets = [config.keys.accessKeyId, config.keys.secretAccessKey, ...(config.encryptionKeys ?? [])];
   try {
-    reportEnd(terminationLog, await work());
+    reportEnd(config.terminationLog, await work(), secrets);
   } catch (thrown) {
-    await giveUp(pipe).catch(() => undefined);
-    reportEnd(terminationLog, failureIn(thrown, signal, otherwise));
+    for (const folder of [config.pipe, config.copier]) await giveUp(folder).catch(() => undefined);
+    reportEnd(config.terminationLog, failureIn(thrown, signal, otherwise), secrets);
     process.exitCode = 1;
   }
 }
 
-/** Writes the termination message, and prints it. Outside a pod there is no file for it. */
-function reportEnd(file: string, message: object): void {
-  const bounded = 'message' in message ? { ...message, message: cutAt(String(message.message), LONGEST_TERMINATION_MESSAGE / 4) } : message;
+/**
+ * Writes the termination message, and prints it. Outside a pod there is no file for it. Everybody who may see the
+ * deployment reads it, and words of other programs are in it, so that it never holds a secret of this process.
+ */
+function reportEnd(file: string, message: object, secrets: readonly string[]): void {
+  const words = Object.entries(message).map(([name, value]): [string, unknown] => [
+    name,
+    typeof value === 'string' ? withoutSecrets(value, secrets) : value,
+  ]);
+  const clean = Object.fromEntries(words);
+  const bounded = 'message' in clean ? { ...clean, message: cutAt(String(clean['message']), LONGEST_TERMINATION_MESSAGE / 4) } : clean;
   const text = JSON.stringify(bounded);
   process.stdout.write(`${text}\n`);
   try {
@@ -31,6 +40,16 @@ function reportEnd(file: string, message: object): void {
   } catch {
     process.stdout.write(`${file} can't be written.\n`);
   }
+}
+
+/** Returns a text without secrets, in the forms in which a program may print them. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  const forms = secrets
+    .filter((secret) => secret !== '')
+    .flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('hex')])
+    // The longest first: one may be a part of another.
+    .toSorted((a, b) => b.length - a.length);
+  return forms.reduce((clean, form) => clean.replaceAll(form, '(removed)'), text);
 }
 
 /** Returns the reason and the words of a failure. */

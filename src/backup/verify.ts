@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { VerifyJobConfig } from '../config/restore-job.ts';
 import type { CatalogueEntry } from '../schema/wire/backup-message.ts';
+import { OWNER, ask, psql, WRITES_ALWAYS } from '../schema/wire/database-session.ts';
 import { inShell } from '../schema/wire/pgbackrest.ts';
 import type { VerifyDone } from '../schema/wire/restore-message.ts';
 import { chosenEntry, requireReadable } from './choose.ts';
@@ -9,8 +9,8 @@ import { configured, requireTaken } from './copy.ts';
 import { countsIn } from './dump.ts';
 import { feed, foundDatabase, requireRestored } from './feed.ts';
 import { folderOf } from './folder.ts';
-import { begin, giveUp } from './pipe.ts';
-import { runnerIn } from './runner.ts';
+import { begin, giveUp, readAnswer } from './pipe.ts';
+import { runnerIn, type RunScript } from './runner.ts';
 import { BackupFailed } from './s3/failure.ts';
 import { openBackupStore } from './store.ts';
 import { reported } from './termination.ts';
@@ -37,51 +37,64 @@ async function verifyDump({ order, keys, mount, pipe, pauses }: VerifyJobConfig,
   await begin(pipe);
   await feed(pipe, store.parts(`${folder.dumps}${entry.name}`, entry.bytes), entry);
   await requireRestored(pipe, signal);
-  const [migration = '', ...lines] = (await readFile(join(pipe, 'counted'), 'utf8')).split('\n');
+  const [migration = '', ...lines] = (await readAnswer(pipe, 'counted')).split('\n');
   requireSame(entry, Number(migration), countsIn(lines.join('\n')));
   return { verified: entry.name };
 }
 
-/** Fills a scratch database with a copy of files, as it was at its end, and compares the rows. */
-async function verifyCopy(
-  { order, keys, mount, pipe, pauses }: VerifyJobConfig,
-  scratch: string,
-  signal: AbortSignal,
-): Promise<VerifyDone> {
+/**
+ * Fills a scratch database with a copy of files, as it was at its end, and compares the rows. The container that has
+ * the credential fills it and applies the log, and runs no statement in it. The other one, which has none, does that.
+ */
+async function verifyCopy(config: VerifyJobConfig, scratch: string, signal: AbortSignal): Promise<VerifyDone> {
+  const { order, keys, mount, pipe, copier, pauses } = config;
   const target = requireTaken(order.target);
   const store = openBackupStore(target, { keys, mount, signal, pauses });
   const folder = folderOf(target, order.owner);
   const entry = await chosenEntry(store, folder, order);
   if (entry.method !== 'continuous') throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is no copy of files.`);
-  const run = runnerIn(pipe, signal);
-  const done = async (script: string): Promise<string> => {
-    const { status, output, words } = await run(script);
-    if (status !== 0) throw new BackupFailed('RestoreFailed', words === '' ? `It ended with status ${status}.` : words);
-    return output;
-  };
+  const [run, sql] = [runnerIn(copier, signal), runnerIn(pipe, signal)];
   // Nothing is decrypted here, so that no keys are needed.
-  requireReadable({ ...entry, keys: [] }, { postgres: (await done('postgres --version')).replace(/^\D+/, ''), keys: [] });
+  requireReadable({ ...entry, keys: [] }, { postgres: (await done(sql, 'postgres --version')).replace(/^\D+/, ''), keys: [] });
   const data = join(scratch, 'data');
-  const commands = await configured(pipe, { target, keys, folder: folder.archive, data, socket: scratch });
-  await done(
-    `mkdir -p ${data} && chmod 0700 ${data} && $(command -v gx-named) ${inShell(commands.refill({ copy: entry.copy, to: 'end of copy' }))}`,
-  );
-  const [migration = '', ...lines] = (await done(startScratch(scratch))).split('\n');
+  const commands = await configured(copier, run, { target, folder: folder.archive, data, socket: scratch });
+  const refill = inShell(commands.refill({ copy: entry.copy, to: 'end of copy' }));
+  await done(run, `mkdir -p ${data} && chmod 0700 ${data} && $(command -v gx-named) ${refill} || exit\n${applyLog(scratch)}`);
+  await giveUp(copier);
+  const [migration = '', ...lines] = (await done(sql, countIn(scratch))).split('\n');
   requireSame(entry, Number(migration), countsIn(lines.join('\n')));
   await giveUp(pipe);
   return { verified: entry.name };
 }
 
-/** Returns the script that applies the log to a copy and counts the rows. Nothing is kept safe from a crash. */
-const startScratch = (scratch: string): string => `cd ${scratch} || exit 1
+/** Runs a script that must succeed, and returns its output. */
+async function done(run: RunScript, script: string): Promise<string> {
+  const { status, output, words } = await run(script);
+  if (status !== 0) throw new BackupFailed('RestoreFailed', words === '' ? `It ended with status ${status}.` : words);
+  return output;
+}
+
+/** Starts the scratch database. Nothing is kept safe from a crash, and no connection comes from elsewhere. */
+const start = (scratch: string, options = ''): string => `cd ${scratch} || exit 1
 $(command -v gx-named) pg_ctl start -D data --silent --wait --timeout=86400 --log=log --options="-c listen_addresses= \\
-  -c unix_socket_directories=${scratch} -c hot_standby=off -c fsync=off -c full_page_writes=off" || { tail -n 20 log >&2; exit 1; }
+  -c unix_socket_directories=${scratch} -c hot_standby=off -c fsync=off -c full_page_writes=off${options}" || { tail -n 20 log >&2; exit 1; }
 until pg_isready -q -U postgres -h ${scratch}; do
   [ $? = 1 ] || { tail -n 20 log >&2; exit 1; }
   sleep 1
-done
-printf 'select coalesce(max(number), 0) from gx.migration;\\n%s\\n' "$COUNTS" |
-  psql -X -q -A -t -F ' ' -v ON_ERROR_STOP=1 "host=${scratch} user=postgres dbname=gx"
+done`;
+
+/** Returns the script that applies the log to a copy. Nothing of the tenant's is called in the database meanwhile. */
+const applyLog = (scratch: string): string => `${start(scratch, ' -c autovacuum=off')}
+pg_ctl stop -D data --silent --wait --timeout=86400 --mode=fast || { tail -n 20 log >&2; exit 1; }
+`;
+
+/**
+ * Returns the script that counts the rows as the agents' own role, which may have no login any more: the superuser
+ * gives it one in another database, where the tenant has no object.
+ */
+const countIn = (scratch: string): string => `${start(scratch)}
+${psql(`"host=${scratch} user=postgres dbname=postgres"`, { args: `-c 'alter role ${OWNER} login'`, options: [WRITES_ALWAYS] })} > /dev/null || exit
+printf '%s\\n' "$MIGRATION" "$COUNTS" | ${ask(`"host=${scratch} user=${OWNER} dbname=${OWNER}"`)}
 `;
 
 function requireSame({ name, migration, counts }: CatalogueEntry, found: number, counted: Record<string, string>): void {

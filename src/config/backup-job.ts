@@ -1,14 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { isClaimTarget, type BackupOrder, type BackupTarget } from '../schema/wire/backup-message.ts';
 import { SettingsReader, type Env } from './env.ts';
 
 /** The settings of each Job that works with a store, which the operator writes. */
 export type StoreJobConfig = {
-  /** The credential of a store that speaks S3. */
+  /** The credential of a store that speaks S3. Empty where its Secret is not there, or lacks it. */
   keys: { accessKeyId: string; secretAccessKey: string };
   /** The folder at which a target that is a volume claim is mounted. */
   mount: string;
-  /** The folder that is shared with the container that works with the database. */
+  /** The folders between this container and the one with the programs of the database. */
   pipe: string;
+  /** Those between this container and the one with pgBackRest, which has the credential, too. */
+  copier: string;
   terminationLog: string;
   /** Milliseconds before each further attempt to reach the store, for tests. */
   pauses?: readonly number[];
@@ -29,13 +33,31 @@ export function backupJobConfig(env: Env): BackupJobConfig {
 
 /** Reads the settings of each Job that works with a store. */
 export const storeJobConfig = (read: SettingsReader, order: { target: BackupTarget } | undefined): StoreJobConfig => ({
-  keys: order !== undefined && isClaimTarget(order.target) ? { accessKeyId: '', secretAccessKey: '' } : keysOf(read),
+  keys:
+    order !== undefined && isClaimTarget(order.target)
+      ? { accessKeyId: '', secretAccessKey: '' }
+      : keysIn(read.text(['GX_BACKUP_CREDENTIAL'], CREDENTIAL_FOLDER)),
   mount: read.text(['GX_BACKUP_MOUNT'], '/gx/store'),
   pipe: read.text(['GX_BACKUP_PIPE'], '/gx/pipe'),
+  copier: read.text(['GX_BACKUP_COPIER'], '/gx/copier'),
   terminationLog: read.text(['GX_TERMINATION_LOG'], '/dev/termination-log'),
 });
 
-const keysOf = (read: SettingsReader): StoreJobConfig['keys'] => ({
-  accessKeyId: read.required(['GX_BACKUP_ACCESS_KEY_ID'], 'the key id for the store'),
-  secretAccessKey: read.required(['GX_BACKUP_SECRET_ACCESS_KEY'], 'the key for the store'),
+/** The folders with secrets in files. No variable holds one, because a process of this pod may read the variables. */
+const CREDENTIAL_FOLDER = '/gx/credential';
+
+const keysIn = (folder: string): StoreJobConfig['keys'] => ({
+  accessKeyId: secretFile(folder, 'accessKeyId') ?? '',
+  secretAccessKey: secretFile(folder, 'secretAccessKey') ?? '',
 });
+
+/** Returns a value of a Secret that is mounted. Undefined if it has none of this name. */
+export function secretFile(folder: string, name: string): string | undefined {
+  try {
+    const text = readFileSync(join(folder, name), 'utf8').trim();
+    return text === '' ? undefined : text;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+}

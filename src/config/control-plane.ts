@@ -61,6 +61,8 @@ export function controlPlaneConfig(env: Env) {
       repository: settings.optional(['GX_BUILDER_REPOSITORY'])?.replace(/\/+$/, ''),
       pullSecret: settings.optional(['GX_BUILDER_PULL_SECRET']),
     },
+    /** Names of the installation's Secrets and volume claims that lie beside agents, as those of backup targets. */
+    reserved: { secrets: settings.words(['GX_RESERVED_SECRETS']), claims: settings.words(['GX_RESERVED_CLAIMS']) },
     /** The routes of deployments, by which custom URLs are checked. Undefined: there are none. */
     route,
     /** Whether checks of rollouts may ask a Prometheus server. */

@@ -1,3 +1,4 @@
+import { ENCRYPTION_KEYS } from '../schema/agent/aes-key-id.ts';
 import type { SettingsReader } from './env.ts';
 
 /** How values are encrypted in the database. It is JSON, because it goes to the threads that run graphs. */
@@ -12,7 +13,7 @@ export type EncryptionSettings = {
   strict?: boolean;
 };
 
-const KEY = ['GX_AES_KEY', 'LANGGRAPH_AES_KEY'];
+const KEY = ENCRYPTION_KEYS;
 const STRICT = ['GX_AES_STRICT'];
 const NAMES = ['GX_AES_JSON_KEYS', 'LANGGRAPH_AES_JSON_KEYS'];
 

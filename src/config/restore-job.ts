@@ -1,5 +1,6 @@
+import { ENCRYPTION_KEYS } from '../schema/agent/aes-key-id.ts';
 import type { RestoreOrder, VerifyOrder } from '../schema/wire/restore-message.ts';
-import { storeJobConfig, type StoreJobConfig } from './backup-job.ts';
+import { secretFile, storeJobConfig, type StoreJobConfig } from './backup-job.ts';
 import { readingKeys } from './encryption.ts';
 import { SettingsReader, type Env } from './env.ts';
 
@@ -15,10 +16,18 @@ export function restoreJobConfig(env: Env): RestoreJobConfig {
   const read = new SettingsReader(env);
   // The operator of the same version writes it.
   const order = (read.json(['GX_RESTORE']) ?? read.problem('GX_RESTORE is not set (the order, in JSON)')) as RestoreOrder;
-  const config: RestoreJobConfig = { order, encryptionKeys: readingKeys(read), ...storeJobConfig(read, order) };
+  const config: RestoreJobConfig = {
+    order,
+    encryptionKeys: keysAt(read.text(['GX_BACKUP_ENCRYPTION'], '/gx/encryption')),
+    ...storeJobConfig(read, order),
+  };
   read.finish();
   return config;
 }
+
+/** Returns the keys of encryption that files of a folder hold, named as the variables of the agent server. */
+const keysAt = (folder: string): string[] =>
+  readingKeys(new SettingsReader(Object.fromEntries(ENCRYPTION_KEYS.map((name) => [name, secretFile(folder, name)]))));
 
 /** The settings of `backup verify`, which the operator writes. */
 export type VerifyJobConfig = StoreJobConfig & { order: VerifyOrder };

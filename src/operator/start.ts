@@ -33,6 +33,7 @@ import { serveHealth } from './kernel/health.ts';
 import { OperatorMetrics } from './kernel/metrics.ts';
 import { WorkQueue } from './kernel/queue.ts';
 import { Writer } from './kernel/writer.ts';
+import { sweepBackups } from './backup/sweep.ts';
 import { sweepBuilds } from './revision/build/sweep.ts';
 import { gatewayUrls } from './scale/gateways.ts';
 import { PromQueries } from './scale/prom-queries.ts';
@@ -127,7 +128,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
 }
 
 const sweeping = (options: SweepOptions, signal: AbortSignal): Promise<unknown> =>
-  Promise.all([sweepSecrets(options, signal), sweepBuilds(options, signal)]);
+  Promise.all([sweepSecrets(options, signal), sweepBuilds(options, signal), sweepBackups(options, signal)]);
 
 type End = 'stopped' | 'lost';
 

@@ -69,6 +69,9 @@ export const names = {
   archive: (deployment: string): string => bounded(deployment, 'db-archive', CHILD_MAX),
   databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,
   databasePolicy: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
+  /** The policies of the pods of Jobs: for their database, and for the stores of backups. */
+  databaseJobsPolicy: (deployment: string): string => bounded(deployment, 'db-jobs', CHILD_MAX),
+  storesPolicy: (deployment: string): string => bounded(deployment, 'backups', CHILD_MAX),
   /** The key-value store, its Service and its policy. */
   store: (deployment: string): string => bounded(deployment, 'store', CHILD_MAX),
   storeSecret: (deployment: string): string => bounded(deployment, 'store', CHILD_MAX),

@@ -30,6 +30,7 @@ export function backupsAt(place: () => Place) {
     keys: S3_KEYS,
     mount: place().mount,
     pipe: place().pipe,
+    copier: '/none',
     terminationLog: '/dev/null',
     pauses: [10, 20, 50],
     ...more,

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { giveUp } from '../../src/backup/pipe.ts';
@@ -14,7 +13,7 @@ import type { BackupDone, BackupOrder } from '../../src/schema/wire/backup-messa
 import type { RestoreDone } from '../../src/schema/wire/restore-message.ts';
 import { claimStore, smallClaimStore, type TestedStore } from '../kit/backup-stores.ts';
 import { until } from '../kit/until.ts';
-import { dumpInto, forgetDump } from './dump-double.ts';
+import { dumpInto, forgetDump, newPipe } from './dump-double.ts';
 
 /* A volume claim as the target of backups. */
 
@@ -30,14 +29,14 @@ beforeAll(async () => {
 });
 afterAll(() => store.stop());
 beforeEach(async () => {
-  pipe = await mkdtemp(join(tmpdir(), 'gx-pipe-'));
+  pipe = await newPipe();
 });
 afterEach(() => rm(pipe, { recursive: true }));
 
 const signal = (): AbortSignal => new AbortController().signal;
 const orderFor = ({ target }: TestedStore, name: string): BackupOrder => ({ name, target, owner: OWNER, keep: { count: 7 }, holds: {} });
 const backs = ({ mount, ...at }: TestedStore, name: string): Promise<BackupDone> =>
-  backUp({ order: orderFor({ mount, ...at }, name), keys: NO_KEYS, mount, pipe, terminationLog: '/dev/null' }, signal());
+  backUp({ order: orderFor({ mount, ...at }, name), keys: NO_KEYS, mount, pipe, copier: '/none', terminationLog: '/dev/null' }, signal());
 /** Restores, and lets the other container end if that failed, as the Job does. */
 const restore = (name?: string): Promise<RestoreDone> =>
   restoreBackup(restoring(name), signal()).catch(async (error: unknown) => {
@@ -50,22 +49,23 @@ const restoring = (name?: string): RestoreJobConfig => ({
   mount: store.mount,
   encryptionKeys: [],
   pipe,
+  copier: '/none',
   terminationLog: '/dev/null',
 });
 
 /** Does what the container with pg_restore does: it reads all bytes, and ends well only if they were whole. */
 async function restores(): Promise<Buffer> {
-  execFileSync('mkfifo', [join(pipe, 'dump')]);
-  await writeFile(join(pipe, 'found'), '17.6\nempty\n');
+  execFileSync('mkfifo', [join(pipe, 'answers', 'dump')]);
+  await writeFile(join(pipe, 'answers', 'found'), '17.6\nempty\n');
   const isThere = (name: string): Promise<boolean> =>
-    readFile(join(pipe, name)).then(
+    readFile(join(pipe, 'orders', name)).then(
       () => true,
       () => false,
     );
   await until('it may begin', () => isThere('go'));
-  const bytes = await readFile(join(pipe, 'dump'));
+  const bytes = await readFile(join(pipe, 'answers', 'dump'));
   await until('it hears of the end', async () => (await isThere('whole')) || isThere('stop'));
-  await writeFile(join(pipe, 'end'), (await isThere('whole')) ? '0\n' : '1\n');
+  await writeFile(join(pipe, 'answers', 'end'), (await isThere('whole')) ? '0\n' : '1\n');
   return bytes;
 }
 
@@ -73,7 +73,7 @@ test('a backup comes back from it byte by byte, and a check finds it', async () 
   const name = '20261126t020000z';
   await Promise.all([backs(store, name), dumpInto(pipe, BYTES, { keys: '' })]);
   await forgetDump(pipe);
-  await writeFile(join(pipe, 'found'), '17.6\nempty\n');
+  await writeFile(join(pipe, 'answers', 'found'), '17.6\nempty\n');
   expect(await checkBackup(restoring(), signal())).toMatchObject({ backup: `${OWNER.id}/${name}` });
   const [done, bytes] = await Promise.all([restore(), restores()]);
   expect(done.backup).toBe(`${OWNER.id}/${name}`);

@@ -1,6 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { backUp } from '../../src/backup/run.ts';
@@ -8,6 +7,7 @@ import type { BackupJobConfig } from '../../src/config/backup-job.ts';
 import type { BackupDone, BackupOrder } from '../../src/schema/wire/backup-message.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
 import { backupsAt } from './backups-at.ts';
+import { newPipe } from './dump-double.ts';
 
 /* A real S3 server, and a stand-in for the container with pg_dump: a real pipe, into which a test writes. */
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.stop());
 beforeEach(async () => {
-  pipe = await mkdtemp(join(tmpdir(), 'gx-pipe-'));
+  pipe = await newPipe();
 });
 afterEach(() => rm(pipe, { recursive: true }));
 
@@ -41,7 +41,7 @@ describe('a backup', () => {
     await Promise.all([expect(made).rejects.toMatchObject({ reason: 'TargetUnreachable' }), cut()]);
     await store.start();
     expect(await keysOf(given)).toEqual(['owner.json']);
-    await rm(join(pipe, 'dump'));
+    await rm(join(pipe, 'answers', 'dump'));
     // The next one clears away what it has begun.
     await run({ ...given, name: '20261126t030000z' });
     expect(await keysOf(given)).toEqual(['catalogue/20261126t030000z.json', 'dumps/20261126t030000z', 'owner.json']);

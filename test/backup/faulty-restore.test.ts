@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { restoreBackup } from '../../src/backup/restore.ts';
@@ -9,7 +8,7 @@ import type { RestoreDone } from '../../src/schema/wire/restore-message.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
 import { until } from '../kit/until.ts';
 import { backupsAt } from './backups-at.ts';
-import { dumpInto } from './dump-double.ts';
+import { dumpInto, newPipe } from './dump-double.ts';
 import { openFaultyProxy, refuse, type Fault, type FaultyProxy } from './faulty-proxy.ts';
 
 /*
@@ -29,7 +28,7 @@ let owner: { tenant: string; id: string; uid: string };
 beforeAll(async () => {
   store = await startS3Server();
   proxy = await openFaultyProxy(store.target.endpoint);
-  pipe = await mkdtemp(join(tmpdir(), 'gx-pipe-'));
+  pipe = await newPipe();
   const { order, configFor } = backupsAt(() => ({ target: store.target, mount: '/none', pipe }));
   const given = order({ name: NAME });
   ({ owner } = given);
@@ -41,9 +40,9 @@ afterAll(async () => {
   await store.stop();
 });
 beforeEach(async () => {
-  pipe = await mkdtemp(join(tmpdir(), 'gx-pipe-'));
-  execFileSync('mkfifo', [join(pipe, 'dump')]);
-  await writeFile(join(pipe, 'found'), '17.6\nempty\n');
+  pipe = await newPipe();
+  execFileSync('mkfifo', [join(pipe, 'answers', 'dump')]);
+  await writeFile(join(pipe, 'answers', 'found'), '17.6\nempty\n');
 });
 afterEach(() => rm(pipe, { recursive: true }));
 
@@ -57,11 +56,12 @@ async function restore(fault: Fault): Promise<{ done: PromiseSettledResult<Resto
     mount: '/none',
     encryptionKeys: [],
     pipe,
+    copier: '/none',
     terminationLog: '/dev/null',
     pauses: [5, 10, 20],
   };
   const isThere = (name: string): Promise<boolean> =>
-    readFile(join(pipe, name)).then(
+    readFile(join(pipe, 'orders', name)).then(
       () => true,
       () => false,
     );
@@ -70,10 +70,10 @@ async function restore(fault: Fault): Promise<{ done: PromiseSettledResult<Resto
   const receives = async (): Promise<void> => {
     const begins = await until('it begins or ends', async () => ((await isThere('go')) ? 'go' : over));
     if (begins !== 'go') return;
-    const bytes = await readFile(join(pipe, 'dump'));
+    const bytes = await readFile(join(pipe, 'answers', 'dump'));
     const isWhole = await until('it ends', async () => ((await isThere('whole')) ? 'whole' : over));
     if (isWhole === 'whole') committed = bytes;
-    await writeFile(join(pipe, 'end'), isWhole === 'whole' ? '0\n' : '1\n');
+    await writeFile(join(pipe, 'answers', 'end'), isWhole === 'whole' ? '0\n' : '1\n');
   };
   const restoring = restoreBackup(config, new AbortController().signal).finally(() => (over = 'over'));
   const [done] = await Promise.allSettled([restoring, receives()]);

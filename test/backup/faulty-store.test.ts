@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { backUp } from '../../src/backup/run.ts';
 import type { BackupDone, BackupOrder } from '../../src/schema/wire/backup-message.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
 import { openFaultyProxy, refuse, type Fault, type FaultyProxy } from './faulty-proxy.ts';
+import { newPipe } from './dump-double.ts';
 
 /* A real S3 server behind a proxy with faults. A good backup is there before each, and must be there afterwards. */
 
@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   proxy.fault = () => undefined;
-  pipe = await mkdtemp(join(tmpdir(), 'gx-pipe-'));
+  pipe = await newPipe();
 });
 afterEach(async () => {
   vi.useRealTimers();
@@ -48,19 +48,22 @@ function newOrder(): BackupOrder {
 }
 
 const attempt = (order: BackupOrder): Promise<BackupDone> =>
-  backUp({ order, keys: S3_KEYS, mount: '/none', pipe, terminationLog: '/dev/null', pauses: [5, 10, 20] }, new AbortController().signal);
+  backUp(
+    { order, keys: S3_KEYS, mount: '/none', pipe, copier: '/none', terminationLog: '/dev/null', pauses: [5, 10, 20] },
+    new AbortController().signal,
+  );
 
 /** Makes a backup, with a stand-in for the container with pg_dump. */
 async function run(order: BackupOrder): Promise<BackupDone> {
   await rm(pipe, { recursive: true });
-  pipe = await mkdtemp(join(tmpdir(), 'gx-pipe-'));
-  execFileSync('mkfifo', [join(pipe, 'dump')]);
-  await writeFile(join(pipe, 'facts'), '17.6\n3\n1\n\n2026-11-26T02:00:01Z\n');
-  await writeFile(join(pipe, 'counts'), 'gx.run 2 77\n');
+  pipe = await newPipe();
+  execFileSync('mkfifo', [join(pipe, 'answers', 'dump')]);
+  await writeFile(join(pipe, 'answers', 'facts'), '17.6\n3\n1\n\n2026-11-26T02:00:01Z\n');
+  await writeFile(join(pipe, 'answers', 'counts'), 'gx.run 2 77\n');
   const made = attempt(order);
   // pg_dump ends by itself once nobody reads it any more.
-  const dumped = writeFile(join(pipe, 'dump'), BYTES).then(
-    () => writeFile(join(pipe, 'end'), '0\n'),
+  const dumped = writeFile(join(pipe, 'answers', 'dump'), BYTES).then(
+    () => writeFile(join(pipe, 'answers', 'end'), '0\n'),
     () => undefined,
   );
   try {

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { checkBackup } from '../../src/backup/restore.ts';
@@ -10,6 +9,7 @@ import { S3Store } from '../../src/backup/s3/store.ts';
 import { POLICY_TENANT, POLICY_USER, policyOfPage, type BucketPolicy } from '../kit/page-policy.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
 import { backupsAt } from './backups-at.ts';
+import { newPipe } from './dump-double.ts';
 
 /* The policy of the page, at a real S3 server that holds a credential to it. */
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.stop());
 beforeEach(async () => {
-  pipe = await mkdtemp(join(tmpdir(), 'gx-pipe-'));
+  pipe = await newPipe();
 });
 afterEach(() => rm(pipe, { recursive: true }));
 
@@ -54,10 +54,10 @@ test('with it backups of the tenant are made, removed and looked at', async () =
     `${folder}/dumps/20261127t020000z`,
     `${folder}/owner.json`,
   ]);
-  await writeFile(join(pipe, 'found'), '17.6\nempty\n');
+  await writeFile(join(pipe, 'answers', 'found'), '17.6\nempty\n');
   const { owner, target } = order;
   const asked = { order: { target, owner, into: 'another', resume: true }, encryptionKeys: [], terminationLog: '/dev/null' };
-  const look = checkBackup({ ...asked, keys: POLICY_USER, mount: '/none', pipe, pauses: [] }, signal);
+  const look = checkBackup({ ...asked, keys: POLICY_USER, mount: '/none', pipe, copier: '/none', pauses: [] }, signal);
   await expect(look).rejects.toMatchObject({ reason: 'KeysMissing' });
 });
 

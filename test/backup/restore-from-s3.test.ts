@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -15,7 +14,7 @@ import { aesKeyId } from '../../src/schema/agent/aes-key-id.ts';
 import type { CatalogueEntry } from '../../src/schema/wire/backup-message.ts';
 import type { RestoreOrder } from '../../src/schema/wire/restore-message.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
-import { takeDump } from './dump-double.ts';
+import { newPipe, takeDump } from './dump-double.ts';
 
 /* A real S3 server, and a stand-in for the container with pg_restore: a real pipe, from which a test reads. */
 
@@ -35,8 +34,8 @@ beforeAll(async () => {
 });
 afterAll(() => store.stop());
 beforeEach(async () => {
-  pipe = await mkdtemp(join(tmpdir(), 'gx-pipe-'));
-  execFileSync('mkfifo', [join(pipe, 'dump')]);
+  pipe = await newPipe();
+  execFileSync('mkfifo', [join(pipe, 'answers', 'dump')]);
 });
 afterEach(() => rm(pipe, { recursive: true }));
 
@@ -80,15 +79,17 @@ const attempt = (given: Partial<RestoreOrder> = {}, more: Partial<RestoreJobConf
       mount: '/none',
       encryptionKeys: [],
       pipe,
+      copier: '/none',
       terminationLog: '/dev/null',
       pauses: [10, 20],
       ...more,
     },
     new AbortController().signal,
   );
-const found = (state = 'empty', version = '17.6 (Debian)'): Promise<void> => writeFile(join(pipe, 'found'), `${version}\n${state}\n`);
+const found = (state = 'empty', version = '17.6 (Debian)'): Promise<void> =>
+  writeFile(join(pipe, 'answers', 'found'), `${version}\n${state}\n`);
 const isThere = (name: string): Promise<boolean> =>
-  access(join(pipe, name)).then(
+  access(join(pipe, 'orders', name)).then(
     () => true,
     () => false,
   );
@@ -105,8 +106,8 @@ describe('a restore', () => {
     const [done, bytes] = await Promise.all([attempt({ at: '2026-11-26T02:00:00Z' }), restores()]);
     expect(done).toEqual({ backup: `${ID}/20261125t020000z`, from: '2026-11-25T02:00:01.000Z' });
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(createHash('sha256').update(BYTES).digest('hex'));
-    expect(await readFile(join(pipe, 'quiet.sql'), 'utf8')).toContain('update gx.cron set enabled = false');
-    expect(await readFile(join(pipe, 'marker.sql'), 'utf8')).toContain('"restoredInto":"the-new-one"');
+    expect(await readFile(join(pipe, 'orders', 'quiet.sql'), 'utf8')).toContain('update gx.cron set enabled = false');
+    expect(await readFile(join(pipe, 'orders', 'marker.sql'), 'utf8')).toContain('"restoredInto":"the-new-one"');
     // Nothing at the store is changed.
     expect(await store.keys()).toEqual(before);
   });
@@ -115,7 +116,7 @@ describe('a restore', () => {
     const [done, bytes] = await Promise.all([attempt({ resume: true }), restores()]);
     expect(done.backup).toBe(`${ID}/20261126t020000z`);
     expect(bytes.toString()).toBe('the last');
-    expect(existsSync(join(pipe, 'quiet.sql'))).toBe(false);
+    expect(existsSync(join(pipe, 'orders', 'quiet.sql'))).toBe(false);
   });
 
   test('takes the backup of a name', async () => {
@@ -127,7 +128,7 @@ describe('a restore', () => {
     const marker = { backup: `${ID}/20261124t020000z`, from: '2026-11-24T02:00:01.000Z', restoredInto: 'the-new-one' };
     await found(JSON.stringify(marker));
     expect(await attempt()).toEqual({ backup: marker.backup, from: marker.from });
-    expect([existsSync(join(pipe, 'go')), existsSync(join(pipe, 'stop'))]).toEqual([false, true]);
+    expect([existsSync(join(pipe, 'orders', 'go')), existsSync(join(pipe, 'orders', 'stop'))]).toEqual([false, true]);
   });
 
   test('of bytes that are not those of the backup is never committed', async () => {
@@ -139,18 +140,18 @@ describe('a restore', () => {
         message: expect.stringContaining('not those that the catalogue names') as string,
       }),
       found(),
-      readFile(join(pipe, 'dump')),
+      readFile(join(pipe, 'answers', 'dump')),
     ]);
-    expect(existsSync(join(pipe, 'whole'))).toBe(false);
+    expect(existsSync(join(pipe, 'orders', 'whole'))).toBe(false);
   });
 
   test('that pg_restore refuses is told with its words', async () => {
     const refuse = async (): Promise<void> => {
       await found();
       while (!(await isThere('go'))) await wait(20);
-      await readFile(join(pipe, 'dump'));
-      await writeFile(join(pipe, 'error'), 'pg_restore: error: unsupported version (1.16) in file header');
-      await writeFile(join(pipe, 'end'), '1\n');
+      await readFile(join(pipe, 'answers', 'dump'));
+      await writeFile(join(pipe, 'answers', 'error'), 'pg_restore: error: unsupported version (1.16) in file header');
+      await writeFile(join(pipe, 'answers', 'end'), '1\n');
     };
     await Promise.all([
       expect(attempt()).rejects.toMatchObject({ message: expect.stringContaining('unsupported version (1.16)') as string }),
@@ -163,7 +164,7 @@ describe('a restore is refused before anything begins', () => {
   /** Returns how the attempt is refused, and whether the other container was let begin. */
   const refusal = async (given: Partial<RestoreOrder>, more: Partial<RestoreJobConfig> = {}) => {
     const { reason, message } = (await attempt(given, more).catch((error: unknown) => error)) as { reason?: string; message?: string };
-    return { reason, message, begun: existsSync(join(pipe, 'go')) };
+    return { reason, message, begun: existsSync(join(pipe, 'orders', 'go')) };
   };
   const like = (reason: string, words: string) => ({ reason, message: expect.stringContaining(words) as string, begun: false });
 
@@ -220,6 +221,7 @@ describe('a verification', () => {
         keys: S3_KEYS,
         mount: '/none',
         pipe,
+        copier: '/none',
         terminationLog: '/dev/null',
         pauses: [10],
       },
@@ -227,7 +229,7 @@ describe('a verification', () => {
     );
   /** Does what the container with the scratch database does. */
   const scratch = async (counted: string): Promise<void> => {
-    await writeFile(join(pipe, 'counted'), counted);
+    await writeFile(join(pipe, 'answers', 'counted'), counted);
     await restores();
   };
 
@@ -254,7 +256,16 @@ describe('a verification', () => {
 describe('a look at a backup that is to replace data', () => {
   const look = (given: Partial<RestoreOrder> = {}) =>
     checkBackup(
-      { order: order(given), keys: S3_KEYS, mount: '/none', encryptionKeys: [], pipe, terminationLog: '/dev/null', pauses: [10, 20] },
+      {
+        order: order(given),
+        keys: S3_KEYS,
+        mount: '/none',
+        encryptionKeys: [],
+        pipe,
+        copier: '/none',
+        terminationLog: '/dev/null',
+        pauses: [10, 20],
+      },
       new AbortController().signal,
     );
 

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { backUp } from '../../src/backup/run.ts';
 import { backupName, type BackupOrder, type CatalogueEntry } from '../../src/schema/wire/backup-message.ts';
 import { STORES, type TestedStore } from '../kit/backup-stores.ts';
 import { backupsAt } from './backups-at.ts';
+import { newPipe } from './dump-double.ts';
 
 /* Backups at every kind of target, with a stand-in for the container with pg_dump: a real pipe, which a test fills. */
 
@@ -23,7 +22,7 @@ describe.each(Object.entries(STORES))('at %s', (_kind, open) => {
   }, BUILD);
   afterAll(() => store.stop());
   beforeEach(async () => {
-    pipe = await mkdtemp(join(tmpdir(), 'gx-pipe-'));
+    pipe = await newPipe();
   });
   afterEach(() => rm(pipe, { recursive: true }));
 

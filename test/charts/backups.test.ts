@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { controlPlaneConfig } from '../../src/config/control-plane.ts';
 import { operatorConfig } from '../../src/config/operator.ts';
 import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
 
@@ -10,9 +11,9 @@ beforeAll(async () => {
   render = await renderer();
 }, BUILD);
 
-const envOf = (objects: KubeYaml[]): Record<string, string> => {
-  const operator = objects.find((object) => idOf(object) === 'Deployment/gx-system/gx-operator');
-  const env = operator?.spec?.template?.spec.containers[0]?.env ?? [];
+const envOf = (objects: KubeYaml[], name = 'gx-operator'): Record<string, string> => {
+  const process = objects.find((object) => idOf(object) === `Deployment/gx-system/${name}`);
+  const env = process?.spec?.template?.spec.containers[0]?.env ?? [];
   return Object.fromEntries(env.flatMap(({ name: key, value }) => (value === undefined ? [] : [[key, value]])));
 };
 
@@ -30,6 +31,18 @@ test('targets of backups reach the operator, with the image that sends them', as
     disk: { claim: 'gx-backups' },
     other: { prefix: 'gx', ca: 'a certificate' },
   });
+});
+
+test('the control plane knows the Secrets and claims of targets, which it refuses to its users', async () => {
+  const targets = [
+    TARGET,
+    { ...TARGET, name: 'other' },
+    { ...TARGET, name: 'third', secretName: 'own' },
+    { name: 'disk', claim: 'backups' },
+  ];
+  const { reserved } = controlPlaneConfig(envOf(await render.chart({ settings: { backups: { targets } } }), 'gx-control-plane'));
+  expect(reserved).toEqual({ secrets: ['gx-backups', 'own'], claims: ['backups'] });
+  expect(controlPlaneConfig(envOf(await render.chart({}), 'gx-control-plane')).reserved).toEqual({ secrets: [], claims: [] });
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { copyFiles } from '../../src/backup/copy.ts';
@@ -9,7 +9,7 @@ import { giveUp } from '../../src/backup/pipe.ts';
 import { checkBackup } from '../../src/backup/restore.ts';
 import { verifyBackup } from '../../src/backup/verify.ts';
 import { aesKeyId } from '../../src/schema/agent/aes-key-id.ts';
-import { COUNTS, FACTS } from '../../src/operator/backup/dump-script.ts';
+import { COUNTS, FACTS, MIGRATION } from '../../src/operator/backup/dump-script.ts';
 import { STATE } from '../../src/operator/backup/restore-job.ts';
 import { RUN_SCRIPTS } from '../../src/operator/backup/run-script.ts';
 import { newAuthority, newCertificate } from '../../src/operator/database/own/tls/certificate.ts';
@@ -18,6 +18,7 @@ import { archiveFiles, archiveFolder, refillFiles, type ArchivePlace } from '../
 import { freePort } from '../kit/agent-server.ts';
 import { databaseContainer, type DatabaseContainer } from '../kit/database-image.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
+import { plant, trapsSprung } from './planted.ts';
 
 /*
  * The programs of the Jobs that copy a database's files, verify a copy and make a filled database a deployment's own,
@@ -42,27 +43,41 @@ async function container(): Promise<DatabaseContainer> {
   return one;
 }
 let jobs = 0;
-/** Runs a Job: its scripts in the container, and its program here. */
-async function job<T>(where: DatabaseContainer, work: (pipe: string) => Promise<T>): Promise<T> {
+/** Runs a Job: its scripts in two containers, and its program here. */
+async function job<T>(where: DatabaseContainer, work: (folders: { pipe: string; copier: string }) => Promise<T>): Promise<T> {
   jobs += 1;
-  const pipe = join(where.pipe, String(jobs));
-  await mkdir(pipe);
-  await chmod(pipe, 0o2775);
-  const variables = { PIPE: pipe, FACTS, COUNTS, STATE, SQL: '/none', ADDRESS: 'host=/var/run/postgresql user=postgres dbname=gx' };
-  where.serve(['env', ...Object.entries(variables).map(([name, value]) => `${name}=${value}`), 'sh', '-c', RUN_SCRIPTS]);
-  return work(pipe).finally(() => giveUp(pipe));
+  const own = join(where.pipe, String(jobs));
+  const [pipe, copier, credential] = [join(own, 'pipe'), join(own, 'copier'), join(own, 'credential')];
+  for (const folder of [own, credential, ...[pipe, copier].flatMap((each) => [each, join(each, 'orders'), join(each, 'answers')])]) {
+    await mkdir(folder);
+    await chmod(folder, 0o2775);
+  }
+  for (const [name, value] of Object.entries(S3_KEYS)) await writeFile(join(credential, name), `${value}\n`);
+  await writeFile(join(own, 'address'), 'host=/var/run/postgresql user=gx dbname=gx');
+  const serve = (variables: Record<string, string>): void =>
+    where.serve(['env', ...Object.entries(variables).map(([name, value]) => `${name}=${value}`), 'sh', '-c', RUN_SCRIPTS]);
+  serve({ PIPE: pipe, FACTS, MIGRATION, COUNTS, STATE, SQL: '/none', ADDRESS_FILE: join(own, 'address') });
+  serve({ PIPE: copier, CREDENTIAL: credential });
+  return work({ pipe, copier }).finally(() => Promise.all([giveUp(pipe), giveUp(copier)]));
 }
-const common = (pipe: string) => ({ keys: S3_KEYS, mount: '/none', pipe, terminationLog: '/dev/null', pauses: [500] });
+const common = (folders: { pipe: string; copier: string }) => ({
+  ...folders,
+  keys: S3_KEYS,
+  mount: '/none',
+  terminationLog: '/dev/null',
+  pauses: [500],
+});
 const copy = (name: string, keep: { count: number } = { count: 2 }): Promise<BackupDone> =>
-  job(original, (pipe) => {
+  job(original, (folders) => {
     const files = { door: { ...door, host: 'localhost' }, data: DATA, socket: '/var/run/postgresql' };
     const order = { name, target: place.target, owner: OWNER, keep, holds: { deployment: 'x' }, files };
-    return copyFiles({ ...common(pipe), order, files }, signal);
+    return copyFiles({ ...common(folders), order, files }, signal);
   });
 const verify = (name: string): Promise<object> =>
-  job(original, (pipe) =>
-    verifyBackup({ ...common(pipe), order: { target: place.target, owner: OWNER, name, scratch: join(pipe, 'scratch') } }, signal),
-  );
+  job(original, (folders) => {
+    const scratch = join(dirname(folders.pipe), 'scratch');
+    return verifyBackup({ ...common(folders), order: { target: place.target, owner: OWNER, name, scratch } }, signal);
+  });
 
 beforeAll(async () => {
   const making = { now: new Date(), random: randomBytes };
@@ -77,10 +92,11 @@ beforeAll(async () => {
   door = { port: await freePort(), tls };
   original = await container();
   await original.start();
-  await original.sql(`create schema gx; create table gx.migration (number int primary key, major int);
+  await original.sql(`set role gx; create schema gx; create table gx.migration (number int primary key, major int);
     create table gx.encryption_key (key_id text primary key); create table gx.thread (id int primary key);
     create table gx.cron (enabled boolean, updated_at timestamptz);
     insert into gx.migration values (7, 1); insert into gx.encryption_key values ('${aesKeyId(Buffer.from(KEY, 'base64'))}'); insert into gx.thread values (1), (2)`);
+  await plant(original);
   original.putArchive({
     ...archiveFiles({ ...place, door }),
     'tls.crt': pair.certificate,
@@ -124,6 +140,8 @@ test('a copy stands in the catalogue with its facts, in the folder of its deploy
 
 test('a verification fills a scratch database with it, and counts the same rows', async () => {
   expect(await verify('20261128t020000z')).toEqual({ verified: '20261128t020000z' });
+  // The tenant's functions in the copy were called by the tenant's own role alone.
+  expect(await trapsSprung(original)).toEqual([]);
 });
 
 test('so many copies are kept as the deployment asks for, with those that they need', async () => {
@@ -146,8 +164,12 @@ test('a database on an empty volume is filled up to a moment, and becomes the ow
     .toBe('t');
   const order = { target: place.target, owner: OWNER, into: 'the-new-one', resume: true };
   const copied = await container();
-  await writeFile(join(copied.pipe, 'found'), '17.6\nempty\n');
-  const found = await checkBackup({ ...common(copied.pipe), encryptionKeys: [KEY], order: { ...order, at } }, signal);
+  await mkdir(join(copied.pipe, 'answers'));
+  await writeFile(join(copied.pipe, 'answers', 'found'), '17.6\nempty\n');
+  const found = await checkBackup(
+    { ...common({ pipe: copied.pipe, copier: '/none' }), encryptionKeys: [KEY], order: { ...order, at } },
+    signal,
+  );
   expect(found).toMatchObject({
     backup: `${OWNER.id}/20261128t030000z`,
     copy: expect.stringMatching(/^\d{8}-\d{6}F_\d{8}-\d{6}D$/) as string,
@@ -156,8 +178,8 @@ test('a database on an empty volume is filled up to a moment, and becomes the ow
   await copied.start();
   expect(await copied.sql("select string_agg(id::text, ',' order by id) from gx.thread")).toBe('1,2,3');
   const take = (keys: string[]) =>
-    job(copied, (pipe) =>
-      takeFilled({ ...common(pipe), encryptionKeys: keys, order: { ...order, name: '20261128t030000z', filled: true } }, signal),
+    job(copied, (folders) =>
+      takeFilled({ ...common(folders), encryptionKeys: keys, order: { ...order, name: '20261128t030000z', filled: true } }, signal),
     );
   await expect(take([])).rejects.toThrow(aesKeyId(Buffer.from(KEY, 'base64')));
   const done = await take([KEY]);

@@ -1,6 +1,7 @@
 import { policyFrom, type Labels, type Policy } from '../../dev/cluster/native/policies/world.ts';
 import type { KubeObject } from '../../src/kube/kube.ts';
-import { agentPolicy, databasePolicy, storePolicy } from '../../src/operator/objects/network-policies.ts';
+import type { Backups } from '../../src/config/backups.ts';
+import { agentPolicy, databasePolicy, jobPolicies, storePolicy } from '../../src/operator/objects/network-policies.ts';
 import type { NetworkSpec } from '../../src/schema/platform/network-spec.ts';
 import { ownLabels, type Component } from '../../src/schema/platform/labels.ts';
 import { deployment, settings } from '../kit/objects.ts';
@@ -50,7 +51,42 @@ const sleepPolicies = (minScale: number): Policy[] => {
   return [databasePolicy(one, 80), ...agentPolicy(one, settings(WITH_GATEWAY), NODE)].map(policyFrom);
 };
 
+/** The policies of the pods of a deployment's Jobs, where a store of backups answers on 81. */
+const jobs = (targets: Backups['targets'] = { main: STORE }): Policy[] => {
+  const one = deployment({ metadata: { name: 'chat', namespace: 'x' }, spec: { database: { backup: { target: 'main' } } } });
+  const { backups } = settings();
+  return jobPolicies(one, settings({ backups: { ...backups, targets } }), { port: 80, apiServer: NODE }).map(policyFrom);
+};
+const STORE = { endpoint: 'https://store.example.com:81', bucket: 'b', region: '', prefix: '', pathStyle: true, secretName: 'store' };
+
 export const OURS: Case[] = [
+  {
+    situation: 'a pod that changes a password reaches its own database and DNS, and nobody else',
+    policies: jobs(),
+    labels: { ...CHAT, 'x/a': is('password') },
+    ports: FAMILY,
+    expected: ['- x/a > *', '+ x/a > x/b tcp/80', '+ x/a > * udp/53 tcp/53'],
+  },
+  {
+    situation: 'a pod that makes or restores a backup reaches its own database, and stores everywhere but at the metadata of clouds',
+    policies: jobs(),
+    labels: { ...CHAT, 'x/a': is('backup') },
+    ports: FAMILY,
+    expected: ['- x/a > node', '+ x/a > node tcp/81', '- x/a > metadata', '+ x/a > * udp/53 tcp/53'],
+  },
+  {
+    situation: 'a store that the installation names by its address is reached there, whatever is blocked',
+    policies: jobs({ main: { ...STORE, endpoint: 'https://169.254.169.254' } }),
+    labels: { ...CHAT, 'x/a': is('verify') },
+    expected: ['- x/a > node', '+ x/a > metadata'],
+  },
+  {
+    situation: 'where backups lie on a volume, the pod that verifies one reaches DNS alone, and one that makes it its own database',
+    policies: jobs({ main: { claim: 'disk', prefix: '' } }),
+    labels: { ...CHAT, 'x/a': is('verify'), 'y/a': is('verify') },
+    ports: FAMILY,
+    expected: ['- x/a > *', '+ x/a > * udp/53 tcp/53'],
+  },
   {
     situation: 'a database takes connections of its own agents alone, and only to its port',
     policies: [policyFrom(databasePolicy(chat(), 80))],

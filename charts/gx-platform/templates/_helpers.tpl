@@ -432,3 +432,10 @@ spec:
       {{- end }}
 {{- end }}
 {{- end }}
+
+{{- /* Returns the names that targets of backups have in a field: of their Secrets, or of their claims. */}}
+{{- define "gx.targetNames" -}}
+{{- $names := list -}}
+{{- range .targets }}{{ with get . $.field }}{{ $names = append $names . }}{{ end }}{{ end -}}
+{{- join "," ($names | uniq) -}}
+{{- end }}

@@ -93,7 +93,7 @@ async function checked(plane: Plane, body: DeploymentCreateRequest, call: CallCo
   await nameFree(plane, body.name, { place, call });
   const { resource_spec: spec } = body.source_config;
   await checkRestore(plane, body, { namespace: place.namespace, ...call });
-  await checkReferences(plane.kube, { spec, namespace: place.namespace, grants: config.grants, signal: call.signal });
+  await checkReferences(plane.kube, { spec, namespace: place.namespace, rules: config, signal: call.signal });
   return place;
 }
 

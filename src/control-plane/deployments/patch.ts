@@ -120,7 +120,7 @@ async function decide(plane: Omit<Plane, 'now'>, body: DeploymentPatchRequest, c
   const move = moveBeside(deployment, { asked: body.rollout, revision });
   const { name, namespace = '' } = deployment.metadata;
   checkCustomUrl(plane, { name, namespace, url: patch.source_config?.custom_url });
-  await checkReferences(kube, { spec: podSpec, namespace, grants: config.grants, signal: call.signal });
+  await checkReferences(kube, { spec: podSpec, namespace, rules: config, signal: call.signal });
   return { tenantId: call.caller.tenantId, deployment, wanted, secrets: patch.secrets, revision, move };
 }
 

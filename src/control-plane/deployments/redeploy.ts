@@ -43,7 +43,7 @@ async function allowed(plane: Omit<Plane, 'now'>, resource: DeploymentResource, 
     ...brokenImages(config.builtImages, { spec, image, namespaces: namespacesOf(plane, caller) }),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
-  await checkReferences(kube, { spec, namespace: resource.metadata.namespace ?? '', grants: config.grants, signal });
+  await checkReferences(kube, { spec, namespace: resource.metadata.namespace ?? '', rules: config, signal });
 }
 
 type Step = { deployment: DeploymentResource; revision: RevisionResource };

@@ -10,7 +10,12 @@ const serviceAccount: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural:
 /** An object that a spec names. One that `mayMiss` may be absent and created later. */
 type Reference = { path: string; kind: Kind; name: string; mayMiss?: boolean };
 
-type Scope = { namespace: string; grants: readonly Grant[]; signal: AbortSignal };
+type Scope = {
+  namespace: string;
+  /** `reserved`: names of Secrets and claims that lie beside agents, and are the installation's. */
+  rules: { grants: readonly Grant[]; reserved: Record<'secrets' | 'claims', readonly string[]> };
+  signal: AbortSignal;
+};
 
 const AT = 'source_config.resource_spec';
 
@@ -27,8 +32,11 @@ export async function checkReferences(kube: Kube, { spec, ...scope }: Scope & { 
 async function problemWith(
   kube: Kube,
   { path, kind, name, mayMiss }: Reference,
-  { namespace, grants, signal }: Scope,
+  { namespace, rules: { grants, reserved }, signal }: Scope,
 ): Promise<string | undefined> {
+  const names = kind === kinds.secret ? reserved.secrets : kind === kinds.volumeClaim ? reserved.claims : [];
+  // Also before there is one: a pod that waits for it would get it.
+  if (names.includes(name)) return `${path}: ${kind.kind} ${name} belongs to the platform`;
   const found = await kube.find(kind, { namespace, name }, signal);
   if (found === undefined) return mayMiss === true ? undefined : `${path}: there is no ${kind.kind} ${name} in namespace ${namespace}`;
   const labels = found.metadata.labels ?? {};

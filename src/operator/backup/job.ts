@@ -11,7 +11,18 @@ import { databaseHosts } from '../database/own/tls/secret.ts';
 import { servedTls } from '../database/own/tls/served.ts';
 import { COUNTS, DUMP, FACTS } from './dump-script.ts';
 import { keepOf } from './plan.ts';
-import { COPIER, databasePrograms, literal, PIPE, targetInOrder, storeJob, storeSpeaker, type BackupPace } from './pod.ts';
+import {
+  addressFile,
+  copierPrograms,
+  coresBeside,
+  databasePrograms,
+  literal,
+  PIPE,
+  storeJob,
+  storeSpeaker,
+  targetInOrder,
+  type BackupPace,
+} from './pod.ts';
 import { RUN_SCRIPTS } from './run-script.ts';
 
 /** Characters of the Deployment and its revision: a variable of a process has 128 KiB. Larger ones are left out. */
@@ -69,24 +80,30 @@ function paceOf({ metadata, status }: DeploymentResource, { spec }: BackupResour
 
 /**
  * Returns the Job that makes a backup: one container dumps, the other sends the bytes that it reads. A copy is made by
- * scripts of the other container, with the certificate of the database.
+ * the container with pgBackRest, with the certificate of the database, while another one counts the rows.
  */
 export function backupJob(deployment: DeploymentResource, { backup, order, secret }: Given, settings: OperatorSettings): KubeObject {
   const env = Object.entries({ PIPE, FACTS, COUNTS }).map(literal);
   const tls = servedTls(deployment);
   const pace = paceOf(deployment, backup);
-  const copying = { name: COPIER, script: RUN_SCRIPTS, secret, env, mounts: [tls.mount] };
+  const { target } = backup.spec;
+  const copies = order.files !== undefined;
+  const address = addressFile(secret);
+  const work = copies ? { name: 'ask', script: RUN_SCRIPTS } : { name: 'dump', script: DUMP };
+  const copying = { target, pace, mounts: [tls.mount] };
   return storeJob(
     deployment,
     {
       component: 'backup',
       name: backup.metadata.name,
       annotations: { [BACKUP]: backup.metadata.name },
-      target: backup.spec.target,
-      ...(order.files && { volumes: [tls.volume] }),
+      target,
+      copies,
+      volumes: [address.volume, ...(copies ? [tls.volume] : [])],
       containers: [
-        databasePrograms(deployment, { pace, ...(order.files ? copying : { name: 'dump', script: DUMP, secret, env }) }, settings),
-        storeSpeaker({ args: ['backup'], variable: 'GX_BACKUP', order, target: backup.spec.target, writes: true, pace }, settings),
+        databasePrograms(deployment, { ...work, address, env, pace }, settings),
+        ...(copies ? [copierPrograms(copying, coresBeside(deployment, pace, settings), settings)] : []),
+        storeSpeaker({ args: ['backup'], variable: 'GX_BACKUP', order, target, writes: true, pace, copies }, settings),
       ],
     },
     settings,

@@ -11,7 +11,7 @@ import { settled, stalled } from '../kernel/outcome.ts';
 import { ownedMetadata } from '../objects/metadata.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { backupJob, backupOrder, type BackupGiven } from './job.ts';
-import { openBackups } from './open.ts';
+import { hasTurn } from './open.ts';
 import { keepOf, type BackupPlan } from './plan.ts';
 import { failedBackup, failureOfJob, isBackupLost, podOfBackup, resultOf, tooLong, type BackupStatus } from './result.ts';
 
@@ -26,13 +26,14 @@ type Making = BackupGiven & {
 };
 
 /**
- * Begins a backup if it is its turn, and makes its Job if the database is up. Returns false if others have all turns.
+ * Begins a backup if it is its turn, and makes its Job if the database is up. Returns false if others of the tenant
+ * have all turns.
  */
 export async function beginBackup(deps: PartDeps, making: Making): Promise<boolean> {
   const { deployment, plan, now, signal } = making;
   const backup = recordOf(deployment, plan, now);
   const isBegun = await deps.backupTurns.run(async () => {
-    return openBackups(deps, now).length < deps.settings.backups.atOnce && deps.writer.create(backup, signal);
+    return hasTurn(deps, deployment, now) && deps.writer.create(backup, signal);
   });
   if (isBegun && making.isUp) await createJob(deps, backup, making);
   return isBegun;

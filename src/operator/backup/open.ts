@@ -1,13 +1,32 @@
-import type { BackupResource } from '../../schema/platform/custom-resources.ts';
+import { keyOf } from '../../kube/cache.ts';
+import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { BY_END } from '../view/caches.ts';
+import { tenantOfNamespace } from '../view/integrations.ts';
 import { isBackupLost } from './result.ts';
 import { isVerificationLost } from './verify-plan.ts';
 
-/** Returns the backups that are being made or verified, which take the turns of all others. */
-export function openBackups({ caches, settings }: Pick<PartDeps, 'caches' | 'settings'>, now: Date): BackupResource[] {
+type Deps = Pick<PartDeps, 'caches' | 'settings'>;
+
+/**
+ * Returns true if the tenant of a deployment has a turn left for a backup or a verification. Each tenant has turns of
+ * its own: a dump may last as long as its tenant likes, and no other tenant waits for it.
+ */
+export const hasTurn = (deps: Deps, deployment: DeploymentResource, now: Date): boolean =>
+  openBackups(deps, deployment, now).length < deps.settings.backups.atOnce;
+
+/** Returns the backups of a deployment's tenant that are being made or verified. */
+function openBackups({ caches, settings }: Deps, { metadata }: DeploymentResource, now: Date): BackupResource[] {
   const { deadlineMinutes } = settings.backups;
+  // Namespaces that belong to nobody share turns with none.
+  const tenantOf = (namespace = ''): string => tenantOfNamespace(caches, settings, namespace) ?? `namespace ${namespace}`;
+  const own = tenantOf(metadata.namespace);
+  const counts = (one: BackupResource): boolean => isOfLiving(one, caches) && tenantOf(one.metadata.namespace) === own;
   const made = caches.backups.byIndex(BY_END, 'open').filter((one) => !isBackupLost(one, now, deadlineMinutes));
   const verified = caches.backups.byIndex(BY_END, 'verifying').filter((one) => !isVerificationLost(one, now, deadlineMinutes));
-  return [...made, ...verified];
+  return [...made, ...verified].filter(counts);
 }
+
+/** Returns true for a backup of a deployment that is there. Nobody works on another one. */
+export const isOfLiving = ({ metadata, spec }: BackupResource, { deployments }: Pick<PartDeps['caches'], 'deployments'>): boolean =>
+  deployments.get(keyOf({ ...metadata, name: spec.deployment }))?.metadata.uid === spec.deploymentUid;

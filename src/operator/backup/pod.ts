@@ -1,31 +1,43 @@
 import type { NamedTarget } from '../../config/backups.ts';
+import { ENCRYPTION_KEYS } from '../../schema/agent/aes-key-id.ts';
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, type Component } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
+import { URI_KEY } from '../../schema/platform/database-spec.ts';
 import { isClaimTarget, type BackupTarget } from '../../schema/wire/backup-message.ts';
+import { ADDRESS_FOLDER } from '../../schema/wire/database-session.ts';
 import { authorityMount } from '../database/address.ts';
 import { databaseSize } from '../database/own/size.ts';
 import { restrictedContainer, restrictedPod } from '../database/own/postgres-image.ts';
 import { cores } from '../kernel/quantity.ts';
 import { ownedMetadata } from '../objects/metadata.ts';
+import { RUN_SCRIPTS } from './run-script.ts';
 
 /*
- * The parts that Jobs between a database and a store have in common: a container with the programs of the database, and
- * one of the platform that speaks to the store. They share a folder with a pipe, so that nothing is written to a disk.
+ * The parts that Jobs between a database and a store have in common: containers with the programs of the database, and
+ * one of the platform that speaks to the store. Between two of them there is one folder for each way, which the other
+ * side can only read. Data goes through a pipe, so that nothing is written to a disk.
+ *
+ * A container that works with data of a tenant has no credential but the tenant's own. Credentials are files of the
+ * containers that need them, and in no environment.
  */
 
 /** The container that speaks to the store, and tells how the Job ended. */
 export const SENDER = 'send';
-/** The container that copies the files of a database. */
+/** The container with pgBackRest, which copies the files of a database from and to the store. */
 export const COPIER = 'copy';
 /** The container that restores. */
 export const RESTORER = 'restore';
 /** The folder at which a target that is a volume claim is mounted. */
 const MOUNT = '/gx/store';
-/** The folder that both containers share. */
+/** Where the folders between the sender and the container with the database's programs are. */
 export const PIPE = '/gx/pipe';
+/** Where those between the sender and the copier are. */
+const COPIER_PIPE = '/gx/copier';
+const CREDENTIAL = '/gx/credential';
+const ENCRYPTION = '/gx/encryption';
 
 type Asked = {
   component: Component;
@@ -34,13 +46,15 @@ type Asked = {
   /** The target of the installation that the Job works with. */
   target: string;
   containers: object[];
+  /** True if one of the containers is the copier. */
+  copies?: boolean;
   volumes?: object[];
 };
 
 /** Returns a Job that is tried once, within the deadline of backups. */
 export function storeJob(
   deployment: DeploymentResource,
-  { component, name, annotations, target, containers, volumes = [] }: Asked,
+  { component, name, annotations, target, containers, copies = false, volumes = [] }: Asked,
   settings: OperatorSettings,
 ): KubeObject {
   const deploymentName = deployment.metadata.name;
@@ -59,8 +73,10 @@ export function storeJob(
           restartPolicy: 'Never',
           volumes: [
             authorityMount(names.databaseTls(deploymentName)).volume,
-            { name: pipe.name, emptyDir: { sizeLimit: '16Mi' } },
+            ...pipe.volumes,
+            ...(copies ? [...copierPipe.volumes, { name: OWN.name, emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } }] : []),
             ...claimOf(target, settings).map((claimName) => ({ name: 'store', persistentVolumeClaim: { claimName } })),
+            ...credentialOf(target, settings).map(({ volume }) => volume),
             ...volumes,
           ],
           containers: containers.map((container) => ({ ...common, ...container })),
@@ -70,15 +86,48 @@ export function storeJob(
   };
 }
 
-const pipe = { name: 'pipe', mountPath: PIPE };
+/** The folders between two containers: each side writes its own, and can only read the other's. */
+const folders = (name: string, at: string) => {
+  const [orders, answers] = ['orders', 'answers'].map((way) => ({ name: `${name}-${way}`, mountPath: `${at}/${way}` }));
+  return {
+    volumes: [orders, answers].map((mount) => ({ name: mount?.name, emptyDir: { sizeLimit: '16Mi' } })),
+    /** Those of the sender, and those of the container with programs of the database. */
+    sender: [orders, { ...answers, readOnly: true }],
+    programs: [{ ...orders, readOnly: true }, answers],
+  };
+};
+const pipe = folders('pipe', PIPE);
+const copierPipe = folders('copier', COPIER_PIPE);
+/** The copier's own folder, for its configuration. It lies in memory, because the credential is in it. */
+const OWN = { name: 'copier-own', mountPath: '/tmp' };
+
+/** A Secret's files are the group's to read, because a container's user is not their owner. */
+const READABLE = 0o440;
+
+/**
+ * Returns the volume with values of a Secret and its mount. The Secret may be missing, or lack a value: then the
+ * program says so, while a pod that waits for its volume would not.
+ */
+const secretFiles = (name: string, mountPath: string, { secretName, keys }: { secretName: string; keys: readonly string[] }) => ({
+  volume: {
+    name,
+    secret: { secretName, optional: true, defaultMode: READABLE, items: keys.map((key) => ({ key, path: key })) },
+  },
+  mount: { name, mountPath, readOnly: true },
+});
+export type SecretFiles = ReturnType<typeof secretFiles>;
+
+/** Returns the file with the address of a deployment's database. */
+export const addressFile = (secretName: string): SecretFiles => secretFiles('address', ADDRESS_FOLDER, { secretName, keys: [URI_KEY] });
+
+/** Returns the files with the encryption keys of a deployment's secrets. Empty if it has none. */
+export const encryptionFiles = ({ spec }: DeploymentResource): SecretFiles[] => {
+  const { secretName } = spec.template;
+  return secretName === undefined ? [] : [secretFiles('encryption', ENCRYPTION, { secretName, keys: ENCRYPTION_KEYS })];
+};
 
 /** Returns a variable with a value. */
 export const literal = ([name, value]: [string, string]): object => ({ name, value });
-/** Returns a variable whose value is in a Secret. An optional one may be missing. */
-export const fromSecret = (name: string, secret: string, key: string, optional = false): object => ({
-  name,
-  valueFrom: { secretKeyRef: { name: secret, key, ...(optional && { optional }) } },
-});
 
 /**
  * Writes each `$` as an escape of JSON: Kubernetes would put the values of other variables, as the credential, in place
@@ -92,7 +141,7 @@ export type BackupPace = 'beside runs' | 'awaited';
 /** The processor time that a container asks for. On a busy node it is its weight against agents and databases. */
 const CPU: Record<BackupPace, string> = { 'beside runs': '10m', awaited: '50m' };
 /** Cores of a container at most: a Job must leave the agents their share of the node. */
-const MOST_CORES = 0.5;
+export const MOST_CORES = 0.5;
 /**
  * The cores of a dump beside runs, for each that the database may use, because the database spends more than that on
  * the data that it sends. At the smallest size, 1.2 GB take two minutes. With a third, runs may take twice as long.
@@ -102,30 +151,50 @@ const BESIDE_RUNS = 0.25;
 const LEAST_CORES = 0.02;
 
 /** Returns the cores with which a container may work with a database. */
-function coresBeside(deployment: DeploymentResource, pace: BackupPace, settings: OperatorSettings): string {
+export function coresBeside(deployment: DeploymentResource, pace: BackupPace, settings: OperatorSettings): string {
   const share = databaseSize(deployment, settings).cpuLimit * BESIDE_RUNS;
   return cores(pace === 'awaited' ? MOST_CORES : Math.min(MOST_CORES, Math.max(LEAST_CORES, share)));
 }
 
-type Programs = { name: string; script: string; secret: string; pace?: BackupPace; env?: object[]; mounts?: object[] };
+type Programs = { name: string; script: string; address: SecretFiles; pace?: BackupPace; env?: object[]; mounts?: object[] };
 
-/** Returns the container with the programs of the database. `ADDRESS` holds where it is. */
+/** Returns the container with the programs of the database. The file `ADDRESS_FILE` holds where it is. */
 export function databasePrograms(
   deployment: DeploymentResource,
-  { name, script, secret, pace = 'awaited', env = [], mounts = [] }: Programs,
+  { name, script, address, pace = 'awaited', env = [], mounts = [] }: Programs,
   settings: OperatorSettings,
 ): object {
   const { mount, parameters } = authorityMount(names.databaseTls(deployment.metadata.name));
-  const connecting = { PGCONNECT_TIMEOUT: '10', PGSSLMODE: parameters.sslmode, PGSSLROOTCERT: parameters.sslrootcert };
+  const connecting = {
+    ADDRESS_FILE: `${ADDRESS_FOLDER}/${URI_KEY}`,
+    PGCONNECT_TIMEOUT: '10',
+    PGSSLMODE: parameters.sslmode,
+    PGSSLROOTCERT: parameters.sslrootcert,
+  };
   return {
     name,
     image: settings.databaseImage,
     command: ['/bin/sh', '-c', script],
-    env: [fromSecret('ADDRESS', secret, 'uri'), ...Object.entries(connecting).map(literal), ...env],
+    env: [...Object.entries(connecting).map(literal), ...env],
     resources: { requests: { cpu: CPU[pace], memory: '64Mi' }, limits: { cpu: coresBeside(deployment, pace, settings), memory: '512Mi' } },
-    volumeMounts: [mount, pipe, ...mounts],
+    volumeMounts: [mount, address.mount, ...pipe.programs, ...mounts],
   };
 }
+
+type Copying = { target: string; pace?: BackupPace; mounts?: object[] };
+
+/**
+ * Returns the container with pgBackRest, which has the credential of the store. It runs no statement in a tenant's
+ * database, and no other container sees its files.
+ */
+export const copierPrograms = ({ target, pace = 'awaited', mounts = [] }: Copying, cpu: string, settings: OperatorSettings): object => ({
+  name: COPIER,
+  image: settings.databaseImage,
+  command: ['/bin/sh', '-c', RUN_SCRIPTS],
+  env: Object.entries({ PIPE: COPIER_PIPE, CREDENTIAL }).map(literal),
+  resources: { requests: { cpu: CPU[pace], memory: '64Mi' }, limits: { cpu, memory: '768Mi' } },
+  volumeMounts: [...copierPipe.programs, OWN, ...credentialOf(target, settings).map(({ mount }) => mount), ...mounts],
+});
 
 /** Returns the container that restores into a database of its own, which knows no credential. */
 export const scratchPrograms = (
@@ -137,7 +206,7 @@ export const scratchPrograms = (
   command: ['/bin/sh', '-c', script],
   env,
   resources: { requests: { cpu: CPU.awaited, memory: '256Mi' }, limits: { cpu: cores(MOST_CORES), memory: '768Mi' } },
-  volumeMounts: [pipe, ...mounts],
+  volumeMounts: [...pipe.programs, ...mounts],
 });
 
 /** Returns the volume claim of a target, if it is one. */
@@ -161,37 +230,43 @@ type Speaking = {
   /** True if it makes backups. Otherwise it only reads. */
   writes?: boolean;
   pace?: BackupPace;
-  env?: object[];
+  /** True if the Job has a copier. */
+  copies?: boolean;
+  secrets?: readonly SecretFiles[];
 };
 
 /** Returns the container that speaks to the store of a target. */
 export function storeSpeaker(
-  { args, variable, order, target, writes = false, pace = 'awaited', env = [] }: Speaking,
+  { args, variable, order, target, writes = false, pace = 'awaited', copies = false, secrets = [] }: Speaking,
   settings: OperatorSettings,
 ): object {
-  const { image, targets } = settings.backups;
+  const { image } = settings.backups;
   const claims = claimOf(target, settings);
   return {
     name: SENDER,
     image,
     args,
     env: [
-      ...(claims.length > 0 ? [literal(['GX_BACKUP_MOUNT', MOUNT])] : credentialOf(targets[target])),
+      claims.length > 0 ? literal(['GX_BACKUP_MOUNT', MOUNT]) : literal(['GX_BACKUP_CREDENTIAL', CREDENTIAL]),
       literal([variable, withoutReferences(JSON.stringify(order))]),
       literal(['GX_BACKUP_PIPE', PIPE]),
-      ...env,
+      ...(copies ? [literal(['GX_BACKUP_COPIER', COPIER_PIPE])] : []),
+      ...(secrets.length > 0 ? [literal(['GX_BACKUP_ENCRYPTION', ENCRYPTION])] : []),
     ],
     // Two parts of 16 MB at first, and the program itself. Parts of a dump that is sent grow with its size.
     resources: { requests: { cpu: CPU[pace], memory: '160Mi' }, limits: { cpu: cores(MOST_CORES), memory: '640Mi' } },
-    volumeMounts: [pipe, ...claims.map(() => ({ name: 'store', mountPath: MOUNT, readOnly: !writes }))],
+    volumeMounts: [
+      ...pipe.sender,
+      ...(copies ? copierPipe.sender : []),
+      ...[...credentialOf(target, settings), ...secrets].map(({ mount }) => mount),
+      ...claims.map(() => ({ name: 'store', mountPath: MOUNT, readOnly: !writes })),
+    ],
   };
 }
 
-/** Returns the variables with the credential of a store that speaks S3. */
-function credentialOf(target: NamedTarget | undefined): object[] {
-  const secret = target === undefined || isClaimTarget(target) ? '' : target.secretName;
-  return [
-    fromSecret('GX_BACKUP_ACCESS_KEY_ID', secret, 'accessKeyId'),
-    fromSecret('GX_BACKUP_SECRET_ACCESS_KEY', secret, 'secretAccessKey'),
-  ];
+/** Returns the files with the credential of a target that speaks S3. */
+function credentialOf(name: string, { backups: { targets } }: OperatorSettings): SecretFiles[] {
+  const target = targets[name];
+  if (target === undefined || isClaimTarget(target)) return [];
+  return [secretFiles('credential', CREDENTIAL, { secretName: target.secretName, keys: ['accessKeyId', 'secretAccessKey'] })];
 }

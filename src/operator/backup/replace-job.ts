@@ -3,9 +3,8 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { REPLACES } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
-import { literal, PIPE, scratchPrograms, storeJob, storeSpeaker } from './pod.ts';
+import { encryptionFiles, literal, PIPE, scratchPrograms, storeJob, storeSpeaker } from './pod.ts';
 import type { ReplaceOrder } from './replace-plan.ts';
-import { encryptionKeysOf } from './restore-job.ts';
 import { BEGIN_RESTORE } from './restore-script.ts';
 
 /** Says which Postgres the image has. */
@@ -18,6 +17,7 @@ mv asked found`;
  * whether the image knows its schema, and whether the deployment has its encryption keys.
  */
 export function checkJob(deployment: DeploymentResource, plan: ReplaceOrder, requestedAt: string, settings: OperatorSettings): KubeObject {
+  const secrets = encryptionFiles(deployment);
   const speaking = { args: ['backup', 'check'], variable: 'GX_RESTORE', order: plan.order, target: plan.target };
   return storeJob(
     deployment,
@@ -26,9 +26,10 @@ export function checkJob(deployment: DeploymentResource, plan: ReplaceOrder, req
       name: names.restoreCheck(deployment.metadata.name),
       annotations: { [REPLACES]: checkOf(requestedAt) },
       target: plan.target,
+      volumes: secrets.map(({ volume }) => volume),
       containers: [
         scratchPrograms({ script: VERSION, env: [literal(['PIPE', PIPE])] }, settings),
-        storeSpeaker({ ...speaking, env: encryptionKeysOf(deployment) }, settings),
+        storeSpeaker({ ...speaking, secrets }, settings),
       ],
     },
     settings,

@@ -1,17 +1,22 @@
-/** The beginning of a script that restores. A failure is reported by the file `end`, which comes last. */
-export const BEGIN_RESTORE = `cd "$PIPE" && mkfifo dump || exit 1
+import { psql, SQL_OF_DUMP } from '../../schema/wire/database-session.ts';
+
+/**
+ * The beginning of a script that restores. Its answers are files of the folder in which it runs; it can only read the
+ * orders beside it. A failure is reported by the file `end`, which comes last.
+ */
+export const BEGIN_RESTORE = `cd "$PIPE/answers" && mkfifo dump || exit 1
 ends() { echo "$1" > ended && mv ended end; exit "$1"; }`;
 
 /** Seconds for which a connection that is refused is tried again. */
 const ADMISSION_SECONDS = 60;
 
 /**
- * Asks the database by a command of psql. The network may admit a new pod some seconds after its start, and refuse its
+ * Asks the database. The network may admit a new pod some seconds after its start, and refuse its
  * connections until then, so a connection that fails (status 2) is tried again.
  */
-export const askUntilAdmitted = (psql: string): string => `tries=0
-until ${psql}; do
-  [ $? = 2 ] && [ ! -e stop ] && [ "$tries" -lt ${ADMISSION_SECONDS} ] || ends 2
+export const askUntilAdmitted = (question: string): string => `tries=0
+until ${question}; do
+  [ $? = 2 ] && [ ! -e ../orders/stop ] && [ "$tries" -lt ${ADMISSION_SECONDS} ] || ends 2
   tries=$((tries + 1))
   sleep 1
 done`;
@@ -21,13 +26,16 @@ done`;
  * committed only if pg_restore succeeded and the other container has found all bytes to be those of the backup. A
  * connection that ends before leaves nothing behind.
  */
-export const restoreDump = (last: string): string => `while [ ! -e go ]; do [ ! -e stop ] || exit 0; sleep 0.2; done
-whole() { while [ ! -e whole ]; do [ ! -e stop ] || return 1; sleep 0.2; done; }
+export const restoreDump = (
+  address: string,
+  last = '',
+): string => `while [ ! -e ../orders/go ]; do [ ! -e ../orders/stop ] || exit 0; sleep 0.2; done
+whole() { while [ ! -e ../orders/whole ]; do [ ! -e ../orders/stop ] || return 1; sleep 0.2; done; }
 {
   echo 'begin;'
-  pg_restore --no-owner --no-privileges --no-comments --file=- < dump 2> restored &&
+  ${SQL_OF_DUMP} < dump 2> restored &&
     whole && ${last}echo 'commit;' && : > committed
-} | psql -X -q -v ON_ERROR_STOP=1 "$ADDRESS" > /dev/null 2> error
+} | ${psql(address)} > /dev/null 2> error
 status=$?
 [ "$status" != 0 ] || [ -e committed ] || status=1
 cat restored >> error`;

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import type { BackupResource } from '../../schema/platform/custom-resources.ts';
 import { BACKUP } from '../../schema/platform/labels.ts';
-import { BACKUP_FAILURES, momentOf, type BackupDone, type BackupFailure, type BackupKeep } from '../../schema/wire/backup-message.ts';
+import { BACKUP_FAILURES, type BackupDone, type BackupFailure, type BackupKeep } from '../../schema/wire/backup-message.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import { isPodOver, isUnconfigured, missingClaim, statusOfPod, type ContainerStatus } from '../pods/diagnose.ts';
 import { COPIER, SENDER } from './pod.ts';
@@ -86,9 +86,19 @@ function sizeText(bytes: number): string {
   return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
 }
 
-/** Returns true if a backup was begun so long ago that its Job can't be under way any more. */
-export const isBackupLost = ({ spec }: BackupResource, now: Date, deadlineMinutes: number): boolean =>
-  now.getTime() - momentOf(spec.backup) > (deadlineMinutes + 5) * 60_000;
+/** Returns true if work was begun so long ago that its Job can't be under way any more, or at no moment of the past. */
+export function isOverdueSince(begun: string | undefined, now: Date, deadlineMinutes: number): boolean {
+  const age = now.getTime() - Date.parse(begun ?? '');
+  // The clock of the API server may be ahead.
+  return !(age <= (deadlineMinutes + 5) * 60_000 && age > -5 * 60_000);
+}
+
+/**
+ * Returns true if a backup was begun too long ago to be under way. The API server knows when: its name is somebody's
+ * word.
+ */
+export const isBackupLost = ({ metadata }: BackupResource, now: Date, deadlineMinutes: number): boolean =>
+  isOverdueSince(metadata.creationTimestamp, now, deadlineMinutes);
 
 /** Returns the sentence on a Job that ran into its deadline. */
 export const tooLong = (deadlineMinutes: number): string => `It was not complete within ${deadlineMinutes} minutes, and was ended.`;

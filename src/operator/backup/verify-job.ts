@@ -5,31 +5,44 @@ import { idOfBackups } from '../../schema/platform/backup-choice.ts';
 import { BACKUP } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { VerifyOrder } from '../../schema/wire/restore-message.ts';
+import { cores } from '../kernel/quantity.ts';
 import { databaseSize } from '../database/own/size.ts';
-import { COUNTS } from './dump-script.ts';
-import { literal, PIPE, targetInOrder, scratchPrograms, storeJob, storeSpeaker } from './pod.ts';
+import { ask, OWNER, psql } from '../../schema/wire/database-session.ts';
+import { COUNTS, MIGRATION } from './dump-script.ts';
+import { copierPrograms, literal, MOST_CORES, PIPE, targetInOrder, scratchPrograms, storeJob, storeSpeaker } from './pod.ts';
 import { BEGIN_RESTORE, restoreDump } from './restore-script.ts';
 import { RUN_SCRIPTS } from './run-script.ts';
 
 const SCRATCH = '/gx/scratch';
 
+/** The scratch server for its superuser, in a database without an object of the dump, and for the dump's owner. */
+const [SUPERUSER, TENANT] = ['"user=postgres dbname=postgres"', `"user=${OWNER} dbname=${OWNER}"`];
+
 /**
  * Restores into a database of its own, which nobody else reaches and which goes with the pod. It keeps nothing safe
  * from a crash, because nothing in it is needed later. Then it counts the rows.
+ *
+ * A dump may call functions of its tenant while it is restored, so a role without further rights restores it, as the
+ * agents' own role would. The superuser makes that role, its database and the extension that is no trusted one, and has
+ * no login from then on.
  */
 export const VERIFY = `${BEGIN_RESTORE}
-export PGHOST="$SCRATCH" PGDATA="$SCRATCH/data" PGUSER=postgres ADDRESS=dbname=postgres
+export PGHOST="$SCRATCH" PGDATA="$SCRATCH/data"
 {
   $(command -v gx-named) initdb --auth=trust --username=postgres --encoding=UTF8 --locale-provider=builtin --locale=C.UTF-8 --no-sync &&
     pg_ctl start --silent --wait --timeout=120 --log="$SCRATCH/log" \\
       --options="-c listen_addresses= -c unix_socket_directories=$SCRATCH -c fsync=off -c full_page_writes=off -c max_parallel_maintenance_workers=0"
 } > started 2>&1 || { cat started > error; ends 2; }
-{ psql -X -q -A -t -c 'show server_version' "$ADDRESS" && echo empty; } > asked 2> error || ends 2
+{
+  ${psql(SUPERUSER, { args: `-c 'create role ${OWNER} login' -c 'create database ${OWNER} owner ${OWNER}'` })} &&
+    ${psql(`"user=postgres dbname=${OWNER}"`, { args: `-c 'create extension vector with schema public'` })} &&
+    ${psql(SUPERUSER, { args: `-c 'alter role postgres nologin'` })} &&
+    ${ask(TENANT, { args: `-c 'show server_version'` })} && echo empty
+} > asked 2> error || ends 2
 mv asked found
-${restoreDump('')}
+${restoreDump(TENANT)}
 [ "$status" = 0 ] || ends "$status"
-printf 'select coalesce(max(number), 0) from gx.migration;\\n%s\\n' "$COUNTS" |
-  psql -X -q -A -t -F ' ' -v ON_ERROR_STOP=1 "$ADDRESS" > counted 2>> error
+printf '%s\\n' "$MIGRATION" "$COUNTS" | ${ask(TENANT)} > counted 2>> error
 ends $?`;
 
 /**
@@ -60,13 +73,19 @@ export function verifyJob(deployment: DeploymentResource, { backup, tenant }: Gi
       name: names.verify(name),
       annotations: { [BACKUP]: backup.metadata.name },
       target: backup.spec.target,
+      copies: isCopy,
       volumes: [{ name: scratch.name, emptyDir: { sizeLimit: `${scratchGi(databaseSize(deployment, settings))}Gi` } }],
       containers: [
         scratchPrograms(
-          { script: isCopy ? RUN_SCRIPTS : VERIFY, env: Object.entries({ PIPE, SCRATCH, COUNTS }).map(literal), mounts: [scratch] },
+          {
+            script: isCopy ? RUN_SCRIPTS : VERIFY,
+            env: Object.entries({ PIPE, SCRATCH, MIGRATION, COUNTS }).map(literal),
+            mounts: [scratch],
+          },
           settings,
         ),
-        storeSpeaker({ args: ['backup', 'verify'], variable: 'GX_VERIFY', order, target: backup.spec.target }, settings),
+        ...(isCopy ? [copierPrograms({ target: backup.spec.target, mounts: [scratch] }, cores(MOST_CORES), settings)] : []),
+        storeSpeaker({ args: ['backup', 'verify'], variable: 'GX_VERIFY', order, target: backup.spec.target, copies: isCopy }, settings),
       ],
     },
     settings,

@@ -6,7 +6,7 @@ import { labelValue, names } from '../../schema/names.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import type { VerifyDone, VerifyFailure } from '../../schema/wire/restore-message.ts';
 import type { PartDeps } from '../reports/part-report.ts';
-import { openBackups } from './open.ts';
+import { hasTurn } from './open.ts';
 import { failureOfJob, podOfBackup, tooLong } from './result.ts';
 import { verifyResult } from './restore-result.ts';
 import { verifyJob } from './verify-job.ts';
@@ -22,9 +22,9 @@ type Verifying = {
 
 /** Begins a verification if it is its turn: backups and verifications share the turns. */
 export async function beginVerification(deps: PartDeps, backup: BackupResource, verifying: Verifying): Promise<boolean> {
-  const { now, signal } = verifying;
+  const { deployment, now, signal } = verifying;
   return deps.backupTurns.run(async () => {
-    if (openBackups(deps, now).length >= deps.settings.backups.atOnce) return false;
+    if (!hasTurn(deps, deployment, now)) return false;
     await note(deps, backup, { verifying: dateTimeOf(now) }, signal);
     return true;
   });

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { isOverdueSince } from './result.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -61,4 +62,4 @@ function dueOf({ verifiedAt, failedAt, days }: Past, { metadata }: DeploymentRes
 
 /** Returns true if a verification was begun so long ago that its Job can't be under way any more. */
 export const isVerificationLost = ({ status }: BackupResource, now: Date, deadlineMinutes: number): boolean =>
-  now.getTime() - Date.parse(status?.verifying ?? '') > (deadlineMinutes + 5) * 60_000;
+  isOverdueSince(status?.verifying, now, deadlineMinutes);

@@ -18,6 +18,8 @@ export type DatabaseView = {
   /** Pods that change the password in a managed database. */
   passwordPods: KubeObject[];
   workloads: KubeObject[];
+  /** Addresses of the API server, as the cluster has them. */
+  apiServer?: readonly string[];
   /** True while the deployment sleeps. */
   isAsleep: boolean;
   /** True while nobody knows yet whether its volume is to be filled before it starts. */

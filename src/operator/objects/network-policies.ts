@@ -1,9 +1,11 @@
+import { isIP } from 'node:net';
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { COMPONENT, DATABASE_USERS, DEPLOYMENT, GATEWAY, type Component } from '../../schema/platform/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
 import { isArchived } from '../../schema/platform/backup-spec.ts';
+import { isClaimTarget } from '../../schema/wire/backup-message.ts';
 import { ARCHIVE_PORT } from '../../schema/wire/pgbackrest.ts';
 import { appliedMetadata } from './metadata.ts';
 import { isSleeper } from '../rollout/sleepers.ts';
@@ -39,6 +41,64 @@ export const databasePolicy = (deployment: DeploymentResource, port: number): Ku
         : []),
     ],
   });
+
+/**
+ * Lets the pods of Jobs for a managed database reach no more than DNS, their own database, and the stores of backups
+ * where the installation has some. They run programs on data of the tenant.
+ */
+export function jobPolicies(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { port, apiServer }: { port: number; apiServer: readonly string[] },
+): KubeObject[] {
+  const { name } = deployment.metadata;
+  const { backup, restore } = deployment.spec.database ?? {};
+  const ports = [port, ...(isArchived(deployment) ? [ARCHIVE_PORT] : [])].map((each): Port => ({ protocol: 'TCP', port: each }));
+  const database = { peers: [podsOf(deployment, ['database'])], ports };
+  const hasStores = backup !== undefined || restore !== undefined;
+  return [
+    networkPolicy(deployment, {
+      component: 'database',
+      name: names.databaseJobsPolicy(name),
+      pods: ['password', 'backup', 'restore'],
+      egress: [DNS, database],
+    }),
+    ...(hasStores
+      ? [
+          networkPolicy(deployment, {
+            component: 'backup',
+            name: names.storesPolicy(name),
+            pods: ['backup', 'restore', 'verify'],
+            egress: [DNS, ...storesOf(settings, apiServer)],
+          }),
+        ]
+      : []),
+  ];
+}
+
+/** Ports at which API servers answer. */
+const API_SERVER_PORTS = [443, 6443];
+
+/**
+ * Returns the rules for the stores that speak S3. Where a store is, its name says only later, so that pods reach all
+ * but the API server and the blocked addresses. A store may be at an address that is blocked, or beside an API server.
+ */
+function storesOf({ backups, agentNetwork }: OperatorSettings, apiServer: readonly string[]): Rule[] {
+  const endpoints = Object.values(backups.targets).flatMap((target) => (isClaimTarget(target) ? [] : [new URL(target.endpoint)]));
+  if (endpoints.length === 0) return [];
+  const hosts = endpoints.map(({ hostname }) => hostname.replace(/^\[|\]$/g, '')).filter((host) => isIP(host) !== 0);
+  const ports = [...new Set(endpoints.map(({ port }) => Number(port)))].filter((port) => port !== 0 && !API_SERVER_PORTS.includes(port));
+  return [
+    { peers: reachedBeside([...agentNetwork.blocked, ...apiServer]) },
+    ...(hosts.length === 0 ? [] : [{ peers: blocksOf(hosts) }]),
+    ...(ports.length === 0 || apiServer.length === 0
+      ? []
+      : [{ peers: blocksOf(apiServer), ports: ports.map((port): Port => ({ protocol: 'TCP', port })) }]),
+  ];
+}
+
+const blocksOf = (addresses: readonly string[]): Peer[] =>
+  [false, true].flatMap((six) => (exceptions([...addresses], six).except ?? []).map((cidr) => ({ ipBlock: { cidr } })));
 
 /** Lets only the deployment's own agents reach its key-value store. */
 export const storePolicy = (deployment: DeploymentResource, port: number): KubeObject =>

@@ -103,12 +103,19 @@ export const backupStatus = {
   verifyMessage: words(4096, 'Why it failed.'),
 };
 
+/** The form of a backup's name: the moment at which it was begun, in UTC. It becomes a part of keys at the store. */
+export const BACKUP_NAME = /^(\d{4})([01]\d)([0-3]\d)t([0-2]\d)([0-5]\d)([0-6]\d)z$/;
+
 /** One backup, as the operator knows it. The catalogue of its target is the truth. */
 export const BackupRecord = withRules(
   Type.Object({
     deployment: Type.String({ maxLength: 63, pattern: DNS_LABEL, description: 'The Deployment whose database it is of.' }),
     deploymentUid: Uuid('Its metadata.uid.'),
-    backup: Type.String({ maxLength: 63, description: 'Its name in the catalogue of the target.' }),
+    backup: Type.String({
+      maxLength: 63,
+      pattern: BACKUP_NAME.source,
+      description: 'Its name in the catalogue of the target: the moment at which it was begun, in UTC.',
+    }),
     target: Type.String({ maxLength: 63, description: 'The target of the installation at which it lies.' }),
     method: StringEnum(BACKUP_METHODS),
     requestedAt: Type.Optional(DateTime('The request that it was made for. Unset: the schedule.')),

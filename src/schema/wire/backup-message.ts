@@ -1,3 +1,5 @@
+import { BACKUP_NAME } from '../platform/backup-spec.ts';
+
 /*
  * Messages between the operator and the Job of a backup, and the files below a target that say what is there.
  */
@@ -100,9 +102,6 @@ export const BACKUP_FAILURES = [
 ] as const;
 export type BackupFailureReason = (typeof BACKUP_FAILURES)[number];
 export type BackupFailure = { reason: BackupFailureReason; message: string };
-
-/** The form of a backup's name: the moment at which it was begun, in UTC. */
-export const BACKUP_NAME = /^(\d{4})(\d{2})(\d{2})t(\d{2})(\d{2})(\d{2})z$/;
 
 /** Returns the name of a backup that begins now. Names sort by time. */
 export const backupName = (now: Date): string =>

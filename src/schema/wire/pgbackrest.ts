@@ -50,11 +50,18 @@ export const archiveFiles = (place: ArchivePlace): Record<string, string> => ({
   ...authorityOf(place, 'ca.crt'),
 });
 
-/** The files of a process elsewhere, which reaches the database by its door or only reads at the store. */
-export const remoteFiles = (place: ArchivePlace): Record<string, string> => ({
+/**
+ * The files of a process elsewhere, which reaches the database by its door or only reads at the store. They lack the
+ * credential.
+ */
+export const remoteFiles = (place: Omit<ArchivePlace, 'keys'>): Record<string, string> => ({
   'pgbackrest.conf': configuration(place),
   ...authorityOf(place, 'ca.crt'),
 });
+
+/** Prints the section with the credential, whose files `CREDENTIAL` names the folder of. Sections go together. */
+export const CREDENTIAL_SECTION = `printf '[global]\\nrepo1-s3-key=%s\\nrepo1-s3-key-secret=%s\\n' \\
+  "$(head -n 1 "$CREDENTIAL/accessKeyId")" "$(head -n 1 "$CREDENTIAL/secretAccessKey")"`;
 
 /** A copy to restore: to a moment, to the end of the log, or as it was at its own end. */
 export type Refill = { copy: string; to: 'end of copy' | 'end of log' | { at: string } };
@@ -66,7 +73,8 @@ export const refillFiles = (place: ArchivePlace, refill: Refill): Record<string,
   ...authorityOf(place, 'refill-ca.crt'),
 });
 
-const authorityOf = ({ target: { ca } }: ArchivePlace, name: string): Record<string, string> => (ca === undefined ? {} : { [name]: ca });
+const authorityOf = ({ target: { ca } }: Pick<ArchivePlace, 'target'>, name: string): Record<string, string> =>
+  ca === undefined ? {} : { [name]: ca };
 
 /** Returns a word as a shell reads it. */
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
@@ -77,7 +85,9 @@ export const inShell = (command: readonly string[]): string => command.map(quote
 const configurationAt = (folder = ARCHIVE_FOLDER): string => `${folder}/pgbackrest.conf`;
 const program = (file: string): string[] => ['pgbackrest', `--config=${file}`, `--stanza=${STANZA}`];
 
-function configuration({ target, keys, folder, data, socket, door, ...own }: ArchivePlace, authority = 'ca.crt'): string {
+type ConfiguredPlace = Omit<ArchivePlace, 'keys'> & Partial<Pick<ArchivePlace, 'keys'>>;
+
+function configuration({ target, keys, folder, data, socket, door, ...own }: ConfiguredPlace, authority = 'ca.crt'): string {
   const { hostname, port } = new URL(target.endpoint);
   const { at = ARCHIVE_FOLDER, locks = '/tmp/pgbackrest' } = own;
   const common = {
@@ -88,8 +98,7 @@ function configuration({ target, keys, folder, data, socket, door, ...own }: Arc
     'repo1-s3-bucket': target.bucket,
     'repo1-s3-region': target.region,
     'repo1-s3-uri-style': target.pathStyle ? 'path' : 'host',
-    'repo1-s3-key': keys.accessKeyId,
-    'repo1-s3-key-secret': keys.secretAccessKey,
+    ...(keys && { 'repo1-s3-key': keys.accessKeyId, 'repo1-s3-key-secret': keys.secretAccessKey }),
     ...(target.ca !== undefined && { 'repo1-storage-ca-file': `${at}/${authority}` }),
     // Small files go together into objects, and a later copy holds the changed parts of large ones alone.
     'repo1-bundle': 'y',

@@ -13,7 +13,7 @@ const ask = (labels: Record<string, string>, grants: Grant[] = []): Promise<void
   checkReferences(clusterOf(labels), {
     spec: { service_account_name: 'cloud' },
     namespace: 'team',
-    grants,
+    rules: { grants, reserved: { secrets: [], claims: [] } },
     signal: new AbortController().signal,
   });
 
@@ -22,4 +22,28 @@ test('a ServiceAccount is for agents only if its owner says so, or the installat
   await expect(ask({ [FOR_AGENTS]: 'false' })).rejects.toThrow('is not for agents');
   await expect(ask({ [FOR_AGENTS]: 'true' })).resolves.toBeUndefined();
   await expect(ask({}, ['accounts'])).resolves.toBeUndefined();
+});
+
+test('the Secrets and claims of backup targets are for nobody, by any way in which a pod names one, also before they are there', async () => {
+  const empty = { find: () => Promise.resolve(undefined) } as unknown as Kube;
+  const reserved = { secrets: ['gx-backups'], claims: ['disk'] };
+  const refused = (spec: object): Promise<unknown> =>
+    checkReferences(empty, {
+      spec,
+      namespace: 'team',
+      rules: { grants: ['secrets', 'claims'], reserved },
+      signal: new AbortController().signal,
+    });
+  const container = (more: object) => ({ sidecars: [{ name: 'x', image: 'x', ...more }] });
+  const named = [
+    { volumes: [{ name: 'v', secret: { secretName: 'gx-backups' } }] },
+    { volumes: [{ name: 'v', projected: { sources: [{ secret: { name: 'gx-backups' } }] } }] },
+    { volumes: [{ name: 'v', csi: { driver: 'd', nodePublishSecretRef: { name: 'gx-backups' } } }] },
+    { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'disk' } }] },
+    { image_pull_secrets: [{ name: 'gx-backups' }] },
+    container({ envFrom: [{ secretRef: { name: 'gx-backups' } }] }),
+    container({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'gx-backups', key: 'accessKeyId' } } }] }),
+  ];
+  for (const spec of named)
+    await expect(refused(spec)).rejects.toThrow(/(Secret gx-backups|PersistentVolumeClaim disk) belongs to the platform/);
 });

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkBackup, restoreBackup } from '../../../src/backup/restore.ts';
@@ -13,7 +12,7 @@ import { kinds } from '../../../src/kube/kube.ts';
 import { newAuthority, newCertificate } from '../../../src/operator/database/own/tls/certificate.ts';
 import type { DatabaseSpec } from '../../../src/schema/platform/database-spec.ts';
 import type { RestoreFailure } from '../../../src/schema/wire/restore-message.ts';
-import { dumpInto, takeDump } from '../../backup/dump-double.ts';
+import { dumpInto, newPipe, takeDump } from '../../backup/dump-double.ts';
 import { startApiServer, type ApiServer } from '../../kit/api-server.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../../kit/s3-server.ts';
@@ -56,9 +55,9 @@ afterAll(async () => {
 async function settingsOf(pod: JobPod): Promise<Record<string, string>> {
   const { env = [] } = pod.spec.containers.find(({ name }) => name === 'send') ?? {};
   const given = Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
-  const pipe = await mkdtemp(join(tmpdir(), 'gx-pipe-'));
-  const keys = { GX_BACKUP_ACCESS_KEY_ID: S3_KEYS.accessKeyId, GX_BACKUP_SECRET_ACCESS_KEY: S3_KEYS.secretAccessKey };
-  return { ...given, ...keys, GX_BACKUP_PIPE: pipe, GX_TERMINATION_LOG: '/dev/null' };
+  const pipe = await newPipe();
+  for (const [key, value] of Object.entries(S3_KEYS)) await writeFile(join(pipe, key), value);
+  return { ...given, GX_BACKUP_CREDENTIAL: pipe, GX_BACKUP_PIPE: pipe, GX_TERMINATION_LOG: '/dev/null' };
 }
 const { signal } = new AbortController();
 
@@ -76,7 +75,7 @@ const failureIn = (error: unknown): RestoreFailure => {
 /** Does what both containers do that look at the catalogue. */
 async function looks(pod: JobPod) {
   const config = restoreJobConfig(await settingsOf(pod));
-  await writeFile(join(config.pipe, 'found'), '17.6 (Debian)\nempty\n');
+  await writeFile(join(config.pipe, 'answers', 'found'), '17.6 (Debian)\nempty\n');
   const found = await checkBackup(config, signal).catch(failureIn);
   await rm(config.pipe, { recursive: true });
   return found;
@@ -85,8 +84,8 @@ let restored: Buffer | undefined;
 /** Does what both containers do that restore. */
 async function restores(pod: JobPod) {
   const config = restoreJobConfig(await settingsOf(pod));
-  execFileSync('mkfifo', [join(config.pipe, 'dump')]);
-  await writeFile(join(config.pipe, 'found'), '17.6 (Debian)\nempty\n');
+  execFileSync('mkfifo', [join(config.pipe, 'answers', 'dump')]);
+  await writeFile(join(config.pipe, 'answers', 'found'), '17.6 (Debian)\nempty\n');
   const [done, bytes] = await Promise.all([restoreBackup(config, signal), takeDump(config.pipe)]);
   restored = bytes;
   await rm(config.pipe, { recursive: true });

@@ -109,7 +109,7 @@ test('the first backup is made at once, and its pod knows the target, the folder
   // Kubernetes would put the credential in its place.
   expect(order.holds).toMatchObject({ deployment: { spec: { sourceConfig: { customUrl: `https://${spoken}` } } } });
   expect(env.find(({ name }) => name === 'GX_BACKUP')?.value).not.toContain('$');
-  expect(JSON.stringify(env)).toContain('"secretKeyRef":{"name":"store","key":"secretAccessKey"}');
+  expect(JSON.stringify(pod.spec)).toContain('"secretName":"store"');
   await untilReason('first', 'BackedUp');
   const [backup, ...others] = await backups('first');
   expect(others).toEqual([]);

@@ -23,7 +23,7 @@ const program = (name: string, text: string): void => {
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'gx-restore-'));
   mkdirSync(at('bin'));
-  mkdirSync(at('pipe'));
+  for (const way of ['', '/orders', '/answers']) mkdirSync(at(`pipe${way}`));
   program('psql', `case "$*" in *-c*) printf '17.6\\nempty\\n' ;; *) cat > ${at('said')} ;; esac`);
   program('pg_restore', 'cat');
 });
@@ -33,19 +33,20 @@ afterEach(() => {
 });
 
 function run(): void {
-  const env = { PATH: `${at('bin')}:/usr/bin:/bin`, PIPE: at('pipe'), SQL: at('sql'), STATE: 'select 1', ADDRESS: 'postgresql://db' };
+  const env = { PATH: `${at('bin')}:/usr/bin:/bin`, PIPE: at('pipe'), SQL: at('sql'), STATE: 'select 1', ADDRESS_FILE: at('address') };
+  writeFileSync(at('address'), 'postgresql://db');
   script = spawn('/bin/sh', ['-c', RESTORE], { env, stdio: 'inherit' });
 }
 async function begun(): Promise<void> {
   run();
-  await until('it says what is in the database', () => existsSync(at('pipe/found')), 5);
-  expect(read('pipe/found')).toBe('17.6\nempty');
-  writeFileSync(at('pipe/marker.sql'), 'the marker;\n');
+  await until('it says what is in the database', () => existsSync(at('pipe/answers/found')), 5);
+  expect(read('pipe/answers/found')).toBe('17.6\nempty');
+  writeFileSync(at('pipe/orders/marker.sql'), 'the marker;\n');
 }
-const say = (name: string, text = ''): void => writeFileSync(at(`pipe/${name}`), text);
+const say = (name: string, text = ''): void => writeFileSync(at(`pipe/${name === 'dump' ? 'answers' : 'orders'}/${name}`), text);
 const ended = async (): Promise<string> => {
   if (script.exitCode === null) await once(script, 'exit');
-  return read('pipe/end');
+  return read('pipe/answers/end');
 };
 
 test('all is one transaction, which is committed once the bytes were whole', async () => {
@@ -95,7 +96,7 @@ test('what pg_restore refuses is never committed, and its words are kept', async
   say('whole');
   expect(await ended()).toBe('1');
   expect(read('said')).toBe('begin;');
-  expect(read('pipe/error')).toContain('not an archive');
+  expect(read('pipe/answers/error')).toContain('not an archive');
 });
 
 test('a statement that Postgres refuses ends it with the status and the words of psql', async () => {
@@ -105,13 +106,13 @@ test('a statement that Postgres refuses ends it with the status and the words of
   say('dump', 'the data;\n');
   say('whole');
   expect(await ended()).toBe('3');
-  expect(read('pipe/error')).toContain('no room');
+  expect(read('pipe/answers/error')).toContain('no room');
 });
 
 test('a connection that is refused at first, as of a pod that the network does not know yet, is tried again', async () => {
   program('psql', `[ -e ${at('once')} ] || { : > ${at('once')}; echo "refused" >&2; exit 2; }; printf '17.6\\nempty\\n'`);
   await begun();
-  expect(read('pipe/error')).toBe('');
+  expect(read('pipe/answers/error')).toBe('');
 });
 
 test('a database that does not answer is asked until the other container gives up, and its words are kept', async () => {
@@ -119,12 +120,12 @@ test('a database that does not answer is asked until the other container gives u
   say('stop');
   run();
   expect(await ended()).toBe('2');
-  expect(read('pipe/error')).toBe('no connection');
+  expect(read('pipe/answers/error')).toBe('no connection');
 });
 
 test('a question that Postgres refuses ends it at once', async () => {
   program('psql', 'echo "ERROR: no right" >&2; exit 1');
   run();
   expect(await ended()).toBe('2');
-  expect(read('pipe/error')).toBe('ERROR: no right');
+  expect(read('pipe/answers/error')).toBe('ERROR: no right');
 });

@@ -84,7 +84,7 @@ test('no agent starts before the backup is restored, and then they do', async ()
   const { metadata } = await see.deployment('copy');
   const order = JSON.parse(sender?.env.find(({ name }) => name === 'GX_RESTORE')?.value ?? '') as RestoreOrder;
   expect(order).toMatchObject({ owner: { id: SOURCE }, at: '2026-11-26T00:00:00Z', into: metadata.uid, resume: false });
-  expect(JSON.stringify(sender?.env)).toContain('"secretKeyRef":{"name":"copy-secrets","key":"GX_AES_KEY","optional":true}');
+  expect(JSON.stringify(pod.spec)).toContain('"secretName":"copy-secrets"');
   // The container that knows the database's password does not know the store's, and the other way round.
   expect(JSON.stringify(restorer?.env)).not.toContain('"name":"store"');
   expect(JSON.stringify(sender?.env)).not.toContain('"key":"uri"');

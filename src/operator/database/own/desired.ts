@@ -5,7 +5,7 @@ import { selectorOf } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { disruptionBudget } from '../../objects/disruption-budget.ts';
 import { settledTemplate, withTemplateHash } from '../../pods/settled-template.ts';
-import { databasePolicy } from '../../objects/network-policies.ts';
+import { databasePolicy, jobPolicies } from '../../objects/network-policies.ts';
 import type { DatabaseView } from '../database.ts';
 import { withEnoughConnections } from './connections.ts';
 import { doesDatabaseSleep } from '../../rollout/sleepers.ts';
@@ -26,6 +26,10 @@ export function desiredDatabase(deployment: DeploymentResource, settings: Operat
   return [
     databaseService(deployment),
     databasePolicy(deployment, DATABASE_PORT),
+    ...jobPolicies(deployment, settings, {
+      port: DATABASE_PORT,
+      apiServer: [...settings.agentNetwork.apiServer, ...(view.apiServer ?? [])],
+    }),
     ...databaseBudget(deployment),
     // A set keeps its volume, so that one with another volume takes its place.
     ...(isSwitching(deployment, live, view.databasePods) || (live === undefined && view.isUndecided === true)

@@ -4,7 +4,7 @@ import type { DeploymentResource } from '../../../schema/platform/custom-resourc
 import { DEPLOYMENT, ownLabels, selectorOf } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
-import { OWNER } from './credentials/sql.ts';
+import { OWNER } from '../../../schema/wire/database-session.ts';
 import { DATABASE_PORT, databaseSize } from './size.ts';
 import { archiveMount } from './archive-mount.ts';
 import { guard } from './guard.ts';

@@ -5,7 +5,7 @@ import { kinds, type Kube, type KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { COMPONENT, INTERRUPT, REVISION_UID } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { BY_BUILD, type Caches } from '../../view/caches.ts';
+import { BY_BUILD, BY_REVISION, type Caches } from '../../view/caches.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import { buildSource, tenantOfNamespace, type BuildSource } from '../../view/integrations.ts';
 import { imageOf } from '../../rollout/revisions.ts';
@@ -41,8 +41,7 @@ export async function observeBuild(
   { deployment, pods, signal }: { deployment: DeploymentResource | undefined; pods: KubeObject[]; signal: AbortSignal },
 ): Promise<BuildWorld | undefined> {
   const { builder } = settings;
-  const mayGo = deployment !== undefined && deployment.spec.hibernate !== true;
-  if (builder === undefined || imageOf(revision) !== undefined || !mayGo) return undefined;
+  if (builder === undefined || imageOf(revision) !== undefined || !mayBuild(deployment)) return undefined;
   const place = placeOfBuild(revision, builder);
   const pod = newestOf(pods.filter(isOf(revision, place)));
   // Of an interrupted build the pod has yet to tell its log.
@@ -51,6 +50,9 @@ export async function observeBuild(
   if (job !== undefined) return { pod, job };
   return { pod, job, source: buildSource(caches, settings, revision), place: placeOf(revision, { caches, settings, builder, latest }) };
 }
+
+/** Returns true if the builds of a deployment go on. One that never begins would hold a place in the line. */
+const mayBuild = (deployment: DeploymentResource | undefined): boolean => deployment !== undefined && deployment.spec.hibernate !== true;
 
 async function jobOf(
   kube: Kube,
@@ -83,7 +85,13 @@ function placeOf(revision: RevisionResource, { caches, settings, builder, latest
     since: one.metadata.creationTimestamp ?? '',
   });
   const own = asked(revision);
-  const [waiting = [], running = []] = ['waiting', 'building'].map((state) => caches.revisions.byIndex(BY_BUILD, state).map(asked));
+  const listed = (state: string, counts: (one: RevisionResource) => boolean): QueuedBuild[] =>
+    caches.revisions.byIndex(BY_BUILD, state).filter(counts).map(asked);
+  // A status may be written by others. Pods of builds are the operator's own.
+  const running = listed('building', (one) =>
+    caches.pods.byIndex(BY_REVISION, keyOf(one.metadata)).some(isOf(one, placeOfBuild(one, builder))),
+  );
+  const waiting = listed('waiting', (one) => mayBuild(caches.deployments.get(keyOf({ ...one.metadata, name: one.spec.deployment }))));
   return placeInLine(own, { waiting, running: running.filter(({ key }) => key !== own.key), atOnce: builder.parallel, latest });
 }
 

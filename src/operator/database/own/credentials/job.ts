@@ -3,6 +3,7 @@ import type { KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, PASSWORD_TASK } from '../../../../schema/platform/labels.ts';
 import { names } from '../../../../schema/names.ts';
+import { ask, WRITES_ALWAYS } from '../../../../schema/wire/database-session.ts';
 import { authorityMount } from '../../address.ts';
 import { dataOwner, ownedMetadata } from '../../../objects/metadata.ts';
 import { restrictedContainer, restrictedPod } from '../postgres-image.ts';
@@ -10,17 +11,41 @@ import type { Credential } from './credential.ts';
 import type { Task } from './next-step.ts';
 import { adoptSql, loginOf, retireSql, setSql } from './sql.ts';
 
-const PSQL = 'psql -X -q -A -t -v ON_ERROR_STOP=1';
+/** The folders of the Secrets with the credentials. */
+const FOLDERS = { admin: '/gx/admin', next: '/gx/next' };
+/** The group of the image's user reads them. */
+const READABLE = 0o440;
+const fileOf = (folder: keyof typeof FOLDERS, key: string): string => `${FOLDERS[folder]}/${key}`;
+
+/** The admin's session. Its database is `postgres`, because the tenant owns the other one, and may give it settings. */
+const ADMINS = `"$(sed 's|/[^/]*$|/postgres|' ${fileOf('admin', 'uri')})"`;
+/** The next login's own session. */
+const NEXT = `"$(cat ${fileOf('next', 'uri')})"`;
+const VERIFIER = `-v verifier="$(cat ${fileOf('next', 'verifier')})"`;
+
+const asAdmin = (args = ''): string =>
+  `printf '%s' "$STATEMENTS" | ${ask(ADMINS, { args: `-1${args === '' ? '' : ` ${args}`}`, options: [WRITES_ALWAYS] })}`;
+const LOGS_IN = ask(NEXT, { args: "-c 'select 1'" });
+
 const SCRIPTS: Record<Task, string> = {
   // A login that already works was set before a crash.
-  set: `${PSQL} "$NEXT" -c 'select 1' > /dev/null 2>&1 && exit 0
-printf '%s' "$STATEMENTS" | ${PSQL} -1 -v verifier="$VERIFIER" "$ADMIN"
-exec ${PSQL} "$NEXT" -c 'select 1'`,
-  retire: `printf '%s' "$STATEMENTS" | ${PSQL} -1 "$ADMIN"`,
+  set: `${LOGS_IN} > /dev/null 2>&1 && exit 0
+${asAdmin(VERIFIER)}
+exec ${LOGS_IN}`,
+  retire: asAdmin(),
   adopt: `set -e
-printf '%s' "$STATEMENTS" | ${PSQL} -1 -v verifier="$VERIFIER" "$ADMIN"
-exec ${PSQL} "$NEXT" -c 'select 1'`,
+${asAdmin(VERIFIER)}
+exec ${LOGS_IN}`,
 };
+/** Ends a pod whose Secrets are not there with a sentence on that, which the operator finds in the pod's status. */
+const mountedOr = (folders: readonly string[]): string =>
+  folders
+    .map(
+      (folder) =>
+        `[ -s ${folder}/uri ] || { echo "The Secret with the credential at ${folder} is not there." > /dev/termination-log; exit 1; }`,
+    )
+    .join('\n');
+
 /** The task is repeated until it succeeds, because a database may restart meanwhile. */
 const FOR_EVER = 2_147_483_647;
 
@@ -32,6 +57,7 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
   const { name } = deployment.metadata;
   const job = names.passwordJob(name, task, to.number);
   const tls = authorityMount(names.databaseTls(name));
+  const credentials = credentialFiles(deployment, { task, to });
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -43,18 +69,18 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
         spec: {
           ...restrictedPod(deployment, settings),
           restartPolicy: 'OnFailure',
-          volumes: [tls.volume],
+          volumes: [tls.volume, ...credentials.map(({ volume }) => volume)],
           containers: [
             {
               name: 'psql',
               image: settings.databaseImage,
               imagePullPolicy: settings.imagePullPolicy,
-              command: ['/bin/sh', '-c', SCRIPTS[task]],
-              env: [...environment(deployment, { task, from, to }), ...connecting(tls.parameters)],
+              command: ['/bin/sh', '-c', `${mountedOr(credentials.map(({ mount }) => mount.mountPath))}\n${SCRIPTS[task]}`],
+              env: environment({ task, from, to }, tls.parameters),
               // It runs only psql, which takes a few megabytes.
               resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
               securityContext: restrictedContainer,
-              volumeMounts: [tls.mount],
+              volumeMounts: [tls.mount, ...credentials.map(({ mount }) => mount)],
             },
           ],
         },
@@ -63,26 +89,25 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
   };
 }
 
-/** Returns the variables that psql needs besides an address. */
-function connecting({ sslmode, sslrootcert }: ReturnType<typeof authorityMount>['parameters']): object[] {
-  // A password is set even in a database that its guard has made read-only, because it takes only some hundred bytes.
-  const options = { PGCONNECT_TIMEOUT: '10', PGOPTIONS: '-c default_transaction_read_only=off' };
-  const given = { ...options, PGSSLMODE: sslmode, PGSSLROOTCERT: sslrootcert };
-  return Object.entries(given).map(([name, value]) => ({ name, value }));
+/** Returns the files with credentials: no environment holds one. A pod that waits for a volume could not say so. */
+function credentialFiles(deployment: DeploymentResource, { task, to }: Pick<PasswordTask, 'task' | 'to'>) {
+  const files = (name: keyof typeof FOLDERS, secretName: string, keys: readonly string[]) => ({
+    volume: { name, secret: { secretName, optional: true, defaultMode: READABLE, items: keys.map((key) => ({ key, path: key })) } },
+    mount: { name, mountPath: FOLDERS[name], readOnly: true },
+  });
+  const admin = files('admin', names.databaseAdmin(deployment.metadata.name, dataOwner(deployment)), ['uri']);
+  return task === 'retire' ? [admin] : [admin, files('next', to.secret, ['uri', 'verifier'])];
 }
 
-function environment(deployment: DeploymentResource, { task, from, to }: PasswordTask): object[] {
-  const admin = names.databaseAdmin(deployment.metadata.name, dataOwner(deployment));
-  const known = (variable: string, secret: string, key: string): object => ({
-    name: variable,
-    valueFrom: { secretKeyRef: { name: secret, key } },
-  });
-  const literal = (name: string, value: string): object => ({ name, value });
-  const next = [known('NEXT', to.secret, 'uri'), known('VERIFIER', to.secret, 'verifier')];
-  const tasks: Record<Task, object[]> = {
-    set: [...next, literal('STATEMENTS', setSql(loginOf(to.number)))],
-    adopt: [...next, literal('STATEMENTS', adoptSql(loginOf(to.number)))],
-    retire: [literal('STATEMENTS', retireSql(loginOf(from.number)))],
+function environment(
+  { task, from, to }: PasswordTask,
+  { sslmode, sslrootcert }: ReturnType<typeof authorityMount>['parameters'],
+): object[] {
+  const statements: Record<Task, string> = {
+    set: setSql(loginOf(to.number)),
+    adopt: adoptSql(loginOf(to.number)),
+    retire: retireSql(loginOf(from.number)),
   };
-  return [known('ADMIN', admin, 'uri'), ...tasks[task]];
+  const given = { STATEMENTS: statements[task], PGCONNECT_TIMEOUT: '10', PGSSLMODE: sslmode, PGSSLROOTCERT: sslrootcert };
+  return Object.entries(given).map(([name, value]) => ({ name, value }));
 }

@@ -3,15 +3,14 @@ import type { Task } from '../../../../../src/operator/database/own/credentials/
 import { passwordJob } from '../../../../../src/operator/database/own/credentials/job.ts';
 import { deployment, settings } from '../../../../kit/objects.ts';
 
-type Reference = { name: string; key: string; optional?: boolean };
-type Job = { spec: { template: { spec: { containers: { env: { valueFrom?: { secretKeyRef: Reference } }[] }[] } } } };
+type Volume = { secret?: { secretName: string; items: { key: string }[] } };
+type Job = { spec: { template: { spec: { volumes: Volume[] } } } };
 
-/** Returns the keys that a pod can't start without, as `secret key`. */
+/** Returns the keys of Secrets that a pod reads, as `secret key`. */
 function wanted(task: Task, from: string, to: string): string[] {
   const job = passwordJob(deployment(), { task, from: { secret: from, number: 0 }, to: { secret: to, number: 1 } }, settings());
-  const { env } = (job as unknown as Job).spec.template.spec.containers[0] ?? { env: [] };
-  const references = env.flatMap(({ valueFrom }) => (valueFrom === undefined ? [] : [valueFrom.secretKeyRef]));
-  return references.filter(({ optional }) => optional !== true).map(({ name, key }) => `${name} ${key}`);
+  const { volumes } = (job as unknown as Job).spec.template.spec;
+  return volumes.flatMap(({ secret }) => secret?.items.map(({ key }) => `${secret.secretName} ${key}`) ?? []);
 }
 
 test.each(['set', 'retire'] as const)('no key of the former password is needed, which may be lost: %s', (task) => {
