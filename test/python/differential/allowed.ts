@@ -26,7 +26,11 @@ export const ALLOWED: Allowed[] = [
   { request: /^copy a thread/, field: /^\.body\.values$/, reason: 'the answer has the values that the copy has' },
   { request: /^state of an empty thread/, field: /\.(metadata|created_at)$/, reason: 'an empty state has the form of any other' },
   { request: /s of /, field: /config_schema$/, reason: 'a graph without a configuration has no schema of one' },
-  { request: /asks$/, field: /\.response_schema$/, reason: 'an interrupt has a schema of its answer only where the graph gives one' },
+  {
+    request: /asks\b|^stream agent as (values|updates)$/,
+    field: /\.response_schema$/,
+    reason: 'an interrupt has a schema of its answer only where the graph gives one',
+  },
   {
     request: /^stream agent as messages$/,
     field: /^\.body\.(\*\.event|\*\.data|length)/,
