@@ -43,10 +43,10 @@ class Classes:
         self._found.add(place)
         return True
 
-    def add(self, places: Collection[Place]) -> None:
+    def add(self, classes: Collection[Place | type]) -> None:
         """Adds the classes that the state of a graph names."""
-        if not self._named.issuperset(places):
-            self._named.update(places)
+        if not self._named.issuperset(classes):
+            self._named.update((one.__module__, one.__name__) if isinstance(one, type) else one for one in classes)
 
     @property
     def named(self) -> frozenset[Place]:

@@ -1,6 +1,8 @@
 """A graph that is given the storage of the server keeps all that LangGraph, or the project, has set on it."""
 
 import os
+import subprocess
+import sys
 
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 
@@ -11,7 +13,7 @@ from graphs import plain, talking
 from gx_runner.invoke import bound
 from gx_runner.remembered import Lists
 from gx_runner.saver import Saver, Storage
-from gx_runner.serializer import serializer_of
+from gx_runner.serializer import Classes, serializer_of
 from langgraph.graph import START, StateGraph
 
 REPLACED = {"checkpointer", "store", "name"}
@@ -48,5 +50,16 @@ for graph in [*compiled, graphs.configured, extended(), Subclass(graphs.typed)]:
     # LangGraph tells the saver these classes at each call, and the run goes on with the saver itself.
     assert saver.with_allowlist(made._serde_allowlist) is saver
     assert saver.with_allowlist([("classes.values", "Plan")]) is saver
+
+# Whoever writes to the database names classes of data, and nothing that does something when it is called.
+found = Classes([], with_data=True)
+assert all(("classes.values", name) in found for name in ("Plan", "Profile", "Phase", "Place"))
+assert ("pydantic.types", "SecretStr") in found
+for place in [("os", "system"), ("subprocess", "Popen"), ("builtins", "eval"), ("classes.values", "plan"), ("this", "s")]:
+    assert place not in found, place
+assert ("gx_runner.__main__", "_Runner") not in found
+assert "this" not in sys.modules
+found.add([subprocess.Popen])
+assert ("subprocess", "Popen") in found
 
 print("All copies are whole.")
