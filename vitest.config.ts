@@ -22,6 +22,7 @@ const OWN = [
   'routes',
   'restore',
   'dockerfiles',
+  'projects',
   'upgrade',
   'air-gapped',
   'cnpg',
@@ -34,7 +35,8 @@ const needs = (file: string): string => {
   if (/^test\/builder\/(python-)?shapes\.test\.ts$/.test(file)) return 'shapes';
   if (/kit\/registry/.test(text)) return 'builder';
   if (/kit\/(api-server|stage)|inject\('kubeconfig'\)/.test(text)) return 'kube';
-  if (/kit\/(postgres|traced-gateway|compared-agent|agent-pair|users-project|s3-server|backup-stores)/.test(text)) return 'agent';
+  if (/kit\/(postgres|traced-gateway|compared-agent|agent-pair|users-project|s3-server|backup-stores)|projects\/shelf\.ts/.test(text))
+    return 'agent';
   return file.startsWith('test/charts/') ? 'charts' : 'unit';
 };
 const of = (name: string): string[] => files.filter((file) => needs(file) === name);
@@ -182,6 +184,16 @@ export default defineConfig({
           globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts'],
           expect,
           testTimeout: 300_000,
+          hookTimeout: 1_200_000,
+        },
+      },
+      {
+        test: {
+          name: 'projects',
+          include: of('projects'),
+          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts'],
+          expect,
+          testTimeout: 600_000,
           hookTimeout: 1_200_000,
         },
       },

@@ -1,4 +1,3 @@
-import { boundedAnswers } from './bounded-answers.ts';
 import { casts } from './casts.ts';
 import { commentWidth, suppressionReason } from './comments.ts';
 import { directions } from './directions.ts';
@@ -15,7 +14,6 @@ import { words } from './words.ts';
 export default {
   meta: { name: 'house' },
   rules: {
-    'bounded-answers': boundedAnswers,
     casts,
     'comment-width': commentWidth,
     directions,

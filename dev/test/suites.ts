@@ -75,6 +75,7 @@ export const SUITES: Record<string, Check[]> = {
   builder: [vitest('builder')],
   shapes: [vitest('shapes')],
   dockerfiles: [vitest('dockerfiles')],
+  projects: [vitest('projects')],
   packets: [vitest('packets')],
   builds: [vitest('builds')],
   restore: [vitest('restore')],

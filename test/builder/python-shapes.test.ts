@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startAgent, type AgentProcess } from '../kit/agent-server.ts';
-import { installTools, installUv, newBuild, repositoryOf, unpackedImage, type Repository } from '../kit/build-stages.ts';
-import { freshDatabase } from '../kit/postgres.ts';
+import type { AgentProcess } from '../kit/agent-server.ts';
+import { installTools, installUv, repositoryOf, type Repository } from '../kit/build-stages.ts';
+import { startBuilt } from '../kit/built-agent.ts';
 import { PYTHON_TEMPLATES, TEMPLATE_ENV } from '../kit/python-templates.ts';
 import { startRegistry, type TestRegistry } from '../kit/registry.ts';
 
@@ -26,34 +26,11 @@ function byAuthor(repository: Repository, folder: string, program: string, args:
   repository.commit();
 }
 
-/** Editable packages of setuptools name places of the image in full, which lies in a folder here. */
-function leadInto(root: string): void {
-  const site = join(root, 'agent/.venv/lib/python3.*/site-packages');
-  for (const file of globSync(join(site, '__editable__*.py')))
-    writeFileSync(file, readFileSync(file, 'utf8').replaceAll("'/agent", `'${root}/agent`));
-  for (const file of globSync(join(site, '__pycache__/__editable__*'))) rmSync(file);
-}
-
 type Shape = { name: string; env?: Record<string, string>; serverEnv?: Record<string, string> };
 
 /** Builds a repository, starts the agent from the image's files alone, and asks it. */
-async function built<T>(
-  { url }: Repository,
-  { name, env = {}, serverEnv = {} }: Shape,
-  ask: (agent: AgentProcess) => Promise<T>,
-): Promise<T> {
-  const base = { GX_PYTHON_BASE_IMAGE: registry.base };
-  const end = await newBuild({ registry, url, env: { ...base, ...env }, image: `shapes/${name}` }).all();
-  expect(end.output + JSON.stringify(end.told)).toContain('"image"');
-  const root = await unpackedImage(registry, String(end.told['image']));
-  leadInto(root);
-  const { config } = await registry.config(`${registry.host}/shapes/${name}:1`);
-  const setting = (key: string): string => config.Env.find((line) => line.startsWith(`${key}=`))!.slice(key.length + 1);
-  const agent = await startAgent({
-    database: (await freshDatabase()).uri,
-    config: join(root, setting('GX_CONFIG')),
-    env: { GX_BUILD_FOLDER: join(root, setting('GX_BUILD_FOLDER')), GX_PYTHON: join(root, setting('GX_PYTHON')), ...serverEnv },
-  });
+async function built<T>(repository: Repository, shape: Shape, ask: (agent: AgentProcess) => Promise<T>): Promise<T> {
+  const agent = await startBuilt({ registry, repository, ...shape });
   try {
     return await ask(agent);
   } finally {

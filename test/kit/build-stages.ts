@@ -72,7 +72,7 @@ export type TestBuild = {
 };
 
 /** Package managers stay on this machine between tests, as they do in the builder's image. */
-const TOOLS = join(homedir(), '.cache/gx-platform/builder-tools');
+export const TOOLS = join(homedir(), '.cache/gx-platform/builder-tools');
 
 type Built = { registry: TestRegistry; url: string; env?: Record<string, string>; image?: string };
 

@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startBuilt } from '../kit/built-agent.ts';
+import { startRegistry, type TestRegistry } from '../kit/registry.ts';
+import { expectedSight } from './expected.ts';
+import { startModels, type ModelStandIn } from './model-stand-in.ts';
+import { commitProject, seeServed, type Sight } from './shelf.ts';
+import { SHELF } from './table.ts';
+
+/* Each project of the shelf, unchanged: built from its repository, and served from the files of the image alone. */
+
+let registry: TestRegistry;
+let models: ModelStandIn;
+
+beforeAll(async () => {
+  [registry, models] = await Promise.all([startRegistry(), startModels()]);
+});
+afterAll(() => Promise.all([registry.stop(), models.stop()]));
+
+async function seeBuilt(name: string): Promise<Sight> {
+  const project = SHELF[name]!;
+  const wish = { registry, repository: await commitProject(name), name, env: { GX_CONFIG_PATH: project.config }, serverEnv: models.env };
+  const agent = await startBuilt(wish).catch((error: Error) => ({ refusal: error.message }));
+  if ('refusal' in agent) return agent;
+  try {
+    return await seeServed(project, agent, project.builtWarnings ?? project.warnings);
+  } finally {
+    await agent.kill();
+  }
+}
+
+test.each(Object.entries(SHELF).map(([name, project]) => ({ name, project })))('$name: $project.kinds', async ({ name, project }) => {
+  expect(await seeBuilt(name)).toMatchObject(expectedSight(project, project.buildRefusal ?? project.refusal));
+});

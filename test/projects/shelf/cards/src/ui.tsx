@@ -1,0 +1,3 @@
+const Card = ({ title }: { title: string }) => <section>{title}</section>;
+
+export default { card: Card };

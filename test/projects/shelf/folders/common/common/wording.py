@@ -1,0 +1,2 @@
+def polite(text: str) -> str:
+    return f"{text}, please"

@@ -1,0 +1,5 @@
+"""Notes of what people say."""
+
+from notes.graph import graph
+
+__all__ = ["graph"]

@@ -1,0 +1,1 @@
+export const joined = (number, text) => `${number}. ${text}`;
