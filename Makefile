@@ -124,7 +124,7 @@ test-faults: install ## the operator under kill -9, broken watches, refused requ
 test-routes: install ## routes read by Contour and Envoy Gateway, and streams, WebSockets and large bodies through their Envoy; and one trace of gateway, agent and tool in a real OpenTelemetry collector (needs python3; Envoy Gateway needs root; 4 minutes)
 	@node dev/test/main.ts routes
 
-test-abuse: install ## control plane, agent server and gateway attacked as one tenant while another one asks: bodies, streams, slow senders, forged keys, reports, issuers; measures time and memory (7 minutes, on a quiet machine)
+test-abuse: install ## control plane, agent server, gateway and the operator's reader of reports attacked as one tenant while another one asks: bodies, streams, slow senders, forged keys, reports, issuers; measures time and memory (10 minutes, on a quiet machine; random reports for ten minutes: node test/abuse/main.ts reports=600)
 	@node test/abuse/main.ts
 
 fuzz: install ## 10,000 generated requests each against the REST API and the agent server, by one who knows the ids of two neighbours: none of theirs is shown, logged or changed (20 minutes; needs python3)

@@ -1,3 +1,4 @@
+import { boundedAnswers } from './bounded-answers.ts';
 import { casts } from './casts.ts';
 import { commentWidth, suppressionReason } from './comments.ts';
 import { directions } from './directions.ts';
@@ -14,6 +15,7 @@ import { words } from './words.ts';
 export default {
   meta: { name: 'house' },
   rules: {
+    'bounded-answers': boundedAnswers,
     casts,
     'comment-width': commentWidth,
     directions,

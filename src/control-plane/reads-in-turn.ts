@@ -5,9 +5,9 @@ import type { KubeObject, Kube, Kind, ListOptions, Page } from '../kube/kube.ts'
 
 /**
  * Reads of the API server at a time that requests cause and no cache answers: six of the eight sockets, so that writes
- * find one, and three of a tenant. Each takes some milliseconds, so who has 200 that wait asks too often.
+ * find one, and three of a tenant. Each takes some milliseconds, so who has a thousand that wait asks too often.
  */
-const READS = { all: 6, each: 3, waiting: 200 };
+const READS = { all: 6, each: 3, waiting: 1000 };
 /** Objects that one list may bring together. Nobody has so many backups, and a page of 500 takes megabytes. */
 const MAX_LISTED = 5000;
 const PAGE = 500;

@@ -48,7 +48,6 @@ export async function startControlPlane({
   const closing = new AbortController();
   let certificateUntil: Date | undefined;
   const health = { synced: () => synced, stopping: () => signal.aborted, certificateUntil: () => certificateUntil };
-  const secrets = new SecretValues(kube);
   const listenerLock = new ListenerLock({ kube, log, namespace: config.namespace });
   const readerOf = (namespace = config.namespace): string | undefined => {
     const owner = stored.owners().get(namespace);
@@ -56,6 +55,7 @@ export async function startControlPlane({
     return owner === undefined ? `namespace ${namespace}` : namedTenant(owner.spec, config.defaultTenantId);
   };
   const reads = readingInTurn(kube, readerOf);
+  const secrets = new SecretValues(reads);
   const given = {
     config,
     kube: reads,

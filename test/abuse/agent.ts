@@ -80,7 +80,7 @@ export async function attackAgent(verdicts: Verdicts): Promise<void> {
   const databases = await startDatabases();
   try {
     const env = { DATABASE_URI: await databases.fresh(), GX_CONFIG: GRAPHS, N_JOBS_PER_WORKER: '0', ...memorySettings('gx-agent-server') };
-    const server = await startWatched(['agent-server'], env, '/ok');
+    const server = await startWatched(['agent-server'], env, { ready: '/ok' });
     await attack(server, verdicts);
     await server.stop();
   } finally {

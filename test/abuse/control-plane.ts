@@ -51,7 +51,7 @@ async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
   const server = await startWatched(
     ['control-plane'],
     { ...imageEnvironment('gx-platform'), KUBECONFIG: kubeconfig, GX_NAMESPACE: 'default', GX_GIT_NAMESPACE: 'default' },
-    '/readyz',
+    { ready: '/readyz' },
   );
   const make = async (path: string, own: string, body: object): Promise<string> => {
     const headers = { 'x-api-key': own, 'content-type': 'application/json' };

@@ -21,9 +21,16 @@ export type WatchedServer = {
 
 const WATCH = path.join(import.meta.dirname, 'loop-watch.mjs');
 
-/** Starts a server, and waits until the path answers, or until it tells its port if there is none. */
-export async function startWatched(args: string[], env: Record<string, string>, ready?: string): Promise<WatchedServer> {
-  const child = spawn(process.execPath, [...LEASHED, '--import', WATCH, 'src/main.ts', ...args], {
+/** `ready`: the path that answers once it is ready; without one, it is when it tells its port. */
+type Program = { ready?: string; program?: string };
+
+/** Starts a server, the platform's unless another program is named, and waits until it is ready. */
+export async function startWatched(
+  args: string[],
+  env: Record<string, string>,
+  { ready, program = 'src/main.ts' }: Program = {},
+): Promise<WatchedServer> {
+  const child = spawn(process.execPath, [...LEASHED, '--import', WATCH, program, ...args], {
     env: { PATH: '', GX_SERVER_HOST: '127.0.0.1', GX_SERVER_PORT: '0', GX_LOG_LEVEL: 'info', ...env },
     stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
   });

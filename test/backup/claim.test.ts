@@ -127,7 +127,10 @@ test('a name that leads out of the folder is refused', async () => {
 test('its Job needs no credential', () => {
   const order = orderFor(store, '20261126t020000z');
   expect(backupJobConfig({ GX_BACKUP: JSON.stringify(order) })).toMatchObject({ order, mount: '/gx/store', keys: NO_KEYS });
-  expect(() => backupJobConfig({ GX_BACKUP: JSON.stringify({ ...order, target: { endpoint: 'https://s3', bucket: 'b' } }) })).toThrow(
-    'GX_BACKUP_ACCESS_KEY_ID',
+  const { target } = order;
+  expect(() => openBackupStore(target, { keys: NO_KEYS, mount: store.mount, signal: signal() })).not.toThrow();
+  const s3 = { endpoint: 'https://s3', bucket: 'b', region: '', prefix: '', pathStyle: true };
+  expect(() => openBackupStore(s3, { keys: NO_KEYS, mount: store.mount, signal: signal() })).toThrow(
+    'lacks accessKeyId or secretAccessKey',
   );
 });

@@ -114,6 +114,13 @@ function workload(namespace: string, pod: object = {}, labels: Record<string, st
   };
 }
 
+const autoscaler: KubeObject = {
+  apiVersion: 'autoscaling/v2',
+  kind: 'HorizontalPodAutoscaler',
+  metadata: { name: 'made', namespace: AGENTS },
+  spec: { maxReplicas: 2, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'foreign' } },
+};
+
 describe('an account of the platform can not', () => {
   beforeAll(async () => {
     await kube.create(kinds.secret, secret('foreign', AGENTS, { stringData: { a: 'b' } }));
@@ -123,6 +130,7 @@ describe('an account of the platform can not', () => {
       secret('chat-db', AGENTS, { metadata: { name: 'chat-db', namespace: AGENTS, labels: { 'gx.dev/deployment': 'c' } } }),
     );
     await kube.create(kinds.workload, { ...workload(AGENTS, {}, {}), metadata: { name: 'foreign', namespace: AGENTS } });
+    await kube.create(kinds.autoscaler, { ...autoscaler, metadata: foreign });
     await kube.create(kinds.deployment, {
       apiVersion: 'gx.dev/v1alpha1',
       kind: 'Deployment',
@@ -174,6 +182,13 @@ describe('an account of the platform can not', () => {
       'start a pod with an account of the platform',
       (own) => own.create(kinds.workload, workload(SYSTEM, { serviceAccountName: 'gx-control-plane' })),
     ],
+    [
+      'operator',
+      'start a pod with the account of the console',
+      (own) => own.create(kinds.workload, workload(SYSTEM, { serviceAccountName: 'gx-console' })),
+    ],
+    ['operator', 'make an autoscaler of no deployment', (own) => own.create(kinds.autoscaler, autoscaler)],
+    ['operator', 'delete an autoscaler of somebody else', (own) => own.delete(kinds.autoscaler, foreign)],
     [
       'operator',
       'change what a Deployment asks for',

@@ -78,7 +78,7 @@ export const OURS: Case[] = [
     situation: 'a store that the installation names by its address is reached there, whatever is blocked',
     policies: jobs({ main: { ...STORE, endpoint: 'https://169.254.169.254' } }),
     labels: { ...CHAT, 'x/a': is('verify') },
-    expected: ['- x/a > node', '+ x/a > metadata'],
+    expected: ['- x/a > node', '- x/a > metadata', '+ x/a > metadata ipv4'],
   },
   {
     situation: 'where backups lie on a volume, the pod that verifies one reaches DNS alone, and one that makes it its own database',

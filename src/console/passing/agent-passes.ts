@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { text } from 'node:stream/consumers';
 import { Forbidden, NotFound, Problem, Unauthorized, Unavailable } from '../../errors.ts';
+import { readText } from '../../http/bounded-answer.ts';
 import { SharedAnswers } from '../../http/shared-answers.ts';
 import type { AgentPass } from '../../schema/wire/agent-pass.ts';
 import type { ControlPlaneDoor } from '../control-plane.ts';
@@ -14,6 +14,8 @@ const MOST = 2000;
 const NEW = 2000;
 /** Milliseconds that the control plane has for an answer. */
 const PATIENCE = 10_000;
+/** Bytes of its answer: a pass and some names. */
+const MAX_ANSWER_BYTES = 65_536;
 
 /** Whose session asks for which deployment. `tenant`: that of X-Tenant-Id. */
 export type PassAsked = SentAlong & { tenant: string | undefined; deploymentId: string };
@@ -70,7 +72,7 @@ export class AgentPasses {
       // One answer may serve several requests, so that it does not end with the client of the first.
       signal: AbortSignal.timeout(PATIENCE),
     });
-    const body = await text(answer);
+    const body = await readText(answer, MAX_ANSWER_BYTES);
     if (answer.statusCode !== 200) throw refusalOf(answer.statusCode ?? 0, body, answer.headers['retry-after']);
     const pass = JSON.parse(body) as AgentPass;
     const [now, endsAt] = [Date.now(), Date.parse(pass.expires_at)];

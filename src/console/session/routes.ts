@@ -1,5 +1,6 @@
 import { Forbidden, Problem, Unauthorized, Unavailable } from '../../errors.ts';
 import { admitStrangers } from '../../http/admission.ts';
+import { readText } from '../../http/bounded-answer.ts';
 import { Rate } from '../../http/quota.ts';
 import { json, noContent, routesOf, type Reply, type Request, type Route } from '../../http/route.ts';
 import { BrowserSession, SignIn } from '../../schema/wire/console-session.ts';
@@ -7,7 +8,6 @@ import type { WhoAmI } from '../../schema/platform/whoami.ts';
 import type { ControlPlaneDoor } from '../control-plane.ts';
 import { cookieFor } from './cookie.ts';
 import type { BrowserSessions } from './sessions.ts';
-import { text } from 'node:stream/consumers';
 import { headersInwards, type SentAlong } from '../headers.ts';
 import { parsedOr } from '../../schema/json.ts';
 
@@ -21,6 +21,9 @@ const KEY = /^[\x21-\x7e]+$/;
 
 /** Bytes of sign-ins that are read at a time, and the seconds in which each must have come. */
 const STRANGERS = { seconds: 10, address: 256 * 1024, all: 4 * 1024 * 1024 };
+
+/** Bytes of the control plane's answer, which has some names. */
+const MAX_ANSWER_BYTES = 262_144;
 
 const OPTIONS = { api_key: true };
 const ANSWER = { description: 'Who is signed in.', schema: BrowserSession };
@@ -132,7 +135,7 @@ type KeyOfCaller = SentAlong & { tenant: string | undefined; signal: AbortSignal
 async function askWhoAmI(door: Pick<ControlPlaneDoor, 'ask'>, { tenant, signal, ...along }: KeyOfCaller): Promise<WhoAmI | undefined> {
   const given = { accept: 'application/json', ...(tenant !== undefined && { 'x-tenant-id': tenant }) };
   const answer = await door.ask({ method: 'GET', path: '/v2/whoami', headers: headersInwards(given, along), body: undefined, signal });
-  const body = parsedOr(await text(answer), undefined) as { detail?: string } | undefined;
+  const body = parsedOr(await readText(answer, MAX_ANSWER_BYTES), undefined) as { detail?: string } | undefined;
   const status = answer.statusCode ?? 0;
   if (status === 200) return body as WhoAmI;
   if (status === 401) return undefined;
