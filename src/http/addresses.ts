@@ -79,6 +79,21 @@ function groups(text: string): number[] | undefined {
   return found.some((part) => part === undefined) ? undefined : found.flatMap((part) => part!);
 }
 
+/** Bytes of an IPv6 address that are those of its network: one customer has at least so much. */
+const NETWORK_BYTES = 8;
+
+/**
+ * Returns the name by which attempts of an address are counted: an IPv4 address itself, of an IPv6 address its network
+ * of 64 bits, because a client has all addresses there. A text that is no address is its own name.
+ */
+export function networkOf(address: string): string {
+  const bytes = address.includes(':') ? addressBytes(address) : undefined;
+  if (bytes === undefined) return address;
+  if (begins(bytes, '::ffff:0:0', 96)) return bytes.slice(12).join('.');
+  const words = Array.from({ length: NETWORK_BYTES / 2 }, (_, at) => ((bytes[2 * at]! << 8) | bytes[2 * at + 1]!).toString(16));
+  return `${words.join(':')}::/64`;
+}
+
 function begins(bytes: number[], prefix: string, bits: number): boolean {
   const wanted = addressBytes(prefix)!;
   if (wanted.length !== bytes.length) return false;

@@ -26,8 +26,8 @@ export type AcceptedSocket = {
   connect(socket: MessageSocket): MessagesHeard;
   /** Hears instead that there is no connection: the client has left, or its handshake is not valid. */
   abandon(): void;
-  /** Checks the caller's credentials again; absent where they do not matter. */
-  again: (() => unknown) | undefined;
+  /** How the caller's credentials are checked again, and each how many seconds; absent where they do not matter. */
+  checks: { again: () => unknown; every: number } | undefined;
 };
 
 /** An answer instead of the connection. */

@@ -18,8 +18,8 @@ import { leaveUnread } from './unread-body.ts';
 import { createValidator, type Check } from './validate.ts';
 import { whileLetIn } from './while-allowed.ts';
 
-/** The address, method and URL of a request. `isAgain`: it was let in before, and its answer is still open. */
-export type Origin = { source: string; method: string; url: string; isAgain?: true };
+/** The address, method and URL of a request. */
+export type Origin = { source: string; method: string; url: string };
 
 /** Returns who calls, by the request's headers and origin. Throws `Unauthorized` or `Forbidden`. */
 type Authenticate<Caller> = (headers: Koa.Context['headers'], access: Route['access'], origin: Origin) => Promise<Caller> | Caller;
@@ -67,8 +67,8 @@ export type AppOptions<Caller> = {
   starts?: (caller: Caller, count: number) => void;
   /** Seconds of silence after which a stream or a slow answer is kept alive by a filler. */
   heartbeatSeconds?: number;
-  /** Seconds after which the credentials of an open stream or wait are checked again; undefined: never. */
-  checksAgainEvery?: number;
+  /** Returns the seconds after which the credentials of a caller's streams are checked again; by default never. */
+  checksAgainEvery?: (caller: Caller) => number;
   /** Runs before everything else (CORS, metrics). */
   middleware?: Koa.Middleware[];
   /** Returns the headers of a request that each line of its log has; undefined for none. */
@@ -202,8 +202,11 @@ function endpoint<Caller>(
     const release = route.admission?.admit({ params, headers: ctx.headers, source, bytes });
     try {
       const from = { costly, caller: nameFor(options, caller, source) };
-      const body = await bodyOf(ctx, { route, check: checks.body, limits: options.body, from });
       const again = known === undefined ? () => allowed(ctx, { route, origin }, options) : undefined;
+      const began = performance.now();
+      const body = await bodyOf(ctx, { route, check: checks.body, limits: options.body, from });
+      // A caller who sends slowly may have lost the right meanwhile.
+      if (performance.now() - began > LONG_BODY_MS) await again?.();
       const surrounded = await options.surrounding?.(ctx.headers, caller);
       const work = (): Promise<void> =>
         answer(ctx, { asked, streams, again, valid: { params, query, body, caller, source, forwarded } }, options);
@@ -214,11 +217,14 @@ function endpoint<Caller>(
   };
 }
 
+/** Milliseconds of a body after which its sender is checked again before anything is done. */
+const LONG_BODY_MS = 1000;
+
 type Door<Caller> = { route: Pick<Route<Caller>, 'access'>; origin: Origin };
 
 /** Returns who calls, if they still may. */
 async function allowed<Caller>(ctx: RouterContext, { route, origin }: Door<Caller>, options: AppOptions<Caller>): Promise<Caller> {
-  const caller = await options.authenticate(ctx.headers, route.access, { ...origin, isAgain: true });
+  const caller = await options.authenticate(ctx.headers, route.access, origin);
   options.permit?.(caller, route.access);
   return caller;
 }
@@ -255,7 +261,7 @@ async function answer<Caller>(
     signal: isChecked ? AbortSignal.any([left.signal, over.signal]) : left.signal,
   };
   asked.reply = await route.handler(request);
-  if (isChecked) asked.reply = whileLetIn(asked.reply, { again, over, every: options.checksAgainEvery! * 1000 });
+  if (isChecked) asked.reply = whileLetIn(asked.reply, { again, over, every: options.checksAgainEvery!(valid.caller) * 1000 });
   await send(ctx, asked.reply, left.signal, options);
 }
 

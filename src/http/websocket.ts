@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { asError, Forbidden, Problem } from '../errors.ts';
+import { asError, Forbidden, Problem, Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { refusalOfText, type BodyLimits } from './body.ts';
 import type { FromPage, Trusts } from './client.ts';
@@ -54,8 +54,8 @@ type Options<Caller> = {
   secretProtocols: string;
   /** Whether a page of the origin may connect by this request; clients other than browsers send no origin. */
   permits: (origin: string, request: FromPage) => boolean;
-  /** Seconds after which the credentials of a connection are checked again. */
-  checksAgainEvery: number;
+  /** Returns the seconds after which a caller's credentials of a connection are checked again. */
+  checksAgainEvery: (caller: Caller) => number;
   /** The proxies whose word about the client counts. */
   trusts: Trusts;
   /** A message beyond these ends the connection (1009). */
@@ -105,7 +105,7 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
         sockets.handleUpgrade(request, stream, head, (socket) => {
           stream.off('close', accepted.abandon);
           watch(socket);
-          connectElsewhere(socket, accepted, options);
+          connectElsewhere(socket, accepted, log);
         });
       };
       void upgradeElsewhere({ request, stream }, { others, accept, log });
@@ -195,9 +195,10 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
       log: log.child({ request_id: requestId }),
       signal: left.signal,
     };
-    checkAgain(socket, { again: () => authenticate(request.headers, { ...asked, isAgain: true }), left: left.signal }, options);
+    const again = (): unknown => authenticate(request.headers, asked);
+    const admit = checkAgain(socket, { again, every: options.checksAgainEvery(caller), left: left.signal }, log);
     const connected = surrounded(() => route.connect(own, textSocket(socket)));
-    receive = (text) => surrounded(() => connected.receive(text));
+    receive = (text) => admit(() => surrounded(() => connected.receive(text)));
     for (const text of waiting.splice(0)) receive(text);
   } catch (error) {
     receive = () => undefined;
@@ -210,32 +211,70 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
 }
 
 /** Passes all messages of the connection to the other side. */
-function connectElsewhere<Caller>(socket: WebSocket, { connect, again }: AcceptedSocket, options: Options<Caller>): void {
+function connectElsewhere(socket: WebSocket, { connect, checks }: AcceptedSocket, log: Log): void {
   const heard = connect(messageSocket(socket));
   const left = new AbortController();
-  socket.on('message', (data, isBinary) => heard.message(data as Buffer, !isBinary));
+  const admit = checks === undefined ? (work: () => void) => work() : checkAgain(socket, { ...checks, left: left.signal }, log);
+  socket.on('message', (data, isBinary) => admit(() => heard.message(data as Buffer, !isBinary)));
   socket.on('close', (code, reason) => {
     left.abort(LEFT);
     heard.closed(code, reason.toString());
   });
-  if (again !== undefined) checkAgain(socket, { again, left: left.signal }, options);
 }
 
-type Checked = { again: () => unknown; left: AbortSignal };
+/** `every`: seconds between two checks of a connection that says nothing. */
+type Checks = NonNullable<AcceptedSocket['checks']> & { left: AbortSignal };
 
-/** Closes a connection whose credentials are refused once they are checked again. */
-function checkAgain<Caller>(socket: WebSocket, { again, left }: Checked, { log, checksAgainEvery }: Options<Caller>): void {
+/** Milliseconds for which a check counts for the messages of a connection. */
+const CHECK_COUNTS_MS = 1000;
+
+/**
+ * Closes a connection whose credentials are refused once they are checked again: from time to time, and before a
+ * message of its client counts. Returns the function that does the work of a message then, in the order of messages.
+ */
+function checkAgain(socket: WebSocket, { again, every, left }: Checks, log: Log): (work: () => void) => void {
+  let checkedAt = performance.now();
+  const refuse = (error: Problem): void => close(socket, REFUSED + error.status, error.message);
   const look = async (): Promise<void> => {
     try {
       await again();
+      checkedAt = performance.now();
     } catch (error) {
-      if (error instanceof Problem && isRefusal(error)) close(socket, REFUSED + error.status, error.message);
+      if (error instanceof Problem && isRefusal(error)) refuse(error);
       else log.warn({ err: asError(error) }, 'the credentials of a connection could not be checked again');
     }
   };
-  const timer = setInterval(() => void look(), checksAgainEvery * 1000).unref();
+  const timer = setInterval(() => void look(), every * 1000).unref();
   if (left.aborted) clearInterval(timer);
   else left.addEventListener('abort', () => clearInterval(timer), { once: true });
+  const isOver = (): boolean => left.aborted || socket.readyState !== socket.OPEN;
+  const waiting: (() => void)[] = [];
+  const admitWaiting = async (): Promise<void> => {
+    // The client's next messages stay in its socket meanwhile.
+    socket.pause();
+    try {
+      await again();
+      checkedAt = performance.now();
+      while (waiting.length > 0 && !isOver()) {
+        waiting[0]!();
+        waiting.shift();
+      }
+    } catch (error) {
+      // Without a check nothing is done; the client comes back, as after a 503.
+      if (!(error instanceof Problem)) log.error({ err: asError(error) }, 'a message of a connection failed');
+      refuse(error instanceof Problem ? error : new Unavailable('The credentials of this connection can not be checked now.'));
+    } finally {
+      waiting.length = 0;
+      socket.resume();
+    }
+  };
+  return (work) => {
+    if (isOver()) return;
+    const isFresh = performance.now() - checkedAt < CHECK_COUNTS_MS;
+    if (isFresh && waiting.length === 0) return work();
+    waiting.push(work);
+    if (waiting.length === 1) void admitWaiting();
+  };
 }
 
 /** The reason is made once, because an abort without one would cost an exception with its stack. */

@@ -1,4 +1,5 @@
-import { Forbidden, Unauthorized, Unavailable } from '../errors.ts';
+import { Problem, Unauthorized, Unavailable } from '../errors.ts';
+import { LOST_RIGHT, LOST_WAIT } from '../schema/wire/lost-right.ts';
 import type { Reply, SseEvent, SseEvents } from './route.ts';
 
 /** With the time for which the control plane trusts a key, its streams end within 5 s after the key was revoked. */
@@ -17,33 +18,51 @@ type WatchedCaller = {
 
 const sayWhy = (reason: EndReason): SseEvent => ({ event: 'end', data: { reason } });
 
-/** Returns true for a refusal of the caller, and not of the check itself. */
-export const isRefusal = (error: unknown): boolean => error instanceof Unauthorized || error instanceof Forbidden;
+/** Statuses by which a server says that it can't check now, and not that the caller is refused. */
+const UNCHECKED = [408, 429];
+
+/** Returns true for a refusal of the caller, and not of the check itself. A handler of a user may choose its status. */
+export const isRefusal = (error: unknown): boolean => error instanceof Problem && error.status < 500 && !UNCHECKED.includes(error.status);
+
+/** The refusal in place of an answer whose credentials have ended. */
+const ended = (): Unauthorized => new Unauthorized(LOST_WAIT);
 
 /**
- * Waits for the text of an answer until `again` refuses the caller. Then it throws `Unauthorized` in place of the text,
- * and aborts the signal with which the text is made. A check that fails for another reason ends nothing.
+ * Calls `refuse` once `again` refuses the caller, with the answer's refusal. A check that fails for another reason ends
+ * nothing. Returns the function that ends the checks. `every`: milliseconds between two.
  */
-async function textWhileAllowed(
-  text: (signal: AbortSignal) => Promise<string>,
-  { signal, again, every, over }: Required<Pick<WatchedCaller, 'signal' | 'again' | 'every' | 'over'>>,
-): Promise<string> {
-  const { promise: refused, reject } = Promise.withResolvers<never>();
+export function watchRefusal({ again, every }: Pick<Checking, 'again' | 'every'>, refuse: (refusal: Unauthorized) => void): () => void {
   const look = async (): Promise<void> => {
     try {
       await again();
     } catch (error) {
       if (!isRefusal(error)) return;
-      // First, because the text may be there as soon as the signal is aborted.
-      reject(new Unauthorized('The credentials of this request are no longer valid.'));
-      over.abort();
+      clearInterval(timer);
+      refuse(ended());
     }
   };
-  const timer = setInterval(() => void look(), every);
+  const timer = setInterval(() => void look(), every).unref();
+  return () => clearInterval(timer);
+}
+
+/**
+ * Waits for the text of an answer until `again` refuses the caller. Then it throws `Unauthorized` in place of the text,
+ * and aborts the signal with which the text is made.
+ */
+async function textWhileAllowed(
+  text: (signal: AbortSignal) => Promise<string>,
+  { signal, over, ...checking }: Checking & Pick<WatchedCaller, 'signal'>,
+): Promise<string> {
+  const { promise: refused, reject } = Promise.withResolvers<never>();
+  const unwatch = watchRefusal(checking, (refusal) => {
+    // First, because the text may be there as soon as the signal is aborted.
+    reject(refusal);
+    over.abort();
+  });
   try {
     return await Promise.race([refused, text(AbortSignal.any([signal, over.signal]))]);
   } finally {
-    clearInterval(timer);
+    unwatch();
   }
 }
 
@@ -75,10 +94,7 @@ export async function* whileAllowed(
 }
 
 /** The last event of a stream whose credentials are refused. A check that can't be made ends nothing. */
-const lostRight = (reason: string): SseEvent | undefined =>
-  reason === 'refused'
-    ? { event: 'error', data: { error: 'Unauthorized', message: 'The credentials of this stream are no longer valid.' } }
-    : undefined;
+const lostRight = (reason: string): SseEvent | undefined => (reason === 'refused' ? { event: 'error', data: LOST_RIGHT } : undefined);
 
 type Checking = { again: () => Promise<unknown>; over: AbortController; every: number };
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AgentAccess } from '../config/agent-access.ts';
 import { readJsonAnswer } from '../http/bounded-answer.ts';
 import { asError, Problem, Unavailable } from '../errors.ts';
+import { networkOf } from '../http/addresses.ts';
 import { Rate } from '../http/quota.ts';
 import { SharedAnswers } from '../http/shared-answers.ts';
 import type { Log } from '../log.ts';
@@ -97,7 +98,8 @@ export class TenantKeys {
   }
 
   /** Counts a key of an address. Returns the function that takes that back. */
-  #take(source: string): () => void {
+  #take(address: string): () => void {
+    const source = networkOf(address);
     this.#inVain.take(OF_ALL);
     try {
       this.#inVainOfAddress.take(source);

@@ -2,8 +2,8 @@ import { request } from 'node:http';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentCaller } from '../../src/agent/auth/caller.ts';
-import { cors } from '../../src/agent/front/cors.ts';
-import { LOCAL_CORS, localPages } from '../../src/agent/front/local-pages.ts';
+import { cors, permitsOrigin } from '../../src/agent/front/cors.ts';
+import { LOCAL_CORS, localCors, localPages } from '../../src/agent/front/local-pages.ts';
 import { json, routeFor } from '../../src/http/route.ts';
 import type { AppOptions } from '../../src/http/server.ts';
 import { plain, serve } from '../http/kit.ts';
@@ -102,4 +102,27 @@ test('a server for other machines answers under any name, to its own pages and n
     ),
   );
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 403]);
+});
+
+const EVIL = 'https://evil.example';
+
+test.each([
+  ['an asterisk', { allow_origins: ['*'] }],
+  ['an asterisk among others', { allow_origins: ['https://chat.example', '*'], allow_credentials: true }],
+  ['a pattern for all', { allow_origin_regex: 'https?://.*' }],
+  ['an asterisk beside a pattern', { allow_origins: ['*'], allow_origin_regex: 'https://chat[.]example' }],
+  ['headers alone', { allow_headers: ['x-mine'] }],
+  ['nothing', {}],
+])('on a machine of a developer, %s opens the server to no page of the web', async (_, given) => {
+  const settings = localCors(given);
+  const permits = permitsOrigin(settings);
+  expect([permits(EVIL), permits('http://localhost:3000'), permits('https://smith.langchain.com')]).toEqual([false, true, true]);
+  const named = JSON.stringify(given).includes('chat');
+  expect(permits('https://chat.example')).toBe(named);
+  expect(settings).toMatchObject({ ...given, allow_origins: expect.any(Array), allow_origin_regex: expect.any(String) });
+});
+
+test('whoever names origins alone gets those alone', () => {
+  for (const given of [{ allow_origins: ['https://chat.example'] }, { allow_origin_regex: 'https://[a-z]+[.]chat[.]example' }])
+    expect(localCors(given)).toBe(given);
 });

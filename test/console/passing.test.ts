@@ -74,8 +74,27 @@ describe('the address at an agent', () => {
       expect(agentPlaceOf({ ...names, ...odd }, 'cluster.local')).toBeUndefined();
   });
 
+  const READS = [
+    '/threads/search',
+    '/threads/count',
+    '/threads/a/history',
+    '/threads/a/state/checkpoint',
+    '/threads/a/stream/events',
+    '/assistants/search',
+    '/assistants/count',
+    '/assistants/a/versions',
+    '/runs/crons/search',
+    '/runs/crons/count',
+    '/store/items/search',
+    '/store/namespaces',
+  ];
+
   test('says of reads that they are', () => {
     expect([isReading('GET', '/threads'), isReading('POST', '/threads/a/history?b=c')]).toEqual([true, true]);
+    // Routes of a user's own may end like those of the server.
+    const own = ['/orders/search', '/threads/a/search', '/app/threads/search', '/threads/a/b/history', '/store/search'];
+    expect(own.filter((path) => isReading('POST', path))).toEqual([]);
+    expect(READS.filter((path) => !isReading('POST', path))).toEqual([]);
     expect([isReading('POST', '/threads'), isReading('POST', '/threads?a=/search'), isReading('PUT', '/a/search')]).toEqual([
       false,
       false,

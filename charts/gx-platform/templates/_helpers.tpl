@@ -293,15 +293,16 @@ credentials there or believes their answers, and those that the administrator li
 {{- range concat $own.gitIntegrations $settings.backups.targets }}{{ $named = concat $named (list (.host | default "") (.endpoint | default "")) }}{{ end -}}
 {{- $hosts := concat (include "gx.ownHosts" . | fromJsonArray) $settings.route.reservedHosts -}}
 {{- range compact $named -}}
-{{- $host := lower . | regexReplaceAll "^[a-z0-9+.-]+://" "" | regexReplaceAll "^[^/]*@" "" | regexReplaceAll "[:/?#].*$" "" -}}
-{{- $hosts = append $hosts $host -}}
+{{- $rest := regexReplaceAll "^[^/]*@" (regexReplaceAll "^[a-z0-9+.-]+://" (lower .) "") "" -}}
+{{- $hosts = append $hosts (regexReplaceAll "[:/?#].*$" $rest "") -}}
 {{- end -}}
 {{- $found := list -}}
 {{- range $hosts | uniq -}}
 {{- $host := lower . -}}
 {{- if and (regexMatch "^([*][.])?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)+$" $host) (not (regexMatch "[.][0-9]+$" $host)) }}{{ $found = append $found $host }}{{ end -}}
 {{- end -}}
-{{- toJson ($found | sortAlpha) -}}
+{{- /* Everybody's registry is nobody's host here. */}}
+{{- toJson (without ($found | sortAlpha) "docker.io") -}}
 {{- end }}
 
 {{/*

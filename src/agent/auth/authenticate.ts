@@ -11,8 +11,6 @@ export type CallerRequest = {
   url: string;
   headers: IncomingHttpHeaders;
   access?: 'open' | 'read' | 'write' | 'admin';
-  /** True where the credentials of an open stream are looked at once more. */
-  isAgain?: true;
 };
 
 /** Who decides which callers are let in: nobody, the key of the deployment, or the handlers of `auth.path`. */

@@ -1,11 +1,12 @@
 import type { CallerLimits } from '../../config/agent.ts';
 import { Invalid } from '../../errors.ts';
+import { networkOf } from '../../http/addresses.ts';
 import { Places, Rate } from '../../http/quota.ts';
 import { ANONYMOUS, type AgentCaller } from './caller.ts';
 
 /** Returns the name under which a caller is bounded. */
 export const boundedName = ({ identity, source }: AgentCaller): string =>
-  [ANONYMOUS, ''].includes(identity) ? `from ${source}` : identity;
+  [ANONYMOUS, ''].includes(identity) ? `from ${networkOf(source)}` : identity;
 
 /** Bounds how much one caller holds open and starts, so that the others find room. */
 export class Callers {

@@ -29,13 +29,13 @@ type Beside = {
 
 /**
  * Returns a function that lets in callers with a pass, and leaves those without to `others`. It throws `Unauthorized`
- * for a pass that is not valid. A stream may outlast its pass: the console ends it with the right of its user.
+ * for a pass that is not valid. Streams that a pass has opened end with it; the console opens them again with the next.
  */
 export function orByPass(rules: PassRules, { others, as }: Beside): Identifies {
   return (request) => {
     const shown = passIn(request.headers);
     if (shown === undefined) return others(request);
-    const words = checked(shown, rules, request.isAgain === true);
+    const words = checked(shown, rules);
     return { ...as(userOfPass(words), request), byPass: true, ...(!['write', 'admin'].includes(words.role) && { readsOnly: true }) };
   };
 }
@@ -54,11 +54,11 @@ function passIn(headers: IncomingHttpHeaders): string | undefined {
   return shown?.from === 'Authorization' && isAgentPass(shown.text) ? shown.text : undefined;
 }
 
-function checked(shown: string, { keys, deploymentId, now = Date.now }: PassRules, isAgain: boolean): PassWords {
+function checked(shown: string, { keys, deploymentId, now = Date.now }: PassRules): PassWords {
   const words = wordsOfPass(shown, keys());
   const isOwn = words !== undefined && (deploymentId === undefined || words.deployment === deploymentId);
   if (!isOwn) throw refused('The pass does not open this deployment.');
-  if (!isAgain && words.exp + SKEW < now() / 1000) throw refused('The pass has expired.');
+  if (words.exp + SKEW < now() / 1000) throw refused('The pass has expired.');
   return words;
 }
 

@@ -30,6 +30,8 @@ export type AppSocketSettings = {
   permits: (origin: string, request: FromPage) => boolean;
   /** Bytes of the longest message, in both directions. */
   messageBytes: number;
+  /** Returns the seconds after which a caller's credentials are checked again. */
+  checksAgainEvery: (caller: AgentCaller) => number;
   /** Hears that a client uses the deployment. */
   used: () => void;
   log: Log;
@@ -68,7 +70,7 @@ export class AppSockets implements OtherSockets {
   }
 
   async ask(request: IncomingMessage, signal: AbortSignal): Promise<AcceptedSocket | RefusedSocket> {
-    const { callers, guarded, callerOf, trusts, permits } = this.#settings;
+    const { callers, guarded, callerOf, trusts, permits, checksAgainEvery } = this.#settings;
     const { headers, url = '/' } = request;
     const client = clientOfRequest(request, trusts);
     if (headers.origin !== undefined && !permits(headers.origin, { headers, ...client }))
@@ -90,8 +92,8 @@ export class AppSockets implements OtherSockets {
         leave();
         end();
       };
-      const again = guarded ? () => callerOf({ ...asked, isAgain: true }) : undefined;
-      return { ...acceptance(answer.head.headers), connect: (socket) => accepted.connect(socket), abandon, again };
+      const checks = caller && { again: () => callerOf(asked), every: checksAgainEvery(caller) };
+      return { ...acceptance(answer.head.headers), connect: (socket) => accepted.connect(socket), abandon, checks };
     } catch (error) {
       leave();
       throw error;

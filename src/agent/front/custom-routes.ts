@@ -4,6 +4,7 @@ import { asError, Problem, Unavailable } from '../../errors.ts';
 import { fromAddress, type Client } from '../../http/client.ts';
 import { clientIn, headerPairs, ofMessage } from '../../http/in-process.ts';
 import type { AppOptions, Elsewhere, Origin } from '../../http/server.ts';
+import { watchRefusal } from '../../http/while-allowed.ts';
 import type { Log } from '../../log.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
 import type { HeaderPairs } from '../../schema/wire/wall/exchange.ts';
@@ -31,6 +32,8 @@ type Settings = {
   routes: readonly AgentRoute[];
   callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
   callers: Callers;
+  /** Returns the seconds after which a caller's credentials are checked again. */
+  checksAgainEvery: (caller: AgentCaller) => number;
   bodyBytes: number;
   log: Log;
 };
@@ -40,6 +43,8 @@ type Open = {
   client: Client;
   caller: AgentCaller | undefined;
   pass: () => void;
+  /** Hears who asks, and how that is checked again, as long as the answer is open. */
+  watch?: (caller: AgentCaller, again: () => unknown) => void;
   /** Of an upgrade: hears its headers as the middleware has let them through. */
   upgrade?: (headers: IncomingHttpHeaders) => void;
 };
@@ -169,7 +174,7 @@ export class CustomRoutes implements OwnRoutes {
   }
 
   async #answer(ctx: Context, { path, serves }: { path: string; serves: boolean }): Promise<void> {
-    const { code, callers, bodyBytes, log } = this.#settings;
+    const { code, callers, callerOf, bodyBytes, log } = this.#settings;
     const client = clientIn(ctx);
     const asked = { source: client.source, method: ctx.method, url: ctx.url, headers: ctx.headers };
     const caller = await this.#callerBefore(asked, { path, serves });
@@ -181,6 +186,8 @@ export class CustomRoutes implements OwnRoutes {
       leave();
     };
     const left = new AbortController();
+    const watch = this.#watching(ctx, left);
+    if (caller !== undefined) watch(caller, () => callerOf(asked));
     let exchange = 0;
     ctx.res.once('close', () => {
       left.abort(LEFT);
@@ -192,13 +199,29 @@ export class CustomRoutes implements OwnRoutes {
     const begins = (number: number): void => {
       this.#open.delete(exchange);
       exchange = number;
-      this.#open.set(number, { client, caller, pass });
+      this.#open.set(number, { client, caller, pass, watch });
     };
     const answer = await code.fetch(
       { head, purpose: { user: caller?.guard?.user, source: client.source }, body, signal: left.signal },
       begins,
     );
     send(ctx, answer, log);
+  }
+
+  /** Returns a function that ends a request, its body and its answer, once the caller's credentials are refused. */
+  #watching(ctx: Context, left: AbortController): NonNullable<Open['watch']> {
+    let unwatch: (() => void) | undefined;
+    ctx.res.once('close', () => unwatch?.());
+    return (caller, again) => {
+      if (ctx.res.closed) return;
+      unwatch?.();
+      const every = this.#settings.checksAgainEvery(caller) * 1000;
+      unwatch = watchRefusal({ again: async () => again(), every }, (refusal) => {
+        // A client of an answer that has begun sees it break off.
+        if (ctx.res.headersSent) ctx.res.destroy();
+        else left.abort(refusal);
+      });
+    };
   }
 
   /** Returns the caller where it must be known before the application is asked. Throws the refusal. */
@@ -224,10 +247,12 @@ export class CustomRoutes implements OwnRoutes {
     if (purpose.want === 'call') return inside(asked);
     const open = this.#open.get(purpose.exchange);
     if (open === undefined) throw new Unavailable('The request is over.');
-    const { client, caller, upgrade } = open;
+    const { client, caller, upgrade, watch } = open;
     if (purpose.want === 'caller') {
       const { prefix, callerOf } = this.#settings;
-      const known = await callerOf({ ...client, method: head.method, url: pathIn(head.url, prefix), headers: headersOf(head.headers) });
+      const shown = { ...client, method: head.method, url: pathIn(head.url, prefix), headers: headersOf(head.headers) };
+      const known = await callerOf(shown);
+      watch?.(known, () => callerOf(shown));
       return jsonAnswer(known.guard?.user ?? null);
     }
     if (upgrade !== undefined) {

@@ -15,6 +15,23 @@ export const LOCAL_CORS: Cors = {
   allow_origin_regex: String.raw`https?://(localhost|[\w-]+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?|https://([a-z0-9-]+\.)?smith\.langchain\.com`,
 };
 
+/** An origin that nobody names; a pattern that fits it fits all. */
+const NOBODY = 'https://b8f3c5.nobody.invalid';
+
+/**
+ * Returns whose pages may call a server on a developer's machine: those that the settings name. There, an asterisk, a
+ * pattern for all, or no name at all mean the pages of LOCAL_CORS, because every page of the web reaches that server.
+ */
+export function localCors(settings: Cors): Cors {
+  const { allow_origins: listed, allow_origin_regex: pattern, ...rest } = settings;
+  const named = (listed ?? []).filter((origin) => origin !== '*');
+  const patternMeansAll = pattern !== undefined && permitsOrigin({ allow_origin_regex: pattern })(NOBODY);
+  const meansAll = permitsOrigin(settings)(NOBODY);
+  if (!meansAll) return settings;
+  const patterns = [...(pattern === undefined || patternMeansAll ? [] : [pattern]), LOCAL_CORS.allow_origin_regex!];
+  return { ...rest, allow_origins: named, allow_origin_regex: patterns.map((one) => `(?:${one})`).join('|') };
+}
+
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i;
 
 type LocalPages = {

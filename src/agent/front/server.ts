@@ -21,7 +21,7 @@ import { AppSockets, type AppSocketSettings } from './app-sockets.ts';
 import { askingInside } from './calls-inside.ts';
 import { CustomRoutes } from './custom-routes.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { LOCAL_CORS, localPages } from './local-pages.ts';
+import { localCors, localPages } from './local-pages.ts';
 import { createMetrics, type Metrics } from '../parts/metrics.ts';
 import type { Feature } from '../routes/feature.ts';
 import { withSmallIds } from '../routes/ids.ts';
@@ -55,17 +55,28 @@ export const mountPrefix = (config: Pick<AgentConfig, 'mountPrefix'>, { http }: 
   (http?.mount_prefix ?? config.mountPrefix).replace(/\/$/, '');
 
 /** Returns whose pages may call: by gx.json, else by the environment, else by the default of the place. */
-const corsOf = ({ cors: own, localPages: local }: AppSettings['config'], { http }: GxJson): Cors =>
-  http?.cors ?? (local !== undefined && Object.keys(own).length === 0 ? LOCAL_CORS : own);
+const corsOf = ({ cors: own, localPages: local }: AppSettings['config'], { http }: GxJson): Cors => {
+  const given = http?.cors ?? own;
+  return local === undefined ? given : localCors(given);
+};
 
 /** `custom`: routes of the user's own, whose middleware sees upgrades, too. */
-type SocketSettings = Omit<AppSettings, 'info' | 'guard'> & { custom: CustomRoutes | undefined };
+type SocketSettings = Omit<AppSettings, 'info'> & { custom: CustomRoutes | undefined };
 
 /** Returns the trust in the proxies of the settings, and in the gateway where it has signed its word. */
 function trustOf({ reports }: Pick<AgentDeps, 'reports'>, { trustedProxies }: Pick<AgentConfig, 'trustedProxies'>): Trusts {
   const listed = trusting(trustedProxies);
   return (address, asked) => listed(address) || (asked !== undefined && reports?.gateway.vouchesFor(asked) === true);
 }
+
+/** Seconds between two checks of credentials that need no code of the user: a hash, or an answer that is remembered. */
+const CHEAP_CHECK_SECONDS = 5;
+
+/** Returns the seconds between two checks of the credentials of a caller's streams, waits and connections. */
+const paceOfChecks =
+  ({ guard, config: { authCheckSeconds } }: Pick<AppSettings, 'guard' | 'config'>) =>
+  ({ byPass }: AgentCaller): number =>
+    guard === 'handlers' && byPass !== true ? authCheckSeconds : Math.min(CHEAP_CHECK_SECONDS, authCheckSeconds);
 
 /** Serves the agent server's WebSockets, with the same checks as its routes. */
 export function agentSockets(deps: AgentDeps, server: Server, given: SocketSettings): Sockets {
@@ -88,7 +99,7 @@ export function agentSockets(deps: AgentDeps, server: Server, given: SocketSetti
     surrounding: surroundingOf(given),
     opens: (caller) => deps.callers.opens(caller),
     permits,
-    checksAgainEvery: config.authCheckSeconds,
+    checksAgainEvery: paceOfChecks(given),
     trusts,
     body: config.body,
     others: socketsOfApp(deps, given, { permits, trusts }),
@@ -98,14 +109,26 @@ export function agentSockets(deps: AgentDeps, server: Server, given: SocketSetti
 /** Returns the WebSockets of `http.app`, if there is one. */
 function socketsOfApp(
   { callers, reports, log }: AgentDeps,
-  { config, settings, callerOf, code }: SocketSettings,
+  given: SocketSettings,
   checks: Pick<AppSocketSettings, 'permits' | 'trusts'>,
 ): AppSockets | undefined {
+  const { config, settings, callerOf, code } = given;
   if (code?.app === undefined) return undefined;
   const guarded = settings.http?.enable_custom_route_auth === true;
   const used = (): void => reports?.asked();
   const prefix = mountPrefix(config, settings);
-  return new AppSockets({ code, prefix, guarded, callerOf, callers, messageBytes: config.body.bytes, used, log, ...checks });
+  return new AppSockets({
+    code,
+    prefix,
+    guarded,
+    callerOf,
+    callers,
+    checksAgainEvery: paceOfChecks(given),
+    messageBytes: config.body.bytes,
+    used,
+    log,
+    ...checks,
+  });
 }
 
 /** Returns how the work of a request is done where a module encrypts. */
@@ -139,16 +162,25 @@ const isOfClient = (answer: AgentAnswer): boolean =>
 const isLook = ({ headers, method, asked }: AgentAnswer): boolean =>
   bearsPass(headers) && (asked?.route.access === 'read' || ['GET', 'HEAD'].includes(method));
 
-type CustomSettings = Pick<AppSettings, 'config' | 'callerOf' | 'code'> & { http: NonNullable<AppSettings['settings']['http']> };
+type CustomSettings = Pick<AppSettings, 'config' | 'callerOf' | 'code' | 'guard'> & { http: NonNullable<AppSettings['settings']['http']> };
 
 /** Returns the routes of `http.app`, if there is one; webhooks may call them, where gx.json lets them. */
 function customOf(
   { callers, webhooks, log }: Pick<AgentDeps, 'callers' | 'log' | 'webhooks'>,
-  { config, http, callerOf, code }: CustomSettings,
+  { config, http, callerOf, code, guard }: CustomSettings,
   served: { prefix: string; routes: AgentRoute[] },
 ): CustomRoutes | undefined {
   if (code?.app === undefined) return undefined;
-  const custom = new CustomRoutes({ code, http, ...served, callerOf, callers, bodyBytes: config.body.bytes, log });
+  const custom = new CustomRoutes({
+    code,
+    http,
+    ...served,
+    callerOf,
+    callers,
+    checksAgainEvery: paceOfChecks({ guard, config }),
+    bodyBytes: config.body.bytes,
+    log,
+  });
   webhooks.serve(custom);
   return custom;
 }
@@ -189,7 +221,8 @@ export function agentApp(
   const prefix = mountPrefix(config, settings);
   routes.push(...own.map((one) => withSmallIds({ ...one, path: prefix + one.path })));
   if (prefix !== '') routes.push(...routesAtRoot(deps, { metrics, http }));
-  const custom = customOf(deps, { config, http, callerOf, code }, { prefix, routes });
+  const custom = customOf(deps, { config, http, callerOf, code, guard }, { prefix, routes });
+  const checksAgainEvery = paceOfChecks({ guard, config });
   const app = createApp<AgentCaller>({
     routes,
     log: deps.log,
@@ -201,7 +234,7 @@ export function agentApp(
     opens: (caller) => deps.callers.opens(caller),
     permitsOrigin: permitsOrigin(pages),
     starts: (caller, count) => deps.callers.starts(caller, count),
-    checksAgainEvery: config.authCheckSeconds,
+    checksAgainEvery,
     trusts: trustOf(deps, config),
     body: config.body,
     middleware: middlewareOf({ pages, config, custom }),

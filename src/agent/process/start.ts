@@ -89,7 +89,7 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   const info = { ...versions(), deployment, revision, traceLink: tracing?.link };
   const { app, custom } = agentApp(deps, { ...serving, guard, code, info });
   const listener = await listen(app, config);
-  const sockets = agentSockets(deps, listener.server, { ...serving, custom, code });
+  const sockets = agentSockets(deps, listener.server, { ...serving, guard, custom, code });
   deps.keeper.start();
   deps.pump.start();
   const stopping = new AbortController();

@@ -59,9 +59,14 @@ export function agentPlaceOf({ service, namespace, mount_prefix: given }: AgentN
 /** Where an agent answers. */
 export type AgentPlaceNamed = { host: string; prefix: string };
 
-/** Routes that only read, though they are asked with a body. */
-const READING = /\/(?:search|count|history|versions|namespaces|checkpoint|events)$/;
+/** The routes of an agent server that only read, though they are asked with a body. Routes of a user's own are none. */
+const READING_POSTS = [
+  /^\/(?:assistants|threads|runs\/crons)\/(?:search|count)$/,
+  /^\/assistants\/[^/]+\/versions$/,
+  /^\/threads\/[^/]+\/(?:history|state\/checkpoint|stream\/events)$/,
+  /^\/store\/(?:items\/search|namespaces)$/,
+];
 
 /** Returns whether a request only reads, as far as its method and path tell. */
 export const isReading = (method: string, path: string): boolean =>
-  ['GET', 'HEAD'].includes(method) || (method === 'POST' && READING.test(path.split('?')[0] ?? ''));
+  ['GET', 'HEAD'].includes(method) || (method === 'POST' && READING_POSTS.some((one) => one.test(path.split('?')[0] ?? '')));

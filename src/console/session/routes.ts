@@ -1,6 +1,8 @@
 import { Forbidden, Problem, Unauthorized, Unavailable } from '../../errors.ts';
 import { admitStrangers } from '../../http/admission.ts';
 import { readText } from '../../http/bounded-answer.ts';
+import { networkOf } from '../../http/addresses.ts';
+import { Limiter } from '../../http/limiter.ts';
 import { Rate } from '../../http/quota.ts';
 import { json, noContent, routesOf, type Reply, type Request, type Route } from '../../http/route.ts';
 import { BrowserSession, SignIn } from '../../schema/wire/console-session.ts';
@@ -16,6 +18,11 @@ const GUESSING = 'Too many wrong keys have come from this address; try again lat
 const OF_ONE = 20;
 /** Those of all clients: half as many as the control plane takes from one address, which is that of the console. */
 const OF_ALL = 300;
+/**
+ * Sign-ins beyond these that are still checked: a good key among the wrong ones of others comes through. The control
+ * plane knows forged keys without a look-up.
+ */
+const BEYOND = { atOnce: 4, waiting: 200 };
 /** A header can't hold other characters, and no key has them. */
 const KEY = /^[\x21-\x7e]+$/;
 
@@ -94,14 +101,37 @@ const callerOf = (key: string, { headers, source, requestId, signal }: Asked): K
 function signingIn({ sessions, door, signedIn }: SessionParts): (key: string, request: Asked) => Promise<Reply> {
   const ofOne = new Rate({ perMinute: OF_ONE, message: GUESSING });
   const ofAll = new Rate({ perMinute: OF_ALL, message: GUESSING });
-  const counted = async <T>(source: string, work: () => Promise<T>): Promise<T> => {
+  const beyond = new Limiter(BEYOND.atOnce);
+  let waiting = 0;
+  /** Does the work of a client with too many wrong keys: behind others like it, and a wrong key gets the refusal. */
+  const checkedBeyond = async <T>(refusal: unknown, work: () => Promise<T>): Promise<T> => {
+    if (waiting >= BEYOND.waiting) throw refusal;
+    waiting += 1;
+    try {
+      return await beyond.run(work);
+    } catch (error) {
+      throw error instanceof Unauthorized ? refusal : error;
+    } finally {
+      waiting -= 1;
+    }
+  };
+  const counted = async <T>(address: string, work: () => Promise<T>): Promise<T> => {
+    const source = networkOf(address);
     try {
       // A failure is assumed until the opposite is shown, because many may be under way at a time.
       ofOne.take(source);
       ofAll.take('');
-    } catch (error) {
-      signedIn('refused');
-      throw error;
+    } catch (refusal) {
+      return checkedBeyond(refusal, work).then(
+        (done) => {
+          signedIn('done');
+          return done;
+        },
+        (error: unknown) => {
+          signedIn('refused');
+          throw error;
+        },
+      );
     }
     try {
       const done = await work();

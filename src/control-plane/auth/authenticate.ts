@@ -5,7 +5,7 @@ import type { Kube } from '../../kube/kube.ts';
 import type { BearerTokens } from './bearer.ts';
 import type { Identity } from './claims.ts';
 import { isExpired } from './expiry.ts';
-import { KnownKeys } from './known-keys.ts';
+import { digestOf, KnownKeys } from './known-keys.ts';
 import { LastUse } from './last-use.ts';
 import { type Caller, includesRole, type Role } from '../caller.ts';
 import type { Log } from '../../log.ts';
@@ -75,6 +75,12 @@ export class Authenticator {
   remembers(headers: IncomingHttpHeaders): boolean {
     const given = single(headers['x-api-key']);
     return given !== undefined && this.#keys.remembers(given);
+  }
+
+  /** Returns a name of the key in the headers, if it was made here, which nobody can forge. It may be revoked. */
+  async madeKeyIn(headers: IncomingHttpHeaders): Promise<string | undefined> {
+    const given = single(headers['x-api-key']);
+    return given !== undefined && (await this.#keys.isMade(given)) ? digestOf(given) : undefined;
   }
 
   /** An API key alone decides if one is sent, because a proxy in front may add an Authorization header of its own. */

@@ -58,6 +58,14 @@ export class KnownKeys {
     return this.#good.has(digestOf(given));
   }
 
+  /** Returns true if the key was made by the command, though it may be revoked. That costs no look-up. */
+  async isMade(given: string): Promise<boolean> {
+    return this.#mac.isForged(given).then(
+      (isForged) => !isForged,
+      () => false,
+    );
+  }
+
   async #isRefused(digest: string, given: string): Promise<boolean> {
     if (this.#clock() - (this.#refused.get(digest) ?? -Infinity) < TRUSTED_MILLISECONDS) return true;
     return refusing(() => this.#mac.isForged(given));
@@ -85,7 +93,7 @@ export class KnownKeys {
 }
 
 /** The key itself is never remembered: it would be worth stealing. */
-const digestOf = (key: string): string => createHash('sha256').update(key).digest('base64');
+export const digestOf = (key: string): string => createHash('sha256').update(key).digest('base64');
 
 /** Makes room for one more. */
 function bounded<V>(map: Map<string, V>, size: number): Map<string, V> {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { KeyLimits } from '../../config/control-plane.ts';
 import { Unauthorized } from '../../errors.ts';
+import { networkOf } from '../../http/addresses.ts';
 import { Places, Rate } from '../../http/quota.ts';
 import type { Route } from '../../http/route.ts';
 import { FOR_DEPLOYMENT } from '../../schema/wire/auth-check.ts';
@@ -13,7 +14,7 @@ const GUESSING = 'Too many requests without valid credentials have come from thi
 const BEHIND_ONE_ADDRESS = 50;
 
 type Limited = {
-  authenticator: Pick<Authenticator, 'identify' | 'remembers'>;
+  authenticator: Pick<Authenticator, 'identify' | 'remembers' | 'madeKeyIn'>;
   /** Returns true if there is a deployment with this id. */
   isDeployment: (id: string) => boolean;
   perMinute: number;
@@ -23,8 +24,9 @@ type Limited = {
 
 /**
  * Returns an authentication that bounds how many credentials an address may try in vain. Credentials that are known to
- * be valid always pass, because good and bad callers may share a proxy's address. Requests of agents count for their
- * deployment, because the gateway asks for many: keys that are forged at one of them take nothing from the others.
+ * be valid always pass, and keys that were made here count for themselves, because good and bad callers may share a
+ * proxy's address. Requests of agents count for their deployment, because the gateway asks for many: keys that are
+ * forged at one of them take nothing from the others.
  */
 export function limitingFailures({
   authenticator,
@@ -41,14 +43,18 @@ export function limitingFailures({
     };
     // A key that is known may have expired meanwhile.
     if (access === 'open' || authenticator.remembers(headers)) return authenticator.identify(headers, access).catch(noted);
+    const made = await authenticator.madeKeyIn(headers);
     const id = [headers[FOR_DEPLOYMENT]].flat()[0]?.toLowerCase();
-    const name = id !== undefined && isDeployment(id) ? `${source} ${id}` : source;
+    const network = networkOf(source);
+    // A key that was made here counts for itself alone, so that nobody's forged keys keep it out.
+    const name = made !== undefined ? `key ${made}` : id !== undefined && isDeployment(id) ? `${network} ${id}` : network;
+    const all = made !== undefined ? name : network;
     // A failure is assumed until the opposite is shown, because thousands may be under way at a time.
     failures.take(name);
-    ofAll.take(source);
+    ofAll.take(all);
     const giveBack = (): void => {
       failures.giveBack(name);
-      ofAll.giveBack(source);
+      ofAll.giveBack(all);
     };
     try {
       const caller = await authenticator.identify(headers, access);

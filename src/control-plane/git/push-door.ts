@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Unauthorized } from '../../errors.ts';
 import { isSignedBy } from '../../git/push-event.ts';
+import { networkOf } from '../../http/addresses.ts';
 import { Places, Rate } from '../../http/quota.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { ControlPlane } from '../control-plane.ts';
@@ -58,7 +59,7 @@ export class PushDoor {
     return this.#places.enter([
       { name: `integration ${integration.id}`, most: HELD.integration, ...holds },
       { name: `tenant ${integration.tenantId}`, most: HELD.tenant, ...holds },
-      { name: `address ${source}`, most: HELD.address, ...holds },
+      { name: `address ${networkOf(source)}`, most: HELD.address, ...holds },
       { name: 'all', most: HELD.all, ...holds },
     ]);
   }
@@ -91,7 +92,7 @@ export class PushDoor {
   }
 }
 
-const nameOf = (id: string, source: string): string => `${id} ${source}`;
+const nameOf = (id: string, source: string): string => `${id} ${networkOf(source)}`;
 
 function valueOf(data: Record<string, string> | undefined): string | undefined {
   const value = Buffer.from(data?.['secret'] ?? '', 'base64')

@@ -1,3 +1,4 @@
+import { printable } from '../../schema/printable-text.ts';
 import { BestLines, byOrder, type Line } from './best-lines.ts';
 import type { LogEntry, LogPage, LogQuery } from './schema.ts';
 
@@ -50,16 +51,6 @@ export function* linePieces(text: string, pod: string): Generator<Line[]> {
   const times = new Map<string, number>();
   for (let at = 0; at < texts.length; at += PIECE) yield linesOf(texts.slice(at, at + PIECE).join('\n'), pod, times);
 }
-
-/**
- * Characters that a terminal obeys: commands to it, sequences that colour and move, and all control characters but the
- * tab.
- */
-// oxlint-disable-next-line no-control-regex -- these characters are taken out
-const OBEYED = /\u001b\][^\u0007\u001b]*(\u0007|\u001b\\)?|(\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
-
-/** Returns a line as it may be printed: people print logs of code that they have not read. */
-const printable = (text: string): string => text.replaceAll(OBEYED, '');
 
 /** Names the source of a stage's lines, which have the same place in the order before and after the pod is gone. */
 export const stageId = (stage: string): string => `build/${stage}`;

@@ -1,3 +1,4 @@
+import { printableLines } from '../../schema/printable-text.ts';
 import { READY, RECONCILING, STALLED, SUSPENDED, type Condition } from '../../schema/platform/conditions.ts';
 import type { ReconcileOutcome, StatedCondition } from './outcome.ts';
 
@@ -17,7 +18,8 @@ export function conditionsOf(
         type: statement.type,
         status: statement.status,
         reason: statement.reason,
-        message: statement.message,
+        // A message may quote words of a tenant's code, and kubectl prints it.
+        message: printableLines(statement.message),
         lastTransitionTime: old?.status === statement.status ? old.lastTransitionTime : at.now,
         observedGeneration: at.generation,
       };

@@ -6,8 +6,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { COMPILE_CACHE } from '../../kit/compile-cache.ts';
 import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
@@ -185,6 +187,21 @@ describe('dev', () => {
     expect(await (await sent('/upload')).json()).toEqual({ size: 10 });
     expect((await sent('/threads')).status).toBe(415);
     expect((await sent('/upload', { origin: 'https://evil.example' })).status).toBe(403);
+  });
+
+  test('with all origins in gx.json still answers no page of the web, by WebSocket neither', async () => {
+    writeFileSync(config, JSON.stringify({ graphs: { echo: './graph.ts:graph' }, http: { cors: { allow_origins: ['*'] } } }));
+    const running = await dev(['--config', config]);
+    const headers = { origin: 'https://evil.example', 'content-type': 'application/json' };
+    expect((await fetch(`${running.url}/threads`, { method: 'POST', headers, body: '{}' })).status).toBe(403);
+    const { thread_id: thread } = await running.client.threads.create();
+    const closed = async (origin: string): Promise<unknown> => {
+      const socket = new WebSocket(`${running.url.replace('http', 'ws')}/threads/${thread}/stream/events`, { headers: { origin } });
+      const code = await Promise.race([once(socket, 'close').then(([found]) => found as number), wait(1500, 'open')]);
+      socket.terminate();
+      return code;
+    };
+    expect([await closed('https://evil.example'), await closed('http://localhost:3000')]).toEqual([4403, 'open']);
   });
 
   test('asks for the key that it prints, where other machines may reach it', async () => {

@@ -16,19 +16,24 @@ import { lineageOf } from '../../../src/console/page/studio/history/lineage.ts';
 import { draftedAnswer, firstDraft } from '../../../src/console/page/studio/questions/drafts.ts';
 import { askedBy, questionsOfState, resumeWith } from '../../../src/console/page/studio/questions/questions.ts';
 
-const event = (kind: string, data: unknown, within = ''): RunStreamEvent => ({ kind, within, text: JSON.stringify(data) });
+const event = (kind: string, data: unknown, within = ''): RunStreamEvent => ({
+  kind,
+  within,
+  text: JSON.stringify(data),
+  id: undefined,
+});
 const piece = (id: string, content: unknown, more = {}) => [{ type: 'AIMessageChunk', id, content, ...more }, {}];
 const after = (events: RunStreamEvent[], from: LiveRun = NO_RUN): LiveRun => events.reduce(afterEvent, from);
 
 describe('events of a run', () => {
   test('are read from pieces of any length, with the graph that they are of', async () => {
-    const sent = 'event: messages|sub:1\ndata: [1]\n\n: alive\n\nevent: values\ndata: {}\n\n';
+    const sent = 'id: 1-0\nevent: messages|sub:1\ndata: [1]\n\n: alive\n\nevent: values\ndata: {}\n\n';
     async function* letters(): AsyncGenerator<string> {
       yield* sent;
     }
     expect(await Array.fromAsync(runStreamEvents(letters()))).toEqual([
-      { kind: 'messages', within: 'sub:1', text: '[1]' },
-      { kind: 'values', within: '', text: '{}' },
+      { kind: 'messages', within: 'sub:1', text: '[1]', id: '1-0' },
+      { kind: 'values', within: '', text: '{}', id: undefined },
     ]);
   });
 
@@ -37,7 +42,7 @@ describe('events of a run', () => {
     async function* pieces(): AsyncGenerator<string> {
       yield* sent;
     }
-    expect(await Array.fromAsync(runStreamEvents(pieces()))).toEqual([{ kind: 'values', within: '', text: '{}' }]);
+    expect(await Array.fromAsync(runStreamEvents(pieces()))).toEqual([{ kind: 'values', within: '', text: '{}', id: undefined }]);
   });
 
   test('put pieces together, with the calls in them, and the state has the last word', () => {
@@ -91,7 +96,8 @@ describe('events of a run', () => {
   });
 
   test.each([['no JSON'], ['null'], ['[]'], ['[null]'], ['{"messages": 5}']])('of %s change nothing', (text) => {
-    for (const kind of ['messages', 'values', 'other']) expect(afterEvent(NO_RUN, { kind, within: '', text })).toEqual(NO_RUN);
+    for (const kind of ['messages', 'values', 'other'])
+      expect(afterEvent(NO_RUN, { kind, within: '', text, id: undefined })).toEqual(NO_RUN);
   });
 });
 

@@ -22,6 +22,12 @@ test('the time moves only when a status flips', () => {
   expect(flipped[0]?.lastTransitionTime).toBe(at.now);
 });
 
+test('a message has no character that a terminal obeys', () => {
+  const outcome = stalled('Broken', 'it said \u001b]0;owned\u0007\u001b[31mred\u001b[0m\u009b2J\nand\tmore\r');
+  const [ready] = conditionsOf({ outcome, statements: [] }, [], at);
+  expect(ready?.message).toBe('it said red\nand\tmore');
+});
+
 test('the same state gives the same bytes, whatever the order of its statements', () => {
   const one = { type: 'B', status: 'True' as const, reason: 'R', message: '' };
   const two = { ...one, type: 'A' };

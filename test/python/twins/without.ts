@@ -38,6 +38,7 @@ export const WITHOUT_TWINS: Readonly<Record<string, string>> = {
   'test/agent/wire/late-database.test.ts': ANY_GRAPH,
   'test/agent/wire/other-password.test.ts': ANY_GRAPH,
   'test/agent/wire/pages.test.ts': 'Its graphs are those of the clients in test/matrix; test/python/clients.test.ts has those in Python.',
+  'test/agent/wire/ends.test.ts': ANY_GRAPH,
   'test/agent/wire/passes.test.ts': ANY_GRAPH,
   'test/agent/wire/schemas.test.ts': 'It is about zod and types of TypeScript; schemas in Python are in test/python/states.test.ts.',
   'test/agent/wire/vendor-variables.test.ts': ANY_GRAPH,

@@ -1,3 +1,4 @@
+import type { ApiRequest, QueryValue } from './api-request.ts';
 import { refusalText } from './refusal.ts';
 
 /** An answer that is no success. Its message is a sentence for people. */
@@ -17,15 +18,6 @@ export class RequestRefused extends Error {
 export class Unreached extends Error {
   override name = 'Unreached';
 }
-
-type QueryValue = string | number | boolean | readonly string[] | undefined;
-export type ApiRequest = {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  query?: Record<string, QueryValue>;
-  body?: unknown;
-  headers?: Record<string, string>;
-  signal?: AbortSignal;
-};
 
 type Around = { tenant: () => string | undefined; ended: (reason: string | undefined) => void };
 

@@ -1,4 +1,5 @@
-import { RequestRefused, type ApiRequest, type Calls } from '../api/calls.ts';
+import type { ApiRequest } from '../api/api-request.ts';
+import { RequestRefused, type Calls } from '../api/calls.ts';
 import { pauseBefore } from './backoff.ts';
 import { messagesIn, type StreamMessage } from './event-blocks.ts';
 

@@ -1,4 +1,4 @@
-import type { ApiRequest } from '../api/calls.ts';
+import type { ApiRequest } from '../api/api-request.ts';
 import {
   graphFault,
   assistantVersion,
@@ -20,6 +20,7 @@ import {
   type PastStep,
 } from './agent-answers.ts';
 import { graphInAnswer, type DrawnGraph } from './drawing/layered-graph.ts';
+import { LOST_RIGHT, LOST_WAIT } from '../../../schema/wire/lost-right.ts';
 import { runStreamEvents, type RunStreamEvent } from './run-stream.ts';
 import { ScannedJson } from './json/json-text.ts';
 import { PiecedText } from './json/pieced-text.ts';
@@ -160,13 +161,35 @@ export class StudioAgent {
   async *start(id: string, body: object, signal: AbortSignal): AsyncGenerator<RunStreamEvent> {
     const streamed = { stream_mode: MODES, stream_subgraphs: true, stream_resumable: true, on_disconnect: 'continue' };
     const asked = { method: 'POST', body: { multitask_strategy: 'reject', ...streamed, ...body }, headers: EVENTS, signal } as const;
-    yield* eventsIn(await this.#open(`threads/${encodeURIComponent(id)}/runs/stream`, asked));
+    const begun = await this.#open(`threads/${encodeURIComponent(id)}/runs/stream`, asked);
+    yield* this.#goingOn({ id, run: runOfAddress(begun.headers.get('content-location')), signal }, begun);
   }
 
   /** Streams a run that was started before, from its beginning. */
   async *join(id: string, run: string, signal: AbortSignal): AsyncGenerator<RunStreamEvent> {
-    const headers = { ...EVENTS, 'last-event-id': '-1' };
-    yield* eventsIn(await this.#open(`threads/${encodeURIComponent(id)}/runs/${encodeURIComponent(run)}/stream`, { headers, signal }));
+    yield* this.#goingOn({ id, run, signal }, await this.#joined({ id, run, signal }, '-1'));
+  }
+
+  #joined({ id, run, signal }: RunFollowed & { run: string }, after: string): Promise<Response> {
+    const headers = { ...EVENTS, 'last-event-id': after };
+    return this.#open(`threads/${encodeURIComponent(id)}/runs/${encodeURIComponent(run)}/stream`, { headers, signal });
+  }
+
+  /** Yields the events of a run. A stream that ends with its pass is opened once more, behind its last event. */
+  async *#goingOn(followed: RunFollowed, begun: Response): AsyncGenerator<RunStreamEvent> {
+    let [stream, after]: [Response | undefined, string] = [begun, '-1'];
+    while (stream !== undefined) {
+      let hasLapsed = false;
+      for await (const event of eventsIn(stream)) {
+        hasLapsed = isLostRight(event);
+        if (hasLapsed) break;
+        after = event.id ?? after;
+        yield event;
+      }
+      const { run } = followed;
+      // Without the run's id, the reader of the thread finds the run as that of somebody else.
+      stream = hasLapsed && run !== undefined ? await this.#joined({ ...followed, run }, after) : undefined;
+    }
   }
 
   async cancel(id: string, run: string): Promise<void> {
@@ -231,7 +254,8 @@ export class StudioAgent {
       await this.cancel(thread.id, id);
       throw new Error(NO_VERSIONS);
     }
-    await this.#json(`${path}/${encodeURIComponent(id)}/join`, {});
+    // A wait ends with its pass, and the run goes on.
+    while (hasLostWait(await this.#json(`${path}/${encodeURIComponent(id)}/join`, {})));
   }
 
   async #json<Answer>(path: string, asked: ApiRequest): Promise<Answer> {
@@ -246,6 +270,18 @@ function nextPlace(headers: Headers): PlaceInThreads | undefined {
   const offset = Number(headers.get('x-pagination-next') ?? NaN);
   return Number.isSafeInteger(offset) ? { offset } : undefined;
 }
+
+/** A run whose events are read. `run`: undefined where its id is not known. */
+type RunFollowed = { id: string; run: string | undefined; signal: AbortSignal };
+
+const runOfAddress = (address: string | null): string | undefined => /\/runs\/([\w-]+)/.exec(address ?? '')?.[1];
+
+/** True for the event with which a stream ends because the credentials that opened it have ended. */
+const isLostRight = ({ kind, text }: RunStreamEvent): boolean => kind === 'error' && text === JSON.stringify(LOST_RIGHT);
+
+/** True for the answer of a wait that ended like that. */
+const hasLostWait = (answer: unknown): boolean =>
+  (answer as { __error__?: { message?: unknown } } | null | undefined)?.__error__?.message === LOST_WAIT;
 
 const eventsIn = (response: Response): AsyncGenerator<RunStreamEvent> => runStreamEvents(piecesOf(response));
 

@@ -1,7 +1,10 @@
 import { fieldsOfBlock } from '../live/event-blocks.ts';
 
-/** An event of a run: its kind, the graph within the graph that it is of, and its data, which is not parsed yet. */
-export type RunStreamEvent = { kind: string; within: string; text: string };
+/**
+ * An event of a run: its kind, the graph within the graph that it is of, and its data, which is not parsed yet.
+ * `id`: its place in the stream; undefined for an event without one.
+ */
+export type RunStreamEvent = { kind: string; within: string; text: string; id: string | undefined };
 
 /** Letters of an event. A longer one is passed over: the state that it would bring is read when the run is over. */
 const LONGEST = 1_000_000;
@@ -30,8 +33,8 @@ export async function* runStreamEvents(pieces: AsyncIterable<string>): AsyncGene
 }
 
 function eventOfBlock(block: string): RunStreamEvent | undefined {
-  const { event, text } = fieldsOfBlock(block);
+  const { event, id, text } = fieldsOfBlock(block);
   if (text === '') return undefined;
   const [kind = '', ...within] = event.split('|');
-  return { kind, within: within.join('|'), text };
+  return { kind, within: within.join('|'), text, id };
 }

@@ -81,10 +81,10 @@ test.each([
 });
 
 test('a host that the pattern makes too long is none, and is named', () => {
-  const long = deployment({ metadata: { name: 'a'.repeat(60), namespace: 'b' } });
+  const long = deployment({ metadata: { name: 'a'.repeat(61), namespace: 'b' } });
   const found = planRoute(long, world({ ...HTTP, host: '{name}-of.{namespace}.example.com' }));
   expect(found).toMatchObject({ hosts: [], fault: { reason: 'HostInvalid' } });
-  expect(found?.fault?.message).toMatch(/a{60}-of of .* is longer than 63 characters/);
+  expect(found?.fault?.message).toMatch(/a{61}-of of .* is longer than 63 characters/);
 });
 
 test('of several hosts it gets those that it may have, and the first refusal is told', () => {

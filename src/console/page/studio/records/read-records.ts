@@ -1,4 +1,5 @@
-import { RequestRefused, type ApiRequest } from '../../api/calls.ts';
+import type { ApiRequest } from '../../api/api-request.ts';
+import { RequestRefused } from '../../api/calls.ts';
 import type { StudioAgent } from '../agent.ts';
 import type { Catalog } from './catalogs.ts';
 import type { ScannedJson } from '../json/json-text.ts';
