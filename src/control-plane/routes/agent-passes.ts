@@ -13,7 +13,7 @@ import { keyOfDeployment } from '../deployments/key.ts';
 
 const route = restRoutes<[Plane & { keys: RecentAnswers<AgentKey> }]>('deployments');
 
-/** Milliseconds for which a key is remembered. One that was replaced opens its agents for longer. */
+/** Milliseconds for which a key is remembered. */
 const REMEMBERED_MS = 2000;
 /** Keys that are remembered at most. */
 const MAX_REMEMBERED = 1000;
@@ -47,9 +47,9 @@ async function agentPassFor(
   deployment: DeploymentResource,
   { caller }: Pick<CallContext, 'caller'>,
 ): Promise<AgentPass> {
-  const { api_key: key, previous_api_key: previous } = await plane.keys.of(deployment.metadata.uid ?? '', () =>
-    keyOfDeployment(plane, deployment),
-  );
+  // With another key the status has other hashes, so a new key signs from the moment on that it is known.
+  const known = JSON.stringify([deployment.metadata.uid, deployment.status?.keyHashes, deployment.status?.keyRequest]);
+  const { api_key: key, previous_api_key: previous } = await plane.keys.of(known, () => keyOfDeployment(plane, deployment));
   const { id, active } = plane.overview.of(deployment);
   const { name, namespace = '' } = deployment.metadata;
   const { keyName, keyId, role } = caller;
