@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gx_runner.modules import add_import_folders
+from gx_runner.oldest import OLDEST, older_langgraph
 from gx_runner.wire import VERSION, Message, Wall
 
 Hear = Callable[[Message, bytes], None]
@@ -67,6 +68,10 @@ class _Runner:
         _serve_environment(message["start"])
         if (fault := _develop(message["start"].get("development") or {})) is not None:
             self._broken(fault)
+            return
+        if self._role != USER_CODE and (older := older_langgraph()) is not None:
+            oldest = ".".join(map(str, OLDEST))
+            self._broken(f"Graphs in Python need LangGraph {oldest} or newer, and {sys.executable} has {older}.")
             return
         try:
             # Libraries read the environment when they are imported.

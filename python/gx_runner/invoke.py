@@ -15,7 +15,7 @@ from gx_runner.compat import name_classes
 from gx_runner.encode import is_long, plain_fields, to_json
 from gx_runner.event_streaming import refuse_older, stream_events
 from gx_runner.events import Chunk, Event, EventsOfRun
-from gx_runner.failures import failure_of
+from gx_runner.failures import ProblemError, failure_of
 from gx_runner.loading import Graph, LoadedGraph, Use
 from gx_runner.memory_saver import MemorySaver, keep
 from gx_runner.protocol import ProtocolStream
@@ -185,9 +185,11 @@ async def _execute(given: Any, call: Call, progress: Progress, deps: Deps) -> No
         if some and deps.heard():
             deps.emit([(name, events.text(data)) for name, data in some])
 
+    stepped = False
     try:
         async with contextlib.aclosing(_pieces(given, call)) as pieces:
             async for piece in pieces:
+                stepped = stepped or isinstance(piece, Chunk)
                 tell(events.of(piece) if isinstance(piece, Chunk) else [(piece[0], events.omit_from_event(piece[1]))])
                 await deps.wall.room()
     except Exception as error:
@@ -195,7 +197,18 @@ async def _execute(given: Any, call: Call, progress: Progress, deps: Deps) -> No
         if deps.stop.drained_by(error):
             tell(events.end())
         raise
+    if not stepped:
+        await _refuse_nothing(call.graph, progress.thread_id)
     tell(events.end())
+
+
+async def _refuse_nothing(graph: Graph, thread_id: str) -> None:
+    """Raises where a graph with nodes did nothing at all: it sent no chunk, and its thread has no checkpoint.
+
+    A step without a change sends none either, but is stored.
+    """
+    if graph.nodes and (await graph.aget_state({"configurable": {"thread_id": thread_id}})).created_at is None:
+        raise ProblemError(500, "The graph took no step and stored nothing.")
 
 
 async def _execute_streaming(given: Any, call: Call, progress: Progress, protocol: ProtocolStream, wall: Wall) -> None:

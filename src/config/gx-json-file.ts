@@ -51,7 +51,11 @@ export function readGxJson(value: unknown, file: string): GxFile {
 function withPlaces(settings: GxJson, folder: string): GxJson {
   const { graphs, auth, http, encryption, dependencies = [] } = settings;
   const folders = [folder, ...dependencies.map((name) => path.resolve(folder, name))];
-  const placed = (reference: string): string => (isOfJavaScript(bareName(reference), folders) ? `./${reference}` : reference);
+  const placed = (reference: string): string => {
+    const name = bareName(reference);
+    const script = name && scriptOf(name, folders);
+    return name === undefined || script === undefined ? reference : `./${script}${reference.slice(name.length)}`;
+  };
   return {
     ...settings,
     graphs: Object.fromEntries(
@@ -67,14 +71,13 @@ const ENDINGS = ['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', '.jsx'];
 /** Files beside which a name that is no file is a module of Python, which may be installed. */
 const OF_PYTHON = ['pyproject.toml', 'requirements.txt', 'setup.py', 'uv.lock', '.venv'];
 
-/** Returns whether a bare name means a file of JavaScript, which lies in the first folder. */
-function isOfJavaScript(name: string | undefined, folders: string[]): boolean {
+/** Returns the file of JavaScript in the first folder that a bare name means; undefined for a module of Python. */
+function scriptOf(name: string, folders: string[]): string | undefined {
   const [folder = ''] = folders;
-  const has = (...files: string[]): boolean => files.some((file) => existsSync(path.join(folder, file)));
-  if (name === undefined) return false;
-  if (folders.some((at) => isFile(path.join(at, `${name}.py`)) || isFile(path.join(at, name, '__init__.py')))) return false;
-  if (has(...ENDINGS.flatMap((ending) => [`${name}${ending}`, path.join(name, `index${ending}`)]))) return true;
-  return has('package.json') && !has(...OF_PYTHON);
+  const has = (file: string): boolean => existsSync(path.join(folder, file));
+  if (folders.some((at) => isFile(path.join(at, `${name}.py`)) || isFile(path.join(at, name, '__init__.py')))) return undefined;
+  const script = ENDINGS.flatMap((ending) => [`${name}${ending}`, path.join(name, `index${ending}`)]).find(has);
+  return script ?? (has('package.json') && !OF_PYTHON.some(has) ? name : undefined);
 }
 
 const isFile = (file: string): boolean => statSync(file, { throwIfNoEntry: false })?.isFile() === true;

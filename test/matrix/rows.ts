@@ -7,6 +7,8 @@ export type Row = { langgraph: string; core: string; zod: string; form: Form; no
 /** The lowest Node that `dev` runs on. process.threadCpuUsage came with it, and type stripping one version earlier. */
 const LOWEST_NODE = '22.19.0';
 
+/** LangGraph that projects still have and that the log warns of. */
+const BEFORE = { langgraph: '~0.4.0', core: '~0.3.0' };
 /** LangGraph with the core of its time. The oldest one streams messages in parts, not in blocks. */
 const OLDEST = { langgraph: '~1.2.0', core: '~1.1.0' };
 const OLD = { langgraph: '~1.4.0', core: '~1.2.0' };
@@ -15,6 +17,7 @@ const NEW = { langgraph: '~1.7.0', core: '~1.4.0' };
 
 /** Any two values of different columns meet in one row. */
 export const ROWS: Row[] = [
+  { ...BEFORE, zod: '^3.25.32', form: 'module.js', node: '^24' },
   { ...OLDEST, zod: '^4.2.0', form: 'module.js', node: '^24' },
   { ...OLD, zod: '^3.25.32', form: 'module.ts', node: LOWEST_NODE },
   { ...OLD, zod: '^4.2.0', form: 'commonjs.js', node: '^24' },

@@ -1,4 +1,4 @@
-import { Unavailable } from '../../errors.ts';
+import { Problem, Unavailable } from '../../errors.ts';
 import type { JsonObject } from '../../schema/agent/agent-types.ts';
 import type { StreamMode } from '../../schema/agent/stream-event.ts';
 import { isLong, type Outcome, type RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
@@ -168,8 +168,10 @@ async function execute(input: unknown, call: Call & { progress: Progress; deps: 
   const tell = (some: Emitted[]): void => {
     for (const [event, data] of some) if (deps.heard()) deps.emit(event, events.text(data));
   };
+  let hasStepped = false;
   try {
     for await (const piece of pieces(input, call)) {
+      hasStepped ||= !('emitted' in piece);
       if (!('emitted' in piece)) protocol.take(piece);
       tell('emitted' in piece ? piece.emitted : events.of(piece));
     }
@@ -179,9 +181,22 @@ async function execute(input: unknown, call: Call & { progress: Progress; deps: 
     throw error;
   }
   deps.stop.signal.throwIfAborted();
+  if (!hasStepped) await refuseNothing(call);
   tell(events.end());
   const outcome = await ended(progress, 'success');
   return call.spec.kwargs.keeps_waiting === true && outcome.waiting ? kept(outcome, call.config) : outcome;
+}
+
+/**
+ * Throws where a graph with nodes did nothing: it sent no chunk, and its thread has no checkpoint. A step without
+ * a change sends none either, but is stored.
+ */
+async function refuseNothing({ graph, config }: Call): Promise<void> {
+  if ((nodesOf(graph) ?? []).length === 0) return;
+  const { thread_id, __pregel_checkpointer } = config.configurable;
+  const state = await graph.getState({ configurable: { thread_id, __pregel_checkpointer } }).catch(() => undefined);
+  if (state?.createdAt === undefined)
+    throw new Problem(500, 'The graph took no step and stored nothing: its LangGraph may be another one than this server can run.');
 }
 
 /** Stores where a temporary run waits, so that another run can go on with an answer. Without a question it is over. */

@@ -1,6 +1,7 @@
 import { Problem, StartError } from '../../errors.ts';
 import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
+import { langgraphFault } from '../graphs/javascript-langgraph.ts';
 import { importExport } from '../gx-json/import-export.ts';
 import { quickenCallbacks } from './quick-callbacks.ts';
 import type { GraphBuilder } from './zod-schemas.ts';
@@ -106,6 +107,8 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 async function loadGraph(source: GraphSource): Promise<LoadedGraph> {
   const at = `Graph "${source.graphId}"`;
+  const fault = langgraphFault(source);
+  if (fault !== undefined) throw new StartError(`${at}: ${fault}.`);
   const exported = await importExport(source, at);
   if (typeof exported === 'function') {
     const make = exported as (config: Config, runtime: ServerRuntime) => unknown;

@@ -54,8 +54,8 @@ export const pythonRunner = (place: PythonPlace, { megabytes, role = 'graphs' }:
 const OLD = 3;
 const LACKS = 4;
 const OLD_LANGGRAPH = 5;
-/** The oldest series of LangGraph that the runner is tested with. */
-const LOWEST_LANGGRAPH = 1;
+/** The oldest series of LangGraph that the runner serves. It says the same by itself (python/gx_runner/oldest.py). */
+export const LOWEST_LANGGRAPH = '0.6';
 /** A package of LangGraph that only extends it makes a module of the name, too, so the question is for a part of it. */
 const PROBE = `import sys
 from importlib.metadata import version
@@ -63,7 +63,7 @@ from importlib.util import find_spec
 if sys.version_info < (3, 11): sys.exit(${OLD})
 if not (find_spec("langgraph") and find_spec("langgraph.graph")): sys.exit(${LACKS})
 print(version("langgraph"))
-if int(version("langgraph").split(".")[0]) < ${LOWEST_LANGGRAPH}: sys.exit(${OLD_LANGGRAPH})`;
+if [int(part) for part in version("langgraph").split(".")[:2]] < [${LOWEST_LANGGRAPH.replace('.', ', ')}]: sys.exit(${OLD_LANGGRAPH})`;
 /** Milliseconds. */
 const PROBE_WITHIN = 10_000;
 
@@ -84,7 +84,7 @@ export async function interpreterFault({ chosen, folder, namedBy }: Examined): P
     case LACKS:
       return `Graphs in Python need LangGraph, which ${shown} does not have: run ${installCommand(chosen, 'langgraph')}`;
     case OLD_LANGGRAPH:
-      return `Graphs in Python need LangGraph ${LOWEST_LANGGRAPH}.0 or newer, and ${shown} has ${printed}: run ${installCommand(chosen, `langgraph>=${LOWEST_LANGGRAPH}.0`)}`;
+      return `Graphs in Python need LangGraph ${LOWEST_LANGGRAPH} or newer, and ${shown} has ${printed}: run ${installCommand(chosen, `langgraph>=${LOWEST_LANGGRAPH}`)}`;
     case 'ENOENT':
     case 'EACCES':
       return `Graphs in Python need an interpreter, and ${shown} can't be run: name another one by ${namedBy}`;

@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { AgentBuildConfig } from '../../config/agent-build.ts';
-import { asError } from '../../errors.ts';
+import { asError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
 import { keepSchemas } from '../graph-types/built-schemas.ts';
+import { langgraphFault } from '../graphs/javascript-langgraph.ts';
 import { interpreterFor } from '../graphs/interpreter.ts';
 import { buildPythonPlace, type PythonPlace } from '../graphs/python.ts';
 import { proveLoading } from '../graph-types/loads.ts';
@@ -19,6 +20,8 @@ import { bundleUi, hasUi, keepBundles } from '../ui/bundles.ts';
 export async function buildAgent(config: AgentBuildConfig, log: Log, signal: AbortSignal): Promise<void> {
   const { configPath, sections, folder, within } = config;
   const file = readGraphsFile(configPath, sections);
+  const fault = file.graphs.map(langgraphFault).find((sentence) => sentence !== undefined);
+  if (fault !== undefined) throw new StartError(`${fault}.`);
   mkdirSync(folder, { recursive: true });
   await proveLoading({ graphs: file.graphs, folder: file.folder, python: pythonOf(config, file) }, log, signal);
   await writeBills({ project: file.folder, folder }, log, signal);

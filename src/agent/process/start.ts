@@ -26,6 +26,7 @@ import { systemAssistantId } from '../kernel/ids.ts';
 import { agentApp, agentSockets, mountPrefix } from '../front/server.ts';
 import type { GraphFaults } from '../graphs/graph-faults.ts';
 import type { GraphHost } from '../graphs/host.ts';
+import { untriedLanggraphs } from '../graphs/javascript-langgraph.ts';
 import { interpreterFor } from '../graphs/interpreter.ts';
 import { versionOfPlace } from '../graphs/python.ts';
 import type { Logging } from '../tracing/agent-log.ts';
@@ -144,12 +145,13 @@ async function loadEncryption(
 }
 
 /** Logs which keys and variables of the configuration have no effect, and their alternatives. */
-function warnOf({ path, folder, settings, passedOver }: GraphsFile, { python }: Pick<AgentConfig, 'python'>, log: Log): void {
+function warnOf({ path, folder, settings, graphs, passedOver }: GraphsFile, { python }: Pick<AgentConfig, 'python'>, log: Log): void {
   const chosen = interpreterFor({ settings: python, folder, exists: existsSync });
   const runs = 'fault' in chosen ? undefined : versionOfPlace(chosen.program);
   for (const { name, instead } of passedOver)
     if (name !== 'python_version' || runs === undefined || settings.python_version !== runs)
       log.warn({ file: path, name, instead }, 'a name of the configuration has no effect here');
+  for (const langgraph of untriedLanggraphs(graphs)) log.warn({ langgraph }, 'graphs run with a LangGraph that is not tested here');
 }
 
 /**

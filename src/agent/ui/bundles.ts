@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { asError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { askProcess } from '../kernel/ask-process.ts';
+import { packageFolder } from '../kernel/package-folder.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
 import type { Bundles, BundlesAsked, BundlesMade } from './main.ts';
 
@@ -49,7 +50,7 @@ const ABOVE = [[], ['@langchain/langgraph-api'], ['@langchain/langgraph-cli', '@
 /** Returns the file of the bundler: the project's own, or else that of the vendor's server or command. */
 function bundlerIn(folder: string): string | undefined {
   for (const chain of ABOVE) {
-    const owner = chain.reduce<string | undefined>((at, name) => at && packageFrom(at, name), folder);
+    const owner = chain.reduce<string | undefined>((at, name) => at && packageFolder(at, name), folder);
     if (owner === undefined) continue;
     try {
       return createRequire(path.join(owner, 'package.json')).resolve(PACKAGE);
@@ -58,13 +59,6 @@ function bundlerIn(folder: string): string | undefined {
     }
   }
   return undefined;
-}
-
-/** Returns the folder of a package, also of one that only has commands. */
-function packageFrom(folder: string, name: string): string | undefined {
-  const places = createRequire(path.join(folder, 'package.json')).resolve.paths(name) ?? [];
-  const found = places.map((place) => path.join(place, name)).find((each) => existsSync(path.join(each, 'package.json')));
-  return found && realpathSync(found);
 }
 
 const fileIn = (folder: string): string => path.join(folder, 'ui.json');

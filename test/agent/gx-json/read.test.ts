@@ -43,7 +43,14 @@ test('a name without a dot is a module or a package of Python, unless a file of 
     return readGraphsFile(join(folder, 'bare', 'gx.json')).graphs.map(({ language, file }) => [language, file]);
   };
   const script = (name: string): string[] => ['javascript', join(folder, 'bare', name)];
-  const found = [['python', 'lone'], ['python', 'pack'], ['python', 'deep'], script('script'), ['python', 'both'], script('index')];
+  const found = [
+    ['python', 'lone'],
+    ['python', 'pack'],
+    ['python', 'deep'],
+    script('script.ts'),
+    ['python', 'both'],
+    script('index/index.js'),
+  ];
   expect(bare()).toEqual([...found, script('none'), ['python', 'lone']]);
   // It may be installed where the project is one of Python.
   writeFileSync(join(folder, 'bare', 'pyproject.toml'), '');

@@ -1,0 +1,64 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
+import { packageFolder } from '../kernel/package-folder.ts';
+
+/* Graphs in JavaScript bring their own LangGraph, whose version is read before they are loaded. */
+
+/** The oldest series whose graphs run here. Those before name their questions otherwise. */
+const LOWEST = '0.3';
+/** The oldest series that is supported: `make test-matrix`. */
+const TRIED = '1.2';
+const PACKAGE = '@langchain/langgraph';
+
+type Found = { version: string; folder: string };
+
+/** Returns why LangGraph is too old for a graph, with the command that mends it; undefined where it serves. */
+export function langgraphFault({ language, file }: Pick<GraphSource, 'language' | 'file'>): string | undefined {
+  const found = language === 'javascript' ? langgraphOf(file) : undefined;
+  if (found === undefined || !isBefore(found.version, LOWEST)) return undefined;
+  return `Graphs in JavaScript need LangGraph ${LOWEST} or newer, and ${found.folder} has ${found.version}: run ${updateCommand(file)}`;
+}
+
+/** Returns a warning for each LangGraph that is older than the tried ones. */
+export function untriedLanggraphs(graphs: readonly Pick<GraphSource, 'language' | 'file'>[]): string[] {
+  const sentences = graphs.flatMap(({ language, file }) => {
+    const found = language === 'javascript' ? langgraphOf(file) : undefined;
+    if (found === undefined || isBefore(found.version, LOWEST) || !isBefore(found.version, TRIED)) return [];
+    return [`LangGraph ${found.version} is older than ${TRIED}, the oldest that is tested here; ${updateCommand(file)} brings a newer one`];
+  });
+  return [...new Set(sentences)];
+}
+
+/** Returns the version that a file's imports reach; undefined where there is none. */
+function langgraphOf(file: string): Found | undefined {
+  const folder = packageFolder(path.dirname(file), PACKAGE);
+  if (folder === undefined) return undefined;
+  const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { version?: string };
+  return version === undefined ? undefined : { version, folder };
+}
+
+function isBefore(version: string, series: string): boolean {
+  const [[major = 0, minor = 0], [lowest = 0, lowestMinor = 0]] = [version, series].map((each) => each.split('.').map(Number)) as [
+    number[],
+    number[],
+  ];
+  return major < lowest || (major === lowest && minor < lowestMinor);
+}
+
+const ADD: readonly (readonly [lockFile: string, command: string])[] = [
+  ['pnpm-lock.yaml', 'pnpm add'],
+  ['yarn.lock', 'yarn add'],
+  ['bun.lock', 'bun add'],
+  ['bun.lockb', 'bun add'],
+  ['package-lock.json', 'npm install'],
+];
+
+/** Returns the command of the project's package manager, by the nearest lock file. */
+function updateCommand(file: string): string {
+  for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
+    const found = ADD.find(([lockFile]) => existsSync(path.join(folder, lockFile)));
+    if (found !== undefined || folder === path.dirname(folder))
+      return `${found?.[1] ?? 'npm install'} ${PACKAGE}@latest @langchain/core@latest`;
+  }
+}
