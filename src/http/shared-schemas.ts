@@ -1,5 +1,7 @@
 import { isComposite, type Json } from '../schema/json.ts';
 
+/** Keywords that the API server alone reads, in definitions of custom resources. */
+const OF_API_SERVER = 'x-kubernetes-';
 /** Characters of JSON from which a part is worth a function of its own. */
 const LEAST = 120;
 /** Keywords whose values are data. */
@@ -48,7 +50,11 @@ function replaced(value: unknown, shared: { names: ReadonlyMap<string, string>; 
   const text = sharedAs(value);
   const name = text === undefined ? undefined : shared.names.get(text);
   const copied = (): Json =>
-    Object.fromEntries(Object.entries(value).map(([keyword, part]) => [keyword, DATA.has(keyword) ? part : replaced(part, shared)]));
+    Object.fromEntries(
+      Object.entries(value)
+        .filter(([keyword]) => !keyword.startsWith(OF_API_SERVER))
+        .map(([keyword, part]) => [keyword, DATA.has(keyword) ? part : replaced(part, shared)]),
+    );
   if (name === undefined) return copied();
   shared.$defs[name] ??= copied();
   return { $ref: `#/$defs/${name}` };
