@@ -43,14 +43,14 @@ const follower = new WorkFollower({
   log: createLog({ level: 'silent', process: 'follower' }),
 });
 
-/** Answers with the times of all looks so far, and the queue of the deployment that the path names. */
+/** Answers with the times of the looks since the last question, and the work of the deployment that the path names. */
 const server = createServer((request, response) => {
-  const queue = follower.queue((request.url ?? '').slice(1));
+  const summary = follower.summary((request.url ?? '').slice(1));
   response.end(
     JSON.stringify({
       looks: looks.splice(0),
       unread,
-      desired: queue?.desired ?? null,
+      due: summary?.due ?? null,
       verdicts: tried.map((name) => follower.verdict(name)),
     }),
   );
