@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ def fields_for(schema: Any, given: Fields) -> Fields:
     if dataclasses.is_dataclass(schema):
         names = {one.name for one in dataclasses.fields(schema) if one.init}
         return {name: value for name, value in given.items() if name in names}
-    if _is_model(schema) and schema.model_config.get("extra") == "forbid":
+    if _is_model(schema) and schema.model_config.get("extra") != "allow":
         aliases = {one.validation_alias or one.alias for one in schema.model_fields.values()}
         # An alias of several names is as pydantic says; then the class decides for itself.
         if all(alias is None or isinstance(alias, str) for alias in aliases):
@@ -25,10 +26,39 @@ def fields_for(schema: Any, given: Fields) -> Fields:
     return given
 
 
+class _Fields:
+    """Gives fields by items as well: the SDK documents objects, and other servers give factories dictionaries."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.keys():
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self.keys() else default
+
+    def keys(self) -> list[str]:
+        if dataclasses.is_dataclass(self):
+            return [field.name for field in dataclasses.fields(self)]
+        return list(vars(self))
+
+
+@functools.cache
+def _with_items(schema: type) -> type:
+    return type(schema.__name__, (schema, _Fields), {"__module__": schema.__module__, "__doc__": schema.__doc__})
+
+
 def made_for(schema: Any, given: Fields) -> Any:
-    """Returns the context as an object of the class, with its defaults, as LangGraph makes it for nodes."""
-    fields = fields_for(schema, given)
-    return schema(**fields) if dataclasses.is_dataclass(schema) or _is_model(schema) else fields
+    """Returns the context that a factory is given: an object of its class with the defaults, or else the fields.
+
+    They stay a dictionary where one is missing: the graph fails by its name, if it needs a context at all.
+    """
+    if not isinstance(schema, type) or not (dataclasses.is_dataclass(schema) or _is_model(schema)):
+        return given
+    try:
+        return _with_items(schema)(**fields_for(schema, given))
+    except (TypeError, ValueError):
+        return given
 
 
 def class_in_runtime(function: Callable[..., Any], parameter: str, annotation: Any) -> Any:

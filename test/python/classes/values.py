@@ -88,7 +88,7 @@ def owner(name: str) -> Owner:
 
 
 def plan(name: str) -> Plan:
-    inner = Inner(phase=Phase.ASKED, owner=owner(name), tags={"t", name}, by={Phase.DONE: owner(name)})
+    inner = Inner(phase=Phase.ASKED, owner=owner(name), tags={name}, by={Phase.DONE: owner(name)})
     return Plan(inner=inner, phases=[Phase.DONE, Phase.ASKED])
 
 

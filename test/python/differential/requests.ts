@@ -104,7 +104,7 @@ const CONTEXTS: Record<string, object> = {
   'settings by their other name': { config: { configurable: { flavour: 'sour' } } },
 };
 
-const OF_CONTEXT: Asked[] = ['contextual', 'strict', 'runtime', 'runtime_of_class'].flatMap((graph) =>
+const OF_CONTEXT: Asked[] = ['contextual', 'strict', 'runtime'].flatMap((graph) =>
   Object.entries(CONTEXTS).map(([name, more]) => ({
     name: `wait for ${graph} with ${name}`,
     path: '/runs/wait',

@@ -90,8 +90,3 @@ async def name_user(state: State, runtime: Runtime[Strict]) -> State:
 
 
 strict = StateGraph(State, context_schema=Strict).add_node("name_user", name_user).add_edge(START, "name_user").compile()
-
-
-async def from_runtime_of_class(runtime: ServerRuntime[Context]) -> Any:
-    execution = runtime.execution_runtime
-    return _answering(execution and [type(execution.context).__name__, execution.context.flavour])

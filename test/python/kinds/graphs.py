@@ -240,7 +240,12 @@ class Style:
 
 def of_class(runtime: ServerRuntime[Style]) -> Any:
     execution = runtime.execution_runtime
-    return made(execution and execution.context.tone)
+    if execution is None:
+        return made(None)
+    context = execution.context
+    assert isinstance(context, Style)
+    assert [context["tone"], context.get("other"), dict(context)] == [context.tone, None, {"tone": context.tone}]
+    return made(context.tone)
 
 
 def of_class_as_text(config: RunnableConfig, runtime: "ServerRuntime[Style]") -> Any:
