@@ -25,6 +25,11 @@ export const ALLOWED: Allowed[] = [
   { request: /^thread of/, field: /^\.body\.config\.configurable$/, reason: 'an empty config has no fields' },
   { request: /^copy a thread/, field: /^\.body\.values$/, reason: 'the answer has the values that the copy has' },
   { request: /^state of an empty thread/, field: /\.(metadata|created_at)$/, reason: 'an empty state has the form of any other' },
+  {
+    request: /^state of kept/,
+    field: /\.(after|secret)$|\.anything\.of\.\*$/,
+    reason: 'a state shows values as its run did, and no secret of pydantic, where the vendor shows what is stored of them',
+  },
   { request: /s of /, field: /config_schema$/, reason: 'a graph without a configuration has no schema of one' },
   {
     request: /asks\b|^stream agent as (values|updates)$/,
