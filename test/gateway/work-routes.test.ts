@@ -63,7 +63,8 @@ test('a deployment that reports too often is told to come back, and its neighbou
     return [answer.status, answer.headers.get('retry-after')];
   };
   for (let index = 0; index < 20; index += 1) expect(await tell('flood', `p${index}`)).toEqual([200, null]);
-  expect(await tell('flood', 'one more')).toEqual([429, '3']);
+  // A busy machine has used up some of the three seconds.
+  expect(await tell('flood', 'one more')).toEqual([429, expect.stringMatching(/^[1-3]$/)]);
   expect(await tell('chat', 'a')).toEqual([200, null]);
   const { reports: kept } = JSON.parse(reports.since({})) as ReportsPage;
   expect([kept['team/flood']?.length, kept['team/chat']?.length]).toEqual([20, 1]);
