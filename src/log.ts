@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { pino, type DestinationStream, type Logger } from 'pino';
 
 export type Log = Logger;
@@ -18,6 +19,8 @@ type LogOptions = {
   /** Returns the fields of a line that is written now, such as the ids of the run under way. */
   fieldsNow?: (() => Readonly<Record<string, string>>) | undefined;
   destination?: DestinationStream;
+  /** Whether a person reads the lines as they are written. */
+  pretty?: boolean | undefined;
   /** Hears each line, besides its destination. */
   also?: ((line: string) => void) | undefined;
 };
@@ -34,7 +37,7 @@ const withTrace = (line: Record<string, unknown>): Record<string, unknown> =>
  * Messages are constant text; data goes into the object. Secrets are redacted by key here and nowhere else.
  */
 export function createLog(options: LogOptions): Log {
-  const destination = options.destination ?? standardOutput();
+  const destination = options.destination ?? (options.pretty === true ? { write: printPretty } : standardOutput());
   return pino(
     {
       level: options.level,
@@ -83,3 +86,27 @@ function standardOutput(): DestinationStream {
     },
   };
 }
+
+type PrettyLine = { level: string; time: string; msg?: string; process?: string; err?: { message?: string; stack?: string } } & Record<
+  string,
+  unknown
+>;
+
+const CLOCK = { from: 11, to: 19 };
+
+/** Returns a log line as a person reads it: time, level, message, then the data. */
+export function prettyLine(text: string): string {
+  let line: PrettyLine;
+  try {
+    line = JSON.parse(text) as PrettyLine;
+  } catch {
+    return text;
+  }
+  const { level, time, msg = '', err, process: _, ...data } = line;
+  const fields = Object.entries(data).map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const reason = err === undefined ? '' : ` ${level === 'error' || level === 'fatal' ? (err.stack ?? err.message) : err.message}`;
+  return `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${msg}${fields.join('')}${reason}`;
+}
+
+/** Writes a line of the log for a person. Threads of a process print by its main thread, so all lines keep their order. */
+export const printPretty = (line: string): boolean => process.stdout.write(`${prettyLine(line.trimEnd())}\n`);

@@ -34,6 +34,8 @@ export type AgentConfig = ReturnType<typeof settings> & {
    * Set for a server on a developer's machine, which pages of the web must not reach; `loopback`: nor other machines.
    */
   localPages: { loopback: boolean } | undefined;
+  /** Whether a person reads the log as it is written. */
+  prettyLog?: boolean | undefined;
 };
 
 export type JobSettings = ReturnType<typeof jobSettings>;

@@ -109,7 +109,7 @@ const BLOCKING = '    for _ in range(3):\n        time.sleep(0.3)\n    print("sa
 
 test('code that holds the event loop is told of once, with its stack, its run and its node', async () => {
   change('graph.py', { 'import asyncio': 'import asyncio\nimport time', '    write = get': `${BLOCKING}    write = get` });
-  const running = await dev();
+  const running = await dev(['--log-json']);
   const { thread_id } = await running.client.threads.create();
   await running.client.runs.wait(thread_id, 'echo', { input });
   await running.client.runs.wait(thread_id, 'echo', { input });
@@ -126,11 +126,11 @@ test('code that holds the event loop is told of once, with its stack, its run an
 
 test('it is not told of where that is allowed, nor is a function that runs in a thread', async () => {
   change('graph.py', { 'import asyncio': 'import asyncio\nimport time', '    write = get': `${BLOCKING}    write = get` });
-  const allowed = await dev(['--allow-blocking']);
+  const allowed = await dev(['--log-json', '--allow-blocking']);
   await answer(allowed);
   await allowed.stop();
   change('graph.py', { [BLOCKING]: '', '    heard =': '    time.sleep(0.3)\n    heard =' });
-  const running = await dev();
+  const running = await dev(['--log-json']);
   await answer(running);
   expect([allowed, running].flatMap(lines).filter(({ msg }) => msg.includes('event loop'))).toEqual([]);
 });
@@ -241,7 +241,7 @@ test('a debugger attaches, a run stops at its breakpoint and goes on, and the po
   mkdirSync(modules);
   await run(path.join(inject('python'), 'pip'), ['install', '--quiet', '--no-deps', '--target', modules, 'debugpy']);
   const port = await freePort();
-  const running = await dev(['--debug-port', String(port)], { PYTHONPATH: modules });
+  const running = await dev(['--log-json', '--debug-port', String(port)], { PYTHONPATH: modules });
   const opened = (): number => lines(running).filter(({ msg }) => msg === `a debugger may attach at 127.0.0.1:${port}`).length;
   await until('the port is open', async () => opened() === 1, 60);
   const line =

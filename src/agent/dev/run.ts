@@ -17,7 +17,6 @@ import { Serving } from './serving.ts';
 import { watchFolders } from './watch.ts';
 import { welcome } from './welcome.ts';
 import { StartError } from '../../errors.ts';
-import { Writable } from 'node:stream';
 import type { DevelopmentOfPython, PythonSettings } from '../../config/python.ts';
 import { interpreterFor } from '../graphs/interpreter.ts';
 
@@ -123,7 +122,7 @@ function giveUp(log: Log, file: string): void {
  * Returns the settings, which each reload reads again, as the server reads gx.json. The port is the one behind the
  * door.
  */
-function configFor({ config, host, python }: DevOptions, { uri, ownKey }: { uri: string; ownKey: string }): AgentConfig {
+function configFor({ config, host, python, logJson }: DevOptions, { uri, ownKey }: { uri: string; ownKey: string }): AgentConfig {
   const env = {
     // A run that a reload or Ctrl-C cuts off goes on from its last step, so nothing is gained by waiting for it.
     GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '0',
@@ -140,6 +139,7 @@ function configFor({ config, host, python }: DevOptions, { uri, ownKey }: { uri:
     access: accessFor(settings.access, { loopback, ownKey }),
     webhooks: { ...settings.webhooks, loopback: true },
     localPages: { loopback },
+    prettyLog: !logJson,
     python: pythonForDev(settings.python, python),
   };
   return { ...settings, ...own };
@@ -169,7 +169,7 @@ function watching(file: GraphsFile, serving: Serving): () => void {
 
 function logFor({ logJson }: DevOptions): Log {
   const level = processEnv()['GX_LOG_LEVEL'] ?? 'info';
-  return createLog({ level, process: 'dev', ...(!logJson && { destination: prettyStream(process.stdout) }) });
+  return createLog({ level, process: 'dev', pretty: !logJson });
 }
 
 /**
@@ -186,38 +186,6 @@ export function dotEnvOf(config: string): Record<string, string> {
     throw new StartError(`${file} can't be read: ${(error as Error).message}.`, { cause: error });
   }
 }
-
-type Line = { level: string; time: string; msg?: string; process?: string; err?: { message?: string; stack?: string } } & Record<
-  string,
-  unknown
->;
-
-const CLOCK = { from: 11, to: 19 };
-
-/** Returns a log line as a person reads it: time, level, message, then the data. */
-export function prettyLine(text: string): string {
-  let line: Line;
-  try {
-    line = JSON.parse(text) as Line;
-  } catch {
-    return text;
-  }
-  const { level, time, msg = '', err, process: _, ...data } = line;
-  const fields = Object.entries(data).map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  const reason = err === undefined ? '' : ` ${level === 'error' || level === 'fatal' ? (err.stack ?? err.message) : err.message}`;
-  return `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${msg}${fields.join('')}${reason}`;
-}
-
-/** Returns a stream that takes the output of the log, which is whole lines. */
-const prettyStream = (out: NodeJS.WritableStream): Writable =>
-  new Writable({
-    decodeStrings: false,
-    write: (chunk: string | Buffer, _encoding, done) => {
-      const lines = chunk.toString().split('\n').filter(Boolean);
-      out.write(lines.map((line) => `${prettyLine(line)}\n`).join(''));
-      done();
-    },
-  });
 
 /** Milliseconds for which code may hold the event loop before the log tells of it. */
 const BLOCKING = 100;

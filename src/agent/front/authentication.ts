@@ -50,6 +50,7 @@ type Settings = {
     | 'encryptionTimeoutSeconds'
     | 'appTimeoutSeconds'
     | 'logLevel'
+    | 'prettyLog'
     | 'deployment'
     | 'revision'
     | 'python'
@@ -118,13 +119,13 @@ export async function openUserCode({ config, file, log, lines }: Settings): Prom
   const guarded = settings.http?.enable_custom_route_auth === true && settings.http.middleware_order !== 'auth_first';
   // The port of the debugger is that of the graphs.
   const development = config.python.development && { ...config.python.development, debugPort: undefined };
-  const logging = { logLevel: config.logLevel, logFields: logFieldsOf(config) };
+  const logging = { logLevel: config.logLevel, logFields: logFieldsOf(config), prettyLog: config.prettyLog };
   const code = new UserCode({
     start: { auth, app, encryption: encryption && { ...encryption, seconds }, guarded, env, ...logging, development },
     within,
     log,
     line: lines && ((line) => lines.line(line)),
-    ...(file.codeLanguage === 'python' && { open: openPythonCode({ settings: config.python, file, log }) }),
+    ...(file.codeLanguage === 'python' && { open: openPythonCode({ settings: config.python, prettyLog: config.prettyLog, file, log }) }),
   });
   try {
     await code.open();
@@ -152,13 +153,18 @@ function withoutHandlers(config: Pick<AgentConfig, 'access' | 'reports'>, log: L
   return { guard: isOpen ? 'open' : 'key', callerOf, callerFor: openToOwners };
 }
 
-type Options = { settings: PythonSettings; file: Pick<GraphsFile, 'env' | 'folder' | 'importFolders'>; log: Log };
+type Options = {
+  settings: PythonSettings;
+  prettyLog: boolean | undefined;
+  file: Pick<GraphsFile, 'env' | 'folder' | 'importFolders'>;
+  log: Log;
+};
 
 /** Returns a function that opens the user's own code in Python. Throws a `StartError` where there is no interpreter. */
-function openPythonCode({ settings, file, log }: Options): OpenCodeRunner {
+function openPythonCode({ settings, prettyLog, file, log }: Options): OpenCodeRunner {
   const { folder } = file;
   const chosen = interpreterFor({ settings, folder, exists: existsSync });
   if ('fault' in chosen) throw new StartError(chosen.fault);
   const runner = pythonRunner(buildPythonPlace(chosen.program, settings, file), { megabytes: undefined, role: 'user-code' });
-  return codeProcess({ runner, faultOf: () => interpreterFault({ chosen, folder, namedBy: settings.namedBy }), log });
+  return codeProcess({ runner, faultOf: () => interpreterFault({ chosen, folder, namedBy: settings.namedBy }), prettyLog, log });
 }

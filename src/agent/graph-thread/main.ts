@@ -145,6 +145,7 @@ async function start({
   partial,
   logLevel,
   logFields,
+  prettyLog: pretty,
   env,
   spanContents,
   sendsLog,
@@ -153,7 +154,7 @@ async function start({
 }: ThreadStart): Promise<void> {
   const also = sendsLog ? (line: string): void => tell({ kind: 'log', line }) : undefined;
   const { duringRun, idsNow } = runsInLog();
-  const log = createLog({ level: logLevel, process: 'graph-thread', fields: logFields, fieldsNow: idsNow, also });
+  const log = createLog({ level: logLevel, process: 'graph-thread', fields: logFields, fieldsNow: idsNow, pretty, also });
   // The user's code reads its settings there. `env` of gx.json yields to the real environment.
   serveEnvironment(env);
   survive(log);

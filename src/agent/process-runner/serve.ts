@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { MessagePort } from 'node:worker_threads';
 import { StartError } from '../../errors.ts';
-import { createLog } from '../../log.ts';
+import { createLog, printPretty } from '../../log.ts';
 import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
 import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
 import { FromRunner, ToRunner, type RunnerQuestion } from '../../schema/wire/wall/runner.ts';
@@ -136,14 +136,15 @@ type Served = {
 export async function serveRunner(child: RunnerProcess<ToRunner, FromRunner>, { given, port, ended }: Served): Promise<void> {
   const tell: Tell = (message) => port.postMessage(message);
   const also = given.sendsLog ? (line: string): void => tell({ kind: 'log', line }) : undefined;
-  const log = createLog({ level: given.logLevel, process: 'process-runner', fields: given.logFields, also });
+  const log = createLog({ level: given.logLevel, process: 'process-runner', fields: given.logFields, pretty: given.prettyLog, also });
   const embeddings = new RunnerEmbeddings({ language: given.index?.language, send: (message) => send(message), tell });
   const embed: Embed = (texts) => embeddings.embed(texts);
   const ciphers: AskedCiphers = new OpenQuestions((cipher_id, call) => tell({ kind: 'cipher', cipher_id, call }));
   const cipher = (call: CipherCall): Promise<CipherAnswer> => ciphers.ask(call);
   const storage = await openRunStorage(given, { name: 'gx-process-runner', elementOf, embed, cipher, log });
   const line = (text: string): void => {
-    process.stdout.write(`${text}\n`);
+    if (given.prettyLog === true) printPretty(text);
+    else process.stdout.write(`${text}\n`);
     also?.(text);
   };
   const send = (message: ToRunner): void => child.send(message);

@@ -103,6 +103,7 @@ function hostSettings(
         : { askedCipher: { encrypts: asked.encrypts } }),
       logLevel: config.logLevel,
       logFields: logFieldsOf(config),
+      prettyLog: config.prettyLog,
       env: file.env,
       spanContents: config.tracing?.contents,
       sendsLog: lines !== undefined,

@@ -80,9 +80,9 @@ async function cipherFrom(encryption: UserCodeStart['encryption'], log: Log): Pr
   return userCipher(await importExport(encryption, 'encryption.path'), { at: nameOf(encryption), seconds, log });
 }
 
-async function start({ auth, encryption, logLevel, logFields, sendsLog, env, ...own }: UserCodeStart): Promise<void> {
+async function start({ auth, encryption, logLevel, logFields, prettyLog: pretty, sendsLog, env, ...own }: UserCodeStart): Promise<void> {
   const also = sendsLog ? (line: string) => tell({ kind: 'log', line }) : undefined;
-  const log = createLog({ level: logLevel, process: 'user-code-thread', fields: logFields, also });
+  const log = createLog({ level: logLevel, process: 'user-code-thread', fields: logFields, pretty, also });
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
   logStrays(log, 'a handler');
   register();

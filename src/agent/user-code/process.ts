@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { StartError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
+import { printPretty, type Log } from '../../log.ts';
 import type { RunnerCommand } from '../../schema/wire/wall/graph-start.ts';
 import { FromUserCode, ToUserCode } from '../../schema/wire/wall/user-code.ts';
 import { RunnerProcess } from '../kernel/runner-process.ts';
@@ -12,6 +12,8 @@ type Options = {
   runner: RunnerCommand;
   /** Returns why the interpreter can't run the code; undefined where the fault is another one. */
   faultOf(): Promise<string | undefined>;
+  /** Whether a person reads the log as it is written. */
+  prettyLog: boolean | undefined;
   log: Log;
 };
 
@@ -20,15 +22,16 @@ const STOP_WITHIN = 3000;
 
 /** Returns a function that opens the side which runs the user's own code in a process. */
 export const codeProcess =
-  ({ runner, faultOf, log }: Options): OpenCodeRunner =>
+  ({ runner, faultOf, prettyLog, log }: Options): OpenCodeRunner =>
   (listener) => {
     const liveness = new ReportedLiveness();
     const state = { isBroken: false, isReady: false, isKilled: false };
+    const printLine = (line: string): boolean => (prettyLog === true ? printPretty(line) : process.stdout.write(`${line}\n`));
     const hear = (message: FromUserCode): void => {
       if (message.kind === 'ready') state.isReady = true;
       else if (message.kind === 'broken') state.isBroken = true;
       else if (message.kind === 'pong') liveness.report(message);
-      else if (message.kind === 'log') process.stdout.write(`${message.line}\n`);
+      else if (message.kind === 'log') printLine(message.line);
       listener.message(message);
     };
     const messages = { to: ToUserCode, from: FromUserCode };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { prettyLine } from '../../../src/agent/dev/run.ts';
+import { prettyLine } from '../../../src/log.ts';
 
 const line = (fields: object): string =>
   prettyLine(JSON.stringify({ level: 'info', time: '2026-11-21T10:43:38.123Z', process: 'dev', msg: 'reloaded', ...fields }));

@@ -64,6 +64,8 @@ const ofAnyRunner = {
   /** Fields of each line of its log. */
   logFields: Maybe(Variables),
   env: Variables,
+  /** Whether a person reads the log as it is written. */
+  prettyLog: Maybe(Type.Boolean()),
   /** Whether spans hold inputs and outputs. */
   spanContents: Maybe(Type.Boolean()),
   /** Whether the runner sends the lines of its log. */

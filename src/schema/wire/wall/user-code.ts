@@ -33,6 +33,8 @@ const UserCodeStart = Type.Object({
   logLevel: Type.String(),
   /** Fields of each line of its log. */
   logFields: Maybe(Variables),
+  /** Whether a person reads the log as it is written. */
+  prettyLog: Maybe(Type.Boolean()),
   /** Whether the other side sends the lines of its log. */
   sendsLog: Type.Boolean(),
   env: Variables,
