@@ -108,5 +108,5 @@ export function prettyLine(text: string): string {
   return `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${msg}${fields.join('')}${reason}`;
 }
 
-/** Writes a line of the log for a person. Threads of a process print by its main thread, so all lines keep their order. */
+/** Writes a line of the log for a person. Threads print by the main thread, so all lines keep their order. */
 export const printPretty = (line: string): boolean => process.stdout.write(`${prettyLine(line.trimEnd())}\n`);

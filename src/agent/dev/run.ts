@@ -15,7 +15,9 @@ import { type FrontDoor, openFirstFreeDoor, openFrontDoor, USUAL_PORT, usualPort
 import { devOptions, type DevOptions, HELP, refuseForJavaScript } from './options.ts';
 import { Serving } from './serving.ts';
 import { watchFolders } from './watch.ts';
-import { welcome } from './welcome.ts';
+import { exampleInput } from './example-input.ts';
+import { firstServed, welcome } from './welcome.ts';
+import { systemAssistantId } from '../kernel/ids.ts';
 import { StartError } from '../../errors.ts';
 import type { DevelopmentOfPython, PythonSettings } from '../../config/python.ts';
 import { interpreterFor } from '../graphs/interpreter.ts';
@@ -68,9 +70,11 @@ async function start(stage: Stage): Promise<void> {
   const isElsewhere = options.port === undefined && door.port !== USUAL_PORT;
   // Handlers of auth.path decide in place of a key.
   const key = file.auth === undefined ? config().access.key : undefined;
+  const url = urlOf(options, door);
   const facts = {
-    url: urlOf(options, door),
+    url,
     key,
+    input: exampleInput(await inputSchema(firstServed(file.graphs, serving.faults()), { url, key })),
     graphs: file.graphs,
     faults: serving.faults(),
     python: shownPython(config().python, file),
@@ -79,6 +83,21 @@ async function start(stage: Stage): Promise<void> {
     isElsewhere,
   };
   process.stdout.write(welcome({ ...facts, seconds: process.uptime() }));
+}
+
+/** Milliseconds that the first lines wait for a schema. */
+const SCHEMA_WITHIN = 3000;
+
+/** Returns the schema of a graph's input; undefined where it is not known in time, or is not for everybody. */
+async function inputSchema(graphId: string | undefined, { url, key }: { url: string; key: string | undefined }): Promise<unknown> {
+  if (graphId === undefined) return undefined;
+  const options = { headers: key === undefined ? {} : { 'x-api-key': key }, signal: AbortSignal.timeout(SCHEMA_WITHIN) };
+  try {
+    const answer = await fetch(`${url}/assistants/${systemAssistantId(graphId)}/schemas`, options);
+    return ((await answer.json()) as { input_schema?: unknown }).input_schema;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Opens the door. A port that was asked for must be free; the usual one may be another server's. */

@@ -11,6 +11,8 @@ type Facts = {
   faults: GraphFault[];
   /** Which interpreter runs graphs in Python, and why. */
   python: string | undefined;
+  /** The input of the first one that is served. */
+  input: object;
   seconds: number;
   data: string;
   reload: boolean;
@@ -39,14 +41,18 @@ const shownKey = (key: string | undefined): Record<'sentence' | 'header' | 'hash
         hash: `#key=${key}`,
       };
 
+/** Returns the id of the graph that the text shows how to ask. */
+export const firstServed = (graphs: GraphSource[], faults: GraphFault[]): string | undefined =>
+  graphs.find(({ graphId }) => !faults.some(({ graph_id }) => graph_id === graphId))?.graphId;
+
 /** Returns the text that is printed once the server answers. */
-export function welcome({ url, key, graphs, faults, python, seconds, data, reload, isElsewhere }: Facts): string {
+export function welcome({ url, key, graphs, faults, input, python, seconds, data, reload, isElsewhere }: Facts): string {
   const width = Math.max(...graphs.map(({ graphId }) => graphId.length));
   const errors = new Map(faults.map(({ graph_id, error }) => [graph_id, `NOT SERVED until its file is mended: ${error}`]));
   const lines = graphs.map(({ graphId, description }) =>
     `  ${graphId.padEnd(width)}  ${errors.get(graphId) ?? description ?? ''}`.trimEnd(),
   );
-  const first = graphs.find(({ graphId }) => !errors.has(graphId))?.graphId ?? 'agent';
+  const first = firstServed(graphs, faults) ?? 'agent';
   const shown = shownKey(key);
   return `
 Ready after ${seconds.toFixed(1)} s: ${url}
@@ -56,7 +62,7 @@ ${lines.join('\n')}
 
 Try
   curl -sN ${url}/runs/stream -H 'content-type: application/json'${shown.header} \\
-    -d '{"assistant_id": "${first}", "input": {"messages": [{"role": "human", "content": "hello"}]}, "stream_mode": ["updates", "custom"]}'
+    -d '{"assistant_id": "${first}", "input": ${JSON.stringify(input).replaceAll("'", String.raw`'\''`)}, "stream_mode": ["updates", "custom"]}'
 
 ${python === undefined ? javascriptClient(url, key) : pythonClient(url, key)}
 

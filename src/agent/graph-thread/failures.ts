@@ -16,6 +16,15 @@ export function failureOf(thrown: unknown): RunError {
   }
 }
 
+/** Returns the place in the user's code that an error comes from, as `file:line`. `ours` is our own folder. */
+export function placeOf(thrown: unknown, ours: string): string | undefined {
+  const { stack } = Object(thrown) as { stack?: unknown };
+  if (typeof stack !== 'string') return undefined;
+  const frames = [...stack.matchAll(/^\s+at (?:async )?(?:.*\()?(?:file:\/\/)?(\/[^\s():]+):(\d+):\d+\)?$/gm)];
+  const own = frames.find(([, file = '']) => !file.includes('/node_modules/') && !file.startsWith(ours));
+  return own && `${own[1]}:${own[2]}`;
+}
+
 /** Returns the answer to a call that failed: an HTTP status for whose fault it was, and a sentence for the client. */
 export function refusalOf(thrown: unknown): { status: number; message: string } {
   try {

@@ -1,9 +1,11 @@
+import { fileURLToPath } from 'node:url';
 import { Problem, Unavailable } from '../../errors.ts';
+import type { Log } from '../../log.ts';
 import type { JsonObject } from '../../schema/agent/agent-types.ts';
 import type { StreamMode } from '../../schema/agent/stream-event.ts';
 import { isLong, type Outcome, type RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
-import { failureOf } from './failures.ts';
+import { failureOf, placeOf } from './failures.ts';
 import { PROTOCOL_CALL, protocolStream, type ProtocolStream } from './event-streaming/protocol-stream.ts';
 import { nodesOf, type Graph, type MakeGraph, type Snapshot, type StreamedEvent } from './load.ts';
 import { MemorySteps } from './checkpoints/memory-steps.ts';
@@ -35,11 +37,16 @@ export type InvokeDeps = {
   /** Callback handlers that hear the graph's steps. */
   handlers: object[];
   stop: StopOfRun;
+  log: Pick<Log, 'error'>;
 };
 
 type Config = Record<string, unknown> & { configurable: Record<string, unknown>; context: JsonObject };
 
 const { version, langgraphVersion } = versions();
+
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+/** The folder of our own code; an image has it in one file. */
+const OURS = HERE.replace(/graph-thread\/$/, '');
 
 /** The metadata of every run about the server that executes it. */
 const SERVER = {
@@ -82,12 +89,12 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
     await progress.protocol.end(progress.events.stopped ? 'interrupted' : 'completed');
     return outcome;
   } catch (error) {
-    return stopped(error, progress, deps.stop);
+    return stopped(error, progress, deps);
   }
 }
 
 /** Returns the outcome of a run that has thrown: it was stopped, or goes on elsewhere, or has failed. */
-async function stopped(error: unknown, progress: Progress, stop: StopOfRun): Promise<Outcome> {
+async function stopped(error: unknown, progress: Progress, { stop, log }: InvokeDeps): Promise<Outcome> {
   const { protocol, events } = progress;
   const drained = stop.drainedBy(error);
   if (drained || stop.goesOn) protocol.leave(error);
@@ -95,7 +102,9 @@ async function stopped(error: unknown, progress: Progress, stop: StopOfRun): Pro
   if (drained || stop.isLost) return { status: 'interrupted', waiting: false, ...(stop.isLost ? { lost: true } : { drained }) };
   if (stop.signal.aborted) return ended(progress, 'interrupted');
   if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
-  return { ...result(events), status: 'error', waiting: false, error: failureOf(error) };
+  const failure = failureOf(error);
+  log.error({ at: placeOf(error, OURS), error: `${failure.error}: ${failure.message}` }, 'the run failed');
+  return { ...result(events), status: 'error', waiting: false, error: failure };
 }
 
 async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Promise<Outcome> {

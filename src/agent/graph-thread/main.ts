@@ -174,7 +174,7 @@ async function start({
   const allowed = allowedModules && { ids: allowedModules, load: await loaderOf(sources.map(({ file }) => file)) };
   const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(steps, { allowed }), store: new GraphStore(items) };
   serve(
-    new Running({ ...deps, spanContents, tell, duringRun, passing }),
+    new Running({ ...deps, log, spanContents, tell, duringRun, passing }),
     { ...deps, reader: new Saver(steps, { form: 'records', allowed }), embed },
     log,
   );

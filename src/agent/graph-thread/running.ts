@@ -10,7 +10,7 @@ import type { TracePassing } from './passed-trace.ts';
 import { graphSpans } from './spans.ts';
 import { StopOfRun } from './stop-of-run.ts';
 
-type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
+type Deps = Pick<InvokeDeps, 'log' | 'saver' | 'store'> & {
   graphOf: (graphId: string) => MakeGraph;
   spanContents?: boolean | undefined;
   tell: (message: FromThread) => void;
