@@ -112,7 +112,7 @@ const OF_CONTEXT: Asked[] = ['contextual', 'strict', 'runtime'].flatMap((graph) 
   })),
 );
 
-/** Two runs on a thread, each of which stops for an answer, so that the server makes all values again from what it stored. */
+/** Two runs on a thread, each of which stops for an answer: the server makes all values again from what it stored. */
 const CLASSES: Asked[] = ['kept', 'kept_data', 'kept_model', 'kept_counts'].flatMap((graph) => [
   newThread(graph),
   ...['one', 'two'].flatMap((name) => [
