@@ -7,7 +7,7 @@ import { environmentWith } from '../../dev/env.ts';
 import { CommandFailed, TimedOut } from '../../dev/errors.ts';
 import { readGraphsFile } from '../../src/agent/gx-json/read.ts';
 import { DEFAULT_TOOLS, installOf, type Manager } from '../../src/builder/packages/managers.ts';
-import { projectOf } from '../../src/builder/packages/project.ts';
+import { projectOf, upwards } from '../../src/builder/packages/project.ts';
 import { pythonPlanOf, type PythonFolder } from '../../src/builder/packages/python-plan.ts';
 import type { GxJson } from '../../src/schema/agent/gx-json.ts';
 import type { Language } from '../../src/schema/agent/code-place.ts';
@@ -33,21 +33,28 @@ export function planInstall({ root, config }: ProjectPlace, { tools, uv }: Insta
 /** The folder of the builder's package managers, and the program of uv. */
 export type InstallTools = { tools: string; uv: string };
 
+/** The builder's way to the versions of poetry.lock and pdm.lock. */
+const CONSTRAINTS = resolve('src/builder/packages/constraints.py');
+
 function planPython(root: string, folder: string, { settings, uv }: { settings: GxJson; uv: string }): Command[] {
   const { folders, named } = pythonPlanOf(root, folder, settings);
   const own = join(root, folder);
   const locked = folders.find(({ uvLock, member }) => uvLock !== undefined && member === undefined);
   const member = folders.find((each) => each.member !== undefined);
-  if (locked !== undefined) return [{ run: [uv, 'sync', '--quiet'], folder: join(root, locked.folder) }];
+  if (locked !== undefined) return [{ run: [uv, 'sync', '--quiet', '--frozen'], folder: join(root, locked.folder) }];
   if (member?.member !== undefined)
-    return [{ run: [uv, 'sync', '--quiet', '--package', member.member], folder: join(root, member.folder) }];
-  const poetry = folders.find(({ otherLock }) => otherLock?.endsWith('poetry.lock') === true);
-  if (poetry !== undefined)
-    return [{ run: [uv, 'tool', 'run', '--quiet', 'poetry', 'install', '--quiet', '--no-interaction'], folder: join(root, poetry.folder) }];
+    return [{ run: [uv, 'sync', '--quiet', '--frozen', '--package', member.member], folder: join(root, member.folder) }];
   const wanted = [...folders.flatMap(requirementsOf(root)), ...named];
+  // Folders without packages of their own are of the project around them.
+  const around = upwards(folder).find((each) => existsSync(join(root, each, 'uv.lock')));
+  if (wanted.length === 0 && around !== undefined) return [{ run: [uv, 'sync', '--quiet', '--frozen'], folder: join(root, around) }];
+  const otherLocks = folders.flatMap(({ otherLock }) => (otherLock === undefined ? [] : [join(root, otherLock)]));
+  const versions = otherLocks.map((_, index) => join(own, '.venv', `versions-${index}.txt`));
+  const constraints = versions.flatMap((file) => ['--constraint', file]);
   return [
     { run: [uv, 'venv', '--quiet', '.venv'], folder: own },
-    ...(wanted.length === 0 ? [] : [{ run: [uv, 'pip', 'install', '--quiet', ...wanted] as const, folder: own }]),
+    ...otherLocks.map((lock, index) => ({ run: ['python3', CONSTRAINTS, lock, versions[index]!] as const, folder: own })),
+    ...(wanted.length === 0 ? [] : [{ run: [uv, 'pip', 'install', '--quiet', ...constraints, ...wanted] as const, folder: own }]),
   ];
 }
 
@@ -82,7 +89,6 @@ function programOf({ tool, program: own }: Manager, program: string, tools: stri
 const QUIET: Record<string, string> = {
   CI: 'true',
   UV_PYTHON_DOWNLOADS: 'never',
-  POETRY_VIRTUALENVS_IN_PROJECT: 'true',
   npm_config_audit: 'false',
   npm_config_fund: 'false',
   npm_config_update_notifier: 'false',

@@ -273,6 +273,12 @@ function answerAnthropic(response: ServerResponse, ask: Ask): void {
   sendEvents(response, events, { named: true });
 }
 
+/** Pages that a search has found, as answers with Google's search have them. */
+const GROUNDING = {
+  groundingChunks: [{ web: { uri: 'https://example.com/', title: 'example' } }],
+  groundingSupports: [{ segment: { startIndex: 0, endIndex: 3, text: 'You' }, groundingChunkIndices: [0] }],
+};
+
 function answerGoogle(response: ServerResponse, path: string, body: Json): void {
   const contents = listOf(body['contents']);
   const last = listOf(contents.at(-1)?.['parts']);
@@ -285,7 +291,10 @@ function answerGoogle(response: ServerResponse, path: string, body: Json): void 
   const args = first && valueOf(lowerTypes((first['parameters'] ?? first['parametersJsonSchema'] ?? {}) as Json), words);
   const part = first === undefined ? { text } : { functionCall: { name: first['name'], args } };
   const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 };
-  const whole = { candidates: [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP', index: 0 }], usageMetadata };
+  const whole = {
+    candidates: [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP', index: 0, groundingMetadata: GROUNDING }],
+    usageMetadata,
+  };
   if (path.includes(':stream')) sendEvents(response, [whole]);
   else sendJson(response, whole);
 }

@@ -239,6 +239,7 @@ const startProject = ({ root, config }: ProjectPlace, { settings, env }: Way): P
 async function askProject(server: DevServer, row: Row, { headers }: Settings): Promise<void> {
   const looks = await step(row, 'look', () => lookAtGraphs(server.url, headers));
   row.graphs = String(looks.length);
+  if (looks.length === 0) row.fault ||= "no graphs are shown: give --headers that the project's auth accepts";
   for (const cell of ['schemas', 'drawing'] as const) {
     const faulty = looks.filter(({ faults }) => faults[cell] !== undefined);
     row[cell] = faulty.length === 0 ? 'ok' : `${faulty.length} of ${looks.length} fail`;

@@ -26,12 +26,8 @@ export async function commitProject(name: string): Promise<Repository> {
   const { locks } = projectOf(name);
   const repository = repositoryOf(undefined);
   cpSync(join('test/projects/shelf', name), repository.folder, { recursive: true });
-  const uv = installUv();
-  if (locks !== undefined) {
-    const run =
-      locks.by === 'uv' ? ([uv, 'lock', '--quiet'] as const) : ([uv, 'tool', 'run', '--quiet', 'poetry', 'lock', '--quiet'] as const);
-    await runCommand({ run, folder: join(repository.folder, locks.folder) }, INSTALL_SECONDS);
-  }
+  if (locks !== undefined)
+    await runCommand({ run: [installUv(), 'lock', '--quiet'], folder: join(repository.folder, locks) }, INSTALL_SECONDS);
   repository.commit();
   return repository;
 }

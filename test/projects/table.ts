@@ -15,8 +15,8 @@ export type ShelfProject = {
   kinds: string;
   /** The path of its langgraph.json. */
   config: string;
-  /** The tool that locks its packages before it is committed, and the folder in which it does. */
-  locks?: { by: 'uv' | 'poetry'; folder: string };
+  /** The folder in which its author has uv lock the packages. */
+  locks?: string;
   /** Files that git leaves out, by their paths. */
   files?: Record<string, string>;
   graphs: readonly string[];
@@ -66,13 +66,15 @@ async function assertOwners(url: string, [one, other]: readonly [Record<string, 
   assert.equal(await statusOf(`${url}/threads`, { authorization: 'Bearer nonsense' }, {}), 401);
 }
 
+/** The Node that runs is newer than the one that it names. */
+const NODE = /node_version/;
 const NO_ENV = /\.env is not there/;
 
 export const SHELF: Readonly<Record<string, ShelfProject>> = {
   notes: {
     kinds: 'uv.lock, src layout, a TypedDict with pydantic, dataclass, enum and set inside, a context of defaults, no .env',
     config: 'langgraph.json',
-    locks: { by: 'uv', folder: '' },
+    locks: '',
     graphs: ['notes'],
     talks: [
       {
@@ -92,7 +94,7 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
   starter: {
     kinds: 'apps/agent of a monorepo in npm, unknown keys, create_agent with a tool that changes the state, a provider by HTTP',
     config: 'apps/agent/langgraph.json',
-    locks: { by: 'uv', folder: 'apps/agent' },
+    locks: 'apps/agent',
     graphs: ['sample_agent'],
     talks: [
       {
@@ -108,7 +110,7 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
   harness: {
     kinds: 'backend/ with a workspace of uv, a factory by the name of a module, checkpointer.path, middleware with a pydantic state',
     config: 'backend/langgraph.json',
-    locks: { by: 'uv', folder: 'backend' },
+    locks: 'backend',
     graphs: ['lead_agent'],
     talks: [
       {
@@ -211,7 +213,6 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
   steps: {
     kinds: 'the functional API, poetry.lock, store.path',
     config: 'langgraph.json',
-    locks: { by: 'poetry', folder: '' },
     graphs: ['steps'],
     talks: [
       {
@@ -227,7 +228,7 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
   earlier: {
     kinds: 'LangGraph 0.6 by uv.lock, its own agent with a tool',
     config: 'langgraph.json',
-    locks: { by: 'uv', folder: '' },
+    locks: '',
     graphs: ['earlier'],
     talks: [
       {
@@ -242,7 +243,7 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
   oldest: {
     kinds: 'LangGraph 0.4 by uv.lock',
     config: 'langgraph.json',
-    locks: { by: 'uv', folder: '' },
+    locks: '',
     graphs: ['oldest'],
     talks: [],
     refusal: /LangGraph .*0\.4\.8/,
@@ -267,7 +268,7 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
         ],
       },
     ],
-    warnings: [NO_ENV],
+    warnings: [NODE, NO_ENV],
   },
   aged: {
     kinds: "LangGraph.js 0.2.8 by the first yarn's lock",
@@ -291,6 +292,7 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
       },
       { graph: 'made', config: { configurable: { by: 10 } }, runs: [[{ number: 2 }, { doubled: 40 }]] },
     ],
+    warnings: [NODE],
   },
   commonjs: {
     kinds: 'CommonJS, npm, classes compared by instanceof, no TypeScript',
@@ -312,7 +314,7 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
         ],
       },
     ],
-    warnings: [/@langchain\/langgraph-ui/, /_INTERNAL_docker_tag/, NO_ENV],
+    warnings: [NODE, /@langchain\/langgraph-ui/, /_INTERNAL_docker_tag/, NO_ENV],
   },
   club: {
     kinds: 'JavaScript with owner filters, visitors without a name, and an application of Hono with middleware',
@@ -355,6 +357,7 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
         ],
       },
     ],
+    warnings: [NODE],
   },
 };
 
