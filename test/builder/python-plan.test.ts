@@ -30,6 +30,8 @@ function planned(files: Files, configPath = 'gx.json'): BuildPlan {
 }
 
 const PROJECT = '[project]\nname = "a"\nversion = "1"\n';
+/** The lock of a workspace with a member in this folder. */
+const lockOf = (folder: string): string => `version = 1\n[[package]]\nname = "a"\nversion = "1"\nsource = { editable = "${folder}" }\n`;
 const HASHED = 'idna==3.20 \\\n    --hash=sha256:aa\n# why\nanyio==4.16.0 --hash=sha256:bb  # also\n';
 
 test.each<[string, Files, object]>([
@@ -41,8 +43,23 @@ test.each<[string, Files, object]>([
   ],
   [
     'a member of a workspace of uv',
-    { 'gx.json': gxJson({ dependencies: ['./apps/one'] }), 'uv.lock': '', 'pyproject.toml': PROJECT, 'apps/one/pyproject.toml': PROJECT },
+    {
+      'gx.json': gxJson({ dependencies: ['./apps/one'] }),
+      'uv.lock': lockOf('apps/one'),
+      'pyproject.toml': PROJECT,
+      'apps/one/pyproject.toml': PROJECT,
+    },
     { folders: [{ folder: 'apps/one', isPackage: true, uvLock: '' }], locked: true },
+  ],
+  [
+    'a project below one whose uv.lock is not about it',
+    {
+      'gx.json': gxJson({ dependencies: ['./examples/one'] }),
+      'uv.lock': lockOf('.'),
+      'pyproject.toml': PROJECT,
+      'examples/one/pyproject.toml': `${PROJECT}dependencies = ["idna"]\n`,
+    },
+    { folders: [{ folder: 'examples/one', isPackage: true, requirements: 'examples/one/pyproject.toml' }], locked: false },
   ],
   [
     'a workspace of uv that gx.json names by "source"',

@@ -4,7 +4,7 @@ import { startRegistry, type TestRegistry } from '../kit/registry.ts';
 import { expectedSight } from './expected.ts';
 import { startModels, type ModelStandIn } from './model-stand-in.ts';
 import { commitProject, seeServed, type Sight } from './shelf.ts';
-import { SHELF } from './table.ts';
+import { NO_ENV, SHELF } from './table.ts';
 
 /* Each project of the shelf, unchanged: built from its repository, and served from the files of the image alone. */
 
@@ -22,7 +22,8 @@ async function seeBuilt(name: string): Promise<Sight> {
   const agent = await startBuilt(wish).catch((error: Error) => ({ refusal: error.message }));
   if ('refusal' in agent) return agent;
   try {
-    return await seeServed(project, agent, project.builtWarnings ?? project.warnings);
+    const expected = project.builtWarnings ?? project.warnings?.filter((warning) => warning !== NO_ENV);
+    return await seeServed(project, agent, expected);
   } finally {
     await agent.kill();
   }

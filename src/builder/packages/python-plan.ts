@@ -96,7 +96,7 @@ function memberOf(source: string, folder: string, { root, package: member }: { r
 function pythonFolder(source: string, folder: string): PythonFolder {
   const hasProject = isProject(source, folder);
   const isPackage = hasFile(source, folder, 'setup.py') || hasProject;
-  const uvLock = hasProject ? upwards(folder).find((each) => hasFile(source, each, 'uv.lock')) : undefined;
+  const uvLock = hasProject ? upwards(folder).find((each) => hasLock(source, folder, each)) : undefined;
   if (uvLock !== undefined) return { folder, isPackage, uvLock };
   const file = ['pyproject.toml', 'setup.py', 'requirements.txt'].find(
     (name) => (name === 'pyproject.toml' ? hasProject : true) && hasFile(source, folder, name),
@@ -116,6 +116,19 @@ const textOf = (source: string, name: string): string | undefined => {
 };
 
 const hasFile = (source: string, folder: string, name: string): boolean => realFileIn(source, path.join(folder, name)) !== undefined;
+
+/** Where uv.lock has the members of a workspace, from its own folder. */
+const MEMBERS = /^source = \{ (?:editable|virtual|directory) = "([^"]+)" \}/gm;
+
+/**
+ * Returns whether the uv.lock of a place is that of the project in a folder: its own, or that of its workspace. An
+ * example below another project has nothing to do with the lock of that one.
+ */
+function hasLock(source: string, folder: string, place: string): boolean {
+  const lock = textOf(source, path.join(place, 'uv.lock'));
+  if (lock === undefined || place === folder) return lock !== undefined;
+  return [...lock.matchAll(MEMBERS)].some(([, member = '']) => path.posix.join(place, member) === folder);
+}
 
 /** Returns whether pyproject.toml describes a package; others only have the settings of tools. */
 const isProject = (source: string, folder: string): boolean =>
