@@ -210,7 +210,7 @@ function databaseSettings(read: SettingsReader) {
 
 const DATABASE = ['DATABASE_URI', 'GX_DATABASE_URI', 'POSTGRES_URI'];
 
-/** Returns the address of the database: the one that was chosen instead, or the one that the server would otherwise get. */
+/** Returns the address of the database: the one that was chosen instead of the server's own, or its own. */
 function databaseAddress(read: SettingsReader): string {
   const chosen = read.optional(['POSTGRES_URI_CUSTOM']);
   if (chosen !== undefined && !/^postgres(ql)?:\/\/./.test(chosen)) read.problem('POSTGRES_URI_CUSTOM must begin with postgresql://');

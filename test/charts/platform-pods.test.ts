@@ -30,7 +30,11 @@ const SECRETS: Record<string, { name: string; mountPath: string }[]> = {
 test('Services of the namespace put no variables into any pod of the platform', async () => {
   const objects = await render.chart({ builds: { registry: 'registry.example/agents' }, tests: { enabled: true } });
   const specs = objects.flatMap(({ kind, spec }) =>
-    kind === 'Pod' ? [spec as PodSpec] : ['Deployment', 'Job', 'StatefulSet'].includes(kind) ? [(spec?.template as Template).spec] : [],
+    kind === 'Pod'
+      ? [spec as PodSpec]
+      : ['Deployment', 'Job', 'StatefulSet'].includes(kind)
+        ? [(spec as { template: Template }).template.spec]
+        : [],
   );
   expect(specs.length).toBeGreaterThanOrEqual(4);
   for (const spec of specs) expect(spec).toMatchObject({ enableServiceLinks: false });

@@ -32,11 +32,11 @@ describe.each(KEYS)('a key %s', (_kind, key) => {
     const pem = normalizePem(paste(key));
     expect(findPrivateKeyFault(paste(key))).toBeUndefined();
     expect(pem).toMatch(/^-----BEGIN [A-Z ]+-----\n[\s\S]*\n-----END [A-Z ]+-----\n$/);
-    if (key.includes('OPENSSH')) expect(ssh2.utils.parseKey(pem)).not.toBeInstanceOf(Error);
-    else expect(der(pem)).toEqual(der(key));
+    expect(readByOthers(pem)).toEqual(readByOthers(key));
   });
 });
-const der = (pem: string): Buffer => createPrivateKey(pem).export({ format: 'der', type: 'pkcs8' });
+const readByOthers = (pem: string): unknown =>
+  pem.includes('OPENSSH') ? ssh2.utils.parseKey(pem) : createPrivateKey(pem).export({ format: 'der', type: 'pkcs8' });
 
 const half = (key: string): string => {
   const lines = key.trimEnd().split('\n');
@@ -73,7 +73,7 @@ test('tokens lose what echo and Windows put around them, and known_hosts keeps i
 });
 
 test('a request stores its credential as programs read it, and names the field of one that none can read', () => {
-  expect(credentialData({ ssh_private_key: `${openSsh.private.trimEnd()}`, known_hosts: 'h k' })).toEqual({
+  expect(credentialData({ ssh_private_key: openSsh.private.trimEnd(), known_hosts: 'h k' })).toEqual({
     data: { 'ssh-privatekey': normalizePem(openSsh.private), known_hosts: 'h k\n' },
   });
   expect(credentialData({ token: 'abc\n' })).toEqual({ data: { token: 'abc' } });

@@ -12,8 +12,8 @@ const USER_OF_TOKEN = 'x-access-token';
 /**
  * Returns how git shows the credential of a folder, as a Secret is mounted: `token` (with `username`), `username` and
  * `password`, or `ssh-privatekey` and `known_hosts`. Git reads the files itself, and only for the host of the address:
- * no argument, variable, address or file of the clone ever holds the credential. `scratch` is a folder of this stage alone:
- * a key that was pasted without its last newline is written there as ssh reads it.
+ * no argument, variable, address or file of the clone ever holds the credential. `scratch` is a folder of this stage
+ * alone: a key that was pasted without its last newline is written there as ssh reads it.
  */
 export function shownCredential(folder: string, url: string, scratch: string): ShownCredential {
   if (url.startsWith('file:')) return none;

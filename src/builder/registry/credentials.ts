@@ -13,9 +13,9 @@ const DOCKER_HUB = ['docker.io', 'index.docker.io', 'registry-1.docker.io'];
 
 /**
  * Returns the credential for a repository (`host`, with a port if it has one, and the path there) in the config.json of
- * a folder. Entries match as they do for a node that pulls (the kubelet's keyring): by host, where `*` stands for a part
- * of a name, by port, and by the beginning of the path; the most exact entry counts. Helpers that the file names are
- * programs and are not run.
+ * a folder. Entries match as they do for a node that pulls (the kubelet's keyring): by host, where `*` stands for a
+ * part of a name, by port, and by the beginning of the path; the most exact entry counts. Helpers that the file names
+ * are programs and are not run.
  */
 export function findCredential(folder: string, host: string, repository: string): RegistryCredential {
   const file = FILES.map((name) => path.join(folder, name)).find((name) => existsSync(name));

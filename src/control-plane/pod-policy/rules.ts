@@ -95,8 +95,8 @@ function brokenMountPaths(mounts: VolumeMount[]): string[] {
   const paths = mounts.map(({ mountPath }) => mountPath.replace(/(.)\/+$/, '$1'));
   const own = paths.find((path) => path === SCRATCH_FOLDER || OWN_FOLDERS.some((folder) => `${path}/`.startsWith(`${folder}/`)));
   if (own !== undefined) return [`${AT}.volume_mounts: ${own} is a folder of the platform`];
-  const twice = paths.find((path, index) => paths.indexOf(path) !== index);
-  return twice === undefined ? [] : [`${AT}.volume_mounts: ${twice} is mounted already`];
+  const repeated = paths.find((path, index) => paths.indexOf(path) !== index);
+  return repeated === undefined ? [] : [`${AT}.volume_mounts: ${repeated} is mounted already`];
 }
 
 /** Names that the operator gives to its own container, volumes and mounts. */

@@ -1,6 +1,6 @@
 import type { Decision } from './decision.ts';
 
-/** What the last line of a container means that its runtime could not start. The runtime writes it to the log alone. */
+/** Causes for which a runtime could not start a container. It writes them to the log alone, as the last line. */
 const CAUSES: readonly (readonly [printed: RegExp, cause: string])[] = [
   [
     /exec format error/i,

@@ -7,6 +7,6 @@ export function hasSeveralHosts(address: string): boolean {
   return authority.slice(authority.lastIndexOf('@') + 1).includes(',') || /[?&](host|hostaddr|port)=[^&]*(,|%2C)/i.test(address);
 }
 
-/** What to do about an address of several servers. Words behind the name of the setting. */
+/** The fault of an address of several servers, and its cure: words behind the name of the setting. */
 export const SEVERAL_HOSTS =
   'names several hosts: give one that always leads to the server that takes writes, such as a Service, a balancer or a pooler';

@@ -7,7 +7,10 @@ export type GitKind = (typeof GIT_KINDS)[number];
 
 /** The address of a host, perhaps with a path below which its repositories lie. */
 export const HOST_URL = '^https?://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[A-Za-z0-9_~./-]*)?$';
-/** `acme/agent`, `acme/*`, `group/**`: a star stands for one step of the path, two for any number of them, `%20` for a space. */
+/**
+ * `acme/agent`, `acme/*`, `group/**`: a star stands for one step of the path, two for any number of them, and `%20` for
+ * a space.
+ */
 export const REPOSITORY_PATTERN = String.raw`^(\*|\*\*|[A-Za-z0-9_~.%-]+)(/(\*|\*\*|[A-Za-z0-9_~.%-]+))*$`;
 
 const SecretOf = (holds: string) =>

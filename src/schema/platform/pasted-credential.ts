@@ -6,7 +6,7 @@ import { createPrivateKey } from 'node:crypto';
  * at each door.
  */
 
-/** Returns a token, key id or other credential of one line without what pasting puts around it. */
+/** Returns a token, key id or other credential of one line without the space around it. */
 export const trimCredential = (text: string): string => text.replace(/^\uFEFF/, '').trim();
 
 /** Returns lines with Unix ends, without empty ones, and with a newline behind the last. */
@@ -65,7 +65,8 @@ function findOpenSshFault(pem: string): string | undefined {
   const bytes = Buffer.from(pem.replace(/-----[^-]*-----/g, ''), 'base64');
   const at = OPENSSH_MAGIC.length;
   if (bytes.toString('latin1', 0, at) !== OPENSSH_MAGIC || bytes.length < at + 4) return DAMAGED;
-  // Texts stand behind their length: cipher, key derivation and its options, then the count of keys, public and private.
+  // Texts stand behind their length: cipher, key derivation, its options; after the count of keys the public one and
+  // the private one.
   let end = at;
   const readText = (): Buffer | undefined => {
     if (end + 4 > bytes.length) return undefined;
