@@ -227,7 +227,7 @@ test('all that a deployment and its revision have is found by label, and by owne
   };
   const ofRevision = ['Deployment api', 'Deployment queue', 'Pod api', 'Pod queue', 'ReplicaSet api', 'ReplicaSet queue', 'Secret'];
   expect(await list('gx.dev/revision=family-00001')).toEqual(ofRevision);
-  const ofDeployment = ['NetworkPolicy', 'PersistentVolumeClaim', 'Pod', 'Secret', 'Secret', 'Service', 'StatefulSet'].map(
+  const ofDeployment = ['NetworkPolicy', 'NetworkPolicy', 'PersistentVolumeClaim', 'Pod', 'Secret', 'Secret', 'Service', 'StatefulSet'].map(
     (kind) => `${kind} database`,
   );
   expect(await list('gx.dev/deployment=family')).toEqual(
