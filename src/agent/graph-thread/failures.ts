@@ -17,7 +17,7 @@ export function failureOf(thrown: unknown): RunError {
 }
 
 /** Returns the place in the user's code that an error comes from, as `file:line`. `ours` is our own folder. */
-export function placeOf(thrown: unknown, ours: string): string | undefined {
+export function findFailurePlace(thrown: unknown, ours: string): string | undefined {
   const { stack } = Object(thrown) as { stack?: unknown };
   if (typeof stack !== 'string') return undefined;
   const frames = [...stack.matchAll(/^\s+at (?:async )?(?:.*\()?(?:file:\/\/)?(\/[^\s():]+):(\d+):\d+\)?$/gm)];

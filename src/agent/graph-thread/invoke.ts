@@ -5,7 +5,7 @@ import type { JsonObject } from '../../schema/agent/agent-types.ts';
 import type { StreamMode } from '../../schema/agent/stream-event.ts';
 import { isLong, type Outcome, type RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
-import { failureOf, placeOf } from './failures.ts';
+import { failureOf, findFailurePlace } from './failures.ts';
 import { PROTOCOL_CALL, protocolStream, type ProtocolStream } from './event-streaming/protocol-stream.ts';
 import { nodesOf, type Graph, type MakeGraph, type Snapshot, type StreamedEvent } from './load.ts';
 import { MemorySteps } from './checkpoints/memory-steps.ts';
@@ -103,7 +103,7 @@ async function stopped(error: unknown, progress: Progress, { stop, log }: Invoke
   if (stop.signal.aborted) return ended(progress, 'interrupted');
   if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
   const failure = failureOf(error);
-  log.error({ at: placeOf(error, OURS), error: `${failure.error}: ${failure.message}` }, 'the run failed');
+  log.error({ at: findFailurePlace(error, OURS), error: `${failure.error}: ${failure.message}` }, 'the run failed');
   return { ...result(events), status: 'error', waiting: false, error: failure };
 }
 

@@ -3,4 +3,4 @@ export const MAX_VARIABLE_BYTES = 131_072;
 
 /** Returns true if no process can be started with this variable: the kernel answers "Argument list too long". */
 export const isTooLargeVariable = (name: string, valueBytes: number): boolean =>
-  Buffer.byteLength(name) + valueBytes + 2 > MAX_VARIABLE_BYTES;
+  new TextEncoder().encode(name).length + valueBytes + 2 > MAX_VARIABLE_BYTES;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { placeOf } from '../../../src/agent/graph-thread/failures.ts';
+import { findFailurePlace } from '../../../src/agent/graph-thread/failures.ts';
 
 const thrown = (...frames: string[]): object => ({ stack: ['Error: of my own', ...frames.map((frame) => `    at ${frame}`)].join('\n') });
 
@@ -13,7 +13,7 @@ test.each([
   ['no line of ours', ['put (file:///opt/gx/server.js:1:2)', 'file:///app/graph.mjs:9:5'], '/app/graph.mjs:9'],
   ['none where there is none', ['node:internal/timers:1:2'], undefined],
 ])('the place of a failure is %s', (_, frames, place) => {
-  expect(placeOf(thrown(...frames), '/opt/gx/')).toBe(place);
+  expect(findFailurePlace(thrown(...frames), '/opt/gx/')).toBe(place);
 });
 
-test('what has no stack has no place', () => expect([placeOf('text', '/x/'), placeOf(undefined, '/x/')]).toEqual([undefined, undefined]));
+test('what has no stack has no place', () => expect([findFailurePlace('text', '/x/'), findFailurePlace(undefined, '/x/')]).toEqual([undefined, undefined]));
