@@ -16,4 +16,5 @@ test.each([
   expect(findFailurePlace(thrown(...frames), '/opt/gx/')).toBe(place);
 });
 
-test('what has no stack has no place', () => expect([findFailurePlace('text', '/x/'), findFailurePlace(undefined, '/x/')]).toEqual([undefined, undefined]));
+test('what has no stack has no place', () =>
+  expect([findFailurePlace('text', '/x/'), findFailurePlace(undefined, '/x/')]).toEqual([undefined, undefined]));
