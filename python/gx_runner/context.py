@@ -44,11 +44,11 @@ class _Fields:
 
 
 @functools.cache
-def _with_items(schema: type) -> type:
+def _add_items(schema: type) -> type:
     return type(schema.__name__, (schema, _Fields), {"__module__": schema.__module__, "__doc__": schema.__doc__})
 
 
-def made_for(schema: Any, given: Fields) -> Any:
+def build_context(schema: Any, given: Fields) -> Any:
     """Returns the context that a factory is given: an object of its class with the defaults, or else the fields.
 
     They stay a dictionary where one is missing: the graph fails by its name, if it needs a context at all.
@@ -56,7 +56,7 @@ def made_for(schema: Any, given: Fields) -> Any:
     if not isinstance(schema, type) or not (dataclasses.is_dataclass(schema) or _is_model(schema)):
         return given
     try:
-        return _with_items(schema)(**fields_for(schema, given))
+        return _add_items(schema)(**fields_for(schema, given))
     except (TypeError, ValueError):
         return given
 

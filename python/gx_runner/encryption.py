@@ -19,7 +19,7 @@ from gx_runner.encryption_calls import BY_KEY, Calls, Json, Made, Trial, Value, 
 from gx_runner.failures import ProblemError
 from gx_runner.inner_records import (
     Path,
-    name_of_place,
+    spell_place,
     places_of_inner_records,
     places_of_inner_values,
     value_at,
@@ -186,12 +186,12 @@ class Cipher:
             other = await self._other_blob(value, base64.b64decode(body["blob"]))
             return None if other is None else {"blob": base64.b64encode(other).decode()}
         if body.get("inner") or body.get("apart"):
-            return await self._other_by_key(value, body)
+            return await self._find_changed_by_key(value, body)
         name = "one" if "one" in body else "json"
         objects = await self._other_object(value, body.get(name, {}))
         return None if objects is None else {name: objects}
 
-    async def _other_by_key(self, value: Value, body: Json) -> Json | None:
+    async def _find_changed_by_key(self, value: Value, body: Json) -> Json | None:
         """Encrypts an object again whose records are encrypted, too: its parts stand within one another."""
         own = copy.copy(self)
         own._calls = self._calls.apart()
@@ -250,7 +250,7 @@ def _gap(handlers: EncryptionHandlers) -> str | None:
 
 
 def _inner(value: Value, path: Path) -> Value:
-    return value._replace(of=name_of_place(value.of, path))
+    return value._replace(of=spell_place(value.of, path))
 
 
 def _have_same_keys(one: Any, other: Any) -> bool:

@@ -176,7 +176,7 @@ def _omit_in_metadata(fields: dict[str, Any], unshown: Sequence[str]) -> dict[st
     return {**fields, "metadata": omit_unshown(metadata, unshown)} if unshown and metadata else fields
 
 
-def _checkpoint_form(payload: Any, unshown: Sequence[str]) -> dict[str, Any]:
+def _shape_checkpoint(payload: Any, unshown: Sequence[str]) -> dict[str, Any]:
     configs = {name: _shown(payload.get(name), unshown) for name in ("config", "parent_config")}
     return {**_omit_in_metadata(payload, unshown), **configs}
 
@@ -188,7 +188,7 @@ def _debug_form(event: Any, unshown: Sequence[str]) -> Any:
     payload = event["payload"]
     parent = checkpoint_of(payload.get("parent_config"))
     places = {"checkpoint": checkpoint_of(payload.get("config")), "parent_checkpoint": parent}
-    return {**event, "payload": {**_checkpoint_form(payload, unshown), **places}}
+    return {**event, "payload": {**_shape_checkpoint(payload, unshown), **places}}
 
 
-_FORMS: dict[str, Callable[[Any, Sequence[str]], Any]] = {"checkpoints": _checkpoint_form, "debug": _debug_form}
+_FORMS: dict[str, Callable[[Any, Sequence[str]], Any]] = {"checkpoints": _shape_checkpoint, "debug": _debug_form}

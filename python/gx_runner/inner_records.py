@@ -59,6 +59,6 @@ def with_value_at(holder: Any, path: Path, value: Any) -> Any:
     return {**holder, name: with_value_at(holder[name], rest, value)}
 
 
-def name_of_place(of: str, path: Path) -> str:
+def spell_place(of: str, path: Path) -> str:
     """Returns the kind and the field of the part at a place, as handlers get them."""
     return f"{of.partition('.')[0]}.{path[-1]}"

@@ -15,7 +15,7 @@ from typing import Any
 from langgraph.pregel import Pregel
 
 from gx_runner.compat import is_server_runtime, server_runtime
-from gx_runner.context import class_in_runtime, made_for
+from gx_runner.context import build_context, class_in_runtime
 from gx_runner.failures import FactoryError, ProblemError
 from gx_runner.modules import LoadError, loaded_attribute, own_place, place_of, words_of
 from gx_runner.user import with_user
@@ -216,7 +216,7 @@ def _config(use: Use) -> dict[str, Any]:
 def _runtime(use: Use, graph_id: str, context_class: Any) -> Any:
     """Returns the runtime. Only a run has a context."""
     user = _config(use)["configurable"].get("langgraph_auth_user")
-    context = made_for(context_class, use.context or {}) if use.access == "threads.create_run" else None
+    context = build_context(context_class, use.context or {}) if use.access == "threads.create_run" else None
     runtime = server_runtime(use.access, store=use.store, user=user, context=context)
     if runtime is None:
         raise ProblemError(500, f'Graph "{graph_id}" asks for a ServerRuntime, which its langgraph-sdk does not have.')

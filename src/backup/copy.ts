@@ -45,9 +45,9 @@ export async function copyFiles({ order, keys, mount, pipe, copier, pauses, file
   await prepare({ run, sql }, commands, { signal, pause: pauses?.[0] ?? PAUSE });
   const facts = factsIn(await done(sql, asking('"$FACTS"')));
   const before = countsIn(await done(sql, asking('"$COUNTS"')));
-  await done(run, inShell(commands.copy(nextCopy(await copiesAt(run, commands), new Date()))));
+  await done(run, inShell(commands.copy(nextCopy(await listCopies(run, commands), new Date()))));
   const after = countsIn(await done(sql, asking('"$COUNTS"')));
-  const made = (await copiesAt(run, commands)).at(-1);
+  const made = (await listCopies(run, commands)).at(-1);
   if (made === undefined) throw new BackupFailed('CopyFailed', 'The copy is not among those at the store.');
   const entry: CopyEntry = {
     name,
@@ -123,7 +123,7 @@ async function prepare(
 }
 
 /** Returns the copies at the store, oldest first. */
-async function copiesAt(run: RunScript, commands: Commands): Promise<BaseCopy[]> {
+async function listCopies(run: RunScript, commands: Commands): Promise<BaseCopy[]> {
   const found = archiveIn(await done(run, inShell(commands.ask)));
   if ('trouble' in found) throw new BackupFailed('CopyFailed', found.trouble);
   return found.copies;
@@ -137,8 +137,8 @@ type Tidying = { store: BackupStore; folder: Folder; run: RunScript; commands: C
 
 /** Removes copies that have expired, then their entries, and dumps of before that have expired, too. */
 async function tidy({ store, folder, run, commands }: Tidying, { keep }: Copying['order']): Promise<undefined> {
-  await done(run, inShell(commands.expire(retainedOf(await copiesAt(run, commands), keep))));
-  const left = new Set((await copiesAt(run, commands)).map(({ label }) => label));
+  await done(run, inShell(commands.expire(retainedOf(await listCopies(run, commands), keep))));
+  const left = new Set((await listCopies(run, commands)).map(({ label }) => label));
   const entries = await store.keysBelow(folder.copies);
   for (const key of entries) {
     const entry = JSON.parse((await store.read(key)) ?? '{}') as Partial<CopyEntry>;

@@ -196,7 +196,7 @@ const bodySettings = (read: SettingsReader): BodyLimits => ({
 
 function databaseSettings(read: SettingsReader) {
   return {
-    uri: databaseAddress(read),
+    uri: readDatabaseAddress(read),
     /** Seconds that a start waits for a database that does not answer yet. */
     waitSeconds: read.integer(['GX_POSTGRES_WAIT_SECONDS'], 0, { min: 0, max: 3600 }),
     connections:
@@ -211,7 +211,7 @@ function databaseSettings(read: SettingsReader) {
 const DATABASE = ['DATABASE_URI', 'GX_DATABASE_URI', 'POSTGRES_URI'];
 
 /** Returns the address of the database: the one that was chosen instead of the server's own, or its own. */
-function databaseAddress(read: SettingsReader): string {
+function readDatabaseAddress(read: SettingsReader): string {
   const chosen = read.optional(['POSTGRES_URI_CUSTOM']);
   if (chosen !== undefined && !/^postgres(ql)?:\/\/./.test(chosen)) read.problem('POSTGRES_URI_CUSTOM must begin with postgresql://');
   const address = chosen ?? read.required(DATABASE, 'the Postgres connection string');

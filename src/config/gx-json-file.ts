@@ -3,7 +3,7 @@ import path from 'node:path';
 import { StartError } from '../errors.ts';
 import { bareName } from '../schema/agent/code-place.ts';
 import type { GxJson, PassedOver } from '../schema/agent/gx-json.ts';
-import { asOtherServersRead, gxJsonFaults, withoutAbsent } from './gx-json.ts';
+import { dropUnknownKeys, gxJsonFaults, withoutAbsent } from './gx-json.ts';
 
 /** The name of the same file for other servers. */
 const OTHER_NAME = 'langgraph.json';
@@ -41,7 +41,7 @@ export type GxFile = { settings: GxJson; unknown: PassedOver[] };
  * Throws a `StartError` that names the file and the fields that are wrong.
  */
 export function readGxJson(value: unknown, file: string): GxFile {
-  const { settings: known, passedOver } = isOwnFile(file) ? { settings: value, passedOver: [] } : asOtherServersRead(value);
+  const { settings: known, passedOver } = isOwnFile(file) ? { settings: value, passedOver: [] } : dropUnknownKeys(value);
   const faults = gxJsonFaults(known);
   if (faults.length > 0) throw new StartError(`${file}: ${faults.join('; ')}.`);
   return { settings: withPlaces(known as GxJson, path.dirname(file)), unknown: passedOver };

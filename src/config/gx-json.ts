@@ -39,7 +39,7 @@ export function fileSections(read: SettingsReader): FileSection[] {
   const given = sections
     .filter(({ value }) => value !== undefined && value !== null)
     .map(({ variable, key, value }): FileSection => {
-      const { settings, passedOver } = asOtherServersRead({ [key]: withoutAbsent(value) });
+      const { settings, passedOver } = dropUnknownKeys({ [key]: withoutAbsent(value) });
       const named = passedOver.map(({ name, instead }) => ({ name: `${variable}: ${name}`, instead }));
       return { variable, key, value: (settings as Record<string, unknown>)[key], passedOver: named };
     });
@@ -52,7 +52,7 @@ export function fileSections(read: SettingsReader): FileSection[] {
 type Lenient = { settings: unknown; passedOver: PassedOver[] };
 
 /** Returns settings of another server's file as such servers read it: keys that nobody knows change nothing. */
-export function asOtherServersRead(settings: unknown): Lenient {
+export function dropUnknownKeys(settings: unknown): Lenient {
   const { value, unknown } = splitUnknownKeys(settings, GxJson);
   const passedOver = unknown.map(({ name, pattern, nearest }) => ({ name, instead: KEYS_OF_OTHERS[pattern] ?? nothingOf(nearest) }));
   const backend = valueOfKey(value, BACKEND);
@@ -74,13 +74,13 @@ export function gxJsonFaults(settings: unknown, schema: TSchema = GxJson): strin
     return [];
   } catch (error) {
     if (!(error instanceof Invalid)) return [asError(error).message];
-    return error.fields.map((field) => faultOf(field, settings));
+    return error.fields.map((field) => describeFault(field, settings));
   }
 }
 
 const CODE = 'must name a file or a module and the variable in it, such as "./agent.py:graph" or "./agent.ts:graph"';
 
-function faultOf({ loc, msg, type }: FieldError, settings: unknown): string {
+function describeFault({ loc, msg, type }: FieldError, settings: unknown): string {
   const key = loc.slice(1).join('.');
   const named = key === '' ? 'the file' : `"${key}"`;
   switch (type) {

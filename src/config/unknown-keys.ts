@@ -35,7 +35,7 @@ const joined = (at: string, key: string): string => (at === '' ? key : `${at}.${
 export function nearestKey(key: string, beside: Schema, { at, root }: Pick<Place, 'at' | 'root'>): string | undefined {
   const siblings = Object.keys(beside.properties ?? {}).map((name) => ({
     name,
-    changes: changesBetween(key.toLowerCase(), name.toLowerCase()),
+    changes: countChanges(key.toLowerCase(), name.toLowerCase()),
   }));
   const [best] = siblings.toSorted((one, other) => one.changes - other.changes);
   if (best !== undefined && best.changes <= Math.max(1, Math.floor(key.length / 3))) return joined(at, best.name);
@@ -46,7 +46,7 @@ const pathsOf = (schema: Schema, at = ''): string[] =>
   Object.entries(schema.properties ?? {}).flatMap(([name, below]) => [joined(at, name), ...pathsOf(below, joined(at, name))]);
 
 /** Returns how many letters must be changed, added, removed or swapped to make one word the other. */
-function changesBetween(one: string, other: string): number {
+function countChanges(one: string, other: string): number {
   const rows = [[...Array(other.length + 1).keys()]];
   for (let i = 1; i <= one.length; i += 1) {
     const row = [i];

@@ -30,7 +30,7 @@ export function readingInTurn(kube: CountedKube, readerOf: Reader): CountedKube 
     get: (kind, ref, signal) => inTurn(ref.namespace, () => kube.get(kind, ref, signal)),
     find: (kind, ref, signal) => inTurn(ref.namespace, () => kube.find(kind, ref, signal)),
     list,
-    all: (kind, options, signal) => allIn(list, { kind, options }, signal),
+    all: (kind, options, signal) => listAll(list, { kind, options }, signal),
     create: (...given) => kube.create(...given),
     apply: (...given) => kube.apply(...given),
     jsonPatch: (...given) => kube.jsonPatch(...given),
@@ -46,7 +46,7 @@ export function readingInTurn(kube: CountedKube, readerOf: Reader): CountedKube 
 
 type Listing<T extends KubeObject> = { kind: Kind<T>; options: ListOptions | undefined };
 
-async function allIn<T extends KubeObject>(list: Kube['list'], { kind, options }: Listing<T>, signal?: AbortSignal): Promise<T[]> {
+async function listAll<T extends KubeObject>(list: Kube['list'], { kind, options }: Listing<T>, signal?: AbortSignal): Promise<T[]> {
   const items: T[] = [];
   let next: string | undefined;
   do {

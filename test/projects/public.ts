@@ -165,7 +165,7 @@ async function step<T>(row: Row, name: string, work: () => Promise<T> | T, cell?
     say(`    ${name}: ${secondsSince(started)}`);
     return result;
   } catch (error) {
-    const words = faultOf((error as Error).message);
+    const words = findFirstFault((error as Error).message);
     say(`    ${name} failed after ${secondsSince(started)}: ${(error as Error).message.trim()}`);
     if (cell !== undefined) row[cell] = 'no';
     row.fault ||= `${name}: ${words}`;
@@ -174,7 +174,7 @@ async function step<T>(row: Row, name: string, work: () => Promise<T> | T, cell?
 }
 
 /** Returns the line of an output that tells most: the last one that is no line of a log. */
-function faultOf(output: string): string {
+function findFirstFault(output: string): string {
   const lines = output
     .trim()
     .split('\n')
@@ -267,7 +267,7 @@ async function runTwice(
     const fault = 'fault' in run ? run.fault : emptyFault(run.values);
     say(`    ${turn} run of ${graph}: ${fault ?? 'ok'} after ${secondsSince(started)}`);
     if (fault === undefined) continue;
-    row.fault ||= `${turn} run of ${graph}: ${faultOf(fault)}`;
+    row.fault ||= `${turn} run of ${graph}: ${findFirstFault(fault)}`;
     return `${turn} fails`;
   }
   return 'ok, ok';

@@ -7,7 +7,7 @@ import { omitUnshown } from './unshown.ts';
  */
 
 /** Returns the payload of the mode `checkpoints`: `{config, parent_config, metadata, values, next, tasks}`. */
-export function checkpointForm(payload: unknown, unshown: string[]): Json {
+export function shapeCheckpoint(payload: unknown, unshown: string[]): Json {
   const { config, parentConfig, metadata, ...rest } = payload as Json;
   return {
     ...rest,
@@ -24,7 +24,7 @@ export function debugForm(given: unknown, unshown: string[]): unknown {
   if (type !== 'checkpoint') return given;
   const { config, parentConfig } = payload as { config?: { configurable?: Json }; parentConfig?: { configurable?: Json } };
   const places = { checkpoint: checkpointOf(config?.configurable), parent_checkpoint: checkpointOf(parentConfig?.configurable) };
-  return { ...rest, type, payload: { ...checkpointForm(payload, unshown), ...places } };
+  return { ...rest, type, payload: { ...shapeCheckpoint(payload, unshown), ...places } };
 }
 
 /** Returns the payload of the mode `tasks`, where a finished task says that it has no error. */

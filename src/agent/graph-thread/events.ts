@@ -1,5 +1,5 @@
 import type { StreamMode } from '../../schema/agent/stream-event.ts';
-import { checkpointForm, debugForm, taskForm } from './event-forms.ts';
+import { shapeCheckpoint, debugForm, taskForm } from './event-forms.ts';
 import { omitUnshown } from './unshown.ts';
 import { chunkForm, isChunk, isMessage, stateJson, toJson } from './serialise.ts';
 
@@ -16,7 +16,7 @@ export function graphModes(wanted: StreamMode[]): string[] {
 }
 
 const FORMS: Record<string, ((payload: unknown, unshown: string[]) => unknown) | undefined> = {
-  checkpoints: checkpointForm,
+  checkpoints: shapeCheckpoint,
   debug: debugForm,
   tasks: taskForm,
 };

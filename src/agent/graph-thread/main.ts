@@ -19,7 +19,7 @@ import { logStrays, startWhenAsked } from '../kernel/worker-start.ts';
 import { openRunStorage } from '../run-storage/open.ts';
 import { answerCall, type AnswerDeps } from './answers.ts';
 import { Element } from './checkpoints/element.ts';
-import { loaderOf } from './checkpoints/own-loader.ts';
+import { findLoader } from './checkpoints/own-loader.ts';
 import { Saver } from './checkpoints/saver.ts';
 import { serveEnvironment } from './environment.ts';
 import { runsInLog, serveLogger } from './graph-log.ts';
@@ -171,7 +171,7 @@ async function start({
   const { steps, items } = await openRunStorage(storing, { name: 'gx-graph-thread', elementOf, embed, cipher: cipherAtServer(), log });
   const { graphs, failures } = await loadGraphs(sources, { partial });
   const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
-  const allowed = allowedModules && { ids: allowedModules, load: await loaderOf(sources.map(({ file }) => file)) };
+  const allowed = allowedModules && { ids: allowedModules, load: await findLoader(sources.map(({ file }) => file)) };
   const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(steps, { allowed }), store: new GraphStore(items) };
   serve(
     new Running({ ...deps, log, spanContents, tell, duringRun, passing }),

@@ -24,7 +24,7 @@ export async function clone(config: ImageBuildConfig, signal: AbortSignal): Prom
   const { url, wanted } = asked(config);
   const { source } = placesIn(config.work);
   // A container that starts again finds the files of its first try.
-  const scratch = scratchOf(config);
+  const scratch = nameScratchFolder(config);
   for (const place of [source, `${source}.git`, scratch]) rmSync(place, { recursive: true, force: true });
   const folder = `${source}.git`;
   mkdirSync(source, { recursive: true });
@@ -62,7 +62,7 @@ export async function clone(config: ImageBuildConfig, signal: AbortSignal): Prom
 }
 
 /** Later stages run the repository's own commands and see this stage's files, so that a key is never left there. */
-const scratchOf = ({ work }: ImageBuildConfig): string =>
+const nameScratchFolder = ({ work }: ImageBuildConfig): string =>
   path.join(tmpdir(), `gx-clone-${createHash('sha256').update(work).digest('hex').slice(0, 16)}`);
 
 type Wanted = { commit?: string; ref?: string };
@@ -176,7 +176,7 @@ function gitOf(folder: string, config: ImageBuildConfig, signal: AbortSignal): G
   const { git, network, work } = config;
   const url = git.url ?? '';
   const protocols = ['https', 'ssh', ...(git.insecure ? ['http'] : []), ...(git.local ? ['file'] : [])];
-  const credential = shownCredential(git.credentials, url, scratchOf(config));
+  const credential = shownCredential(git.credentials, url, nameScratchFolder(config));
   const settings = Object.entries({
     ...SAFE,
     ...Object.fromEntries(protocols.map((name) => [`protocol.${name}.allow`, 'always'])),

@@ -17,7 +17,7 @@ const USER_OF_TOKEN = 'x-access-token';
  */
 export function shownCredential(folder: string, url: string, scratch: string): ShownCredential {
   if (url.startsWith('file:')) return none;
-  return /^https?:/.test(url) ? passwordOf(folder, url) : keyOf(folder, scratch);
+  return /^https?:/.test(url) ? passwordOf(folder, url) : showKey(folder, scratch);
 }
 
 const none: ShownCredential = { config: {}, env: {}, hidden: [] };
@@ -38,7 +38,7 @@ function passwordOf(folder: string, url: string): ShownCredential {
   };
 }
 
-function keyOf(mounted: string, scratch: string): ShownCredential {
+function showKey(mounted: string, scratch: string): ShownCredential {
   const [key, hosts] = ['ssh-privatekey', 'known_hosts'].map((name) => path.join(mounted, name)) as [string, string];
   if (!existsSync(key))
     throw new StageFailed('CloneFailed', 'An ssh address needs an integration with the keys ssh-privatekey and known_hosts in its Secret.');
@@ -48,8 +48,8 @@ function keyOf(mounted: string, scratch: string): ShownCredential {
   const fault = findPrivateKeyFault(written);
   if (fault !== undefined) throw new StageFailed('CloneFailed', `ssh-privatekey of the integration's Secret is ${fault}.`);
   const [keyFile, hostsFile] = [
-    keepAsRead(key, written, { text: normalizePem(written), scratch }),
-    keepAsRead(hosts, readFileSync(hosts, 'utf8'), { text: normalizeLines(readFileSync(hosts, 'utf8')), scratch }),
+    ensureReadable(key, written, { text: normalizePem(written), scratch }),
+    ensureReadable(hosts, readFileSync(hosts, 'utf8'), { text: normalizeLines(readFileSync(hosts, 'utf8')), scratch }),
   ];
   const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
   const options = [
@@ -66,7 +66,7 @@ function keyOf(mounted: string, scratch: string): ShownCredential {
 }
 
 /** Returns a file with this text: the mounted one if it has it, or one that only this user may read. */
-function keepAsRead(file: string, written: string, { text, scratch }: { text: string; scratch: string }): string {
+function ensureReadable(file: string, written: string, { text, scratch }: { text: string; scratch: string }): string {
   if (written === text) return file;
   const copy = path.join(scratch, path.basename(file));
   mkdirSync(scratch, { recursive: true, mode: 0o700 });

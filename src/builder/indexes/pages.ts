@@ -20,7 +20,7 @@ export function withLinks(
 ): string {
   const base = form === 'html' ? baseOfPage(page, address) : address;
   const one: Linked = (link) => resolved(link, base, linked) ?? link;
-  return form === 'html' ? htmlWith(page, one) : jsonWith(page, one);
+  return form === 'html' ? rewriteLinks(page, one) : jsonWith(page, one);
 }
 
 function resolved(link: string, base: URL, linked: (url: URL) => string): string | undefined {
@@ -66,7 +66,7 @@ function baseOfPage(page: string, address: URL): URL {
   return address;
 }
 
-function htmlWith(page: string, linked: Linked): string {
+function rewriteLinks(page: string, linked: Linked): string {
   const pieces: string[] = [];
   let copied = 0;
   for (const { first, end, tag } of tagsNamed('a', page)) {

@@ -76,7 +76,7 @@ export type WorkView = {
 const NOTHING = { deployments: [], learned: [], more: false };
 
 /** Does something with each name, and lets others go first from time to time. */
-async function eachInTurn(names: Iterable<string>, work: (name: string) => void): Promise<void> {
+async function visitInTurn(names: Iterable<string>, work: (name: string) => void): Promise<void> {
   let began = performance.now();
   for (const name of names) {
     work(name);
@@ -157,15 +157,15 @@ export class WorkFollower implements WorkView {
     const changed = new Set(pages.flatMap(({ deployments }) => deployments));
     for (const deployment of new Set(pages.flatMap(({ learned }) => learned)))
       this.#options.learned(deployment, this.#work.servers(deployment, this.#clock()));
-    await eachInTurn(changed, (deployment) => {
+    await visitInTurn(changed, (deployment) => {
       const summary = this.summary(deployment);
       if (summary === undefined) return;
       if (this.#options.concernsSleep(deployment, summary) || this.#isCountNews(deployment, summary)) this.#options.wake(deployment);
     });
-    await eachInTurn(new Set([...changed, ...this.#raised]), (deployment) => this.#decide(deployment));
-    await eachInTurn(new Set([...changed, ...this.#drains.keys()]), (deployment) => this.#decideDrains(deployment));
-    await eachInTurn(new Set([...changed, ...this.#verdicts.keys()]), (deployment) => this.#judge(deployment, signal));
-    await eachInTurn(changed, (deployment) => this.#hearGate(deployment));
+    await visitInTurn(new Set([...changed, ...this.#raised]), (deployment) => this.#decide(deployment));
+    await visitInTurn(new Set([...changed, ...this.#drains.keys()]), (deployment) => this.#decideDrains(deployment));
+    await visitInTurn(new Set([...changed, ...this.#verdicts.keys()]), (deployment) => this.#judge(deployment, signal));
+    await visitInTurn(changed, (deployment) => this.#hearGate(deployment));
     this.#lags.hear(changed);
     await this.#tellKeys(urls, signal);
   }

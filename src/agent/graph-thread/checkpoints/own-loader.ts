@@ -14,7 +14,7 @@ const DATA = { lc: 1, type: 'constructor', id: ['data'], kwargs: {} };
  * Returns the loader of LangChain that goes with the modules which the files have loaded. Node has a second copy of a
  * package for files in CommonJS.
  */
-export async function loaderOf(files: readonly string[]): Promise<Loader> {
+export async function findLoader(files: readonly string[]): Promise<Loader> {
   for (const file of files) {
     const required = requiredLoader(file);
     if (required !== undefined && (await takesData(required))) return required;

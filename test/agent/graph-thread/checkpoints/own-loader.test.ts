@@ -24,8 +24,8 @@ test.each(['graph.cjs', 'graph.mjs'])('an object of an allowed class is of the c
   // Modules that other tests of this process have loaded would count.
   const program = `
     const { isOwn } = await import('${folder}/${name}');
-    const { loaderOf } = await import('${resolve('src/agent/graph-thread/checkpoints/own-loader.ts')}');
-    const load = await loaderOf(['${folder}/${name}']);
+    const { findLoader } = await import('${resolve('src/agent/graph-thread/checkpoints/own-loader.ts')}');
+    const load = await findLoader(['${folder}/${name}']);
     const record = { lc: 1, type: 'constructor', id: ['langchain_core', 'prompt_values', 'StringPromptValue'], kwargs: { value: 'v' } };
     console.log(isOwn(await load(JSON.stringify(record))));`;
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });

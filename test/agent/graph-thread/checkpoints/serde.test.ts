@@ -4,7 +4,7 @@ import { MemorySaver } from '@langchain/langgraph-checkpoint';
 import { Send } from '@langchain/langgraph';
 import { describe, expect, test } from 'vitest';
 import { Element } from '../../../../src/agent/graph-thread/checkpoints/element.ts';
-import { loaderOf } from '../../../../src/agent/graph-thread/checkpoints/own-loader.ts';
+import { findLoader } from '../../../../src/agent/graph-thread/checkpoints/own-loader.ts';
 import { Serde } from '../../../../src/agent/graph-thread/checkpoints/serde.ts';
 import { toJson } from '../../../../src/agent/graph-thread/serialise.ts';
 
@@ -139,7 +139,7 @@ describe('a record that names a class stays data', () => {
   });
 
   test('unless gx.json allows it, and then only that class', async () => {
-    const allowing = new Serde(langGraphs, { ids: [PROMPT], load: await loaderOf([]) });
+    const allowing = new Serde(langGraphs, { ids: [PROMPT], load: await findLoader([]) });
     const other = record(['langchain_core', 'prompt_values', 'StringPromptValue'], { value: 'v' });
     const said = record(['langchain_core', 'messages', 'AIMessage'], { content: 'x', additional_kwargs: { other } });
     const value = { prompt: record(PROMPT, { messages: [said] }), other };
@@ -154,7 +154,7 @@ describe('a record that names a class stays data', () => {
   test('when an allowed class can not be made', async () => {
     const gone = record(['langchain_core', 'prompt_values', 'Gone']);
     expect(
-      await new Serde(langGraphs, { ids: [['langchain_core', 'prompt_values', 'Gone']], load: await loaderOf([]) }).revive({ gone }),
+      await new Serde(langGraphs, { ids: [['langchain_core', 'prompt_values', 'Gone']], load: await findLoader([]) }).revive({ gone }),
     ).toEqual({ gone });
   });
 });
