@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { trimCredential } from '../schema/platform/pasted-credential.ts';
 import { isClaimTarget, type BackupOrder, type BackupTarget } from '../schema/wire/backup-message.ts';
 import { SettingsReader, type Env } from './env.ts';
 
@@ -54,7 +55,7 @@ const keysIn = (folder: string): StoreJobConfig['keys'] => ({
 /** Returns a value of a Secret that is mounted. Undefined if it has none of this name. */
 export function secretFile(folder: string, name: string): string | undefined {
   try {
-    const text = readFileSync(join(folder, name), 'utf8').trim();
+    const text = trimCredential(readFileSync(join(folder, name), 'utf8'));
     return text === '' ? undefined : text;
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
