@@ -28,7 +28,8 @@ const SECRETS: Record<string, { name: string; mountPath: string }[]> = {
 };
 
 test('Services of the namespace put no variables into any pod of the platform', async () => {
-  const objects = await render.chart({ builds: { registry: 'registry.example/agents' }, tests: { enabled: true } });
+  const values = { builds: { registry: 'registry.example/agents' } };
+  const objects = [...(await render.chart(values)), ...(await render.tests(values))];
   const specs = objects.flatMap(({ kind, spec }) =>
     kind === 'Pod'
       ? [spec as PodSpec]
