@@ -30,26 +30,27 @@ async function ask(url: string, headers: Record<string, string>, body?: object):
 
 const isEmpty = (value: unknown): boolean => value === null || value === undefined || Object.keys(value).length === 0;
 
-/** Returns each graph with its schemas and drawing, as `/assistants` shows them. */
-export async function lookAtGraphs(url: string, headers: Record<string, string> = {}): Promise<GraphLook[]> {
-  const { status, body } = await ask(`${url}/assistants/search`, headers, { limit: 100 });
-  if (status !== 200) throw new Error(`/assistants/search answers ${status}: ${JSON.stringify(body)}`);
-  const looks: GraphLook[] = [];
-  for (const { assistant_id: id, graph_id: graph } of body as { assistant_id: string; graph_id: string }[]) {
-    const schemas = await ask(`${url}/assistants/${id}/schemas`, headers);
-    const drawing = await ask(`${url}/assistants/${id}/graph?xray=true`, headers);
-    const { input_schema: input } = schemas.body as { input_schema?: Record<string, unknown> | null };
-    const nodes = (drawing.body as { nodes?: unknown[] }).nodes ?? [];
-    looks.push({
-      graph,
-      faults: {
-        ...((schemas.status !== 200 || isEmpty(input)) && { schemas: `${schemas.status} ${shorten(schemas.body)}` }),
-        ...((drawing.status !== 200 || nodes.length === 0) && { drawing: `${drawing.status} ${shorten(drawing.body)}` }),
-      },
-      input: input ?? undefined,
-    });
-  }
-  return looks.toSorted((one, other) => one.graph.localeCompare(other.graph));
+/** Returns the graphs that a search for assistants shows. */
+export async function searchGraphs(url: string, headers: Record<string, string> = {}): Promise<string[]> {
+  const { status, body } = await ask(`${url}/assistants/search`, headers, { limit: 1000 });
+  if (status !== 200) throw new Error(`/assistants/search answers ${status}: ${shorten(body)}`);
+  return [...new Set((body as { graph_id: string }[]).map(({ graph_id: graph }) => graph))].toSorted();
+}
+
+/** Returns the schemas and the drawing of a graph, by the name that langgraph.json gives it. */
+export async function lookAtGraph(url: string, graph: string, headers: Record<string, string> = {}): Promise<GraphLook> {
+  const schemas = await ask(`${url}/assistants/${encodeURIComponent(graph)}/schemas`, headers);
+  const drawing = await ask(`${url}/assistants/${encodeURIComponent(graph)}/graph?xray=true`, headers);
+  const { input_schema: input } = schemas.body as { input_schema?: Record<string, unknown> | null };
+  const nodes = (drawing.body as { nodes?: unknown[] }).nodes ?? [];
+  return {
+    graph,
+    faults: {
+      ...((schemas.status !== 200 || isEmpty(input)) && { schemas: `${schemas.status} ${shorten(schemas.body)}` }),
+      ...((drawing.status !== 200 || nodes.length === 0) && { drawing: `${drawing.status} ${shorten(drawing.body)}` }),
+    },
+    input: input ?? undefined,
+  };
 }
 
 const shorten = (value: unknown): string => JSON.stringify(value).slice(0, 200);

@@ -7,9 +7,10 @@ import process from 'node:process';
 import { parseArgs, promisify } from 'node:util';
 import { UsageError } from '../../dev/errors.ts';
 import { program, say, secondsSince } from '../../dev/steps.ts';
+import { readGraphsFile } from '../../src/agent/gx-json/read.ts';
 import { installTools, installUv, TOOLS } from '../kit/build-stages.ts';
 import { startDev, type DevServer } from '../kit/dev-server.ts';
-import { createThread, inputFor, lookAtGraphs, runGraph, type GraphLook } from './ask.ts';
+import { createThread, inputFor, lookAtGraph, runGraph, searchGraphs, type GraphLook } from './ask.ts';
 import { lastLines, planInstall, runCommand, type ProjectPlace } from './install.ts';
 import { startModels } from './model-stand-in.ts';
 
@@ -144,7 +145,7 @@ async function tryProject({ name, config }: Named, { settings, env }: Way): Prom
     await step(row, 'install', () => installPackages(place, settings));
     const server = await step(row, 'start', () => startProject(place, { settings, env }), 'started');
     try {
-      await askProject(server, row, settings);
+      await askProject(server, place, { row, headers: settings.headers });
     } finally {
       await server.stop();
     }
@@ -236,10 +237,19 @@ const startProject = ({ root, config }: ProjectPlace, { settings, env }: Way): P
     seconds: settings.startSeconds,
   });
 
-async function askProject(server: DevServer, row: Row, { headers }: Settings): Promise<void> {
-  const looks = await step(row, 'look', () => lookAtGraphs(server.url, headers));
-  row.graphs = String(looks.length);
-  if (looks.length === 0) row.fault ||= "no graphs are shown: give --headers that the project's auth accepts";
+type Noted = { row: Row; headers: Record<string, string> };
+
+async function askProject(server: DevServer, { root, config }: ProjectPlace, { row, headers }: Noted): Promise<void> {
+  const graphs = readGraphsFile(join(root, config)).graphs.map(({ graphId }) => graphId);
+  row.graphs = String(graphs.length);
+  const shown = await step(row, 'search', () => searchGraphs(server.url, headers));
+  const unseen = graphs.filter((graph) => !shown.includes(graph));
+  if (unseen.length > 0) {
+    row.graphs = `${graphs.length - unseen.length} of ${graphs.length}`;
+    row.fault ||= `a search does not show ${unseen.join(', ')}: give --headers that the project's auth accepts`;
+  }
+  const looks: GraphLook[] = [];
+  for (const graph of graphs) looks.push(await step(row, `look at ${graph}`, () => lookAtGraph(server.url, graph, headers)));
   for (const cell of ['schemas', 'drawing'] as const) {
     const faulty = looks.filter(({ faults }) => faults[cell] !== undefined);
     row[cell] = faulty.length === 0 ? 'ok' : `${faulty.length} of ${looks.length} fail`;
@@ -254,11 +264,7 @@ async function askProject(server: DevServer, row: Row, { headers }: Settings): P
 }
 
 /** Runs a graph twice on a thread, and returns how that ended. */
-async function runTwice(
-  url: string,
-  { graph, input: schema }: GraphLook,
-  { row, headers }: { row: Row; headers: Record<string, string> },
-): Promise<string> {
+async function runTwice(url: string, { graph, input: schema }: GraphLook, { row, headers }: Noted): Promise<string> {
   const input = inputFor(schema);
   const thread = await createThread(url, headers);
   for (const turn of ['first', 'second']) {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { installTools, installUv, repositoryOf, TOOLS, type Repository } from '../kit/build-stages.ts';
 import { startDev, type DevServer } from '../kit/dev-server.ts';
-import { createThread, lookAtGraphs, runGraph, type Run } from './ask.ts';
+import { createThread, lookAtGraph, runGraph, searchGraphs, type GraphLook, type Run } from './ask.ts';
 import { planInstall, runCommand, writeFiles } from './install.ts';
 import { SHELF, type ShelfProject } from './table.ts';
 
@@ -73,7 +73,8 @@ export async function seeServed(
   server: Served,
   warnings: readonly RegExp[] = [],
 ): Promise<Sight> {
-  const looks = await lookAtGraphs(server.url, headers);
+  const looks: GraphLook[] = [];
+  for (const graph of await searchGraphs(server.url, headers)) looks.push(await lookAtGraph(server.url, graph, headers));
   const ends: Run[][] = [];
   for (const { runs, ...wish } of talks) {
     const thread = await createThread(server.url, wish.headers);

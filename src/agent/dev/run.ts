@@ -20,7 +20,7 @@ import { firstServed, welcome } from './welcome.ts';
 import { systemAssistantId } from '../kernel/ids.ts';
 import { StartError } from '../../errors.ts';
 import type { DevelopmentOfPython, PythonSettings } from '../../config/python.ts';
-import { interpreterFor } from '../graphs/interpreter.ts';
+import { choosePython } from '../graphs/python.ts';
 
 type Stage = { options: DevOptions; log: Log; signal: AbortSignal; closing: (() => Promise<void> | void)[] };
 
@@ -223,6 +223,6 @@ function pythonForDev(settings: PythonSettings, { interpreter, debugPort, allowB
 /** Returns which interpreter runs graphs in Python, and why; undefined where there are none, or no interpreter. */
 function shownPython(settings: PythonSettings, { graphs, folder }: Pick<GraphsFile, 'graphs' | 'folder'>): string | undefined {
   if (!graphs.some(({ language }) => language === 'python')) return undefined;
-  const chosen = interpreterFor({ settings, folder, exists: existsSync });
+  const chosen = choosePython(settings, folder);
   return 'fault' in chosen ? undefined : `${chosen.program} (${chosen.because})`;
 }

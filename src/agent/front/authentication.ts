@@ -24,10 +24,8 @@ import type { GraphsFile } from '../gx-json/read.ts';
 import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
 import { logFieldsOf, type Logging } from '../tracing/agent-log.ts';
 import { UserCode } from '../user-code/host.ts';
-import { existsSync } from 'node:fs';
 import type { PythonSettings } from '../../config/python.ts';
-import { interpreterFor } from '../graphs/interpreter.ts';
-import { buildPythonPlace, interpreterFault, pythonRunner } from '../graphs/python.ts';
+import { buildPythonPlace, choosePython, interpreterFault, pythonRunner } from '../graphs/python.ts';
 import { codeProcess } from '../user-code/process.ts';
 import type { OpenCodeRunner } from '../user-code/worker.ts';
 
@@ -163,7 +161,7 @@ type Options = {
 /** Returns a function that opens the user's own code in Python. Throws a `StartError` where there is no interpreter. */
 function openPythonCode({ settings, prettyLog, file, log }: Options): OpenCodeRunner {
   const { folder } = file;
-  const chosen = interpreterFor({ settings, folder, exists: existsSync });
+  const chosen = choosePython(settings, folder);
   if ('fault' in chosen) throw new StartError(chosen.fault);
   const runner = pythonRunner(buildPythonPlace(chosen.program, settings, file), { megabytes: undefined, role: 'user-code' });
   return codeProcess({ runner, faultOf: () => interpreterFault({ chosen, folder, namedBy: settings.namedBy }), prettyLog, log });

@@ -1,9 +1,17 @@
 import path from 'node:path';
 import type { PythonSettings } from '../../config/python.ts';
+import { isPythonProject, membersOf } from '../../schema/uv-lock.ts';
 
 /* This file decides which Python runs graphs. */
 
-type Choice = { settings: PythonSettings; /** The folder of gx.json. */ folder: string; exists: (file: string) => boolean };
+type Choice = {
+  settings: PythonSettings;
+  /** The folder of gx.json. */
+  folder: string;
+  exists: (file: string) => boolean;
+  /** Returns the text of a file; undefined where it is not there. */
+  textOf: (file: string) => string | undefined;
+};
 
 /** The program that installs a package there. `uv-sync`: the project names its packages, and none is installed. */
 export type Installer = 'pip' | 'uv-pip' | 'uv-add' | 'uv-sync';
@@ -67,8 +75,19 @@ function namedInterpreter(name: string, choice: Choice): Interpreter {
 
 const pythonOf = (environment: string): string => path.join(environment, 'bin', 'python');
 
-/** Returns the folder of the project of uv: the nearest one with a lock file, which lies at the root of a workspace. */
-const uvProject = ({ folder, exists }: Choice): string | undefined => foldersFrom(folder).find((at) => exists(path.join(at, 'uv.lock')));
+/**
+ * Returns the folder of the project of uv, which has its lock file: that of the nearest package around, or of the
+ * workspace that this is a member of.
+ */
+function uvProject({ folder, exists, textOf }: Choice): string | undefined {
+  const isPackage = (at: string): boolean => exists(path.join(at, 'uv.lock')) || isPythonProject(textOf(path.join(at, 'pyproject.toml')));
+  const own = foldersFrom(folder).find(isPackage);
+  if (own === undefined) return undefined;
+  return foldersFrom(own).find((place) => {
+    const lock = textOf(path.join(place, 'uv.lock'));
+    return lock !== undefined && (place === own || membersOf(lock).some((member) => path.join(place, member) === own));
+  });
+}
 
 function environmentsOf({ settings, folder }: Choice, project: string | undefined): Environment[] {
   const [, ...above] = foldersFrom(folder);

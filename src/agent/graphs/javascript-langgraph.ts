@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
 import { packageFolder } from '../kernel/package-folder.ts';
+import { isOlder } from '../kernel/versions.ts';
 
 /* Graphs in JavaScript bring their own LangGraph, whose version is read before they are loaded. */
 
@@ -16,7 +17,7 @@ type Found = { version: string; folder: string };
 /** Returns why LangGraph is too old for a graph, with the command that mends it; undefined where it serves. */
 export function langgraphFault({ language, file }: Pick<GraphSource, 'language' | 'file'>): string | undefined {
   const found = language === 'javascript' ? langgraphOf(file) : undefined;
-  if (found === undefined || !isBefore(found.version, LOWEST)) return undefined;
+  if (found === undefined || !isOlder(found.version, LOWEST)) return undefined;
   return `Graphs in JavaScript need LangGraph ${LOWEST} or newer, and ${found.folder} has ${found.version}: run ${updateCommand(file)}`;
 }
 
@@ -24,7 +25,7 @@ export function langgraphFault({ language, file }: Pick<GraphSource, 'language' 
 export function untriedLanggraphs(graphs: readonly Pick<GraphSource, 'language' | 'file'>[]): string[] {
   const sentences = graphs.flatMap(({ language, file }) => {
     const found = language === 'javascript' ? langgraphOf(file) : undefined;
-    if (found === undefined || isBefore(found.version, LOWEST) || !isBefore(found.version, TRIED)) return [];
+    if (found === undefined || isOlder(found.version, LOWEST) || !isOlder(found.version, TRIED)) return [];
     return [`LangGraph ${found.version} is older than ${TRIED}, the oldest that is tested here; ${updateCommand(file)} brings a newer one`];
   });
   return [...new Set(sentences)];
@@ -36,14 +37,6 @@ function langgraphOf(file: string): Found | undefined {
   if (folder === undefined) return undefined;
   const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { version?: string };
   return version === undefined ? undefined : { version, folder };
-}
-
-function isBefore(version: string, series: string): boolean {
-  const [[major = 0, minor = 0], [lowest = 0, lowestMinor = 0]] = [version, series].map((each) => each.split('.').map(Number)) as [
-    number[],
-    number[],
-  ];
-  return major < lowest || (major === lowest && minor < lowestMinor);
 }
 
 const ADD: readonly (readonly [lockFile: string, command: string])[] = [

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environmentOfOthers } from '../../config/env.ts';
 import type { PythonSettings } from '../../config/python.ts';
-import { installCommand, type ChosenPython } from './interpreter.ts';
+import { installCommand, interpreterFor, type ChosenPython, type Interpreter } from './interpreter.ts';
 import type { RunnerCommand } from '../../schema/wire/wall/graph-start.ts';
 
 /** The folder with our own modules of Python. It lies beside `src`, and in the package beside the compiled code. */
@@ -25,6 +25,15 @@ type Role = { role?: 'graphs' | 'user-code' };
 type Examined = { chosen: ChosenPython; /** The folder of gx.json. */ folder: string; namedBy: string };
 
 type FileOfPlace = Pick<PythonPlace, 'folder' | 'importFolders'> & { env: Readonly<Record<string, string>> };
+
+/** Returns the interpreter of graphs in Python, as the settings and the files of this machine say. */
+export const choosePython = (settings: PythonSettings, folder: string): Interpreter =>
+  interpreterFor({
+    settings,
+    folder,
+    exists: existsSync,
+    textOf: (file) => (existsSync(file) ? readFileSync(file, 'utf8') : undefined),
+  });
 
 /** Returns where the interpreter finds modules for the graphs of a file. */
 export const buildPythonPlace = (program: string, settings: PythonSettings, { folder, importFolders, env }: FileOfPlace): PythonPlace => ({

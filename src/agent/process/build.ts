@@ -1,12 +1,11 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import type { AgentBuildConfig } from '../../config/agent-build.ts';
 import { asError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
 import { keepSchemas } from '../graph-types/built-schemas.ts';
 import { langgraphFault } from '../graphs/javascript-langgraph.ts';
-import { interpreterFor } from '../graphs/interpreter.ts';
-import { buildPythonPlace, type PythonPlace } from '../graphs/python.ts';
+import { buildPythonPlace, choosePython, type PythonPlace } from '../graphs/python.ts';
 import { proveLoading } from '../graph-types/loads.ts';
 import { readTypes } from '../graph-types/typed-schemas.ts';
 import { writeBills } from '../sbom/write.ts';
@@ -39,6 +38,6 @@ export async function buildAgent(config: AgentBuildConfig, log: Log, signal: Abo
 
 /** Returns the Python that a server with the same settings would run graphs with, or why there is none. */
 function pythonOf({ python: settings }: AgentBuildConfig, file: GraphsFile): PythonPlace | { fault: string } {
-  const chosen = interpreterFor({ settings, folder: file.folder, exists: existsSync });
+  const chosen = choosePython(settings, file.folder);
   return 'fault' in chosen ? chosen : buildPythonPlace(chosen.program, settings, file);
 }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { AgentConfig } from '../../config/agent.ts';
 import { StartError } from '../../errors.ts';
 import type { Language } from '../../schema/agent/code-place.ts';
@@ -7,11 +6,10 @@ import { shareOut, sharesByLanguage, type LanguageShares } from '../db/base/shar
 import { expirySettings } from '../gx-json/expiry.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
 import { HostByLanguage, type GraphHost, type PythonGraphs } from '../graphs/host.ts';
-import { interpreterFor } from '../graphs/interpreter.ts';
 import { LanguageHost, type HostSettings } from '../graphs/language-host.ts';
 import { pythonMegabytes, threadLimits } from '../graphs/memory.ts';
 import { openProcess } from '../graphs/process.ts';
-import { buildPythonPlace, interpreterFault, pythonRunner } from '../graphs/python.ts';
+import { buildPythonPlace, choosePython, interpreterFault, pythonRunner } from '../graphs/python.ts';
 import type { AnswersAsked } from '../graphs/asked.ts';
 import type { EncryptionModule } from '../encryption/codec-of.ts';
 import { logFieldsOf, type Logging } from '../tracing/agent-log.ts';
@@ -66,7 +64,7 @@ function pythonGraphs({ config, file, graphs }: PythonOf, hostOf: (runner: Threa
   const { folder } = file;
   const settings = config.python;
   const ids = graphs.map(({ graphId }) => graphId);
-  const chosen = interpreterFor({ settings, folder, exists: existsSync });
+  const chosen = choosePython(settings, folder);
   if ('fault' in chosen) return { graphs: ids, host: chosen, faultOf: () => Promise.resolve(undefined) };
   const megabytes = pythonMegabytes(settings, { isAlone: !neededLanguages({ config, file }).has('javascript') });
   return {

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AgentConfig } from '../../config/agent.ts';
 import { ASSISTANT_DEFAULTS, assistantDefaults, type AssistantDefaults } from '../../config/assistant-defaults.ts';
@@ -27,14 +26,13 @@ import { agentApp, agentSockets, mountPrefix } from '../front/server.ts';
 import type { GraphFaults } from '../graphs/graph-faults.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import { untriedLanggraphs } from '../graphs/javascript-langgraph.ts';
-import { interpreterFor } from '../graphs/interpreter.ts';
-import { versionOfPlace } from '../graphs/python.ts';
+import { choosePython, versionOfPlace } from '../graphs/python.ts';
 import type { Logging } from '../tracing/agent-log.ts';
 import type { Bundles } from '../ui/main.ts';
 import { servedBundles } from '../ui/bundles.ts';
 import type { UserCode } from '../user-code/host.ts';
 import { REPORTED_PREFIX, type ServerFacts } from '../../schema/wire/work-report.ts';
-import { versions } from '../kernel/versions.ts';
+import { isOlder, versions } from '../kernel/versions.ts';
 
 const FAREWELL_MILLISECONDS = 5000;
 /**
@@ -146,10 +144,11 @@ async function loadEncryption(
 
 /** Logs which keys and variables of the configuration have no effect, and their alternatives. */
 function warnOf({ path, folder, settings, graphs, passedOver }: GraphsFile, { python }: Pick<AgentConfig, 'python'>, log: Log): void {
-  const chosen = interpreterFor({ settings: python, folder, exists: existsSync });
+  const chosen = choosePython(python, folder);
   const runs = 'fault' in chosen ? undefined : versionOfPlace(chosen.program);
   for (const { name, instead } of passedOver)
-    if (name !== 'python_version' || runs === undefined || settings.python_version !== runs)
+    // As with Node, an older version than the one that runs asks for nothing that is missing.
+    if (name !== 'python_version' || runs === undefined || isOlder(runs, settings.python_version ?? ''))
       log.warn({ file: path, name, instead }, 'a name of the configuration has no effect here');
   for (const langgraph of untriedLanggraphs(graphs)) log.warn({ langgraph }, 'graphs run with a LangGraph that is not tested here');
 }

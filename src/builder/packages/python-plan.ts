@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { StageFailed } from '../../errors.ts';
 import { isFolder, type GxJson } from '../../schema/agent/gx-json.ts';
+import { isPythonProject, membersOf } from '../../schema/uv-lock.ts';
 import { isWithin, realFileIn } from '../work.ts';
 import { upwards } from './project.ts';
 
@@ -96,7 +97,7 @@ function memberOf(source: string, folder: string, { root, package: member }: { r
 function pythonFolder(source: string, folder: string): PythonFolder {
   const hasProject = isProject(source, folder);
   const isPackage = hasFile(source, folder, 'setup.py') || hasProject;
-  const uvLock = hasProject ? upwards(folder).find((each) => hasLock(source, folder, each)) : undefined;
+  const uvLock = hasProject ? upwards(folder).find((place) => hasLock(source, folder, place)) : undefined;
   if (uvLock !== undefined) return { folder, isPackage, uvLock };
   const file = ['pyproject.toml', 'setup.py', 'requirements.txt'].find(
     (name) => (name === 'pyproject.toml' ? hasProject : true) && hasFile(source, folder, name),
@@ -117,22 +118,14 @@ const textOf = (source: string, name: string): string | undefined => {
 
 const hasFile = (source: string, folder: string, name: string): boolean => realFileIn(source, path.join(folder, name)) !== undefined;
 
-/** Where uv.lock has the members of a workspace, from its own folder. */
-const MEMBERS = /^source = \{ (?:editable|virtual|directory) = "([^"]+)" \}/gm;
-
-/**
- * Returns whether the uv.lock of a place is that of the project in a folder: its own, or that of its workspace. An
- * example below another project has nothing to do with the lock of that one.
- */
+/** Returns whether the uv.lock of a place is that of the project in a folder: its own, or that of its workspace. */
 function hasLock(source: string, folder: string, place: string): boolean {
   const lock = textOf(source, path.join(place, 'uv.lock'));
   if (lock === undefined || place === folder) return lock !== undefined;
-  return [...lock.matchAll(MEMBERS)].some(([, member = '']) => path.posix.join(place, member) === folder);
+  return membersOf(lock).some((member) => path.posix.join(place, member) === folder);
 }
 
-/** Returns whether pyproject.toml describes a package; others only have the settings of tools. */
-const isProject = (source: string, folder: string): boolean =>
-  /^\s*\[(project|build-system|tool\.poetry)\]/m.test(textOf(source, path.join(folder, 'pyproject.toml')) ?? '');
+const isProject = (source: string, folder: string): boolean => isPythonProject(textOf(source, path.join(folder, 'pyproject.toml')));
 
 function isLocked(source: string, { uvLock, requirements, otherLock }: PythonFolder): boolean {
   if (uvLock !== undefined || otherLock !== undefined || requirements === undefined) return true;

@@ -287,7 +287,8 @@ const isEmpty = (value: unknown): boolean => value === '' || (typeof value === '
 
 function isAsHere(name: string, value: unknown, { python, node }: Place): boolean {
   if ((AS_HERE[name] ?? []).some((known) => same(known, value))) return true;
-  if (name === 'node_version') return Number.parseInt(String(value)) === Number.parseInt(node);
+  // Projects name the Node of their time, which a newer one replaces.
+  if (name === 'node_version') return Number.parseInt(String(value)) <= Number.parseInt(node);
   return name === 'dependencies' && python && (value as string[]).every(isFolder);
 }
 

@@ -9,8 +9,20 @@ import { agentConfig } from '../../../src/config/agent.ts';
 const ALL = ['/env/bin/python', '/a/.venv/bin/python', '/a/b/.venv/bin/python', '/bin/python3', '/usr/bin/python3', '/usr/bin/python3.12'];
 const ABOVE = ['/a/uv.lock', '/a/.venv/bin/python', '/a/venvs/one/bin/python', '/bin/python3'];
 const PATHS = { DATABASE_URI: 'postgresql://x', PATH: '/bin:/usr/bin' };
-const chosen = (env: Record<string, string>, there: string[]): Interpreter =>
-  interpreterFor({ settings: agentConfig({ ...PATHS, ...env }).python, folder: '/a/b', exists: (file) => there.includes(file) });
+/** What is written in the files of projects; `/a/b` is a member of the workspace of `/a`, and `/a/c` is none. */
+const FILES: Record<string, string> = {
+  '/a/uv.lock': 'name = "b"\nsource = { editable = "b" }\n',
+  '/a/b/uv.lock': '',
+  '/a/b/pyproject.toml': '[project]\nname = "b"\n',
+  '/a/c/pyproject.toml': '[project]\nname = "c"\n',
+};
+const chosen = (env: Record<string, string>, there: string[], folder = '/a/b'): Interpreter =>
+  interpreterFor({
+    settings: agentConfig({ ...PATHS, ...env }).python,
+    folder,
+    exists: (file) => there.includes(file),
+    textOf: (file) => (there.includes(file) ? FILES[file] : undefined),
+  });
 
 test.each<[string, Record<string, string>, string[], string, string, Installer]>([
   [
@@ -71,6 +83,15 @@ test.each<[string, Record<string, string>, string[], string, string, Installer]>
   ],
 ])('graphs in Python are run by %s', (_, env, there, program, because, installer) => {
   expect(chosen(env, there)).toEqual({ program, because, installer });
+});
+
+test.each([
+  ['a member of its workspace', '/a/b', 'uv-sync'],
+  ['a package of its own', '/a/c', 'pip'],
+  ['a folder without a package', '/a/d', 'uv-sync'],
+])('uv.lock above is asked for %s', (_, folder, installer) => {
+  const there = ['/a/uv.lock', '/a/b/pyproject.toml', '/a/c/pyproject.toml', '/bin/python3'];
+  expect(chosen({}, there, folder)).toMatchObject({ program: '/bin/python3', installer });
 });
 
 test.each([

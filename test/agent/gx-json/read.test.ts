@@ -148,8 +148,10 @@ test('keys that only other builds read are named, with what to do instead', () =
 
 test('values that ask for nothing are named by nobody', () => {
   const nothing = { dockerfile_lines: [], dependencies: [], source: {}, priority: {}, pip_config_file: '', checkpointer: { uri: '' } };
-  const same = { node_version: String(Number.parseInt(process.versions.node)), keep_pkg_tools: false, image_distro: 'debian' };
+  const same = { node_version: '20', keep_pkg_tools: false, image_distro: 'debian' };
   expect(read({ graphs, ...nothing, ...same, pip_installer: 'auto' }).passedOver).toEqual([]);
+  expect(read({ graphs, node_version: String(Number.parseInt(process.versions.node)) }).passedOver).toEqual([]);
+  expect(read({ graphs, node_version: '99' }).passedOver).toEqual([expect.objectContaining({ name: 'node_version' })]);
   expect(read({ graphs: { talk }, dependencies: ['.', './lib', '../shared'] }).passedOver).toEqual([]);
   expect(read({ graphs: { talk }, dependencies: ['.', 'langchain_openai'] }).passedOver).toHaveLength(1);
 });
