@@ -1,4 +1,5 @@
 import { Client } from '@langchain/langgraph-sdk';
+import { systemAssistantId } from '../../src/agent/kernel/ids.ts';
 import { valueOf } from './model-stand-in.ts';
 
 /* What a newcomer asks a server: which graphs there are, what they take, how they look, and what they answer. */
@@ -39,8 +40,9 @@ export async function searchGraphs(url: string, headers: Record<string, string> 
 
 /** Returns the schemas and the drawing of a graph, by the name that langgraph.json gives it. */
 export async function lookAtGraph(url: string, graph: string, headers: Record<string, string> = {}): Promise<GraphLook> {
-  const schemas = await ask(`${url}/assistants/${encodeURIComponent(graph)}/schemas`, headers);
-  const drawing = await ask(`${url}/assistants/${encodeURIComponent(graph)}/graph?xray=true`, headers);
+  const assistant = `${url}/assistants/${systemAssistantId(graph)}`;
+  const schemas = await ask(`${assistant}/schemas`, headers);
+  const drawing = await ask(`${assistant}/graph?xray=true`, headers);
   const { input_schema: input } = schemas.body as { input_schema?: Record<string, unknown> | null };
   const nodes = (drawing.body as { nodes?: unknown[] }).nodes ?? [];
   return {
