@@ -33,6 +33,15 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def _leave_ends_to_parent() -> None:
+    """Ctrl-C and a supervisor signal all processes of a group. The server stops its runs first, and then the runner.
+
+    These are handlers, because processes of the user's code would inherit that a signal is ignored.
+    """
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda *_: None)
+
+
 def _serve_environment(start: dict[str, Any]) -> None:
     """Adds the variables that the real environment does not have, before any library reads them."""
     for name, value in start["env"].items():
@@ -142,6 +151,7 @@ def _user_code(wall: Wall, settings: dict[str, Any]) -> Hear:
 def main() -> None:
     """Serves the wall until its socket ends."""
     _die_with_parent()
+    _leave_ends_to_parent()
     os.set_inheritable(_WALL, False)
     add_import_folders()
     wall = Wall(socket.socket(fileno=_WALL))

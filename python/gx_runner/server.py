@@ -131,7 +131,9 @@ class Server:
         if late < _HELD or self._told_of_held or frame is None:
             return
         self._told_of_held = True
-        place = own_place(traceback.extract_stack(frame))
+        stack = traceback.extract_stack(frame)
+        # A task that a library has begun for itself has no line of the user's code.
+        place = own_place(stack) or f"{stack[-1].filename}:{stack[-1].lineno}"
         _log.warning(
             "The event loop of the graphs is held at %s: code that waits there stalls all runs of the process.", place
         )

@@ -195,6 +195,14 @@ describe('a stop', () => {
     expect(runnerOf(agent)).toBe(runner);
   });
 
+  test('by Ctrl-C, which all processes of a terminal hear, is left to the server', async () => {
+    const runner = runnerOf(agent);
+    const { thread_id, run_id } = await begun('counter', { to: 3, pause: 0.2 });
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.kill(runner, signal);
+    expect(await ended(thread_id, run_id)).toBe('success');
+    expect(runnerOf(agent)).toBe(runner);
+  });
+
   test('of a node that holds the loop ends the runner, and the other runs go on', async () => {
     const other = await begun('counter', { to: 20, pause: 0.2 });
     const { thread_id, run_id } = await begun('holds', { pause: 60 });

@@ -107,10 +107,31 @@ function shown(value: unknown, form: Form): unknown {
   if (!isComposite(value)) return typeof value === 'bigint' ? value.toString() : value;
   if (Array.isArray(value)) return value.map((part) => shown(part, form));
   if (isMessage(value)) return fieldsOf(form(value), form);
+  if (Object.getPrototypeOf(value) === Object.prototype && !hasOwnForm(value)) return fieldsOf(value, form);
   if (value instanceof Error) return { error: value.name, message: value.message };
+  const content = contentOf(value);
+  if (content !== undefined) return shown(content, form);
   if (hasOwnForm(value)) return shown(value.toJSON(''), form);
   if (isBoxed(value)) return value;
   return fieldsOf(value, form);
+}
+
+/**
+ * Returns what an object of the language holds, of which JSON would show nothing or its inner parts, in the forms that
+ * the same values of Python have; undefined for other objects.
+ */
+function contentOf(value: object): unknown {
+  if (value instanceof Map) {
+    const entries = [...value];
+    return entries.every(([key]) => !isComposite(key)) ? Object.fromEntries(entries.map(([key, one]) => [String(key), one])) : entries;
+  }
+  if (value instanceof Set) return [...value];
+  if (value instanceof RegExp) return String(value);
+  if (value instanceof ArrayBuffer) return Buffer.from(value).toString('base64');
+  if (!ArrayBuffer.isView(value)) return undefined;
+  if (value instanceof Uint8Array || value instanceof DataView)
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
+  return Array.from(value as unknown as ArrayLike<number | bigint>);
 }
 
 /** Returns true for the objects of `new String` and its like, of which JSON has the content. */

@@ -33,6 +33,33 @@ test('an interrupt is told together with the state', () => {
   expect(run.values).toEqual({ a: 1 });
 });
 
+test('collections, patterns and bytes have their contents', () => {
+  const bytes = new Uint8Array([1, 2, 255]);
+  const state = {
+    counts: new Map<unknown, unknown>([
+      ['a', new Set([1, 2n])],
+      [7, new Map()],
+    ]),
+    pairs: new Map([[{ of: 'x' }, [new Set(['y'])]]]),
+    tags: new Set(['one', new AIMessage({ id: 'm', content: 'Hi' })]),
+    pattern: /a+/gi,
+    bytes,
+    buffers: [Buffer.from(bytes), bytes.buffer, new DataView(bytes.buffer, 1)],
+    vector: new Float32Array([0.5, 1]),
+    at: new Date(0),
+  };
+  expect(sent(state)).toEqual({
+    counts: { a: [1, '2'], 7: {} },
+    pairs: [[{ of: 'x' }, [['y']]]],
+    tags: ['one', expect.objectContaining({ type: 'ai', content: 'Hi' })],
+    pattern: '/a+/gi',
+    bytes: 'AQL/',
+    buffers: ['AQL/', 'AQL/', 'Av8='],
+    vector: [0.5, 1],
+    at: '1970-01-01T00:00:00.000Z',
+  });
+});
+
 test('a stop before a node has no interrupts to tell', () => {
   const run = new EventsOfRun(['values']);
   expect(run.of({ namespace: [], mode: 'values', payload: { __interrupt__: [] } })).toEqual([]);

@@ -78,6 +78,16 @@ describe('a fault of the graph:', () => {
     expect(await call('GET', `/assistants/${assistant!.assistant_id}/subgraphs`)).toEqual(failed);
   });
 
+  test('a run in which a graph with nodes takes no step is no success', async () => {
+    const thread = await threadOf('idle');
+    const run = { assistant_id: 'idle', input: { count: 1 } };
+    const failure = { error: 'Error', message: expect.stringMatching(/^The graph took no step and stored nothing/) as string };
+    for (const path of ['/runs/wait', `/threads/${thread}/runs/wait`])
+      expect((await call('POST', path, run)).body).toEqual({ __error__: failure });
+    expect((await call('GET', `/threads/${thread}`)).body).toMatchObject({ status: 'error' });
+    expect(await agent.client.runs.list(thread)).toEqual([expect.objectContaining({ status: 'error' })]);
+  });
+
   test('a reducer that throws is a 500, and the state stays', async () => {
     const thread = await threadOf('fails');
     const path = `/threads/${thread}/state`;

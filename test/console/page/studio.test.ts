@@ -81,7 +81,7 @@ test('a large state is read a message at a time, and long fields are cut', async
   };
   const state = { values, checkpoint_id: 'c', next: ['say'], interrupts: [{ id: 'i', value: 'why' }], created_at: '2026-01-01T00:00:00Z' };
   const { messages, ...rest } = await slicedState(new ScannedJson(JSON.stringify(state)));
-  expect(rest).toEqual({ id: 'c', next: ['say'], interrupts: [{ id: 'i', value: 'why' }], madeAt: '2026-01-01T00:00:00Z' });
+  expect(rest).toEqual({ id: 'c', next: ['say'], interrupts: [{ id: 'i', value: 'why' }], madeAt: '2026-01-01T00:00:00Z', fault: '' });
   expect(messages[1]).toEqual({ type: 'ai', id: 'b', content: 'short' });
   const [first] = messages as { id: string; content: string }[];
   expect(first).toMatchObject({ type: 'human', id: 'a' });
@@ -98,7 +98,7 @@ test('of many messages the last ones are read, and the ids of those before them'
 });
 
 test.each(['', 'no JSON', '{"values": {"messages": [', 'null', '[1]'])('a state that is "%s" is as good as an empty one', async (text) => {
-  expect(await slicedState(new ScannedJson(text))).toEqual({ id: '', messages: [], next: [], interrupts: [], madeAt: '' });
+  expect(await slicedState(new ScannedJson(text))).toEqual({ id: '', messages: [], next: [], interrupts: [], madeAt: '', fault: '' });
 });
 
 test('a large state is cut before it is shown, and never in the middle of a letter', () => {
@@ -142,7 +142,15 @@ test.each([
 ])('an answer of %j is as good as an empty one', (answer) => {
   expect(studioThread(answer)).toEqual({ id: '', status: '', changedAt: '', metadata: {}, title: '', error: '' });
   expect(studioCheckpoint(answer)).toEqual({ id: '', parent: '', madeAt: '', metadata: {}, next: [] });
-  expect(stateOfAnswer(answer)).toEqual({ id: '', messages: [], next: [], interrupts: [], madeAt: '' });
+  expect(stateOfAnswer(answer)).toEqual({ id: '', messages: [], next: [], interrupts: [], madeAt: '', fault: '' });
+});
+
+test.each([
+  [{ error: 'RangeError', message: 'count is -1' }, 'RangeError: count is -1'],
+  [{ message: 'count is -1' }, 'count is -1'],
+  ['text', ''],
+])('a state with the error %j says "%s"', (error, fault) => {
+  expect(stateOfAnswer({ checkpoint_id: 'c', error })).toMatchObject({ id: 'c', fault });
 });
 
 test('anything but a list has no items', () => {

@@ -9,8 +9,8 @@ export type ListedCheckpoint = { id: string; parent: string; madeAt: string; met
 /** A step of a thread: its checkpoint, how many messages stood before it, and the namespaces of its tasks. */
 export type PastStep = { id: string; parent: string; messages: number; tasks: string[] };
 
-/** A state of a thread. */
-export type ShownState = { id: string; messages: unknown[]; next: string[]; interrupts: unknown[]; madeAt: string };
+/** A state of a thread. `fault`: why its graph refuses it; empty where it does not. */
+export type ShownState = { id: string; messages: unknown[]; next: string[]; interrupts: unknown[]; madeAt: string; fault: string };
 
 /** A version of an assistant, and the graph that it is of. */
 export type AssistantVersion = { version: number; graph: string };
@@ -106,6 +106,13 @@ export const taskNamespaces = (tasks: unknown): string[] =>
     .map(({ id, name }) => `${textOf(name)}:${textOf(id)}`);
 
 export function stateOfAnswer(answer: unknown): ShownState {
-  const { checkpoint_id: id, messages, next, interrupts, created_at: at } = answeredFields(answer);
-  return { id: textOf(id), messages: listOf(messages), next: textsOf(next), interrupts: listOf(interrupts), madeAt: timeOf(at) };
+  const { checkpoint_id: id, messages, next, interrupts, created_at: at, error } = answeredFields(answer);
+  const lists = { messages: listOf(messages), next: textsOf(next), interrupts: listOf(interrupts) };
+  return { id: textOf(id), ...lists, madeAt: timeOf(at), fault: faultOfState(error) };
+}
+
+/** Returns why a graph refuses a state, by the `error` of that; empty where there is none. */
+export function faultOfState(error: unknown): string {
+  const { error: name, message } = answeredFields(error);
+  return [name, message].map(textOf).filter(Boolean).join(': ');
 }

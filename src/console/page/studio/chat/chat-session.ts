@@ -141,9 +141,10 @@ export class ChatSession {
   }
 
   async #refresh(over: AbortSignal): Promise<void> {
-    const { id, letters, messages, interrupts, next } = await this.#agent.newest(this.thread.value ?? '', over);
+    const { id, letters, messages, interrupts, next, fault } = await this.#agent.newest(this.thread.value ?? '', over);
     this.#newest = { id, letters };
     this.live.value = withMessages({ ...this.live.value, messages: [] }, messages);
+    if (fault !== '') this.live.value = { ...this.live.value, error: `The graph refuses this state. ${fault}` };
     this.next.value = next;
     this.questions.value = questionsOfState(interrupts);
   }

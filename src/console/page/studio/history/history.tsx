@@ -29,6 +29,9 @@ export function History({ thread }: { thread: string }) {
         <CheckpointList travel={travel} checkpoints={checkpoints.value} />
       )}
       <Chosen travel={travel} />
+      {state.value !== undefined && state.value.fault !== '' && (
+        <Fault text={`The graph refuses this state, so it runs from an earlier one alone. ${state.value.fault}`} />
+      )}
       {state.value !== undefined && <JsonTree json={state.value.json} node={state.value.values} />}
       {changes.value !== undefined && <ChangesShown changes={changes.value} nothing="Nothing differs from the one before." />}
     </>

@@ -1,15 +1,22 @@
 import { signal } from '@preact/signals';
 import { failureText } from '../../api/failure-text.ts';
 import { ownAssistantOf, type StudioAgent } from '../agent.ts';
-import { textOf, type AssistantVersion, type ListedCheckpoint, type StudioAssistant, type StudioThread } from '../agent-answers.ts';
+import {
+  faultOfState,
+  textOf,
+  type AssistantVersion,
+  type ListedCheckpoint,
+  type StudioAssistant,
+  type StudioThread,
+} from '../agent-answers.ts';
 import type { JsonChanges } from '../json/changes-shown.tsx';
 import { jsonDifferences } from '../json/json-difference.ts';
 import type { JsonNode } from '../json/json-scan.ts';
 import type { ScannedJson } from '../json/json-text.ts';
 import { testCaseText, type CasedRun } from './test-case.ts';
 
-/** The state at a checkpoint: its text, and the place of its values there. */
-export type StateThen = { json: ScannedJson; values: JsonNode };
+/** The state at a checkpoint: its text, the place of its values there, and why its graph refuses it, if it does. */
+export type StateThen = { json: ScannedJson; values: JsonNode; fault: string };
 
 /** The history of a thread, and the checkpoint in it that is looked at. */
 export class TimeTravel {
@@ -151,7 +158,8 @@ export class TimeTravel {
 
   async #stateAt(checkpoint: string, over: AbortSignal): Promise<StateThen> {
     const json = await this.#agent.stateJson(this.#id, checkpoint, over);
-    return { json, values: (await json.child(json.root, 'values', over)) ?? json.root };
+    const fault = faultOfState(json.small(await json.child(json.root, 'error', over)));
+    return { json, values: (await json.child(json.root, 'values', over)) ?? json.root, fault };
   }
 
   #read(): Promise<boolean> {

@@ -1,8 +1,10 @@
 """The Python twin of fails.ts: takes small numbers, and fails in its own code on larger ones."""
 
-from typing import Annotated, NoReturn
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, NoReturn
 
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import TypedDict
 
 
@@ -17,6 +19,18 @@ class State(TypedDict, total=False):
 
 
 graph = StateGraph(State).add_node("step", lambda _: {"count": 1}).add_edge(START, "step").add_edge("step", END).compile()
+
+
+class _Idle(CompiledStateGraph[Any, Any, Any, Any]):
+    """Has a node, and sends and stores nothing, as graphs of a LangGraph that a server does not know do."""
+
+    async def astream(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
+        for nothing in ():
+            yield nothing
+
+
+idle = StateGraph(State).add_node("step", lambda _: {"count": 1}).add_edge(START, "step").compile()
+idle.__class__ = _Idle
 
 
 class RangeError(Exception):

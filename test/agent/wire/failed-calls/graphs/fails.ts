@@ -17,6 +17,15 @@ export const graph = new StateGraph(State)
   .addEdge('step', END)
   .compile();
 
+/** Has a node, and sends and stores nothing, as graphs of a LangGraph that a server does not know do. */
+export const idle = Object.assign(
+  new StateGraph(State)
+    .addNode('step', () => ({ count: 1 }))
+    .addEdge(START, 'step')
+    .compile(),
+  { stream: () => new ReadableStream({ start: (controller) => controller.close() }) },
+);
+
 /** Fails to make its graph. */
 export const unmade = (): never => {
   throw new RangeError('no graph today');
