@@ -19,9 +19,9 @@ from gx_runner.encryption_calls import BY_KEY, Calls, Json, Made, Trial, Value, 
 from gx_runner.failures import ProblemError
 from gx_runner.inner_records import (
     Path,
-    spell_place,
     places_of_inner_records,
     places_of_inner_values,
+    spell_place,
     value_at,
     with_value_at,
 )

@@ -117,8 +117,8 @@ function shown(value: unknown, form: Form): unknown {
 }
 
 /**
- * Returns what an object of the language holds, of which JSON would show nothing or its inner parts, in the forms that
- * the same values of Python have; undefined for other objects.
+ * Returns the content of an object of the language, of which JSON would show nothing or its inner parts, in the form of
+ * the same value of Python; undefined for other objects.
  */
 function contentOf(value: object): unknown {
   if (value instanceof Map) {
@@ -131,7 +131,7 @@ function contentOf(value: object): unknown {
   if (!ArrayBuffer.isView(value)) return undefined;
   if (value instanceof Uint8Array || value instanceof DataView)
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
-  return Array.from(value as unknown as ArrayLike<number | bigint>);
+  return Array.from(value as ArrayBufferView & ArrayLike<number | bigint>);
 }
 
 /** Returns true for the objects of `new String` and its like, of which JSON has the content. */
