@@ -1,4 +1,7 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readGraphsFile } from '../../src/agent/gx-json/read.ts';
+import { readDotEnvOfJavascript, readDotEnvOfPython, valuesOf } from '../../src/schema/dot-env.ts';
 import { startBuilt } from '../kit/built-agent.ts';
 import { startRegistry, type TestRegistry } from '../kit/registry.ts';
 import { expectedSight } from './expected.ts';
@@ -16,9 +19,18 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([registry.stop(), models.stop()]));
 
+/** Returns the variables of a deployment into whose form its owner has pasted the file that git leaves out. */
+function variablesOf(name: string): Record<string, string> {
+  const { files: { '.env': text } = {}, config } = SHELF[name]!;
+  if (text === undefined) return {};
+  const { hasPython } = readGraphsFile(join('test/projects/shelf', name, config));
+  return valuesOf(hasPython ? readDotEnvOfPython(text, () => undefined) : readDotEnvOfJavascript(text));
+}
+
 async function seeBuilt(name: string): Promise<Sight> {
   const project = SHELF[name]!;
-  const wish = { registry, repository: await commitProject(name), name, env: { GX_CONFIG_PATH: project.config }, serverEnv: models.env };
+  const serverEnv = { ...models.env, ...variablesOf(name) };
+  const wish = { registry, repository: await commitProject(name), name, env: { GX_CONFIG_PATH: project.config }, serverEnv };
   const agent = await startBuilt(wish).catch((error: Error) => ({ refusal: error.message }));
   if ('refusal' in agent) return agent;
   try {
