@@ -149,8 +149,8 @@ def own_place(frames: traceback.StackSummary) -> str | None:
 
 
 def is_own(filename: str) -> bool:
-    """Returns whether a file is the user's own code."""
-    return not _is_of_the_import(filename) and not is_of_a_library(filename)
+    """Returns whether a file is the user's own code. Libraries run texts, too, such as `<string>`, which are no files."""
+    return not filename.startswith("<") and not _is_of_the_import(filename) and not is_of_a_library(filename)
 
 
 def is_of_a_library(filename: str) -> bool:

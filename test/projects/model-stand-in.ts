@@ -156,12 +156,13 @@ const toolFor = (tools: Tool[], { name, isForced, isAnswered }: Choice): Tool | 
 const wordsOf = ({ schema, words }: Ask): string => (schema === undefined ? `You said ${words}` : JSON.stringify(valueOf(schema, words)));
 const argumentsOf = ({ tool, words }: Ask): string => JSON.stringify(valueOf(tool?.schema ?? {}, words));
 
-let calls = 0;
-const nextId = (): string => `call_${(calls += 1)}`;
+let ids = 0;
+/** Returns another id each time: a message takes the place of the one with its id. */
+const nextId = (kind: string): string => `${kind}_${(ids += 1)}`;
 
 function answerChat(response: ServerResponse, ask: Ask): void {
-  const base = { id: 'chat-1', created: 1, model: ask.model };
-  const call = ask.tool && { id: nextId(), type: 'function', function: { name: ask.tool.name, arguments: argumentsOf(ask) } };
+  const base = { id: nextId('chat'), created: 1, model: ask.model };
+  const call = ask.tool && { id: nextId('call'), type: 'function', function: { name: ask.tool.name, arguments: argumentsOf(ask) } };
   const message =
     call === undefined ? { role: 'assistant', content: wordsOf(ask) } : { role: 'assistant', content: null, tool_calls: [call] };
   const finish = call === undefined ? 'stop' : 'tool_calls';
@@ -182,12 +183,19 @@ function answerResponses(response: ServerResponse, ask: Ask): void {
     ask.tool === undefined
       ? {
           type: 'message',
-          id: 'msg_1',
+          id: nextId('msg'),
           role: 'assistant',
           status: 'completed',
           content: [{ type: 'output_text', text: wordsOf(ask), annotations: [] }],
         }
-      : { type: 'function_call', id: 'fc_1', call_id: nextId(), name: ask.tool.name, arguments: argumentsOf(ask), status: 'completed' };
+      : {
+          type: 'function_call',
+          id: nextId('fc'),
+          call_id: nextId('call'),
+          name: ask.tool.name,
+          arguments: argumentsOf(ask),
+          status: 'completed',
+        };
   const usage = {
     input_tokens: 1,
     input_tokens_details: { cached_tokens: 0 },
@@ -196,7 +204,7 @@ function answerResponses(response: ServerResponse, ask: Ask): void {
     total_tokens: 2,
   };
   const whole = {
-    id: 'resp_1',
+    id: nextId('resp'),
     object: 'response',
     created_at: 1,
     status: 'completed',
@@ -254,10 +262,10 @@ function askOfAnthropic(body: Json): Ask {
 function answerAnthropic(response: ServerResponse, ask: Ask): void {
   const input = JSON.parse(argumentsOf(ask)) as unknown;
   const block =
-    ask.tool === undefined ? { type: 'text', text: wordsOf(ask) } : { type: 'tool_use', id: nextId(), name: ask.tool.name, input };
+    ask.tool === undefined ? { type: 'text', text: wordsOf(ask) } : { type: 'tool_use', id: nextId('call'), name: ask.tool.name, input };
   const reason = ask.tool === undefined ? 'end_turn' : 'tool_use';
   const usage = { input_tokens: 1, output_tokens: 1 };
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: ask.model, stop_sequence: null, usage };
+  const message = { id: nextId('msg'), type: 'message', role: 'assistant', model: ask.model, stop_sequence: null, usage };
   if (!ask.isStream) return sendJson(response, { ...message, content: [block], stop_reason: reason });
   const opened = ask.tool === undefined ? { ...block, text: '' } : { ...block, input: {} };
   const delta =
