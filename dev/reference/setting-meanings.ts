@@ -25,6 +25,7 @@ export const WRITTEN: Readonly<Record<string, string>> = {
   GX_BUILD_PYTHON_BASE_IMAGE: 'The base image of built agents with graphs in Python (images.agentServerPython).',
   GX_BUILDKIT_IMAGE: 'The image of builds that run lines of Dockerfiles (images.buildkit). Empty: there are none.',
   GX_BUILD_NAMESPACE: 'Where builds run (builds.namespace).',
+  GX_BUILD_PARALLEL_TOTAL: 'Builds of all tenants at a time, more than those of one (builds.atOnceInAll). Default: twice as many.',
   GX_BUILDKIT_NAMESPACE: 'Where builds with BuildKit run (builds.buildkit.namespace). Empty: there are none.',
   GX_GIT_NAMESPACE: 'Where the credentials of git hosts are kept (builds.gitNamespace).',
   GX_BUILDER_SERVICE_ACCOUNT: 'The account of the pods of builds, which may do nothing.',

@@ -55,6 +55,11 @@ const DAY = 86_400;
 const LEASE = 20;
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
+function optionalPort(read: SettingsReader): number | undefined {
+  const name = 'GX_METRICS_PORT';
+  return read.optional([name]) === undefined ? undefined : read.integer([name], 0, { min: 0, max: 65_535 });
+}
+
 function prefixSetting(read: SettingsReader): string {
   const prefix = read.text(['GX_MOUNT_PREFIX', 'MOUNT_PREFIX'], '');
   if (prefix !== '' && !prefix.startsWith('/')) read.problem('MOUNT_PREFIX must begin with a slash');
@@ -101,6 +106,8 @@ function settings(read: SettingsReader) {
   return {
     host: read.text(['GX_SERVER_HOST', 'LANGGRAPH_SERVER_HOST'], '::'),
     port: read.integer(['GX_SERVER_PORT', 'PORT'], 8000, { min: 0, max: 65_535 }),
+    /** A port of its own for the metrics. Undefined: they are at the port of the API, where that lets a caller in. */
+    metricsPort: optionalPort(read),
     logLevel: logLevel(read),
     configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),
     /** Sections of that file that came as variables, for those that it does not have. */

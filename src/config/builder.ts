@@ -29,8 +29,9 @@ export type Builder = {
   caConfigMapName?: string;
   /** True if the registry speaks plain http, as in the local cluster. */
   insecureRegistry: boolean;
-  /** Builds at once. */
+  /** Builds of one tenant at once, and of all tenants. The second is more, so that no tenant holds all places. */
   parallel: number;
+  parallelInAll: number;
   cpu: number;
   memoryMb: number;
   /** The space that sources, packages and layers of one build may take together, in Mi. */
@@ -71,7 +72,7 @@ export function builder(read: SettingsReader): { builder?: Builder } {
       ...buildkit(read),
       insecureRegistry: read.flag(['GX_BUILD_REGISTRY_INSECURE'], false),
       // Two builds of a core each leave room on a small cluster; the quota of the namespace bounds them as well.
-      parallel: read.integer(['GX_BUILD_PARALLEL'], 2, { min: 1, max: 1000 }),
+      ...places(read),
       // Half a core and 1 GB are enough to install and bundle a JavaScript project of some hundred packages.
       cpu: read.integer(['GX_BUILDER_CPU_MILLI'], 500, { min: 10, max: 512_000 }) / 1000,
       memoryMb: read.integer(['GX_BUILDER_MEMORY_MB'], 1024, { min: 16, max: 4_194_304 }),
@@ -80,6 +81,14 @@ export function builder(read: SettingsReader): { builder?: Builder } {
       keepSeconds: read.integer(['GX_BUILDER_KEEP_SECONDS'], 86_400, { min: 60, max: 31_536_000 }),
     },
   };
+}
+
+function places(read: SettingsReader): Pick<Builder, 'parallel' | 'parallelInAll'> {
+  const parallel = read.integer(['GX_BUILD_PARALLEL'], 2, { min: 1, max: 1000 });
+  const parallelInAll = read.integer(['GX_BUILD_PARALLEL_TOTAL'], 2 * parallel, { min: 2, max: 10_000 });
+  if (parallelInAll <= parallel)
+    read.problem(`GX_BUILD_PARALLEL_TOTAL must be more than GX_BUILD_PARALLEL (${parallel}), or one tenant could hold all places`);
+  return { parallel, parallelInAll };
 }
 
 function buildkit(read: SettingsReader): Pick<Builder, 'buildkit'> {

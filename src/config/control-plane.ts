@@ -34,6 +34,8 @@ export function controlPlaneConfig(env: Env) {
   const config = {
     host: settings.text(['GX_SERVER_HOST'], '0.0.0.0'),
     port: settings.integer(['GX_SERVER_PORT', 'PORT'], 8080, { min: 0, max: 65_535 }),
+    /** The port of /healthz, /readyz and /metrics, in plain HTTP. */
+    healthPort: settings.integer(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
     /** The certificate that it serves and the key, as files. Undefined means plain HTTP. */
     tls: tlsFiles(settings),
     logLevel: settings.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),

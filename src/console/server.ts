@@ -36,7 +36,7 @@ const shared = { invalid: 'sentence', authenticate: () => undefined, body: SMALL
 export function consoleApp(parts: ConsoleParts) {
   const { config, page, sessions, door, agents, metrics, log } = parts;
   const { opens } = metrics;
-  const probes = probesOf(parts).filter(({ id }) => id !== 'metrics');
+  const probes = consoleProbes(parts).filter(({ id }) => id !== 'metrics');
   return createApp<undefined>({
     ...shared,
     log,
@@ -47,10 +47,8 @@ export function consoleApp(parts: ConsoleParts) {
   });
 }
 
-/** Returns the application that the cluster asks, on a port of its own: nobody else needs the metrics. */
-export const consoleHealthApp = (parts: ConsoleParts) => createApp<undefined>({ ...shared, log: parts.log, routes: probesOf(parts) });
-
-const probesOf = ({ metrics, isReady }: ConsoleParts) =>
+/** Returns the routes that the cluster asks. */
+export const consoleProbes = ({ metrics, isReady }: ConsoleParts) =>
   probeRoutes({ missing: () => (isReady() ? undefined : 'the console stops'), metrics: metrics.print });
 
 /** Gives every answer its headers, and lets only the console's own page use a session. */

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { ConsoleConfig } from '../config/console.ts';
 import { Problem } from '../errors.ts';
 import { listen } from '../http/listen.ts';
+import { serveProbes } from '../http/probes.ts';
 import { LEAST_SECRET, secretIn } from '../http/secret-file.ts';
 import { clientSignerIn } from '../http/signed-client.ts';
 import type { Log } from '../log.ts';
@@ -13,7 +14,7 @@ import { consoleMetrics } from './metrics.ts';
 import { AgentPasses } from './passing/agent-passes.ts';
 import type { AgentPassing } from './passing/agents.ts';
 import { agentPlaceOf } from './passing/target.ts';
-import { consoleApp, consoleHealthApp } from './server.ts';
+import { consoleApp, consoleProbes } from './server.ts';
 import { Seal } from './session/seal.ts';
 import { BrowserSessions } from './session/sessions.ts';
 
@@ -54,7 +55,7 @@ export async function startConsole({ config, log, signal, folder = BUILT, reach 
   const parts = { config, page, sessions, door, agents, metrics: consoleMetrics(), isReady: () => !signal.aborted, log };
   const { host, port, healthPort } = config;
   const served = await listen(consoleApp(parts), { host, port });
-  const health = await listen(consoleHealthApp(parts), { host, port: healthPort });
+  const health = await serveProbes(consoleProbes(parts), { host, port: healthPort, log });
   log.info({ port: served.port, control_plane: config.controlPlaneUrl.origin }, 'console is ready');
   return {
     port: served.port,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Unavailable } from '../errors.ts';
 import { openApiDocument } from '../http/openapi.ts';
+import { probeRoutes } from '../http/probes.ts';
 import type { Route } from '../http/route.ts';
 import { createApp } from '../http/server.ts';
 import { whileAllowed } from '../http/while-allowed.ts';
@@ -13,7 +14,7 @@ import { limitingFailures, streamPlaces } from './auth/limits.ts';
 import type { Caller } from './caller.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { refusing } from './kube-refusal.ts';
-import { createControlPlaneMetrics } from './metrics.ts';
+import { createControlPlaneMetrics, type ControlPlaneMetrics } from './metrics.ts';
 import { agentKeyRoutes } from './routes/agent-keys.ts';
 import { agentPassRoutes } from './routes/agent-passes.ts';
 import { authCheckRoutes } from './routes/auth-check.ts';
@@ -106,15 +107,30 @@ const endingStreams =
 /** Returns the OpenAPI document of the routes. */
 export const controlPlaneDocument = (routes: Route<Caller>[]): Json => openApiDocument(routes, INFO, SECURITY, ERRORS);
 
-/** Builds the control plane as a koa application. API keys are looked up through `keys`. */
-export function controlPlaneApp(plane: ControlPlane, health: Health & { certificateUntil: () => Date | undefined }, keys: CountedKube) {
-  const { stored, integrations } = plane;
+type OwnHealth = Health & { certificateUntil: () => Date | undefined };
+
+/** Builds the control plane as a koa application, and the routes of the cluster's port. */
+export function buildControlPlane(plane: ControlPlane, health: OwnHealth, keys: CountedKube) {
+  const { stored, integrations, config } = plane;
   const metrics = createControlPlaneMetrics({
     stored,
     watches: () => [...stored.watches, integrations.watch].map(({ state }) => state),
     loginFailures: LOGIN_FAILURES,
-    certificateUntil: plane.config.tls && health.certificateUntil,
+    certificateUntil: config.tls && health.certificateUntil,
   });
+  return { app: controlPlaneApp(plane, { health, keys, metrics }), probes: controlPlaneProbes(health, metrics) };
+}
+
+const controlPlaneProbes = (health: Health, { registry }: ControlPlaneMetrics): Route<undefined>[] =>
+  probeRoutes({
+    missing: () => (health.synced() && !health.stopping() ? undefined : 'the control plane is starting or stopping'),
+    metrics: async () => ({ body: await registry.metrics(), contentType: registry.contentType }),
+  });
+
+type AppParts = { health: Health; keys: CountedKube; metrics: ControlPlaneMetrics };
+
+/** API keys are looked up through `keys`. */
+function controlPlaneApp(plane: ControlPlane, { health, keys, metrics }: AppParts) {
   for (const client of new Set([plane.kube, plane.logs, keys])) client.onRequest?.(metrics.onRequest);
   const { config, log } = plane;
   const tokens = config.oidc && new BearerTokens({ config: config.oidc, log });
@@ -127,7 +143,7 @@ export function controlPlaneApp(plane: ControlPlane, health: Health & { certific
   const isDeployment = (id: string): boolean => plane.stored.withId(id).length > 0;
   const limited = limitingFailures({ authenticator, isDeployment, perMinute: config.limits.failedLoginsPerMinute, failed });
   const routes: Route<Caller>[] = controlPlaneRoutes(plane).map(endingStreams(authenticator));
-  const all: Route<Caller>[] = [...routes, ...controlPlaneSystemRoutes({ metrics, health, document: () => controlPlaneDocument(all) })];
+  const all: Route<Caller>[] = [...routes, ...controlPlaneSystemRoutes({ health, document: () => controlPlaneDocument(all) })];
   return createApp<Caller>({
     routes: [...all, ...vendorRoutes(routes)],
     log,

@@ -3,6 +3,7 @@ import type { ControlPlaneConfig } from '../config/control-plane.ts';
 import { gitPlaces } from '../git/places.ts';
 import { listen } from '../http/listen.ts';
 import { Lookups } from '../http/lookups.ts';
+import { serveProbes } from '../http/probes.ts';
 import { spanRequests } from '../http/request-spans.ts';
 import type { CountedKube } from '../kube/client.ts';
 import type { Log } from '../log.ts';
@@ -13,7 +14,7 @@ import { ListenerLock } from './listener-lock.ts';
 import { LONGEST_PAGE } from './paging.ts';
 import { readingInTurn } from './reads-in-turn.ts';
 import { SecretValues } from './secrets.ts';
-import { controlPlaneApp } from './server.ts';
+import { buildControlPlane } from './server.ts';
 import { StoredIntegrations } from './stored/integrations.ts';
 import { Overview } from './stored/overview.ts';
 import { Stored } from './stored/stored.ts';
@@ -41,7 +42,7 @@ export async function startControlPlane({
   logs,
   log,
   signal,
-}: StartOptions): Promise<{ port: number; stop(): Promise<void> }> {
+}: StartOptions): Promise<{ port: number; healthPort: number; stop(): Promise<void> }> {
   const stored = new Stored({ kube, config, log });
   const integrations = new StoredIntegrations({ kube, config, log });
   let synced = false;
@@ -67,12 +68,16 @@ export async function startControlPlane({
   };
   const plane = { ...given, stored, overview: new Overview(stored), integrations, secrets, listenerLock };
   const tracing = await openTracing(config.tracing, { name: 'gx-control-plane', log });
-  const app = controlPlaneApp(plane, health, keys);
+  const { app, probes } = buildControlPlane(plane, health, keys);
   if (tracing !== undefined) spanRequests(app, requestSpans(tracing, { roots: true }));
-  const { host, port: wantedPort, tls } = config;
+  const { host, port: wantedPort, healthPort, tls } = config;
   const served = (until: Date): void => void (certificateUntil = until);
   const listener = await listen(app, { host, port: wantedPort, tls: tls && { files: tls, log, served } });
-  log.info({ port: listener.port, namespaces: config.namespaces, hosting: config.hosting }, 'control plane listens');
+  const cluster = await serveProbes(probes, { host, port: healthPort, log });
+  log.info(
+    { port: listener.port, health_port: cluster.port, namespaces: config.namespaces, hosting: config.hosting },
+    'control plane listens',
+  );
   const reading = async (): Promise<void> => {
     await Promise.all([stored.start(), integrations.start()]);
     await secrets.warm(stored.deployments().slice(0, LONGEST_PAGE));
@@ -82,11 +87,13 @@ export async function startControlPlane({
   void reading();
   return {
     port: listener.port,
+    healthPort: cluster.port,
     stop: async () => {
       listener.sendAway();
       await wait(config.shutdownDelaySeconds * 1000);
       closing.abort();
       await listener.stop(config.graceSeconds * 1000);
+      await cluster.stop(0);
       await Promise.all([stored.stop(), integrations.stop()]);
       await tracing?.close();
       await Promise.all([kube, keys, logs].map((one) => one.close()));

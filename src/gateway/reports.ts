@@ -1,10 +1,11 @@
+import { flattenCounts } from '../schema/wire/run-counts.ts';
 import { knownFields, REPORT_LIFE, type ReportsPage, type WorkReport } from '../schema/wire/work-report.ts';
 import { workOf, type WorkSummary } from '../schema/wire/work-summary.ts';
 import { LastReports, type KeptEntry } from '../work/last-reports.ts';
 import type { BytesBounds } from '../http/kept-bytes.ts';
 
-/** `ended`: the counts of its runs, as JSON, which take a fifth of the memory that they would as objects. */
-type Kept = KeptEntry & { deployment: string; number: number; ended: string | undefined };
+/** `counts`: those of its runs, as JSON, which take a fifth of the memory that they would as objects. */
+type Kept = KeptEntry & { deployment: string; number: number; counts: string | undefined };
 
 export type ReportBounds = BytesBounds & {
   /** Characters of a page, beyond which the next report is in another one. */
@@ -64,9 +65,9 @@ export class Reports {
     const at = this.#clock();
     const { ended: all, ...report } = knownFields(given);
     const some = all?.filter(({ revision }) => revision === compared?.candidate || revision === compared?.stable);
-    const ended = compared === undefined || some === undefined ? undefined : JSON.stringify(some);
+    const counts = compared === undefined || some === undefined ? undefined : JSON.stringify(some.map(flattenCounts));
     const { from } = report;
-    const kept = { deployment, from, report, at, extra: ended?.length ?? 0, ended, number: (this.#number += 1) };
+    const kept = { deployment, from, report, at, extra: counts?.length ?? 0, counts, number: (this.#number += 1) };
     this.#kept.keep(deployment, kept);
     this.#arrivals.push(kept);
     this.#forget(at - REPORT_LIFE * 1000);
@@ -131,7 +132,7 @@ export class Reports {
 }
 
 /** Returns a report with its age, as JSON. */
-function textOf({ report, at, ended }: Kept, now: number): string {
+function textOf({ report, at, counts }: Kept, now: number): string {
   const text = JSON.stringify({ ...report, age_seconds: (now - at) / 1000 });
-  return ended === undefined ? text : `${text.slice(0, -1)},"ended":${ended}}`;
+  return counts === undefined ? text : `${text.slice(0, -1)},"counts":${counts}}`;
 }

@@ -13,6 +13,7 @@ import { requestSpans } from '../tracing/request-spans.ts';
 import { openTracing } from '../tracing/open.ts';
 import { openDoor } from './door.ts';
 import { Doors } from './doors.ts';
+import { serveProbes } from '../http/probes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { HeldRequests } from './held-requests.ts';
 import { type KnownDeployment, KnownDeployments } from './known-deployments.ts';
@@ -56,10 +57,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const working = { known, reports, gatewayKeys: parts.gatewayKeys, isReady: () => state.synced };
   const work = await listen(createApp({ ...shared, body: REPORT_BODIES, routes: workRoutes(working) }), { host, port });
   const measured = { deployments: () => known.size, doors: () => doors.count, held, waking, watches: () => known.watches() };
-  const health = await listen(createApp({ ...shared, routes: healthRoutes({ reports, isReady, ...measured }) }), {
-    host,
-    port: healthPort,
-  });
+  const health = await serveProbes(healthRoutes({ reports, isReady, ...measured }), { host, port: healthPort, log });
   const read = await listen(createApp({ ...shared, routes: reportRoutes(reports, parts.key) }), { host, port: reportsPort });
   // Held requests are answered at once; the client is to repeat them, and another process answers.
   const leave = (): void => held.leave();

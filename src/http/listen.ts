@@ -42,6 +42,8 @@ type ListenOptions = {
   port: number;
   /** With TLS, the files are looked at again while the server runs. Without, it speaks plain HTTP. */
   tls?: ServedCertificate | undefined;
+  /** The settings that choose the port, for the sentence about one in use. */
+  portSettings?: string;
 };
 
 /** Opens the port (0 = any free one). A port in use, or not allowed, is a `StartError` that names it. */
@@ -99,9 +101,9 @@ async function serverFor(app: Koa, { tls }: ListenOptions): Promise<{ server: Se
   return { server, unfollow: followCertificate(server, { ...tls, first }) };
 }
 
-function listenError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): StartError {
+function listenError(error: NodeJS.ErrnoException, { host, port, portSettings = 'GX_SERVER_PORT or --port' }: ListenOptions): StartError {
   if (error.code === 'EADDRINUSE')
-    return new StartError(`Port ${port} on ${host} is in use: choose another one (GX_SERVER_PORT or --port).`, { cause: error });
+    return new StartError(`Port ${port} on ${host} is in use: choose another one (${portSettings}).`, { cause: error });
   if (error.code === 'EACCES')
     return new StartError(`Port ${port} on ${host} needs permissions that this process does not have.`, { cause: error });
   return new StartError(`Can't listen on ${host}:${port}: ${error.message}`, { cause: error });

@@ -1,5 +1,8 @@
 import { Unavailable } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { listen, type ListeningServer } from './listen.ts';
 import { json, routesOf, text, type Route } from './route.ts';
+import { createApp } from './server.ts';
 
 /** The probes of a process without a REST API. */
 export type Probes = {
@@ -45,3 +48,12 @@ export function probeRoutes({ alive, missing, metrics }: Probes): Route<undefine
     }),
   ];
 }
+
+/** No route of the cluster's port takes a body. */
+const NO_BODIES = { bytes: 0, selectionBytes: 0, values: 0, listItems: 0 };
+
+/** Serves these routes on the cluster's port (GX_HEALTH_PORT), so that no user of the process reads its metrics. */
+export const serveProbes = (routes: Route<undefined>[], at: { host: string; port: number; log: Log }): Promise<ListeningServer> => {
+  const app = createApp<undefined>({ routes, log: at.log, invalid: 'sentence', authenticate: () => undefined, body: NO_BODIES });
+  return listen(app, { host: at.host, port: at.port, portSettings: 'GX_HEALTH_PORT' });
+};

@@ -86,7 +86,11 @@ export async function* whileAllowed(
   };
   const timer = setInterval(() => void look(), every);
   try {
-    yield* events(AbortSignal.any([signal, over.signal]));
+    for await (const event of events(AbortSignal.any([signal, over.signal]))) {
+      // A source that is slow to obey its signal says no more.
+      if (last !== undefined) break;
+      yield event;
+    }
     if (last !== undefined) yield last;
   } finally {
     clearInterval(timer);

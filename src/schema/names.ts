@@ -29,6 +29,10 @@ export const revisionName = (deployment: string, generation: number, push?: numb
 
 /** The container of an agent's pods that runs the agent server. */
 export const AGENT_CONTAINER = 'agent';
+/** The ports of an agent's pods: of its API, and of its metrics. A pod's other containers can't have them. */
+export const AGENT_PORTS = { http: 8000, metrics: 8001 } as const;
+/** The name of the second, by which the chart's monitor finds it. */
+export const METRICS_PORT_NAME = 'gx-metrics';
 /** The containers of a build in their order; the last is no init container. */
 export const BUILD_STAGES = ['clone', 'restore', 'build', 'push'] as const;
 

@@ -3,6 +3,7 @@ import { startDatabases } from '../bench/agent/databases.ts';
 import { memorySettings } from '../kit/image-environment.ts';
 import { attempt, openStreams, sendHalf, sendSlowly } from './attacks.ts';
 import { attackBodies } from './bodies.ts';
+import { attackMetrics } from './metrics.ts';
 import { besideNeighbour } from './neighbour.ts';
 import type { Verdicts } from './report.ts';
 import { settled } from './settled.ts';
@@ -79,8 +80,15 @@ async function attack(server: WatchedServer, verdicts: Verdicts): Promise<void> 
 export async function attackAgent(verdicts: Verdicts): Promise<void> {
   const databases = await startDatabases();
   try {
-    const env = { DATABASE_URI: await databases.fresh(), GX_CONFIG: GRAPHS, N_JOBS_PER_WORKER: '0', ...memorySettings('gx-agent-server') };
+    const env = {
+      DATABASE_URI: await databases.fresh(),
+      GX_CONFIG: GRAPHS,
+      N_JOBS_PER_WORKER: '0',
+      GX_METRICS_PORT: '0',
+      ...memorySettings('gx-agent-server'),
+    };
     const server = await startWatched(['agent-server'], env, { ready: '/ok' });
+    await attackMetrics(server, verdicts);
     await attack(server, verdicts);
     await server.stop();
   } finally {

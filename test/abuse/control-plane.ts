@@ -3,6 +3,7 @@ import { createKey } from '../../src/control-plane/auth/keys.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
+import { attackMetrics } from './metrics.ts';
 import { tell } from './tell.ts';
 import { startApiServer } from '../kit/api-server.ts';
 import { imageEnvironment } from '../kit/image-environment.ts';
@@ -50,7 +51,13 @@ async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
   const [attacker = '', key = ''] = keys;
   const server = await startWatched(
     ['control-plane'],
-    { ...imageEnvironment('gx-platform'), KUBECONFIG: kubeconfig, GX_NAMESPACE: 'default', GX_GIT_NAMESPACE: 'default' },
+    {
+      ...imageEnvironment('gx-platform'),
+      KUBECONFIG: kubeconfig,
+      GX_NAMESPACE: 'default',
+      GX_HEALTH_PORT: '0',
+      GX_GIT_NAMESPACE: 'default',
+    },
     { ready: '/readyz' },
   );
   const make = async (path: string, own: string, body: object): Promise<string> => {
@@ -178,6 +185,7 @@ export async function attackControlPlane(verdicts: Verdicts): Promise<void> {
   try {
     const kube = await connect({ fieldManager: 'abuse', userAgent: 'abuse', kubeconfig: api.kubeconfig });
     const stage = await stageOn(kube, proxy.kubeconfig);
+    await attackMetrics(stage.server, verdicts);
     await attack(stage, verdicts);
     await stage.server.stop();
     await kube.close();

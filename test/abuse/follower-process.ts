@@ -23,7 +23,12 @@ const trial: Trial = {
   })),
   everySeconds: 1,
 };
-const looks: number[] = [];
+/** Milliseconds of each look, by the clock and of processor time. */
+const looks: [clock: number, cpu: number][] = [];
+const usedMs = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+};
 let unread = 0;
 const follower = new WorkFollower({
   gateways: () => [reports],
@@ -65,8 +70,8 @@ process.once('SIGTERM', () => {
   server.closeAllConnections();
 });
 while (!over.signal.aborted) {
-  const began = performance.now();
-  await follower.look(over.signal);
-  looks.push(performance.now() - began);
-  await new Promise((resolve) => setTimeout(resolve, Math.max(0, 1000 - (performance.now() - began))));
+  const [began, used] = [performance.now(), usedMs()];
+  const hasRead = await follower.look(over.signal);
+  looks.push([performance.now() - began, usedMs() - used]);
+  await new Promise((resolve) => setTimeout(resolve, hasRead ? Math.max(0, 1000 - (performance.now() - began)) : 0));
 }

@@ -2,6 +2,7 @@ import process from 'node:process';
 import { DevError } from '../../dev/errors.ts';
 import { program } from '../../dev/steps.ts';
 import { attackAgent } from './agent.ts';
+import { attackByCalls } from './demonstrations.ts';
 import { attackControlPlane } from './control-plane.ts';
 import { attackGateway } from './gateway.ts';
 import { Verdicts } from './report.ts';
@@ -10,7 +11,8 @@ import { attackByReports } from './reports.ts';
 /*
  * Attacks control plane, agent server and gateway as one tenant, while another one asks: the worst bodies of every
  * route, slow and aborted senders, streams, forged keys, floods of reports, and keys of hostile issuers. Measures what
- * each costs, and fails where it is more than is allowed. All of it stays on 127.0.0.1, and ends by itself.
+ * each costs, and fails where it is more than is allowed. `calls` shows the holes that one call decides. All of it stays
+ * on 127.0.0.1, and ends by itself.
  */
 
 const TARGETS: Record<string, (verdicts: Verdicts, seconds?: number) => Promise<void>> = {
@@ -18,6 +20,7 @@ const TARGETS: Record<string, (verdicts: Verdicts, seconds?: number) => Promise<
   agent: attackAgent,
   gateway: attackGateway,
   reports: attackByReports,
+  calls: attackByCalls,
 };
 
 /** Arguments: the names of the targets; `reports=600` sends random reports for ten minutes. The default is all. */

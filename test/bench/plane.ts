@@ -13,6 +13,7 @@ export async function plane(kubeconfig: string, key: string): Promise<{ ask: Ask
     KUBECONFIG: kubeconfig,
     GX_SERVER_HOST: '127.0.0.1',
     GX_SERVER_PORT: '0',
+    GX_HEALTH_PORT: '0',
     GX_NAMESPACE: 'default',
     GX_AGENT_NAMESPACES: 'default',
     GX_SHUTDOWN_DELAY_SECONDS: '0',

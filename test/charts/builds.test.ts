@@ -95,7 +95,7 @@ describe('with a registry', () => {
   });
 
   test('the quota holds one build more than run at a time, and a container without limits gets those of a build', async () => {
-    const objects = rendered({ atOnce: 3, cpuMilli: 500, memoryMb: 1024, diskMb: 2048 });
+    const objects = rendered({ atOnce: 2, atOnceInAll: 3, cpuMilli: 500, memoryMb: 1024, diskMb: 2048 });
     expect((await one('ResourceQuota/gx-builds/gx-builds', objects)).spec?.hard).toMatchObject({
       pods: '4',
       'limits.cpu': '4000m',
@@ -108,11 +108,11 @@ describe('with a registry', () => {
   });
 
   test('the quota has room for the proxy of private indexes beside each build', async () => {
-    const objects = rendered({ indexSecret: 'indexes', atOnce: 1, cpuMilli: 500, memoryMb: 1024, diskMb: 2048 });
+    const objects = rendered({ indexSecret: 'indexes', atOnce: 1, atOnceInAll: 2, cpuMilli: 500, memoryMb: 1024, diskMb: 2048 });
     expect((await one('ResourceQuota/gx-builds/gx-builds', objects)).spec?.hard).toMatchObject({
-      'limits.cpu': '2400m',
-      'limits.memory': '4480Mi',
-      'limits.ephemeral-storage': '6272Mi',
+      'limits.cpu': '3600m',
+      'limits.memory': '6720Mi',
+      'limits.ephemeral-storage': '9408Mi',
     });
   });
 
@@ -212,6 +212,7 @@ describe('with a registry', () => {
     ['a registry in capitals', { registry: 'Registry/x' }],
     ['a registry with a scheme', { registry: 'https://registry' }],
     ['no build at a time', { atOnce: 0 }],
+    ['places that one tenant could hold', { atOnce: 3, atOnceInAll: 3 }],
     ['a block that is none', { network: { blocked: ['everything'] } }],
     ['an unknown value', { parallel: 2 }],
   ])('%s is refused', async (_situation, builds) => {

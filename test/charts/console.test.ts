@@ -67,7 +67,7 @@ test('its Service is inside the cluster unless it is to be elsewhere, and its po
   const policies = await rendered({}, { networkPolicy: { enabled: true } });
   expect(find(policies, 'NetworkPolicy/gx-system/gx-console')?.spec).toMatchObject({
     policyTypes: ['Ingress'],
-    ingress: [{ ports: [{ port: 'http' }, { port: 'health' }] }],
+    ingress: [{ ports: [{ port: 'http' }] }, { ports: [{ port: 'health' }] }],
   });
 });
 

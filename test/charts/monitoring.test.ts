@@ -4,6 +4,8 @@ import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@prometheus-io/lezer-promql';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
+import { METRICS_PORT_NAME } from '../../src/schema/names.ts';
+import { METRICS_PORT } from '../../src/schema/platform/labels.ts';
 import { OperatorMetrics } from '../../src/operator/kernel/metrics.ts';
 import { exportObjects } from '../../src/operator/series/export-objects.ts';
 import { createCaches } from '../../src/operator/view/caches.ts';
@@ -88,11 +90,26 @@ describe('monitors', () => {
     expect(endpointOf(everywhere)).not.toHaveProperty('honorLabels');
   });
 
-  test('use the protocol of the control plane, and leave out what is not installed', async () => {
+  test('ask pods of agents that a former release has made at their API, and new ones too where they run its server', async () => {
+    const endpoints = async (monitors: object) => {
+      const found = (await made({ monitors: { enabled: true, ...monitors } })).find(({ metadata }) => metadata.name === 'gx-agents')!;
+      return found.spec!['podMetricsEndpoints'] as { port: string; relabelings: { action?: string; sourceLabels: string[] }[] }[];
+    };
+    const usual = await endpoints({});
+    expect(usual.map(({ port }) => port)).toEqual([METRICS_PORT_NAME, 'http']);
+    expect(
+      usual.map(({ relabelings }) => relabelings.filter(({ action }) => action === 'drop').flatMap((one) => one.sourceLabels)),
+    ).toEqual([[], [`__meta_kubernetes_pod_annotationpresent_${METRICS_PORT.replaceAll(/[./-]/g, '_')}`]]);
+    const both = await endpoints({ formerAgents: true });
+    expect(both.map(({ relabelings }) => relabelings.length)).toEqual([1, 1]);
+  });
+
+  test('ask the control plane in plain HTTP whatever its API speaks, and leave out what is not installed', async () => {
     const more = { controlPlane: { tls: { secretName: 'tls' } }, console: { enabled: false }, gateway: { enabled: false } };
     const monitors = await made({ monitors: { enabled: true } }, PRESENT, more);
     expect(monitors.map(({ metadata }) => metadata.name)).toEqual(['gx-control-plane', 'gx-operator', 'gx-agents']);
-    expect(endpointOf(monitors[0]!)).toMatchObject({ port: 'https', scheme: 'https' });
+    expect(endpointOf(monitors[0]!)).toMatchObject({ port: 'health' });
+    expect(endpointOf(monitors[0]!)).not.toHaveProperty('scheme');
   });
 });
 

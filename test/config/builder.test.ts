@@ -21,6 +21,7 @@ test('an image, a place to push to and two namespaces are a whole builder', () =
     gitNamespace: 'git',
     insecureRegistry: false,
     parallel: 2,
+    parallelInAll: 4,
     cpu: 0.5,
     memoryMb: 1024,
     diskMb: 4096,

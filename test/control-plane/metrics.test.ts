@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.stop());
 
-const lines = async (): Promise<string[]> => (await (await fetch(`${plane.url}/metrics`)).text()).split('\n');
+const lines = async (): Promise<string[]> => (await (await fetch(plane.metricsUrl)).text()).split('\n');
 const valueOf = async (start: string): Promise<number> =>
   Number(
     (await lines())
@@ -61,4 +61,8 @@ test('requests to the API server and the ages of watches have the names that tho
   // This one speaks plain HTTP.
   expectListedMetrics('control-plane', (await lines()).join('\n'), ['gx_control_plane_certificate_expiry_timestamp_seconds']);
   for (const line of ages) expect(Number(line.split(' ').at(-1))).toBeLessThan(30);
+});
+
+test('nobody who reaches the API reads them, whatever key they have', async () => {
+  for (const key of [null, plane.keys.read, plane.keys.admin]) expect((await plane.call('GET', '/metrics', { key })).status).toBe(404);
 });

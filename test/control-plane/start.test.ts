@@ -49,7 +49,12 @@ const ended = async ({ closed, output }: Running): Promise<[number | null, strin
 test('the process starts, takes a key made by the command, and ends with 0 on SIGTERM', async () => {
   const [code, key] = await ended(run(['api-key', 'create', '--name', 'ci', '--quiet']));
   expect([code, key]).toEqual([0, expect.stringMatching(/^gx_[\w-]{65}\n$/)]);
-  const server = run(['control-plane'], { GX_SERVER_PORT: '0', GX_SERVER_HOST: '127.0.0.1', GX_SHUTDOWN_DELAY_SECONDS: '0' });
+  const server = run(['control-plane'], {
+    GX_SERVER_PORT: '0',
+    GX_HEALTH_PORT: '0',
+    GX_SERVER_HOST: '127.0.0.1',
+    GX_SHUTDOWN_DELAY_SECONDS: '0',
+  });
   const port = (): string => /"port":(\d+)/.exec(server.output())?.[1] ?? '';
   await until('it listens', () => port() !== '');
   const url = `http://127.0.0.1:${port()}`;
@@ -62,7 +67,7 @@ test('the process starts, takes a key made by the command, and ends with 0 on SI
   expect([exit, output]).toEqual([0, expect.stringContaining('control plane stopped')]);
 });
 
-test('with a certificate the process serves HTTPS, probes and all', async () => {
+test('with a certificate the process serves HTTPS, probes and all, and metrics in plain HTTP at the port of the cluster', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gx-start-'));
   const when = { now: new Date(), random: randomBytes };
   const authority = newAuthority('test authority', when);
@@ -70,7 +75,7 @@ test('with a certificate the process serves HTTPS, probes and all', async () => 
   const files = { GX_TLS_CERT_FILE: join(folder, 'tls.crt'), GX_TLS_KEY_FILE: join(folder, 'tls.key') };
   writeFileSync(files.GX_TLS_CERT_FILE, certificate);
   writeFileSync(files.GX_TLS_KEY_FILE, key);
-  const env = { GX_SERVER_PORT: '0', GX_SERVER_HOST: '127.0.0.1', GX_SHUTDOWN_DELAY_SECONDS: '0', ...files };
+  const env = { GX_SERVER_PORT: '0', GX_HEALTH_PORT: '0', GX_SERVER_HOST: '127.0.0.1', GX_SHUTDOWN_DELAY_SECONDS: '0', ...files };
   const server = run(['control-plane'], env);
   const port = (): string => /"port":(\d+)/.exec(server.output())?.[1] ?? '';
   await until('it listens', () => port() !== '');
@@ -79,10 +84,12 @@ test('with a certificate the process serves HTTPS, probes and all', async () => 
     const [response] = (await once(get({ ...options, path }), 'response')) as [IncomingMessage];
     return { status: response.statusCode, body: await textOf(response) };
   };
+  const metrics = async (): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${/"health_port":(\d+)/.exec(server.output())?.[1]}/metrics`)).text();
   const statusOf = async (path: string): Promise<number | undefined> => (await answerOf(path)).status;
   await until('it is ready', async () => (await statusOf('/readyz')) === 200);
   expect(await statusOf('/v2/deployments')).toBe(401);
-  const expiry = /^gx_control_plane_certificate_expiry_timestamp_seconds (\d+)$/m.exec((await answerOf('/metrics')).body)?.[1];
+  const expiry = /^gx_control_plane_certificate_expiry_timestamp_seconds (\d+)$/m.exec(await metrics())?.[1];
   expect(Number(expiry)).toBe(new X509Certificate(certificate).validToDate.getTime() / 1000);
   server.child.kill('SIGTERM');
   expect((await ended(server))[0]).toBe(0);

@@ -26,6 +26,7 @@ let stage: Stage;
 let postgres: EmbeddedPostgres;
 let folder: string;
 let port: number;
+let healthPort: number;
 let plane: ChildProcess;
 let agent: AgentProcess;
 let deploymentId: string;
@@ -43,6 +44,7 @@ async function startPlane(): Promise<void> {
       GX_AGENT_NAMESPACES: stage.namespace,
       GX_SERVER_HOST: '127.0.0.1',
       GX_SERVER_PORT: String(port),
+      GX_HEALTH_PORT: String(healthPort),
       GX_SHUTDOWN_DELAY_SECONDS: '0',
     },
   });
@@ -82,7 +84,12 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gx-tenant-agents-'));
   const listener = { apiVersion: API_VERSION, kind: 'Listener', metadata: { name: 'default', namespace: stage.namespace } };
   await stage.kube.create(kinds.listener, { ...listener, spec: { computeId: 'test', namespaces: [stage.namespace] } });
-  [postgres, keys, port] = await Promise.all([startPostgres({ folder, owner: 'a test', durable: false }), makeKeys(), freePort()]);
+  [postgres, keys, port, healthPort] = await Promise.all([
+    startPostgres({ folder, owner: 'a test', durable: false }),
+    makeKeys(),
+    freePort(),
+    freePort(),
+  ]);
   await startPlane();
   deploymentId = await deploy();
   agent = await startAgent({
@@ -111,7 +118,7 @@ const writes = (key: string): Promise<number> => post('/threads', key);
 
 /** Returns how often the control plane was asked about a key. */
 async function questions(): Promise<number> {
-  const text = await (await fetch(`${planeUrl()}/metrics`)).text();
+  const text = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
   const counts = [...text.matchAll(/^gx_http_request_duration_seconds_count\{.*route="\/v2\/auth\/check".*\} (\d+)$/gm)];
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }

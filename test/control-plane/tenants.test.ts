@@ -194,7 +194,7 @@ describe('of three tenants that attack each other', () => {
   test('metrics name no more than an alert needs, and no log line holds a secret or canaries of two', async () => {
     const scraped = async (url: string): Promise<string> => (await fetch(`${url}/metrics`)).text();
     const canaries = tenants.map(({ canary }) => canary);
-    expect(leaks('metrics', await scraped(plane.url), canaries)).toEqual([]);
+    expect(leaks('metrics', await scraped(plane.metricsUrl.replace('/metrics', '')), canaries)).toEqual([]);
     // The operator's series of a deployment have its name, and those of a revision the revision's.
     const named = /\b(?:namespace|deployment|revision)="[^"]*"/g;
     expect(leaks('metrics', (await scraped(`http://127.0.0.1:${operator.port}`)).replaceAll(named, ''), canaries)).toEqual([]);

@@ -30,7 +30,8 @@ test('a request goes on with the trace of its caller, and one without begins its
   const headers = { traceparent: `00-${TRACE}-${CALLER}-01` };
   expect((await plane.call('POST', '/v2/deployments', { body: creation('traced'), headers })).status).toBe(201);
   expect((await plane.call('GET', '/v2/deployments')).status).toBe(200);
-  for (const path of ['/healthz', '/metrics']) await fetch(`${plane.url}${path}`);
+  await fetch(`${plane.url}/healthz`);
+  await fetch(plane.metricsUrl);
   const [made, listed] = await until('both are there', () => {
     const found = [...spansNamed('POST /v2/deployments'), ...spansNamed('GET /v2/deployments')];
     return found.length === 2 && found;

@@ -203,7 +203,7 @@ test('lists of the control plane have everything else, and a resource out of bou
     expect([patch.status, patch.body.detail]).toEqual([409, expect.stringContaining('nested more than 64 levels deep')]);
     expect((await plane.call('DELETE', `/v2/deployments/${deep.id}`)).status).toBe(204);
     expect((await kube.get(kinds.deployment, { namespace, name: 'fine' })).metadata.name).toBe('fine');
-    expect(await (await fetch(`${plane.url}/metrics`)).text()).toContain('gx_faulty_objects{kind="Deployment",reason="TooLarge"} 2');
+    expect(await (await fetch(plane.metricsUrl)).text()).toContain('gx_faulty_objects{kind="Deployment",reason="TooLarge"} 2');
   } finally {
     await plane.stop();
   }

@@ -41,6 +41,7 @@ export async function controlPlane(cases: number): Promise<void> {
       ...controlPlaneConfig({}),
       host: '127.0.0.1',
       port: 0,
+      healthPort: 0,
       namespace: SYSTEM,
       shutdownDelaySeconds: 0,
     };

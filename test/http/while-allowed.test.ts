@@ -34,3 +34,17 @@ test('a stream goes on while checks fail for reasons of our own, and ends in sil
   };
   expect(await read(again, leaving.signal)).toEqual([{ event: 'first', data: {} }]);
 });
+
+test('a source that does not hear its signal says no more once the caller is refused', async () => {
+  async function* deaf(): AsyncGenerator<SseEvent> {
+    for (let count = 0; count < 100; count += 1) {
+      yield { event: 'tick', data: count };
+      await wait(5);
+    }
+  }
+  const again = (): Promise<unknown> => Promise.reject(new Unauthorized('The API key is not known.'));
+  const { signal } = new AbortController();
+  const events = await Array.fromAsync(whileAllowed(deaf, { signal, again, every: 20 }));
+  expect(events.at(-1)).toEqual({ event: 'end', data: { reason: 'refused' } });
+  expect(events.length).toBeLessThan(90);
+});

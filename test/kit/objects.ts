@@ -70,6 +70,7 @@ export const BUILDER: Builder = {
   gitNamespace: 'git',
   insecureRegistry: false,
   parallel: 2,
+  parallelInAll: 1000,
   cpu: 0.1,
   memoryMb: 128,
   diskMb: 1024,

@@ -277,6 +277,7 @@ test('the platform does all of its work under the policies, without one refusal'
     ...controlPlaneConfig({}),
     host: '127.0.0.1',
     port: 0,
+    healthPort: 0,
     namespace: SYSTEM,
     namespaces: [AGENTS],
     shutdownDelaySeconds: 0,

@@ -30,7 +30,7 @@ beforeAll(async () => {
     const integration = { id: tenantId, tenantId, name, kind: 'generic' as const, host: git.url };
     await crowd!.kube.create(kinds.gitIntegration, { apiVersion: API_VERSION, kind: 'GitIntegration', metadata, spec: integration });
   }
-  const builder = { ...BUILDER, namespace: builds!.namespace, parallel: 1 };
+  const builder = { ...BUILDER, namespace: builds!.namespace, parallel: 1, parallelInAll: 1 };
   await crowd!.startOperator({ settings: { builder, gitHosts: [git.url] }, config: { namespaces: [crowd!.namespace, other!.namespace] } });
 }, 600_000);
 afterAll(async () => {

@@ -78,7 +78,7 @@ async function operate(tree: Tree): Promise<PlatformProcess> {
 type Call = <T>(method: string, path: string, body?: object) => Promise<T>;
 
 async function serve(tree: Tree): Promise<{ call: Call; stop: PlatformProcess['stop'] }> {
-  const plane = start(tree, ['control-plane'], { GX_SERVER_PORT: '0', GX_SHUTDOWN_DELAY_SECONDS: '0' });
+  const plane = start(tree, ['control-plane'], { GX_SERVER_PORT: '0', GX_HEALTH_PORT: '0', GX_SHUTDOWN_DELAY_SECONDS: '0' });
   running.push(plane);
   const port = (): string => /"port":(\d+)/.exec(plane.output())?.[1] ?? '';
   await until('it listens', () => port() !== '');

@@ -50,7 +50,7 @@ beforeAll(async () => {
   await crowd!.kube.create(kinds.gitIntegration, { ...integration, spec });
   const quick = { id: OTHER, tenantId: OTHER, name: 'quick', kind: 'generic' as const, host: git.url };
   await crowd!.kube.create(kinds.gitIntegration, { ...integration, metadata: { name: 'quick', namespace: crowd!.namespace }, spec: quick });
-  const builder = { ...BUILDER, namespace: builds!.namespace, parallel: 1 };
+  const builder = { ...BUILDER, namespace: builds!.namespace, parallel: 1, parallelInAll: 1 };
   await crowd!.startOperator({
     settings: { builder, gitHosts: [url, git.url], pollSeconds: 10, agentNamespaces: [crowd!.namespace, other!.namespace] },
     config: { namespaces: [crowd!.namespace, other!.namespace] },

@@ -69,7 +69,7 @@ afterAll(async () => {
 const given = () => ({
   settings: {
     gitHosts: [git.url],
-    builder: { ...BUILDER, namespace: builds.namespace, gitNamespace: credentials.namespace, parallel: 1 },
+    builder: { ...BUILDER, namespace: builds.namespace, gitNamespace: credentials.namespace, parallel: 1, parallelInAll: 1 },
   },
 });
 const apply = (name: string, repoRef = 'main', repoUrl = `${git.url}/team/chat`) =>

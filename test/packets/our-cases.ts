@@ -22,6 +22,8 @@ const chatPolicies = (network?: NetworkSpec, overrides: Parameters<typeof settin
   [databasePolicy(chat(), 80), ...agentPolicy(chat(network), settings(overrides), NODE)].map((object: KubeObject) => policyFrom(object));
 const is = (component: Component, name = 'chat'): Labels => ({ pod: component, ...ownLabels(name, component) });
 const CHAT = { 'x/a': is('api'), 'x/b': is('database') };
+/** A database answers on the first, an agent's API and its metrics on the others. */
+const OWN_PORTS = ['tcp/80', 'tcp/8000', 'tcp/8001'];
 const FAMILY = ['tcp/80', 'tcp/81', 'udp/53', 'tcp/53'];
 
 const charted = (await (await renderer()).chart({ networkPolicy: { enabled: true } })) as unknown as KubeObject[];
@@ -140,10 +142,18 @@ export const OURS: Case[] = [
     expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '+ y/* > x/a', '- x/a > node', '- x/a > metadata'],
   },
   {
+    situation: 'a Prometheus in a namespace labelled for that reads the metrics of agents, and reaches nothing else of them',
+    policies: chatPolicies(),
+    labels: { ...CHAT, y: { 'gx.dev/metrics': 'true' } },
+    ports: OWN_PORTS,
+    expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '+ y/* > x/a tcp/8001', '- x/a > node', '- x/a > metadata'],
+  },
+  {
     situation: 'a proxy that brings the requests of routes reaches agents, and no database; other pods of its namespace do not',
     policies: chatPolicies(undefined, { routeProxies: [{ namespaceSelector: {}, podSelector: { matchLabels: { app: 'proxy' } } }] }),
     labels: { ...CHAT, 'y/a': { app: 'proxy' } },
-    expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '+ y/a > x/a', '- x/a > node', '- x/a > metadata'],
+    ports: OWN_PORTS,
+    expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '+ y/a > x/a tcp/8000', '- x/a > node', '- x/a > metadata'],
   },
   {
     situation: 'with node ports, an agent is open to all, and reaches neither the API server nor the metadata',
@@ -168,7 +178,8 @@ export const OURS: Case[] = [
     situation: 'the gateway reaches agents that may sleep, and no database; other pods of the platform do not',
     policies: sleepPolicies(0),
     labels: { ...CHAT, ...PLATFORM },
-    expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '+ y/a > x/a', '- x/a > node', '- x/a > metadata'],
+    ports: OWN_PORTS,
+    expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '+ y/a > x/a tcp/8000', '- x/a > node', '- x/a > metadata'],
   },
   {
     situation: 'the gateway does not reach agents that never sleep',
@@ -180,7 +191,8 @@ export const OURS: Case[] = [
     situation: 'the console reaches agents, and no database; other pods of the platform do not',
     policies: chatPolicies(undefined, { console: { namespace: 'y' } }),
     labels: { ...CHAT, ...PLATFORM, 'y/a': { pod: 'a', ...podLabels('gx-console') } },
-    expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '+ y/a > x/a', '- x/a > node', '- x/a > metadata'],
+    ports: OWN_PORTS,
+    expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '+ y/a > x/a tcp/8000', '- x/a > node', '- x/a > metadata'],
   },
   {
     situation: 'a key-value store takes no connection of the gateway',

@@ -98,20 +98,20 @@ async function scraped(port: string, ...selection: string[]): Promise<ScrapedPod
 
 test('a Prometheus reads the pods of the platform, and those of agents once its namespace is let in', async () => {
   const platform = await Promise.all(
-    Object.entries({ operator: 'http', 'control-plane': 'http', gateway: 'health', console: 'health' }).map(([component, port]) =>
+    Object.entries({ operator: 'http', 'control-plane': 'health', gateway: 'health', console: 'health' }).map(([component, port]) =>
       scraped(port, '--namespace', 'gx-system', '--selector', `app.kubernetes.io/component=${component}`),
     ),
   );
-  const agents = await scraped('http', '--namespace', AGENTS, '--selector', `gx.dev/revision=${name}-00001`);
+  const agents = await scraped('gx-metrics', '--namespace', AGENTS, '--selector', `gx.dev/revision=${name}-00001`);
   for (const pods of [...platform, agents]) expect(pods).not.toEqual([]);
   const prometheus = new PrometheusInPod({ ...system, pod: name, namespace: STRANGERS });
   await prometheus.start([...platform.flat(), ...agents]);
   const healthWith = (ofAgents: string): Record<string, string> =>
     Object.fromEntries([...platform.flat().map(({ pod: one }) => [one, 'up']), ...agents.map(({ pod: one }) => [one, ofAgents])]);
   await expect.poll(() => prometheus.health().catch(() => ({})), { timeout: 30_000 }).toEqual(healthWith('down'));
-  await kubectl('label', 'namespace', STRANGERS, 'gx.dev/gateway=true');
+  await kubectl('label', 'namespace', STRANGERS, 'gx.dev/metrics=true');
   await expect.poll(() => prometheus.health(), { timeout: 30_000 }).toEqual(healthWith('up'));
-  await kubectl('label', 'namespace', STRANGERS, 'gx.dev/gateway-');
+  await kubectl('label', 'namespace', STRANGERS, 'gx.dev/metrics-');
 });
 
 test('an agent reaches the control plane, as every pod does', async () => {

@@ -199,6 +199,16 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
 {{- .Values.controlPlane.hosting | default (ternary "self-hosted" "both" (empty .Values.builds.registry)) -}}
 {{- end }}
 
+{{/* Builds of all tenants at a time, which are more than those of one. */}}
+{{- define "gx.buildsInAll" -}}
+{{- $each := int .Values.builds.atOnce -}}
+{{- $all := int (.Values.builds.atOnceInAll | default (mul 2 $each)) -}}
+{{- if le $all $each -}}
+{{- fail (printf "builds.atOnceInAll: it must be more than builds.atOnce (%d), or the builds of one tenant could hold all places" $each) -}}
+{{- end -}}
+{{- $all -}}
+{{- end }}
+
 {{/* Settings of the operator for builds, as JSON. */}}
 {{- define "gx.builds" -}}
 {{- $builds := .Values.builds -}}
@@ -221,6 +231,7 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
   (list "GX_BUILD_INDEX_SECRET" $builds.indexSecret)
   (list "GX_BUILD_CA_CONFIG_MAP" $builds.caConfigMap)
   (list "GX_BUILD_PARALLEL" $builds.atOnce)
+  (list "GX_BUILD_PARALLEL_TOTAL" (include "gx.buildsInAll" .))
   (list "GX_BUILD_DISK_MB" $builds.diskMb)
   (list "GX_BUILDER_CPU_MILLI" $builds.cpuMilli)
   (list "GX_BUILDER_MEMORY_MB" $builds.memoryMb)

@@ -25,3 +25,17 @@
 {{- $longest := (index . 0).Values.monitoring.rules.longestFor }}{{ $for := index . 1 -}}
 {{- if and $longest (lt (include "gx.seconds" $longest | int64) (include "gx.seconds" $for | int64)) }}{{ $longest }}{{ else }}{{ $for }}{{ end -}}
 {{- end }}
+
+{{/* The rule of a NetworkPolicy for the port of probes and metrics. Nodes reach it in any case. */}}
+{{- define "gx.metricsIngress" -}}
+{{- $root := index . 0 -}}
+- ports:
+    - { port: {{ index . 1 }} }
+{{- with $root.Values.networkPolicy.metricsFrom }}
+  from:
+    {{- toYaml . | nindent 4 }}
+    # The chart's own test asks whether all is well.
+    - podSelector:
+        matchLabels: {{- include "gx.selector" (dict "root" $root "component" "test") | nindent 10 }}
+{{- end }}
+{{- end }}

@@ -151,6 +151,7 @@ function configFor({ config, host, python, logJson }: DevOptions, { uri, ownKey 
     POSTGRES_URI_CUSTOM: undefined,
     GX_SERVER_HOST: '127.0.0.1',
     GX_SERVER_PORT: '0',
+    GX_METRICS_PORT: undefined,
   };
   const settings = agentConfig(env, ['--config', config]);
   const loopback = isLoopback(host);

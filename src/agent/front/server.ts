@@ -9,7 +9,7 @@ import { serveSockets, type Sockets } from '../../http/websocket.ts';
 import type { Cors, GxJson } from '../../schema/agent/gx-json.ts';
 import { requestSpans } from '../../tracing/request-spans.ts';
 import { withAppDocument } from './app-document.ts';
-import type { CallerRequest, Guarding } from '../auth/authenticate.ts';
+import { openToAll, type CallerRequest, type Guarding } from '../auth/authenticate.ts';
 import { permitAccess, type AgentCaller } from '../auth/caller.ts';
 import { KEY_SCHEMES } from '../auth/closed.ts';
 import { KEY_PROTOCOL, withKeyOfSocket } from '../../http/shown-key.ts';
@@ -35,7 +35,10 @@ import { isObject, parsedOr } from '../../schema/json.ts';
 import { underContext, type EncryptionContext } from '../kernel/encryption-context.ts';
 
 type AppSettings = {
-  config: Pick<AgentConfig, 'mountPrefix' | 'body' | 'cors' | 'privateNetwork' | 'localPages' | 'authCheckSeconds' | 'trustedProxies'>;
+  config: Pick<
+    AgentConfig,
+    'metricsPort' | 'mountPrefix' | 'body' | 'cors' | 'privateNetwork' | 'localPages' | 'authCheckSeconds' | 'trustedProxies'
+  >;
   settings: GxJson;
   features: readonly Feature[];
   guard: Guarding;
@@ -186,10 +189,31 @@ function customOf(
 }
 
 /** Returns the routes that probes and scrapers ask without the mount prefix. */
-const routesAtRoot = (deps: AgentDeps, { metrics, http }: { metrics: Metrics; http: NonNullable<GxJson['http']> }): AgentRoute[] => [
+const routesAtRoot = (deps: AgentDeps, metrics: AgentRoute[]): AgentRoute[] => [
   { ...healthRoute(deps, '/ok'), id: 'health_at_root' },
-  ...(http.disable_meta === true ? [] : [{ ...metricsRoute({ metrics }), id: 'metrics_at_root' }]),
+  ...metrics.map((route) => ({ ...route, id: 'metrics_at_root' })),
 ];
+
+type MetricsPlace = Pick<AppSettings, 'config' | 'guard'> & { http: NonNullable<GxJson['http']> };
+
+/**
+ * Returns the route of the metrics at the port of the API. Who holds a key of an agent that asks for one reads them
+ * there. Where they have a port of their own, nobody else does: users of handlers, and strangers of an open agent.
+ */
+function metricsAmongOthers(metrics: Metrics, { config, guard, http }: MetricsPlace): AgentRoute[] {
+  const isHidden = http.disable_meta === true || (config.metricsPort !== undefined && guard !== 'key');
+  return isHidden ? [] : [metricsRoute(metrics, guard === 'open' ? 'open' : 'read')];
+}
+
+/** Builds the application of the port for metrics, which asks nobody for a key. */
+export const metricsApp = (metrics: Metrics, log: AgentDeps['log']): ReturnType<typeof createApp> =>
+  createApp<AgentCaller>({
+    routes: [metricsRoute(metrics, 'open')],
+    log,
+    invalid: 'sentence',
+    authenticate: (_headers, _access, origin) => openToAll(origin),
+    body: { bytes: 0, selectionBytes: 0, values: 0, listItems: 0 },
+  });
 
 /** Has an application go on with the traces of its callers, where there is a collector. */
 function traced({ tracing }: Pick<AgentDeps, 'tracing'>, app: ReturnType<typeof createApp>): ReturnType<typeof createApp> {
@@ -201,7 +225,7 @@ function traced({ tracing }: Pick<AgentDeps, 'tracing'>, app: ReturnType<typeof 
 export function agentApp(
   deps: AgentDeps,
   { config, settings, features, guard, callerOf, code, info }: AppSettings,
-): { app: ReturnType<typeof createApp>; custom: CustomRoutes | undefined } {
+): { app: ReturnType<typeof createApp>; custom: CustomRoutes | undefined; metrics: Metrics } {
   const metrics = createMetrics(deps, info);
   const { http = {}, auth = {} } = settings;
   const pages = corsOf(config, settings);
@@ -213,14 +237,16 @@ export function agentApp(
   const document = (): unknown =>
     withAppDocument(withSecurity(openApiDocument(routes, described, schemes, PROBLEMS), auth), code?.document, prefix);
   const flags = Object.fromEntries(features.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, true]])));
+  const measured = metricsAmongOthers(metrics, { config, guard, http });
   const own: AgentRoute[] = [
     ...features.flatMap((feature) => feature.routes?.(deps, door) ?? []),
-    ...(http.disable_meta === true ? [] : systemRoutes(deps, { info: { ...info, flags }, metrics, document, docsAccess })),
+    ...(http.disable_meta === true ? [] : systemRoutes(deps, { info: { ...info, flags }, document, docsAccess })),
+    ...measured,
     healthRoute(deps, '/ok'),
   ];
   const prefix = mountPrefix(config, settings);
   routes.push(...own.map((one) => withSmallIds({ ...one, path: prefix + one.path })));
-  if (prefix !== '') routes.push(...routesAtRoot(deps, { metrics, http }));
+  if (prefix !== '') routes.push(...routesAtRoot(deps, measured));
   const custom = customOf(deps, { config, http, callerOf, code, guard }, { prefix, routes });
   const checksAgainEvery = paceOfChecks({ guard, config });
   const app = createApp<AgentCaller>({
@@ -247,7 +273,7 @@ export function agentApp(
   const inside = askingInside(new InProcess(traced(deps, app)), prefix);
   custom?.passTo(inside);
   deps.host.serve((asked) => inside(asked));
-  return { app, custom };
+  return { app, custom, metrics };
 }
 
 const HEADER = 'x-encryption-context';

@@ -22,11 +22,12 @@ import { servedFeatures } from './features.ts';
 import type { Feature } from '../routes/feature.ts';
 import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
 import { systemAssistantId } from '../kernel/ids.ts';
-import { agentApp, agentSockets, mountPrefix } from '../front/server.ts';
+import { agentApp, agentSockets, metricsApp, mountPrefix } from '../front/server.ts';
 import type { GraphFaults } from '../graphs/graph-faults.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import { untriedLanggraphs } from '../graphs/javascript-langgraph.ts';
 import { choosePython, versionOfPlace } from '../graphs/python.ts';
+import type { Metrics } from '../parts/metrics.ts';
 import type { Logging } from '../tracing/agent-log.ts';
 import type { Bundles } from '../ui/main.ts';
 import { servedBundles } from '../ui/bundles.ts';
@@ -41,7 +42,7 @@ const FAREWELL_MILLISECONDS = 5000;
  */
 const STOPPED_START_MILLISECONDS = 1000;
 
-export type AgentServer = { port: number; stop(): Promise<void> };
+export type AgentServer = { port: number; metricsPort: number | undefined; stop(): Promise<void> };
 
 /**
  * `extra` is served beside the features of every deployment. Without `faults`, a graph that can't be loaded fails the
@@ -86,8 +87,10 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   const serving = { config, settings, features, callerOf };
   const { deployment, revision, tracing } = config;
   const info = { ...versions(), deployment, revision, traceLink: tracing?.link };
-  const { app, custom } = agentApp(deps, { ...serving, guard, code, info });
+  const { app, custom, metrics } = agentApp(deps, { ...serving, guard, code, info });
   const listener = await listen(app, config);
+  const measured = await serveMetrics(metrics, config, log);
+  opened.add(() => measured?.stop(0));
   const sockets = agentSockets(deps, listener.server, { ...serving, guard, custom, code });
   deps.keeper.start();
   deps.pump.start();
@@ -115,7 +118,18 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
     // A database that is gone does not answer, and the process must not wait for it.
     await Promise.race([opened.close(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
   };
-  return { port: listener.port, stop };
+  return { port: listener.port, metricsPort: measured?.port, stop };
+}
+
+/** Serves the metrics at a port of their own. Where another container of the pod has it, they alone are missing. */
+async function serveMetrics(metrics: Metrics, { host, metricsPort }: AgentConfig, log: Log): Promise<ListeningServer | undefined> {
+  if (metricsPort === undefined) return undefined;
+  try {
+    return await listen(metricsApp(metrics, log), { host, port: metricsPort, portSettings: 'GX_METRICS_PORT' });
+  } catch (error) {
+    log.error({ err: error, port: metricsPort }, 'the metrics are not served, because their port is taken');
+    return undefined;
+  }
 }
 
 type Served = Pick<ServerFacts, 'version' | 'guard'> & { prefix: string };

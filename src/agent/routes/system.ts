@@ -18,7 +18,7 @@ export type ServerInfo = {
 };
 
 /** `docsAccess`: who may read the description of the server. */
-type SystemFacts = { info: ServerInfo; metrics: Metrics; document: () => unknown; docsAccess: 'open' | 'read' };
+type SystemFacts = { info: ServerInfo; document: () => unknown; docsAccess: 'open' | 'read' };
 
 type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'webhooks' | 'graphFaults' | 'log'>;
 
@@ -108,12 +108,12 @@ const infoRoute = (deps: Deps, { info, docsAccess }: SystemFacts): AgentRoute =>
       }),
   });
 
-/** Answers with the metrics of this process. */
-export const metricsRoute = ({ metrics }: Pick<SystemFacts, 'metrics'>): AgentRoute =>
+/** Answers with the metrics of this process. `access`: who may read them. */
+export const metricsRoute = (metrics: Metrics, access: 'open' | 'read'): AgentRoute =>
   route.get('/metrics', {
     id: 'metrics',
     summary: 'Metrics for Prometheus, or as JSON',
-    access: 'open',
+    access,
     query: Type.Object({ format: Type.Optional(StringEnum(['prometheus', 'json'])) }),
     answers: { 200: ok('Metrics.') },
     handler: async ({ query }) => {
@@ -144,7 +144,6 @@ const docsRoute = ({ docsAccess }: SystemFacts): AgentRoute =>
 export const systemRoutes = (deps: Deps, facts: SystemFacts): AgentRoute[] => [
   healthRoute(deps, '/', facts.docsAccess === 'open' ? () => graphErrors(deps) : undefined),
   infoRoute(deps, facts),
-  metricsRoute(facts),
   openapiRoute(facts),
   docsRoute(facts),
 ];

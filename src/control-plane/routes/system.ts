@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { Unavailable } from '../../errors.ts';
 import { json, routesWith, text } from '../../http/route.ts';
-import type { ControlPlaneMetrics } from '../metrics.ts';
 import { restRoutes } from './route.ts';
 
 const route = restRoutes<[SystemParts]>('system');
@@ -13,7 +12,7 @@ const Ok = Type.Object({ ok: Type.Boolean() });
  */
 export type Health = { synced: () => boolean; stopping: () => boolean };
 
-export type SystemParts = { metrics: ControlPlaneMetrics; health: Health; document: () => unknown };
+export type SystemParts = { health: Health; document: () => unknown };
 
 /** A page that prints /openapi.json, without anything from other hosts. */
 const DOCS_PAGE = `<!doctype html>
@@ -85,13 +84,6 @@ export const controlPlaneSystemRoutes = routesWith([
       if (!health.synced() || health.stopping()) throw new Unavailable('The control plane is starting or stopping.');
       return json({ ok: true });
     },
-  }),
-  route.get('/metrics', {
-    id: 'metrics',
-    summary: 'Metrics in Prometheus format.',
-    access: 'open',
-    answers: { 200: { description: 'Metrics.', contentType: 'text/plain', schema: Type.String() } },
-    handler: async (_request, { metrics }) => text(await metrics.registry.metrics(), metrics.registry.contentType),
   }),
   route.get('/openapi.json', {
     id: 'openapi',

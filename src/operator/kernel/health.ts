@@ -1,16 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Unavailable } from '../../errors.ts';
-import { listen, type ListeningServer } from '../../http/listen.ts';
-import { probeRoutes } from '../../http/probes.ts';
-import { createApp } from '../../http/server.ts';
+import type { ListeningServer } from '../../http/listen.ts';
+import { probeRoutes, serveProbes } from '../../http/probes.ts';
 import type { Log } from '../../log.ts';
 import type { OperatorMetrics } from './metrics.ts';
 
 /** Nanoseconds. An event loop that is blocked for this long would also miss its Lease. */
 const LONGEST_BLOCK = 8e9;
-
-/** No route of this port takes a body. */
-const NO_BODIES = { bytes: 0, selectionBytes: 0, values: 0, listItems: 0 };
 
 export type HealthOptions = {
   host: string;
@@ -37,6 +33,5 @@ export async function serveHealth(options: HealthOptions): Promise<ListeningServ
     missing: options.missing,
     metrics: async () => options.metrics.print(),
   });
-  const app = createApp({ routes, log: options.log, invalid: 'sentence', authenticate: () => undefined, body: NO_BODIES });
-  return listen(app, options);
+  return serveProbes(routes, options);
 }

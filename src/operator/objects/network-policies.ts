@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { COMPONENT, DATABASE_USERS, DEPLOYMENT, GATEWAY, type Component } from '../../schema/platform/labels.ts';
-import { labelValue, names } from '../../schema/names.ts';
+import { COMPONENT, DATABASE_USERS, DEPLOYMENT, GATEWAY, METRICS_READER, type Component } from '../../schema/platform/labels.ts';
+import { AGENT_PORTS, labelValue, names } from '../../schema/names.ts';
 import { isArchived } from '../../schema/platform/backup-spec.ts';
 import { isClaimTarget } from '../../schema/wire/backup-message.ts';
 import { ARCHIVE_PORT } from '../../schema/wire/pgbackrest.ts';
@@ -124,7 +124,11 @@ export function agentPolicy(deployment: DeploymentResource, settings: OperatorSe
       name: names.agentPolicy(deployment.metadata.name),
       pods: ['api', 'queue'],
       ...(ingress === 'Namespace' && {
-        ingress: [{ peers: [...callersOf(settings), ...gatewayOf(deployment, settings), ...consoleOf(settings)] }],
+        ingress: [
+          { peers: callersOf(settings) },
+          ...apiAlone([...settings.routeProxies, ...gatewayOf(deployment, settings), ...consoleOf(settings)]),
+          { peers: METRICS_READERS, ports: [{ protocol: 'TCP', port: AGENT_PORTS.metrics }] },
+        ],
       }),
       ...(egress === 'Limited' && { egress: [DNS, { peers: reachedBeside([...agentNetwork.blocked, ...apiServer]) }] }),
     }),
@@ -137,15 +141,19 @@ export function opensIngress({ spec }: DeploymentResource, { agentNetwork, expos
   return (spec.network?.ingress ?? usual) === 'Open';
 }
 
-/** Who reaches an agent that is not open. */
-const callersOf = ({ agentNetwork, routeProxies }: OperatorSettings): Peer[] => [
+/** Lets those who bring the requests of others reach the API, and not the metrics. */
+const apiAlone = (peers: Peer[]): Rule[] => (peers.length === 0 ? [] : [{ peers, ports: [{ protocol: 'TCP', port: AGENT_PORTS.http }] }]);
+
+/** All pods of namespaces that an administrator has labelled for this. */
+const METRICS_READERS: Peer[] = [{ namespaceSelector: { matchLabels: { [METRICS_READER]: 'true' } } }];
+
+/** Who reaches an agent that is not open, at each of its ports. */
+const callersOf = ({ agentNetwork }: OperatorSettings): Peer[] => [
   // All pods of its own namespace.
   { podSelector: {} },
   // All pods of namespaces that an administrator has labelled.
   { namespaceSelector: { matchLabels: { [GATEWAY]: 'true' } } },
   ...agentNetwork.gateways,
-  // The proxies that bring the requests of routes.
-  ...routeProxies,
 ];
 
 /** The platform's gateway reaches agents that may sleep. */

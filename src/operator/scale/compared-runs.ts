@@ -1,11 +1,8 @@
-import { BUCKETS, type RunCounts } from '../../schema/wire/run-counts.ts';
+import { BUCKETS, HISTOGRAMS, type FlatCounts, type HistogramName } from '../../schema/wire/run-counts.ts';
 import { NO_RUNS, type EndCounts } from './verdict.ts';
 
 /** A revision that is tried out, and the one that serves. */
 export type ComparedPair = { candidate: string; stable: string };
-
-const HISTOGRAMS = ['durations', 'waits', 'tokens', 'ages'] as const;
-type HistogramName = (typeof HISTOGRAMS)[number];
 
 type Buckets = Uint32Array | Float64Array;
 /** Numbers about one revision. `buckets`: those of all histograms, one behind the other. */
@@ -60,14 +57,14 @@ export class ComparedRuns {
    * Adds the growth of a process's counts since its last report. The first one with counts is where they begin. `at`:
    * when it came, in milliseconds.
    */
-  hear(from: string, ended: readonly RunCounts[] | undefined, at: number): void {
+  hear(from: string, counted: readonly FlatCounts[] | undefined, at: number): void {
     const before = this.#processes.get(from);
-    if (ended === undefined) {
+    if (counted === undefined) {
       this.leave(from);
       return;
     }
     const tables = new Map<string, RunTable>();
-    for (const counts of ended)
+    for (const counts of counted)
       if (this.#totals.has(counts.revision) && !tables.has(counts.revision)) tables.set(counts.revision, tableOf(counts));
     const most = before && MOST_RUNS_A_SECOND * ((at - before.at) / 1000 + LATE_SECONDS);
     for (const [revision, total] of this.#totals) {
@@ -104,11 +101,12 @@ export class ComparedRuns {
   }
 }
 
-function tableOf({ done, errors, lost, used = 0, ...histograms }: RunCounts): RunTable {
+function tableOf({ done, errors, lost, used = 0, ...histograms }: FlatCounts): RunTable {
   const table = { done, errors, lost, used, buckets: new Uint32Array(SIZE) };
   for (const name of HISTOGRAMS) {
     const [first, end] = RANGES[name];
-    for (const [bucket, count] of histograms[name] ?? []) if (bucket < end - first) table.buckets[first + bucket]! += count;
+    const pairs = histograms[name] ?? [];
+    for (let at = 0; at + 1 < pairs.length; at += 2) if (pairs[at]! < end - first) table.buckets[first + pairs[at]!]! += pairs[at + 1]!;
   }
   if (sumOf(table.buckets, AGES) > MOST_UNDER_WAY) table.buckets.fill(0, ...AGES);
   return table;

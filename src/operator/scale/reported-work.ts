@@ -43,14 +43,14 @@ export class ReportedWork {
     const learned = new Set<string>();
     for (const [deployment, some] of Object.entries(reports)) {
       const compared = this.#runsOf(deployment);
-      for (const { age_seconds: age, ended, ...report } of some) {
+      for (const { age_seconds: age, counts, ...report } of some) {
         const at = now - age * 1000;
         const { from } = report;
         const before = this.#known.get(deployment, from);
         if ((before?.at ?? -Infinity) >= at) continue;
         if (!isSameServer(before?.report.server, report.server)) learned.add(deployment);
         this.#known.keep(deployment, { from, report, at, extra: compared === undefined ? 0 : COMPARED_PROCESS_BYTES });
-        compared?.hear(from, ended, at);
+        compared?.hear(from, counts, at);
       }
     }
     return { deployments: Object.keys(reports), learned: [...learned] };

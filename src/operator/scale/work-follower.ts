@@ -21,8 +21,10 @@ const COUNT_EVERY = 10_000;
 
 /** Bytes of a page: eight times as many as a gateway puts into one. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
-/** Pages of one gateway that one look reads at most: 16 MiB. The next look goes on where they end. */
+/** Pages of one gateway that one look reads at most: 16 MiB. */
 const PAGES = 32;
+/** Milliseconds of reading after which a look decides. The next one follows at once, and reads on from there. */
+const READING_MS = 400;
 /** Milliseconds of decisions after which others get their turn of the event loop. */
 const SLICE_MS = 20;
 
@@ -73,7 +75,10 @@ export type WorkView = {
   server(deployment: string, revision: string): ServerFacts | undefined;
 };
 
-const NOTHING = { deployments: [], learned: [], more: false };
+/** The news of a page. `more`: there are further pages. */
+type AddedPage = Added & { more: boolean };
+
+const NOTHING: AddedPage = { deployments: [], learned: [], more: false };
 
 /** Does something with each name, and lets others go first from time to time. */
 async function visitInTurn(names: Iterable<string>, work: (name: string) => void): Promise<void> {
@@ -144,16 +149,18 @@ export class WorkFollower implements WorkView {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const started = performance.now();
-      await this.look(signal);
-      await wait(Math.max(0, LOOK - (performance.now() - started)), undefined, { signal }).catch(() => undefined);
+      const hasRead = await this.look(signal);
+      const rest = hasRead ? Math.max(0, LOOK - (performance.now() - started)) : 0;
+      await wait(rest, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  /** Reads the new reports once, and decides. */
-  async look(signal: AbortSignal): Promise<void> {
+  /** Reads the new reports once, and decides. Returns false if further ones have arrived. */
+  async look(signal: AbortSignal): Promise<boolean> {
     const urls = this.#options.gateways();
     for (const url of this.#pages.keys()) if (!urls.includes(url)) this.#pages.delete(url);
-    const pages = (await Promise.all(urls.map((url) => this.#readAll(url, signal)))).flat();
+    const read = await Promise.all(urls.map((url) => this.#readAll(url, signal)));
+    const pages = read.flat();
     const changed = new Set(pages.flatMap(({ deployments }) => deployments));
     for (const deployment of new Set(pages.flatMap(({ learned }) => learned)))
       this.#options.learned(deployment, this.#work.servers(deployment, this.#clock()));
@@ -168,6 +175,7 @@ export class WorkFollower implements WorkView {
     await visitInTurn(changed, (deployment) => this.#hearGate(deployment));
     this.#lags.hear(changed);
     await this.#tellKeys(urls, signal);
+    return read.every((some) => some.at(-1)?.more !== true);
   }
 
   /** Returns whether another number of threads waits for people than the status says. Statuses are written seldom. */
@@ -196,17 +204,18 @@ export class WorkFollower implements WorkView {
     }
   }
 
-  async #readAll(url: string, signal: AbortSignal): Promise<Added[]> {
-    const pages: Added[] = [];
-    for (let page = 0; page < PAGES; page += 1) {
-      const { more, ...added } = await this.#read(url, signal);
-      pages.push(added);
-      if (!more) break;
+  async #readAll(url: string, signal: AbortSignal): Promise<AddedPage[]> {
+    const began = performance.now();
+    const pages: AddedPage[] = [];
+    while (pages.length < PAGES && performance.now() - began < READING_MS) {
+      const page = await this.#read(url, signal);
+      pages.push(page);
+      if (!page.more) break;
     }
     return pages;
   }
 
-  async #read(url: string, signal: AbortSignal): Promise<Added & { more: boolean }> {
+  async #read(url: string, signal: AbortSignal): Promise<AddedPage> {
     try {
       const { instance = '', cursor = 0 } = this.#pages.get(url) ?? {};
       const query = new URLSearchParams({ instance, cursor: String(cursor) }).toString();

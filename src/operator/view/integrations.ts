@@ -9,10 +9,14 @@ import { ownersIn } from './tenancy.ts';
 type Known = Pick<Caches, 'gitIntegrations' | 'listeners' | 'namespaces'>;
 
 /** Returns the tenant of a namespace. Undefined for one that belongs to nobody. */
-export function tenantOfNamespace(caches: Known, settings: OperatorSettings, namespace: string): string | undefined {
+function tenantOfNamespace(caches: Known, settings: OperatorSettings, namespace: string): string | undefined {
   const owner = ownersIn(caches, settings).get(namespace);
   return owner && namedTenant(owner.spec, settings.defaultTenantId);
 }
+
+/** Returns the name under which work for a namespace takes its turn: that of its tenant, or the namespace's own. */
+export const nameForTurns = (caches: Known, settings: OperatorSettings, namespace = ''): string =>
+  tenantOfNamespace(caches, settings, namespace) ?? `namespace ${namespace}`;
 
 /** Returns the connection to a git host with this id, of whatever tenant. */
 export function integrationWithId(

@@ -20,6 +20,10 @@ export const WRITTEN_BY = 'endpointslice.kubernetes.io/managed-by';
 export const POD_SECURITY = 'pod-security.kubernetes.io/enforce';
 /** Label on a namespace whose pods reach the agents of all namespaces, such as an ingress controller. */
 export const GATEWAY = `${GROUP}/gateway`;
+/** Label on a namespace whose pods read the metrics of all agents, and reach nothing else of them: a Prometheus. */
+export const METRICS_READER = `${GROUP}/metrics`;
+/** Annotation on an agent's pod: the port of its metrics. A pod of a former release has them at the port of its API. */
+export const METRICS_PORT = `${GROUP}/metrics-port`;
 /** Label on a Secret that was made for one change of a deployment's secrets. */
 export const SECRETS_OF = `${GROUP}/secrets-of`;
 /** Label on a Secret that was made for a connection to a git host: the name of its GitIntegration. */

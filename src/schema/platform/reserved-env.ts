@@ -10,6 +10,7 @@ const RESERVED: readonly string[] = [
   'GX_DATABASE_URI',
   'GX_DATABASE_ADDRESS',
   'GX_SERVER_PORT',
+  'GX_METRICS_PORT',
   'GX_DEPLOYMENT',
   'GX_REVISION',
   'GX_PIN',

@@ -4,7 +4,7 @@ import { MOST_LIVING } from '../platform/pins.ts';
 import { GUARDS } from '../platform/revision.ts';
 import { Nullable, StringEnum } from '../types.ts';
 import { RevisionName } from './rollout-plan.ts';
-import { MOST_COUNTED, RunCounts } from './run-counts.ts';
+import { MOST_COUNTED, RunCounts, type FlatCounts } from './run-counts.ts';
 
 /*
  * Reports of a deployment's processes about their work. The gateway keeps the last report of each process, and the
@@ -144,8 +144,8 @@ export function weightOfReport({ from, queue, server, gate }: WorkReport): numbe
   return REPORT_OBJECTS + PINNED_OBJECTS * pinned.length + CHARACTER * characters;
 }
 
-/** A report as it is kept, with its age. */
-export type KeptReport = WorkReport & { age_seconds: number };
+/** A report as it is passed on, with its age. `counts`: of the runs of the two revisions that are compared. */
+export type KeptReport = Omit<WorkReport, 'ended'> & { age_seconds: number; counts?: FlatCounts[] };
 
 /**
  * The reports that have arrived at a gateway since the cursor of another page, by `namespace/name`. `more`: further

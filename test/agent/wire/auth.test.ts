@@ -92,9 +92,9 @@ describe('who may call', () => {
     expect(JSON.stringify(values)).toContain('"identity":""');
   });
 
-  test('probes, figures and documents stay open', async () => {
-    for (const path of ['/ok', '/info', '/docs', '/openapi.json', '/metrics'])
-      expect(await statusOf(undefined, { method: 'GET', path })).toBe(200);
+  test('probes and documents stay open, metrics do not', async () => {
+    for (const path of ['/ok', '/info', '/docs', '/openapi.json']) expect(await statusOf(undefined, { method: 'GET', path })).toBe(200);
+    expect(await statusOf(undefined, { method: 'GET', path: '/metrics' })).toBe(401);
   });
 
   test('a handler that never answers costs its caller an answer, and nobody else', async () => {

@@ -1,19 +1,20 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { freePort, startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { startCollector, type Collector } from '../../kit/collector.ts';
 import { expectListedMetrics } from '../../kit/metric-names.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
 
-/* The metrics of an agent server below a mount prefix: its runs, streams, crons and spans. */
+/* The metrics of an agent server at a port of their own: its runs, streams, crons and spans. */
 
 const PREFIX = '/agents';
 
 let collector: Collector;
 let database: TestDatabase;
 let agent: AgentProcess;
+let metricsUrl: string;
 
-const start = (): Promise<AgentProcess> =>
+const start = (metricsPort: number): Promise<AgentProcess> =>
   startAgent({
     database: database.uri,
     env: {
@@ -21,12 +22,15 @@ const start = (): Promise<AgentProcess> =>
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_BSP_SCHEDULE_DELAY: '20',
       GX_JOB_LEASE_SECS: '6',
+      GX_METRICS_PORT: String(metricsPort),
     },
   });
 
 beforeAll(async () => {
   [collector, database] = await Promise.all([startCollector(), freshDatabase()]);
-  agent = await start();
+  const port = await freePort();
+  metricsUrl = `http://127.0.0.1:${port}/metrics`;
+  agent = await start(port);
 });
 afterAll(async () => {
   await agent.kill();
@@ -34,7 +38,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const scraped = async (path = '/metrics'): Promise<string> => (await fetch(`${agent.url}${path}`)).text();
+const scraped = async (): Promise<string> => (await fetch(metricsUrl)).text();
 const valueOf = async (name: string, label = ''): Promise<number> => {
   const line = (await scraped()).split('\n').find((one) => one.startsWith(`${name}{`) && one.includes(label));
   return Number(line?.split(' ').at(-1));
@@ -49,9 +53,14 @@ const call = async (path: string, body: unknown, signal?: AbortSignal): Promise<
   });
 const run = (left: number, pause: number) => ({ assistant_id: 'steps', input: { left, pause }, config: { recursion_limit: 1000 } });
 
-test('they are at the path that monitors know, and below the prefix', async () => {
-  for (const path of ['/metrics', `${PREFIX}/metrics`]) expect(await scraped(path)).toContain('gx_api_num_pending_runs{');
-  expect((await fetch(`${agent.url}/metrics`)).headers.get('content-type')).toContain('text/plain');
+test('they are at their own port alone, and nothing else is there', async () => {
+  for (const path of ['/metrics', `${PREFIX}/metrics`]) expect((await fetch(`${agent.url}${path}`)).status).toBe(404);
+  for (const path of ['/ok', `${PREFIX}/threads`]) expect((await fetch(metricsUrl.replace('/metrics', path))).status).toBe(404);
+  const answer = await fetch(metricsUrl);
+  expect([answer.headers.get('content-type'), await answer.text()]).toEqual([
+    expect.stringContaining('text/plain'),
+    expect.stringContaining('gx_api_num_pending_runs{'),
+  ]);
   expect((await fetch(`${agent.url}/info`)).status).toBe(404);
 });
 
@@ -79,7 +88,7 @@ test('they count a run whose worker is gone, and its later attempt', async () =>
     (await fetch(`${agent.url}${PREFIX}/threads/${thread_id}/state`)).json() as Promise<{ next: string[] }>;
   await until('it has stored a step', async () => (await state()).next.length > 0);
   await agent.kill('SIGKILL');
-  agent = await start();
+  agent = await start(Number(new URL(metricsUrl).port));
   await expect.poll(() => valueOf('gx_api_runs_lost_total', 'outcome="continued"'), { timeout: 30_000 }).toBe(1);
   await expect.poll(() => valueOf('gx_api_run_attempts_total', 'attempt="later"')).toBe(1);
 });

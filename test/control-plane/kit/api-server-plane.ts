@@ -25,10 +25,11 @@ type CallOptions = { body?: unknown; key?: string | null; headers?: Record<strin
 export type Plane = Stage & {
   call: Call;
   url: string;
+  metricsUrl: string;
   /** Keys of tenant A, and with `other` of tenant B. */
   keys: Record<'admin' | 'write' | 'read' | 'other' | 'otherAdmin', string>;
   /** Another replica has the same cluster and settings, and a memory of its own. */
-  replica(): Promise<{ call: Call; url: string; stop(): Promise<void> }>;
+  replica(): Promise<{ call: Call; url: string; metricsUrl: string; stop(): Promise<void> }>;
   /** Returns all log lines so far as one text. */
   logged: () => string;
 };
@@ -54,6 +55,7 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
     ...controlPlaneConfig({}),
     host: '127.0.0.1',
     port: 0,
+    healthPort: 0,
     namespace,
     namespaces: [namespace],
     agentNamespaces: [namespace, ...(settings.namespaces ?? [])],
@@ -78,10 +80,10 @@ export async function startPlane(name: string, settings: Partial<ControlPlaneCon
       stopping.abort();
       await plane.stop();
     };
-    return { call: await caller(url, keys.write), url, stop };
+    return { call: await caller(url, keys.write), url, metricsUrl: `http://127.0.0.1:${plane.healthPort}/metrics`, stop };
   };
-  const { call, url } = stage.endWith(await replica());
-  return { ...stage, call, url, keys, logged: () => lines.join(''), replica };
+  const { call, url, metricsUrl } = stage.endWith(await replica());
+  return { ...stage, call, url, metricsUrl, keys, logged: () => lines.join(''), replica };
 }
 
 /** Calls the API with a key, and checks each answer against the OpenAPI document. */

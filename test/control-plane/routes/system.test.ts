@@ -18,7 +18,6 @@ describe('a control plane', () => {
     ['/readyz', 'application/json'],
     ['/openapi.json', 'application/json'],
     ['/docs', 'text/html'],
-    ['/metrics', 'text/plain'],
   ])('answers %s to anybody', async (path, type) => {
     const response = await fetch(`${plane.url}${path}`);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, expect.stringContaining(type)]);
@@ -26,7 +25,7 @@ describe('a control plane', () => {
 
   test('counts its requests by route', async () => {
     await plane.call('GET', '/v2/deployments');
-    expect(await (await fetch(`${plane.url}/metrics`)).text()).toMatch(
+    expect(await (await fetch(plane.metricsUrl)).text()).toMatch(
       /gx_http_request_duration_seconds_count\{method="GET",route="\/v2\/deployments",status="200"\} \d/,
     );
   });
@@ -44,7 +43,7 @@ describe('a control plane', () => {
         .filter(({ security }) => security.length === 0)
         .map(({ operationId }) => operationId)
         .toSorted(),
-    ).toEqual(['docs', 'healthz', 'metrics', 'openapi', 'pushGitEvent', 'readyz']);
+    ).toEqual(['docs', 'healthz', 'openapi', 'pushGitEvent', 'readyz']);
     expect([document.openapi, document.info.version]).toEqual(['3.0.3', '0.1.0']);
     expect(document.paths['/v2/deployments']?.post?.security).toEqual([{ ApiKey: [] }, { TenantId: [] }, { Bearer: [] }]);
     const versioned = Object.entries(document.paths).filter(([, methods]) =>

@@ -13,6 +13,8 @@ function policyOf({ network, agentNetwork, exposeAs = 'ClusterIP', apiServer = [
   return agentPolicy(deployment({ spec: { ...(network && { network }) } }), installed, apiServer)[0]?.spec as Spec | undefined;
 }
 
+/** Who reads the metrics of agents, and nothing else of them. */
+const READERS = { from: [{ namespaceSelector: { matchLabels: { 'gx.dev/metrics': 'true' } } }], ports: [{ protocol: 'TCP', port: 8001 }] };
 const NAMESPACE = [{ podSelector: {} }, { namespaceSelector: { matchLabels: { 'gx.dev/gateway': 'true' } } }];
 
 test('agents are reached from their namespace and by gateways, and reach all but the metadata of clouds and the API server', () => {
@@ -22,7 +24,7 @@ test('agents are reached from their namespace and by gateways, and reach all but
       matchExpressions: [{ key: 'gx.dev/component', operator: 'In', values: ['api', 'queue'] }],
     },
     policyTypes: ['Ingress', 'Egress'],
-    ingress: [{ from: NAMESPACE }],
+    ingress: [{ from: NAMESPACE }, READERS],
     egress: [
       {
         ports: [
@@ -48,13 +50,15 @@ test('a block without addresses of a family has no exceptions', () => {
 
 test('gateways of the installation are peers beside the labelled namespaces', () => {
   const gateway = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } };
-  expect(policyOf({ agentNetwork: { gateways: [gateway] } })?.ingress).toEqual([{ from: [...NAMESPACE, gateway] }]);
+  expect(policyOf({ agentNetwork: { gateways: [gateway] } })?.ingress).toEqual([{ from: [...NAMESPACE, gateway] }, READERS]);
 });
 
-test('proxies of routes are peers behind the gateways', () => {
+test('proxies of routes reach the API, and not the metrics', () => {
   const proxy = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'proxies' } } };
   const [policy] = agentPolicy(deployment(), settings({ routeProxies: [proxy] }), []);
-  expect(policy?.spec).toMatchObject({ ingress: [{ from: [...NAMESPACE, proxy] }] });
+  expect(policy?.spec).toMatchObject({
+    ingress: [{ from: NAMESPACE }, { from: [proxy], ports: [{ protocol: 'TCP', port: 8000 }] }, READERS],
+  });
 });
 
 test.each<[string, Given, string[] | undefined]>([

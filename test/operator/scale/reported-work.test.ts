@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { gatewayUrls } from '../../../src/operator/scale/gateways.ts';
 import { ReportedWork } from '../../../src/operator/scale/reported-work.ts';
 import { NO_RUNS } from '../../../src/operator/scale/verdict.ts';
-import { BUCKETS, type RunCounts } from '../../../src/schema/wire/run-counts.ts';
+import { BUCKETS, flattenCounts, type RunCounts } from '../../../src/schema/wire/run-counts.ts';
 import type { KeptReport } from '../../../src/schema/wire/work-report.ts';
 
 /* What the operator knows by the reports that several gateways have kept. */
@@ -103,7 +103,7 @@ describe('counts of runs', () => {
     ...more,
   });
   const tell = (work: ReportedWork, at: number, ended: RunCounts[], from = 'q'): void =>
-    void work.add({ reports: { 'team/chat': [{ ...worker(from, 10), ended }] } }, at);
+    void work.add({ reports: { 'team/chat': [{ ...worker(from, 10), counts: ended.map(flattenCounts) }] } }, at);
 
   test('grow from the first report of a process on, and those of other revisions are not kept', () => {
     const work = new ReportedWork(() => pair);
@@ -158,10 +158,10 @@ describe('counts of runs', () => {
       tokens: full(1e9),
       ages: full(1e9),
     });
-    const ended = [heavy('chat-00001'), heavy('chat-00002')];
+    const counts = [heavy('chat-00001'), heavy('chat-00002')].map(flattenCounts);
     let longest = 0;
     for (let page = 0; page < 100; page += 1) {
-      const reports = Array.from({ length: 20 }, (_, index) => ({ ...worker(`p${page}-${index}`, 1000), ended }));
+      const reports = Array.from({ length: 20 }, (_, index) => ({ ...worker(`p${page}-${index}`, 1000), counts }));
       const began = process.threadCpuUsage();
       work.add({ reports: { 'evil/flood': reports } }, 0);
       work.ages('evil/flood', 'chat-00001', 0);

@@ -6,7 +6,7 @@ import { KubeRefused, taken } from '../../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import type { GitIntegration } from '../../../schema/platform/git-connection.ts';
-import { COMPONENT } from '../../../schema/platform/labels.ts';
+import { COMPONENT, TENANT } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { isHostAway, type BuildLook } from '../../branches/build-looks.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
@@ -29,7 +29,7 @@ export async function makeBuild(deps: Deps, revision: RevisionResource, { decisi
   const { hasBuildkit } = placeOfBuild(revision, builder);
   if (hasBuildkit && !(await nodesHaveUsers(deps, signal))) return buildFailed({ reason: 'UserNamespacesOff', message: USERS_OFF });
   // The line that the caches show may be a moment old.
-  if ((await unfinished(deps, builder, signal)) >= builder.parallel) return inLine(1, SOON);
+  if (!(await hasPlace(deps, builder, { tenant: source.integration.tenantId, signal }))) return inLine(1, SOON);
   return begun(deps, revision, { builder, integration: source.integration, decision, signal });
 }
 
@@ -85,7 +85,7 @@ const started = (
   { builder, source, decision, signal }: Pick<Making, 'decision' | 'signal'> & { builder: Builder; source: PreparedSource },
 ): Promise<Decision> =>
   deps.buildTurns.run(async () => {
-    if ((await unfinished(deps, builder, signal)) >= builder.parallel) return inLine(1, SOON);
+    if (!(await hasPlace(deps, builder, { tenant: source.tenant, signal }))) return inLine(1, SOON);
     const { namespace, hasBuildkit } = placeOfBuild(revision, builder);
     const lent = hasBuildkit ? await lendTo(deps, revision, { builder, namespace, source, signal }) : undefined;
     const credentialSecret = hasBuildkit ? undefined : await lendCredential(deps, revision, { namespace, source, signal });
@@ -106,11 +106,15 @@ async function madeJob({ kube }: Pick<Deps, 'kube'>, { metadata }: KubeObject, s
   return jobs.find((known) => known.metadata.name === name);
 }
 
-/** Returns how many Jobs of builds have not ended. */
-async function unfinished({ kube }: Pick<Deps, 'kube'>, builder: Builder, signal: AbortSignal): Promise<number> {
+type Asking = { tenant: string; signal: AbortSignal };
+
+/** Returns true if there is a place for one more build of a tenant, by the Jobs of builds that have not ended. */
+async function hasPlace({ kube }: Pick<Deps, 'kube'>, builder: Builder, { tenant, signal }: Asking): Promise<boolean> {
   const list = (namespace: string) => kube.all(kinds.job, { namespace, labelSelector: `${COMPONENT}=build` }, signal);
   const jobs = (await Promise.all(buildNamespaces(builder).map(list))).flat();
-  return jobs.filter((job) => !isJobOver(job) && job.metadata.deletionTimestamp === undefined).length;
+  const open = jobs.filter((job) => !isJobOver(job) && job.metadata.deletionTimestamp === undefined);
+  const own = open.filter((job) => job.metadata.labels?.[TENANT] === tenant);
+  return open.length < builder.parallelInAll && own.length < builder.parallel;
 }
 
 type Source = { builder: Builder; integration: GitIntegration };

@@ -7,7 +7,7 @@ import { COMPONENT, INTERRUPT, REVISION_UID } from '../../../schema/platform/lab
 import { names } from '../../../schema/names.ts';
 import { BY_BUILD, BY_REVISION, type Caches } from '../../view/caches.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
-import { buildSource, tenantOfNamespace, type BuildSource } from '../../view/integrations.ts';
+import { buildSource, nameForTurns, type BuildSource } from '../../view/integrations.ts';
 import { imageOf } from '../../rollout/revisions.ts';
 import { statusOfPod } from '../../pods/diagnose.ts';
 import { placeOfBuild, type BuildPlace } from './place.ts';
@@ -80,8 +80,7 @@ type Lines = { caches: Caches; settings: OperatorSettings; builder: Builder; lat
 function placeOf(revision: RevisionResource, { caches, settings, builder, latest }: Lines): number {
   const asked = (one: RevisionResource): QueuedBuild => ({
     key: keyOf(one.metadata),
-    // Builds of namespaces that belong to nobody share no line with anybody's.
-    tenant: tenantOfNamespace(caches, settings, one.metadata.namespace ?? '') ?? `namespace ${one.metadata.namespace}`,
+    tenant: nameForTurns(caches, settings, one.metadata.namespace),
     since: one.metadata.creationTimestamp ?? '',
   });
   const own = asked(revision);
@@ -92,7 +91,8 @@ function placeOf(revision: RevisionResource, { caches, settings, builder, latest
     caches.pods.byIndex(BY_REVISION, keyOf(one.metadata)).some(isOf(one, placeOfBuild(one, builder))),
   );
   const waiting = listed('waiting', (one) => mayBuild(caches.deployments.get(keyOf({ ...one.metadata, name: one.spec.deployment }))));
-  return placeInLine(own, { waiting, running: running.filter(({ key }) => key !== own.key), atOnce: builder.parallel, latest });
+  const others = running.filter(({ key }) => key !== own.key);
+  return placeInLine(own, { waiting, running: others, each: builder.parallel, all: builder.parallelInAll, latest });
 }
 
 const isDisrupted = (pod: KubeObject): boolean =>

@@ -38,15 +38,28 @@ const byAge = (a: QueuedBuild, b: QueuedBuild): number => {
   return one < other ? -1 : Number(one > other);
 };
 
-/** Returns a build's place in the line, from 1; 0 means that it may begin. */
-export function placeInLine(
-  own: QueuedBuild,
-  { waiting, running, latest, atOnce }: Begun & { waiting: readonly QueuedBuild[]; atOnce: number },
-): number {
+/** `each`: builds of one tenant at a time, `all`: of all tenants. */
+type Line = Begun & { waiting: readonly QueuedBuild[]; each: number; all: number };
+
+/**
+ * Returns a build's place in the line, from 1; 0 means that it may begin. Behind builds of its own tenant that wait for
+ * each other nobody of another tenant waits.
+ */
+export function placeInLine(own: QueuedBuild, { waiting, running, latest, each, all }: Line): number {
   const others = waiting.filter(({ key }) => key !== own.key);
-  const index = buildOrder([...others, own], { running, latest }).findIndex(({ key }) => key === own.key);
-  const free = Math.max(0, atOnce - running.length);
-  return index < free ? 0 : index - free + 1;
+  const held = new Map<string, number>();
+  for (const { tenant } of running) held.set(tenant, (held.get(tenant) ?? 0) + 1);
+  let [free, before] = [all - running.length, 0];
+  for (const { key, tenant } of buildOrder([...others, own], { running, latest })) {
+    const isFull = (held.get(tenant) ?? 0) >= each;
+    const begins = free > 0 && !isFull;
+    if (key === own.key) return begins ? 0 : before + 1;
+    if (begins) {
+      free -= 1;
+      held.set(tenant, (held.get(tenant) ?? 0) + 1);
+    } else if (!isFull || tenant === own.tenant) before += 1;
+  }
+  return 0;
 }
 
 /** Returns `3rd` for 3. */

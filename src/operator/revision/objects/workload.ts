@@ -1,8 +1,16 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { ownerReference, type RevisionResource } from '../../../schema/platform/custom-resources.ts';
-import { BEGAN_WITH, DATABASE_ADDRESS, DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/platform/labels.ts';
-import { names, AGENT_CONTAINER } from '../../../schema/names.ts';
+import {
+  BEGAN_WITH,
+  DATABASE_ADDRESS,
+  DEPLOYMENT,
+  METRICS_PORT,
+  ownLabels,
+  REVISION,
+  selectorOf,
+} from '../../../schema/platform/labels.ts';
+import { AGENT_CONTAINER, AGENT_PORTS, METRICS_PORT_NAME, names } from '../../../schema/names.ts';
 import { wordsFor } from '../../../schema/platform/object-keys.ts';
 import { stampOf } from '../../database/address.ts';
 import type { WorkloadComponent } from '../../rollout/replicas.ts';
@@ -47,6 +55,7 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
           annotations: {
             ...ofPods.annotations,
             ...origin,
+            [METRICS_PORT]: String(AGENT_PORTS.metrics),
             [DATABASE_ADDRESS]: stampOf(wish.address),
           },
         },
@@ -97,7 +106,7 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
   };
 }
 
-const PORT = 8000;
+const { http: PORT } = AGENT_PORTS;
 /**
  * Seconds for which the Service still sends requests to a pod that is ending, because nodes learn of it late (the
  * control plane uses the same time).
@@ -110,7 +119,10 @@ function mainContainer(revision: RevisionResource, wish: WorkloadWish, settings:
     name: AGENT_CONTAINER,
     image: wish.image,
     imagePullPolicy: settings.imagePullPolicy,
-    ports: [{ name: 'http', containerPort: PORT, protocol: 'TCP' }],
+    ports: [
+      { name: 'http', containerPort: PORT, protocol: 'TCP' },
+      { name: METRICS_PORT_NAME, containerPort: AGENT_PORTS.metrics, protocol: 'TCP' },
+    ],
     env: environment(revision, wish, settings),
     ...(wish.secretName !== undefined && { envFrom: [{ secretRef: { name: wish.secretName } }] }),
     resources: resources(revision, wish.component, settings),
@@ -144,6 +156,7 @@ function environment(
     text('GX_REVISION', metadata.name),
     ...(pin === 'None' ? [] : [text('GX_PIN', pin)]),
     text('GX_SERVER_PORT', PORT),
+    text('GX_METRICS_PORT', AGENT_PORTS.metrics),
     text('GX_POSTGRES_MAX_CONNECTIONS', connectionsPerPod(revision, settings, { max: connections, keepsWork: pin !== 'None' })),
     // These variables have both names, because the server reads the first one that is set.
     text('GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),

@@ -33,10 +33,24 @@ test('where one build runs at a time, a tenant whose build has just ended goes b
 
 test('a place in line counts from one, and none is left while there is room', () => {
   const waiting = [build('a', 1), build('a', 2), build('b', 3)];
-  const place = (own: QueuedBuild, running: { tenant: string }[]) => placeInLine(own, { waiting, running, atOnce: 2 });
+  const place = (own: QueuedBuild, running: { tenant: string }[]) => placeInLine(own, { waiting, running, each: 2, all: 2 });
   expect(waiting.map((own) => place(own, []))).toEqual([0, 1, 0]);
   expect(waiting.map((own) => place(own, [{ tenant: 'c' }, { tenant: 'c' }]))).toEqual([1, 3, 2]);
   expect([1, 2, 3, 4, 11, 12, 13, 21, 112].map(ordinal)).toEqual(['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st', '112th']);
+});
+
+test("the builds of one tenant never hold all places: another's begins at once, and its place counts none of theirs", () => {
+  const crowd = [1, 2, 3, 4].map((since) => build('a', since));
+  const single = build('b', 9);
+  const running = [{ tenant: 'a' }, { tenant: 'a' }];
+  const place = (own: QueuedBuild, others: { tenant: string }[] = running, all = 4) =>
+    placeInLine(own, { waiting: [...crowd, single], running: others, each: 2, all });
+  expect(place(single)).toBe(0);
+  expect(crowd.map((own) => place(own))).toEqual([1, 2, 3, 4]);
+  expect(crowd.map((own) => place(own, []))).toEqual([0, 0, 1, 2]);
+  // Where all places are taken by many tenants, it waits behind none whose own tenant is full.
+  const full = [...running, { tenant: 'c' }, { tenant: 'd' }];
+  expect(place(single, full)).toBe(1);
 });
 
 test('in a thousand lines everybody has one place, the places that are free are filled, and nobody with fewer builds waits behind', () => {
@@ -50,7 +64,7 @@ test('in a thousand lines everybody has one place, the places that are free are 
     const atOnce = 1 + upTo(4);
     const order = buildOrder(waiting, { running });
     expect(order.map(({ key }) => key).toSorted()).toEqual(waiting.map(({ key }) => key).toSorted());
-    const places = waiting.map((own) => placeInLine(own, { waiting, running, atOnce }));
+    const places = waiting.map((own) => placeInLine(own, { waiting, running, each: 1000, all: atOnce }));
     const free = Math.max(0, atOnce - running.length);
     expect(places.filter((place) => place === 0)).toHaveLength(Math.min(free, waiting.length));
     expect(places.filter((place) => place > 0).toSorted((a, b) => a - b)).toEqual(
