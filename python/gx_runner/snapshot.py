@@ -8,8 +8,13 @@ from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
 
 def interrupts_of(state: StateSnapshot) -> dict[str, list[Any]]:
-    """Returns the questions that each task waits with: task id -> its interrupts."""
-    return {task.id: [build_question(one) for one in task.interrupts] for task in state.tasks if task.interrupts}
+    """Returns the questions that each task waits with: task id -> its interrupts.
+
+    A task that was answered alone, while another one of its step waits, keeps its interrupts beside its result, and
+    waits for nothing.
+    """
+    waiting = [task for task in state.tasks if task.interrupts and task.result is None]
+    return {task.id: [build_question(one) for one in task.interrupts] for task in waiting}
 
 
 def build_question(interrupt: Interrupt) -> dict[str, Any]:
@@ -29,7 +34,7 @@ def thread_state(state: StateSnapshot) -> dict[str, Any]:
         "created_at": state.created_at,
         "checkpoint": checkpoint,
         "parent_checkpoint": parent,
-        "interrupts": [one for interrupts in interrupts_of(state).values() for one in interrupts],
+        "interrupts": [build_question(one) for task in state.tasks for one in task.interrupts],
         "checkpoint_id": checkpoint and checkpoint.get("checkpoint_id"),
         "parent_checkpoint_id": parent and parent.get("checkpoint_id"),
     }

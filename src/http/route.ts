@@ -18,12 +18,26 @@ export type SseEvents = AsyncIterable<SseEvent | SseEvent[]>;
  */
 export type MessageIds = { idsFrom?: string };
 
+/**
+ * How the messages of a stream are written. `names`: each has a line with its event's name. `writeFailure` makes the
+ * last message of a stream that fails, and `lostRight` is that of one whose credentials are refused.
+ */
+export type SseDialect = {
+  newline: '\r\n' | '\n';
+  names: boolean;
+  writeFailure: (sentence: string) => SseEvent;
+  lostRight: SseEvent;
+};
+
+/** The ids of a stream's messages, and how they are written. */
+export type StreamForm = MessageIds & { dialect?: SseDialect };
+
 /** The answer of a handler. It is made by `json`, `jsonText`, `noContent`, `text`, `sse`, `slowJson` and `webReply`. */
 export type Reply = { status: number; headers?: Record<string, string> } & (
   | { kind: 'json'; body: unknown }
   | { kind: 'empty' }
   | { kind: 'text'; body: string; type: string }
-  | ({ kind: 'sse'; events: (signal: AbortSignal) => SseEvents } & MessageIds)
+  | ({ kind: 'sse'; events: (signal: AbortSignal) => SseEvents } & StreamForm)
   | { kind: 'slow-json'; text: (signal: AbortSignal) => Promise<string> }
   | { kind: 'chunks'; chunks: AsyncIterable<Uint8Array>; type: string }
 );
@@ -44,8 +58,8 @@ export const text = (body: string, type = 'text/plain; charset=utf-8', status = 
  */
 export const sse = (
   events: (signal: AbortSignal) => SseEvents,
-  { headers = {}, ...ids }: { headers?: Headers } & MessageIds = {},
-): Reply => ({ kind: 'sse', status: 200, events, headers, ...ids });
+  { headers = {}, ...form }: { headers?: Headers } & StreamForm = {},
+): Reply => ({ kind: 'sse', status: 200, events, headers, ...form });
 
 /**
  * Answers with JSON that may take minutes. The status 200 is sent at once, and blank lines keep the connection alive

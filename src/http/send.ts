@@ -4,8 +4,8 @@ import type Koa from 'koa';
 import { asError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { errorReply, isFault } from './error-body.ts';
-import type { MessageIds, Reply, SseEvent, SseEvents } from './route.ts';
-import { frame, HEARTBEAT, SSE_HEADERS, withHeartbeat } from './sse.ts';
+import type { Reply, SseEvent, SseEvents, StreamForm } from './route.ts';
+import { buildHeartbeat, frame, SSE_HEADERS, USUAL_DIALECT, withHeartbeat } from './sse.ts';
 
 /**
  * Milliseconds within which a slow answer is sent as a whole. After that its headers go ahead, so that the client
@@ -39,7 +39,7 @@ export async function send(
       return;
     case 'sse':
       ctx.set(SSE_HEADERS);
-      ctx.body = withHeartbeat(frames(reply.events(signal), reply, log), HEARTBEAT, heartbeatSeconds, signal);
+      ctx.body = withHeartbeat(frames(reply.events(signal), reply, log), buildHeartbeat(reply.dialect), heartbeatSeconds, signal);
       // The client gets its headers at once, not with the first event.
       ctx.flushHeaders();
       return;
@@ -73,18 +73,18 @@ async function sendLate(ctx: Koa.Context, text: Promise<string>, heartbeatSecond
 }
 
 /** Writes events as text. A failure after the headers are out can only be reported inside the stream. */
-async function* frames(events: SseEvents, { idsFrom }: MessageIds, log: Log): AsyncGenerator<string> {
+async function* frames(events: SseEvents, { idsFrom, dialect = USUAL_DIALECT }: StreamForm, log: Log): AsyncGenerator<string> {
   let last = idsFrom;
   const framed = (message: SseEvent): string => {
-    if (idsFrom === undefined) return frame(message);
+    if (idsFrom === undefined) return frame(message, dialect);
     last = message.id ?? last;
-    return frame(message, last);
+    return frame(message, dialect, last);
   };
   try {
     for await (const some of events) yield Array.isArray(some) ? some.map(framed).join('') : framed(some);
   } catch (error) {
     if (isFault(error)) log.error({ err: error }, 'stream failed');
-    yield framed({ event: 'error', data: { error: 'StreamError', message: String(errorReply(error, 'sentence').body.detail) } });
+    yield framed(dialect.writeFailure(String(errorReply(error, 'sentence').body.detail)));
   }
 }
 

@@ -1,16 +1,24 @@
 import { Readable } from 'node:stream';
-import type { SseEvent } from './route.ts';
-
-const NEWLINE = '\r\n';
+import { LOST_RIGHT } from '../schema/wire/lost-right.ts';
+import type { SseDialect, SseEvent } from './route.ts';
 
 /**
- * Writes one message, with CRLF line ends and one line of JSON. Without an id, the client keeps the one that it has.
+ * Writes one message, with one line of JSON. Without an id, the client keeps the one that it has.
  */
-export function frame(message: SseEvent, messageId = message.id): string {
-  const id = messageId === undefined ? '' : `id: ${messageId}${NEWLINE}`;
+export function frame(message: SseEvent, { newline, names } = USUAL_DIALECT, messageId = message.id): string {
+  const name = names ? `event: ${message.event}${newline}` : '';
+  const id = messageId === undefined ? '' : `id: ${messageId}${newline}`;
   const line = 'json' in message ? message.json : (JSON.stringify(message.data) ?? 'null');
-  return `event: ${message.event}${NEWLINE}data: ${line}${NEWLINE}${id}${NEWLINE}`;
+  return `${name}data: ${line}${newline}${id}${newline}`;
 }
+
+/** How streams are written, unless their protocol has a dialect of its own. */
+export const USUAL_DIALECT: SseDialect = {
+  newline: '\r\n',
+  names: true,
+  writeFailure: (message) => ({ event: 'error', data: { error: 'StreamError', message } }),
+  lostRight: { event: 'error', data: LOST_RIGHT },
+};
 
 export const SSE_TYPE = 'text/event-stream';
 
@@ -20,7 +28,8 @@ export const SSE_HEADERS = {
   'x-accel-buffering': 'no',
 } as const;
 
-export const HEARTBEAT = `: heartbeat${NEWLINE}${NEWLINE}`;
+/** Returns a comment, which clients pass over. */
+export const buildHeartbeat = ({ newline } = USUAL_DIALECT): string => `: heartbeat${newline}${newline}`;
 
 /**
  * Sends `filler` whenever `seconds` pass without a chunk, so that neither a client nor a proxy takes the silence for a

@@ -1,6 +1,7 @@
 import { Problem, Unauthorized, Unavailable } from '../errors.ts';
-import { LOST_RIGHT, LOST_WAIT } from '../schema/wire/lost-right.ts';
+import { LOST_WAIT } from '../schema/wire/lost-right.ts';
 import type { Reply, SseEvent, SseEvents } from './route.ts';
+import { USUAL_DIALECT } from './sse.ts';
 
 /** With the time for which the control plane trusts a key, its streams end within 5 s after the key was revoked. */
 const LOOK_MILLISECONDS = 1000;
@@ -97,14 +98,16 @@ export async function* whileAllowed(
   }
 }
 
-/** The last event of a stream whose credentials are refused. A check that can't be made ends nothing. */
-const lostRight = (reason: string): SseEvent | undefined => (reason === 'refused' ? { event: 'error', data: LOST_RIGHT } : undefined);
-
 type Checking = { again: () => Promise<unknown>; over: AbortController; every: number };
 
 /** Returns a stream, or a slow answer, that ends once its credentials are refused; other answers stay as they are. */
 export function whileLetIn(reply: Reply, checking: Checking): Reply {
-  if (reply.kind === 'sse') return { ...reply, events: (signal) => whileAllowed(reply.events, { ...checking, signal, ending: lostRight }) };
+  if (reply.kind === 'sse') {
+    const { lostRight } = reply.dialect ?? USUAL_DIALECT;
+    // A check that can't be made ends nothing.
+    const ending = (reason: EndReason): SseEvent | undefined => (reason === 'refused' ? lostRight : undefined);
+    return { ...reply, events: (signal) => whileAllowed(reply.events, { ...checking, signal, ending }) };
+  }
   if (reply.kind === 'slow-json') return { ...reply, text: (signal) => textWhileAllowed(reply.text, { ...checking, signal }) };
   return reply;
 }

@@ -1,9 +1,16 @@
 import type { CheckpointRef, ThreadState } from '../../schema/wire/wall/graph-answers.ts';
 import type { Snapshot } from './load.ts';
 
-/** Returns the interrupts that each task waits for: task id -> its interrupts. */
-export function interruptsOf({ tasks }: { tasks: Pick<Snapshot['tasks'][number], 'id' | 'interrupts'>[] }): Record<string, unknown[]> {
-  const waiting = tasks.filter((task) => (task.interrupts ?? []).length > 0);
+/**
+ * Returns the interrupts that each task waits for: task id -> its interrupts. A task that was answered alone, while
+ * another one of its step waits, keeps its interrupts beside its result, and waits for nothing.
+ */
+export function interruptsOf({
+  tasks,
+}: {
+  tasks: Pick<Snapshot['tasks'][number], 'id' | 'interrupts' | 'result'>[];
+}): Record<string, unknown[]> {
+  const waiting = tasks.filter(({ interrupts, result }) => (interrupts ?? []).length > 0 && (result === undefined || result === null));
   return Object.fromEntries(waiting.map((task) => [task.id, task.interrupts ?? []]));
 }
 
@@ -28,7 +35,7 @@ export function threadState(state: Snapshot): ThreadState {
     created_at: state.createdAt ?? null,
     checkpoint,
     parent_checkpoint: parent,
-    interrupts: Object.values(interruptsOf(state)).flat(),
+    interrupts: state.tasks.flatMap((task) => task.interrupts ?? []),
     checkpoint_id: checkpoint?.['checkpoint_id'] ?? null,
     parent_checkpoint_id: parent?.['checkpoint_id'] ?? null,
   };

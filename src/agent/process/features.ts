@@ -1,5 +1,6 @@
 import type { AgentDeps } from '../parts/deps.ts';
 import { a2aFeature } from '../routes/a2a.ts';
+import { agUiFeature } from '../routes/ag-ui.ts';
 import { assistantGraphRoutes } from '../routes/assistant-graphs.ts';
 import { assistantRoutes } from '../routes/assistants.ts';
 import { cronRoutes } from '../routes/crons.ts';
@@ -35,6 +36,7 @@ const FEATURES: readonly Feature[] = [
   eventStreaming,
   mcpFeature,
   a2aFeature,
+  agUiFeature,
   { isServed: ({ http }) => http.disable_store !== true, routes: storeRoutes },
   { isServed: ({ http }) => http.disable_ui !== true, routes: uiRoutes },
   // A process that takes no runs leaves their ends to those that do.

@@ -5,13 +5,19 @@ import { isProtocolEvent } from './event-name.ts';
  * The events that a reader asked for: their kinds, and the namespaces of graphs as event names carry them
  * (`sub:<task id>|...`; `""` is the root).
  */
-export type Wanted = { modes: StreamMode[] | undefined; namespaces: string[] | undefined };
+export type Wanted = {
+  modes: StreamMode[] | undefined;
+  namespaces: string[] | undefined;
+  /** Set for the events of protocol v2 in place of all others. */
+  protocol?: true;
+};
 
 /**
  * Tells whether a reader asked for the event. Its mode stands before the first pipe of its name, its namespace after
  * it. Events about the run itself always go out.
  */
-export function isWanted(event: string, { modes, namespaces }: Wanted): boolean {
+export function isWanted(event: string, { modes, namespaces, protocol }: Wanted): boolean {
+  if (protocol === true) return isProtocolEvent(event);
   const [name = '', ...namespace] = event.split('|');
   if (name === RUN_DONE || isProtocolEvent(event)) return false;
   if (['metadata', 'error', 'feedback'].includes(name)) return true;

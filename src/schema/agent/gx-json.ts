@@ -77,6 +77,7 @@ const Http = Closed({
   disable_ui: Type.Optional(Type.Boolean()),
   disable_mcp: Type.Optional(Type.Boolean()),
   disable_a2a: Type.Optional(Type.Boolean()),
+  disable_ag_ui: Type.Optional(Type.Boolean()),
   disable_webhooks: Type.Optional(Type.Boolean()),
   disable_event_streaming: Type.Optional(Type.Boolean()),
   cors: Type.Optional(Cors),

@@ -466,10 +466,15 @@ describe('every route', () => {
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
     const open = routes.filter((route) => /^(GET|POST) \/($|ok|info|docs|openapi.json|metrics|ui\/|feedback\/tokens)/.test(route));
-    // They refuse in messages of their own protocols, as callers.test.ts of test/agent/mcp and test/agent/a2a show.
+    // They have their own tests: callers.test.ts of test/agent/mcp, test/agent/a2a and test/agent/ag-ui.
     const files = ['agent-card.json', 'agent.json'].flatMap((file) => ['/a2a/{assistant_id}', ''].map((of) => `${of}/.well-known/${file}`));
     const cards = ['/a2a/{assistant_id}', ...files];
-    const elsewhere = ['POST /mcp', 'POST /a2a/{assistant_id}', ...cards.map((path) => `GET ${path}`)];
+    const pages = [
+      'GET /ag-ui',
+      'GET /ag-ui/{assistant_id}',
+      ...['', '/connect', '/stop'].map((end) => `POST /ag-ui/{assistant_id}${end}`),
+    ];
+    const elsewhere = ['POST /mcp', 'POST /a2a/{assistant_id}', ...pages, ...cards.map((path) => `GET ${path}`)];
     expect([...ROWS.map(({ route }) => route), ...elsewhere].toSorted()).toEqual(
       routes.filter((route) => !open.includes(route)).toSorted(),
     );

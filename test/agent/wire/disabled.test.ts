@@ -12,20 +12,22 @@ type Operation = { method: string; path: string };
 const RUNS = /^\/(runs(?!\/crons)|threads\/\{thread_id\}\/runs(?!\/crons)|feedback)/;
 const CRONS = /\/runs\/crons/;
 const EVENT_STREAMING = /^\/threads\/\{thread_id\}\/(commands|stream\/events)$/;
+const AG_UI = /^\/ag-ui/;
 const belongsTo = (patterns: RegExp[], path: string): boolean => patterns.some((pattern) => pattern.test(path));
 
 /** Switch -> whether a path goes with it. */
 const GONE: Record<string, (path: string) => boolean> = {
   disable_assistants: (path) => path.startsWith('/assistants'),
-  // Event streaming is about threads and starts runs, so it goes with either of them.
-  disable_threads: (path) => path.startsWith('/threads') && !belongsTo([RUNS, CRONS], path),
-  disable_runs: (path) => belongsTo([RUNS, CRONS, EVENT_STREAMING], path),
-  disable_event_streaming: (path) => EVENT_STREAMING.test(path),
+  // Event streaming, and AG-UI with it, is about threads and starts runs, so it goes with either of them.
+  disable_threads: (path) => (path.startsWith('/threads') && !belongsTo([RUNS, CRONS], path)) || AG_UI.test(path),
+  disable_runs: (path) => belongsTo([RUNS, CRONS, EVENT_STREAMING, AG_UI], path),
+  disable_event_streaming: (path) => belongsTo([EVENT_STREAMING, AG_UI], path),
   disable_store: (path) => path.startsWith('/store'),
   disable_ui: (path) => path.startsWith('/ui'),
   disable_meta: (path) => ['/', '/info', '/metrics', '/openapi.json', '/docs'].includes(path),
   disable_mcp: (path) => path.startsWith('/mcp'),
   disable_a2a: (path) => path.startsWith('/a2a') || path.startsWith('/.well-known/agent'),
+  disable_ag_ui: (path) => AG_UI.test(path),
   // Its routes stay; ends of runs are told nobody.
   disable_webhooks: () => false,
 };

@@ -1,0 +1,226 @@
+import { AG_UI_VERSION } from '../../schema/agent/ag-ui.ts';
+import { isObject, type Json } from '../../schema/json.ts';
+import { placeOfEvent } from '../stream/event-name.ts';
+import { ClientList } from './client-list.ts';
+import { tagEvent, type AgUiEvent, type RunOutcome } from './events.ts';
+import { diffJson } from './json-patch.ts';
+import {
+  buildClientMessage,
+  findOpenCalls,
+  readCalls,
+  readMessages,
+  readContentText,
+  type ClientMessage,
+  type ReadCall,
+  readString,
+} from './messages.ts';
+import { StreamedMessages } from './streamed-messages.ts';
+import { Subagents } from './subagents.ts';
+
+/*
+ * This file folds the events of protocol v2 of one run into events of AG-UI. It keeps the client's view, so
+ * that a reader who comes late gets that as snapshots, and the end corrects the client only where it would be wrong.
+ */
+
+/** A run as its client names it, and the client's view when it asked for it. */
+export type ClientView = {
+  threadId: string;
+  runId: string;
+  state: unknown;
+  messages: ClientMessage[];
+  /** The client speaks a version from before 1.0, which knows neither agents within agents nor outcomes but two. */
+  isOld: boolean;
+};
+
+/** Fields of a state that belong to doors, and are no state of the page. */
+export const PLUMBING: readonly string[] = ['messages', 'tools', 'copilotkit', 'ag-ui'];
+
+/** The events of one run, folded in their order. */
+export class AgUiFold {
+  readonly #view: ClientView;
+  readonly #list: ClientList;
+  readonly #streamed: StreamedMessages;
+  readonly #subagents: Subagents;
+  /** How many tasks of a node are under way, by its name. */
+  readonly #steps = new Map<string, number>();
+  readonly #usage = { inputTokens: 0, outputTokens: 0 };
+  #state: unknown;
+  #isStateSent = false;
+
+  constructor(view: ClientView) {
+    this.#view = view;
+    this.#list = new ClientList(view.messages);
+    this.#streamed = new StreamedMessages(this.#list);
+    this.#subagents = new Subagents(view);
+    this.#state = view.state ?? {};
+  }
+
+  begin(): AgUiEvent[] {
+    const { threadId, runId } = this.#view;
+    return [{ type: 'RUN_STARTED', threadId, runId, protocolVersion: AG_UI_VERSION }];
+  }
+
+  /** Folds one event, by its name and its data as JSON. */
+  take(event: string, json: string): AgUiEvent[] {
+    const { method, name, namespace } = placeOfEvent(event);
+    const { data } = JSON.parse(json) as { data: Json };
+    const owner = this.#subagents.ownerOf(namespace);
+    // The inner work of an agent is hidden from clients that could not tell it from the outer one's.
+    if (owner !== undefined && this.#view.isOld && method !== 'lifecycle') return [];
+    switch (method) {
+      case 'messages':
+        if (data['event'] === 'message-finish') this.#addUsage(data['usage']);
+        return this.#streamed.take(namespace, data, owner);
+      case 'tools':
+        return this.#takeTool(data, owner);
+      case 'values':
+        return namespace.length === 0 ? this.#takeState(data) : [];
+      case 'tasks':
+        return namespace.length === 0 ? this.#takeTask(data) : [];
+      case 'lifecycle':
+        return this.#subagents.take(namespace, data, (id) => this.#streamed.closeAll(id));
+      case 'custom':
+        return [tagEvent({ type: 'CUSTOM', name: name ?? 'custom', value: name === undefined ? (data['payload'] ?? null) : data }, owner)];
+      default:
+        return [];
+    }
+  }
+
+  /** Ends the run. `values`: the state that the thread has now; the client's view is corrected where it differs. */
+  end(outcome: RunOutcome, values: unknown): AgUiEvent[] {
+    const { threadId, runId, isOld } = this.#view;
+    const closed = this.#closeAll(outcome);
+    const usage = this.#usage.inputTokens + this.#usage.outputTokens > 0 ? { usage: [{ ...this.#usage }] } : {};
+    const finish = (more: Json): AgUiEvent => ({ type: 'RUN_FINISHED', threadId, runId, ...more, ...usage });
+    const fail = (message: string, code: string): AgUiEvent => ({ type: 'RUN_ERROR', message, code, ...usage });
+    if (outcome.type === 'error') return [...closed, fail(outcome.message, outcome.code)];
+    const corrected = this.#list.findCorrection(values);
+    const snapshot: AgUiEvent[] = corrected === undefined ? [] : [{ type: 'MESSAGES_SNAPSHOT', messages: corrected }];
+    const before = [...closed, ...this.#changeState(values), ...snapshot];
+    switch (outcome.type) {
+      case 'interrupt':
+        return [...before, ...(isOld ? outcome.interrupts.map(askAsBefore) : []), finish({ outcome })];
+      case 'cancelled':
+        return [...before, isOld ? fail('The run was stopped.', 'cancelled') : finish({ outcome })];
+      default: {
+        const pending = findOpenCalls(readMessages(values)).map(({ id }) => id);
+        return [...before, finish({ outcome: { type: 'success', ...(pending.length > 0 && !isOld && { pendingToolCallIds: pending }) } })];
+      }
+    }
+  }
+
+  /** Returns the view by the events so far, for a client that has none of them, and opens the open messages again. */
+  snapshot(): AgUiEvent[] {
+    return [
+      { type: 'MESSAGES_SNAPSHOT', messages: this.#list.read() },
+      { type: 'STATE_SNAPSHOT', snapshot: this.#state },
+      ...[...this.#steps].filter(([, count]) => count > 0).map(([stepName]): AgUiEvent => ({ type: 'STEP_STARTED', stepName })),
+      ...this.#streamed.reopen(),
+    ];
+  }
+
+  #takeTool(data: Json, owner: string | undefined): AgUiEvent[] {
+    const callId = data['tool_call_id'];
+    if (typeof callId !== 'string' || callId === '') return [];
+    if (data['event'] === 'tool-started' && !this.#list.hasCall(callId)) {
+      const args = isObject(data['input']) ? data['input'] : {};
+      return this.#tellCall({ id: callId, name: readString(data['tool_name']), args }, undefined).map((event) => tagEvent(event, owner));
+    }
+    if (data['event'] !== 'tool-finished') return [];
+    return this.#tellResult(callId, readToolOutput(data['output'], callId)).map((event) => tagEvent(event, owner));
+  }
+
+  /** Tells a call in one piece. */
+  #tellCall({ id, name, args }: ReadCall, parent: string | undefined): AgUiEvent[] {
+    const delta = JSON.stringify(args);
+    this.#list.startCall(parent, { id, name });
+    this.#list.appendArguments(parent, id, delta);
+    this.#list.closeCall(id);
+    return [
+      { type: 'TOOL_CALL_START', toolCallId: id, toolCallName: name, ...(parent !== undefined && { parentMessageId: parent }) },
+      { type: 'TOOL_CALL_ARGS', toolCallId: id, delta },
+      { type: 'TOOL_CALL_END', toolCallId: id },
+    ];
+  }
+
+  #tellResult(toolCallId: string, content: string | undefined): AgUiEvent[] {
+    if (content === undefined || this.#list.isAnswered(toolCallId)) return [];
+    const messageId = this.#list.addAnswer(toolCallId, content);
+    return [{ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' }];
+  }
+
+  #takeState(data: Json): AgUiEvent[] {
+    return [...readMessages(data).flatMap((message) => this.#tellWhole(message)), ...this.#changeState(data)];
+  }
+
+  /** Tells a message that no model has streamed: a node has returned it. */
+  #tellWhole(message: Json): AgUiEvent[] {
+    const client = buildClientMessage(message, (callId) => this.#list.nameAnswer(callId));
+    if (client === undefined || this.#list.has(client.id) || this.#streamed.isOpen(client.id)) return [];
+    const { id: messageId, role, content, name } = client;
+    const delta = readContentText(content);
+    if (role === 'tool') return this.#tellResult(readString(client['toolCallId']), delta);
+    const calls = readCalls(message).filter(({ id }) => !this.#list.hasCall(id));
+    if (delta === '' && calls.length === 0) return [];
+    this.#list.add({ id: messageId, role, ...(delta !== '' && { content }) });
+    const text: AgUiEvent[] = [
+      { type: 'TEXT_MESSAGE_START', messageId, role, ...(typeof name === 'string' && { name }) },
+      { type: 'TEXT_MESSAGE_CONTENT', messageId, delta },
+      { type: 'TEXT_MESSAGE_END', messageId },
+    ];
+    return [...(delta === '' ? [] : text), ...calls.flatMap((call) => this.#tellCall(call, messageId))];
+  }
+
+  #changeState(values: unknown): AgUiEvent[] {
+    if (!isObject(values)) return [];
+    const after = Object.fromEntries(Object.entries(values).filter(([key]) => !PLUMBING.includes(key)));
+    const delta = diffJson(this.#state, after);
+    if (delta.length === 0) return [];
+    const isFirst = !this.#isStateSent;
+    this.#isStateSent = true;
+    this.#state = after;
+    const isShorter = JSON.stringify(after).length <= JSON.stringify(delta).length;
+    return [isFirst || isShorter ? { type: 'STATE_SNAPSHOT', snapshot: after } : { type: 'STATE_DELTA', delta }];
+  }
+
+  /** Tells the tasks of the graph as steps. Several tasks of a node at a time are one step. */
+  #takeTask(data: Json): AgUiEvent[] {
+    const stepName = readString(data['name']);
+    const count = this.#steps.get(stepName) ?? 0;
+    if (!('result' in data) && !('error' in data)) {
+      this.#steps.set(stepName, count + 1);
+      return count === 0 ? [{ type: 'STEP_STARTED', stepName }] : [];
+    }
+    this.#steps.set(stepName, Math.max(0, count - 1));
+    return count === 1 ? [{ type: 'STEP_FINISHED', stepName }] : [];
+  }
+
+  #closeAll(outcome: RunOutcome): AgUiEvent[] {
+    const messages = this.#streamed.closeAll();
+    const steps = [...this.#steps].filter(([, count]) => count > 0).map(([stepName]): AgUiEvent => ({ type: 'STEP_FINISHED', stepName }));
+    this.#steps.clear();
+    return [...messages, ...this.#subagents.closeAll(outcome), ...steps];
+  }
+
+  #addUsage(usage: unknown): void {
+    if (!isObject(usage)) return;
+    this.#usage.inputTokens += Number(usage['input_tokens'] ?? 0);
+    this.#usage.outputTokens += Number(usage['output_tokens'] ?? 0);
+  }
+}
+
+/** Asks a question as pages from before outcomes know it: by the value that the graph has asked with. */
+function askAsBefore(interrupt: Json): AgUiEvent {
+  const { metadata } = interrupt as { metadata: { langgraph: { raw: unknown } } | undefined };
+  return { type: 'CUSTOM', name: 'on_interrupt', value: metadata?.langgraph.raw ?? null };
+}
+
+/** Returns the text of a tool's output; undefined where that answers no call, such as a command. */
+function readToolOutput(output: unknown, callId: string): string | undefined {
+  if (typeof output === 'string') return output;
+  if (!isObject(output)) return output === undefined || output === null ? undefined : JSON.stringify(output);
+  if (output['type'] === 'tool' || output['tool_call_id'] === callId) return readContentText(output['content']);
+  const update = isObject(output['update']) ? readMessages(output['update']) : [];
+  const answer = update.find((message) => message['tool_call_id'] === callId);
+  return answer === undefined ? undefined : readContentText(answer['content']);
+}

@@ -1,0 +1,81 @@
+import { Type } from 'typebox';
+import { json } from '../../http/route.ts';
+import { RunAgentInput, StopAgentRun } from '../../schema/agent/ag-ui.ts';
+import { OnceHeaders } from '../../schema/agent/request-key.ts';
+import { STRATEGIES } from '../../schema/agent/run.ts';
+import { StringEnum } from '../../schema/types.ts';
+import { buildCapabilities, listAgents } from '../ag-ui/capabilities.ts';
+import { AgUiEndpoint, type AgUiDeps } from '../ag-ui/endpoint.ts';
+import type { Feature } from './feature.ts';
+import { goneAgain, ok, refused, type AgentRoute, agentRoutes } from './route.ts';
+
+const route = agentRoutes('agents');
+const AnAssistant = Type.Object({ assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }) });
+const events = { 200: { description: 'Events of AG-UI.', contentType: 'text/event-stream', schema: Type.String() } };
+
+const RunQuery = Type.Object({
+  on_disconnect: Type.Optional(StringEnum(['cancel', 'continue'], { description: 'cancel: a client that leaves stops its run.' })),
+  multitask_strategy: Type.Optional(
+    StringEnum(STRATEGIES, { description: 'The fate of a run under way; by default the new run waits for its end.' }),
+  ),
+  assistant_version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'A version of the assistant.' })),
+});
+
+function routesOfAgUi(deps: AgUiDeps): AgentRoute[] {
+  const endpoint = new AgUiEndpoint(deps);
+  return [
+    route.get('/ag-ui', {
+      id: 'ag_ui_agents',
+      summary: 'List the agents that can be reached by AG-UI',
+      access: 'read',
+      answers: { 200: ok('The agents.', Type.Unsafe<unknown>({ type: 'array' })), ...refused },
+      handler: async ({ caller, ...request }) => json(await listAgents(deps, caller, deps.requests.address(request))),
+    }),
+    route.get('/ag-ui/{assistant_id}', {
+      id: 'ag_ui_capabilities',
+      summary: 'The capabilities of an agent, in the words of AG-UI',
+      access: 'read',
+      params: AnAssistant,
+      answers: { 200: ok('The capabilities.', Type.Unsafe<unknown>({ type: 'object' })), ...refused },
+      handler: async ({ params, caller }) => json(await buildCapabilities(deps, params.assistant_id, caller)),
+    }),
+    route.post('/ag-ui/{assistant_id}', {
+      id: 'ag_ui_run',
+      summary: 'Start a run by AG-UI 1.0, and stream its events',
+      access: 'write',
+      params: AnAssistant,
+      query: RunQuery,
+      headers: OnceHeaders,
+      body: RunAgentInput,
+      starts: () => 1,
+      answers: { ...events, ...refused, ...goneAgain },
+      handler: ({ params, query, body, ...request }) => endpoint.run(params.assistant_id, body, query, request),
+    }),
+    route.post('/ag-ui/{assistant_id}/connect', {
+      id: 'ag_ui_connect',
+      summary: 'Stream where a thread stands, and the rest of a run under way',
+      access: 'read',
+      params: AnAssistant,
+      body: RunAgentInput,
+      answers: { ...events, ...refused },
+      handler: ({ body, ...request }) => endpoint.connect(body, request),
+    }),
+    route.post('/ag-ui/{assistant_id}/stop', {
+      id: 'ag_ui_stop',
+      summary: 'Stop the runs of a thread',
+      access: 'write',
+      params: AnAssistant,
+      body: StopAgentRun,
+      answers: { 200: ok('Whether a run was stopped.', Type.Object({ stopped: Type.Boolean() })), ...refused },
+      handler: ({ body, ...request }) => endpoint.stop(body, request),
+    }),
+  ];
+}
+
+/** Serves assistants to pages and clients that speak AG-UI. Its runs are those of event streaming. */
+export const agUiFeature: Feature = {
+  isServed: ({ http, config }) =>
+    config.eventStreaming && ![http.disable_threads, http.disable_runs, http.disable_event_streaming, http.disable_ag_ui].includes(true),
+  routes: routesOfAgUi,
+  flag: 'ag_ui',
+};

@@ -1,0 +1,67 @@
+import { Type, type Static } from 'typebox';
+import { Anything, JsonObject } from './agent-types.ts';
+import { MapOf, Nullable, StringEnum, optionalOrNull } from '../types.ts';
+
+/*
+ * The input of a run of AG-UI 1.0 (https://docs.ag-ui.com/spec/1.0). Clients from before 1.0 write null where nothing
+ * is meant. Fields that are not described are passed over, as the protocol asks.
+ */
+
+/** The major version of the protocol, and the version that the server's events have. */
+export const AG_UI_MAJOR = '1';
+export const AG_UI_VERSION = '1.0';
+
+const Text = Type.String({ minLength: 1 });
+
+const ToolCall = Type.Object({
+  id: Text,
+  function: Type.Object({ name: Text, arguments: Type.String({ description: 'JSON.' }) }),
+});
+
+export const AgUiMessage = Type.Object({
+  id: Text,
+  role: StringEnum(['developer', 'system', 'assistant', 'user', 'tool', 'activity', 'reasoning']),
+  content: Type.Optional(Anything('A text; of a user or a tool, also a list of parts; of an activity, anything.')),
+  ...optionalOrNull({
+    name: Type.String(),
+    toolCalls: Type.Array(ToolCall),
+    toolCallId: Text,
+    error: Type.String({ description: 'Why a tool failed.' }),
+    encryptedValue: Type.String(),
+  }),
+});
+export type AgUiMessage = Static<typeof AgUiMessage>;
+
+const Resume = Type.Object({
+  interruptId: Text,
+  status: StringEnum(['resolved', 'cancelled']),
+  payload: Type.Optional(Anything('The answer.')),
+});
+export type AgUiResume = Static<typeof Resume>;
+
+const Tool = Type.Object({
+  name: Text,
+  ...optionalOrNull({ description: Type.String(), parameters: JsonObject('A JSON Schema.'), metadata: JsonObject('') }),
+});
+
+/** The texts by which clients name threads and runs. */
+const ClientId = Type.String({ minLength: 1, maxLength: 255, description: 'A name of the client.' });
+
+export const RunAgentInput = Type.Object({
+  threadId: ClientId,
+  runId: ClientId,
+  messages: Type.Array(AgUiMessage, { description: 'The whole conversation, as the client has it.' }),
+  state: Type.Optional(Anything('The state of the page. Fields that differ from the state of the thread are input of the run.')),
+  ...optionalOrNull({
+    protocolVersion: Type.String(),
+    parentRunId: Type.String(),
+    tools: Type.Array(Tool, { description: 'Tools of the page, which the graph finds in configurable["ag-ui"].' }),
+    context: Type.Array(MapOf(Type.String(), { maxProperties: 100 })),
+    forwardedProps: JsonObject('`config.configurable`, `context`, `metadata` and `command.resume` of the run; others are passed over.'),
+    resume: Type.Array(Resume, { description: 'The answers to the questions that the thread waits at.' }),
+  }),
+});
+export type RunAgentInput = Static<typeof RunAgentInput>;
+
+export const StopAgentRun = Type.Object({ threadId: ClientId, runId: Type.Optional(Nullable(ClientId)) });
+export type StopAgentRun = Static<typeof StopAgentRun>;

@@ -1,0 +1,162 @@
+"""The Python twin of chat.ts: a chat whose model does what the last message of the user says."""
+
+import json
+import operator
+import re
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
+from langgraph.config import get_stream_writer
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import interrupt
+
+
+def calls(*some: dict[str, Any]) -> AIMessageChunk:
+    chunks = [tool_call_chunk(**{"name": None, "args": None, "id": None, **one}) for one in some]
+    return AIMessageChunk(content="", tool_call_chunks=chunks)
+
+
+def text(words: str) -> list[AIMessageChunk]:
+    return [AIMessageChunk(content=word) for word in re.split(r"(?<= )", words) if word]
+
+
+CALLS = [
+    calls({"index": 0, "id": "call-a", "name": "search", "args": ""}),
+    calls({"index": 1, "id": "call-b", "name": "search", "args": ""}),
+    calls({"index": 0, "args": '{"query":'}),
+    calls({"index": 1, "args": '{"query":"b'}),
+    calls({"index": 0, "args": '"a"}'}),
+    calls({"index": 1, "args": '"}'}),
+]
+
+THOUGHT = [
+    AIMessageChunk(content=[{"type": "reasoning", "reasoning": "Let me ", "index": 0}]),
+    AIMessageChunk(content=[{"type": "reasoning", "reasoning": "think.", "index": 0}]),
+    AIMessageChunk(content=[{"type": "text", "text": "Four.", "index": 1}]),
+]
+
+
+def script(messages: list[BaseMessage]) -> list[AIMessageChunk]:
+    last = messages[-1]
+    if last.type == "tool":
+        usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
+        return [AIMessageChunk(content="Done.", usage_metadata=usage)]
+    said = last.text if isinstance(last.text, str) else last.text()
+    if "calls" in said:
+        return CALLS
+    if "think" in said:
+        return THOUGHT
+    if "paint" in said:
+        return [calls({"index": 0, "id": f"paint-{len(messages)}", "name": "paint", "args": '{"colour":"red"}'})]
+    return text("slow " * 40 if "slow" in said else f"You said: {said}")
+
+
+class ScriptedModel(BaseChatModel):
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=""))])
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **_: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        for message in script(messages):
+            if message.content == "slow ":
+                time.sleep(0.05)
+            # Chunks are changed on their way.
+            yield ChatGenerationChunk(message=message.model_copy(deep=True))
+
+
+class State(MessagesState, total=False):
+    items: Annotated[list[str], operator.add]
+    note: str
+
+
+@tool
+def search(query: str) -> str:
+    """Searches."""
+    return f"found {query}"
+
+
+def speak(state: State, config: RunnableConfig) -> dict[str, Any]:
+    last = state["messages"][-1] if state["messages"] else None
+    said = "" if last is None else last.text if isinstance(last.text, str) else last.text()
+    if "fail" in said:
+        raise RuntimeError("The model is away.")
+    get_stream_writer()({"name": "progress", "said": said})
+    answer = ScriptedModel().invoke(state["messages"], config)
+    return {"messages": [answer], "items": [f"turn {len(state['messages'])}"]}
+
+
+def calls_server_tool(state: State) -> str:
+    last = state["messages"][-1]
+    return "tools" if isinstance(last, AIMessage) and any(call["name"] == "search" for call in last.tool_calls) else "__end__"
+
+
+chat = (
+    StateGraph(State)
+    .add_node("speak", speak)
+    .add_node("tools", ToolNode([search]))
+    .add_edge(START, "speak")
+    .add_conditional_edges("speak", calls_server_tool, ["tools", "__end__"])
+    .add_edge("tools", "speak")
+    .compile()
+)
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def ask(_: State) -> dict[str, Any]:
+    answer = compact(interrupt({"message": "May I?", "reason": "approval", "options": ["yes", "no"]}))
+    return {"messages": [AIMessage(id=f"told-{answer}", content=f"You said {answer}.")]}
+
+
+def ask_too(_: State) -> dict[str, Any]:
+    return {"items": [f"too: {compact(interrupt('And this?'))}"]}
+
+
+def asks(state: State) -> list[str]:
+    last = state["messages"][-1]
+    return ["ask", "ask_too"] if "two" in str(last.content) else ["ask"]
+
+
+approval = (
+    StateGraph(State)
+    .add_node("first", lambda _: {"note": "asks"})
+    .add_node("ask", ask)
+    .add_node("ask_too", ask_too)
+    .add_edge(START, "first")
+    .add_conditional_edges("first", asks, ["ask", "ask_too"])
+    .compile()
+)
+
+
+def write(state: State) -> dict[str, Any]:
+    return {"items": [f"item {len(state.get('items', []))}"], "note": f"{state.get('note', '')}!"}
+
+
+shared = (
+    StateGraph(State)
+    .add_node("write", write)
+    .add_node("again", lambda state: {"items": [f"item {len(state['items'])}"]})
+    .add_edge(START, "write")
+    .add_edge("write", "again")
+    .compile()
+)
