@@ -15,15 +15,17 @@ const REST = 4;
 /** `since`: how far the first reader has read each pod's log by itself. */
 type Source = LogSource & Required<Pick<LogRequest, 'since'>>;
 type Plane = Pick<ControlPlane, 'log'> & { reads: LogReads };
-type Came = { lines: readonly Line[]; missed: boolean };
+/** `leftOut`: the number of pods whose logs were not read, once it is known. */
+type Came = { lines: readonly Line[]; missed: boolean; leftOut: number | undefined };
 
 /** A reader's part of a feed: the lines since it last looked. */
 export class FeedReader {
   #lines: Line[] = [];
   #characters = 0;
   #missed = false;
+  #leftOut: number | undefined;
 
-  push(lines: readonly Line[], missed = false): void {
+  push(lines: readonly Line[], { missed = false, leftOut }: { missed?: boolean; leftOut?: number | undefined } = {}): void {
     const characters = lines.reduce((sum, { message }) => sum + message.length, 0);
     const isFull = this.#lines.length + lines.length > MOST_WAITING || this.#characters + characters > MOST_CHARACTERS;
     // The newest are of more use than those that have waited.
@@ -31,11 +33,12 @@ export class FeedReader {
     for (const line of lines) this.#lines.push(line);
     this.#characters += characters;
     this.#missed ||= missed;
+    this.#leftOut = leftOut ?? this.#leftOut;
   }
 
   /** Returns the lines that came, and whether some before them were too many. */
   take(): Came {
-    const came = { lines: this.#lines, missed: this.#missed };
+    const came = { lines: this.#lines, missed: this.#missed, leftOut: this.#leftOut };
     [this.#lines, this.#characters, this.#missed] = [[], 0, false];
     return came;
   }
@@ -82,8 +85,8 @@ export class LogFeeds {
       if (signal.aborted) return;
       const began = performance.now();
       try {
-        const { lines, missed } = await this.#look({ ...source, signal, since }, last);
-        for (const reader of readers) reader.push(lines, missed);
+        const { lines, ...more } = await this.#look({ ...source, signal, since }, last);
+        for (const reader of readers) reader.push(lines, more);
       } catch (error) {
         if (!signal.aborted) this.#plane.log.warn({ err: asError(error) }, 'logs could not be read, the next look tries again');
       }
@@ -97,12 +100,12 @@ export class LogFeeds {
     const wants = ({ pod, order }: Line): boolean => order > (before.get(pod)?.order ?? '');
     const newest = new BestLines({ order: 'desc', lines: MOST_WAITING, wants });
     let missedAny = false;
-    await this.#plane.reads.since(request, (lines, missed) => {
+    const leftOut = await this.#plane.reads.since(request, (lines, missed) => {
       missedAny ||= missed;
       newest.add(lines);
       noteEnd(last, lines);
     });
-    return { lines: newest.lines.toReversed(), missed: missedAny || newest.isFull };
+    return { lines: newest.lines.toReversed(), missed: missedAny || newest.isFull, leftOut };
   }
 }
 

@@ -22,6 +22,8 @@ const MOST_PAST_CHARACTERS = 4 * MOST_CHARACTERS;
 
 /** Says that lines were left out here: there were more than a stream brings. */
 const GAP: SseEvent = { event: 'gap', data: { reason: 'too_many_lines' } };
+/** Says that the logs of so many pods are not read: there are more than a stream has places for. */
+const gapOfPods = (pods: number): SseEvent => ({ event: 'gap', data: { reason: 'too_many_pods', pods } });
 
 /**
  * Streams past lines, then new lines as they come, until the client leaves or the deployment is gone. Pods may come and
@@ -38,7 +40,7 @@ export async function* followLogs(
   const { reader, leave } = plane.feeds.join({ ...source, since: seen.since });
   // A stream that begins here shows so many past lines, and leaves out the others without a word.
   let tail = after === undefined ? (query.tail ?? 100) : undefined;
-  let hasPast = false;
+  let [hasPast, leftOut] = [false, 0];
   try {
     while (!leaving.aborted) {
       const found = await find(leaving).catch(absentIfGone);
@@ -48,6 +50,9 @@ export async function* followLogs(
       const isPast = isOver || !hasPast;
       const came: Came | undefined = isPast ? await pastLines(plane.reads, { source: found, seen, query, tail }) : reader.take();
       if (came !== undefined) {
+        const now = came.leftOut ?? leftOut;
+        if (now > 0 && now !== leftOut) yield gapOfPods(now);
+        leftOut = now;
         const turn = (): Promise<void> => plane.turns.begin(leaving);
         yield* eventsOf(came, { seen, query, turn, tellsGap: hasPast || tail === undefined });
         [hasPast, tail] = [true, undefined];
@@ -73,7 +78,7 @@ async function* eventsOf({ lines, missed, note }: Came, { seen, query, turn, tel
   note?.();
 }
 
-type Came = { lines: readonly Line[]; missed: boolean; note?: () => void };
+type Came = { lines: readonly Line[]; missed: boolean; leftOut: number | undefined; note?: () => void };
 type Past = { source: LogSource; seen: ReadPositions; query: FollowQuery; tail: number | undefined };
 
 /**
@@ -84,8 +89,9 @@ async function pastLines(reads: LogReads, { source, seen, query, tail = MOST_PAS
   const wants = (line: Line): boolean => seen.isNew(line) && lets(line, query);
   const newest = new BestLines({ order: 'desc', lines: tail, characters: MOST_PAST_CHARACTERS, wants });
   const last = new Map<string, Line>();
+  let leftOut: number;
   try {
-    await reads.last(source, (lines) => {
+    leftOut = await reads.last(source, (lines) => {
       newest.add(lines);
       noteEnd(last, lines);
     });
@@ -93,7 +99,7 @@ async function pastLines(reads: LogReads, { source, seen, query, tail = MOST_PAS
     if (error instanceof Unavailable || (error instanceof Problem && error.status === 429)) return undefined;
     throw error;
   }
-  return { lines: newest.lines, missed: newest.isFull, note: () => seen.note([...last.values()]) };
+  return { lines: newest.lines, missed: newest.isFull, leftOut, note: () => seen.note([...last.values()]) };
 }
 
 /** Phases of a revision whose build is yet to end. */

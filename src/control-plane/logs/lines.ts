@@ -88,10 +88,10 @@ export function pageFor(query: LogQuery): BestLines {
   return new BestLines({ order, lines: limit, wants: (line) => isBehind(line) && lets(line, query) });
 }
 
-/** Returns a page as it is answered. */
-export function logPageAnswer(page: BestLines): LogPage {
+/** Returns a page as it is answered. `leftOut`: pods whose logs were not read. */
+export function logPageAnswer(page: BestLines, leftOut = 0): LogPage {
   const last = page.lines.at(-1)?.order;
-  return { logs: page.lines.map(entryOf), next_offset: last === undefined ? null : logCursor(last) };
+  return { logs: page.lines.map(entryOf), next_offset: last === undefined ? null : logCursor(last), pods_left_out: leftOut };
 }
 
 export const entryOf = ({ order, timestamp, level, message }: Line): LogEntry => ({ id: logCursor(order), timestamp, level, message });

@@ -26,15 +26,18 @@ export const sourceId = ({ deployment, revision, type = 'deploy' }: LogSource): 
 export class LogReads {
   readonly #plane: Plane;
   readonly #places = new Places();
-  readonly #running = new Map<string, Promise<void>>();
-  readonly #waiting = new Map<string, { takes: TakeLines[]; done: Promise<void> }>();
+  readonly #running = new Map<string, Promise<number>>();
+  readonly #waiting = new Map<string, { takes: TakeLines[]; done: Promise<number> }>();
 
   constructor(plane: Plane) {
     this.#plane = plane;
   }
 
-  /** Gives away the last lines. Throws a 429 when too many logs are being read. */
-  last(source: LogSource, take: TakeLines): Promise<void> {
+  /**
+   * Gives away the last lines, and returns the number of pods that were left out. Throws a 429 when too many logs are
+   * being read.
+   */
+  last(source: LogSource, take: TakeLines): Promise<number> {
     const key = sourceId(source);
     const running = this.#running.get(key);
     const waiting = this.#waiting.get(key);
@@ -44,34 +47,34 @@ export class LogReads {
     }
     if (running === undefined) return this.#start(key, source, [take]);
     const takes = [take];
-    const next = async (): Promise<void> => {
+    const next = async (): Promise<number> => {
       await running.catch(() => undefined);
       this.#waiting.delete(key);
-      await this.#start(key, source, takes);
+      return this.#start(key, source, takes);
     };
     const done = next();
     this.#waiting.set(key, { takes, done });
     return done;
   }
 
-  /** Gives away the lines since a time. Throws a 429 when too many logs are being read. */
-  async since(request: LogRequest & Required<Pick<LogRequest, 'since'>>, take: TakeLines): Promise<void> {
+  /** The same of the lines since a time. */
+  async since(request: LogRequest & Required<Pick<LogRequest, 'since'>>, take: TakeLines): Promise<number> {
     const leave = this.#enter(request);
     try {
       const signal = AbortSignal.any([request.signal, AbortSignal.timeout(PATIENCE)]);
-      await podLogs(this.#plane, { ...request, signal }, take);
+      return await podLogs(this.#plane, { ...request, signal }, take);
     } finally {
       leave();
     }
   }
 
-  #start(key: string, source: LogSource, takes: TakeLines[]): Promise<void> {
+  #start(key: string, source: LogSource, takes: TakeLines[]): Promise<number> {
     const reading = this.#read(source, takes).finally(() => this.#running.delete(key));
     this.#running.set(key, reading);
     return reading;
   }
 
-  async #read(source: LogSource, takes: TakeLines[]): Promise<void> {
+  async #read(source: LogSource, takes: TakeLines[]): Promise<number> {
     const leave = this.#enter(source);
     const takeAll = async (lines: Line[], missed: boolean): Promise<void> => {
       for (const take of takes) {
@@ -81,7 +84,7 @@ export class LogReads {
     };
     const signal = AbortSignal.timeout(PATIENCE);
     try {
-      await podLogs(this.#plane, { ...source, signal }, takeAll);
+      return await podLogs(this.#plane, { ...source, signal }, takeAll);
     } catch (error) {
       throw signal.aborted ? new Unavailable('The logs could not be read in time; try again.', { cause: error }) : error;
     } finally {

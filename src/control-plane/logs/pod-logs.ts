@@ -7,6 +7,7 @@ import { AGENTS_NAMESPACE, COMPONENT, DEPLOYMENT, REVISION, REVISION_UID } from 
 import { AGENT_CONTAINER, BUILD_STAGES, labelValue, BUILD_LOG_KEY } from '../../schema/names.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { byOrder, type Line } from './best-lines.ts';
+import { choosePods } from './choose-pods.ts';
 import { inStage, linePieces, stageId, linesOf } from './lines.ts';
 import { createGunzip } from 'node:zlib';
 
@@ -17,8 +18,11 @@ const SECOND = '2026-01-01T00:00:00'.length;
 /** How many times fewer lines are read when the last ones were too long for one read. */
 const FEWER = 10;
 /** How many pods' logs are read for one answer, and how many at a time. */
-const PODS = 20;
+export const PODS = 20;
 const AT_ONCE = 4;
+/** Pods that are listed to choose from, and those of a page: one that is listed takes some 10 KB. */
+const MOST_LISTED = 1000;
+const LIST_PAGE = 250;
 /** Bytes of a container's log that one read brings, which are held until their lines have been looked at. */
 const MOST_BYTES = 1024 * 1024;
 
@@ -43,9 +47,14 @@ export type TakeLines = (lines: Line[], missed: boolean) => void | Promise<void>
 
 /**
  * Reads the last log lines of the agent servers or builds of a deployment or of one revision, and gives them away
- * container by container: lines are held no longer than that. Logs of deleted pods are lost.
+ * container by container: lines are held no longer than that. Logs of deleted pods are lost. Returns the number of pods
+ * whose logs were left out, because there are too many.
  */
-export async function podLogs(plane: Pick<ControlPlane, 'kube' | 'logs' | 'config'>, request: LogRequest, take: TakeLines): Promise<void> {
+export async function podLogs(
+  plane: Pick<ControlPlane, 'kube' | 'logs' | 'config'>,
+  request: LogRequest,
+  take: TakeLines,
+): Promise<number> {
   const { revision, type = 'deploy', signal } = request;
   if (type === 'build' && revision !== undefined) {
     let isKept = false;
@@ -54,9 +63,9 @@ export async function podLogs(plane: Pick<ControlPlane, 'kube' | 'logs' | 'confi
       isKept = true;
       await take(lines, false);
     }
-    if (isKept) return;
+    if (isKept) return 0;
   }
-  const left = await (type === 'build' ? buildReads(plane, request) : agentReads(plane, request));
+  const { reads: left, leftOut } = await (type === 'build' ? buildReads(plane, request) : agentReads(plane, request));
   // One after the other for each of a few readers, so that not all logs are held at a time.
   const reader = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
@@ -66,6 +75,7 @@ export async function podLogs(plane: Pick<ControlPlane, 'kube' | 'logs' | 'confi
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, reader));
+  return leftOut;
 }
 
 /** Parses a log, and lets other requests have their turn after each piece of it. */
@@ -90,32 +100,39 @@ function newestLines(text: string): string {
 
 type Listing = Pick<ControlPlane, 'kube' | 'config'>;
 
-/** Lists the agent servers of a deployment, whose logs are to be read. */
-async function agentReads({ kube }: Listing, { deployment, revision, signal, since = () => undefined }: LogRequest): Promise<Read[]> {
+type Reads = { reads: Read[]; leftOut: number };
+
+/** Chooses among the agent servers of a deployment those whose logs are to be read. */
+async function agentReads({ kube }: Listing, { deployment, revision, signal, since = () => undefined }: LogRequest): Promise<Reads> {
   const { namespace, name } = deployment.metadata;
   const selectors = [
     `${DEPLOYMENT}=${labelValue(name)}`,
     `${COMPONENT} in (api,queue)`,
     ...(revision ? [`${REVISION}=${labelValue(revision.metadata.name)}`] : []),
   ];
-  const { items } = await kube.list(
-    kinds.pod,
-    { ...(namespace !== undefined && { namespace }), labelSelector: selectors.join(','), limit: PODS },
-    signal,
-  );
-  return (items as Pod[]).flatMap((pod): Read[] => {
+  const pods: Pod[] = [];
+  let rest: string | undefined;
+  do {
+    const place = { ...(namespace !== undefined && { namespace }), labelSelector: selectors.join(',') };
+    const page = await kube.list(kinds.pod, { ...place, limit: LIST_PAGE, ...(rest !== undefined && { continue: rest }) }, signal);
+    pods.push(...(page.items as Pod[]));
+    rest = page.continue;
+  } while (rest !== undefined && pods.length < MOST_LISTED);
+  const chosen = choosePods(pods, PODS);
+  const reads = chosen.flatMap((pod): Read[] => {
     const restarted = pod.status?.containerStatuses?.some((status) => status.name === AGENT_CONTAINER && status.restartCount > 0) === true;
     const { name: id } = pod.metadata;
     const shared = { ref: { namespace, name: id }, id, container: AGENT_CONTAINER, since: since(id) };
     return (restarted ? [true, false] : [false]).map((previous) => ({ ...shared, previous }));
   });
+  return { reads, leftOut: pods.length - chosen.length };
 }
 
 /** Lists the stages of a build in the namespaces of all builds. */
 async function buildReads(
   { kube, config }: Listing,
   { deployment, revision, signal, since = () => undefined }: LogRequest,
-): Promise<Read[]> {
+): Promise<Reads> {
   const namespaces = [config.buildNamespace, config.buildkitNamespace].filter((name) => name !== undefined);
   const selectors = [
     `${DEPLOYMENT}=${labelValue(deployment.metadata.name)}`,
@@ -127,7 +144,7 @@ async function buildReads(
   const found = await Promise.all(namespaces.map(async (namespace) => (await list(namespace)).items));
   // A build that goes on with BuildKit has left its first pod, whose log is then not of interest.
   const items = found.findLast((pods) => pods.length > 0) ?? [];
-  return items.flatMap(({ metadata }) =>
+  const reads = items.flatMap(({ metadata }) =>
     BUILD_STAGES.map((stage) => {
       const id = stageId(stage);
       return {
@@ -140,6 +157,7 @@ async function buildReads(
       };
     }),
   );
+  return { reads, leftOut: 0 };
 }
 
 /** `id` names the source of the lines in their order; `stage` is put before each of them. */

@@ -44,5 +44,6 @@ export type LogEntry = Static<typeof LogEntry>;
 export const LogPage = Type.Object({
   logs: Type.Array(LogEntry),
   next_offset: Nullable(Type.String({ description: 'Null when the page is empty. To find later lines, send the last offset again.' })),
+  pods_left_out: Type.Integer({ description: 'Pods whose logs were not read, because there are more than 20.' }),
 });
 export type LogPage = Static<typeof LogPage>;

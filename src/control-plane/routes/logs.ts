@@ -47,8 +47,8 @@ async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallCo
     const deployment = await findDeployment(plane, ids.deployment, call);
     const revision = ids.revision === undefined ? undefined : await findRevision(plane, deployment, { id: ids.revision, signal });
     const page = pageFor(query);
-    await plane.reads.last({ deployment, revision, type }, (lines) => page.add(lines));
-    return json(logPageAnswer(page));
+    const leftOut = await plane.reads.last({ deployment, revision, type }, (lines) => page.add(lines));
+    return json(logPageAnswer(page, leftOut));
   } finally {
     leave();
   }
@@ -56,7 +56,7 @@ async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallCo
 
 const streamed = {
   200: {
-    description: 'Server-sent events: "log" for each line, with an id to resume from; "gap" where lines were left out; "end".',
+    description: 'Server-sent events: "log" for each line, with an id to resume from; "gap" where lines or pods were left out; "end".',
     contentType: 'text/event-stream',
   },
 };

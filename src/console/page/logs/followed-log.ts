@@ -55,9 +55,14 @@ export class FollowedLog {
   }
 }
 
+/** Returns the sentence on lines or pods that were left out. */
+const gapWords = ({ reason, pods }: { reason?: string; pods?: number }): string =>
+  reason === 'too_many_pods'
+    ? `The logs of ${pods} more pods are not shown: 20 are followed, the newest of each component and revision. Open a revision to see its own.`
+    : 'Lines are missing here: there were more than a stream brings.';
+
 function lineOf(event: string, data: unknown): ShownLine | undefined {
-  if (event === 'gap')
-    return { at: '', level: 'WARNING', text: 'Lines are missing here: there were more than a stream brings.', isGap: true };
+  if (event === 'gap') return { at: '', level: 'WARNING', text: gapWords(data as { reason?: string; pods?: number }), isGap: true };
   if (event !== 'log') return undefined;
   const { timestamp, level, message } = data as { timestamp: string; level: LogLevel; message: string };
   return { at: timestamp, level, text: withoutColours(message) };
