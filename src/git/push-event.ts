@@ -3,10 +3,25 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { GitKind } from '../schema/platform/git-integration.ts';
 import { isComposite } from '../schema/json.ts';
 
-/** The contents of a push event: the branch, the commit that it now has, and the repository below its host. */
-export type PushEvent = { branch: string; commit: string; repository: string };
-
 const headerOf = (headers: IncomingHttpHeaders, name: string): string => [headers[name]].flat()[0] ?? '';
+
+/**
+ * The contents of a push event: the branch, the commit that it now has, and the repository below its host. The host's
+ * id of a repository stays when it is renamed or moved.
+ */
+export type PushEvent = { branch: string; commit: string; repository: string; repositoryId?: string };
+
+type Delivery = { headers: IncomingHttpHeaders; body: Uint8Array };
+
+/** GitHub's default form of events, which Gitea offers, too: the JSON is the field `payload`. */
+const FORM = 'application/x-www-form-urlencoded';
+
+/** Returns the JSON of an event as a text, whichever of the two forms the host sends. */
+export function payloadText({ headers, body }: Delivery): string {
+  const text = Buffer.from(body).toString('utf8');
+  const isForm = headerOf(headers, 'content-type').split(';')[0]?.trim().toLowerCase() === FORM;
+  return isForm ? (new URLSearchParams(text).get('payload') ?? '') : text;
+}
 
 /** Where each kind of host puts its proof: an HMAC of the body (SHA-256, hexadecimal), or GitLab's plain token. */
 const SIGNATURES: Record<Exclude<GitKind, 'gitlab'>, { header: string; prefix: string }> = {
@@ -23,10 +38,12 @@ function isEqual(one: string, other: string): boolean {
 }
 
 /** Returns true if the sender of the body knows the secret of the webhook. */
-export function isSignedBy(secret: string, kind: GitKind, { headers, body }: { headers: IncomingHttpHeaders; body: Uint8Array }): boolean {
+export function isSignedBy(secret: string, kind: GitKind, { headers, body }: Delivery): boolean {
   if (kind === 'gitlab') return isEqual(headerOf(headers, GITLAB_TOKEN), secret);
   const { header, prefix } = SIGNATURES[kind];
-  const wanted = `${prefix}${createHmac('sha256', secret).update(body).digest('hex')}`;
+  // Gitea signs the JSON, and the others the whole body.
+  const signed = kind === 'gitea' ? payloadText({ headers, body }) : body;
+  const wanted = `${prefix}${createHmac('sha256', secret).update(signed).digest('hex')}`;
   return isEqual(headerOf(headers, header), wanted);
 }
 
@@ -40,6 +57,7 @@ const EVENTS: Partial<Record<GitKind, { header: string; push: string }>> = {
 const BRANCH = 'refs/heads/';
 const COMMIT = /^[0-9a-f]{40,64}$/;
 const NO_COMMIT = /^0+$/;
+const REPOSITORY_ID = /^[\w:.{}-]{1,100}$/;
 
 const part = (value: unknown, name: string): unknown => (isComposite(value) ? value[name] : undefined);
 
@@ -47,13 +65,20 @@ const part = (value: unknown, name: string): unknown => (isComposite(value) ? va
 export function pushIn(kind: GitKind, headers: IncomingHttpHeaders, payload: unknown): PushEvent | { ignored: string } {
   const other = otherEvent(kind, headers);
   if (other !== undefined) return { ignored: `It is no push to a branch, but: ${other}.` };
-  const [ref, commit, repository] = [part(payload, 'ref'), part(payload, 'after'), repositoryIn(kind, payload)];
+  const source = part(payload, kind === 'gitlab' ? 'project' : 'repository');
+  const [ref, commit, repository] = [
+    part(payload, 'ref'),
+    part(payload, 'after'),
+    part(source, kind === 'gitlab' ? 'path_with_namespace' : 'full_name'),
+  ];
   if (typeof ref !== 'string') return { ignored: 'It names no ref.' };
   if (!ref.startsWith(BRANCH)) return { ignored: 'Only pushes to branches make revisions.' };
-  if (typeof commit !== 'string' || !COMMIT.test(commit) || repository === undefined)
+  if (typeof commit !== 'string' || !COMMIT.test(commit) || typeof repository !== 'string' || repository === '')
     return { ignored: 'It names no commit or no repository.' };
   if (part(payload, 'deleted') === true || NO_COMMIT.test(commit)) return { ignored: 'The branch was deleted.' };
-  return { branch: ref.slice(BRANCH.length), commit, repository };
+  const id = part(source, 'id');
+  const isId = typeof id === 'number' || (typeof id === 'string' && REPOSITORY_ID.test(id));
+  return { branch: ref.slice(BRANCH.length), commit, repository, ...(isId && { repositoryId: String(id) }) };
 }
 
 /** Returns the name of an event that is no push. */
@@ -61,9 +86,4 @@ function otherEvent(kind: GitKind, headers: IncomingHttpHeaders): string | undef
   const named = EVENTS[kind];
   const event = named && headerOf(headers, named.header);
   return named === undefined || event === named.push ? undefined : event?.slice(0, 50) || 'unnamed';
-}
-
-function repositoryIn(kind: GitKind, payload: unknown): string | undefined {
-  const path = kind === 'gitlab' ? part(part(payload, 'project'), 'path_with_namespace') : part(part(payload, 'repository'), 'full_name');
-  return typeof path === 'string' && path !== '' ? path : undefined;
 }

@@ -1,17 +1,20 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { isSignedBy, pushIn } from '../../src/git/push-event.ts';
+import { isSignedBy, payloadText, pushIn } from '../../src/git/push-event.ts';
 import { GIT_KINDS } from '../../src/schema/platform/git-integration.ts';
 import { AFTER, deleted, HEADERS, PAYLOADS } from './payloads.ts';
 
 const SECRET = "It's a Secret to Everybody";
+
+const IDS = { github: '186853002', gitlab: '15', gitea: '140' };
 
 describe.each(GIT_KINDS)('a push event of %s', (kind) => {
   const payload = PAYLOADS[kind];
   const read = (more = {}, headers: Record<string, string> = HEADERS[kind]) => pushIn(kind, headers, payload(more));
 
   test('says the branch, its commit and the repository', () => {
-    expect(read()).toEqual({ branch: 'main', commit: AFTER, repository: 'acme/agent' });
+    expect(read()).toMatchObject({ branch: 'main', commit: AFTER, repository: 'acme/agent' });
+    expect(read()).toMatchObject(kind === 'generic' ? {} : { repositoryId: IDS[kind] });
     expect(read({ ref: 'refs/heads/feature/a' })).toMatchObject({ branch: 'feature/a' });
   });
 
@@ -36,6 +39,25 @@ test.each([
   ['gitea', 'x-gitea-event', 'delete'],
 ] as const)('another event of %s means nothing: %s: %s', (kind, header, event) => {
   expect(pushIn(kind, { [header]: event }, PAYLOADS[kind]())).toEqual({ ignored: `It is no push to a branch, but: ${event}.` });
+});
+
+test('an event is read as JSON and in the default form of GitHub, whatever the letters of its type', () => {
+  const json = JSON.stringify({ ref: 'refs/heads/a+b', message: 'é & %' });
+  const form = Buffer.from(new URLSearchParams({ payload: json }).toString());
+  const type = (value: string) => ({ 'content-type': value });
+  expect(payloadText({ headers: type('application/x-www-form-urlencoded'), body: form })).toBe(json);
+  expect(payloadText({ headers: type('Application/X-WWW-Form-Urlencoded; charset=utf-8'), body: form })).toBe(json);
+  expect(payloadText({ headers: type('application/json'), body: Buffer.from(json) })).toBe(json);
+  expect(payloadText({ headers: type('application/x-www-form-urlencoded'), body: Buffer.from('a=b') })).toBe('');
+});
+
+test('a form is signed as a whole by GitHub, and by its JSON by Gitea', () => {
+  const body = Buffer.from(new URLSearchParams({ payload: '{"ref":"x"}' }).toString());
+  const hmac = (of: string | Uint8Array): string => createHmac('sha256', SECRET).update(of).digest('hex');
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  expect(isSignedBy(SECRET, 'github', { headers: { ...form, 'x-hub-signature-256': `sha256=${hmac(body)}` }, body })).toBe(true);
+  expect(isSignedBy(SECRET, 'gitea', { headers: { ...form, 'x-gitea-signature': hmac('{"ref":"x"}') }, body })).toBe(true);
+  expect(isSignedBy(SECRET, 'gitea', { headers: { ...form, 'x-gitea-signature': hmac(body) }, body })).toBe(false);
 });
 
 describe('a signature', () => {

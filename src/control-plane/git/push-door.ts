@@ -30,6 +30,9 @@ const FULL = 'Too many push events are under way; send it again later.';
 type SignedEvent = { source: string; headers: IncomingHttpHeaders; body: Buffer };
 type Clock = () => number;
 
+/** A push event that was for no deployment. */
+export type UnmatchedPush = { repository: string; branch: string; at: Date };
+
 /** Decides whose push events are read at all, because their senders have no key. */
 export class PushDoor {
   readonly #plane: Plane;
@@ -37,6 +40,7 @@ export class PushDoor {
   readonly #places = new Places();
   readonly #secrets = new Map<string, { value: Promise<string | undefined>; until: number }>();
   readonly #wrong: Rate;
+  readonly #unmatched = new Map<string, UnmatchedPush>();
 
   constructor(plane: Plane, clock: Clock = () => performance.now()) {
     this.#plane = plane;
@@ -71,6 +75,16 @@ export class PushDoor {
     if (integration !== undefined && secret !== undefined && isSignedBy(secret, integration.kind, event)) return integration;
     if (integration !== undefined) this.#wrong.take(nameOf(integration.id, source));
     throw new Unauthorized(UNKNOWN);
+  }
+
+  /** Remembers the last event of an integration that was for no deployment. */
+  noteUnmatched(id: string, { repository, branch, at }: UnmatchedPush): void {
+    this.#unmatched.set(id, { repository, branch, at });
+  }
+
+  /** Returns the last event of an integration that was for no deployment, as far as this process knows. */
+  lastUnmatched(id: string): UnmatchedPush | undefined {
+    return this.#unmatched.get(id);
   }
 
   #find(id: string): KnownIntegration | undefined {

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Conflict, NotFound } from '../../errors.ts';
-import { pushIn, type PushEvent } from '../../git/push-event.ts';
+import { payloadText, pushIn, type PushEvent } from '../../git/push-event.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { PUSHED_AT } from '../../schema/platform/labels.ts';
+import { PUSHED_AT, REPOSITORY_ID } from '../../schema/platform/labels.ts';
 import { repositoryPath } from '../../schema/platform/repo-url.ts';
 import { tenantOf } from '../../schema/platform/tenancy.ts';
 import type { ControlPlane } from '../control-plane.ts';
@@ -24,36 +24,67 @@ export async function acceptPush(
   { headers, body, source }: { headers: IncomingHttpHeaders; body: Buffer; source: string },
 ): Promise<PushOutcome> {
   const integration = await plane.door.signerOf(id, { source, headers, body });
-  const event = pushIn(integration.kind, headers, parsedOr(body.toString('utf8'), undefined));
+  const event = pushIn(integration.kind, headers, parsedOr(payloadText({ headers, body }), undefined));
   if ('ignored' in event) return { accepted: false, deployments: 0, detail: event.ignored };
-  const followers = plane.stored.deployments().filter(followedBy(plane, integration, event));
-  for (const deployment of followers) await wake(plane, deployment, event);
-  const detail =
-    followers.length === 0 ? 'No deployment with build_on_push follows this branch.' : 'The deployments look at the branch now.';
-  return { accepted: followers.length > 0, deployments: followers.length, detail };
+  const candidates = plane.stored.deployments().filter(builtOnPush(plane, integration));
+  const ofRepository = candidates.filter((deployment) => isBuiltFrom(deployment, integration, event));
+  const followers = ofRepository.filter(({ spec }) => spec.template.sourceRevisionConfig?.repoRef === event.branch);
+  for (const deployment of followers) await wake(plane, deployment, { integration, event });
+  if (followers.length === 0) plane.door.noteUnmatched(integration.id, { ...event, at: plane.now() });
+  return {
+    accepted: followers.length > 0,
+    deployments: followers.length,
+    detail: wordsOn(event, { ofRepository, followers, integration }),
+  };
+}
+
+type Found = { ofRepository: readonly DeploymentResource[]; followers: readonly DeploymentResource[]; integration: KnownIntegration };
+
+/** Returns the sentence on the deployments that an event was for, which people read in the list of their git host. */
+function wordsOn({ branch, repository }: PushEvent, { ofRepository, followers, integration }: Found): string {
+  if (ofRepository.length === 0)
+    return `No deployment of this integration with build_on_push is built from ${repository}. Is its repo_url another one, or was the repository renamed before its first push event came?`;
+  if (followers.length === 0) return `No deployment with build_on_push that is built from ${repository} follows the branch ${branch}.`;
+  const hasMoved = followers.some((deployment) => !hasPath(deployment, integration, repository));
+  return `The deployments look at the branch now.${hasMoved ? ` The repository is called ${repository} by now, and their repo_url names its former address.` : ''}`;
 }
 
 const sameIn = (kind: KnownIntegration['kind'], one: string | undefined, other: string): boolean =>
   kind === 'generic' ? one === other : one?.toLowerCase() === other.toLowerCase();
 
-/** Returns a function that tells whether a deployment is built on such a push. */
-const followedBy =
-  ({ stored, config }: Pick<Plane, 'config' | 'stored'>, integration: KnownIntegration, { branch, repository }: PushEvent) =>
+/** Returns a function that tells whether pushes to an integration's repositories mean something to a deployment. */
+const builtOnPush =
+  ({ stored, config }: Pick<Plane, 'config' | 'stored'>, integration: KnownIntegration) =>
   (deployment: DeploymentResource): boolean => {
-    const { sourceConfig, source, template } = deployment.spec;
+    const { sourceConfig, source } = deployment.spec;
     if (source !== 'git' || sourceConfig?.buildOnPush !== true || sourceConfig.integrationId?.toLowerCase() !== integration.id)
       return false;
-    const isBranch = template.sourceRevisionConfig?.repoRef === branch && deployment.metadata.deletionTimestamp === undefined;
-    if (!isBranch || tenantOf(deployment, stored.owners(), config.defaultTenantId) !== integration.tenantId) return false;
-    return sameIn(integration.kind, repositoryPath(integration, sourceConfig.repoUrl ?? ''), repository.replace(/\.git$/, ''));
+    const isThere = deployment.metadata.deletionTimestamp === undefined;
+    return isThere && tenantOf(deployment, stored.owners(), config.defaultTenantId) === integration.tenantId;
   };
 
+const hasPath = ({ spec }: DeploymentResource, integration: KnownIntegration, repository: string): boolean =>
+  sameIn(integration.kind, repositoryPath(integration, spec.sourceConfig?.repoUrl ?? ''), repository.replace(/\.git$/, ''));
+
+/** Returns true if the event is of a deployment's repository, by its address, or by the id that it had there. */
+const isBuiltFrom = (deployment: DeploymentResource, integration: KnownIntegration, { repository, repositoryId }: PushEvent): boolean =>
+  hasPath(deployment, integration, repository) ||
+  (repositoryId !== undefined && deployment.metadata.annotations?.[REPOSITORY_ID] === `${integration.id} ${repositoryId}`);
+
+type Waking = { integration: KnownIntegration; event: PushEvent };
+
 /** Notes the event on a deployment. It is no part of the spec, so nobody's manifest has another value for it. */
-async function wake({ kube, now }: Pick<Plane, 'kube' | 'now'>, { metadata }: DeploymentResource, { commit }: PushEvent): Promise<void> {
+async function wake(
+  { kube, now }: Pick<Plane, 'kube' | 'now'>,
+  { metadata }: DeploymentResource,
+  { integration, event }: Waking,
+): Promise<void> {
+  const { commit, repositoryId } = event;
   const ref = { namespace: metadata.namespace, name: metadata.name };
-  const annotations = { ...metadata.annotations, [PUSHED_AT]: `${commit} ${now().toISOString()}` };
+  const known = repositoryId === undefined ? {} : { [REPOSITORY_ID]: `${integration.id} ${repositoryId}` };
+  const annotations = { ...metadata.annotations, [PUSHED_AT]: `${commit} ${now().toISOString()}`, ...known };
   try {
-    // The patch names the annotation alone, unless there was none.
+    // The patch names these annotations alone, unless there was none.
     await kube.jsonPatch(kinds.deployment, ref, jsonPatchOf(metadata.annotations, annotations, '/metadata/annotations'));
   } catch (error) {
     if (error instanceof Conflict || error instanceof NotFound) return;

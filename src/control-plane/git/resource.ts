@@ -3,7 +3,8 @@ import { API_VERSION, type GitIntegrationResource } from '../../schema/platform/
 import type { GitIntegration } from '../../schema/platform/git-connection.ts';
 import { GIT_KINDS, GitIntegrationSpec, type GitKind } from '../../schema/platform/git-integration.ts';
 import { findPrivateKeyFault, normalizeLines, normalizePem, trimCredential } from '../../schema/platform/pasted-credential.ts';
-import { Closed, DateTime, Nullable, StringEnum, Uuid, optionalOrNull } from '../../schema/types.ts';
+import type { UnmatchedPush } from './push-door.ts';
+import { Closed, dateTimeOf, DateTime, Nullable, StringEnum, Uuid, optionalOrNull } from '../../schema/types.ts';
 
 const spec = GitIntegrationSpec.properties;
 const secretText = (description: string) => Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 65_536, description })));
@@ -64,13 +65,23 @@ export const GitConnection = Closed({
   has_credential: Type.Boolean(),
   takes_pushes: Type.Boolean({ description: 'Whether push events are taken: it has a webhook secret.' }),
   push_path: Type.String({ description: 'Where the host sends push events.' }),
+  unmatched_push: Nullable(
+    Type.Object(
+      { repository: Type.String(), branch: Type.String(), at: DateTime('When it came.') },
+      {
+        description: 'The last push event that was for no deployment, as far as the answering process knows since its start.',
+      },
+    ),
+  ),
   tenant_id: Uuid('Read-only.'),
   created_at: Nullable(DateTime("Read-only; null for one of the installation's settings.")),
 });
 export type GitConnection = Static<typeof GitConnection>;
 
+type Known = { createdAt: string | undefined; unmatched: UnmatchedPush | undefined };
+
 /** Returns a connection as REST answers it. */
-export const connectionAnswer = (integration: GitIntegration, createdAt: string | undefined): GitConnection => ({
+export const connectionAnswer = (integration: GitIntegration, { createdAt, unmatched }: Known): GitConnection => ({
   id: integration.id,
   name: integration.name,
   kind: integration.kind,
@@ -82,6 +93,7 @@ export const connectionAnswer = (integration: GitIntegration, createdAt: string 
   has_credential: integration.credentialSecret !== undefined,
   takes_pushes: integration.webhookSecret !== undefined,
   push_path: `/v1/integrations/git/${integration.id}/push`,
+  unmatched_push: unmatched === undefined ? null : { ...unmatched, at: dateTimeOf(unmatched.at) },
   tenant_id: integration.tenantId,
   created_at: createdAt ?? null,
 });

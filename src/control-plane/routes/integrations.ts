@@ -27,10 +27,11 @@ const route = restRoutes<[Plane]>('integrations');
 const Path = Type.Object({ integration_id: Uuid('Id of the integration.') });
 const one = { description: 'The connection.', schema: GitConnection };
 
-const answerOf = ({ resource, ...integration }: KnownIntegration): GitConnection =>
-  connectionAnswer(integration, resource?.metadata.creationTimestamp);
+const answerOf = ({ resource, ...integration }: KnownIntegration, { door }: Plane): GitConnection =>
+  connectionAnswer(integration, { createdAt: resource?.metadata.creationTimestamp, unmatched: door.lastUnmatched(integration.id) });
 
-type Plane = Pick<ControlPlane, 'config' | 'gitPlaces' | 'integrations' | 'kube' | 'now' | 'stored'>;
+type Given = Pick<ControlPlane, 'config' | 'gitPlaces' | 'integrations' | 'kube' | 'now' | 'stored'>;
+type Plane = Given & { door: PushDoor };
 
 const connectionRoutes = routesWith([
   route.get('/v1/integrations/git/install', {
@@ -67,7 +68,7 @@ const connectionRoutes = routesWith([
     summary: 'List connections to git hosts with their settings, without secrets. Needs the role admin.',
     access: 'admin',
     answers: { 200: { description: 'The connections.', schema: Type.Array(GitConnection) } },
-    handler: ({ caller }, plane) => json(ownIntegrations(plane, caller.tenantId).map(answerOf)),
+    handler: ({ caller }, plane) => json(ownIntegrations(plane, caller.tenantId).map((integration) => answerOf(integration, plane))),
   }),
   route.post('/v1/integrations/git', {
     id: 'createGitConnection',
@@ -75,7 +76,7 @@ const connectionRoutes = routesWith([
     access: 'admin',
     body: GitIntegrationRequest,
     answers: { 201: one, 400: rejected },
-    handler: async ({ body, ...asking }, plane) => json(answerOf(await createIntegration(plane, body, asking)), 201),
+    handler: async ({ body, ...asking }, plane) => json(answerOf(await createIntegration(plane, body, asking), plane), 201),
   }),
   route.delete('/v1/integrations/git/{integration_id}', {
     id: 'deleteGitConnection',
@@ -93,7 +94,7 @@ const connectionRoutes = routesWith([
 const pushRoute = (door: PushDoor) =>
   route.post('/v1/integrations/git/{integration_id}/push', {
     id: 'pushGitEvent',
-    summary: 'Take a push event of the git host, in JSON and signed with the webhook secret. No key is needed.',
+    summary: 'Take a push event of the git host, in JSON or as a form with it, signed with the webhook secret. No key is needed.',
     access: 'open',
     params: Path,
     rawBody: { bytes: MOST_EVENT_BYTES },
@@ -113,13 +114,13 @@ const pushRoute = (door: PushDoor) =>
     handler: async ({ params, headers, body, source }, plane) => {
       // The route has no schema, so its body has no type.
       const bytes: unknown = body;
-      const outcome = await acceptPush({ ...plane, door }, params.integration_id, { headers, body: bytes as Buffer, source });
+      const outcome = await acceptPush(plane, params.integration_id, { headers, body: bytes as Buffer, source });
       return json(outcome, outcome.accepted ? 202 : 200);
     },
   });
 
 /** Serves the connections to git hosts and their repositories. */
-export const integrationRoutes = (plane: Plane): Route<Caller>[] => [
-  ...connectionRoutes(plane),
-  ...routesWith([pushRoute(new PushDoor(plane))])(plane),
-];
+export function integrationRoutes(given: Given): Route<Caller>[] {
+  const plane = { ...given, door: new PushDoor(given) };
+  return [...connectionRoutes(plane), ...routesWith([pushRoute(plane.door)])(plane)];
+}

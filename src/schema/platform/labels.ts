@@ -45,6 +45,8 @@ export const AGENTS_NAMESPACE = `${GROUP}/agents-namespace`;
 export const REVISION_UID = `${GROUP}/revision-uid`;
 /** Annotation on a Deployment: a push event came, for the commit that it names first. Its value changes with each. */
 export const PUSHED_AT = `${GROUP}/pushed-at`;
+/** Annotation on a Deployment: the id that its git host has for the repository, which stays when that is renamed. */
+export const REPOSITORY_ID = `${GROUP}/repository-id`;
 /** Finalizer of a Revision whose build, in another namespace, is removed with it. */
 export const BUILD_FINALIZER = `${GROUP}/build`;
 /** Annotation on a Deployment: the sleep that is to end, as `asleepSince` of its status says it. */

@@ -96,9 +96,48 @@ describe.each(GIT_KINDS)('a push event of %s', (kind) => {
     expect(await noted()).toBe(before);
   });
 
-  test('of another repository wakes nobody', async () => {
-    const elsewhere = kind === 'gitlab' ? { project: { path_with_namespace: 'acme/other' } } : { repository: { full_name: 'acme/other' } };
-    expect(await deliver(elsewhere)).toMatchObject({ status: 200, body: { accepted: false } });
+  const called = (path: string, repositoryId?: number) =>
+    kind === 'gitlab'
+      ? { project: { path_with_namespace: path, id: repositoryId } }
+      : { repository: { full_name: path, id: repositoryId } };
+
+  test('of another repository wakes nobody, and is shown with the connection', async () => {
+    const { status, body } = await deliver(called('acme/other', 9));
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { accepted: false, detail: expect.stringContaining('is built from acme/other') },
+    });
+    const connections = await plane.call<{ id: string; unmatched_push: object }[]>('GET', '/v1/integrations/git', {
+      key: plane.keys.admin,
+    });
+    expect(connections.body.find((one) => one.id === id)?.unmatched_push).toMatchObject({ repository: 'acme/other', branch: 'main' });
+  });
+
+  test.skipIf(kind === 'generic')('of a repository that was renamed or moved is followed by its id', async () => {
+    const known = { github: 186853002, gitlab: 15, gitea: 140, generic: 0 }[kind];
+    const before = await noted();
+    await expect
+      .poll(() => deliver(called('other-org/agent-renamed', known)))
+      .toMatchObject({
+        status: 202,
+        body: { deployments: 1, detail: expect.stringContaining('is called other-org/agent-renamed by now') },
+      });
+    expect(await noted()).not.toBe(before);
+    // Another repository that has the former name by now is the one that its address leads to.
+    expect(await deliver(called('acme/agent', 7))).toMatchObject({ status: 202 });
+    await expect.poll(() => deliver(called('other-org/agent-renamed', known))).toMatchObject({ status: 200 });
+  });
+
+  test.skipIf(kind === 'gitlab')('comes in the default form of GitHub, too', async () => {
+    const json = JSON.stringify(PAYLOADS[kind]());
+    const form = new URLSearchParams({ payload: json }).toString();
+    const headers = {
+      ...HEADERS[kind],
+      ...signed(kind, kind === 'gitea' ? json : form, SECRET),
+      'content-type': 'application/x-www-form-urlencoded',
+    };
+    const response = await fetch(`${plane.url}/v1/integrations/git/${id}/push`, { method: 'POST', body: form, headers });
+    expect([response.status, await response.json()]).toMatchObject([202, { accepted: true, deployments: 1 }]);
   });
 
   test('without the right secret says the same as one to nobody', async () => {
