@@ -7,6 +7,9 @@ const AGENTS = 'gx-agents';
 const DEFAULT = 'default';
 const RBAC = 'rbac.authorization.k8s.io';
 
+/** Returns the name of an object outside of the installation's namespaces, which no other installation has. */
+const nameOutside = (name: string): string => `${name}.${SYSTEM}`;
+
 type Grant = { name: string; rules: readonly PolicyRule[]; role?: string; binding?: string };
 
 /**
@@ -20,7 +23,7 @@ export function rbacObjects(component: string, access: Access): object[] {
     ...(access.own.length === 0 ? [] : make.granted({ name: make.name, rules: access.own, role: SYSTEM, binding: SYSTEM })),
     ...(access.apiServer === undefined
       ? []
-      : make.granted({ name: `${make.name}-api-server`, rules: access.apiServer, role: DEFAULT, binding: DEFAULT })),
+      : make.granted({ name: nameOutside(`${make.name}-api-server`), rules: access.apiServer, role: DEFAULT, binding: DEFAULT })),
     ...make.granted({ name: `${make.name}-watched`, rules: access.both, role: AGENTS, binding: AGENTS }),
   ];
 }
@@ -50,7 +53,7 @@ export function clusterCommandRbacObjects(component: string, rules: PolicyRule[]
 export function clusterRbacObjects(component: string, access: Access): object[] {
   const make = maker(component);
   return [
-    ...make.granted({ name: make.name, rules: access.watched }),
+    ...make.granted({ name: nameOutside(make.name), rules: access.watched }),
     ...(access.granted.length === 0 ? [] : make.granted({ name: `${make.name}-secrets`, rules: access.granted, binding: AGENTS })),
   ];
 }

@@ -81,7 +81,7 @@ describe('with a registry', () => {
     ['index.docker.io/acme', '^(((index|registry-1)[.])?docker[.]io(:0*(443|80))?/)?acme/'],
     ['acme', '^(((index|registry-1)[.])?docker[.]io(:0*(443|80))?/)?acme/'],
   ])('images below %s are known by each of their names', async (registry, pattern) => {
-    const { spec } = await one('ValidatingAdmissionPolicy/gx-built-images', rendered({ registry }));
+    const { spec } = await one('ValidatingAdmissionPolicy/gx-built-images.gx-system', rendered({ registry }));
     const { validations } = spec as unknown as { validations: { expression: string }[] };
     expect(validations[0]?.expression).toContain(`matches("${pattern}")`);
   });
@@ -184,16 +184,18 @@ describe('with a registry', () => {
       expect(here?.spec).toEqual(there?.spec);
     }
     expect(await one(`ServiceAccount/${namespace}/gx-build`, objects)).toMatchObject({ automountServiceAccountToken: false });
-    const { spec } = await one('ValidatingAdmissionPolicy/gx-buildkit', objects);
+    const { spec } = await one('ValidatingAdmissionPolicy/gx-buildkit.gx-system', objects);
     expect(spec).toMatchObject({
       failurePolicy: 'Fail',
       matchConstraints: { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } },
     });
-    expect((await one('ValidatingAdmissionPolicyBinding/gx-buildkit', objects)).spec).toMatchObject({ validationActions: ['Deny'] });
+    expect((await one('ValidatingAdmissionPolicyBinding/gx-buildkit.gx-system', objects)).spec).toMatchObject({
+      validationActions: ['Deny'],
+    });
     const names = { GX_BUILDKIT_NAMESPACE: namespace, GX_BUILDKIT_IMAGE: 'docker.io/gx/gx-buildkit:0.1.0' };
     expect(await environment('operator', objects)).toMatchObject(names);
     expect(await environment('control-plane', objects)).toMatchObject({ GX_BUILDKIT_NAMESPACE: namespace });
-    expect((await one('ClusterRole/gx-operator-nodes', objects)).rules).toEqual([
+    expect((await one('ClusterRole/gx-operator-nodes.gx-system', objects)).rules).toEqual([
       { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
     ]);
   });

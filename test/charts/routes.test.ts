@@ -47,7 +47,7 @@ test('the operator has the rights to the kind that is set, where agents run, and
   expect(rightsTo('httproutes', objects)).toEqual([`Role/gx-agents/gx-operator-watched: ${ALL}`]);
   expect(rightsTo('ingresses', objects)).toEqual([]);
   const all = await chart({ ...INGRESS, former: ['HTTPRoute'] }, { watchAllNamespaces: true });
-  const everywhere = ['ClusterRole/gx-operator: list watch delete', `ClusterRole/gx-operator-secrets: ${ALL}`];
+  const everywhere = ['ClusterRole/gx-operator.gx-system: list watch delete', `ClusterRole/gx-operator-secrets: ${ALL}`];
   expect(rightsTo('ingresses', all)).toEqual(everywhere);
   expect(rightsTo('httproutes', all)).toEqual(everywhere);
   expect(rightsTo('ingresses', await chart({ former: ['Ingress'] }))).toEqual([`Role/gx-agents/gx-operator-watched: ${ALL}`]);

@@ -51,6 +51,7 @@ const CONTROLLERS = [
   'resourcequota-controller',
   'endpointslice-controller',
   'persistentvolumeclaim-protection-controller',
+  'clusterrole-aggregation-controller',
 ];
 
 /**

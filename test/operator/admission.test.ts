@@ -67,8 +67,8 @@ beforeAll(async () => {
   const gateway = await account('gateway');
   accounts = { operator: op.kube, 'control-plane': plane.kube, 'api-key': key.kube, gateway: gateway.kube };
   files = { operator: op.own, 'control-plane': plane.own, 'api-key': key.own, gateway: gateway.own };
-  await inForce('gx-secrets', () => op.kube.create(kinds.secret, tokenOf('gx-operator', AGENTS), { dryRun: true }));
-  await inForce('gx-children', () => op.kube.create(kinds.workload, workload(AGENTS, {}, {}), { dryRun: true }));
+  await inForce('gx-secrets.gx-system', () => op.kube.create(kinds.secret, tokenOf('gx-operator', AGENTS), { dryRun: true }));
+  await inForce('gx-children.gx-system', () => op.kube.create(kinds.workload, workload(AGENTS, {}, {}), { dryRun: true }));
   kubelets = [fakeKubelet(kube, AGENTS)];
   operator = await operatorFor({ namespace: SYSTEM, kubeconfig: op.own }, { config: { namespaces: [AGENTS] }, times: { sweep: 500 } });
   await operator.leading;
@@ -138,7 +138,7 @@ describe('an account of the platform can not', () => {
       spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'x' } } },
     });
     const label = [{ op: 'add', path: '/metadata/labels', value: { a: 'b' } }] as const;
-    await inForce('gx-resources', () => accounts.gateway.jsonPatch(kinds.deployment, held, [...label], { dryRun: true }));
+    await inForce('gx-resources.gx-system', () => accounts.gateway.jsonPatch(kinds.deployment, held, [...label], { dryRun: true }));
   });
   const foreign = { namespace: AGENTS, name: 'foreign' };
   const held = { namespace: SYSTEM, name: 'held' };
@@ -226,7 +226,7 @@ describe('an account of the platform can not', () => {
   test.each(attempts)('%s: %s', async (account, _what, attempt) => {
     await expect(attempt(accounts[account])).rejects.toMatchObject({
       status: 403,
-      message: expect.stringMatching(/ValidatingAdmissionPolicy 'gx-(secrets|children|resources)'/),
+      message: expect.stringMatching(/ValidatingAdmissionPolicy 'gx-(secrets|children|resources)[.]gx-system'/),
     });
   });
 

@@ -66,7 +66,10 @@ async function installPolicy(): Promise<() => Promise<void>> {
     builds: { registry: 'registry.example/x', buildkit: { enabled: true, namespace: buildkit.namespace } },
   })) as unknown as KubeObject[];
   const find = (id: string): KubeObject => objects.find((object) => idOf(object as never) === id)!;
-  const [rule, bound] = [find('ValidatingAdmissionPolicy/gx-buildkit'), find('ValidatingAdmissionPolicyBinding/gx-buildkit')];
+  const [rule, bound] = [
+    find('ValidatingAdmissionPolicy/gx-buildkit.gx-system'),
+    find('ValidatingAdmissionPolicyBinding/gx-buildkit.gx-system'),
+  ];
   await kube.apply(policies, rule);
   await kube.apply(bindings, bound);
   await until('the policy is obeyed', () =>

@@ -104,10 +104,25 @@ watched, a ClusterRole that makes no workloads and uses no Secrets, and permissi
 {{- end -}}
 {{- end }}
 
-{{/* A Role in the namespace `role`, or a ClusterRole if that is empty, and its binding in each of `bindings`. */}}
+{{/*
+The name of an object outside of the release's namespaces: names have no dots, so that no other installation has it, also
+where the release of another namespace has the same name. Takes `name` and the namespace of the release, `system`.
+*/}}
+{{- define "gx.outside" -}}
+{{ .name }}.{{ .system }}
+{{- end }}
+
+{{/*
+A Role in the namespace `role`, or a ClusterRole if that is empty, and its binding in each of `bindings`. Owners of
+namespaces bind the ClusterRole of Secrets by its plain name, which is the same rule for each installation.
+*/}}
 {{- define "gx.grant" -}}
 {{- $kind := ternary "ClusterRole" "Role" (eq .role "") -}}
-{{- $name := printf "%s%s" .this.account (.suffix | default "") }}
+{{- $suffix := .suffix | default "" -}}
+{{- $name := printf "%s%s" .this.account $suffix }}
+{{- if or (and (eq .role "") (ne $suffix "-secrets")) (eq $suffix "-api-server") }}
+{{- $name = include "gx.outside" (dict "name" $name "system" .this.system) }}
+{{- end }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ $kind }}
@@ -229,7 +244,7 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
   (list "GX_BUILD_NPM_REGISTRY" $builds.npmRegistry)
   (list "GX_BUILD_PYPI_INDEX" $builds.pypiIndex)
   (list "GX_BUILD_INDEX_SECRET" $builds.indexSecret)
-  (list "GX_BUILD_CA_CONFIG_MAP" $builds.caConfigMap)
+  (list "GX_BUILD_CA_CONFIG_MAP" ($builds.caConfigMap | default .Values.settings.caConfigMap))
   (list "GX_BUILD_PARALLEL" $builds.atOnce)
   (list "GX_BUILD_PARALLEL_TOTAL" (include "gx.buildsInAll" .))
   (list "GX_BUILD_DISK_MB" $builds.diskMb)

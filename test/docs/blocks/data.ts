@@ -12,6 +12,7 @@ const FOREIGN_KINDS: Record<string, string> = {
   'keda.sh/v1alpha1': 'KEDA brings its definitions; test/operator reads the figures that it asks for',
   'admissionregistration.k8s.io/v1': 'test/operator/admission.test.ts applies it to a real API server',
   'postgresql.cnpg.io/v1': 'make test-cnpg applies it',
+  'rbac.authorization.k8s.io/v1': 'make test-company applies it to a real API server',
 };
 
 /** A deployment that is whole, to which a page shows a part. */
