@@ -26,6 +26,7 @@ const OWN = [
   'upgrade',
   'air-gapped',
   'cnpg',
+  'company',
 ];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
@@ -172,6 +173,18 @@ export default defineConfig({
           fileParallelism: false,
           expect,
           testTimeout: 1_200_000,
+          hookTimeout: 120_000,
+        },
+      },
+      // Each waits until something is late, or for a proxy that lets it wait.
+      {
+        test: {
+          name: 'company',
+          include: of('company'),
+          globalSetup: ['test/kit/api-server-global.ts'],
+          fileParallelism: false,
+          expect,
+          testTimeout: 400_000,
           hookTimeout: 120_000,
         },
       },

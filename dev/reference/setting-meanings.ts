@@ -2,6 +2,9 @@
 export const WRITTEN: Readonly<Record<string, string>> = {
   GX_WATCH_NAMESPACES:
     'The namespaces that it works on, with commas. Empty: all. The chart takes watchNamespaces, or else those of agents.',
+  HTTPS_PROXY: 'The proxy for addresses of https (settings.proxy.https). Agents have the second name.',
+  HTTP_PROXY: 'The proxy for addresses of http (settings.proxy.http). Agents have the second name.',
+  NO_PROXY: 'Who is asked directly: hosts, domains, addresses and blocks (settings.proxy.noProxy). Agents have the second name.',
   GX_NAMESPACE: 'Its own namespace, which has its Lease, the Listeners and the API keys. Pods read it from Kubernetes.',
   GX_IDENTITY: 'Its name in the Lease. Pods read theirs from Kubernetes.',
   GX_LEASE_NAME: 'The Lease by which one of several operators leads.',

@@ -27,9 +27,10 @@ const PROCESSES = {
     'builder',
     'backups',
     'prometheus',
+    'proxies',
   ],
-  'control-plane': ['control-plane', 'oidc', 'routes', 'object-keys', 'address-blocks', 'git-integrations', 'prometheus'],
-  gateway: ['gateway', 'address-blocks'],
+  'control-plane': ['control-plane', 'oidc', 'routes', 'object-keys', 'address-blocks', 'git-integrations', 'prometheus', 'proxies'],
+  gateway: ['gateway', 'address-blocks', 'proxies'],
   console: ['console', 'address-blocks'],
 };
 

@@ -134,6 +134,7 @@ export const STATES: Record<string, Record<string, string>> = {
     ScheduleInvalid: 'Of BackedUp: the schedule or its time zone is none. The message says why.',
     TargetUnfit: 'Of BackedUp: `method: continuous` needs a target that speaks S3 by TLS.',
     PodTooOld: 'Of BackedUp: the pod of the database is of an earlier version, which takes no log. It has to restart once.',
+    VerificationWaits: 'Of BackedUp: there are backups, but the Job of a verification has no pod. The message says why.',
     VerificationFailed: 'Of BackedUp: the newest verification of a backup failed. The message says how.',
     Overdue: 'Of BackedUp: a backup is due for longer than one may take. The message says what it waits for.',
     Restoring: 'The backup is being restored, or waits for the database. Of Restored, too, which is Unknown.',

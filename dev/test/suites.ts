@@ -63,6 +63,7 @@ export const SUITES: Record<string, Check[]> = {
   ],
   kube: [vitest('kube')],
   faults: [vitest('faults')],
+  company: [vitest('company')],
   agent: [vitest('agent')],
   crash: [vitest('crash')],
   routes: [vitest('routes')],

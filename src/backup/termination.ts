@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import type { StoreJobConfig } from '../config/backup-job.ts';
-import { asError, cutAt } from '../errors.ts';
-import { LONGEST_TERMINATION_MESSAGE } from '../schema/wire/build-message.ts';
+import { asError } from '../errors.ts';
+import { terminationText } from '../schema/wire/termination-message.ts';
 import { giveUp } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
 
@@ -31,9 +31,7 @@ function reportEnd(file: string, message: object, secrets: readonly string[]): v
     name,
     typeof value === 'string' ? withoutSecrets(value, secrets) : value,
   ]);
-  const clean = Object.fromEntries(words);
-  const bounded = 'message' in clean ? { ...clean, message: cutAt(String(clean['message']), LONGEST_TERMINATION_MESSAGE / 4) } : clean;
-  const text = JSON.stringify(bounded);
+  const text = terminationText(Object.fromEntries(words));
   process.stdout.write(`${text}\n`);
   try {
     writeFileSync(file, text);

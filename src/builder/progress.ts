@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
-import { asError, cutAt, StageFailed } from '../errors.ts';
-import { LONGEST_TERMINATION_MESSAGE, type BuildStage, type StageFailure, type StageReason } from '../schema/wire/build-message.ts';
+import { asError, StageFailed } from '../errors.ts';
+import type { BuildStage, StageFailure, StageReason } from '../schema/wire/build-message.ts';
+import { terminationText } from '../schema/wire/termination-message.ts';
 
 /** Prints one plain line: logs of builds are read by people. */
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -33,18 +34,9 @@ export function stageFailureOf(stage: BuildStage, thrown: unknown): StageFailure
   return { reason, message: error.message };
 }
 
-/** Returns a termination message as JSON that Kubernetes does not cut. */
-export function messageText(message: object): string {
-  const text = JSON.stringify(message);
-  if (Buffer.byteLength(text) <= LONGEST_TERMINATION_MESSAGE) return text;
-  const { message: sentence = '', ...others } = message as { message?: string };
-  // Escapes may make a character six bytes long, so the sentence is halved until all fits.
-  return messageText({ ...others, message: cutAt(sentence, Math.floor(sentence.length / 2)) });
-}
-
 /** Writes the termination message. Outside a pod there is no file for it, and the line is printed alone. */
 export function tell(file: string, message: object): void {
-  const text = messageText(message);
+  const text = terminationText(message);
   try {
     writeFileSync(file, text);
   } catch {

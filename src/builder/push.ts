@@ -8,7 +8,15 @@ import { onBaseOf } from './packages/base.ts';
 import { LAYER_FILES } from './packages/package-layers.ts';
 import type { AskRegistry } from './registry/client.ts';
 import { configOf, layerType, type ImageConfig } from './registry/image-config.ts';
-import { bringBlob, digestOfBytes, putManifest, readBlob, type BaseManifest, type Descriptor } from './registry/images.ts';
+import {
+  bringBlob,
+  digestOfBytes,
+  OWN_ARCHITECTURE,
+  putManifest,
+  readBlob,
+  type BaseManifest,
+  type Descriptor,
+} from './registry/images.ts';
 import { OCI_MANIFEST, versionOf, type ImageReference } from './registry/reference.ts';
 import { ANNOTATIONS, asker, baseOf, required } from './registries.ts';
 import type { Restored } from './restore.ts';
@@ -45,7 +53,14 @@ export async function push(given: ImageBuildConfig, signal: AbortSignal): Promis
   say(`pushed ${nameOf(to)}:${versionOf(to)} as ${digest}`);
   const isRestored = restored.packages !== undefined;
   if (cache !== undefined && key !== undefined && !isRestored) await attempted(() => keepPackages(ask, cache, { config, key, pushed: to }));
-  return { image: `${nameOf(to)}@${digest}`, commit, digest, builder: builderVersion(), restored: isRestored };
+  return {
+    image: `${nameOf(to)}@${digest}`,
+    commit,
+    digest,
+    builder: builderVersion(),
+    restored: isRestored,
+    architecture: OWN_ARCHITECTURE,
+  };
 }
 
 const nameOf = ({ host, repository }: ImageReference): string => `${host}/${repository}`;

@@ -10,6 +10,7 @@ import { trustedProxies } from './address-blocks.ts';
 import { agentAccess } from './agent-access.ts';
 import { assistantDefaultsText } from './assistant-defaults.ts';
 import { encryptionSettings } from './encryption.ts';
+import { readProxies } from './proxies.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { fileSections } from './gx-json.ts';
 import { pythonSettings, type PythonSettings } from './python.ts';
@@ -139,6 +140,8 @@ function settings(read: SettingsReader) {
     python,
     /** Whether making a run changes the record of its thread. */
     richThreads: read.flag(['GX_RICH_THREADS', 'FF_RICH_THREADS'], true),
+    /** The proxies through which others are asked. */
+    proxies: readProxies(read),
     webhooks: webhookSettings(read),
     streams: streamSettings(read),
     access: agentAccess(read),

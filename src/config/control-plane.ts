@@ -1,5 +1,6 @@
 import type { BodyLimits } from '../http/body.ts';
 import { trustedProxies } from './address-blocks.ts';
+import { readProxies } from './proxies.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
@@ -38,6 +39,8 @@ export function controlPlaneConfig(env: Env) {
     healthPort: settings.integer(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
     /** The certificate that it serves and the key, as files. Undefined means plain HTTP. */
     tls: tlsFiles(settings),
+    /** The proxies through which others are asked. */
+    proxies: readProxies(settings),
     logLevel: settings.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
     /** Where this process, its API keys and the Listeners live. */
     namespace: settings.text(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default'),

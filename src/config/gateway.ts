@@ -1,4 +1,5 @@
 import { trustedProxies } from './address-blocks.ts';
+import { readProxies } from './proxies.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { tracingSettings } from './tracing.ts';
 
@@ -17,6 +18,8 @@ export function gatewayConfig(env: Env) {
     healthPort: read.integer(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
     /** The port at which the operator reads the reports of all deployments. */
     reportsPort: read.integer(['GX_REPORTS_PORT'], 8082, { min: 0, max: 65_535 }),
+    /** The proxies through which others are asked. */
+    proxies: readProxies(read),
     logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
     /** The namespace of the platform. */
     namespace: read.text(['GX_NAMESPACE'], 'gx-system'),

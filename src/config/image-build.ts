@@ -4,7 +4,7 @@ import { SettingsReader, type Env } from './env.ts';
 /** The settings of the stages of a build from git. A stage gets only those that it needs. */
 export type ImageBuildConfig = ReturnType<typeof imageBuildConfig>;
 
-const NETWORK = /^(https?_proxy|no_proxy|node_extra_ca_certs|git_ssl_cainfo|ssl_cert_(file|dir))$/i;
+const NETWORK = /^(https?_proxy|no_proxy|node_use_env_proxy|node_extra_ca_certs|git_ssl_cainfo|ssl_cert_(file|dir))$/i;
 
 /** Reads the settings of the process `builder`. */
 export function imageBuildConfig(env: Env) {

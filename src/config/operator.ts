@@ -5,6 +5,7 @@ import { builder } from './builder.ts';
 import { DEFAULT_TENANT_ID } from './control-plane.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
+import { readProxies } from './proxies.ts';
 import { objectKeys } from './object-keys.ts';
 import { databaseTurns } from './database-turns.ts';
 import { PINS } from '../schema/platform/pins.ts';
@@ -96,6 +97,8 @@ function settings(read: SettingsReader) {
     gitIntegrations: gitIntegrations(read),
     /** Hosts of git that may have private addresses. */
     gitHosts: gitHosts(read),
+    /** The proxies through which others are asked: by the operator, by builds and by backups. */
+    proxies: readProxies(read),
     /** Seconds between two looks at a followed branch, where an integration names none. 0: it is not looked at. */
     pollSeconds: read.integer(['GX_BUILD_POLL_SECONDS'], 0, { min: 0, max: 86_400 }),
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),

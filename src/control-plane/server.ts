@@ -133,7 +133,7 @@ type AppParts = { health: Health; keys: CountedKube; metrics: ControlPlaneMetric
 function controlPlaneApp(plane: ControlPlane, { health, keys, metrics }: AppParts) {
   for (const client of new Set([plane.kube, plane.logs, keys])) client.onRequest?.(metrics.onRequest);
   const { config, log } = plane;
-  const tokens = config.oidc && new BearerTokens({ config: config.oidc, log });
+  const tokens = config.oidc && new BearerTokens({ config: config.oidc, proxies: config.proxies, log });
   const authenticator = new Authenticator({ kube: keys, namespace: config.namespace, log, tokens });
   const audit = auditTo(log);
   const failed = (error: unknown): void => {

@@ -62,7 +62,7 @@ export async function startControlPlane({
     kube: reads,
     logs,
     log,
-    gitPlaces: gitPlaces(config, new Lookups()),
+    gitPlaces: gitPlaces(config, new Lookups(config.proxies)),
     now: () => new Date(),
     stopping: closing.signal,
   };

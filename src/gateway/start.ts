@@ -90,7 +90,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
 }
 
 function assemble({ config, kube, log, placeOf }: StartOptions, begins: BeginsSpan | undefined) {
-  const { host, namespaces, clusterDomain, controlPlaneUrl, issuerHosts, holdSeconds, trustedProxies } = config;
+  const { host, namespaces, clusterDomain, controlPlaneUrl, issuerHosts, proxies, holdSeconds, trustedProxies } = config;
   const known = new KnownDeployments({ kube, log, namespace: config.namespace, namespaces });
   const direct = ({ name, namespace }: KnownDeployment): AgentPlace => ({
     host: `${names.directService(name)}.${namespace}.svc.${clusterDomain}`,
@@ -98,7 +98,7 @@ function assemble({ config, kube, log, placeOf }: StartOptions, begins: BeginsSp
   });
   const waking = new Waking({ kube, known, placeOf: placeOf ?? direct, holdSeconds, log });
   const held = new HeldRequests(config.held);
-  const callers = new WakingCallers({ controlPlaneUrl, issuerHosts, log });
+  const callers = new WakingCallers({ controlPlaneUrl, issuerHosts, proxies, log });
   const signer = newClientSigner();
   const door = { callers, waking, held, trusts: trusting(trustedProxies), signer, begins, log };
   const doors = new Doors({ host, log, open: (key) => openDoor({ ...door, find: () => known.get(key) }) });

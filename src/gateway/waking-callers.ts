@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Conflict, Unauthorized } from '../errors.ts';
 import { credentialOf, withKeyOfSocket } from '../http/shown-key.ts';
 import { Lookups } from '../http/lookups.ts';
+import type { Proxies } from '../http/proxies.ts';
 import type { Log } from '../log.ts';
 import { isAgentPass } from '../schema/wire/agent-pass.ts';
 import { IssuerTokens } from '../tokens/issuer-tokens.ts';
@@ -13,6 +14,7 @@ type Options = {
   controlPlaneUrl: string | undefined;
   /** Hosts of identity providers that may be at private addresses. */
   issuerHosts: readonly string[];
+  proxies?: Proxies | undefined;
   log: Log;
 };
 
@@ -27,12 +29,13 @@ const SKEW = 30;
 export class WakingCallers {
   readonly #options: Options;
   readonly #checks = new Map<string, Checks>();
-  readonly #lookups = new Lookups();
+  readonly #lookups: Lookups;
   /** Issuers are of the tenants' choice: they may be slow, and their keys costly. */
   readonly #turns = new NamespaceTurns();
 
   constructor(options: Options) {
     this.#options = options;
+    this.#lookups = new Lookups(options.proxies);
   }
 
   /**
@@ -64,7 +67,7 @@ export class WakingCallers {
     const made = {
       stamp,
       tenant: place && new TenantKeys({ place, log }),
-      tokens: rules && new IssuerTokens({ rules, realm: 'agent', places, log }),
+      tokens: rules && new IssuerTokens({ rules, realm: 'agent', places, proxies: this.#lookups.proxies, log }),
     };
     this.#checks.set(key, made);
     return made;

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Problem, Rejected, Unavailable } from '../errors.ts';
-import { answerTo, callableAddresses, wholeAnswer } from '../http/checked-request.ts';
+import { answerTo, findWay, wholeAnswer } from '../http/checked-request.ts';
+import { causeOfConnection } from '../http/connection-cause.ts';
 import type { GitIntegration } from '../schema/platform/git-connection.ts';
 import type { GitPlaces } from './places.ts';
 
@@ -47,7 +48,7 @@ export async function bytesFrom(place: Place, asked: Asked): Promise<Answer> {
     return await Promise.race([followed(place, asked, signal), late]);
   } catch (error) {
     if (error instanceof Problem) throw error;
-    throw new Unavailable(`The git host ${place.host} does not answer; try again.`, { cause: error });
+    throw new Unavailable(`The git host ${place.host} ${causeOfConnection(error)}; try again.`, { cause: error });
   }
 }
 
@@ -70,11 +71,11 @@ async function followed(place: Place, asked: Asked, signal: AbortSignal): Promis
 }
 
 async function ask(url: URL, { host, places }: Place, { headers = {}, ...asked }: Asked): Promise<IncomingMessage> {
-  const { addressesOf } = places;
-  const addresses = await callableAddresses(url.hostname, { isListed: places.isListed(url), addressesOf });
-  if ('problem' in addresses) throw new Rejected(`The git host ${host} ${addresses.problem} (GX_GIT_HOSTS).`);
-  if (addresses.length === 0) throw new Unavailable(`The git host ${host} has no address.`);
-  return answerTo(url, { ...asked, addresses, headers });
+  const { addressesOf, proxies } = places;
+  const way = await findWay(url, { isListed: places.isListed(url), addressesOf, proxies });
+  if ('problem' in way) throw new Rejected(`The git host ${host} ${way.problem} (GX_GIT_HOSTS).`);
+  if (way.addresses.length === 0 && way.through === undefined) throw new Unavailable(`The git host ${host} has no address.`);
+  return answerTo(url, { ...asked, way, headers });
 }
 
 /** Returns the URL to which an answer redirects. */

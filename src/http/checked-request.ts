@@ -1,9 +1,11 @@
 import type { LookupAddress } from 'node:dns';
-import { request as overHttp, type IncomingMessage, type RequestOptions } from 'node:http';
-import { request as overHttps } from 'node:https';
+import { Agent, request as overHttp, type IncomingMessage, type RequestOptions } from 'node:http';
+import { Agent as SecureAgent, request as overHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import { addressBytes, kindOfAddress } from './addresses.ts';
 import { boundedBytes } from './bounded-bytes.ts';
+import { proxyFor, type Proxies } from './proxies.ts';
 
 /*
  * Requests to URLs that others chose. A name may mean another address at each look-up, so the sender looks it up once,
@@ -32,17 +34,53 @@ export async function callableAddresses(
   return found;
 }
 
+/** Milliseconds for the look-up of a name that goes through a proxy. Networks with one may resolve no outer name. */
+const LOOK_UP_MS = 2000;
+
+/** How a URL is asked: at these addresses, or through this proxy, which finds the address itself. */
+export type Way = { addresses: LookupAddress[]; through?: string | undefined };
+
+/**
+ * Returns how a URL that others chose may be asked, or why not, as the end of a sentence. A private address is refused
+ * with a proxy, too. A name that only the proxy resolves is left to the rules of the proxy.
+ */
+export async function findWay(
+  url: URL,
+  { proxies, ...permission }: Permission & { proxies: Proxies | undefined },
+): Promise<Way | { problem: string }> {
+  const through = proxies && proxyFor(url, proxies);
+  if (through === undefined) {
+    const found = await callableAddresses(url.hostname, permission);
+    return 'problem' in found ? found : { addresses: found };
+  }
+  const addressesOf = async (host: string): Promise<LookupAddress[]> => {
+    const late = wait(LOOK_UP_MS, [], { ref: false });
+    return Promise.race([permission.addressesOf(host).catch(() => []), late]);
+  };
+  const found = await callableAddresses(url.hostname, { ...permission, addressesOf });
+  return 'problem' in found ? found : { addresses: found, through };
+}
+
+/** Returns the options by which a request goes its way, over a connection of its own. */
+export function connectionBy({ protocol }: URL, { addresses, through }: Way): Pick<RequestOptions, 'agent' | 'lookup'> {
+  if (through === undefined) return { agent: false, lookup: connectingTo(addresses) };
+  return {
+    agent:
+      protocol === 'https:' ? new SecureAgent({ proxyEnv: { HTTPS_PROXY: through } }) : new Agent({ proxyEnv: { HTTP_PROXY: through } }),
+  };
+}
+
 /** Makes a connection go to the given addresses, whatever the name means by then; TLS and `Host` keep the name. */
-export const connectingTo =
+const connectingTo =
   (addresses: LookupAddress[]): LookupFunction =>
   (_host, { all }, answer) => {
     if (all === true) answer(null, addresses);
     else answer(null, addresses[0]!.address, addresses[0]!.family);
   };
 
-/** Without `addresses` the request goes wherever the name leads. */
+/** Without a way the request goes wherever the name leads. */
 type Sending = Pick<RequestOptions, 'method' | 'signal'> & {
-  addresses: LookupAddress[] | undefined;
+  way: Way | undefined;
   headers: Record<string, string>;
   body?: string | Uint8Array | undefined;
 };
@@ -51,14 +89,14 @@ type Sending = Pick<RequestOptions, 'method' | 'signal'> & {
  * Sends a request that asks for an answer without compression. Resolves with the head of the answer, and follows no
  * redirect.
  */
-export function answerTo(url: URL, { addresses, headers, body, method = 'GET', signal }: Sending): Promise<IncomingMessage> {
+export function answerTo(url: URL, { way, headers, body, method = 'GET', signal }: Sending): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const bytes = body === undefined ? undefined : Buffer.from(body);
   const request = (url.protocol === 'https:' ? overHttps : overHttp)(url, {
     method,
     headers: { ...headers, 'accept-encoding': 'identity', ...(bytes !== undefined && { 'content-length': String(bytes.length) }) },
     ...(signal !== undefined && { signal }),
-    ...(addresses !== undefined && { agent: false, lookup: connectingTo(addresses) }),
+    ...(way !== undefined && connectionBy(url, way)),
   });
   request.once('response', resolve);
   request.on('error', reject);

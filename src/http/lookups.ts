@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { Limiter } from './limiter.ts';
+import type { Proxies } from './proxies.ts';
 import { SharedAnswers } from './shared-answers.ts';
 
 /**
@@ -15,11 +16,14 @@ export type Resolve = (host: string) => Promise<LookupAddress[]>;
  * Resolves names as this machine does, few at a time. Callers who ask for one while it is looked up share the answer.
  */
 export class Lookups {
+  /** The proxies through which this process asks others. */
+  readonly proxies: Proxies | undefined;
   readonly #resolve: Resolve;
   readonly #asked = new SharedAnswers<LookupAddress[]>();
   readonly #turns = new Limiter(AT_A_TIME);
 
-  constructor(resolve: Resolve = (host) => lookup(host, { all: true })) {
+  constructor(proxies?: Proxies, resolve: Resolve = (host) => lookup(host, { all: true })) {
+    this.proxies = proxies;
     this.#resolve = resolve;
   }
 

@@ -1,6 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import { Unavailable } from '../errors.ts';
-import { answerTo, callableAddresses, wholeAnswer } from '../http/checked-request.ts';
+import { answerTo, findWay, wholeAnswer, type Way } from '../http/checked-request.ts';
+import { causeOfConnection } from '../http/connection-cause.ts';
+import { proxyFor, type Proxies } from '../http/proxies.ts';
 
 /** Where the documents of issuers that others chose may be: at public addresses, and at hosts that are named here. */
 export type IssuerPlaces = {
@@ -8,6 +10,9 @@ export type IssuerPlaces = {
   privateHosts: readonly string[];
   addressesOf: (host: string) => Promise<LookupAddress[]>;
 };
+
+/** Where documents may be, and the proxies through which they are asked for. */
+export type IssuerWays = { places?: IssuerPlaces | undefined; proxies?: Proxies | undefined };
 
 /** Bytes of a document at most. Fifty keys with their certificates take half of that. */
 const LARGEST = 256 * 1024;
@@ -17,17 +22,19 @@ const TIMEOUT_MILLISECONDS = 5000;
  * Reads a JSON document of an issuer within five seconds. It follows no redirect, unpacks nothing, and leaves an answer
  * that is too long. Without `places`, it may be anywhere. Throws `Unavailable` if there is none.
  */
-export async function issuerDocument(url: string, places: IssuerPlaces | undefined): Promise<unknown> {
+export async function issuerDocument(url: string, ways: IssuerWays): Promise<unknown> {
   const signal = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
   const late = new Promise<never>((_, reject) =>
     signal.addEventListener('abort', () => reject(new Unavailable(`${url} took longer than ${TIMEOUT_MILLISECONDS / 1000} seconds.`))),
   );
-  return Promise.race([read(new URL(url), places, signal), late]);
+  return Promise.race([read(new URL(url), ways, signal), late]);
 }
 
-async function read(url: URL, places: IssuerPlaces | undefined, signal: AbortSignal): Promise<unknown> {
-  const addresses = places && (await addressesIn(url, places));
-  const answer = await answerTo(url, { addresses, headers: { accept: 'application/json' }, signal });
+async function read(url: URL, ways: IssuerWays, signal: AbortSignal): Promise<unknown> {
+  const way = await wayTo(url, ways);
+  const answer = await answerTo(url, { way, headers: { accept: 'application/json' }, signal }).catch((error: unknown) => {
+    throw new Unavailable(`${url.href} ${causeOfConnection(error)}.`, { cause: error });
+  });
   const { statusCode = 0 } = answer;
   if (statusCode < 200 || statusCode > 299) {
     answer.destroy();
@@ -38,11 +45,16 @@ async function read(url: URL, places: IssuerPlaces | undefined, signal: AbortSig
   return JSON.parse(bytes.toString('utf8'));
 }
 
-/** Returns the addresses of the URL's host. Throws if one of them is none that this process may call. */
-async function addressesIn({ hostname, href }: URL, { privateHosts, addressesOf }: IssuerPlaces): Promise<LookupAddress[]> {
-  const isListed = privateHosts.includes(hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase());
-  const found = await callableAddresses(hostname, { isListed, addressesOf });
-  if ('problem' in found) throw new Unavailable(`${href} ${found.problem}.`);
-  if (found.length === 0) throw new Unavailable(`${href} has no address.`);
+/** Returns how the URL is asked. Throws if this process may not call an address of its host. */
+async function wayTo(url: URL, { places, proxies }: IssuerWays): Promise<Way | undefined> {
+  if (places === undefined) {
+    const through = proxies && proxyFor(url, proxies);
+    return through === undefined ? undefined : { addresses: [], through };
+  }
+  const { privateHosts, addressesOf } = places;
+  const isListed = privateHosts.includes(url.hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase());
+  const found = await findWay(url, { isListed, addressesOf, proxies });
+  if ('problem' in found) throw new Unavailable(`${url.href} ${found.problem}.`);
+  if (found.addresses.length === 0 && found.through === undefined) throw new Unavailable(`${url.href} has no address.`);
   return found;
 }

@@ -14,7 +14,8 @@ import {
 import { type OidcConfig, isTrustworthy } from '../config/oidc.ts';
 import { Unauthorized, asError, Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { type IssuerPlaces, issuerDocument } from './issuer-document.ts';
+import type { Proxies } from '../http/proxies.ts';
+import { type IssuerPlaces, type IssuerWays, issuerDocument } from './issuer-document.ts';
 
 /** Whose tokens are accepted: those of this issuer that are for one of the audiences. */
 export type TokenRules = Pick<OidcConfig, 'issuer' | 'audiences' | 'jwksUrl' | 'algorithms' | 'clockSkewSeconds'>;
@@ -30,6 +31,7 @@ type TokensOptions = {
   rules: TokenRules;
   realm: string;
   places?: IssuerPlaces | undefined;
+  proxies?: Proxies | undefined;
   log: Log;
   clock?: (() => number) | undefined;
 };
@@ -41,10 +43,10 @@ export class IssuerTokens {
   readonly #keys: IssuerKeys;
   readonly #checks: JWTVerifyOptions;
 
-  constructor({ rules, realm, places, log, clock }: TokensOptions) {
+  constructor({ rules, realm, places, proxies, log, clock }: TokensOptions) {
     this.#realm = realm;
     this.#rules = rules;
-    this.#keys = new IssuerKeys({ issuer: rules.issuer, jwksUrl: rules.jwksUrl, places, log, ...(clock && { clock }) });
+    this.#keys = new IssuerKeys({ issuer: rules.issuer, jwksUrl: rules.jwksUrl, ways: { places, proxies }, log, ...(clock && { clock }) });
     this.#checks = {
       issuer: rules.issuer,
       audience: rules.audiences,
@@ -168,11 +170,10 @@ const FIRST_RETRY_MILLISECONDS = 1000;
 /** Keys of one issuer. A token without a key id is tried with each. */
 const MOST_KEYS = 50;
 
-/** `places` says where the keys may be; without it, anywhere. */
 type IssuerOptions = {
   issuer: string;
   jwksUrl: string | undefined;
-  places?: IssuerPlaces | undefined;
+  ways: IssuerWays;
   log: Log;
   clock?: () => number;
 };
@@ -241,9 +242,9 @@ class IssuerKeys {
   }
 
   async #fetchKeys(): Promise<JSONWebKeySet> {
-    const { issuer, jwksUrl, places } = this.#options;
-    const url = jwksUrl ?? (await discovered(issuer, places));
-    const { keys } = (await issuerDocument(url, places)) as Partial<JSONWebKeySet>;
+    const { issuer, jwksUrl, ways } = this.#options;
+    const url = jwksUrl ?? (await discovered(issuer, ways));
+    const { keys } = (await issuerDocument(url, ways)) as Partial<JSONWebKeySet>;
     if (!Array.isArray(keys)) throw new Unavailable(`${url} holds no list of keys.`);
     if (keys.length > MOST_KEYS) throw new Unavailable(`${url} holds ${keys.length} keys; at most ${MOST_KEYS} are accepted.`);
     return { keys };
@@ -251,9 +252,9 @@ class IssuerKeys {
 }
 
 /** The document lies below the issuer's address and must name the issuer (OpenID Connect Discovery 1.0, section 4). */
-async function discovered(issuer: string, places: IssuerPlaces | undefined): Promise<string> {
+async function discovered(issuer: string, ways: IssuerWays): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const document = (await issuerDocument(url, places)) as Record<string, unknown>;
+  const document = (await issuerDocument(url, ways)) as Record<string, unknown>;
   if (document.issuer !== issuer) throw new Unavailable(`The discovery document of ${issuer} names another issuer.`);
   if (typeof document.jwks_uri !== 'string') throw new Unavailable(`The discovery document of ${issuer} names no jwks_uri.`);
   if (!isTrustworthy(document.jwks_uri)) throw new Unavailable(`The discovery document of ${issuer} names a jwks_uri without https.`);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { messageText, stageFailureOf } from '../../src/builder/progress.ts';
+import { stageFailureOf } from '../../src/builder/progress.ts';
+import { terminationText } from '../../src/schema/wire/termination-message.ts';
 import { StageFailed } from '../../src/errors.ts';
 
 test('a failure has the reason that its error names, or that of its stage', () => {
@@ -11,10 +12,10 @@ test('a failure has the reason that its error names, or that of its stage', () =
 });
 
 test.each(['x'.repeat(10_000), '\u0001'.repeat(10_000), 'ü'.repeat(10_000), '\n"\\'.repeat(5000)])(
-  'a termination message has at most 4096 bytes, and stays JSON',
+  'a termination message has at most 2,048 bytes, and stays JSON',
   (message) => {
-    const text = messageText({ reason: 'BuildFailed', message });
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4096);
+    const text = terminationText({ reason: 'BuildFailed', message });
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(2048);
     const read = JSON.parse(text) as { reason: string; message: string };
     expect(read.reason).toBe('BuildFailed');
     expect(read.message.length).toBeGreaterThan(100);

@@ -181,7 +181,7 @@ describe('rights', () => {
       `Role/${namespace}/gx-operator-watched`,
     ]);
     const platform = ['api-key', 'control-plane', 'gateway', 'operator'].map((component) => `Role/gx-system/gx-${component}`);
-    const own = ['Role/default/gx-operator-api-server', ...platform];
+    const own = ['Role/default/gx-operator-api-server.gx-system', ...platform];
     expect(granted.toSorted()).toEqual([...expected, ...own]);
     expect(envOf(objects, 'operator')).toMatchObject({ GX_WATCH_NAMESPACES: 'a,b' });
   });
@@ -192,7 +192,7 @@ describe('rights', () => {
       ({ kind, rules }) => kind === 'ClusterRole' && rules?.some(({ resources }) => resources.includes('secrets')),
     );
     expect(ofSecrets.map(idOf).toSorted()).toEqual(['ClusterRole/gx-control-plane-secrets', 'ClusterRole/gx-operator-secrets']);
-    const clusterWide = roles(objects).filter(({ metadata }) => ['gx-operator', 'gx-control-plane'].includes(metadata.name));
+    const clusterWide = roles(objects).filter(({ metadata }) => /^gx-(operator|control-plane)[.]gx-system$/.test(metadata.name));
     const making = clusterWide
       .filter(({ kind }) => kind === 'ClusterRole')
       .flatMap(({ rules = [] }) => rules)
@@ -212,7 +212,7 @@ describe('rights', () => {
   });
 
   test('where the API server is, the operator reads of one object, unless it is told', async () => {
-    const id = 'Role/default/gx-operator-api-server';
+    const id = 'Role/default/gx-operator-api-server.gx-system';
     const rule = {
       apiGroups: ['discovery.k8s.io'],
       resources: ['endpointslices'],
@@ -245,7 +245,7 @@ describe('rights', () => {
     expect(ofKind(objects, 'ClusterRole')).toEqual([]);
     expect(ofKind(objects, 'ClusterRoleBinding')).toEqual([]);
     expect(ofKind(objects, 'Role').map(idOf).toSorted()).toEqual([
-      'Role/default/gx-operator-api-server',
+      'Role/default/gx-operator-api-server.gx-system',
       'Role/gx-agents/gx-control-plane-watched',
       'Role/gx-agents/gx-gateway-watched',
       'Role/gx-agents/gx-operator-watched',
@@ -376,9 +376,9 @@ describe('settings', () => {
       readValues: ['staff'],
     });
     const [pod] = podsOf([find(objects, 'Deployment/gx-system/gx-control-plane')]);
-    expect(pod?.containers[0]?.volumeMounts).toContainEqual({ name: 'oidc-ca', mountPath: '/etc/gx/oidc', readOnly: true });
-    expect(envOf(objects, 'control-plane').NODE_EXTRA_CA_CERTS).toBe('/etc/gx/oidc/ca.crt');
-    expect(pod?.volumes).toContainEqual({ name: 'oidc-ca', configMap: { name: 'login-ca' } });
+    expect(pod?.containers[0]?.volumeMounts).toContainEqual({ name: 'authorities', mountPath: '/etc/gx/authorities', readOnly: true });
+    expect(envOf(objects, 'control-plane').NODE_EXTRA_CA_CERTS).toBe('/etc/gx/authorities/ca.crt');
+    expect(pod?.volumes).toContainEqual({ name: 'authorities', configMap: { name: 'login-ca' } });
     const overlay = controlPlaneConfig(envOf(await render.kustomize('config/oidc'), 'control-plane'));
     expect(overlay.oidc).toMatchObject({ audiences: ['gx-platform'] });
   });

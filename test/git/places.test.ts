@@ -17,7 +17,7 @@ let reached: number;
 let port: number;
 /** What the name of the git host means now. */
 let meaning: string[];
-const lookups = new Lookups(async () => meaning.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+const lookups = new Lookups(undefined, async () => meaning.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
 
 const serve = async (given: Server): Promise<void> => {
   server = given.on('connection', () => (reached += 1));

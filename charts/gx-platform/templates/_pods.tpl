@@ -47,6 +47,33 @@ seccompProfile: { type: RuntimeDefault }
 {{- end }}
 {{- end }}
 
+{{/* The network's proxies, as a JSON list of [name, value]. Names of the cluster are asked directly. */}}
+{{- define "gx.proxies" -}}
+{{- $proxy := .Values.settings.proxy -}}
+{{- if or $proxy.https $proxy.http -}}
+{{- $direct := concat (list "localhost" "127.0.0.1" "::1" ".svc" (printf ".%s" .Values.settings.clusterDomain)) $proxy.noProxy -}}
+{{- toJson (list (list "HTTPS_PROXY" $proxy.https) (list "HTTP_PROXY" $proxy.http) (list "NO_PROXY" (join "," (uniq $direct)))) -}}
+{{- else -}}
+[]
+{{- end -}}
+{{- end }}
+
+{{/* Further certificate authorities of a process of the platform: the name of a ConfigMap in the release namespace. */}}
+{{- define "gx.authorities" -}}
+{{- ternary .root.Values.controlPlane.oidc.caConfigMap "" (eq .component "control-plane") | default .root.Values.settings.caConfigMap -}}
+{{- end }}
+{{- define "gx.authoritiesMount" -}}
+{{- if include "gx.authorities" . -}}
+- { name: authorities, mountPath: /etc/gx/authorities, readOnly: true }
+{{- end -}}
+{{- end }}
+{{- define "gx.authoritiesVolume" -}}
+{{- with include "gx.authorities" . -}}
+- name: authorities
+  configMap: { name: {{ . }} }
+{{- end -}}
+{{- end }}
+
 {{/* The collector's credential for a process of the platform. One that is missing must not keep it from starting. */}}
 {{- define "gx.otlpHeaders" -}}
 {{- $otlp := .Values.settings.otlp -}}

@@ -43,6 +43,7 @@ type Settings = {
   config: Pick<
     AgentConfig,
     | 'access'
+    | 'proxies'
     | 'reports'
     | 'authTimeoutSeconds'
     | 'encryptionTimeoutSeconds'
@@ -134,13 +135,13 @@ export async function openUserCode({ config, file, log, lines }: Settings): Prom
   return code;
 }
 
-function withoutHandlers(config: Pick<AgentConfig, 'access' | 'reports'>, log: Log): Omit<Authentication, 'code'> {
+function withoutHandlers(config: Pick<AgentConfig, 'access' | 'reports' | 'proxies'>, log: Log): Omit<Authentication, 'code'> {
   const { access } = config;
   const hasKey = access.key !== undefined || access.keyFolder !== undefined;
   const openers = {
     keys: hasKey ? new AgentKeys({ access, log }) : undefined,
     tenantKeys: access.tenantKeys && new TenantKeys({ place: access.tenantKeys, log }),
-    tokens: access.tokens && new IssuerTokens({ rules: access.tokens, realm: 'agent', log }),
+    tokens: access.tokens && new IssuerTokens({ rules: access.tokens, realm: 'agent', proxies: config.proxies, log }),
   };
   const isOpen = Object.values(openers).every((opener) => opener === undefined);
   const { roleClaim } = access.tokens ?? {};

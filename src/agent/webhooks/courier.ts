@@ -18,6 +18,7 @@ import {
 import { isSealed } from '../encryption/codec.ts';
 import { runFields, type TracedCall } from '../kernel/run-fields.ts';
 import { versions } from '../kernel/versions.ts';
+import { proxyFor } from '../../http/proxies.ts';
 import type { Lookups } from '../../http/lookups.ts';
 import { MOST_ATTEMPTS, pauseAfter, type SendOutcome } from './outcome-rules.ts';
 import { EACH, HostPlaces } from './host-places.ts';
@@ -55,7 +56,7 @@ type Deps = {
   db: Db;
   worker: string;
   sending: WebhookSending;
-  lookups: Pick<Lookups, 'addressesOf'>;
+  lookups: Pick<Lookups, 'addressesOf' | 'proxies'>;
   /** Where webhooks go that stay within the process. */
   ownRoutes: Pick<OwnRouteTargets, 'problemOf' | 'post'>;
   notification: NotificationOf;
@@ -221,11 +222,15 @@ export class Courier {
     const bounds = { connect: CONNECT_MILLISECONDS, whole: timeoutSeconds * 1000, signal: this.#giveUp.signal };
     if (isInside) return ownRoutes.post({ url, ...(await this.#worded(due.run_id, message)) }, bounds);
     const target = new URL(url);
-    const addresses = await this.#addressesOf(target.hostname.replace(/^\[(.*)\]$/, '$1'));
+    const { proxies } = this.#deps.lookups;
+    const through = proxies && proxyFor(target, proxies);
+    const found = await this.#addressesOf(target.hostname.replace(/^\[(.*)\]$/, '$1'));
+    // A network with a proxy may resolve no outer name: then the proxy decides.
+    const addresses = found ?? (through === undefined ? undefined : []);
     if (addresses === undefined) return { sent: false, problem: 'has no address: its name could not be resolved', again: true };
     const forbidden = addresses.map(({ address }) => addressProblem(address, policy)).find((one) => one !== undefined);
     if (forbidden !== undefined) return refused(forbidden);
-    return post({ url: target, addresses, ...(await this.#worded(due.run_id, message)) }, bounds);
+    return post({ url: target, way: { addresses, through }, ...(await this.#worded(due.run_id, message)) }, bounds);
   }
 
   /** Returns the message's body, with its headers. */

@@ -7,10 +7,18 @@ import { OwnRouteTargets } from './own-routes.ts';
 import { Courier, type NotificationOf } from './courier.ts';
 import { webhookHeaders } from './headers.ts';
 import { Lookups } from '../../http/lookups.ts';
+import type { Proxies } from '../../http/proxies.ts';
 import { urlPolicy } from './url-rules.ts';
 import { Webhooks } from './webhooks.ts';
 
-type Parts = { db: Db; worker: string; config: { webhooks: WebhookConfig }; settings: GxJson; env: Record<string, string>; log: Log } & {
+type Parts = {
+  db: Db;
+  worker: string;
+  config: { webhooks: WebhookConfig; proxies?: Proxies | undefined };
+  settings: GxJson;
+  env: Record<string, string>;
+  log: Log;
+} & {
   notification: NotificationOf;
 };
 
@@ -21,7 +29,7 @@ const WITHHELD =
  * Opens the webhooks, which report the ends of runs. `env` is that of gx.json, for variables that this process does not
  * have. Throws a `StartError` for headers that can't be used.
  */
-export function openWebhooks({ db, worker, config: { webhooks: config }, settings, env, notification, log }: Parts): {
+export function openWebhooks({ db, worker, config: { webhooks: config, proxies }, settings, env, notification, log }: Parts): {
   webhooks: Webhooks;
   courier: Courier;
 } {
@@ -44,6 +52,6 @@ export function openWebhooks({ db, worker, config: { webhooks: config }, setting
     timeoutSeconds: config.timeoutSeconds,
   };
   const ownRoutes = new OwnRouteTargets({ permitted: given.url?.disable_loopback === false, maxLength: policy.maxLength });
-  const courier = new Courier({ db, worker, sending, lookups: new Lookups(), ownRoutes, notification, log });
+  const courier = new Courier({ db, worker, sending, lookups: new Lookups(proxies), ownRoutes, notification, log });
   return { webhooks: new Webhooks({ policy, enabled, withheld, courier, ownRoutes, log }), courier };
 }

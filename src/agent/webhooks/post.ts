@@ -1,11 +1,10 @@
-import type { LookupAddress } from 'node:dns';
 import { request as overHttp } from 'node:http';
 import { request as overHttps } from 'node:https';
-import { connectingTo } from '../../http/checked-request.ts';
+import { connectionBy, type Way } from '../../http/checked-request.ts';
 import { outcomeOf, type SendOutcome } from './outcome-rules.ts';
 
-/** `addresses` are those that the URL's host was found to have, and that may be called. */
-type Post = { url: URL; addresses: LookupAddress[]; headers: Record<string, string>; body: string };
+/** `way` leads to addresses that the URL's host was found to have, and that may be called, or through a proxy. */
+type Post = { url: URL; way: Way; headers: Record<string, string>; body: string };
 
 /** Milliseconds: `connect` for the connection, `whole` until the receiver has answered. `signal` gives up at once. */
 type Bounds = { connect: number; whole: number; signal: AbortSignal };
@@ -14,15 +13,14 @@ type Bounds = { connect: number; whole: number; signal: AbortSignal };
  * Sends one POST and returns its outcome; never fails. It follows no redirect, reads no more than the head of the
  * answer, and uses a connection of its own.
  */
-export function post({ url, addresses, headers, body }: Post, { connect, whole, signal }: Bounds): Promise<SendOutcome> {
+export function post({ url, way, headers, body }: Post, { connect, whole, signal }: Bounds): Promise<SendOutcome> {
   const { promise, resolve } = Promise.withResolvers<SendOutcome>();
   const isTls = url.protocol === 'https:';
   const bytes = Buffer.from(body);
   const request = (isTls ? overHttps : overHttp)(url, {
     method: 'POST',
     headers: { ...headers, 'content-length': String(bytes.length) },
-    agent: false,
-    lookup: connectingTo(addresses),
+    ...connectionBy(url, way),
     signal,
   });
   const settle = (outcome: SendOutcome): void => {

@@ -12,7 +12,7 @@ import { asker, required } from '../registries.ts';
 import { say, step } from '../progress.ts';
 import { keepJson, keptIn, keptJson, placesIn, type Cloned } from '../work.ts';
 import { BASE_NAME, writeRecipe } from './recipe.ts';
-import { bringBlob, fetchBlob, putManifest, readManifest, type Manifest } from '../registry/images.ts';
+import { bringBlob, fetchBlob, OWN_ARCHITECTURE, putManifest, readManifest, type Manifest } from '../registry/images.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { runProgram, type ProgramEnd } from '../command.ts';
 import { AUTHORITIES } from './dockerfile.ts';
@@ -90,7 +90,14 @@ export async function pushFromBuildkit(config: ImageBuildConfig, signal: AbortSi
   const cache = cacheOf(config);
   if (cache !== undefined) await kept(() => pushFolder(ask, folders.kept, { to: cache, near: [to], trusted }));
   const commit = config.git.commit ?? cloned.commit;
-  return { image: `${to.host}/${to.repository}@${digest}`, commit, digest, builder: builderVersion(), restored: cached };
+  return {
+    image: `${to.host}/${to.repository}@${digest}`,
+    commit,
+    digest,
+    builder: builderVersion(),
+    restored: cached,
+    architecture: OWN_ARCHITECTURE,
+  };
 }
 
 /** The image is pushed by now, so that a failure here only costs the next build its time. */

@@ -41,6 +41,9 @@ function pathOf({ repository }: Place, kind: 'blobs' | 'manifests', version: str
 
 export const digestOfBytes = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
+/** The kind of processors of this machine, by the name that images and nodes have for it. */
+export const OWN_ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
+
 /** Returns a manifest and its digest; undefined where there is none. Of several it is that of this platform. */
 export async function readManifest(
   ask: AskRegistry,
@@ -55,8 +58,7 @@ export async function readManifest(
   // OCI's manifests may leave out their type.
   const mediaType = answer.headers.get('content-type') ?? OCI_MANIFEST;
   if (!('manifests' in read)) return { manifest: { mediaType, ...read }, digest: digestOfBytes(bytes), bytes };
-  const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
-  const own = read.manifests.find(({ platform }) => platform?.os === 'linux' && platform.architecture === architecture);
+  const own = read.manifests.find(({ platform }) => platform?.os === 'linux' && platform.architecture === OWN_ARCHITECTURE);
   return own === undefined ? undefined : readManifest(ask, { host, repository, digest: own.digest });
 }
 

@@ -1,16 +1,19 @@
 import type { OidcConfig } from '../../config/oidc.ts';
+import type { Proxies } from '../../http/proxies.ts';
 import type { Log } from '../../log.ts';
 import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
 import { type Identity, identityOf } from './claims.ts';
+
+type Options = { config: OidcConfig; proxies?: Proxies | undefined; log: Log; clock?: (() => number) | undefined };
 
 /** The bearer tokens of the identity provider, with which people call this API. */
 export class BearerTokens {
   readonly #config: OidcConfig;
   readonly #tokens: IssuerTokens;
 
-  constructor({ config, log, clock }: { config: OidcConfig; log: Log; clock?: (() => number) | undefined }) {
+  constructor({ config, proxies, log, clock }: Options) {
     this.#config = config;
-    this.#tokens = new IssuerTokens({ rules: config, realm: 'gx-platform', log, clock });
+    this.#tokens = new IssuerTokens({ rules: config, realm: 'gx-platform', proxies, log, clock });
   }
 
   /**

@@ -9,6 +9,7 @@ import { momentOf } from '../../schema/wire/backup-message.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import { againAfter, backupFault, isUnchanged } from './plan.ts';
+import { hindranceOf } from './result.ts';
 import { adviceOn } from './statement.ts';
 
 /** Hours for which a deletion waits for its backup. After them the deployment goes, and its data stays. */
@@ -120,7 +121,8 @@ function waitsFor(deployment: DeploymentResource, seen: SeenLast): LastBackupPla
   const newest = failed.at(-1);
   const again = newest && againAfter(momentOf(newest.spec.backup), failed.length);
   const mayBegin = fault === undefined && running === undefined && (again === undefined || again <= seen.now);
-  const trouble = fault ?? (newest && { reason: newest.status?.reason ?? 'DumpFailed', message: adviceOn(newest) });
+  const trouble =
+    fault ?? (running && hindranceOf(running)) ?? (newest && { reason: newest.status?.reason ?? 'DumpFailed', message: adviceOn(newest) });
   return { state: 'waits', running, mayBegin, requestedAt, statement: waitsWords(deployment, { trouble, isUp: seen.isUp }) };
 }
 

@@ -1,7 +1,6 @@
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT } from '../../schema/platform/labels.ts';
-import { labelValue, names } from '../../schema/names.ts';
+import { names } from '../../schema/names.ts';
 import { API_VERSION } from '../../schema/platform/custom-resources.ts';
 import { backupName } from '../../schema/wire/backup-message.ts';
 import { keyOf } from '../../kube/cache.ts';
@@ -9,11 +8,13 @@ import { dateTimeOf } from '../../schema/types.ts';
 import { conditionsOf } from '../kernel/conditions.ts';
 import { settled, stalled } from '../kernel/outcome.ts';
 import { ownedMetadata } from '../objects/metadata.ts';
+import { stateOfPodless } from '../pods/follow-job.ts';
+import { stateByPod, type JobHindrance, type JobState } from '../pods/job-state.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { backupJob, backupOrder, type BackupGiven } from './job.ts';
 import { hasTurn } from './open.ts';
 import { keepOf, type BackupPlan } from './plan.ts';
-import { failedBackup, failureOfJob, isBackupLost, podOfBackup, resultOf, tooLong, type BackupStatus } from './result.ts';
+import { BACKUP_CONTAINERS, failedBackup, isBackupLost, podOfBackup, resultOf, tooLong, type BackupStatus } from './result.ts';
 
 type Making = BackupGiven & {
   deployment: DeploymentResource;
@@ -63,18 +64,44 @@ async function createJob(deps: PartDeps, backup: BackupResource, making: Making)
   return deps.writer.create(backupJob(making.deployment, { backup, order, secret: making.secret }, deps.settings), making.signal);
 }
 
-/** Looks after the backup that is under way. Returns how it ended, once it has. */
-export async function followBackup(deps: PartDeps, backup: BackupResource, making: Making): Promise<BackupStatus | undefined> {
-  const { plan, pods, now, signal } = making;
-  const pod = podOfBackup(pods, backup);
-  const result = pod === undefined ? await withoutPod(deps, backup, making) : resultOf(pod, keepOf(plan.spec), now);
-  const late = isBackupLost(backup, now, deps.settings.backups.deadlineMinutes)
-    ? failedBackup(backup.spec.method === 'dump' ? 'DumpFailed' : 'CopyFailed', tooLong(deps.settings.backups.deadlineMinutes))
+/** Looks after the backup that is under way: ends it once its Job has, or notes why the Job has no pod. */
+export async function followBackup(deps: PartDeps, backup: BackupResource, making: Making): Promise<void> {
+  const { plan, now, signal } = making;
+  const { deadlineMinutes } = deps.settings.backups;
+  const state = await stateOfBackup(deps, backup, making);
+  const result = state.is === 'absent' ? await makeJob(deps, backup, making) : resultOf(state, keepOf(plan.spec));
+  const hindrance = state.is === 'hindered' ? state : undefined;
+  const late = isBackupLost(backup, now, deadlineMinutes)
+    ? failedBackup(backup.spec.method === 'dump' ? 'DumpFailed' : 'CopyFailed', tooLong(deadlineMinutes, hindrance))
     : undefined;
   const end = result ?? late;
-  if (end === undefined) return undefined;
-  await endBackup(deps, backup, { end, now, signal });
-  return end;
+  if (end === undefined) await noteHindrance(deps, backup, hindrance, signal);
+  else await endBackup(deps, backup, { end, now, signal });
+}
+
+type Absent = { is: 'absent' };
+
+async function stateOfBackup(
+  { kube, settings }: PartDeps,
+  backup: BackupResource,
+  { pods, now, signal }: Making,
+): Promise<JobState | Absent> {
+  const pod = podOfBackup(pods, backup);
+  if (pod !== undefined) return stateByPod(pod, BACKUP_CONTAINERS, { now, work: 'the backup' });
+  return stateOfPodless(kube, backup.metadata, { deadline: tooLong(settings.backups.deadlineMinutes), now, signal });
+}
+
+/** Notes on a backup under way why its Job has no pod, or that it has one by now. */
+async function noteHindrance(
+  { kube, caches }: PartDeps,
+  { metadata, status }: BackupResource,
+  hindrance: JobHindrance | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { reason = null, message = null } = hindrance ?? {};
+  if (reason === (status?.reason ?? null) && message === (status?.message ?? null)) return;
+  const { namespace, name } = metadata;
+  await caches.backups.write(keyOf(metadata), () => kube.patchStatus(kinds.backup, { namespace, name }, { reason, message }, signal));
 }
 
 /** Writes how a backup ended, and removes its Job. */
@@ -87,23 +114,21 @@ export async function endBackup(
   const at = { generation: backup.metadata.generation ?? 1, now: dateTimeOf(now) };
   const { phase, reason = 'DumpFailed', message = '' } = end;
   const outcome = phase === 'Succeeded' ? settled('It is complete.', 'Complete') : stalled(reason, message);
-  const status = { ...end, conditions: conditionsOf({ outcome, statements: [] }, [], at), observedGeneration: at.generation };
+  // A reason from the time without a pod goes.
+  const status = {
+    reason: null,
+    message: null,
+    ...end,
+    conditions: conditionsOf({ outcome, statements: [] }, [], at),
+    observedGeneration: at.generation,
+  };
   await deps.caches.backups.write(keyOf(backup.metadata), () => deps.kube.patchStatus(kinds.backup, { namespace, name }, status, signal));
   await deps.kube.delete(kinds.job, { namespace, name }, { propagation: 'Background' }, signal);
 }
 
-/** Makes the Job that a crash has prevented. If there is one without a pod, it may have failed. */
-async function withoutPod(deps: PartDeps, backup: BackupResource, making: Making): Promise<BackupStatus | undefined> {
-  const { deployment, signal } = making;
-  const { namespace, name } = backup.metadata;
-  const labelSelector = `${DEPLOYMENT}=${labelValue(deployment.metadata.name)},${COMPONENT}=backup`;
-  const jobs = await deps.kube.all(kinds.job, { ...(namespace !== undefined && { namespace }), labelSelector }, signal);
-  const job = jobs.find(({ metadata }) => metadata.name === name);
-  if (job === undefined) {
-    if (!making.isUp) return undefined;
-    const isMade = await createJob(deps, backup, making);
-    return isMade ? undefined : failedBackup('TargetMissing', `There is no target ${backup.spec.target} any more.`);
-  }
-  const words = failureOfJob(job, deps.settings.backups.deadlineMinutes);
-  return words === undefined ? undefined : failedBackup('DumpFailed', words);
+/** Makes the Job that a crash has prevented, or that waits for the database. */
+async function makeJob(deps: PartDeps, backup: BackupResource, making: Making): Promise<BackupStatus | undefined> {
+  if (!making.isUp) return undefined;
+  const isMade = await createJob(deps, backup, making);
+  return isMade ? undefined : failedBackup('TargetMissing', `There is no target ${backup.spec.target} any more.`);
 }

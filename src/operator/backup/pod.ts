@@ -1,6 +1,7 @@
 import type { NamedTarget } from '../../config/backups.ts';
 import { ENCRYPTION_KEYS } from '../../schema/agent/aes-key-id.ts';
 import type { OperatorSettings } from '../../config/operator.ts';
+import { proxyVariables } from '../objects/proxy-variables.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, type Component } from '../../schema/platform/labels.ts';
@@ -12,6 +13,7 @@ import { authorityMount } from '../database/address.ts';
 import { databaseSize } from '../database/own/size.ts';
 import { restrictedContainer, restrictedPod } from '../database/own/postgres-image.ts';
 import { cores } from '../kernel/quantity.ts';
+import { buildJob } from '../objects/job.ts';
 import { ownedMetadata } from '../objects/metadata.ts';
 import { RUN_SCRIPTS } from './run-script.ts';
 
@@ -59,31 +61,27 @@ export function storeJob(
 ): KubeObject {
   const deploymentName = deployment.metadata.name;
   const common = { imagePullPolicy: settings.imagePullPolicy, securityContext: restrictedContainer };
-  return {
-    apiVersion: 'batch/v1',
-    kind: 'Job',
-    metadata: ownedMetadata(deployment, component, name),
-    spec: {
-      backoffLimit: 0,
-      activeDeadlineSeconds: settings.backups.deadlineMinutes * 60,
-      template: {
-        metadata: { labels: ownLabels(deploymentName, component), annotations: { [DEPLOYMENT]: deploymentName, ...annotations } },
-        spec: {
-          ...restrictedPod(deployment, settings),
-          restartPolicy: 'Never',
-          volumes: [
-            authorityMount(names.databaseTls(deploymentName)).volume,
-            ...pipe.volumes,
-            ...(copies ? [...copierPipe.volumes, { name: OWN.name, emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } }] : []),
-            ...claimOf(target, settings).map((claimName) => ({ name: 'store', persistentVolumeClaim: { claimName } })),
-            ...credentialOf(target, settings).map(({ volume }) => volume),
-            ...volumes,
-          ],
-          containers: containers.map((container) => ({ ...common, ...container })),
-        },
+  return buildJob(
+    ownedMetadata(deployment, component, name),
+    { backoffLimit: 0, activeDeadlineSeconds: settings.backups.deadlineMinutes * 60 },
+    {
+      labels: ownLabels(deploymentName, component),
+      annotations: { [DEPLOYMENT]: deploymentName, ...annotations },
+      spec: {
+        ...restrictedPod(deployment, settings),
+        restartPolicy: 'Never',
+        volumes: [
+          authorityMount(names.databaseTls(deploymentName)).volume,
+          ...pipe.volumes,
+          ...(copies ? [...copierPipe.volumes, { name: OWN.name, emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } }] : []),
+          ...claimOf(target, settings).map((claimName) => ({ name: 'store', persistentVolumeClaim: { claimName } })),
+          ...credentialOf(target, settings).map(({ volume }) => volume),
+          ...volumes,
+        ],
+        containers: containers.map((container) => ({ ...common, ...container })),
       },
     },
-  };
+  );
 }
 
 /** The folders between two containers: each side writes its own, and can only read the other's. */
@@ -250,6 +248,7 @@ export function storeSpeaker(
       claims.length > 0 ? literal(['GX_BACKUP_MOUNT', MOUNT]) : literal(['GX_BACKUP_CREDENTIAL', CREDENTIAL]),
       literal([variable, withoutReferences(JSON.stringify(order))]),
       literal(['GX_BACKUP_PIPE', PIPE]),
+      ...Object.entries(proxyVariables(settings.proxies)).flatMap(([name, value]) => (value === undefined ? [] : [literal([name, value])])),
       ...(copies ? [literal(['GX_BACKUP_COPIER', COPIER_PIPE])] : []),
       ...(secrets.length > 0 ? [literal(['GX_BACKUP_ENCRYPTION', ENCRYPTION])] : []),
     ],

@@ -5,14 +5,15 @@ import { SET_ASIDE } from '../../schema/platform/labels.ts';
 import { FORMER_DAYS, MOST_FORMER, type FormerVolume } from '../../schema/platform/replacement.ts';
 import { isMove } from '../../schema/platform/restore-spec.ts';
 import { dateTimeOf } from '../../schema/types.ts';
-import type { ReplaceFailure, RestoreDone, RestoreFailure } from '../../schema/wire/restore-message.ts';
+import type { ReplaceFailure } from '../../schema/wire/restore-message.ts';
 import { listDataClaims } from '../database/own/volume.ts';
+import { stateByPod } from '../pods/job-state.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { beginBackup } from './make.ts';
 import { checkJob, checkOf } from './replace-job.ts';
 import type { ReplaceOrder } from './replace-plan.ts';
-import { forgetOld, makeOrLook, podFor } from './restore-make.ts';
-import { restoreResult } from './restore-result.ts';
+import { forgetOld, podFor, progressWithoutPod, type RestoreProgress } from './restore-make.ts';
+import { RESTORE_CONTAINERS, restoreResult } from './restore-result.ts';
 import { adviceOn } from './statement.ts';
 
 type Acting = { deployment: DeploymentResource; now: Date; signal: AbortSignal };
@@ -23,14 +24,14 @@ export async function checkReplacement(
   deps: PartDeps,
   plan: ReplaceOrder,
   { requestedAt, pods, ...acting }: Looking,
-): Promise<RestoreDone | RestoreFailure | undefined> {
+): Promise<RestoreProgress> {
   const pod = podFor(pods, checkOf(requestedAt));
-  if (pod === undefined) return makeOrLook(deps, checkJob(acting.deployment, plan, requestedAt, deps.settings), acting);
-  return restoreResult(pod, acting.now);
+  if (pod === undefined) return progressWithoutPod(deps, checkJob(acting.deployment, plan, requestedAt, deps.settings), acting);
+  return restoreResult(stateByPod(pod, RESTORE_CONTAINERS, { now: acting.now, work: 'the look at the backup' }));
 }
 
 /** Looks whether a backup can be restored, and looks again a while after it could not. */
-export async function followLook(deps: PartDeps, plan: ReplaceOrder, looking: Looking): Promise<RestoreDone | RestoreFailure | undefined> {
+export async function followLook(deps: PartDeps, plan: ReplaceOrder, looking: Looking): Promise<RestoreProgress> {
   const result = await checkReplacement(deps, plan, looking);
   const pod = podFor(looking.pods, checkOf(looking.requestedAt));
   if (result !== undefined && 'reason' in result && pod !== undefined) await forgetOld(deps, pod, looking);

@@ -1,13 +1,15 @@
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT, REPLACES } from '../../schema/platform/labels.ts';
-import { labelValue, names } from '../../schema/names.ts';
+import { REPLACES } from '../../schema/platform/labels.ts';
+import { names } from '../../schema/names.ts';
 import type { RestoreDone, RestoreFailure } from '../../schema/wire/restore-message.ts';
 import type { PartDeps } from '../reports/part-report.ts';
-import { failureOfJob } from './result.ts';
+import { stateOfPodless } from '../pods/follow-job.ts';
+import { stateByPod, type JobHindrance, type JobState } from '../pods/job-state.ts';
+import { tooLong } from './result.ts';
 import { restoreJob } from './restore-job.ts';
 import type { RestorePlan } from './restore-plan.ts';
-import { restoreEndedAt, restoreResult } from './restore-result.ts';
+import { RESTORE_CONTAINERS, restoreEndedAt, restoreResult } from './restore-result.ts';
 
 /** Milliseconds before a restore that failed is tried again. */
 const AGAIN = 120_000;
@@ -24,12 +26,15 @@ type Restoring = {
   requestedAt?: string;
 };
 
-/** Makes the Job of a restore, or looks how it ended. Undefined while it is under way. */
-export async function followRestore(deps: PartDeps, restoring: Restoring): Promise<RestoreDone | RestoreFailure | undefined> {
+/** The end of a restore, or why its Job has no pod. Undefined while it is under way. */
+export type RestoreProgress = RestoreDone | RestoreFailure | { hindrance: JobHindrance } | undefined;
+
+/** Makes the Job of a restore, or looks how it ended. */
+export async function followRestore(deps: PartDeps, restoring: Restoring): Promise<RestoreProgress> {
   const { deployment, plan, secret, now, signal, requestedAt } = restoring;
   const pod = podFor(restoring.pods, requestedAt);
-  if (pod === undefined) return makeOrLook(deps, restoreJob(deployment, { plan, secret, requestedAt }, deps.settings), restoring);
-  const result = restoreResult(pod, now);
+  if (pod === undefined) return progressWithoutPod(deps, restoreJob(deployment, { plan, secret, requestedAt }, deps.settings), restoring);
+  const result = restoreResult(stateByPod(pod, RESTORE_CONTAINERS, { now, work: 'the restore' }));
   if (result !== undefined && 'reason' in result) await forgetOld(deps, pod, { deployment, now, signal });
   return result;
 }
@@ -59,19 +64,26 @@ export async function forgetRestore(
     await kube.delete(kinds.job, { namespace, name: job }, { propagation: 'Background' }, signal);
 }
 
+/** Makes the Job of a restore, or looks why it has no pod. The Jobs of one that failed are removed. */
+export async function progressWithoutPod(
+  deps: PartDeps,
+  wanted: KubeObject,
+  { deployment, now, signal }: Pick<Restoring, 'deployment' | 'now' | 'signal'>,
+): Promise<RestoreProgress> {
+  const state = await makeOrLook(deps, wanted, { now, signal });
+  if (state.is === 'hindered') return { hindrance: state };
+  const result = restoreResult(state);
+  if (result !== undefined) await forgetRestore(deps, deployment, signal);
+  return result;
+}
+
 /** Makes a Job. If it is there and has no pod, it has failed, or has none yet. */
 export async function makeOrLook(
-  deps: PartDeps,
-  made: KubeObject,
-  { deployment, signal }: Pick<Restoring, 'deployment' | 'signal'>,
-): Promise<RestoreFailure | undefined> {
-  if (await deps.writer.create(made, signal)) return undefined;
-  const { namespace, name } = deployment.metadata;
-  const labelSelector = `${DEPLOYMENT}=${labelValue(name)},${COMPONENT}=restore`;
-  const jobs = await deps.kube.all(kinds.job, { ...(namespace !== undefined && { namespace }), labelSelector }, signal);
-  const job = jobs.find(({ metadata }) => metadata.name === made.metadata.name);
-  const words = job && failureOfJob(job, deps.settings.backups.deadlineMinutes);
-  if (words === undefined) return undefined;
-  await forgetRestore(deps, deployment, signal);
-  return { reason: 'RestoreFailed', message: words };
+  { kube, writer, settings }: PartDeps,
+  wanted: KubeObject,
+  { now, signal }: { now: Date; signal: AbortSignal },
+): Promise<JobState> {
+  if (await writer.create(wanted, signal)) return { is: 'under-way' };
+  const state = await stateOfPodless(kube, wanted.metadata, { deadline: tooLong(settings.backups.deadlineMinutes), now, signal });
+  return state.is === 'absent' ? { is: 'under-way' } : state;
 }

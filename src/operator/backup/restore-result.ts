@@ -7,22 +7,23 @@ import {
   type VerifyDone,
   type VerifyFailure,
 } from '../../schema/wire/restore-message.ts';
-import { isPodOver, isUnconfigured, missingClaim, statusOfPod } from '../pods/diagnose.ts';
-import { RESTORER, SENDER } from './pod.ts';
-import { terminationFields, waitingWords } from './result.ts';
+import { statusOfPod } from '../pods/diagnose.ts';
+import { findEnd, type JobState } from '../pods/job-state.ts';
+import { COPIER, RESTORER, SENDER } from './pod.ts';
+import { terminationFields } from './result.ts';
 
-/** Milliseconds for which the other container may look on after the one that restores was killed. */
-const LOOKS_ON = 60_000;
+/** The containers of a restore and of a verification: the one that speaks to the store decides. */
+export const RESTORE_CONTAINERS = { decides: SENDER, others: [RESTORER, COPIER], unseen: [RESTORER] };
 
 type Fields = Partial<RestoreDone & VerifyDone & { reason: string; message: string }>;
 /** Reads a termination message: its result, or its failure. Undefined if it is neither. */
 type Read<R> = (fields: Fields, exitCode: number | undefined) => R | undefined;
 
-/** Returns how a restore ended, by its pod. Undefined while it is under way. */
-export const restoreResult = (pod: KubeObject, now: Date): RestoreDone | RestoreFailure | undefined => resultOf(pod, now, readRestore);
+/** Returns how a restore ended, by its Job. Undefined while it is under way. */
+export const restoreResult = (state: JobState): RestoreDone | RestoreFailure | undefined => resultOf(state, readRestore);
 
-/** Returns how a verification ended, by its pod. Undefined while it is under way. */
-export const verifyResult = (pod: KubeObject, now: Date): VerifyDone | VerifyFailure | undefined => resultOf(pod, now, readVerification);
+/** Returns how a verification ended, by its Job. Undefined while it is under way. */
+export const verifyResult = (state: JobState): VerifyDone | VerifyFailure | undefined => resultOf(state, readVerification);
 
 const readRestore: Read<RestoreDone | RestoreFailure> = ({ reason, message = '', backup, from, copy }, exitCode) => {
   const known = RESTORE_FAILURES.find((each) => each === reason);
@@ -37,33 +38,16 @@ const readVerification: Read<VerifyDone | VerifyFailure> = ({ reason, message = 
   return exitCode === 0 && verified !== undefined ? { verified } : undefined;
 };
 
-type Ended = { exitCode?: number; reason?: string; finishedAt?: string | null };
 type Failed = { reason: 'RestoreFailed' | 'TargetMissing'; message: string };
 
-function resultOf<R>(pod: KubeObject, now: Date, read: Read<R>): R | Failed | undefined {
-  if (isUnconfigured(pod)) return { reason: 'TargetMissing', message: waitingWords(pod) ?? 'A Secret of the restore is not there.' };
-  const claim = missingClaim(pod);
-  if (claim !== undefined) return { reason: 'TargetMissing', message: `${claim}.` };
-  const { containerStatuses = [], phase, reason, message = '' } = statusOfPod(pod);
-  const endOf = (container: string) => containerStatuses.find(({ name }) => name === container)?.state?.terminated;
-  const ended = endOf(SENDER);
-  if (ended !== undefined)
-    return (
-      read(terminationFields<Fields>(ended.message), ended.exitCode) ??
-      failed(`The program that restores ended with ${ended.exitCode} (${ended.reason ?? 'no reason'}) and left no message.`)
-    );
-  if (isPodOver(pod)) return failed(`The pod of the restore ended as ${phase} (${[reason, message].filter(Boolean).join(': ')}).`);
-  return killedRestorer(endOf(RESTORER), now);
+function resultOf<R>(state: JobState, read: Read<R>): R | Failed | undefined {
+  if (state.is === 'incomplete') return { reason: 'TargetMissing', message: state.message };
+  if (state.is === 'lost') return { reason: 'RestoreFailed', message: state.message };
+  if (state.is !== 'ended') return undefined;
+  const { exitCode, reason = 'no reason', message } = state.end;
+  const silent = `The program that restores ended with ${exitCode} (${reason}) and left no message.`;
+  return read(terminationFields<Fields>(message), exitCode) ?? { reason: 'RestoreFailed', message: silent };
 }
-
-/** Returns the failure of a container that was killed, so that the other waits for it. */
-function killedRestorer(killed: Ended | undefined, now: Date): Failed | undefined {
-  const since = now.getTime() - Date.parse(killed?.finishedAt ?? now.toISOString());
-  if (killed === undefined || killed.exitCode === 0 || since < LOOKS_ON) return undefined;
-  return failed(`The container that restores ended with ${killed.exitCode} (${killed.reason ?? 'no reason'}).`);
-}
-
-const failed = (message: string): Failed => ({ reason: 'RestoreFailed', message });
 
 /** The last words of gx-postgres where it could not fill a volume with a copy. */
 const UNFILLED = /^gx-postgres: the (?:copy|log) could not .*$/m;
@@ -77,9 +61,9 @@ export function fillFailure(databasePods: readonly KubeObject[]): string | undef
   return words === undefined ? undefined : words.trim().slice(-1500);
 }
 
-/** Returns when the pod of a restore ended. Undefined while it runs. */
+/** Returns when a restore ended. Undefined while it runs. */
 export function restoreEndedAt(pod: KubeObject): Date | undefined {
-  const times = (statusOfPod(pod).containerStatuses ?? []).map(({ state }) => Date.parse(state?.terminated?.finishedAt ?? ''));
+  const times = [SENDER, RESTORER, COPIER].map((name) => Date.parse(findEnd(pod, name)?.finishedAt ?? ''));
   const known = times.filter((time) => !Number.isNaN(time));
   return known.length === 0 ? undefined : new Date(Math.max(...known));
 }

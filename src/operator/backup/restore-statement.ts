@@ -9,6 +9,7 @@ import type {
   RestoreFailureReason,
 } from '../../schema/wire/restore-message.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
+import type { JobHindrance } from '../pods/job-state.ts';
 
 /** The advice on a restore that failed. */
 const ADVICE: Record<RestoreFailureReason, string> = {
@@ -40,6 +41,10 @@ export const restoring = (message: string, reason = 'Restoring'): StatedConditio
   reason,
   message,
 });
+
+/** Reports a restore whose Job has no pod. */
+export const hindered = ({ reason, message }: JobHindrance): StatedCondition =>
+  restoring(`The restore waits for its pod. ${message}`, reason);
 
 /** Reports the backup that the database was restored from. */
 export function restored({ status = {} }: Pick<DeploymentResource, 'status'>): StatedCondition {

@@ -1,9 +1,10 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import type { BackupResource } from '../../schema/platform/custom-resources.ts';
+import { isBackupOver } from '../../schema/platform/backup-spec.ts';
 import { BACKUP } from '../../schema/platform/labels.ts';
 import { BACKUP_FAILURES, type BackupDone, type BackupFailure, type BackupKeep } from '../../schema/wire/backup-message.ts';
 import { dateTimeOf } from '../../schema/types.ts';
-import { isPodOver, isUnconfigured, missingClaim, statusOfPod, type ContainerStatus } from '../pods/diagnose.ts';
+import type { ContainerEnd, JobHindrance, JobState } from '../pods/job-state.ts';
 import { COPIER, SENDER } from './pod.ts';
 
 export type BackupStatus = Omit<NonNullable<BackupResource['status']>, 'conditions' | 'observedGeneration'>;
@@ -12,32 +13,22 @@ export type BackupStatus = Omit<NonNullable<BackupResource['status']>, 'conditio
 export const podOfBackup = (pods: readonly KubeObject[], { metadata }: BackupResource): KubeObject | undefined =>
   pods.find((pod) => pod.metadata.annotations?.[BACKUP] === metadata.name);
 
-/** Returns how a backup ended, by its pod. Undefined while it is being made. */
-export function resultOf(pod: KubeObject, keep: BackupKeep, now: Date): BackupStatus | undefined {
-  if (isUnconfigured(pod)) return failedBackup('TargetMissing', waitingWords(pod) ?? 'A Secret of the backup is not there.');
-  const claim = missingClaim(pod);
-  if (claim !== undefined) return failedBackup('TargetMissing', `${claim}.`);
-  const { containerStatuses = [], phase, reason, message = '' } = statusOfPod(pod);
-  const ended = containerStatuses.find(({ name }) => name === SENDER)?.state?.terminated;
-  if (ended !== undefined) return fromMessage(ended, keep);
-  if (!isPodOver(pod)) return killedCopier(containerStatuses.find(({ name }) => name === COPIER)?.state?.terminated, now);
-  return failedBackup('DumpFailed', `The pod of the backup ended as ${phase} (${[reason, message].filter(Boolean).join(': ')}).`);
+/** The containers of a backup: the sender decides, and learns by itself how those with programs of the database end. */
+export const BACKUP_CONTAINERS = { decides: SENDER, others: ['dump', 'ask', COPIER], unseen: [COPIER] };
+
+/** Returns how a backup ended, by its Job. Undefined while it is being made. */
+export function resultOf(state: JobState, keep: BackupKeep): BackupStatus | undefined {
+  if (state.is === 'ended') return fromMessage(state.end, keep);
+  if (state.is === 'incomplete') return failedBackup('TargetMissing', state.message);
+  if (state.is === 'lost') return failedBackup(state.killed === COPIER ? 'CopyFailed' : 'DumpFailed', state.message);
+  return undefined;
 }
 
-type Killed = { exitCode?: number; reason?: string; finishedAt?: string | null };
-
-/** The container that sends the backup may look on for a while after the one that copies was killed. */
-function killedCopier(killed: Killed | undefined, now: Date): BackupStatus | undefined {
-  const since = now.getTime() - Date.parse(killed?.finishedAt ?? now.toISOString());
-  if (killed === undefined || killed.exitCode === 0 || since < 60_000) return undefined;
-  return failedBackup('CopyFailed', `The container that copies ended with ${killed.exitCode} (${killed.reason ?? 'no reason'}).`);
+/** Returns why the Job of a backup under way has no pod, as its record says. */
+export function hindranceOf({ status }: BackupResource): { reason: string; message: string } | undefined {
+  const { phase, reason, message = '' } = status ?? {};
+  return isBackupOver(phase) || reason === undefined ? undefined : { reason, message };
 }
-
-/** Returns why a container of a pod does not start. */
-export const waitingWords = (pod: KubeObject): string | undefined =>
-  statusOfPod(pod)
-    .containerStatuses?.map(({ state }: ContainerStatus) => state?.waiting?.message)
-    .find((words) => words !== undefined);
 
 export const failedBackup = (reason: BackupFailure['reason'], message: string): BackupStatus => ({
   phase: 'Failed',
@@ -45,9 +36,7 @@ export const failedBackup = (reason: BackupFailure['reason'], message: string): 
   message: message.slice(0, 2000),
 });
 
-type End = { exitCode?: number; reason?: string; message?: string };
-
-function fromMessage({ exitCode, reason, message }: End, keep: BackupKeep): BackupStatus {
+function fromMessage({ exitCode, reason, message }: ContainerEnd, keep: BackupKeep): BackupStatus {
   const fields = terminationFields<BackupFailure>(message);
   const known = BACKUP_FAILURES.find((each) => each === fields.reason);
   if (known !== undefined) return failedBackup(known, fields.message ?? '');
@@ -100,15 +89,6 @@ export function isOverdueSince(begun: string | undefined, now: Date, deadlineMin
 export const isBackupLost = ({ metadata }: BackupResource, now: Date, deadlineMinutes: number): boolean =>
   isOverdueSince(metadata.creationTimestamp, now, deadlineMinutes);
 
-/** Returns the sentence on a Job that ran into its deadline. */
-export const tooLong = (deadlineMinutes: number): string => `It was not complete within ${deadlineMinutes} minutes, and was ended.`;
-
-type JobStatus = { conditions?: { type: string; status: string; reason?: string; message?: string }[] };
-
-/** Returns why a Job failed, where its pods can't tell. Undefined if it has not. */
-export function failureOfJob({ status }: KubeObject, deadlineMinutes: number): string | undefined {
-  const { conditions = [] } = (status ?? {}) as JobStatus;
-  const failed = conditions.find((each) => each.type === 'Failed' && each.status === 'True');
-  if (failed === undefined) return undefined;
-  return failed.reason === 'DeadlineExceeded' ? tooLong(deadlineMinutes) : `Its Job failed: ${failed.message ?? failed.reason}.`;
-}
+/** Returns the sentence on a Job that ran into its deadline, and on the obstacle to its pod. */
+export const tooLong = (deadlineMinutes: number, hindrance?: JobHindrance): string =>
+  [`It was not complete within ${deadlineMinutes} minutes, and was ended.`, hindrance?.message].filter(Boolean).join(' ');

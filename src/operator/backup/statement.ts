@@ -4,6 +4,7 @@ import type { BackupResource } from '../../schema/platform/custom-resources.ts';
 import type { BackupFailureReason } from '../../schema/wire/backup-message.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import type { BackupPlan } from './plan.ts';
+import { hindranceOf } from './result.ts';
 import type { VerifyPlan } from './verify-plan.ts';
 
 const HOUR = 3_600_000;
@@ -25,14 +26,23 @@ type Seen = { settings: OperatorSettings; now: Date; hibernates: boolean; verifi
 export function backupStatement(plan: BackupPlan, seen: Seen): StatedCondition {
   const { fault, last, ended, running } = plan;
   if (fault !== undefined) return failed(fault.reason, fault.message);
+  const hindrance = running && hindranceOf(running);
+  if (running !== undefined && hindrance !== undefined)
+    return failed(hindrance.reason, `Backup ${running.metadata.name} waits for its pod. ${hindrance.message}${sinceOf(plan)}`);
   if (ended !== undefined && ended !== last) return afterFailure(plan, ended);
   if (isOverdue(plan, seen))
     return failed('Overdue', `A backup has been due since ${plan.dueAt?.toISOString()}. ${whyNot(plan, seen)}${sinceOf(plan)}`);
   if (seen.verification?.failed !== undefined) return notVerified(seen.verification.failed);
-  if (last !== undefined)
-    return { type: BACKED_UP, status: 'True', reason: 'BackedUp', message: `${goodWords(plan, last)}${verifiedWords(seen.verification)}` };
+  if (last !== undefined) return good(plan, last, seen.verification);
   const next = running === undefined ? nextOf(plan) : ' The first is being made.';
   return { type: BACKED_UP, status: 'Unknown', reason: 'NoBackupYet', message: `There is no backup yet.${next}` };
+}
+
+function good(plan: BackupPlan, last: BackupResource, verification: VerifyPlan | undefined): StatedCondition {
+  const waits = verification?.running?.status?.verifyWaits;
+  const verified = waits === undefined ? verifiedWords(verification) : ` Its verification waits for its pod. ${waits}`;
+  const reason = waits === undefined ? 'BackedUp' : 'VerificationWaits';
+  return { type: BACKED_UP, status: 'True', reason, message: `${goodWords(plan, last)}${verified}` };
 }
 
 const verifiedWords = (verification: VerifyPlan | undefined): string => {

@@ -1,14 +1,15 @@
 import { keyOf } from '../../kube/cache.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT } from '../../schema/platform/labels.ts';
-import { labelValue, names } from '../../schema/names.ts';
+import { names } from '../../schema/names.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import type { VerifyDone, VerifyFailure } from '../../schema/wire/restore-message.ts';
+import { stateByPod, type JobState } from '../pods/job-state.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { hasTurn } from './open.ts';
-import { failureOfJob, podOfBackup, tooLong } from './result.ts';
-import { verifyResult } from './restore-result.ts';
+import { podOfBackup, tooLong } from './result.ts';
+import { makeOrLook } from './restore-make.ts';
+import { RESTORE_CONTAINERS, verifyResult } from './restore-result.ts';
 import { verifyJob } from './verify-job.ts';
 import { isVerificationLost } from './verify-plan.ts';
 
@@ -32,18 +33,22 @@ export async function beginVerification(deps: PartDeps, backup: BackupResource, 
 
 /** Looks after the verification under way. */
 export async function followVerification(deps: PartDeps, backup: BackupResource, verifying: Verifying): Promise<void> {
-  const { deployment, pods, tenant, now, signal } = verifying;
+  const { deployment, pods, now, signal } = verifying;
   const pod = podOfBackup(
     pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined),
     backup,
   );
   const { deadlineMinutes } = deps.settings.backups;
+  const state =
+    pod === undefined ? await withoutPod(deps, backup, verifying) : stateByPod(pod, RESTORE_CONTAINERS, { now, work: 'the verification' });
+  const hindrance = 'is' in state && state.is === 'hindered' ? state : undefined;
   const late: VerifyFailure | undefined = isVerificationLost(backup, now, deadlineMinutes)
-    ? { reason: 'RestoreFailed', message: tooLong(deadlineMinutes) }
+    ? { reason: 'RestoreFailed', message: tooLong(deadlineMinutes, hindrance) }
     : undefined;
-  const result = pod === undefined ? await withoutPod(deps, backup, { deployment, tenant, signal }) : verifyResult(pod, now);
-  const end = result ?? late;
-  if (end !== undefined) await endVerification(deps, backup, { deployment, end, now, signal });
+  const end = ('is' in state ? verifyResult(state) : state) ?? late;
+  if (end !== undefined) return endVerification(deps, backup, { deployment, end, now, signal });
+  const words = hindrance === undefined ? null : `${hindrance.reason}: ${hindrance.message}`.slice(0, 2000);
+  if (words !== (backup.status?.verifyWaits ?? null)) await note(deps, backup, { verifyWaits: words }, signal);
 }
 
 type End = Pick<Verifying, 'deployment' | 'now' | 'signal'> & { end: VerifyDone | VerifyFailure };
@@ -55,14 +60,14 @@ export async function endVerification(deps: PartDeps, backup: BackupResource, { 
     'reason' in end
       ? { verifyFailed: at, verifyMessage: `${end.reason}: ${end.message}`.slice(0, 2000) }
       : { verified: at, verifyFailed: null, verifyMessage: null };
-  await note(deps, backup, { verifying: null, ...result }, signal);
+  await note(deps, backup, { verifying: null, verifyWaits: null, ...result }, signal);
   const { namespace, name } = deployment.metadata;
   await deps.kube.delete(kinds.job, { namespace, name: names.verify(name) }, { propagation: 'Background' }, signal);
 }
 
 /** Forgets a verification whose Job is gone, so that others get its turn. */
 export const forgetVerification = (deps: PartDeps, backup: BackupResource, signal: AbortSignal): Promise<void> =>
-  note(deps, backup, { verifying: null }, signal);
+  note(deps, backup, { verifying: null, verifyWaits: null }, signal);
 
 async function note({ kube, caches }: PartDeps, backup: BackupResource, status: object, signal: AbortSignal): Promise<void> {
   const { namespace, name } = backup.metadata;
@@ -73,14 +78,9 @@ async function note({ kube, caches }: PartDeps, backup: BackupResource, status: 
 async function withoutPod(
   deps: PartDeps,
   backup: BackupResource,
-  { deployment, tenant, signal }: Pick<Verifying, 'deployment' | 'tenant' | 'signal'>,
-): Promise<VerifyFailure | undefined> {
+  { deployment, tenant, now, signal }: Verifying,
+): Promise<JobState | VerifyFailure> {
   const wanted = verifyJob(deployment, { backup, tenant }, deps.settings);
   if (wanted === undefined) return { reason: 'TargetMissing', message: `There is no target ${backup.spec.target} any more.` };
-  if (await deps.writer.create(wanted, signal)) return undefined;
-  const { namespace, name } = deployment.metadata;
-  const labelSelector = `${DEPLOYMENT}=${labelValue(name)},${COMPONENT}=verify`;
-  const jobs = await deps.kube.all(kinds.job, { ...(namespace !== undefined && { namespace }), labelSelector }, signal);
-  const words = jobs.map((job) => failureOfJob(job, deps.settings.backups.deadlineMinutes)).find((found) => found !== undefined);
-  return words === undefined ? undefined : { reason: 'RestoreFailed', message: words };
+  return makeOrLook(deps, wanted, { now, signal });
 }

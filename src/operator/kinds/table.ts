@@ -191,7 +191,11 @@ export const OPERATOR_KINDS = {
     rights: [{ at: 'worked', verbs: ['list', 'create', 'delete'] }, ...inBuilds({ verbs: ['list', 'create', 'delete'] })],
   },
   volumeClaims: { kind: kinds.volumeClaim, written: true, rights: [{ at: 'worked', verbs: ['get', 'list', 'patch', 'delete'] }] },
-  events: { kind: kinds.event, rights: (['worked', 'own'] as const).map((at) => ({ at, verbs: ['create'] })) },
+  events: {
+    kind: kinds.event,
+    // Only the events of a Job say why it has no pod.
+    rights: [{ at: 'worked', verbs: ['list', 'create'] }, { at: 'own', verbs: ['create'] }, ...inBuilds({ verbs: ['list'] })],
+  },
   leases: { kind: kinds.lease, rights: [{ at: 'own', verbs: ['get', 'create', 'update'] }] },
   // Nodes say whether pods can have users of their own, without which BuildKit is not started.
   // Gateways and their classes say whether a route may ask for no time limit.

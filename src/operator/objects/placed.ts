@@ -5,9 +5,15 @@ import { isComposite } from '../../schema/json.ts';
 
 type Settings = Pick<OperatorSettings, 'placement'>;
 
-/** Returns where the pods of a revision stand. */
-export const agentPlace = ({ spec }: Pick<RevisionResource, 'spec'>, { placement }: Settings): PodPlace =>
-  placeOf(placement.agents, spec.template.sourceRevisionConfig?.placement);
+/** Kubernetes' label on nodes: the kind of their processors. */
+const ARCHITECTURE = 'kubernetes.io/arch';
+
+/** Returns where the pods of a revision stand. An image that was built for one kind of processors runs on no other. */
+export function agentPlace({ spec, status }: Pick<RevisionResource, 'spec' | 'status'>, { placement }: Settings): PodPlace {
+  const place = placeOf(placement.agents, spec.template.sourceRevisionConfig?.placement);
+  const { imageArchitecture } = status ?? {};
+  return imageArchitecture === undefined ? place : { ...place, nodeSelector: { [ARCHITECTURE]: imageArchitecture, ...place.nodeSelector } };
+}
 
 /** Returns where the pods of a deployment's managed database stand. */
 export const databasePlace = ({ spec }: Pick<DeploymentResource, 'spec'>, { placement }: Settings): PodPlace =>

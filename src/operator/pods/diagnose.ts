@@ -108,13 +108,14 @@ export function diagnose(workload: KubeObject | undefined, pods: KubeObject[], p
 /** Reports pods that were never made: a quota or an admission rule refused them. */
 function diagnoseWorkload(workload: KubeObject | undefined): Diagnosis | undefined {
   const message = replicaFailure(workload);
-  if (message === undefined) return undefined;
-  const isQuota = message.includes('exceeded quota');
-  return {
-    reason: isQuota ? 'QuotaExceeded' : 'Refused',
-    message: isQuota ? `The namespace's quota leaves no room for a pod: ${message}` : `The cluster refuses the pods: ${message}`,
-    final: false,
-  };
+  return message === undefined ? undefined : { ...refusalOfPods(message), final: false };
+}
+
+/** Returns the reason and the sentence for pods that were never made, by the API server's words. */
+export function refusalOfPods(words: string): { reason: 'QuotaExceeded' | 'Refused'; message: string } {
+  return words.includes('exceeded quota')
+    ? { reason: 'QuotaExceeded', message: `The namespace's quota leaves no room for a pod: ${words}` }
+    : { reason: 'Refused', message: `The cluster refuses the pods: ${words}` };
 }
 
 /** Reports a pod that its node evicted or refused. It does not report one that ended by itself. */

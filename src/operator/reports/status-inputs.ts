@@ -55,6 +55,7 @@ export const REVISION_INPUTS = {
   commitSha: 'A spec names the commit of a push. Else the build finds the head of the branch.',
   buildsWith: 'The build in stages finds once more that it needs BuildKit.',
   builderVersion: 'The build reports it.',
+  imageArchitecture: 'The build reports it. Without it pods go to all nodes.',
   buildSeconds: 'The build reports it.',
   buildLog: 'The ConfigMap has a fixed name.',
   logTail: 'Nowhere.',

@@ -42,7 +42,10 @@ export function decideRevision(situation: Situation): Decision {
     const decision = question(situation);
     if (decision !== undefined) return decision;
   }
-  return withinDeadline({ ...progress(situation), image: situation.world.repeated }, situation);
+  return withinDeadline(
+    { ...progress(situation), image: situation.world.repeated?.image, architecture: situation.world.repeated?.architecture },
+    situation,
+  );
 }
 
 /** Seconds within which the watch of deployments reports the one that a new revision belongs to. */

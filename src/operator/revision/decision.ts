@@ -27,6 +27,8 @@ export type Decision = {
   buildsWith?: 'buildkit';
   digest?: string;
   builderVersion?: string;
+  /** The kind of processors that runs the image, if it was found in this pass. */
+  architecture?: string | undefined;
   buildSeconds?: number;
   started: boolean;
   /** True if all pods are ready, so that the deployment may send it traffic. */

@@ -2,15 +2,18 @@ import type { RevisionResource } from '../../schema/platform/custom-resources.ts
 import { canonicalJson } from '../../schema/platform/revision-of.ts';
 import { repositoryOf } from './image-name.ts';
 
+/** The image of another revision, and the processors that run it, where its build named them. */
+export type RepeatedImage = { image: string; architecture?: string | undefined };
+
 /**
  * Returns the exact image that a rollback repeats, whatever its tag or branch means today. Undefined if the earlier
  * revision had none or asked for something else.
  */
-export function repeatedImage({ spec }: RevisionResource, siblings: RevisionResource[]): string | undefined {
+export function repeatedImage({ spec }: RevisionResource, siblings: RevisionResource[]): RepeatedImage | undefined {
   const former = spec.rollbackOf === undefined ? undefined : siblings.find(({ metadata }) => metadata.name === spec.rollbackOf);
   const asked = (revision: RevisionResource): string => canonicalJson(revision.spec.template.sourceRevisionConfig ?? {});
   if (former === undefined || asked(former) !== canonicalJson(spec.template.sourceRevisionConfig ?? {})) return undefined;
-  const { image = former.spec.template.sourceRevisionConfig?.imageUri, imageDigest } = former.status ?? {};
-  if (image === undefined || imageDigest === undefined) return former.status?.image;
-  return `${repositoryOf(image)}@${imageDigest}`;
+  const { image = former.spec.template.sourceRevisionConfig?.imageUri, imageDigest, imageArchitecture: architecture } = former.status ?? {};
+  const exact = image === undefined || imageDigest === undefined ? former.status?.image : `${repositoryOf(image)}@${imageDigest}`;
+  return exact === undefined ? undefined : { image: exact, architecture };
 }

@@ -20,7 +20,7 @@ import type { QueueState } from '../scale/queue-scale.ts';
 import { replicasOf } from '../pods/workload-state.ts';
 import { observeBuild, type BuildWorld } from './build/observe.ts';
 import { environmentOf, type Environment } from './environment.ts';
-import { repeatedImage } from './image.ts';
+import { repeatedImage, type RepeatedImage } from './image.ts';
 import { workloadName } from './objects/workload.ts';
 import { isWaitingForVolumes } from '../pods/diagnose.ts';
 
@@ -38,7 +38,7 @@ export type RevisionWorld = DatabaseAnswer & {
   address: DatabaseAddress | undefined;
   environment: Environment;
   /** The exact image that a rollback deploys again. */
-  repeated: string | undefined;
+  repeated: RepeatedImage | undefined;
   /** Missing Secrets that volumes of its pods wait for. */
   missing: string[];
   /** Its build, which is read only while there is no image yet and it may roll out. */
@@ -111,7 +111,7 @@ export async function observeRevision(
     environment: await environmentOf(deps, revision, { siblings, isNeeded: isUnderWay && mayBegin, signal }),
     repeated,
     missing: isUnderWay ? await missingSecrets(deps, revision, { pods, signal }) : [],
-    build: isUnderWay && repeated === undefined ? await observeBuild(deps, revision, { deployment, pods, signal }) : undefined,
+    build: isUnderWay && repeated === undefined ? await observeBuild(deps, revision, { deployment, pods, now, signal }) : undefined,
     api: caches.workloads.get(`${namespace}/${workloadName(name, 'api')}`),
     queue: caches.workloads.get(`${namespace}/${workloadName(name, 'queue')}`),
     queueState: deps.work.queue(key),

@@ -92,6 +92,7 @@ function writtenOnce(revision: RevisionResource, view: RevisionView): RevisionSt
     commitSha: decision.commitSha,
     buildsWith: decision.buildsWith,
     builderVersion: decision.builderVersion,
+    imageArchitecture: decision.architecture,
     buildSeconds: decision.buildSeconds,
     buildLog,
     builtAt: decision.image !== undefined && spec.source === 'git' ? time : undefined,

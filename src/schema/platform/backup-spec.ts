@@ -84,7 +84,7 @@ const words = (maxLength: number, description: string) => Type.Optional(Type.Str
 /** The fields of a backup's status. */
 export const backupStatus = {
   phase: Type.Optional(StringEnum(BACKUP_PHASES)),
-  reason: words(128, 'Machine-readable reason of a failure.'),
+  reason: words(128, 'Machine-readable reason of a failure, or why its Job has no pod.'),
   message: words(4096, 'One sentence on the phase.'),
   from: Type.Optional(
     DateTime('The moment that its data is of. continuous: the first one that can be restored with it, as every later one.'),
@@ -101,6 +101,7 @@ export const backupStatus = {
   verifying: Type.Optional(DateTime('Since when it is being verified.')),
   verifyFailed: Type.Optional(DateTime('When a verification failed, since the last one that succeeded.')),
   verifyMessage: words(4096, 'Why it failed.'),
+  verifyWaits: words(4096, 'Why the Job of a verification under way has no pod.'),
 };
 
 /** The form of a backup's name: the moment at which it was begun, in UTC. It becomes a part of keys at the store. */

@@ -197,6 +197,7 @@ export const RevisionResourceStatus = status(
       1024,
       'Image of its pods if the spec does not name exactly one: built from the repository, or repeated by a rollback. Written once.',
     ),
+    imageArchitecture: words(16, 'Processors that run the image, as kubernetes.io/arch of nodes names them. Pods go to these nodes.'),
     commitSha: words(64, 'Commit that is or was built, written once.'),
     buildsWith: Type.Optional(StringEnum(['buildkit'], { description: 'The builder, if it is not the one without root. Written once.' })),
     builderVersion: words(128, 'Version of the builder that made the image, written once.'),

@@ -20,6 +20,8 @@ export const NEEDS_DOCKERFILE = 'NeedsDockerfile';
 /** The stages in their order. Each is a container of the build's pod. */
 export const STAGES = ['clone', 'restore', 'build', 'push'] as const;
 export type BuildStage = (typeof STAGES)[number];
+/** The stage whose end is that of the build. */
+export const LAST_STAGE = 'push' satisfies BuildStage;
 
 /** The container beside `build` that stands for private indexes of packages, and its port at the loopback address. */
 export const INDEXES = 'indexes';
@@ -31,8 +33,8 @@ export type StageFailure = { reason: StageReason; message: string };
 /** The message of `clone`. */
 export type ClonedCommit = { commit: string };
 
-/** The message of `push`. `restored` says whether the packages came from an earlier build. */
-export type PushedImage = { image: string; commit: string; digest: string; builder: string; restored: boolean };
-
-/** Kubernetes keeps 4096 bytes of a message. */
-export const LONGEST_TERMINATION_MESSAGE = 4096;
+/**
+ * The message of `push`. `restored` says whether the packages came from an earlier build. `architecture` is the one
+ * kind of processors that runs the image, by the name that nodes have for it.
+ */
+export type PushedImage = { image: string; commit: string; digest: string; builder: string; restored: boolean; architecture: string };

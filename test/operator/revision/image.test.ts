@@ -28,12 +28,12 @@ test.each([
 test('a rollback repeats the digest, or the built image; not when it asks for something else', () => {
   const rollback = deployment({ spec: { rollbackOf: 'chat-00001' }, metadata: { generation: 2 } });
   const former = (status: object) => revision(deployment(), { status });
-  expect(repeatedImage(revision(rollback), [former({ imageDigest: DIGEST })])).toBe(`agent@${DIGEST}`);
+  expect(repeatedImage(revision(rollback), [former({ imageDigest: DIGEST })])).toEqual({ image: `agent@${DIGEST}` });
   expect(repeatedImage(revision(rollback), [former({})])).toBeUndefined();
   expect(repeatedImage(revision(rollback), [])).toBeUndefined();
   const other = deployment({ spec: { rollbackOf: 'chat-00001' }, metadata: { generation: 2 }, image: 'agent:2' });
   expect(repeatedImage(revision(other), [former({ imageDigest: DIGEST })])).toBeUndefined();
-  const built = revision(deployment(fromGit('main')), { status: { image: 'r/a:1' } });
+  const built = revision(deployment(fromGit('main')), { status: { image: 'r/a:1', imageArchitecture: 'arm64' } });
   const again = revision(deployment(fromGit('main', { spec: { rollbackOf: 'chat-00001' }, metadata: { generation: 2 } })));
-  expect(repeatedImage(again, [built])).toBe('r/a:1');
+  expect(repeatedImage(again, [built])).toEqual({ image: 'r/a:1', architecture: 'arm64' });
 });

@@ -17,7 +17,8 @@ import { expiryOfVolumes, neededVolumes } from '../../backup/replace-volumes.ts'
 import { followRestore, forgetRestore } from '../../backup/restore-make.ts';
 import { chosenBy } from '../../backup/restore-plan.ts';
 import { fillFailure } from '../../backup/restore-result.ts';
-import { lastReplaced, notReplaced, replaced, restoring } from '../../backup/restore-statement.ts';
+import { hindranceOf } from '../../backup/result.ts';
+import { hindered, lastReplaced, notReplaced, replaced, restoring } from '../../backup/restore-statement.ts';
 import { adoptPassword, forgetAdoption } from '../../database/own/credentials/adopt.ts';
 import { areVolumesForgotten, claimName, isSwitching, nextClaim } from '../../database/own/volume-name.ts';
 import { imageOfSet } from '../../database/own/set.ts';
@@ -110,6 +111,7 @@ async function check(order: ReplaceOrder, requestedAt: string, doing: Doing): Pr
   const obstacle = await databaseTrouble(doing);
   if (obstacle !== undefined) return { statements: [restoring(obstacle)], again: [LOOK_LATER] };
   const result = await checkReplacement(deps, order, { deployment, requestedAt, pods, now, signal });
+  if (result !== undefined && 'hindrance' in result) return { status: kept, statements: [hindered(result.hindrance)], again: [LOOK_LATER] };
   if (result !== undefined) await forgetRestore(deps, deployment, signal);
   if (result !== undefined && 'reason' in result) return failed(result, requestedAt, doing);
   if (result !== undefined) {
@@ -159,12 +161,15 @@ function begin(chosen: Omit<Replacement, 'former' | 'image' | 'since' | 'step'>,
 }
 
 /** Reports a step in which nothing serves. */
-const stopped = (status: DeploymentStatusFields, message: string): PartReport => ({
-  status,
-  statements: [restoring(message)],
-  unready: waiting('Restoring', message),
-  again: [LOOK_AGAIN],
-});
+const stopped = (status: DeploymentStatusFields, message: string, hindrance?: { reason: string; message: string }): PartReport => {
+  const words = [message, hindrance?.message].filter(Boolean).join(' ');
+  return {
+    status,
+    statements: [restoring(words, hindrance?.reason)],
+    unready: waiting(hindrance?.reason ?? 'Restoring', words),
+    again: [hindrance === undefined ? LOOK_AGAIN : LOOK_LATER],
+  };
+};
 
 async function replace(replacement: Replacement, order: ReplaceOrder | undefined, doing: Doing): Promise<PartReport> {
   const { deployment, database, workloads, agentPods } = doing.facts;
@@ -184,7 +189,10 @@ async function backUp(replacement: Replacement, doing: Doing): Promise<PartRepor
   const { facts, kept } = doing;
   const { requestedAt, former = '', volume = former } = replacement;
   const saved = (await isToBeSaved(replacement, doing)) ? await save(replacement, doing) : 'saved';
-  if (saved === undefined) return stopped(kept, 'The data that is there is being backed up.');
+  if (saved === undefined) {
+    const underWay = facts.backups.find(({ spec }) => spec.requestedAt === requestedAt);
+    return stopped(kept, 'The data that is there is being backed up.', underWay && hindranceOf(underWay));
+  }
   if (saved !== 'saved') return failed(saved, requestedAt, doing);
   const backup = replacement.backup ?? backupOfMove(facts.deployment, requestedAt, facts.backups);
   if (replacement.target !== undefined && backup === undefined)
@@ -221,12 +229,13 @@ async function restore(replacement: Replacement, order: ReplaceOrder | undefined
   const { deployment, database, databasePods, now, secret, restorePods: pods } = facts;
   const isThere = database !== undefined && !isSwitching(deployment, database, databasePods) && isUp(facts);
   if (!isThere || secret === undefined || !('secret' in secret)) return untilThere(replacement, doing);
-  if (!(await adoptPassword(deps, deployment, { view: facts, secret: secret.secret, signal, now })))
-    return stopped(kept, 'The database on the other volume gets its password.');
+  const adopted = await adoptPassword(deps, deployment, { view: facts, secret: secret.secret, signal, now });
+  if (!adopted.isDone) return stopped(kept, 'The database on the other volume gets its password.', adopted.hindrance);
   if (order?.state !== 'ready') return done(undefined, replacement, doing);
   const { requestedAt } = replacement;
   const result = await followRestore(deps, { deployment, plan: order, pods, secret: secret.secret, now, signal, requestedAt });
-  if (result === undefined) return stopped(kept, 'The backup is being restored into a new volume.');
+  if (result === undefined || 'hindrance' in result)
+    return stopped(kept, 'The backup is being restored into a new volume.', result?.hindrance);
   return 'reason' in result ? giveUp(result, replacement, doing) : done(result, replacement, doing);
 }
 

@@ -3,7 +3,7 @@ import { followRestore, forgetRestore } from '../../backup/restore-make.ts';
 import { followLook } from '../../backup/replace-make.ts';
 import { chosenBy, type RestorePlan } from '../../backup/restore-plan.ts';
 import { fillFailure } from '../../backup/restore-result.ts';
-import { restored, restoreFailed, restoring } from '../../backup/restore-statement.ts';
+import { hindered, restored, restoreFailed, restoring } from '../../backup/restore-statement.ts';
 import { isWaitingForVolumes } from '../../pods/diagnose.ts';
 import { waiting, type StatedCondition } from '../../kernel/outcome.ts';
 import type { DeploymentStatusFields, PartDeps, PartReport } from '../../reports/part-report.ts';
@@ -61,6 +61,7 @@ async function restoreNow(deps: PartDeps, { plan, facts }: { plan: Ready; facts:
   const result = await followRestore(deps, { deployment, plan, pods: restorePods, secret: secret.secret, now, signal });
   if (result === undefined)
     return pending(restoring(restorePods.some(isWaitingForVolumes) ? volumeless(facts) : 'The backup is being restored.'));
+  if ('hindrance' in result) return pending(hindered(result.hindrance));
   if ('reason' in result) return pending(restoreFailed(result, true));
   const status = statusOf(result, facts);
   return { statements: [restored({ status: { ...keptStatus(deployment, KEPT), ...status } })], status };
@@ -78,6 +79,7 @@ async function lookAtBackup(
   const { deployment, restorePods: pods, now } = facts;
   const result = await followLook(deps, plan, { deployment, requestedAt: FIRST, pods, now, signal });
   if (result === undefined) return pending(restoring('The backup is looked for in the catalogue.'));
+  if ('hindrance' in result) return pending(hindered(result.hindrance));
   if ('reason' in result) return pending(restoreFailed(result, true));
   await forgetRestore(deps, deployment, signal);
   return { ...pending(restoring('The backup is found.'), 1), status: { chosenBackup: chosenBy(result, plan) } };

@@ -1,10 +1,11 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { Diagnosis } from '../../pods/diagnose.ts';
+import { endOfJob } from '../../pods/job-state.ts';
 import { idle, type Decision } from '../decision.ts';
 import type { BuildSituation } from './observe.ts';
 
-/** Seconds after which a Job without a pod is looked at again. Only events say why it has no pod. */
+/** Seconds after which a Job without a pod is looked at again: nothing watches Jobs. */
 export const LOOK_FOR_POD = 5;
 
 /** The status first stores the image. The next reconcile makes its pods. */
@@ -31,24 +32,19 @@ export function podStarting(found: Diagnosis | undefined, left: number): Decisio
   });
 }
 
-type JobStatus = { conditions?: { type: string; status: string; reason?: string; message?: string }[] };
-
-function endOf({ status: current }: KubeObject) {
-  const { conditions = [] } = (current ?? {}) as JobStatus;
-  return conditions.find(({ type, status }) => (type === 'Failed' || type === 'Complete') && status === 'True');
-}
-
 /** Returns whether a Job of a build has ended, whichever way. */
-export const isJobOver = (job: KubeObject): boolean => endOf(job) !== undefined;
+export const isJobOver = (job: KubeObject): boolean => endOfJob(job) !== undefined;
 
 /** Decides by the Job, if it has no pod yet or its pod went before anybody read the result. */
 export function byJob(job: KubeObject, builder: Builder, situation: BuildSituation): Decision {
-  const end = endOf(job);
+  const end = endOfJob(job);
   if (end?.reason === 'DeadlineExceeded')
     return buildFailed({ reason: 'DeadlineExceeded', message: `The build did not end within ${builder.deadlineSeconds} seconds.` });
   if (end !== undefined) return buildFailed({ reason: 'Interrupted', message: "The build's pod is gone, and its result is lost." });
   const left = buildSecondsLeft(job, builder, situation);
-  const message = `The build has no pod: see the events of Job ${job.metadata.name}.`;
-  if (left <= 0) return buildFailed({ reason: 'DeadlineExceeded', message }, { build: 'drop' });
-  return idle('AWAITING_BUILD', message, { again: Math.min(LOOK_FOR_POD, left) });
+  const { hindrance } = situation.world.build ?? {};
+  const message = hindrance?.message ?? `The build has no pod yet: its Job is ${job.metadata.name}.`;
+  if (left <= 0) return buildFailed({ reason: hindrance?.reason ?? 'DeadlineExceeded', message }, { build: 'drop' });
+  const reason = hindrance && { reason: hindrance.reason };
+  return idle('AWAITING_BUILD', message, { again: Math.min(LOOK_FOR_POD, left), ...reason });
 }

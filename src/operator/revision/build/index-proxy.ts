@@ -1,4 +1,6 @@
 import type { Builder } from '../../../config/builder.ts';
+import { proxyVariables } from '../../objects/proxy-variables.ts';
+import type { Proxies } from '../../../http/proxies.ts';
 import { INDEX_PORT, INDEXES } from '../../../schema/wire/build-message.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { RESTRICTED } from '../objects/containers.ts';
@@ -13,16 +15,17 @@ const MOST = { cpu: 0.2, memoryMb: 192, diskMb: 64 };
 export const hasIndexProxy = ({ indexSecretName }: Builder, { hasBuildkit }: BuildPlace): boolean =>
   indexSecretName !== undefined && !hasBuildkit;
 
-type Given = { builder: Builder; place: BuildPlace; imagePullPolicy?: string | undefined; tenant: string };
+type Given = { builder: Builder; place: BuildPlace; imagePullPolicy?: string | undefined; proxies: Proxies; tenant: string };
 
 /**
  * Returns the container that stands for private indexes while `build` runs. It alone sees their credentials, and shares
  * neither a folder nor a list of processes with the container that runs the repository's commands.
  */
-export function indexProxy({ builder, place, imagePullPolicy, tenant }: Given): object[] {
+export function indexProxy({ builder, place, imagePullPolicy, proxies, tenant }: Given): object[] {
   if (!hasIndexProxy(builder, place)) return [];
   const hasAuthorities = builder.caConfigMapName !== undefined;
-  const env = { GX_TENANT: tenant, ...(hasAuthorities && { NODE_EXTRA_CA_CERTS: '/gx/ca/ca.crt' }) };
+  const ca = hasAuthorities ? { NODE_EXTRA_CA_CERTS: '/gx/ca/ca.crt' } : {};
+  const env: Record<string, string | undefined> = { GX_TENANT: tenant, ...proxyVariables(proxies), ...ca };
   return [
     {
       name: INDEXES,
@@ -31,7 +34,7 @@ export function indexProxy({ builder, place, imagePullPolicy, tenant }: Given): 
       args: [INDEXES],
       // It runs beside the stages after it, and is ended with the last one.
       restartPolicy: 'Always',
-      env: Object.entries(env).map(([name, value]) => ({ name, value: value.replaceAll('$', '$$$$') })),
+      env: Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: value.replaceAll('$', '$$$$') }])),
       resources: {
         requests: { cpu: cores(Math.min(0.05, builder.cpu)), memory: mebibytes(96), 'ephemeral-storage': mebibytes(16) },
         limits: { cpu: cores(MOST.cpu), memory: mebibytes(MOST.memoryMb), 'ephemeral-storage': mebibytes(MOST.diskMb) },

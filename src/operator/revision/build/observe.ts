@@ -1,7 +1,7 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { OperatorSettings } from '../../../config/operator.ts';
 import { keyOf } from '../../../kube/cache.ts';
-import { kinds, type Kube, type KubeObject } from '../../../kube/kube.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { COMPONENT, INTERRUPT, REVISION_UID } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
@@ -10,6 +10,9 @@ import type { OperatorDeps } from '../../view/deps.ts';
 import { buildSource, nameForTurns, type BuildSource } from '../../view/integrations.ts';
 import { imageOf } from '../../rollout/revisions.ts';
 import { statusOfPod } from '../../pods/diagnose.ts';
+import { findJob, readHindrance } from '../../pods/follow-job.ts';
+import type { JobHindrance } from '../../pods/job-state.ts';
+import type { RepeatedImage } from '../image.ts';
 import { placeOfBuild, type BuildPlace } from './place.ts';
 import { placeInLine, type QueuedBuild } from './turn.ts';
 
@@ -19,6 +22,8 @@ export type BuildWorld = {
   pod: KubeObject | undefined;
   /** The Job, which is read only while there is no pod. */
   job: KubeObject | undefined;
+  /** Why the Job still has no pod. */
+  hindrance?: JobHindrance | undefined;
   /** Of a build that has no Job yet: where it is built from, and its place in the line of builds. */
   source?: BuildSource;
   place?: number;
@@ -27,9 +32,11 @@ export type BuildWorld = {
 /** A revision that is built, and all that a decision about its build reads. `repeated`: the image of a rollback. */
 export type BuildSituation = {
   revision: RevisionResource;
-  world: { build: BuildWorld | undefined; repeated: string | undefined; now: Date };
+  world: { build: BuildWorld | undefined; repeated: RepeatedImage | undefined; now: Date };
   settings: OperatorSettings;
 };
+
+type Pass = { deployment: DeploymentResource | undefined; pods: KubeObject[]; now: Date; signal: AbortSignal };
 
 /**
  * Observes a build. Returns undefined if nothing is to be built: there is an image or no builder, or the revision may
@@ -38,7 +45,7 @@ export type BuildSituation = {
 export async function observeBuild(
   { kube, settings, caches, buildTurns: { latest } }: Pick<OperatorDeps, 'kube' | 'settings' | 'caches' | 'buildTurns'>,
   revision: RevisionResource,
-  { deployment, pods, signal }: { deployment: DeploymentResource | undefined; pods: KubeObject[]; signal: AbortSignal },
+  { deployment, pods, now, signal }: Pass,
 ): Promise<BuildWorld | undefined> {
   const { builder } = settings;
   if (builder === undefined || imageOf(revision) !== undefined || !mayBuild(deployment)) return undefined;
@@ -46,23 +53,14 @@ export async function observeBuild(
   const pod = newestOf(pods.filter(isOf(revision, place)));
   // Of an interrupted build the pod has yet to tell its log.
   if (pod !== undefined || revision.metadata.annotations?.[INTERRUPT] !== undefined) return { pod, job: undefined };
-  const job = await jobOf(kube, revision, place, signal);
-  if (job !== undefined) return { pod, job };
+  const name = names.stagedBuild(revision.metadata.name, revision.metadata.uid ?? '');
+  const job = await findJob(kube, { namespace: place.namespace, name }, signal);
+  if (job !== undefined) return { pod, job, hindrance: await readHindrance(kube, job, { now, signal }) };
   return { pod, job, source: buildSource(caches, settings, revision), place: placeOf(revision, { caches, settings, builder, latest }) };
 }
 
 /** Returns true if the builds of a deployment go on. One that never begins would hold a place in the line. */
 const mayBuild = (deployment: DeploymentResource | undefined): boolean => deployment !== undefined && deployment.spec.hibernate !== true;
-
-async function jobOf(
-  kube: Kube,
-  { metadata: { name, uid = '' } }: RevisionResource,
-  { namespace }: BuildPlace,
-  signal: AbortSignal,
-): Promise<KubeObject | undefined> {
-  const jobs = await kube.all(kinds.job, { namespace, labelSelector: `${REVISION_UID}=${uid},${COMPONENT}=build` }, signal);
-  return jobs.find((known) => known.metadata.name === names.stagedBuild(name, uid));
-}
 
 /**
  * Another revision, deleted since, may have had the same name. A pod that is removed before its end is killed, which

@@ -1,11 +1,13 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { OperatorSettings } from '../../../config/operator.ts';
+import { proxyVariables } from '../../objects/proxy-variables.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { nameCacheRepository } from '../../../schema/platform/built-image.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { AGENTS_NAMESPACE, DEPLOYMENT, ownLabels, REVISION, REVISION_UID, TENANT } from '../../../schema/platform/labels.ts';
 import { BUILD_STAGES, names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
+import { buildJob } from '../../objects/job.ts';
 import { userOfImage } from '../../objects/user-of-image.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 import { RESTRICTED } from '../objects/containers.ts';
@@ -58,12 +60,32 @@ export function stagedMetadata(revision: RevisionResource, namespace: string, te
 export function stagedJob(revision: RevisionResource, source: StagedSource, given: Omit<Given, 'place'>): KubeObject {
   const place = placeOfBuild(revision, given.builder);
   const metadata = stagedMetadata(revision, place.namespace, source.tenant);
-  return {
-    apiVersion: 'batch/v1',
-    kind: 'Job',
+  const { deadlineSeconds, keepSeconds, serviceAccountName, registrySecretName: registry } = given.builder;
+  const { labels, annotations } = metadata;
+  return buildJob(
     metadata,
-    spec: jobSpec(given, metadata, podSpec(revision, source, { ...given, place })),
-  };
+    {
+      // A build that fails would fail again, so its author learns of it at once. A drained node is no failure.
+      backoffLimit: 0,
+      podFailurePolicy: { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
+      activeDeadlineSeconds: deadlineSeconds + BEYOND_DEADLINE,
+      ttlSecondsAfterFinished: keepSeconds,
+    },
+    {
+      ...(labels && { labels }),
+      ...(annotations && { annotations }),
+      spec: {
+        restartPolicy: 'Never',
+        // It has no way to the API server.
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        ...(serviceAccountName !== undefined && { serviceAccountName }),
+        ...pullSecrets(registry === undefined ? undefined : [{ name: registry }], given),
+        ...given.placement.builds,
+        ...podSpec(revision, source, { ...given, place }),
+      },
+    },
+  );
 }
 
 /**
@@ -72,34 +94,9 @@ export function stagedJob(revision: RevisionResource, source: StagedSource, give
  */
 const BEYOND_DEADLINE = 60;
 
-/** Returns the spec of a Job that builds once. Its pod has no way to the API server, and has the fields of `pod`. */
-const jobSpec = (
-  { builder: { deadlineSeconds, keepSeconds, serviceAccountName, registrySecretName: registry }, ...settings }: Omit<Given, 'place'>,
-  { labels, annotations }: Pick<KubeObject['metadata'], 'labels' | 'annotations'>,
-  pod: object,
-): object => ({
-  // A build that fails would fail again, so its author learns of it at once. One whose node is drained has not failed.
-  backoffLimit: 0,
-  podFailurePolicy: { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
-  activeDeadlineSeconds: deadlineSeconds + BEYOND_DEADLINE,
-  ttlSecondsAfterFinished: keepSeconds,
-  template: {
-    metadata: { labels, annotations },
-    spec: {
-      restartPolicy: 'Never',
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
-      ...(serviceAccountName !== undefined && { serviceAccountName }),
-      ...pullSecrets(registry === undefined ? undefined : [{ name: registry }], settings),
-      ...settings.placement.builds,
-      ...pod,
-    },
-  },
-});
-
 type Given = { builder: Builder; place: BuildPlace } & Pick<
   OperatorSettings,
-  'imagePullPolicy' | 'imagePullSecrets' | 'placement' | 'fixedIds'
+  'imagePullPolicy' | 'imagePullSecrets' | 'placement' | 'fixedIds' | 'proxies'
 >;
 
 function podSpec(revision: RevisionResource, source: StagedSource, given: Given): object {
@@ -251,6 +248,7 @@ function environment(stage: Stage, { revision, source, given }: Making): Record<
     GX_DEPLOYMENT: spec.deployment,
     GX_REVISION: metadata.name,
     GX_BUILDKIT: place.hasBuildkit && stage !== 'clone' ? 'true' : undefined,
+    ...proxyVariables(given.proxies),
     NODE_EXTRA_CA_CERTS: secretsOf(stage, source, given).ca ? `${AUTHORITIES}/ca.crt` : undefined,
   };
 }

@@ -1,10 +1,11 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { NEEDS_DOCKERFILE } from '../../../schema/wire/build-message.ts';
+import { LAST_STAGE, NEEDS_DOCKERFILE } from '../../../schema/wire/build-message.ts';
 import { BUILD_STAGES } from '../../../schema/names.ts';
 import type { FailureReason } from '../../../schema/platform/revision.ts';
 import { imageOf } from '../../rollout/revisions.ts';
-import { diagnose, statusOfPod, type ContainerStatus, type Diagnosis } from '../../pods/diagnose.ts';
+import { diagnose, isPodOver, statusOfPod, type ContainerStatus, type Diagnosis } from '../../pods/diagnose.ts';
+import { findEnd } from '../../pods/job-state.ts';
 import { idle, type Decision } from '../decision.ts';
 import type { BuildSituation } from './observe.ts';
 import { buildFailed, byJob, buildSecondsLeft, LOOK_FOR_POD, NEXT, podStarting } from './by-job.ts';
@@ -34,8 +35,10 @@ export const building = (situation: BuildSituation): Decision | undefined => {
   const { revision, world, settings } = situation;
   const { builder } = settings;
   if (revision.spec.source !== 'git' || imageOf(revision) !== undefined || builder === undefined) return undefined;
-  if (world.repeated !== undefined)
-    return idle('AWAITING_DEPLOY', `The image of ${revision.spec.rollbackOf} is deployed again.`, { image: world.repeated, ...NEXT });
+  if (world.repeated !== undefined) {
+    const { image, architecture } = world.repeated;
+    return idle('AWAITING_DEPLOY', `The image of ${revision.spec.rollbackOf} is deployed again.`, { image, architecture, ...NEXT });
+  }
   return stagedBuild(builder, situation);
 };
 
@@ -59,12 +62,14 @@ const stagesOf = (pod: KubeObject): StageStatus[] => {
   return BUILD_STAGES.flatMap((stage) => [...initContainerStatuses, ...containerStatuses].find(({ name }) => name === stage) ?? []);
 };
 
-const endOf = (pod: KubeObject, stage: string) => stagesOf(pod).find(({ name }) => name === stage)?.state?.terminated;
-
+/** The last stage decides, because containers of others may run on beside it. */
 function byStages(pod: KubeObject, builder: Builder, situation: BuildSituation): Decision {
   const { phase } = statusOfPod(pod);
-  if (phase === 'Succeeded') return succeeded(pod, builder, situation);
-  if (phase === 'Failed') return failed(pod, builder, situation);
+  const last = findEnd(pod, LAST_STAGE);
+  // A Job whose pod others keep would hold a place in the line of builds.
+  const drop: Partial<Decision> = isPodOver(pod) ? {} : { build: 'drop' };
+  if (last?.exitCode === 0 || (last === undefined && phase === 'Succeeded')) return { ...succeeded(pod, builder, situation), ...drop };
+  if (last !== undefined || phase === 'Failed') return { ...failed(pod, builder, situation), ...drop };
   const running = stagesOf(pod).findLast(({ state }) => state?.running !== undefined || state?.terminated !== undefined);
   return running === undefined ? starting(pod, builder, situation) : underWay(pod, builder, { stage: running.name, situation });
 }
@@ -98,14 +103,14 @@ const reads = ({ metadata }: KubeObject, container: string): Pick<Diagnosis, 'lo
 });
 
 function succeeded(pod: KubeObject, builder: Builder, { revision, world }: BuildSituation): Decision {
-  const text = endOf(pod, 'push')?.message;
+  const text = findEnd(pod, LAST_STAGE)?.message;
   const built = builtBy(text, targetImage(revision, builder));
   if ('problem' in built) return buildFailed({ reason: 'PushFailed', message: built.problem, ...reads(pod, 'push') });
   const [, digest] = built.image.split('@');
   if (digest === undefined)
     return buildFailed({ reason: 'PushFailed', message: `The builder named no digest, but: ${built.image}.`, ...reads(pod, 'push') });
   // Later stages run beside files that user code has written, so the stage before it says which commit it was.
-  const { builder: version } = fieldsOf(text);
+  const { builder: version, architecture } = fieldsOf(text);
   return idle('AWAITING_DEPLOY', `The image was built: ${built.image}.`, {
     ...NEXT,
     image: built.image,
@@ -113,11 +118,13 @@ function succeeded(pod: KubeObject, builder: Builder, { revision, world }: Build
     commitSha: commitOf(pod) ?? built.commitSha,
     buildSeconds: secondsOf(pod, world.now),
     ...(typeof version === 'string' && VERSION.test(version) && { builderVersion: version }),
+    ...(typeof architecture === 'string' && ARCHITECTURE.test(architecture) && { architecture }),
   });
 }
 
 const COMMIT = /^[0-9a-f]{40,64}$/;
 const VERSION = /^[\w.+-]{1,128}$/;
+const ARCHITECTURE = /^[a-z0-9]{1,16}$/;
 
 /** Returns how long a build took, from its pod's creation to the end of its last stage. */
 function secondsOf(pod: KubeObject, now: Date): number {
@@ -151,7 +158,7 @@ function handedOver(
 }
 
 function commitOf(pod: KubeObject): string | undefined {
-  const { commit } = fieldsOf(endOf(pod, 'clone')?.message);
+  const { commit } = fieldsOf(findEnd(pod, 'clone')?.message);
   return typeof commit === 'string' && COMMIT.test(commit) ? commit : undefined;
 }
 
@@ -200,7 +207,7 @@ export function builtBy(message: string | undefined, target: string): Built | { 
   return { image, ...(typeof commit === 'string' && BUILT_COMMIT.test(commit) && { commitSha: commit }) };
 }
 
-type Fields = { image?: unknown; commit?: unknown; builder?: unknown; reason?: unknown; message?: unknown };
+type Fields = { image?: unknown; commit?: unknown; builder?: unknown; architecture?: unknown; reason?: unknown; message?: unknown };
 
 /** Returns the fields of a termination message. One that is no JSON object has none. */
 function fieldsOf(message = ''): Fields {

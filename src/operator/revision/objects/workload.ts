@@ -1,3 +1,4 @@
+import { agentProxyVariables } from '../../objects/proxy-variables.ts';
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { ownerReference, type RevisionResource } from '../../../schema/platform/custom-resources.ts';
@@ -163,6 +164,7 @@ function environment(
     text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     ...storeVariables(revision),
     ...(settings.trustedProxies.length > 0 ? [text('GX_TRUSTED_PROXIES', settings.trustedProxies.join(','))] : []),
+    ...Object.entries(agentProxyVariables(settings.proxies)).flatMap(([name, value]) => (value === undefined ? [] : [text(name, value)])),
     ...tracingEnvironment(revision, deploymentId, settings),
     // Queue pods keep the server's default, which a secret may change.
     ...(component === 'api'

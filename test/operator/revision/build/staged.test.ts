@@ -9,6 +9,7 @@ import { stagedJob } from '../../../../src/operator/revision/build/staged-job.ts
 import type { RevisionWorld } from '../../../../src/operator/revision/observe.ts';
 import { COMMIT, DIGEST } from '../../../kit/fake-kubelet.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../../kit/objects.ts';
+import { agentPlace } from '../../../../src/operator/objects/placed.ts';
 import { stagedStatus } from '../../../kit/status-of-stages.ts';
 
 const now = new Date('2026-01-01T01:00:00Z');
@@ -100,16 +101,53 @@ describe('a build in stages', () => {
   const job = (seconds: number, status: object): KubeObject => ({ ...pod(status, seconds), kind: 'Job' });
   const ended = (reason: string): object => ({ conditions: [{ type: 'Failed', status: 'True', reason }] });
 
+  const besideMesh = (given: Parameters<typeof stagedStatus>[0]): KubeObject => {
+    const { containerStatuses, ...status } = stagedStatus(given) as { containerStatuses: object[] };
+    return pod({ ...status, phase: 'Running', containerStatuses: [...containerStatuses, { name: 'mesh', state: { running: {} } }] });
+  };
+  test('whose last stage has ended is over, and gone, while a container of a mesh runs on', () => {
+    const succeeded = besideMesh({ succeeded: { push: { image: IMAGE, commit: COMMIT } } });
+    expect(next({ pod: succeeded, job: undefined })).toMatchObject({ phase: 'AWAITING_DEPLOY', image: IMAGE, build: 'drop' });
+    const message = JSON.stringify({ reason: 'PushFailed', message: 'no room' });
+    const failed = besideMesh({ failed: 'push', message });
+    expect(next({ pod: failed, job: undefined })).toMatchObject({ phase: 'BUILD_FAILED', message: 'no room', build: 'drop' });
+  });
+
+  test('names the processors that run its image, and agents go to nodes that have them', () => {
+    const decided = seen(stagedStatus({ succeeded: { push: { image: IMAGE, commit: COMMIT, architecture: 'arm64' } } }));
+    expect(decided).toMatchObject({ image: IMAGE, architecture: 'arm64' });
+    for (const odd of [undefined, 7, 'x86 64', 'a'.repeat(17)])
+      expect(seen(stagedStatus({ succeeded: { push: { image: IMAGE, commit: COMMIT, architecture: odd } } }))).not.toHaveProperty(
+        'architecture',
+      );
+    const placed = (own?: object) =>
+      agentPlace(
+        {
+          spec: { ...of.spec, template: { ...of.spec.template, sourceRevisionConfig: { placement: own } } },
+          status: { imageArchitecture: 'arm64' },
+        } as never,
+        settings(),
+      );
+    expect(placed()).toMatchObject({ nodeSelector: { 'kubernetes.io/arch': 'arm64' } });
+    expect(placed({ nodeSelector: { pool: 'a' } })).toMatchObject({ nodeSelector: { 'kubernetes.io/arch': 'arm64', pool: 'a' } });
+    expect(agentPlace(of, settings())).toEqual({});
+  });
+
+  test('that a quota leaves without a pod says so', () => {
+    const hindrance = { reason: 'QuotaExceeded', message: 'exceeded quota' } as const;
+    expect(next({ pod: undefined, job: job(40, {}), hindrance })).toMatchObject({ phase: 'AWAITING_BUILD', ...hindrance, again: 5 });
+  });
+
   test.each<[string, KubeObject, object]>([
     [
-      'has no pod yet says where to look',
+      'has no pod yet names its Job',
       job(10, {}),
-      { phase: 'AWAITING_BUILD', message: expect.stringContaining('events of Job'), again: 5 },
+      { phase: 'AWAITING_BUILD', message: expect.stringContaining('its Job is build'), again: 5 },
     ],
     [
       'never gets a pod has failed',
       job(700, {}),
-      { phase: 'BUILD_FAILED', reason: 'DeadlineExceeded', message: expect.stringContaining('events of Job'), build: 'drop' },
+      { phase: 'BUILD_FAILED', reason: 'DeadlineExceeded', message: expect.stringContaining('its Job is build'), build: 'drop' },
     ],
     ['was ended by Kubernetes has failed', job(10, ended('DeadlineExceeded')), { phase: 'BUILD_FAILED', reason: 'DeadlineExceeded' }],
     ['lost its pod is interrupted', job(10, ended('BackoffLimitExceeded')), { phase: 'BUILD_FAILED', reason: 'Interrupted' }],
@@ -191,7 +229,7 @@ test.each([
     caches: EMPTY,
     buildTurns: new InTurn(),
   };
-  const given = { deployment: deployment(fromGit('main')), pods: [removed], signal: new AbortController().signal };
+  const given = { deployment: deployment(fromGit('main')), pods: [removed], now, signal: new AbortController().signal };
   const seenBuild = await observeBuild(deps as unknown as Parameters<typeof observeBuild>[0], of, given);
   expect(seenBuild?.pod?.metadata.name).toBe(expected);
 });

@@ -2,6 +2,7 @@ import { kinds } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 import type { PartDeps } from '../../../reports/part-report.ts';
+import type { JobHindrance } from '../../../pods/job-state.ts';
 import type { DatabasePass } from '../../database.ts';
 import { numberOf } from './lost.ts';
 import { isDone, runTask } from './rotate.ts';
@@ -13,15 +14,18 @@ type Adopting = Pick<DatabasePass, 'view' | 'signal' | 'now'> & {
 
 /**
  * Gives a database on another volume the password of today, which that volume may not know. The first password needs
- * nothing: a volume that was in use before knows it, and a new one is made with it. Returns true once it is done.
+ * nothing: a volume that was in use before knows it, and a new one is made with it.
  */
-export async function adoptPassword(deps: PartDeps, deployment: DeploymentResource, { secret, ...pass }: Adopting): Promise<boolean> {
+export async function adoptPassword(
+  deps: PartDeps,
+  deployment: DeploymentResource,
+  { secret, ...pass }: Adopting,
+): Promise<{ isDone: boolean; hindrance?: JobHindrance }> {
   const number = numberOf(secret, deployment) ?? 0;
-  if (number === 0) return true;
   const to = { secret, number };
-  if (isDone(pass.view, names.passwordJob(deployment.metadata.name, 'adopt', number))) return true;
-  await runTask(deps, deployment, { task: 'adopt', from: to, to }, pass);
-  return false;
+  if (number === 0 || isDone(pass.view, names.passwordJob(deployment.metadata.name, 'adopt', number))) return { isDone: true };
+  const { hindrance } = await runTask(deps, deployment, { task: 'adopt', from: to, to }, pass);
+  return { isDone: false, ...(hindrance && { hindrance }) };
 }
 
 /** Removes the Job that has given a database its password, so that the next volume gets it, too. */

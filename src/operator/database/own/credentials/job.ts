@@ -5,12 +5,15 @@ import { DEPLOYMENT, ownLabels, PASSWORD_TASK } from '../../../../schema/platfor
 import { names } from '../../../../schema/names.ts';
 import { ask, WRITES_ALWAYS } from '../../../../schema/wire/database-session.ts';
 import { authorityMount } from '../../address.ts';
+import { buildJob } from '../../../objects/job.ts';
 import { dataOwner, ownedMetadata } from '../../../objects/metadata.ts';
 import { restrictedContainer, restrictedPod } from '../postgres-image.ts';
 import type { Credential } from './credential.ts';
 import type { Task } from './next-step.ts';
 import { adoptSql, loginOf, retireSql, setSql } from './sql.ts';
 
+/** The container that does the task. Its end is the task's. */
+export const PSQL = 'psql';
 /** The folders of the Secrets with the credentials. */
 const FOLDERS = { admin: '/gx/admin', next: '/gx/next' };
 /** The group of the image's user reads them. */
@@ -58,35 +61,32 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
   const job = names.passwordJob(name, task, to.number);
   const tls = authorityMount(names.databaseTls(name));
   const credentials = credentialFiles(deployment, { task, to });
-  return {
-    apiVersion: 'batch/v1',
-    kind: 'Job',
-    metadata: ownedMetadata(deployment, 'password', job),
-    spec: {
-      backoffLimit: FOR_EVER,
-      template: {
-        metadata: { labels: ownLabels(name, 'password'), annotations: { [DEPLOYMENT]: name, [PASSWORD_TASK]: job } },
-        spec: {
-          ...restrictedPod(deployment, settings),
-          restartPolicy: 'OnFailure',
-          volumes: [tls.volume, ...credentials.map(({ volume }) => volume)],
-          containers: [
-            {
-              name: 'psql',
-              image: settings.databaseImage,
-              imagePullPolicy: settings.imagePullPolicy,
-              command: ['/bin/sh', '-c', `${mountedOr(credentials.map(({ mount }) => mount.mountPath))}\n${SCRIPTS[task]}`],
-              env: environment({ task, from, to }, tls.parameters),
-              // It runs only psql, which takes a few megabytes.
-              resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
-              securityContext: restrictedContainer,
-              volumeMounts: [tls.mount, ...credentials.map(({ mount }) => mount)],
-            },
-          ],
-        },
+  return buildJob(
+    ownedMetadata(deployment, 'password', job),
+    { backoffLimit: FOR_EVER },
+    {
+      labels: ownLabels(name, 'password'),
+      annotations: { [DEPLOYMENT]: name, [PASSWORD_TASK]: job },
+      spec: {
+        ...restrictedPod(deployment, settings),
+        restartPolicy: 'OnFailure',
+        volumes: [tls.volume, ...credentials.map(({ volume }) => volume)],
+        containers: [
+          {
+            name: PSQL,
+            image: settings.databaseImage,
+            imagePullPolicy: settings.imagePullPolicy,
+            command: ['/bin/sh', '-c', `${mountedOr(credentials.map(({ mount }) => mount.mountPath))}\n${SCRIPTS[task]}`],
+            env: environment({ task, from, to }, tls.parameters),
+            // It runs only psql, which takes a few megabytes.
+            resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
+            securityContext: restrictedContainer,
+            volumeMounts: [tls.mount, ...credentials.map(({ mount }) => mount)],
+          },
+        ],
       },
     },
-  };
+  );
 }
 
 /** Returns the files with credentials: no environment holds one. A pod that waits for a volume could not say so. */

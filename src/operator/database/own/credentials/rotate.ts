@@ -8,6 +8,8 @@ import { names } from '../../../../schema/names.ts';
 import { conditionIn } from '../../../kernel/conditions.ts';
 import type { StatedCondition } from '../../../kernel/outcome.ts';
 import { diagnose, statusOfPod } from '../../../pods/diagnose.ts';
+import { stateOfPodless } from '../../../pods/follow-job.ts';
+import { findEnd, type JobHindrance } from '../../../pods/job-state.ts';
 import { isDatabaseUp } from '../ready.ts';
 import { databaseCredential } from './secret.ts';
 import type { DatabaseSecret, PartDeps } from '../../../reports/part-report.ts';
@@ -16,14 +18,14 @@ import type { Credential } from './credential.ts';
 import { isUsedEverywhere, nextStep, type RotationStep, type Task } from './next-step.ts';
 import { listCredentials } from './list.ts';
 import { isDoubted, markLost } from './lost.ts';
-import { passwordJob, type PasswordTask } from './job.ts';
+import { passwordJob, PSQL, type PasswordTask } from './job.ts';
 
 /** The Secret with which pods are to be started, the change under way, and the request that has been fulfilled. */
 export type PasswordState = {
   secret: DatabaseSecret | undefined;
   rotation?: StatedCondition;
   requestedAt?: string;
-  /** Seconds after which to look again: nothing wakes the deployment when somebody restores a Secret. */
+  /** Seconds after which to look again: nothing wakes the deployment for a restored Secret, or a Job without a pod. */
   again?: number;
 };
 
@@ -89,7 +91,7 @@ async function take(step: RotationStep, { deps, deployment, pass, credentials }:
       await deps.writer.create(next(deployment, step.number, deps), pass.signal);
       return undefined;
     case 'run':
-      return { secret: known, rotation: await run(step, { deps, deployment, pass, credentials }) };
+      return { secret: known, rotation: await run(step, { deps, deployment, pass, credentials }), again: LOOK_AGAIN };
     case 'use':
     case 'await-pods':
       return {
@@ -109,37 +111,50 @@ function next(deployment: DeploymentResource, number: number, { settings }: Part
 
 async function run(step: Extract<RotationStep, { do: 'run' }>, { deps, deployment, pass }: Taking): Promise<StatedCondition> {
   if (!isDatabaseUp(pass.view)) return underWay('DatabaseNotReady', 'A new password waits for the database.');
-  const trouble = await runTask(deps, deployment, step, pass);
+  const { trouble, hindrance } = await runTask(deps, deployment, step, pass);
   const lost = step.from.isLost === true ? ` The Secret ${step.from.secret} with the former one was deleted.` : '';
-  const details = `${lost}${trouble === undefined ? '' : ` ${trouble}`}`;
+  const details = [lost.trim(), hindrance?.message ?? trouble].filter(Boolean).map((words) => ` ${words}`);
   return step.task === 'set'
-    ? underWay('SettingPassword', `The new password is being set in the database.${details}`)
-    : underWay('RetiringPassword', `All pods use the new password; the former one is being revoked.${details}`);
+    ? underWay(hindrance?.reason ?? 'SettingPassword', `The new password is being set in the database.${details.join('')}`)
+    : underWay(
+        hindrance?.reason ?? 'RetiringPassword',
+        `All pods use the new password; the former one is being revoked.${details.join('')}`,
+      );
 }
 
-/** Makes the pod that changes the password in the database, unless it exists. Returns its problem, if any. */
+/** The problem of a task's pod, or why its Job has none. */
+type TaskState = { trouble?: string | undefined; hindrance?: JobHindrance };
+
+/** Makes the Job whose pod changes the password in the database, unless it exists. Returns its trouble. */
 export async function runTask(
   deps: PartDeps,
   deployment: DeploymentResource,
   task: PasswordTask,
   pass: Omit<Pass, 'known'>,
-): Promise<string | undefined> {
+): Promise<TaskState> {
   const { view, signal, now } = pass;
   const job = passwordJob(deployment, task, deps.settings);
   const pod = podOf(view, job.metadata.name);
-  if (pod === undefined) await deps.writer.create(job, signal);
+  if (pod === undefined) return makeTask(deps, job, { now, signal });
   const patience = { now: now.getTime(), imagePullSeconds: deps.settings.imagePullPatienceSeconds };
-  return diagnose(undefined, pod === undefined ? [] : [pod], patience)?.message;
+  return { trouble: diagnose(undefined, [pod], patience)?.message };
+}
+
+async function makeTask({ writer, kube }: PartDeps, job: KubeObject, looking: Pick<Pass, 'now' | 'signal'>): Promise<TaskState> {
+  if (await writer.create(job, looking.signal)) return {};
+  // The task is repeated until it succeeds, so that its Job has no deadline.
+  const state = await stateOfPodless(kube, job.metadata, { deadline: '', ...looking });
+  return state.is === 'hindered' ? { hindrance: state } : {};
 }
 
 /** Returns the pod of a Job. One that a node gave up does not count, because its Job makes another. */
 const podOf = ({ passwordPods }: Pick<DatabaseView, 'passwordPods'>, job: string): KubeObject | undefined =>
   passwordPods.find((pod) => pod.metadata.annotations?.[PASSWORD_TASK] === job && statusOfPod(pod).phase !== 'Failed');
 
-/** Returns true when the pod of the Job has done its task. */
+/** Returns true when the pod of the Job has done its task. Containers of others may run on in it. */
 export function isDone(view: Pick<DatabaseView, 'passwordPods'>, job: string): boolean {
   const pod = podOf(view, job);
-  return pod !== undefined && statusOfPod(pod).phase === 'Succeeded';
+  return pod !== undefined && findEnd(pod, PSQL)?.exitCode === 0;
 }
 
 /** Removes the former credential last. As long as it exists, a change continues from here after a crash. */

@@ -1,0 +1,34 @@
+import process from 'node:process';
+import { askRegistries } from '../../src/builder/registry/client.ts';
+import { S3Store } from '../../src/backup/s3/store.ts';
+import { readProxies } from '../../src/config/proxies.ts';
+import { processEnv, SettingsReader } from '../../src/config/env.ts';
+import { bytesFrom } from '../../src/git/host.ts';
+import { gitPlaces } from '../../src/git/places.ts';
+import { Lookups } from '../../src/http/lookups.ts';
+import { issuerDocument } from '../../src/tokens/issuer-document.ts';
+import { asError } from '../../src/errors.ts';
+
+/* Asks as the processes of the platform do, in an environment as the chart and the operator give it, and prints how. */
+const { signal } = new AbortController();
+const proxies = readProxies(new SettingsReader(processEnv()));
+const places = gitPlaces({ gitHosts: [], gitIntegrations: [] }, new Lookups(proxies));
+const target = { endpoint: 'https://s3.company.test', bucket: 'b', region: 'eu-1', prefix: '', pathStyle: true };
+const asks: Record<string, () => Promise<unknown>> = {
+  git: () => bytesFrom({ host: 'https://git.company.test', places }, { url: 'https://git.company.test/', signal }),
+  issuer: () => issuerDocument('https://login.company.test/keys', { proxies }),
+  registry: async () => {
+    const ask = askRegistries({ plainHosts: [], credentials: '/nowhere', signal });
+    return (await ask('registry.company.test', '/v2/')).text();
+  },
+  store: () => new S3Store(target, { accessKeyId: 'a', secretAccessKey: 'b' }, { signal, pauses: [] }).read('catalogue'),
+  refused: () => bytesFrom({ host: 'https://other.company.test', places }, { url: 'https://other.company.test/', signal }),
+};
+const ends = Object.entries(asks).map(async ([name, ask]) => [
+  name,
+  await ask().then(
+    () => 'answered',
+    (error: unknown) => asError(error).message,
+  ),
+]);
+process.stdout.write(JSON.stringify(Object.fromEntries(await Promise.all(ends))));
