@@ -13,7 +13,11 @@ export const ALLOWED: Allowed[] = [
     field: /metadata\.(user_id|thread_id)$/,
     reason: 'metadata of a checkpoint leaves out what its thread says',
   },
-  { request: /subgraphs$/, field: /\.state\.metadata\.\w+$/, reason: 'the same for the place of a subgraph' },
+  {
+    request: /subgraphs$|^history of a subgraph$/,
+    field: /(\.state|^\.body\.\*)\.metadata\.\w+$/,
+    reason: 'the same for the place of a subgraph',
+  },
   {
     request: /of a refused value$/,
     field: /^\.(status|body)/,

@@ -1,16 +1,21 @@
+import { DevError } from '../../../dev/errors.ts';
 import type { Asked } from './requests.ts';
 import type { Answer } from './differences.ts';
 
-type Kept = Record<string, string>;
+type Kept = Map<string, string>;
 
 /** Sends the requests to a server one after another, and returns its answers by the names of the requests. */
 export async function askAll(url: string, requests: Asked[]): Promise<Map<string, Answer>> {
-  const kept: Kept = {};
+  const kept: Kept = new Map();
   const answers = new Map<string, Answer>();
   for (const asked of requests) {
     const answer = await ask(url, asked, kept);
     answers.set(asked.name, answer);
-    for (const [name, field] of Object.entries(asked.keeps ?? {})) kept[name] = String(at(answer.body, field));
+    for (const [name, field] of Object.entries(asked.keeps ?? {})) {
+      const value = at(answer.body, field);
+      if (typeof value === 'string') kept.set(name, value);
+      else kept.delete(name);
+    }
   }
   return answers;
 }
@@ -18,12 +23,18 @@ export async function askAll(url: string, requests: Asked[]): Promise<Map<string
 const at = (value: unknown, field: string): unknown =>
   field.split('.').reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], value);
 
-async function ask(url: string, { method = 'POST', path, body }: Asked, kept: Kept): Promise<Answer> {
-  const filled = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => kept[name] ?? whole);
+async function ask(url: string, { name, method = 'POST', path, body }: Asked, kept: Kept): Promise<Answer> {
+  const valueOf = (place: string): string => {
+    const value = kept.get(place);
+    // Two servers that are asked for a place that nobody filled refuse it alike, which compares nothing.
+    if (value === undefined) throw new DevError(`"${name}" asks for {${place}}, which no answer before it has.`);
+    return value;
+  };
+  const filled = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (_, place: string) => valueOf(place));
   const answer = await fetch(url + filled(path), {
     method,
     headers: { 'content-type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(body !== undefined && { body: filled(JSON.stringify(body)) }),
     signal: AbortSignal.timeout(60_000),
   });
   const text = await answer.text();

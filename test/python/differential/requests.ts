@@ -77,14 +77,29 @@ const QUESTIONS: Asked[] = ['approval', 'outer'].flatMap((graph) => [
   get(`history of ${graph}`, `/threads/{${graph}}/history`),
 ]);
 
+const INNER = {
+  checkpoint_ns: '{ns}',
+  checkpoint_id: '{inner}',
+  checkpoint_map: { '': '{root}', '{ns}': '{inner}' },
+};
+
+/** A thread that waits in a subgraph, whose own history has the checkpoint from which it runs again. */
 const SUBGRAPH: Asked[] = [
   newThread('again'),
   wait('outer asks once more', 'again', { assistant_id: 'outer', input: { draft: 'd' } }),
   {
     ...get('state of outer with its subgraphs', '/threads/{again}/state?subgraphs=true'),
-    keeps: { ns: 'tasks.0.state.checkpoint.checkpoint_ns' },
+    keeps: { ns: 'tasks.0.state.checkpoint.checkpoint_ns', root: 'checkpoint.checkpoint_id' },
   },
-  { name: 'history of a subgraph', path: '/threads/{again}/history', body: { checkpoint: { checkpoint_ns: '{ns}' } } },
+  {
+    name: 'history of a subgraph',
+    path: '/threads/{again}/history',
+    body: { checkpoint: { checkpoint_ns: '{ns}' } },
+    keeps: { inner: '0.checkpoint.checkpoint_id' },
+  },
+  wait('outer asks from within the subgraph', 'again', { assistant_id: 'outer', input: null, checkpoint: INNER }),
+  get('thread of a run from within a subgraph', '/threads/{again}'),
+  wait('answer the subgraph that ran again', 'again', { assistant_id: 'outer', command: { resume: 'yes' } }),
 ];
 
 const REFUSED: Asked[] = [
