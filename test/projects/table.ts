@@ -313,6 +313,8 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
       },
     ],
     warnings: [/@langchain\/langgraph-ui/, /_INTERNAL_docker_tag/, NO_ENV],
+    // The build has told that the bundle is missing.
+    builtWarnings: [/_INTERNAL_docker_tag/],
   },
   club: {
     kinds: 'JavaScript with owner filters, visitors without a name, and an application of Hono with middleware',
