@@ -70,7 +70,7 @@ export const STATES: Record<string, Record<string, string>> = {
     CredentialLost:
       "Of PasswordRotated: the Secrets of the managed database's logins were deleted, and nobody knows a password. See docs/how-to/databases.md.",
     ReplacingPods: 'Of PasswordRotated: both passwords work while the pods are replaced in turn.',
-    WaitsForTurn: 'Of DatabaseRenewed: as many databases restart at a time as `settings.databases.atOnce` allows.',
+    WaitsForTurn: 'Of DatabaseRenewed: as many databases of its tenant restart at a time as `settings.databases.atOnce` allows.',
     WaitsForWindow: 'Of DatabaseRenewed: it is not yet the time of the day that `settings.databases.window` names.',
     RetiringPassword: 'Of PasswordRotated: a Job closes the login of the former password.',
     NearlyFull: "Of VolumeHasRoom: the database's volume is 80 % full. Raise `dbStorageGi`.",

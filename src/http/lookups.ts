@@ -1,14 +1,14 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
-import { Limiter } from './limiter.ts';
 import type { Proxies } from './proxies.ts';
 import { SharedAnswers } from './shared-answers.ts';
+import { TurnsByName } from './turns.ts';
 
 /**
- * Names that are looked up at a time. Each takes one of the four threads that Node has for this and for files, for as
- * long as a name server keeps silent.
+ * Names that are looked up at a time, in all and below one domain. Each takes one of the four threads that Node has for
+ * this and for files, for as long as a name server keeps silent. So the servers of one domain hold up their own names.
  */
-const AT_A_TIME = 2;
+const AT_A_TIME = { all: 2, each: 1 };
 
 export type Resolve = (host: string) => Promise<LookupAddress[]>;
 
@@ -20,7 +20,7 @@ export class Lookups {
   readonly proxies: Proxies | undefined;
   readonly #resolve: Resolve;
   readonly #asked = new SharedAnswers<LookupAddress[]>();
-  readonly #turns = new Limiter(AT_A_TIME);
+  readonly #turns = new TurnsByName(AT_A_TIME);
 
   constructor(proxies?: Proxies, resolve: Resolve = (host) => lookup(host, { all: true })) {
     this.proxies = proxies;
@@ -28,6 +28,7 @@ export class Lookups {
   }
 
   addressesOf(host: string): Promise<LookupAddress[]> {
-    return this.#asked.of(host, () => this.#turns.run(() => this.#resolve(host)));
+    const domain = host.toLowerCase().split('.').slice(-2).join('.');
+    return this.#asked.of(host, () => this.#turns.run(domain, () => this.#resolve(host)));
   }
 }

@@ -11,7 +11,7 @@ import { attackByReports } from './reports.ts';
 /*
  * Attacks control plane, agent server and gateway as one tenant, while another one asks: the worst bodies of every
  * route, slow and aborted senders, streams, forged keys, floods of reports, and keys of hostile issuers. Measures what
- * each costs, and fails where it is more than is allowed. `calls` shows the holes that one call decides. All of it stays
+ * each costs, and fails where it is more than is allowed. `calls` shows holes that one call decides. All of it stays
  * on 127.0.0.1, and ends by itself.
  */
 

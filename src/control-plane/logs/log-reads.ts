@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Unavailable } from '../../errors.ts';
 import { Places } from '../../http/quota.ts';
+import { tenantOf } from '../../schema/platform/tenancy.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import type { Line } from './best-lines.ts';
 import { podLogs, type LogRequest, type LogSource, type TakeLines } from './pod-logs.ts';
@@ -11,10 +12,10 @@ const PATIENCE = 30_000;
  * Reads at a time. Each holds four containers' logs of a mebibyte, which is some 5 MB with their lines: 160 MB for all
  * of them.
  */
-const AT_ONCE = { namespace: 4, all: 8 };
+const AT_ONCE = { namespace: 4, tenant: 6, all: 8 };
 const BUSY = 'Too many logs are being read; try again later.';
 
-type Plane = Pick<ControlPlane, 'kube' | 'logs' | 'config'>;
+type Plane = Pick<ControlPlane, 'kube' | 'logs' | 'config' | 'stored'>;
 /** Names a source of lines: they are the same for all who ask for the same. */
 export const sourceId = ({ deployment, revision, type = 'deploy' }: LogSource): string =>
   `${deployment.metadata.uid} ${revision?.metadata.uid ?? ''} ${type}`;
@@ -93,7 +94,10 @@ export class LogReads {
   }
 
   #enter({ deployment }: LogSource): () => void {
+    const { stored, config } = this.#plane;
+    const tenant = tenantOf(deployment, stored.owners(), config.defaultTenantId) ?? `namespace ${deployment.metadata.namespace}`;
     return this.#places.enter([
+      { name: `tenant ${tenant}`, most: AT_ONCE.tenant, message: BUSY },
       { name: `namespace ${deployment.metadata.namespace}`, most: AT_ONCE.namespace, message: BUSY },
       { name: 'all', most: AT_ONCE.all, message: BUSY },
     ]);

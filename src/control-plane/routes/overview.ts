@@ -65,7 +65,7 @@ const readingRoutes = routesWith([
     },
     handler: async ({ params, ...call }, plane) => {
       const deployment = await findDeployment(plane, params.deployment_id, call);
-      return json({ resources: await plane.oneOfFew(() => podsOfDeployment(plane, deployment, call.signal)) });
+      return json({ resources: await plane.oneOfFew(call.caller.tenantId, () => podsOfDeployment(plane, deployment, call.signal)) });
     },
   }),
   route.get('/v2/deployments/{deployment_id}/kube-events', {
@@ -84,7 +84,7 @@ const readingRoutes = routesWith([
     },
     handler: async ({ params, ...call }, plane) => {
       const deployment = await findDeployment(plane, params.deployment_id, call);
-      const { events, complete } = await plane.oneOfFew(() => kubeEventsOf(plane, deployment, call.signal));
+      const { events, complete } = await plane.oneOfFew(call.caller.tenantId, () => kubeEventsOf(plane, deployment, call.signal));
       return json({ resources: events, complete });
     },
   }),
@@ -93,15 +93,18 @@ const readingRoutes = routesWith([
 /** Returns the routes that show how deployments are. None of them shows a value of a secret. */
 export const overviewRoutes = (plane: Plane) => readingRoutes({ ...plane, oneOfFew: fewAtOnce() });
 
-/** Lists that are read from the API server at a time: each may take thousands of objects. */
-const LISTS_AT_ONCE = 4;
+/** Lists of a tenant, and of all, that are read from the API server at a time: each may take thousands of objects. */
+const LISTS_AT_ONCE = { tenant: 2, all: 8 };
 const BUSY = 'Too many lists are being read; try again later.';
 
-/** Returns a function that has few lists read at a time, and throws a 429 beyond that. */
-function fewAtOnce(): <T>(read: () => Promise<T>) => Promise<T> {
+/** Returns a function that has few lists of each tenant read at a time, and throws a 429 beyond that. */
+function fewAtOnce(): <T>(tenantId: string, read: () => Promise<T>) => Promise<T> {
   const places = new Places();
-  return async (read) => {
-    const leave = places.enter([{ name: 'all', most: LISTS_AT_ONCE, message: BUSY }]);
+  return async (tenantId, read) => {
+    const leave = places.enter([
+      { name: `tenant ${tenantId}`, most: LISTS_AT_ONCE.tenant, message: BUSY },
+      { name: 'all', most: LISTS_AT_ONCE.all, message: BUSY },
+    ]);
     return read().finally(leave);
   };
 }

@@ -5,10 +5,11 @@ import { holderOfId } from '../../schema/platform/deployment-ids.ts';
 import type { KeptPorts } from '../../schema/platform/kept-ports.ts';
 import { tenantOf } from '../../schema/platform/tenancy.ts';
 import { names } from '../../schema/names.ts';
-import { heldRenewal } from '../database/own/turns.ts';
+import { heldRenewal, type DatabaseInLine } from '../database/own/turns.ts';
 import { hasTraffic } from '../rollout/deployment.ts';
 import { BY_ID } from '../view/caches.ts';
 import type { OperatorDeps } from '../view/deps.ts';
+import { namesForTurns } from '../view/integrations.ts';
 import { ownersIn } from '../view/tenancy.ts';
 import { isTriedOut } from '../rollout/by-share.ts';
 import { activeOf, revisionIn } from '../rollout/revisions.ts';
@@ -66,7 +67,7 @@ export async function observeFacts(
     sleep,
     isAsleep: sleep.sleep.asleepSince !== undefined,
     renewalHeld: heldRenewal({ deployment, set: world.database }, () => ({
-      databases: caches.deployments.list().map((other) => ({ deployment: other, set: databaseSetOf(caches, other) })),
+      databases: databasesOfTenant(deps, deployment),
       turns: settings.databases,
       taken: deps.restartTurns,
       now,
@@ -81,6 +82,21 @@ export async function observeFacts(
     ...observeRestores(deps, deployment, { database: world.database, now }),
     backup: planBackup(deployment, { ...world, settings, now, asleepSince: sleep.sleep.asleepSince }),
   };
+}
+
+type Known = Pick<OperatorDeps, 'caches' | 'settings'>;
+
+/**
+ * Returns the databases among which that of a deployment takes its turn to restart: those of its tenant. One that never
+ * comes up again holds the turn of no other tenant.
+ */
+function databasesOfTenant({ caches, settings }: Known, { metadata }: DeploymentResource): DatabaseInLine[] {
+  const nameOf = namesForTurns(caches, settings);
+  const own = nameOf(metadata.namespace);
+  return caches.deployments
+    .list()
+    .filter((other) => nameOf(other.metadata.namespace) === own)
+    .map((other) => ({ deployment: other, set: databaseSetOf(caches, other) }));
 }
 
 type Sharing = { deployment: DeploymentResource; share: ShareDecision; world: DeploymentWorld };

@@ -14,9 +14,14 @@ function tenantOfNamespace(caches: Known, settings: OperatorSettings, namespace:
   return owner && namedTenant(owner.spec, settings.defaultTenantId);
 }
 
-/** Returns the name under which work for a namespace takes its turn: that of its tenant, or the namespace's own. */
-export const nameForTurns = (caches: Known, settings: OperatorSettings, namespace = ''): string =>
-  tenantOfNamespace(caches, settings, namespace) ?? `namespace ${namespace}`;
+/** Returns the function that names whose turns work for a namespace takes: its tenant's, or the namespace's own. */
+export function namesForTurns(caches: Known, settings: OperatorSettings): (namespace?: string) => string {
+  const owners = ownersIn(caches, settings);
+  return (namespace = '') => {
+    const owner = owners.get(namespace);
+    return owner === undefined ? `namespace ${namespace}` : namedTenant(owner.spec, settings.defaultTenantId);
+  };
+}
 
 /** Returns the connection to a git host with this id, of whatever tenant. */
 export function integrationWithId(

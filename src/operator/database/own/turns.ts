@@ -10,7 +10,7 @@ import { isRolledOut, isSetUp, replicasOf } from '../../pods/workload-state.ts';
 import { isRenewed, isSettled } from './settled.ts';
 
 /** A deployment and the set of its managed database. */
-type DatabaseInLine = { deployment: DeploymentResource; set: KubeObject | undefined };
+export type DatabaseInLine = { deployment: DeploymentResource; set: KubeObject | undefined };
 
 type Line = { databases: readonly DatabaseInLine[]; turns: DatabaseTurns; taken: TakenTurns; now: Date };
 

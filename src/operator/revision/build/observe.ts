@@ -7,7 +7,7 @@ import { COMPONENT, INTERRUPT, REVISION_UID } from '../../../schema/platform/lab
 import { names } from '../../../schema/names.ts';
 import { BY_BUILD, BY_REVISION, type Caches } from '../../view/caches.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
-import { buildSource, nameForTurns, type BuildSource } from '../../view/integrations.ts';
+import { buildSource, namesForTurns, type BuildSource } from '../../view/integrations.ts';
 import { imageOf } from '../../rollout/revisions.ts';
 import { statusOfPod } from '../../pods/diagnose.ts';
 import { findJob, readHindrance } from '../../pods/follow-job.ts';
@@ -76,9 +76,10 @@ const isOf =
 type Lines = { caches: Caches; settings: OperatorSettings; builder: Builder; latest: ReadonlyMap<string, number> };
 
 function placeOf(revision: RevisionResource, { caches, settings, builder, latest }: Lines): number {
+  const nameOf = namesForTurns(caches, settings);
   const asked = (one: RevisionResource): QueuedBuild => ({
     key: keyOf(one.metadata),
-    tenant: nameForTurns(caches, settings, one.metadata.namespace),
+    tenant: nameOf(one.metadata.namespace),
     since: one.metadata.creationTimestamp ?? '',
   });
   const own = asked(revision);
