@@ -27,7 +27,7 @@ type Policy = { component: Component; name: string; pods: readonly Component[]; 
 
 /**
  * Lets only the deployment's own pods reach its database: its agents, and those that change its password. Jobs that
- * copy its files reach the port for them.
+ * copy its files reach the port for them. The database itself reaches nobody, but for the stores of `jobPolicies`.
  */
 export const databasePolicy = (deployment: DeploymentResource, port: number): KubeObject =>
   networkPolicy(deployment, {
@@ -40,6 +40,7 @@ export const databasePolicy = (deployment: DeploymentResource, port: number): Ku
         ? [{ peers: [podsOf(deployment, ['backup'])], ports: [{ protocol: 'TCP' as const, port: ARCHIVE_PORT }] }]
         : []),
     ],
+    egress: [],
   });
 
 /**
@@ -68,7 +69,8 @@ export function jobPolicies(
           networkPolicy(deployment, {
             component: 'backup',
             name: names.storesPolicy(name),
-            pods: ['backup', 'restore', 'verify'],
+            // A database sends its log to its store, and is filled from one.
+            pods: ['backup', 'restore', 'verify', ...(isArchived(deployment) || restore !== undefined ? ['database' as const] : [])],
             egress: [DNS, ...storesOf(settings, apiServer)],
           }),
         ]
@@ -100,13 +102,14 @@ function storesOf({ backups, agentNetwork }: OperatorSettings, apiServer: readon
 const blocksOf = (addresses: readonly string[]): Peer[] =>
   [false, true].flatMap((six) => (exceptions([...addresses], six).except ?? []).map((cidr) => ({ ipBlock: { cidr } })));
 
-/** Lets only the deployment's own agents reach its key-value store. */
+/** Lets only the deployment's own agents reach its key-value store, which reaches nobody itself. */
 export const storePolicy = (deployment: DeploymentResource, port: number): KubeObject =>
   networkPolicy(deployment, {
     component: 'store',
     name: names.store(deployment.metadata.name),
     pods: ['store'],
     ingress: [{ peers: [podsOf(deployment, ['api', 'queue'])], ports: [{ protocol: 'TCP', port }] }],
+    egress: [],
   });
 
 /**
