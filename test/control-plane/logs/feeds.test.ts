@@ -27,6 +27,11 @@ function cluster(pods: string[], log: (options: PodLogOptions) => string) {
       },
     },
     log: createLog({ level: 'silent', process: 'test' }),
+    config: { defaultTenantId: 'default' },
+    // Two namespaces of one tenant, and one of another.
+    stored: {
+      owners: () => new Map(Object.entries({ team: { spec: {} }, 'team-b': { spec: {} }, other: { spec: { tenantId: 'other' } } })),
+    },
   } as unknown as ControlPlane;
   const reads = new LogReads(plane);
   return { plane, reads, feeds: new LogFeeds({ log: plane.log, reads }), asked, most: () => most };
@@ -88,6 +93,18 @@ test('logs of few deployments are read at a time; whoever asks for more is to co
   expect(refused).toHaveLength(6);
   expect(refused[0]).toMatchObject({ reason: { status: 429, headers: { 'retry-after': expect.any(String) as string } } });
   await reads.last({ deployment }, () => undefined);
+});
+
+test('two namespaces of one tenant leave places to another tenant', async () => {
+  const { reads } = cluster(['a'], () => '2026-01-01T00:00:01Z hello\n');
+  const inNamespace = (namespace: string, count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      ...deployment,
+      metadata: { ...deployment.metadata, namespace, uid: `${namespace}${index}` },
+    }));
+  const asked = [...inNamespace('team', 4), ...inNamespace('team-b', 4), ...inNamespace('other', 2)];
+  const answers = await Promise.allSettled(asked.map((one) => reads.last({ deployment: one }, () => undefined)));
+  expect(answers.map(({ status }) => status === 'fulfilled')).toEqual([...Array<boolean>(6).fill(true), false, false, true, true]);
 });
 
 test('long lines are read in a bounded part, the newest, of a few pods at a time', async () => {
