@@ -128,8 +128,10 @@ describe('with a registry', () => {
     expect(spec).toMatchObject({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
     expect(spec).not.toHaveProperty('ingress');
     const rules = (spec?.egress ?? []) as { to: { ipBlock: { cidr: string; except: string[] } }[] }[];
-    const [names, world, ...more] = rules;
-    expect(names).toEqual({ ports: ['UDP', 'TCP'].map((protocol) => ({ port: 53, protocol })) });
+    const [names, namesOfPods, world, ...more] = rules;
+    const ports = (port: number) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }));
+    expect(names).toEqual({ ports: ports(53) });
+    expect(namesOfPods).toEqual({ to: [{ namespaceSelector: {} }], ports: ports(5353) });
     const [four, six] = world?.to ?? [];
     const closed = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '192.0.2.7/32'];
     expect(four?.ipBlock).toMatchObject({ cidr: '0.0.0.0/0', except: expect.arrayContaining(closed) });

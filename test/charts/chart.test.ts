@@ -427,7 +427,7 @@ describe('TLS', () => {
     expect(pod?.volumes).toContainEqual({ name: 'tls', secret: { secretName: 'api-tls' } });
     const container = pod?.containers[0];
     expect(container?.volumeMounts).toContainEqual({ name: 'tls', mountPath: '/etc/gx/tls', readOnly: true });
-    expect(container?.ports).toEqual([{ name: 'https', containerPort: 8080 }]);
+    expect(container?.ports).toContainEqual({ name: 'https', containerPort: 8080 });
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
       expect(container?.[probe]).toMatchObject({ httpGet: { port: 'https', scheme: 'HTTPS' } });
     expect(portsOf(find(objects, 'Service/gx-system/gx-control-plane'))).toEqual([{ name: 'https', port: 443, targetPort: 'https' }]);

@@ -70,7 +70,7 @@ test('the features of Gateways may be read where they count, by an operator of t
     const objects = await chart(route, more);
     return ['gateways', 'gatewayclasses'].flatMap((resource) => rightsTo(resource, objects));
   };
-  expect(await rights(HTTP, all)).toEqual(['ClusterRole/gx-operator: get', 'ClusterRole/gx-operator: get']);
+  expect(await rights(HTTP, all)).toEqual(['ClusterRole/gx-operator.gx-system: get', 'ClusterRole/gx-operator.gx-system: get']);
   for (const [route, more] of [
     [HTTP, {}],
     [{ ...HTTP, timeouts: 'always' }, all],
