@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-projects test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse test-company bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release generate golden pin-bases console-page fmt clean
+.PHONY: help install run run-git down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-projects test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse test-company bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release generate golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -13,6 +13,9 @@ install: ## dependencies, with the right Node among them
 
 run: install ## a cluster, the platform on it, and an example agent that answers; safe to repeat
 	@node dev/run/main.ts
+
+run-git: install ## make run, with a git host and a registry: deployments that are built from a repository
+	@node dev/run/main.ts --git
 
 down: install ## remove everything that `make run` made
 	@node dev/run/down.ts
@@ -132,6 +135,9 @@ test-abuse: install ## control plane, agent server, gateway and the operator's r
 
 fuzz: install ## 10,000 generated requests each against the REST API and the agent server, by one who knows the ids of two neighbours: none of theirs is shown, logged or changed (20 minutes; needs python3)
 	@node test/fuzz/main.ts
+
+# Benchmarks run programs as Go compiles them by default.
+bench bench-control-plane bench-operator bench-backup bench-scrape bench-console: export GX_OPTIMIZED_PARTS := 1
 
 bench: install ## the agent server beside others that speak its interface (12 minutes; --help by node test/bench/agent/main.ts)
 	@node test/bench/agent/main.ts

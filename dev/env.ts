@@ -12,6 +12,8 @@ export function devConfig() {
     kindImage: env['GX_KIND_IMAGE'],
     /** A folder with Kubernetes' programs, which are preferred to those built here. */
     toolsFolder: env['KUBEBUILDER_ASSETS'],
+    /** Whether programs are compiled for benchmarks: slower to compile, quicker to run. */
+    needsOptimizedParts: env['GX_OPTIMIZED_PARTS'] !== undefined,
     /** Where built parts and images are kept. */
     cacheFolder: join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gx-platform'),
     /** Whether every failure is shown with its stack. */

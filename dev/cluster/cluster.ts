@@ -2,18 +2,17 @@ import { Unhealthy, UsageError } from '../errors.ts';
 import { locked } from '../lock.ts';
 import { secondsSince } from '../steps.ts';
 import { available, choose } from './choose.ts';
-import type { Cluster, ClusterOptions } from './provider.ts';
+import type { Cluster, ClusterOptions, Extra } from './provider.ts';
 
 export type { Cluster } from './provider.ts';
 
-/** Returns a healthy cluster with all its parts at once, and makes a broken one again. */
-export async function clusterUp(options: ClusterOptions): Promise<Cluster> {
+/** Returns a healthy cluster with these extras, and makes a broken one again. */
+export async function clusterUp({ extras, ...options }: ClusterOptions & { extras: readonly Extra[] }): Promise<Cluster> {
   const cluster = await clusterStart(options);
-  await cluster.complete(options.report);
-  return cluster;
+  return cluster.with(extras, options.report);
 }
 
-/** Returns a healthy cluster that can run an agent; `complete` gives it the rest. Makes a broken one again. */
+/** Returns a healthy cluster that can run an agent; `with` gives it the rest. Makes a broken one again. */
 export async function clusterStart(options: ClusterOptions): Promise<Cluster> {
   requireName(options.name);
   const provider = await choose();

@@ -1,6 +1,7 @@
 import { command, succeeds } from '../commands.ts';
 import { until } from '../wait.ts';
 import { portsOf } from './kind-network.ts';
+import { makeGiteaAccount } from './gitea-account.ts';
 import type { ClusterHost, GitHost } from './provider.ts';
 
 /*
@@ -39,7 +40,7 @@ export async function startServers({ cluster, node, isMapped }: Place): Promise<
   const [registry, git] = [await serverOf(cluster, REGISTRY, isMapped), await serverOf(cluster, GIT, isMapped)];
   await until({ what: 'the git host', seconds: 120 }, async () => (await fetch(`${git.url}/api/healthz`).catch(() => undefined))?.ok);
   const inside = (...args: string[]): Promise<string> => command('docker', ['exec', containerOf(cluster, GIT), 'gitea', ...args]);
-  return { registry, gitHost: { ...git, nodeAddress: node, command: inside } };
+  return { registry, gitHost: { ...git, kind: 'gitea', nodeAddress: node, account: () => makeGiteaAccount(inside) } };
 }
 
 /** Removes both containers with their data. */

@@ -10,7 +10,7 @@ import { kindConfiguration, needsPorts, portsOf } from './kind-network.ts';
 import { removeServers, startServers } from './kind-servers.ts';
 import { isHealthyInTime } from './late.ts';
 import { findTool } from './parts.ts';
-import { HELM, KIND, KUBECTL, pathTool, requirePathTools } from './path-tools.ts';
+import { pathTool, requirePathTools } from './path-tools.ts';
 import type { Cluster, LoadableImage, Provider } from './provider.ts';
 
 /** The image of kind 0.33.0; another kind on the PATH starts the same. */
@@ -22,7 +22,7 @@ export const kind: Provider = {
   async require() {
     await requireDocker();
     // On Linux the node's own kubectl is copied.
-    await requirePathTools([KIND, HELM, ...(process.platform === 'linux' ? [] : [KUBECTL])]);
+    await requirePathTools(['kind', 'helm', ...(process.platform === 'linux' ? [] : (['kubectl'] as const))]);
   },
 
   async up({ name, report }) {
@@ -69,7 +69,7 @@ async function isMapped(): Promise<boolean> {
 
 async function clusterOf(name: string, tool: string, report: Report): Promise<Cluster> {
   const mapped = await isMapped();
-  return {
+  const cluster: Cluster = {
     name,
     kind: 'kind',
     kubeconfig: kubeconfigOf(name),
@@ -78,9 +78,10 @@ async function clusterOf(name: string, tool: string, report: Report): Promise<Cl
     controlPlanePort: portsOf(name).controlPlane,
     loadImage: (image) => loadImage(name, tool, image),
     // Its servers are pulled, not compiled, so they have started already.
-    complete: () => Promise.resolve(),
+    with: () => Promise.resolve(cluster),
     ...(await startServers({ cluster: name, node: nodeOf(name), isMapped: mapped })),
   };
+  return cluster;
 }
 
 async function addressOf(name: string): Promise<string> {
@@ -98,10 +99,10 @@ async function loadImage(name: string, tool: string, { reference, archive }: Loa
 async function kubectlOf(name: string, report: Report): Promise<string> {
   const found = findExecutable('kubectl') ?? findTool('kubectl');
   if (found !== undefined) return found;
-  if (process.platform !== 'linux') return pathTool(KUBECTL, report);
+  if (process.platform !== 'linux') return pathTool('kubectl', report);
   const copy = kubectlCopyOf(name);
   if (!isExecutable(copy)) await command('docker', ['cp', `${nodeOf(name)}:/usr/bin/kubectl`, copy]);
   return copy;
 }
 
-const kindTool = (report: Report): Promise<string> => pathTool(KIND, report);
+const kindTool = (report: Report): Promise<string> => pathTool('kind', report);

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { command, isFulfilled, succeeds } from '../commands.ts';
 import { MissingRequirement, Unhealthy } from '../errors.ts';
 import { secondsSince, type Report } from '../steps.ts';
@@ -8,11 +8,11 @@ import { chooseLayout } from './native/host.ts';
 import { loadImage, loadPauseImage } from './native/images.ts';
 import { fileOf } from './native/layout.ts';
 import { isAlive, readRecord, toolOf, type NodeRecord } from './native/record.ts';
-import { gitHostOf, registryOf } from './native/servers.ts';
+import { gitHostOf, healthUrlOf, registryOf } from './native/servers.ts';
 import { startNode } from './native/start.ts';
 import { stopNode } from './native/stop.ts';
-import { ensureParts, firstNodeParts, lackForTools, laterNodeParts, laterTools, toolsOfNode } from './parts.ts';
-import type { Cluster, Provider } from './provider.ts';
+import { ensureParts, firstNodeParts, lackForTools, partsOfExtras, toolsOfExtras, toolsOfFirst } from './parts.ts';
+import type { Cluster, Extra, Provider } from './provider.ts';
 
 const CONTROL_PLANE_PORT = 30_080;
 
@@ -20,13 +20,13 @@ export const native: Provider = {
   kind: 'native',
 
   async require() {
-    const lack = await lackForTools(toolsOfNode);
+    const lack = await lackForTools(toolsOfFirst);
     if (lack !== undefined) throw new MissingRequirement(`Kubernetes is compiled on this machine, which needs ${lack}.`);
   },
 
   async up({ name, report }) {
     const started = performance.now();
-    const tools = { ...(await ensureParts(firstNodeParts, report)), ...laterTools(), node: process.execPath };
+    const tools = { ...(await ensureParts(firstNodeParts, report)), ...toolsOfExtras(), node: process.execPath };
     if (await stopNode(name)) report(`what was left of cluster ${name} is removed`);
     const layout = await chooseLayout(name);
     report(`starting the node at ${layout.nodeAddress}`);
@@ -41,7 +41,7 @@ export const native: Provider = {
 
   async find({ name, report }) {
     const record = readRecord(name);
-    if (record === undefined || !isAlive(record.process) || !knowsLaterTools(record)) return undefined;
+    if (record === undefined || !isAlive(record.process) || !knowsExtras(record)) return undefined;
     const isHealthy = await isHealthyInTime({ name, report }, async () => (await isNodeReady(record)) && isDnsReady(record));
     return isHealthy ? clusterOf(record) : undefined;
   },
@@ -57,7 +57,7 @@ const clusterOf = (record: NodeRecord): Cluster => ({
   loadImage: ({ archive }) => loadImage(record, archive),
   registry: registryOf(record),
   gitHost: gitHostOf(record),
-  complete: (report) => complete(record, report),
+  with: (extras, report) => addExtras(record, extras, report),
 });
 
 async function becomeReady(record: NodeRecord, report: Report): Promise<void> {
@@ -73,10 +73,13 @@ async function becomeReady(record: NodeRecord, report: Report): Promise<void> {
   for (const [what, ask] of steps) await ready({ record, what, report }, ask);
 }
 
-/** Builds the parts that no agent needs to answer, and waits until the node runs them. */
-async function complete(record: NodeRecord, report: Report): Promise<void> {
-  await ensureParts(laterNodeParts, report);
-  await ready({ record, what: 'registry and git host', report }, () => areServersReady(record));
+/** Builds the parts of these extras, and waits until the node runs them. */
+async function addExtras(record: NodeRecord, extras: readonly Extra[], report: Report): Promise<Cluster> {
+  await ensureParts(partsOfExtras(extras), report);
+  const { wanted } = fileOf(record.layout);
+  for (const extra of extras) writeFileSync(wanted(extra), '');
+  for (const extra of extras) await ready({ record, what: extra, report }, () => isExtraReady(record, extra));
+  return clusterOf(record);
 }
 
 type Awaited = { record: NodeRecord; what: string; report: Report };
@@ -91,9 +94,10 @@ async function ready({ record, what, report }: Awaited, ask: () => Promise<boole
   report(`${what}: ready (${secondsSince(started)})`);
 }
 
-/** Returns whether the node waits for the later tools where they are built now, or has them. */
-const knowsLaterTools = (record: NodeRecord): boolean =>
-  Object.entries(laterTools()).every(([tool, path]) => record.tools[tool] === path || existsSync(toolOf(record, tool)));
+/** Returns whether the node starts extras when they are wanted, and finds their tools where they are built now. */
+const knowsExtras = (record: NodeRecord): boolean =>
+  existsSync(fileOf(record.layout).wantedFolder) &&
+  Object.entries(toolsOfExtras()).every(([tool, path]) => record.tools[tool] === path || existsSync(toolOf(record, tool)));
 
 async function isNodeReady(record: NodeRecord): Promise<boolean> {
   const condition = '{.status.conditions[?(@.type=="Ready")].status}';
@@ -103,8 +107,10 @@ async function isNodeReady(record: NodeRecord): Promise<boolean> {
 
 const isDnsReady = ({ layout }: NodeRecord): Promise<boolean> => answers(`http://${layout.nodeAddress}:8181/ready`);
 
-const areServersReady = async (record: NodeRecord): Promise<boolean> =>
-  (await answers(`${registryOf(record).url}/v2/`)) && answers(`${gitHostOf(record).url}/api/healthz`);
+function isExtraReady(record: NodeRecord, extra: Extra): Promise<boolean> {
+  if (extra === 'metrics') return succeeds(...kubectl(record, 'get', '--raw', '/apis/metrics.k8s.io/v1beta1/nodes'));
+  return answers(healthUrlOf(record, extra));
+}
 
 async function answers(url: string): Promise<boolean> {
   const answer = fetch(url, { signal: AbortSignal.timeout(2000) });

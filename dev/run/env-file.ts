@@ -41,8 +41,18 @@ export function writeEnvFile(env: FirstEnv & Partial<GitEnv>): void {
   );
 }
 
+const GIT_NAMES = ['GIT_URL', 'REPO_URL', 'GIT_INTEGRATION_ID', 'REGISTRY'] as const satisfies readonly (keyof GitEnv)[];
+
 /** Returns the key of an earlier run, if there is one. */
-export function earlierKey(): string | undefined {
+export const earlierKey = (): string | undefined => earlierValue('API_KEY');
+
+/** Returns the values for builds that an earlier run left, if its platform is this one: it knows this key. */
+export function earlierGitEnv(key: string): Partial<GitEnv> {
+  if (earlierKey() !== key) return {};
+  return Object.fromEntries(GIT_NAMES.map((name) => [name, earlierValue(name)]).filter(([, value]) => value !== undefined));
+}
+
+function earlierValue(name: string): string | undefined {
   if (!existsSync(ENV_FILE)) return undefined;
-  return /^export API_KEY='([^']+)'$/m.exec(readFileSync(ENV_FILE, 'utf8'))?.[1];
+  return new RegExp(`^export ${name}='([^']+)'$`, 'm').exec(readFileSync(ENV_FILE, 'utf8'))?.[1];
 }

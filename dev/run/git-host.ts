@@ -1,74 +1,86 @@
-import { randomBytes } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import type { GitHost } from '../cluster/provider.ts';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { GitCredential, GitHost } from '../cluster/provider.ts';
+import { command } from '../commands.ts';
 import { Unhealthy } from '../errors.ts';
-import { isFulfilled } from '../commands.ts';
 
 /** An account of the local git host, whose token may do everything there. */
-export type GitAccount = { host: GitHost; user: string; token: string };
+export type GitAccount = GitCredential & { host: GitHost };
 
 /** A repository: its URL for pushes from this machine, with the account's token, and its URL for the cluster. */
 export type Repository = { name: string; pushUrl: string; url: string };
 
-const USER = 'gx';
+/** The path of each kind of host's API, its status for a repository that exists, and its name for a webhook's form. */
+const FORMS = {
+  github: { api: '/api/v3', exists: 422, hook: { name: 'web' } },
+  gitea: { api: '/api/v1', exists: 409, hook: { type: 'gitea' } },
+} as const;
 
 const accounts = new Map<string, Promise<GitAccount>>();
 
-/**
- * Returns the account of the git host, which is made on first use, with a token of this process. One at a time is made,
- * because the host's commands take no turns.
- */
+/** Returns the account of the git host, which is made on first use of this process. */
 export function gitAccount(host: GitHost): Promise<GitAccount> {
-  const account = accounts.get(host.url) ?? makeAccount(host);
+  const account = accounts.get(host.url) ?? host.account().then((made) => ({ ...made, host }));
   accounts.set(host.url, account);
   return account;
 }
 
-async function makeAccount(host: GitHost): Promise<GitAccount> {
-  const password = randomBytes(16).toString('hex');
-  const wanted = ['--username', USER, '--password', password, '--email', `${USER}@example.com`, '--must-change-password=false'];
-  // It fails for a user that exists, who then gets a token or the reason why not.
-  await isFulfilled(host.command('admin', 'user', 'create', '--admin', ...wanted));
-  const named = ['--username', USER, '--token-name', `run-${randomBytes(6).toString('hex')}`, '--scopes', 'all', '--raw'];
-  const token = await host.command('admin', 'user', 'generate-access-token', ...named);
-  const last = token.trim().split('\n').at(-1) ?? '';
-  if (last === '') throw new Unhealthy(`The git host made no token for ${USER}`);
-  return { host, user: USER, token: last };
-}
-
 /** Creates a private repository with these files, unless it is there. */
 export async function createRepository(account: GitAccount, name: string, files: Record<string, string>): Promise<Repository> {
-  const { host, user, token } = account;
-  const created = await ask(account, 'POST', '/user/repos', { name, private: true, default_branch: 'main' });
-  if (created.status !== 409) {
+  const { host, user } = account;
+  const created = await ask(account, '/user/repos', { name, private: true, default_branch: 'main' });
+  if (created.status !== FORMS[host.kind].exists) {
     await refuseUnless(created);
-    await commitFiles(account, { name, message: 'The agent', files });
+    await commit({ url: pushUrlOf(account, name), branch: 'main', message: 'The agent', files, isFirst: true });
   }
-  const pushUrl = new URL(`${host.url}/${user}/${name}.git`);
-  [pushUrl.username, pushUrl.password] = [user, token];
-  return { name, pushUrl: pushUrl.href, url: `http://${host.name}/${user}/${name}.git` };
+  return { name, pushUrl: pushUrlOf(account, name), url: `http://${host.name}/${user}/${name}.git` };
 }
 
-type Commit = { name: string; message: string; files: Record<string, string>; branch?: string };
-
-/** Writes the files in one commit of a branch, as a push does, and returns the commit. */
-export async function commitFiles(account: GitAccount, { name, message, files, branch = 'main' }: Commit): Promise<string> {
-  const changes = Object.entries(files).map(([path, text]) => ({
-    operation: 'upload',
-    path,
-    content: Buffer.from(text).toString('base64'),
-  }));
-  const response = await ask(account, 'POST', `/repos/${account.user}/${name}/contents`, { branch, message, files: changes });
-  await refuseUnless(response);
-  return ((await response.json()) as { commit: { sha: string } }).commit.sha;
+function pushUrlOf({ host, user, token }: GitAccount, name: string): string {
+  const url = new URL(`${host.url}/${user}/${name}.git`);
+  [url.username, url.password] = [user, token];
+  return url.href;
 }
+
+type Change = { name: string; message: string; files: Record<string, string>; branch?: string };
+
+/** Writes the files in one commit of a branch, pushes it, and returns the commit. */
+export const commitFiles = (account: GitAccount, { name, message, files, branch = 'main' }: Change): Promise<string> =>
+  commit({ url: pushUrlOf(account, name), branch, message, files, isFirst: false });
+
+type Push = { url: string; branch: string; message: string; files: Record<string, string>; isFirst: boolean };
+
+async function commit({ url, branch, message, files, isFirst }: Push): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'gx-commit-'));
+  const git = (...args: string[]): Promise<string> => command('git', ['-C', folder, ...AUTHOR, ...args]);
+  try {
+    await git('init', '--quiet', '--initial-branch', branch);
+    if (!isFirst) {
+      await git('fetch', '--quiet', '--depth=1', url, branch);
+      await git('reset', '--quiet', '--hard', 'FETCH_HEAD');
+    }
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), text);
+    }
+    // Files that a .gitignore among them names are part of the commit, too.
+    await git('add', '--all', '--force');
+    await git('commit', '--quiet', '--allow-empty', '--message', message);
+    await git('push', '--quiet', url, `HEAD:refs/heads/${branch}`);
+    return (await git('rev-parse', 'HEAD')).trim();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const AUTHOR = ['user.name=gx', 'user.email=gx@example.com', 'commit.gpgsign=false'].flatMap((setting) => ['-c', setting]);
 
 /** Has the host report every push to the repository to this address, signed with the secret. */
 export async function tellPushes(account: GitAccount, name: string, to: { url: string; secret: string }): Promise<void> {
-  const hooks = `/repos/${account.user}/${name}/hooks`;
   const config = { url: to.url, secret: to.secret, content_type: 'json' };
-  await refuseUnless(await ask(account, 'POST', hooks, { type: 'gitea', events: ['push'], active: true, config }));
+  const { hook } = FORMS[account.host.kind];
+  await refuseUnless(await ask(account, `/repos/${account.user}/${name}/hooks`, { ...hook, events: ['push'], active: true, config }));
 }
 
 /** Returns the files of a folder as texts, by path. */
@@ -79,9 +91,9 @@ export function filesIn(folder: string): Record<string, string> {
   return Object.fromEntries(own.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
-function ask({ host, token }: GitAccount, method: string, path: string, body: object): Promise<Response> {
+function ask({ host, token }: GitAccount, path: string, body: object): Promise<Response> {
   const headers = { authorization: `token ${token}`, 'content-type': 'application/json' };
-  return fetch(`${host.url}/api/v1${path}`, { method, headers, body: JSON.stringify(body) });
+  return fetch(`${host.url}${FORMS[host.kind].api}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
 async function refuseUnless(response: Response): Promise<void> {

@@ -21,7 +21,7 @@ export async function connectRepository(cluster: Cluster, api: Api, { name, file
   const secret = randomBytes(24).toString('hex');
   const { id } = await call<Connection>(api, 'POST', '/v1/integrations/git', {
     name,
-    kind: 'gitea',
+    kind: cluster.gitHost.kind,
     host: `http://${cluster.gitHost.name}`,
     repositories: [`${account.user}/${name}`],
     credential: { token: account.token, username: account.user },

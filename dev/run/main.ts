@@ -4,7 +4,7 @@ import { clusterStart, type Cluster } from '../cluster/cluster.ts';
 import { program, say, secondsSince, step, type Report } from '../steps.ts';
 import { forwardConsole } from './console.ts';
 import { agentKey, agentUrl, deploy, untilDeployed, type Api } from './control-plane.ts';
-import { ENV_FILE, writeEnvFile, type FirstEnv, type GitEnv } from './env-file.ts';
+import { earlierGitEnv, ENV_FILE, writeEnvFile, type FirstEnv, type GitEnv } from './env-file.ts';
 import { filesIn } from './git-host.ts';
 import { FIRST_IMAGES, imagesOf, LATER_IMAGES, loadImages, startImages, type Images } from './images.ts';
 import { connectRepository } from './integration.ts';
@@ -12,6 +12,8 @@ import { installPlatform } from './platform.ts';
 import { streamOneRun } from './stream.ts';
 
 const HELP = `make run: a cluster, the platform on it, and an example agent that answers.
+make run-git: the same, and then a registry, a git host with the example in a repository, and the images of builds and
+key-value stores (option --git).
 
 Safe to repeat: healthy parts are kept. "make down" removes all of it.
 GX_CLUSTER=native or GX_CLUSTER=kind chooses how the cluster is had (default: kind where Docker answers).
@@ -44,9 +46,11 @@ async function main(): Promise<void> {
     KUBECTL: cluster.kubectl,
     EXAMPLE_IMAGE: images.example,
   };
-  writeEnvFile(answers);
-  say(`\nAn agent answers after ${secondsSince(started)}: ${agent.url}. The parts for builds from git come now.\n`);
-  const env = { ...answers, ...(await addBuilds({ cluster, api, images })) };
+  writeEnvFile({ ...answers, ...earlierGitEnv(api.key) });
+  say(`\nAn agent answers after ${secondsSince(started)}: ${agent.url}`);
+  const env: FirstEnv & Partial<GitEnv> = process.argv.includes('--git')
+    ? { ...answers, ...(await addBuilds({ cluster, api, images })) }
+    : { ...answers, ...earlierGitEnv(api.key) };
   writeEnvFile(env);
   say(summary(env, cluster, (performance.now() - started) / 1000));
 }
@@ -59,9 +63,9 @@ async function deployExample(api: Api, image: string, report: Report): Promise<{
 type Platform = { cluster: Cluster; api: Api; images: Images };
 
 /** Adds the parts for deployments from git: registry, git host, the builder's images, and a repository. */
-async function addBuilds({ cluster, api, images }: Platform): Promise<GitEnv> {
+async function addBuilds({ cluster: first, api, images }: Platform): Promise<GitEnv> {
   const later = startImages(LATER_IMAGES);
-  await step('registry, git host and metrics', (report) => cluster.complete(report));
+  const cluster = await step('registry and git host', (report) => first.with(['registry', 'git'], report));
   await step('images for builds', async (report) => loadImages(cluster, await later, report));
   const now = await imagesOf(cluster);
   if (JSON.stringify(now) !== JSON.stringify(images))
@@ -79,14 +83,14 @@ async function addBuilds({ cluster, api, images }: Platform): Promise<GitEnv> {
   };
 }
 
-function summary(env: FirstEnv & GitEnv, cluster: Cluster, seconds: number): string {
+function summary(env: FirstEnv & Partial<GitEnv>, cluster: Cluster, seconds: number): string {
   return `
 Everything runs (${seconds.toFixed(0)} s, ${cluster.kind} cluster "${cluster.name}").
 
   control plane   ${env.CONTROL_PLANE_URL}   (OpenAPI: ${env.CONTROL_PLANE_URL}/docs)
   console         ${env.CONSOLE_URL}   (sign in with this key: ${env.API_KEY})
   agent           ${env.AGENT_URL}   (asks for its key)
-  repository      ${env.REPO_URL}   (docs/quick-start.md deploys it: five commands from a repository to an agent)
+  ${env.REPO_URL === undefined ? 'builds from git   make run-git' : `repository      ${env.REPO_URL}   (docs/quick-start.md deploys it: five commands from a repository to an agent)`}
 
 Try next:
   . ${ENV_FILE}

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { command } from '../commands.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { HELM, pathTool } from '../cluster/path-tools.ts';
+import { pathTool } from '../cluster/path-tools.ts';
 import { environmentWith } from '../env.ts';
 import type { Report } from '../steps.ts';
 import { acceptsKey, untilReady, type Api } from './control-plane.ts';
@@ -17,7 +17,7 @@ type Installation = { cluster: Cluster; images: Images; report: Report; source?:
 
 /** Installs or upgrades the Helm chart, waits for the control plane, and returns a key that it accepts. */
 export async function installPlatform({ cluster, images, report, source = '.' }: Installation): Promise<Api> {
-  const helm = await pathTool(HELM, report);
+  const helm = await pathTool('helm', report);
   await restrict(cluster);
   report('helm upgrade --install gx charts/gx-platform');
   const install = ['upgrade', '--install', 'gx', 'charts/gx-platform', '--namespace', SYSTEM_NAMESPACE];

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { openSync } from 'node:fs';
 import process from 'node:process';
-import { areBuilt, nodeParts, type PartName } from '../cluster/parts.ts';
+import { areBuilt, firstNodeParts, partsOfExtras, type PartName } from '../cluster/parts.ts';
 import type { Provider } from '../cluster/provider.ts';
 import { step } from '../steps.ts';
 
@@ -12,13 +12,15 @@ export const NEEDS_NO_PARTS: readonly string[] = ['check', 'agent'];
 
 /** Suites on a real API server or of builds. Their pods need the parts of their cluster. */
 const SUITES_WITH_PARTS: readonly string[] = ['kube', 'console', 'builder', 'charts'];
-const OF_TESTS: readonly PartName[] = ['kube', 'verdict', 'registry', 'gitea'];
+const OF_TESTS: readonly PartName[] = ['kube', 'verdict', 'registry'];
+/** Parts of a node for the tests in pods that are among all tests. */
+const OF_PODS: readonly PartName[] = [...firstNodeParts, ...partsOfExtras(['registry', 'git'])];
 
 /** Returns the parts that later suites need, if there are suites during which they can be compiled. */
 export function partsFor(suites: readonly string[], cluster: Provider['kind'] | undefined): readonly PartName[] {
   if (!suites.some((suite) => NEEDS_NO_PARTS.includes(suite))) return [];
   const needed = suites.some((suite) => SUITES_WITH_PARTS.includes(suite)) ? OF_TESTS : [];
-  return [...new Set([...needed, ...(cluster === 'native' ? nodeParts : [])])];
+  return [...new Set([...needed, ...(cluster === 'native' ? OF_PODS : [])])];
 }
 
 /**

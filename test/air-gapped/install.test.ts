@@ -63,7 +63,7 @@ function trustRegistry(): void {
 beforeAll(async () => {
   await (await choose()).require();
   await step('the folder of a release', () => releaseFolder(folder));
-  cluster = await step('cluster', (report) => clusterUp({ name: NAME, report }));
+  cluster = await step('cluster', (report) => clusterUp({ name: NAME, extras: ['git'], report }));
   registry = await startRegistry({ isOpen: true, address: await addressToward(cluster.nodeAddress) });
   trustRegistry();
 });

@@ -213,7 +213,7 @@ async function main(): Promise<void> {
   await (await choose()).require();
   const building = startImages([...FIRST_IMAGES, ...LATER_IMAGES]);
   const report = sayAside;
-  const cluster = await clusterUp({ name: CLUSTER, report });
+  const cluster = await clusterUp({ name: CLUSTER, extras: ['registry', 'git'], report });
   const table = new Table();
   try {
     await loadImages(cluster, await building, report);

@@ -1,6 +1,7 @@
 import type { TestProject } from 'vitest/node';
 import { choose } from '../../dev/cluster/choose.ts';
 import { clusterDown, clusterUp, type Cluster } from '../../dev/cluster/cluster.ts';
+import type { Extra } from '../../dev/cluster/provider.ts';
 import { FIRST_IMAGES, imagesOf, LATER_IMAGES, loadImages, startImages, type FurtherImage } from '../../dev/run/images.ts';
 import { installPlatform } from '../../dev/run/platform.ts';
 import { step } from '../../dev/steps.ts';
@@ -34,6 +35,12 @@ const FURTHER: Readonly<Record<string, readonly FurtherImage[]>> = {
   system: ['gx-example-python'],
 };
 
+/** Extras that the tests of one project need. Those of builds use a git host that others use. */
+const EXTRAS_OF: Readonly<Record<string, readonly Extra[]>> = {
+  builds: ['registry', 'gitea'],
+  scale: ['registry', 'git', 'metrics'],
+};
+
 /**
  * Makes a cluster with the platform on it, for the tests in real pods. It is removed afterwards unless GX_KEEP_CLUSTER
  * is set.
@@ -42,7 +49,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await (await choose()).require();
   const further = FURTHER[project.name] ?? [];
   const building = startImages([...FIRST_IMAGES, ...LATER_IMAGES, ...further]);
-  const cluster = await step('cluster', (report) => clusterUp({ name: NAME, report }));
+  const cluster = await step('cluster', (report) =>
+    clusterUp({ name: NAME, extras: EXTRAS_OF[project.name] ?? ['registry', 'git'], report }),
+  );
   await step('images', async (report) => loadImages(cluster, await building, report));
   const images = await imagesOf(cluster, further);
   const api = await step('platform', (report) => installPlatform({ cluster, images, report }));

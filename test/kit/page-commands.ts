@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { delimiter, dirname } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { HELM, pathTool } from '../../dev/cluster/path-tools.ts';
+import { pathTool } from '../../dev/cluster/path-tools.ts';
 
 /** Returns the blocks of commands of a page. */
 export const commandsOf = (page: string): string[] =>
@@ -26,7 +26,7 @@ export async function runInShell(
   { kubectl, kubeconfig }: Tools,
   { cwd, variables = {} }: { cwd: string; variables?: Record<string, string> },
 ): Promise<Printed> {
-  const helm = await pathTool(HELM, () => undefined);
+  const helm = await pathTool('helm', () => undefined);
   const folders = [dirname(kubectl), dirname(helm), process.env['PATH'] ?? ''];
   const env = { ...process.env, ...variables, PATH: folders.join(delimiter), KUBECONFIG: kubeconfig };
   const running = promisify(execFile)('bash', ['-eo', 'pipefail', '-c', commands], { env, cwd, timeout: 600_000 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { KUBECTL, pathTool } from '../../dev/cluster/path-tools.ts';
+import { pathTool } from '../../dev/cluster/path-tools.ts';
 import { commandsOf, runInShell } from '../kit/page-commands.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 
@@ -11,7 +11,7 @@ let kubectl: string;
 
 beforeAll(async () => {
   stage = await openStage('drill');
-  kubectl = await pathTool(KUBECTL, () => undefined);
+  kubectl = await pathTool('kubectl', () => undefined);
 });
 afterAll(() => stage.stop());
 

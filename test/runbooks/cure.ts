@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { delimiter, dirname, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { HELM, pathTool } from '../../dev/cluster/path-tools.ts';
+import { pathTool } from '../../dev/cluster/path-tools.ts';
 
 /* The commands of a page of docs/runbooks, as somebody who reads it pastes them into a shell. */
 
@@ -42,7 +42,7 @@ type Tools = { kubectl: string; kubeconfig: string };
 /** Runs the commands of a page with the variables that it asks its reader to set. Returns what they printed. */
 export async function cureBy(page: CurePage, variables: Record<string, string>, { kubectl, kubeconfig }: Tools): Promise<string> {
   const commands = commandsIn(readFileSync(resolve(PAGES, page.file), 'utf8'), page);
-  const helm = await pathTool(HELM, () => undefined);
+  const helm = await pathTool('helm', () => undefined);
   const folders = [dirname(kubectl), dirname(helm), process.env['PATH'] ?? ''];
   const env = { ...process.env, ...variables, PATH: folders.join(delimiter), KUBECONFIG: kubeconfig };
   const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], { env, timeout: 600_000 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { command } from '../../dev/commands.ts';
-import { HELM, pathTool } from '../../dev/cluster/path-tools.ts';
+import { pathTool } from '../../dev/cluster/path-tools.ts';
 import { agentKey, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
 import type { Condition } from '../../src/schema/platform/conditions.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
@@ -61,7 +61,7 @@ let key: string;
 
 /** Gives the installation other settings of routes, and keeps the rest. */
 async function upgrade(route: object): Promise<void> {
-  const helm = await pathTool(HELM, quiet);
+  const helm = await pathTool('helm', quiet);
   const args = ['upgrade', 'gx', 'charts/gx-platform', '--namespace', 'gx-system', '--reuse-values', '--values', '-', '--wait'];
   await command(helm, [...args, '--kubeconfig', system.kubeconfig], { input: JSON.stringify({ settings: { route } }) });
 }

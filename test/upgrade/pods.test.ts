@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, expect, inject, test } from 'vitest';
-import { HELM, pathTool } from '../../dev/cluster/path-tools.ts';
+import { pathTool } from '../../dev/cluster/path-tools.ts';
 import { command } from '../../dev/commands.ts';
 import { call, untilDeployed } from '../../dev/run/control-plane.ts';
 import { say, step } from '../../dev/steps.ts';
@@ -147,7 +147,7 @@ test("a revision of today's platform serves, under the same load", async () => {
 });
 
 test("the page's check names what the definitions of the first release would drop, and changes nothing", async () => {
-  const helm = await pathTool(HELM, () => undefined);
+  const helm = await pathTool('helm', () => undefined);
   const rendered = await command(helm, ['template', 'gx', join(source, 'charts/gx-platform'), '--namespace', 'gx-system']);
   writeFileSync(join(source, 'install.yaml'), rendered);
   const { code, output } = await runInShell(commandOf(PAGE, 'kubectl -n gx-system exec'), system, { cwd: source });

@@ -45,7 +45,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const ofToday = await step('images of today', () => building);
   const references = await referencesIn(source);
   const ofFirst = await step('images of the first release', (report) => imagesOfRelease(source, { references, names: NAMES, report }));
-  const cluster = await step('cluster', (report) => clusterUp({ name: NAME, report }));
+  const cluster = await step('cluster', (report) => clusterUp({ name: NAME, extras: ['registry', 'git'], report }));
   await step('images on the node', (report) => loadImages(cluster, [...ofFirst, ...ofToday], report));
   const first = imagesNamed(references, cluster);
   const today = await imagesOf(cluster);

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -33,7 +34,7 @@ export async function makeImages(engine: DockerEngine, report: Report): Promise<
   const folder = await mkdtemp(join(tmpdir(), 'gx-kind-'));
   const work = { engine, folder, report };
   try {
-    const parts = await ensureParts(['kube', 'containerd', 'runc', 'coredns', 'pause', 'registry', 'gitea', 'kind'], report);
+    const parts = await ensureParts(['kube', 'clients', 'containerd', 'runc', 'coredns', 'pause', 'registry', 'gitea', 'kind'], report);
     await debian(work);
     await makeBases(work);
     await build(work, { name: 'kube', tags: KUBE, files: { kube: parts['kube'] ?? '' } });
@@ -111,6 +112,7 @@ async function nodeFiles(work: Work, parts: Record<string, string>): Promise<Rec
     ...Object.fromEntries(programs),
     'own/usr/local/sbin/runc': parts['runc'] ?? '',
     'own/usr/bin/kube': parts['kube'] ?? '',
+    'own/usr/bin/kubectl': realpathSync(parts['kubectl'] ?? ''),
     'own/usr/bin/kubeadm': await kubeadm(folder),
     'own/kind/version': join(folder, 'version'),
     'own/kind/images': images,

@@ -17,7 +17,7 @@ RUN chmod 755 /kind /kind/bin /kind/bin/* /usr/local/bin/* \
  && systemctl enable kubelet.service containerd.service undo-mount-hacks.service load-images.service volume-provisioner.service \
  && systemctl mask systemd-binfmt.service \
  && mkdir -p /etc/kubernetes/manifests /opt/cni && ln -s /usr/lib/cni /opt/cni/bin \
- && ln -s kube /usr/bin/kubelet && ln -s kube /usr/bin/kubectl && ln -s kube /usr/bin/volume-provisioner \
+ && ln -s kube /usr/bin/kubelet && ln -s kube /usr/bin/volume-provisioner \
  && sed -i 's/restrict_oom_score_adj = false/restrict_oom_score_adj = true/' /etc/containerd/config.toml \
  && sed -i 's|^KUBELET_EXTRA_ARGS=|&--config-dir=/etc/kubernetes/kubelet.conf.d |' /etc/default/kubelet \
  && ctr oci spec \

@@ -65,6 +65,9 @@ export const fileOf = (layout: Pick<Layout, 'state'>) => {
     volumes: at('volumes'),
     registry: at('registry'),
     gitHost: at('git-host'),
+    gitea: at('gitea'),
+    wantedFolder: at('wanted'),
+    wanted: (extra: string) => at('wanted', extra),
     images: at('images'),
     resolvConf: at('config', 'resolv.conf'),
   };

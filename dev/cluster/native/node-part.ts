@@ -1,17 +1,21 @@
+import type { Extra } from '../provider.ts';
 import type { Layout } from './layout.ts';
 
 /**
  * The native node's work for a part: the files it writes, the objects it applies and the processes it keeps running.
  */
 export type NodePart = {
-  /** True if no agent needs it to answer. Such a part starts once its tools are there, which are built last. */
-  comesLater?: boolean;
+  /** Set if no agent needs it to answer. Such a part starts once somebody wants this extra. */
+  extra?: Extra;
   /** Configuration: path -> content. */
   files?: (setup: NodeSetup) => Record<string, string>;
   /** Objects of the API that the part needs, applied before the later processes start. */
   manifest?: (layout: Layout) => readonly object[];
   processes?: (layout: Layout) => readonly NodeProcess[];
 };
+
+/** A part that starts once its extra is wanted. */
+export type ExtraPart = NodePart & { extra: Extra };
 
 /** A cluster's layout, and the tools of its machine. */
 export type NodeSetup = {

@@ -18,11 +18,11 @@ import { childrenOf, isAlive, markOf, toolOf, writeRecord, type NodeRecord, type
 /** Writes the node's files, makes its namespaces and starts its supervisor in them. */
 export async function startNode(record: NodeRecord): Promise<void> {
   const { layout } = record;
-  const { kubelet, volumes, logFolder } = fileOf(layout);
+  const { kubelet, volumes, logFolder, wantedFolder } = fileOf(layout);
   await mkdir(layout.state, { recursive: true, mode: 0o711 });
   // The record is written first, so that `down` knows what to remove, however far this gets.
   await writeRecord(record);
-  prepareFolders([kubelet, volumes, logFolder, ...fixedFolders]);
+  prepareFolders([kubelet, volumes, logFolder, wantedFolder, ...fixedFolders]);
   await writeKeys(record);
   await writeConfiguration(record);
   makeCgroup(layout.cgroup);

@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { command, isFulfilled, succeeds } from '../../commands.ts';
 import { devConfig, networkEnvironment } from '../../env.ts';
 import { until } from '../../wait.ts';
-import { firstOnNode, laterOnNode } from '../part-list.ts';
+import { firstOnNode, extrasOnNode } from '../part-list.ts';
 import { fileOf, type Layout } from './layout.ts';
 import { furnish } from './namespaces.ts';
-import { manifestOf, type NodePart, type NodeProcess } from './node-part.ts';
+import { manifestOf, type ExtraPart, type NodeProcess } from './node-part.ts';
 import { readRecord, toolOf, type NodeRecord } from './record.ts';
 
 const RESTART_AFTER = 1000;
@@ -22,14 +22,14 @@ async function main(name: string): Promise<void> {
   for (const early of processes.filter(({ isEarly }) => isEarly)) keepRunning(early, record);
   await applyManifest(record);
   for (const late of processes.filter(({ isEarly }) => !isEarly)) keepRunning(late, record);
-  await Promise.all(laterOnNode.map((part) => startLater(part, record)));
+  await Promise.all(extrasOnNode.map((part) => startWanted(part, record)));
 }
 
-/** Starts a part once its tools are built, which may be minutes from now. */
-async function startLater(part: NodePart, record: NodeRecord): Promise<void> {
+/** Starts a part once somebody wants its extra, which may be never. Its tools are there by then. */
+async function startWanted({ extra, ...part }: ExtraPart, record: NodeRecord): Promise<void> {
   const processes = part.processes?.(record.layout) ?? [];
-  const isBuilt = (): boolean => processes.every(({ tool }) => existsSync(toolOf(record, tool)));
-  await until({ what: 'the tools of a part', seconds: Infinity, every: 500 }, isBuilt);
+  const file = fileOf(record.layout).wanted(extra);
+  await until({ what: extra, seconds: Infinity, every: 500 }, () => existsSync(file));
   if (part.manifest !== undefined) await applyObjects(JSON.stringify(manifestOf([part], record.layout)), record);
   for (const process of processes) keepRunning(process, record);
 }

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { GitCredential } from '../../provider.ts';
 import { fileOf, type Layout } from '../layout.ts';
-import type { NodePart } from '../node-part.ts';
+import { json, type NodePart } from '../node-part.ts';
 
 /** The port at which the git host answers, at the node's address. */
 export const GIT_PORT = 3000;
@@ -9,59 +11,19 @@ export const GIT_PORT = 3000;
 /** The name by which pods reach the git host of a native cluster, over plain HTTP. */
 export const GIT_HOST = `git.gx-platform.local:${GIT_PORT}`;
 
-/** The settings of the git host, which its command line reads too. */
-export const gitHostSettings = (layout: Layout): string => fileOf(layout).config('git-host.ini');
+const USER = 'gx';
+const SERVER = join(import.meta.dirname, '..', 'git-server', 'main.ts');
 
-/** Runs Gitea, so that a deployment can be built from a repository without any host elsewhere. */
+/** Runs git's own HTTP backend, so that a deployment can be built from a repository without any host elsewhere. */
 export const gitHost: NodePart = {
-  comesLater: true,
-  files: ({ layout }) => ({ [gitHostSettings(layout)]: settings(layout) }),
-  processes: (layout) => [{ name: 'git-host', tool: 'gitea', args: ['web', '--config', gitHostSettings(layout)] }],
+  extra: 'git',
+  files: ({ layout }) => ({ [accountFile(layout)]: json({ user: USER, token: randomBytes(16).toString('hex') }) }),
+  processes: (layout) => [
+    { name: 'git-host', tool: 'node', args: [SERVER, fileOf(layout).gitHost, accountFile(layout), String(GIT_PORT)] },
+  ],
 };
 
-const secret = (): string => randomBytes(32).toString('base64url');
+const accountFile = (layout: Layout): string => fileOf(layout).config('git-account.json');
 
-// Only pods and this machine reach it, it is made again with the cluster, and it runs as the node does: as root.
-const settings = (layout: Layout): string => `APP_NAME = Git
-RUN_USER = root
-RUN_MODE = prod
-WORK_PATH = ${fileOf(layout).gitHost}
-I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true
-[server]
-HTTP_ADDR = 0.0.0.0
-HTTP_PORT = ${GIT_PORT}
-ROOT_URL = http://${GIT_HOST}/
-LOCAL_ROOT_URL = http://127.0.0.1:${GIT_PORT}/
-DISABLE_SSH = true
-OFFLINE_MODE = true
-LFS_JWT_SECRET = ${secret()}
-[database]
-DB_TYPE = sqlite3
-PATH = ${join(fileOf(layout).gitHost, 'git-host.db')}
-SQLITE_JOURNAL_MODE = WAL
-[security]
-INSTALL_LOCK = true
-SECRET_KEY = ${secret()}
-INTERNAL_TOKEN = ${secret()}
-[oauth2]
-ENABLED = false
-JWT_SECRET = ${secret()}
-[service]
-DISABLE_REGISTRATION = true
-[repository]
-DEFAULT_BRANCH = main
-ENABLE_PUSH_CREATE_USER = true
-DEFAULT_PRIVATE = private
-[webhook]
-ALLOWED_HOST_LIST = *
-[actions]
-ENABLED = false
-[indexer]
-ISSUE_INDEXER_TYPE = db
-[session]
-PROVIDER = memory
-[log]
-LEVEL = warn
-[cron]
-ENABLED = false
-`;
+/** Returns the only account, which may do everything. */
+export const gitHostAccount = (layout: Layout): GitCredential => JSON.parse(readFileSync(accountFile(layout), 'utf8')) as GitCredential;

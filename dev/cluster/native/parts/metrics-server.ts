@@ -10,7 +10,7 @@ const place = { name: 'metrics-server', namespace: 'kube-system' };
 
 /** Runs a metrics server as a process of the node: autoscalers and `kubectl top` ask the API server, which asks it. */
 export const metricsServer: NodePart = {
-  comesLater: true,
+  extra: 'metrics',
   manifest: (layout) => [
     role,
     roleBinding({ user: USER, role: USER }),

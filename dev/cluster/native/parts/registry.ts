@@ -18,7 +18,7 @@ export const registriesFolder = (layout: Layout): string => fileOf(layout).confi
 
 /** Runs a registry for images that are built in the cluster, and tells containerd where it is. */
 export const registry: NodePart = {
-  comesLater: true,
+  extra: 'registry',
   files: ({ layout }) => ({
     ...withPassword(layout, randomBytes(16).toString('hex')),
     [join(registriesFolder(layout), REGISTRY, 'hosts.toml')]: `server = "http://${layout.nodeAddress}:${REGISTRY_PORT}"\n`,

@@ -38,8 +38,6 @@ var tools = map[string]func(){
 	"kubelet": component(func() *cobra.Command {
 		return kubelet.NewKubeletCommand(context.Background())
 	}),
-	"kubectl":            kubectl,
-	"helm":               helm,
 	"cluster-pki":        orExit(pki.Main),
 	"volume-provisioner": orExit(volumes.Main),
 }

@@ -1,9 +1,12 @@
+// kubectl and helm in one binary, where nobody has compiled them for this machine already.
+// The name it is called by says which of them it is.
 package main
 
 import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	helmcmd "helm.sh/helm/v4/pkg/cmd"
 	helmkube "helm.sh/helm/v4/pkg/kube"
@@ -13,6 +16,14 @@ import (
 	kubectlcmd "k8s.io/kubectl/pkg/cmd"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 )
+
+func main() {
+	if filepath.Base(os.Args[0]) == "helm" {
+		helm()
+		return
+	}
+	kubectl()
+}
 
 func kubectl() {
 	logs.GlogSetter(kubectlcmd.GetLogVerbosity(os.Args)) //nolint:errcheck

