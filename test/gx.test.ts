@@ -18,7 +18,7 @@ const gx = (...args: string[]) => {
 const WRITTEN = ['.dockerignore', '.env.example', '.gitignore', 'Dockerfile', 'README.md', 'graph.ts', 'gx.json', 'model.ts'];
 
 test('new writes a project into a folder that it makes, named after it', () => {
-  expect(gx('new', 'Weather Bot')).toMatchObject({ status: 0, stdout: expect.stringContaining('npx gx dev'), stderr: '' });
+  expect(gx('new', 'Weather Bot')).toMatchObject({ status: 0, stdout: expect.stringContaining('npm install\n  gx dev\n'), stderr: '' });
   const there = path.join(folder, 'Weather Bot');
   expect(readdirSync(there).toSorted()).toEqual([...WRITTEN, 'package.json', 'stand-in.ts']);
   expect(JSON.parse(readFileSync(path.join(there, 'package.json'), 'utf8'))).toMatchObject({ name: 'weather-bot', type: 'module' });

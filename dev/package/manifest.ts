@@ -36,7 +36,8 @@ export function packageManifest({ checkout, imports, postgres }: Contents): Pack
     description: 'Write LangGraph agents and run them on your machine: the command gx.',
     license,
     type: 'module',
-    bin: { gx: 'lib/gx.js' },
+    // npx asks the registry for a package by the name of the command, and that of `gx` is a stranger's.
+    bin: { gx: 'lib/gx.js', 'gx-platform': 'lib/gx.js' },
     exports: { './package.json': './package.json', './gx.schema.json': './schemas/gx.schema.json' },
     files: ['lib', 'dist/studio', 'schemas', ...PYTHON_FILES, ...PROJECT_FILES],
     engines: { node: NODE },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import process from 'node:process';
@@ -55,14 +55,18 @@ async function firstHour(tarball: string, node: string): Promise<void> {
   await gx('new', 'my-agent');
   const again = await gx('new', 'my-agent').catch((error: Failed) => error);
   assert.ok('code' in again && again.stderr.includes('nothing is overwritten'));
-  const folder = join(project.folder, 'my-agent');
-  await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, env });
-  await served(folder, env);
+  // Moved away, as a colleague's clone is, the project finds the command all the same, and nobody else's.
+  await using elsewhere = new Project();
+  const folder = join(elsewhere.folder, 'my-agent');
+  await rename(join(project.folder, 'my-agent'), folder);
+  const alone = { ...env, PATH: env['PATH']?.split(delimiter).slice(1).join(delimiter) };
+  await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, env: alone });
+  await served(folder, alone);
 }
 
-/** Runs `npx gx dev` as the project's README says, and has one conversation. */
+/** Runs `npm run dev` as the project's README says, and has one conversation. */
 async function served(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const child = spawn('npx', ['gx', 'dev', '--port', '0'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn('npm', ['run', 'dev', '--', '--port', '0'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const closed = once(child, 'close');
@@ -75,7 +79,7 @@ async function served(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
     for (const path of ['docs', 'chat', 'chat/page.css', 'chat/page.js', 'chat/conversation.js'])
       assert.equal((await fetch(`${url}/${path}`)).status, 200, path);
   } finally {
-    // Ctrl-C goes to all of the terminal's processes. npx is one of them.
+    // Ctrl-C goes to all of the terminal's processes. npm is one of them.
     process.kill(-child.pid!, 'SIGINT');
     await closed;
   }

@@ -31,24 +31,39 @@ export type Template = {
   ignored: string[];
   /** The file that names the project and its packages. */
   manifest: string;
-  /** Returns the manifest of a project of that name. */
-  named(manifest: string, name: string): string;
+  /** Returns the manifest of a project. */
+  named(manifest: string, project: NewProject): string;
   /** Returns the commands that follow; `ownManifest`: the project keeps the manifest that it has. */
   next(manifest: string, ownManifest: boolean): string[];
 };
 
-type PackageJson = { dependencies: Record<string, string> };
+/** `platform`: the version, file or address from which npm installs the command, where it is a package of npm. */
+export type NewProject = { name: string; platform: string | undefined };
+
+export const PLATFORM = 'gx-platform';
+
+type PackageJson = {
+  scripts?: Record<string, string>;
+  dependencies: Record<string, string>;
+  devDependencies?: Record<string, string>;
+};
 
 export const JAVASCRIPT: Template = {
   example: 'new',
   copied: ['gx.json', 'graph.ts', 'model.ts', 'stand-in.ts', 'README.md', 'Dockerfile', '.env.example'],
   ignored: ['node_modules/', '.gx/', '.env'],
   manifest: 'package.json',
-  named: (manifest, name) => `${JSON.stringify({ ...(JSON.parse(manifest) as PackageJson), name }, null, 2)}\n`,
+  named: (manifest, { name, platform }) => {
+    const project = { ...(JSON.parse(manifest) as PackageJson), name };
+    // Without it the script finds the command where this one was found: on the PATH.
+    if (platform !== undefined) project.devDependencies = { [PLATFORM]: platform };
+    return `${JSON.stringify(project, null, 2)}\n`;
+  },
   next: (manifest, ownManifest) => {
-    const { dependencies } = JSON.parse(manifest) as PackageJson;
-    const packages = Object.entries(dependencies).map(([name, range]) => `${name}@${range}`);
-    return [ownManifest ? `npm install ${packages.join(' ')}` : 'npm install', 'npx gx dev'];
+    const { dependencies, devDependencies = {} } = JSON.parse(manifest) as PackageJson;
+    const packages = Object.entries({ ...dependencies, ...devDependencies }).map(([name, range]) => `${name}@${range}`);
+    const start = PLATFORM in devDependencies ? [ownManifest ? `npx ${PLATFORM} dev` : 'npm run dev'] : ['gx dev'];
+    return [ownManifest ? `npm install ${packages.join(' ')}` : 'npm install', ...start];
   },
 };
 
@@ -57,7 +72,7 @@ export const PYTHON: Template = {
   copied: ['gx.json', 'agent.py', 'model.py', 'stand_in.py', 'tests/test_agent.py', 'README.md', 'Dockerfile', '.env.example'],
   ignored: ['.venv/', '__pycache__/', '*.egg-info/', '.pytest_cache/', '.gx/', '.env'],
   manifest: 'pyproject.toml',
-  named: (manifest, name) => manifest.replace(/^name = .*$/m, `name = "${name}"`),
+  named: (manifest, { name }) => manifest.replace(/^name = .*$/m, `name = "${name}"`),
   next: (manifest, ownManifest) => {
     const packages = [...(/^dependencies = \[(.*)\]$/m.exec(manifest)?.[1] ?? '').matchAll(/"([^"]+)"/g)].map(([, one]) => `'${one}'`);
     const what = ownManifest ? packages.join(' ') : "-e '.[dev]'";

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { asError, StartError } from '../../../errors.ts';
-import { JAVASCRIPT, nextSteps, packageNameOf, planFor, PYTHON, type Template } from './files.ts';
+import { JAVASCRIPT, nextSteps, packageNameOf, planFor, PLATFORM, PYTHON, type Template } from './files.ts';
 
 const HELP = `gx new: write a small agent to begin with
 
@@ -65,6 +65,29 @@ function projectFiles({ example, copied, ignored, manifest, named }: Template, n
     ...Object.fromEntries(copied.map((file) => [file, read(file)])),
     '.gitignore': `${ignored.join('\n')}\n`,
     '.dockerignore': `${[...ignored, '.git/'].join('\n')}\n`,
-    [manifest]: named(read(manifest), packageNameOf(name)),
+    [manifest]: named(read(manifest), { name: packageNameOf(name), platform: installedFrom() }),
   };
+}
+
+/** One package of the lock file that npm keeps in `node_modules`. */
+type LockedPackage = { version?: string; resolved?: string };
+
+/**
+ * Returns the source of the package for another project: the file or the address that it came from, or its version
+ * where that is a registry. `root` is the project whose `node_modules` hold it.
+ */
+export function originOf({ version, resolved }: LockedPackage, root: string): string | undefined {
+  if (resolved?.startsWith('file:')) return `file:${path.resolve(root, resolved.slice('file:'.length))}`;
+  const isOfRegistry = resolved === undefined || new RegExp(`/${PLATFORM}/-/${PLATFORM}-`).test(resolved);
+  return isOfRegistry ? version && `^${version}` : resolved;
+}
+
+/** Returns the source from which npm has installed this command, or undefined where npm has not. */
+function installedFrom(): string | undefined {
+  const modules = path.dirname(path.resolve(EXAMPLES, '..'));
+  const file = path.join(modules, '.package-lock.json');
+  if (path.basename(modules) !== 'node_modules' || !existsSync(file)) return undefined;
+  const { packages = {} } = JSON.parse(readFileSync(file, 'utf8')) as { packages?: Record<string, LockedPackage> };
+  const own = packages[`node_modules/${PLATFORM}`];
+  return own && originOf(own, path.dirname(modules));
 }
