@@ -46,6 +46,8 @@ test('the owner of one namespace installs by the page, and nothing of the releas
   await typed(admin.replace('-f crds', `-f ${join(root, 'crds')}`), server.kubeconfig, folder);
   const namespace = 'team-a';
   await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  const account: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
+  await kube.create(account, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'owner', namespace } });
   const kubeconfig = await kubeconfigOf(kube, { namespace, kubeconfig: server.kubeconfig, name: 'owner' });
   await kube.create(ROLE_BINDING, {
     apiVersion: ROLE_BINDING.apiVersion,
