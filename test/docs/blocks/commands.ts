@@ -235,11 +235,11 @@ const CHECKS: Record<string, (call: Call) => string[]> = {
   make: ({ args }) => args.filter((target) => !targets.has(target)).map((target) => `there is no target ${target}`),
   npm: ({ args }) => faultsOfNpm(args),
   npx: ({ args: [name, ...args] }) =>
-    name === 'gx' ? faultsOfGx(args) : name === '@modelcontextprotocol/inspector' ? [] : [`nobody knows ${name}`],
+    name === 'gx-platform' ? faultsOfGx(args) : name === '@modelcontextprotocol/inspector' ? [] : [`nobody knows ${name}`],
   gx: ({ args }) => faultsOfGx(args),
   node: ({ args }) => faultsOfNode(args),
   python: ({ args: [file = ''] }) => (existsSync(file) ? [] : [`there is no ${file}`]),
-  sh: ({ args: [file] }) => (file === 'mirror' ? [] : [`nobody knows ${file}`]),
+  sh: ({ args: [file = ''] }) => (file === 'mirror' || existsSync(file) ? [] : [`nobody knows ${file}`]),
   'api-key': ({ args }) => faultsOfKeys(args),
 };
 
