@@ -137,11 +137,20 @@ function faultsOfNames(arg: string): string[] {
   ];
 }
 
-const HELM_FLAGS = ['--namespace', '--create-namespace', '--reset-then-reuse-values', '--values', '--set', '--wait', '--force-conflicts'];
+const HELM_FLAGS = [
+  '--namespace',
+  '--create-namespace',
+  '--reset-then-reuse-values',
+  '--values',
+  '--set',
+  '--wait',
+  '--force-conflicts',
+  '--skip-tests',
+];
 
 function faultsOfHelm({ args }: Call): string[] {
   const [verb = '', , chart] = args;
-  const faults = ['install', 'upgrade', 'rollback', 'uninstall'].includes(verb) ? [] : [`helm has no "${verb}"`];
+  const faults = ['install', 'upgrade', 'rollback', 'uninstall', 'template'].includes(verb) ? [] : [`helm has no "${verb}"`];
   if (chart?.startsWith('charts/') === true && !existsSync(`${chart}/Chart.yaml`)) faults.push(`there is no ${chart}`);
   for (const arg of args) if (arg.startsWith('--') && !HELM_FLAGS.includes(arg.split('=')[0]!)) faults.push(`nobody knows ${arg}`);
   for (const [at, arg] of args.entries()) {
