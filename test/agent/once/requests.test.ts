@@ -356,6 +356,7 @@ test('the document names the header on each route that makes something', async (
     Object.entries(methods).flatMap(([method, operation]) => (takes(operation) ? [`${method} ${path}`] : [])),
   );
   expect(found.toSorted()).toEqual([
+    'post /ag-ui/{assistant_id}',
     'post /mcp',
     'post /runs',
     'post /runs/batch',
