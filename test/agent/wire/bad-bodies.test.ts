@@ -57,6 +57,9 @@ const NEEDED: Record<string, () => unknown> = {
   method: () => 'agent.getTree',
   name: () => 'weather',
   schedule: () => '0 0 1 1 *',
+  threadId: () => known['thread_id'],
+  runId: () => 'a-run',
+  messages: () => [],
 };
 
 /** Routes of protocols that refuse in a form of their own, each with a message that it takes. */
