@@ -431,7 +431,10 @@ describe('TLS', () => {
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
       expect(container?.[probe]).toMatchObject({ httpGet: { port: 'https', scheme: 'HTTPS' } });
     expect(portsOf(find(objects, 'Service/gx-system/gx-control-plane'))).toEqual([{ name: 'https', port: 443, targetPort: 'https' }]);
-    expect(find(objects, 'NetworkPolicy/gx-system/gx-control-plane').spec?.ingress).toEqual([{ ports: [{ port: 'https' }] }, { ports: [{ port: 'health' }] }]);
+    expect(find(objects, 'NetworkPolicy/gx-system/gx-control-plane').spec?.ingress).toEqual([
+      { ports: [{ port: 'https' }] },
+      { ports: [{ port: 'health' }] },
+    ]);
   });
 
   test('a port that was set stays, and without TLS the Service has port 80', async () => {
