@@ -421,20 +421,17 @@ describe('TLS', () => {
 
   test('with a Secret the control plane serves its certificate; probes, Service and network policy follow', async () => {
     const objects = await render.chart({ controlPlane: { tls }, networkPolicy: { enabled: true } });
-    const { tls: files } = controlPlaneConfig(envOf(objects, 'control-plane'));
-    expect(files).toEqual({ cert: '/etc/gx/tls/tls.crt', key: '/etc/gx/tls/tls.key' });
+    expect(controlPlaneConfig(envOf(objects, 'control-plane')).tls).toEqual({ cert: '/etc/gx/tls/tls.crt', key: '/etc/gx/tls/tls.key' });
     const [pod] = podsOf([find(objects, 'Deployment/gx-system/gx-control-plane')]);
-    expect(pod?.volumes).toContainEqual({ name: 'tls', secret: { secretName: 'api-tls' } });
     const container = pod?.containers[0];
+    expect(pod?.volumes).toContainEqual({ name: 'tls', secret: { secretName: 'api-tls' } });
     expect(container?.volumeMounts).toContainEqual({ name: 'tls', mountPath: '/etc/gx/tls', readOnly: true });
     expect(container?.ports).toContainEqual({ name: 'https', containerPort: 8080 });
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
       expect(container?.[probe]).toMatchObject({ httpGet: { port: 'https', scheme: 'HTTPS' } });
     expect(portsOf(find(objects, 'Service/gx-system/gx-control-plane'))).toEqual([{ name: 'https', port: 443, targetPort: 'https' }]);
-    expect(find(objects, 'NetworkPolicy/gx-system/gx-control-plane').spec?.ingress).toEqual([
-      { ports: [{ port: 'https' }] },
-      { ports: [{ port: 'health' }] },
-    ]);
+    const { spec: policy } = find(objects, 'NetworkPolicy/gx-system/gx-control-plane');
+    expect(policy?.ingress).toEqual(['https', 'health'].map((port) => ({ ports: [{ port }] })));
   });
 
   test('a port that was set stays, and without TLS the Service has port 80', async () => {
