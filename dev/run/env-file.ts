@@ -47,7 +47,7 @@ const GIT_NAMES = ['GIT_URL', 'REPO_URL', 'GIT_INTEGRATION_ID', 'REGISTRY'] as c
 export const earlierKey = (): string | undefined => earlierValue('API_KEY');
 
 /** Returns the values for builds that an earlier run left, if its platform is this one: it knows this key. */
-export function earlierGitEnv(key: string): Partial<GitEnv> {
+export function readEarlierGitEnv(key: string): Partial<GitEnv> {
   if (earlierKey() !== key) return {};
   return Object.fromEntries(GIT_NAMES.map((name) => [name, earlierValue(name)]).filter(([, value]) => value !== undefined));
 }

@@ -32,12 +32,12 @@ export async function createRepository(account: GitAccount, name: string, files:
   const created = await ask(account, '/user/repos', { name, private: true, default_branch: 'main' });
   if (created.status !== FORMS[host.kind].exists) {
     await refuseUnless(created);
-    await commit({ url: pushUrlOf(account, name), branch: 'main', message: 'The agent', files, isFirst: true });
+    await commit({ url: buildPushUrl(account, name), branch: 'main', message: 'The agent', files, isFirst: true });
   }
-  return { name, pushUrl: pushUrlOf(account, name), url: `http://${host.name}/${user}/${name}.git` };
+  return { name, pushUrl: buildPushUrl(account, name), url: `http://${host.name}/${user}/${name}.git` };
 }
 
-function pushUrlOf({ host, user, token }: GitAccount, name: string): string {
+function buildPushUrl({ host, user, token }: GitAccount, name: string): string {
   const url = new URL(`${host.url}/${user}/${name}.git`);
   [url.username, url.password] = [user, token];
   return url.href;
@@ -47,7 +47,7 @@ type Change = { name: string; message: string; files: Record<string, string>; br
 
 /** Writes the files in one commit of a branch, pushes it, and returns the commit. */
 export const commitFiles = (account: GitAccount, { name, message, files, branch = 'main' }: Change): Promise<string> =>
-  commit({ url: pushUrlOf(account, name), branch, message, files, isFirst: false });
+  commit({ url: buildPushUrl(account, name), branch, message, files, isFirst: false });
 
 type Push = { url: string; branch: string; message: string; files: Record<string, string>; isFirst: boolean };
 

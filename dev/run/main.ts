@@ -4,7 +4,7 @@ import { clusterStart, type Cluster } from '../cluster/cluster.ts';
 import { program, say, secondsSince, step, type Report } from '../steps.ts';
 import { forwardConsole } from './console.ts';
 import { agentKey, agentUrl, deploy, untilDeployed, type Api } from './control-plane.ts';
-import { earlierGitEnv, ENV_FILE, writeEnvFile, type FirstEnv, type GitEnv } from './env-file.ts';
+import { readEarlierGitEnv, ENV_FILE, writeEnvFile, type FirstEnv, type GitEnv } from './env-file.ts';
 import { filesIn } from './git-host.ts';
 import { FIRST_IMAGES, imagesOf, LATER_IMAGES, loadImages, startImages, type Images } from './images.ts';
 import { connectRepository } from './integration.ts';
@@ -46,11 +46,11 @@ async function main(): Promise<void> {
     KUBECTL: cluster.kubectl,
     EXAMPLE_IMAGE: images.example,
   };
-  writeEnvFile({ ...answers, ...earlierGitEnv(api.key) });
+  writeEnvFile({ ...answers, ...readEarlierGitEnv(api.key) });
   say(`\nAn agent answers after ${secondsSince(started)}: ${agent.url}`);
   const env: FirstEnv & Partial<GitEnv> = process.argv.includes('--git')
     ? { ...answers, ...(await addBuilds({ cluster, api, images })) }
-    : { ...answers, ...earlierGitEnv(api.key) };
+    : { ...answers, ...readEarlierGitEnv(api.key) };
   writeEnvFile(env);
   say(summary(env, cluster, (performance.now() - started) / 1000));
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Problem, Rejected, Unavailable } from '../errors.ts';
 import { answerTo, findWay, wholeAnswer } from '../http/checked-request.ts';
-import { causeOfConnection } from '../http/connection-cause.ts';
+import { describeConnectionFault } from '../http/connection-cause.ts';
 import type { GitIntegration } from '../schema/platform/git-connection.ts';
 import type { GitPlaces } from './places.ts';
 
@@ -48,7 +48,7 @@ export async function bytesFrom(place: Place, asked: Asked): Promise<Answer> {
     return await Promise.race([followed(place, asked, signal), late]);
   } catch (error) {
     if (error instanceof Problem) throw error;
-    throw new Unavailable(`The git host ${place.host} ${causeOfConnection(error)}; try again.`, { cause: error });
+    throw new Unavailable(`The git host ${place.host} ${describeConnectionFault(error)}; try again.`, { cause: error });
   }
 }
 

@@ -13,7 +13,7 @@ const UNTRUSTED = [
  * Returns why a connection was not made, as the end of a sentence on a host. It has no words of the error, which may
  * name addresses inside the network.
  */
-export function causeOfConnection(thrown: unknown): string {
+export function describeConnectionFault(thrown: unknown): string {
   const error = asError(thrown);
   // The error of a fetch has its cause inside.
   const [code = error.name] = [error, error.cause].map(codeOf).filter((each) => each !== undefined);

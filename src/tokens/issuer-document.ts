@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { Unavailable } from '../errors.ts';
 import { answerTo, findWay, wholeAnswer, type Way } from '../http/checked-request.ts';
-import { causeOfConnection } from '../http/connection-cause.ts';
+import { describeConnectionFault } from '../http/connection-cause.ts';
 import { proxyFor, type Proxies } from '../http/proxies.ts';
 
 /** Where the documents of issuers that others chose may be: at public addresses, and at hosts that are named here. */
@@ -33,7 +33,7 @@ export async function issuerDocument(url: string, ways: IssuerWays): Promise<unk
 async function read(url: URL, ways: IssuerWays, signal: AbortSignal): Promise<unknown> {
   const way = await wayTo(url, ways);
   const answer = await answerTo(url, { way, headers: { accept: 'application/json' }, signal }).catch((error: unknown) => {
-    throw new Unavailable(`${url.href} ${causeOfConnection(error)}.`, { cause: error });
+    throw new Unavailable(`${url.href} ${describeConnectionFault(error)}.`, { cause: error });
   });
   const { statusCode = 0 } = answer;
   if (statusCode < 200 || statusCode > 299) {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { answerByGit } from '../../dev/cluster/native/git-server/cgi.ts';
+import { runGitBackend } from '../../dev/cluster/native/git-server/cgi.ts';
 
 export type GitHost = {
   /** The address of the repository. */
@@ -22,7 +22,7 @@ export async function startGitHost(folder: string, password: string, moved?: str
       return void response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
     if (request.url?.startsWith('/repository') !== true) return void response.writeHead(404).end('not found');
     const { pathname, search } = new URL(request.url, 'http://host');
-    answerByGit(request, response, { folder: `${folder}/.git`, path: pathname.replace('/repository', ''), query: search.slice(1) });
+    runGitBackend(request, response, { folder: `${folder}/.git`, path: pathname.replace('/repository', ''), query: search.slice(1) });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

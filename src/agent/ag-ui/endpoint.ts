@@ -2,22 +2,23 @@ import { NotFound, Rejected, Unavailable } from '../../errors.ts';
 import { json, sse, type Reply, type Request, type SseDialect, type SseEvent } from '../../http/route.ts';
 import { AG_UI_MAJOR, type RunAgentInput, type StopAgentRun } from '../../schema/agent/ag-ui.ts';
 import { isObject, type Json } from '../../schema/json.ts';
-import { isUnfinished, type Run, type RunCreate, type RunKwargs } from '../../schema/agent/run.ts';
+import { isUnfinished, type Run, type RunCreate } from '../../schema/agent/run.ts';
 import { parseCursor, START, type Cursor } from '../../schema/agent/stream-event.ts';
 import type { Thread } from '../../schema/agent/thread.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
-import { getRun, listRuns, runProgress, selectActive } from '../db/runs/runs.ts';
+import { listRuns, runProgress, selectActive } from '../db/runs/runs.ts';
 import { getThread, threadHead } from '../db/threads/threads.ts';
 import { GraphInputs } from '../graph-types/graph-inputs.ts';
+import type { PinnedThread } from '../graphs/pinned-calls.ts';
 import { assistantIdOf, isUuid, namedId } from '../kernel/ids.ts';
 import { keyOfContent, keyOfHeader, type RequestKey } from '../kernel/request-key.ts';
-import { runFields } from '../kernel/run-fields.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
-import { createRun, type CreateDeps, type CreatedRun } from '../runs/create.ts';
+import { announceProtocolRun, createRun, type CreateDeps, type CreatedRun } from '../runs/create.ts';
 import type { Wanted } from '../stream/wanted.ts';
 import type { AgUiEvent, RunOutcome } from './events.ts';
-import { AgUiFold, PLUMBING, type ClientView } from './fold.ts';
+import { AgUiFold, type ClientView } from './fold.ts';
+import { readPageState } from './page-state.ts';
 import { planMessages, planPageFields, planState, readFields } from './input.ts';
 import { buildInterrupts, buildResumedRun, readQuestions } from './interrupts.ts';
 import { buildClientMessage, buildToolMessageId, readMessages, type ClientMessage, readString } from './messages.ts';
@@ -82,7 +83,7 @@ export class AgUiEndpoint {
       protocol: true,
     } as const;
     const created = await createRun(this.#deps, body.run, facts);
-    this.#tellOthers(asked.threadId, created);
+    announceProtocolRun(this.#deps, created);
     const view = buildView(input);
     const leaves = query.on_disconnect !== 'continue';
     return this.#answer(this.#streamRun(created, view, { signal: request.signal, leaves }), {
@@ -180,8 +181,8 @@ export class AgUiEndpoint {
   }
 
   /** Returns the last checkpoint without a message that the thread has now. Throws `Rejected` where none is kept. */
-  async #findCheckpointBefore({ thread_id, metadata }: Thread, messageId: string): Promise<string> {
-    const head = { thread_id, graph_id: readString(metadata['graph_id']), revision: null };
+  async #findCheckpointBefore({ thread_id }: Thread, messageId: string): Promise<string> {
+    const head = await this.#readPinned(thread_id);
     let before: { configurable: { checkpoint_id: string } } | undefined;
     for (;;) {
       const { json: text } = await this.#deps.pinnedCalls.call(head, 'history', { limit: HISTORY_PAGE, ...(before && { before }) });
@@ -195,16 +196,11 @@ export class AgUiEndpoint {
     }
   }
 
-  /** Tells other processes that the thread has a run, so that readers there hear of its events. */
-  #tellOthers(threadId: string, { run, readers }: CreatedRun): void {
-    this.#deps.readers
-      .tellProtocolRun(threadId, readers)
-      .catch((error: unknown) =>
-        this.#deps.log.warn(
-          { err: error, ...runFields({ ...run, kwargs: run.kwargs as RunKwargs }) },
-          'other processes could not be notified of a run; their readers hear of it later',
-        ),
-      );
+  /** Returns the thread with the revision that answers calls about it. Throws `NotFound` for one without a state. */
+  async #readPinned(threadId: string): Promise<PinnedThread> {
+    const head = await threadHead(this.#deps.db, threadId);
+    if (head === undefined || head.graph_id === null) throw new NotFound(`Thread with ID ${threadId} not found`);
+    return { ...head, graph_id: head.graph_id };
   }
 
   async *#streamRun(
@@ -237,7 +233,7 @@ export class AgUiEndpoint {
     const { threadId } = input;
     const runId = readString(run.metadata['ag_ui_run_id']) || run.run_id;
     const messages = buildClientMessages(thread?.values, new Map());
-    const fold = new AgUiFold({ threadId, runId, state: readShownState(thread?.values), messages, isOld: isOldPeer(input) });
+    const fold = new AgUiFold({ threadId, runId, state: readPageState(thread?.values), messages, isOld: isOldPeer(input) });
     const followed = await this.#deps.readers.followRun({ runId: run.run_id, threadId: run.thread_id }, { signal, hears: 'events' });
     const { events } = await this.#deps.readers.eventsAfter(START, followed, PROTOCOL_EVENTS);
     yield [...fold.begin(), ...(cursor === undefined ? fold.snapshot() : [])].map((event) => toMessage(event));
@@ -263,11 +259,10 @@ export class AgUiEndpoint {
     return { type: 'interrupt', interrupts: await this.#readInterrupts(thread) };
   }
 
-  async #readInterrupts({ thread_id, metadata, values, interrupts }: Thread): Promise<Json[]> {
+  async #readInterrupts({ thread_id, values, interrupts }: Thread): Promise<Json[]> {
     const messages = readMessages(values);
     if (readQuestions(interrupts).length > 0) return buildInterrupts(interrupts, { messages, next: [] });
-    const head = { thread_id, graph_id: readString(metadata['graph_id']), revision: null };
-    const { json: text } = await this.#deps.pinnedCalls.call(head, 'state', { checkpoint: null });
+    const { json: text } = await this.#deps.pinnedCalls.call(await this.#readPinned(thread_id), 'state', { checkpoint: null });
     const { next } = JSON.parse(text) as { next: string[] };
     return buildInterrupts(interrupts, { messages, next });
   }
@@ -276,14 +271,13 @@ export class AgUiEndpoint {
   async *#streamSnapshot(input: RunAgentInput, { threadId, thread }: AskedThread): AsyncGenerator<SseEvent[]> {
     const view = {
       ...buildView(input),
-      state: readShownState(thread?.values),
+      state: readPageState(thread?.values),
       messages: buildClientMessages(thread?.values, readOwnAnswers(input)),
     };
     const fold = new AgUiFold(view);
     const sent = thread === undefined ? [] : fold.snapshot();
     const [last] = thread === undefined ? [] : await listRuns(this.#deps.db, threadId, { limit: 1, offset: 0 });
-    const run = last && (await getRun(this.#deps.db, threadId, last.run_id));
-    const progress = run && (await runProgress(this.#deps.db, run.run_id));
+    const progress = last && (await runProgress(this.#deps.db, last.run_id));
     const outcome: RunOutcome = progress && thread ? await this.#readOutcome(progress, thread) : { type: 'success' };
     yield [...fold.begin(), ...sent, ...fold.end(outcome, thread?.values ?? {})].map((event) => toMessage(event));
   }
@@ -346,6 +340,3 @@ const buildClientMessages = (values: unknown, ownAnswers: ReadonlyMap<string, st
   readMessages(values).flatMap(
     (message) => buildClientMessage(message, (callId) => ownAnswers.get(callId) ?? buildToolMessageId(callId)) ?? [],
   );
-
-const readShownState = (values: unknown): Json =>
-  isObject(values) ? Object.fromEntries(Object.entries(values).filter(([key]) => !PLUMBING.includes(key))) : {};

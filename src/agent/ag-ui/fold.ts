@@ -14,6 +14,7 @@ import {
   type ReadCall,
   readString,
 } from './messages.ts';
+import { readPageState } from './page-state.ts';
 import { StreamedMessages } from './streamed-messages.ts';
 import { Subagents } from './subagents.ts';
 
@@ -31,9 +32,6 @@ export type ClientView = {
   /** The client speaks a version from before 1.0, which knows neither agents within agents nor outcomes but two. */
   isOld: boolean;
 };
-
-/** Fields of a state that belong to doors, and are no state of the page. */
-export const PLUMBING: readonly string[] = ['messages', 'tools', 'copilotkit', 'ag-ui'];
 
 /** The events of one run, folded in their order. */
 export class AgUiFold {
@@ -173,7 +171,7 @@ export class AgUiFold {
 
   #changeState(values: unknown): AgUiEvent[] {
     if (!isObject(values)) return [];
-    const after = Object.fromEntries(Object.entries(values).filter(([key]) => !PLUMBING.includes(key)));
+    const after = readPageState(values);
     const delta = diffJson(this.#state, after);
     if (delta.length === 0) return [];
     const isFirst = !this.#isStateSent;

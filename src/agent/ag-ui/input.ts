@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AgUiMessage, RunAgentInput } from '../../schema/agent/ag-ui.ts';
 import { isObject, type Json } from '../../schema/json.ts';
-import { PLUMBING } from './fold.ts';
 import { buildGraphMessage, readContentText } from './messages.ts';
+import { isPageField } from './page-state.ts';
 
 /*
  * This file decides what of a request is new to the thread. Clients send the whole conversation each time; messages are
@@ -84,7 +84,7 @@ export function planState(state: unknown, values: unknown, fields: string[] | un
   const before = isObject(values) ? values : {};
   return Object.fromEntries(
     Object.entries(state).filter(
-      ([key, value]) => !PLUMBING.includes(key) && (fields === undefined || fields.includes(key)) && !isDeepStrictEqual(value, before[key]),
+      ([key, value]) => isPageField(key) && (fields === undefined || fields.includes(key)) && !isDeepStrictEqual(value, before[key]),
     ),
   );
 }

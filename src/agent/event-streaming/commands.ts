@@ -1,15 +1,14 @@
 import { Conflict, Problem, Unavailable } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
-import type { RunCreate, RunKwargs } from '../../schema/agent/run.ts';
+import type { RunCreate } from '../../schema/agent/run.ts';
 import type { Command } from '../../schema/agent/event-streaming.ts';
 import { type AgentCaller, permitAccess } from '../auth/caller.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
 import { threadHead, type ThreadQuestions } from '../db/threads/threads.ts';
 import { isAssistant } from '../kernel/ids.ts';
-import { runFields } from '../kernel/run-fields.ts';
 import { onlyOnce } from '../runs/only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
-import { type CreateDeps, createRun } from '../runs/create.ts';
+import { announceProtocolRun, type CreateDeps, createRun } from '../runs/create.ts';
 import { askContext, type AskedContext } from '../runs/plan.ts';
 import type { Readers } from '../runs/readers.ts';
 import { isLifecycle, questionsAmong } from '../stream/protocol/last-run.ts';
@@ -124,15 +123,7 @@ type RunFacts = { context?: AskedContext | undefined; answers?: string[] };
 
 async function run(deps: CommandDeps, body: RunCreate, { threadId, request, key }: Target, facts: RunFacts = {}): Promise<string> {
   const created = await createRun(deps, body, { threadId, request, key, follow: undefined, protocol: true, ...facts });
-  // The client need not wait for it, because others find the run in the table sooner or later.
-  deps.readers
-    .tellProtocolRun(threadId, created.readers)
-    .catch((error: unknown) =>
-      deps.log.warn(
-        { err: error, ...runFields({ ...created.run, kwargs: created.run.kwargs as RunKwargs }) },
-        'other processes could not be notified of a run; their readers hear of it later',
-      ),
-    );
+  announceProtocolRun(deps, created);
   return created.run.run_id;
 }
 

@@ -21,7 +21,7 @@ const RunQuery = Type.Object({
   assistant_version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'A version of the assistant.' })),
 });
 
-function routesOfAgUi(deps: AgUiDeps): AgentRoute[] {
+function buildAgUiRoutes(deps: AgUiDeps): AgentRoute[] {
   const endpoint = new AgUiEndpoint(deps);
   return [
     route.get('/ag-ui', {
@@ -76,6 +76,6 @@ function routesOfAgUi(deps: AgUiDeps): AgentRoute[] {
 export const agUiFeature: Feature = {
   isServed: ({ http, config }) =>
     config.eventStreaming && ![http.disable_threads, http.disable_runs, http.disable_event_streaming, http.disable_ag_ui].includes(true),
-  routes: routesOfAgUi,
+  routes: buildAgUiRoutes,
   flag: 'ag_ui',
 };

@@ -1,5 +1,5 @@
 import { Invalid } from '../../errors.ts';
-import type { Run, RunCreate } from '../../schema/agent/run.ts';
+import type { Run, RunCreate, RunKwargs } from '../../schema/agent/run.ts';
 import { insertFeedbackTokens } from '../db/runs/feedback.ts';
 import { keepRequestKey } from '../db/base/idempotency-keys.ts';
 import type { Db } from '../db/base/pool.ts';
@@ -66,6 +66,24 @@ export function createRun(deps: CreateDeps, body: RunCreate, options: CreateOpti
       return { run, subscription: followed?.subscription, before: followed?.progress, readers: [] };
     },
   });
+}
+
+/**
+ * Tells all processes of a run that publishes protocol events, for their readers of its thread. The client need not
+ * wait for it, because others find the run in the table sooner or later.
+ */
+export function announceProtocolRun(
+  { readers, log }: { readers: Pick<Readers, 'tellProtocolRun'>; log: CreateDeps['log'] },
+  { run, readers: named }: CreatedRun,
+): void {
+  readers
+    .tellProtocolRun(run.thread_id, named)
+    .catch((error: unknown) =>
+      log.warn(
+        { err: error, ...runFields({ ...run, kwargs: run.kwargs as RunKwargs }) },
+        'other processes could not be notified of a run; their readers hear of it later',
+      ),
+    );
 }
 
 /**

@@ -19,9 +19,12 @@ export function choosePods<P extends KubeObject>(pods: readonly P[], most: numbe
   return dealt.flat().slice(0, most);
 }
 
-/** Revisions are numbered, so the newest has the last name. Of one revision, pods that answer come before its queue. */
+/**
+ * Revisions are numbered, also by pushes without leading zeros, so the newest has the last name by numbers. Of one
+ * revision, pods that answer come before its queue.
+ */
 function compareNewest(a: KubeObject | undefined, b: KubeObject | undefined): number {
   const [one, other] = [a, b].map((pod) => pod?.metadata.labels ?? {});
-  const byRevision = (other?.[REVISION] ?? '').localeCompare(one?.[REVISION] ?? '');
+  const byRevision = (other?.[REVISION] ?? '').localeCompare(one?.[REVISION] ?? '', 'en', { numeric: true });
   return byRevision === 0 ? (one?.[COMPONENT] ?? '').localeCompare(other?.[COMPONENT] ?? '') : byRevision;
 }

@@ -2,7 +2,7 @@ import { keyOf } from '../../kube/cache.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { BY_END } from '../view/caches.ts';
-import { namesForTurns } from '../view/integrations.ts';
+import { nameTurns } from '../view/integrations.ts';
 import { isBackupLost } from './result.ts';
 import { isVerificationLost } from './verify-plan.ts';
 
@@ -18,7 +18,7 @@ export const hasTurn = (deps: Deps, deployment: DeploymentResource, now: Date): 
 /** Returns the backups of a deployment's tenant that are being made or verified. */
 function openBackups({ caches, settings }: Deps, { metadata }: DeploymentResource, now: Date): BackupResource[] {
   const { deadlineMinutes } = settings.backups;
-  const nameOf = namesForTurns(caches, settings);
+  const nameOf = nameTurns(caches, settings);
   const own = nameOf(metadata.namespace);
   const counts = (one: BackupResource): boolean => isOfLiving(one, caches) && nameOf(one.metadata.namespace) === own;
   const made = caches.backups.byIndex(BY_END, 'open').filter((one) => !isBackupLost(one, now, deadlineMinutes));

@@ -9,7 +9,7 @@ import { heldRenewal, type DatabaseInLine } from '../database/own/turns.ts';
 import { hasTraffic } from '../rollout/deployment.ts';
 import { BY_ID } from '../view/caches.ts';
 import type { OperatorDeps } from '../view/deps.ts';
-import { namesForTurns } from '../view/integrations.ts';
+import { nameTurns } from '../view/integrations.ts';
 import { ownersIn } from '../view/tenancy.ts';
 import { isTriedOut } from '../rollout/by-share.ts';
 import { activeOf, revisionIn } from '../rollout/revisions.ts';
@@ -91,7 +91,7 @@ type Known = Pick<OperatorDeps, 'caches' | 'settings'>;
  * comes up again holds the turn of no other tenant.
  */
 function databasesOfTenant({ caches, settings }: Known, { metadata }: DeploymentResource): DatabaseInLine[] {
-  const nameOf = namesForTurns(caches, settings);
+  const nameOf = nameTurns(caches, settings);
   const own = nameOf(metadata.namespace);
   return caches.deployments
     .list()

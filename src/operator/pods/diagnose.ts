@@ -108,11 +108,11 @@ export function diagnose(workload: KubeObject | undefined, pods: KubeObject[], p
 /** Reports pods that were never made: a quota or an admission rule refused them. */
 function diagnoseWorkload(workload: KubeObject | undefined): Diagnosis | undefined {
   const message = replicaFailure(workload);
-  return message === undefined ? undefined : { ...refusalOfPods(message), final: false };
+  return message === undefined ? undefined : { ...explainRefusal(message), final: false };
 }
 
 /** Returns the reason and the sentence for pods that were never made, by the API server's words. */
-export function refusalOfPods(words: string): { reason: 'QuotaExceeded' | 'Refused'; message: string } {
+export function explainRefusal(words: string): { reason: 'QuotaExceeded' | 'Refused'; message: string } {
   return words.includes('exceeded quota')
     ? { reason: 'QuotaExceeded', message: `The namespace's quota leaves no room for a pod: ${words}` }
     : { reason: 'Refused', message: `The cluster refuses the pods: ${words}` };

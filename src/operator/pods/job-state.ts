@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import { isPodOver, missingClaim, refusalOfPods, statusOfPod, type ContainerStatus } from './diagnose.ts';
+import { isPodOver, missingClaim, explainRefusal, statusOfPod, type ContainerStatus } from './diagnose.ts';
 
 /*
  * How a Job of ours is. The containers that are named decide, because others may stand beside them: the sidecar of a
@@ -92,5 +92,5 @@ export function hindranceBy(events: readonly JobEvent[], job: string): JobHindra
   const [newest] = events.filter(({ type }) => type === 'Warning').toSorted((a, b) => timeOf(b) - timeOf(a));
   if (newest?.note === undefined || newest.note === '')
     return { reason: 'Refused', message: `Job ${job} has no pod, and no event of it says why: see that Kubernetes' controllers run.` };
-  return refusalOfPods(newest.note);
+  return explainRefusal(newest.note);
 }

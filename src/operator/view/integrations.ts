@@ -15,7 +15,7 @@ function tenantOfNamespace(caches: Known, settings: OperatorSettings, namespace:
 }
 
 /** Returns the function that names whose turns work for a namespace takes: its tenant's, or the namespace's own. */
-export function namesForTurns(caches: Known, settings: OperatorSettings): (namespace?: string) => string {
+export function nameTurns(caches: Known, settings: OperatorSettings): (namespace?: string) => string {
   const owners = ownersIn(caches, settings);
   return (namespace = '') => {
     const owner = owners.get(namespace);

@@ -31,3 +31,8 @@ test('fewer pods than places are all read', () => {
   expect(choosePods(podsOf('api', '1', 3), 20)).toHaveLength(3);
   expect(choosePods([], 20)).toEqual([]);
 });
+
+test('of revisions that pushes made, the tenth is newer than the ninth', () => {
+  const pods = [...podsOf('api', '1-9', 1), ...podsOf('api', '1-10', 1), ...podsOf('api', '1', 1)];
+  expect(choosePods(pods, 20).map(({ metadata }) => metadata.name)).toEqual(['api-1-10-00', 'api-1-9-00', 'api-1-00']);
+});

@@ -15,7 +15,7 @@ export type GitRequest = {
 };
 
 /** Lets git's own program answer a request, which speaks CGI (RFC 3875). */
-export function answerByGit(request: IncomingMessage, response: ServerResponse, { folder, path, query, user }: GitRequest): void {
+export function runGitBackend(request: IncomingMessage, response: ServerResponse, { folder, path, query, user }: GitRequest): void {
   const { headers, method = 'GET' } = request;
   const child = spawn(backend, {
     stdio: ['pipe', 'pipe', 'inherit'],

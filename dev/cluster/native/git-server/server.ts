@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { json as bodyOf } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { GitCredential } from '../../provider.ts';
-import { answerByGit } from './cgi.ts';
+import { runGitBackend } from './cgi.ts';
 import { HOOK_FILE, type Hook } from './push-hook.ts';
 
 /** The folder of repositories, and the only account, which may do everything. */
@@ -46,7 +46,7 @@ async function answer(server: GitServer, request: IncomingMessage, response: Ser
   if (named?.['user'] !== server.account.user || folder === undefined || !existsSync(folder))
     return reply(response, 404, { message: 'Not Found' });
   if (hooks === undefined)
-    return answerByGit(request, response, {
+    return runGitBackend(request, response, {
       folder,
       path: named['path'] ?? '',
       query: url.search.slice(1),

@@ -7,7 +7,7 @@ import { COMPONENT, INTERRUPT, REVISION_UID } from '../../../schema/platform/lab
 import { names } from '../../../schema/names.ts';
 import { BY_BUILD, BY_REVISION, type Caches } from '../../view/caches.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
-import { buildSource, namesForTurns, type BuildSource } from '../../view/integrations.ts';
+import { buildSource, nameTurns, type BuildSource } from '../../view/integrations.ts';
 import { imageOf } from '../../rollout/revisions.ts';
 import { statusOfPod } from '../../pods/diagnose.ts';
 import { findJob, readHindrance } from '../../pods/follow-job.ts';
@@ -76,7 +76,7 @@ const isOf =
 type Lines = { caches: Caches; settings: OperatorSettings; builder: Builder; latest: ReadonlyMap<string, number> };
 
 function placeOf(revision: RevisionResource, { caches, settings, builder, latest }: Lines): number {
-  const nameOf = namesForTurns(caches, settings);
+  const nameOf = nameTurns(caches, settings);
   const asked = (one: RevisionResource): QueuedBuild => ({
     key: keyOf(one.metadata),
     tenant: nameOf(one.metadata.namespace),
