@@ -14,11 +14,11 @@ export function proxyFor({ protocol, hostname, port }: URL, { https, http, direc
   if (proxy === undefined) return undefined;
   const host = hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   const own = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
-  return direct.some((entry) => isMeant(entry.trim().toLowerCase(), host, own)) ? undefined : proxy;
+  return direct.some((entry) => isListedAs(entry.trim().toLowerCase(), host, own)) ? undefined : proxy;
 }
 
 /** Programs differ in how they read such a list. All that any of curl, Go and Node.js takes for a match is one here. */
-function isMeant(entry: string, host: string, port: string): boolean {
+function isListedAs(entry: string, host: string, port: string): boolean {
   const [, name = '', only] = /^(.*?)(?::(\d+))?$/.exec(entry.startsWith('[') || !/:.*:/.test(entry) ? entry : `[${entry}]`) ?? [];
   if (only !== undefined && only !== port) return false;
   const bare = name.replace(/^\[(.*)\]$/, '$1').replace(/^\*?\./, '');

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Unauthorized } from '../../errors.ts';
+import { cutAt, Unauthorized } from '../../errors.ts';
 import { isSignedBy } from '../../git/push-event.ts';
 import { networkOf } from '../../http/addresses.ts';
 import { Places, Rate } from '../../http/quota.ts';
@@ -22,6 +22,9 @@ const LEAST_BYTES = 64 * 1024;
 const WRONG_PER_MINUTE = 30;
 /** Milliseconds for which a secret is remembered: as long as a changed one may be unknown. */
 const REMEMBERED = 10_000;
+
+/** Characters of a name in an event that are remembered: its sender chooses it, and an event may have megabytes. */
+const LONGEST_NAME = 300;
 
 /** Every refusal says the same: a wrong signature says no more than a wrong id. */
 const UNKNOWN = 'There is no such integration, or the event is not signed with its secret.';
@@ -77,9 +80,11 @@ export class PushDoor {
     throw new Unauthorized(UNKNOWN);
   }
 
-  /** Remembers the last event of an integration that was for no deployment. */
+  /** Remembers the last event of an integration that was for no deployment. Those that are gone are forgotten. */
   noteUnmatched(id: string, { repository, branch, at }: UnmatchedPush): void {
-    this.#unmatched.set(id, { repository, branch, at });
+    const known = new Set(this.#plane.integrations.all().map((integration) => integration.id));
+    for (const other of this.#unmatched.keys()) if (!known.has(other)) this.#unmatched.delete(other);
+    this.#unmatched.set(id, { repository: cutAt(repository, LONGEST_NAME), branch: cutAt(branch, LONGEST_NAME), at });
   }
 
   /** Returns the last event of an integration that was for no deployment, as far as this process knows. */
