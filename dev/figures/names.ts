@@ -10,7 +10,7 @@ export const splitName = (name: string): string[] =>
     .toLowerCase()
     .split(' ');
 
-/** Components and hooks of the page are named by what they show, as Preact has it, and `main` is a program. */
+/** Components and hooks of the page are nouns, as Preact has it, and `main` is a program. */
 export const isNamedByRule = ({ file, name }: Pick<NamedFunction, 'file' | 'name'>): boolean =>
   name === 'main' || (file.startsWith('src/console/page/') && /^(?:[A-Z]|use[A-Z])/.test(name));
 

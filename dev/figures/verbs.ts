@@ -23,7 +23,7 @@ const split = (words: string): string[] => words.split(/\s+/);
 
 export const VERBS: ReadonlySet<string> = new Set([...split(DEFINED), ...split(OF_THE_FIELD)]);
 
-/** What a function begins with that answers yes or no. */
+/** The words with which a function begins that answers yes or no. */
 export const QUESTIONS: ReadonlySet<string> = new Set(['is', 'has', 'can', 'may']);
 
 export const PREPOSITIONS: ReadonlySet<string> = new Set(
@@ -31,10 +31,8 @@ export const PREPOSITIONS: ReadonlySet<string> = new Set(
 );
 
 const IRREGULAR_PARTICIPLES: ReadonlySet<string> = new Set(
-  split(
-    'made built kept given taken told said heard found seen begun written known held left sent shown lost gone done hidden bound driven',
-  ),
+  split('made built kept given taken heard found seen begun written known held left sent shown lost gone done hidden bound driven'),
 );
 
-/** Returns true for a participle or a gerund, with which a name says what became of a thing, and not what a call does. */
+/** Returns true for a participle or a gerund: the name of a state, and not of an action. */
 export const isParticiple = (word: string): boolean => IRREGULAR_PARTICIPLES.has(word) || (!VERBS.has(word) && /.(?:ed|ing)$/.test(word));
