@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
-import { asError, StartError } from './errors.ts';
+import { asError, Problem, StartError } from './errors.ts';
+import { findNearestName } from './nearest-name.ts';
 
 /** `ended` settles when the process can't go on, for example after it lost its lease. */
 export type RunningProcess = { stop(): Promise<void>; ended?: Promise<'stopped' | 'lost'> };
@@ -25,7 +26,9 @@ export async function runCommand(program: Commands, args: string[]): Promise<voi
     await run(program, args);
   } catch (thrown) {
     const error = asError(thrown);
-    process.stderr.write(error instanceof StartError ? `${error.message}\n` : `${error.stack ?? error.message}\n`);
+    // A problem has a sentence for the caller, such as that the account may not do it. Anything else is a bug.
+    const isForPeople = error instanceof StartError || error instanceof Problem;
+    process.stderr.write(isForPeople ? `${error.message}\n` : `${error.stack ?? error.message}\n`);
     process.exitCode = error instanceof StartError ? error.exitCode : 1;
   }
 }
@@ -36,7 +39,11 @@ async function run({ help, commands }: Commands, [name = '--help', ...rest]: str
     return;
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (command === undefined) throw new StartError(`"${name}" is not a command; known: ${Object.keys(commands).join(', ')}.`);
+  if (command === undefined) {
+    const nearest = findNearestName(name, Object.keys(commands));
+    const meant = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
+    throw new StartError(`"${name}" is not a command; known: ${Object.keys(commands).join(', ')}.${meant}`);
+  }
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => {
     stopping.signal.addEventListener('abort', () => resolve());
@@ -79,7 +86,14 @@ export function commandOptions<const O extends ParseArgsOptionsConfig>(
   try {
     return parseArgs({ args, options }).values;
   } catch (error) {
-    const { message } = asError(error);
-    throw new StartError(`${name}: ${hint === '' ? message : `${message.replace(/\.?$/, '.')} ${hint}`}`, { cause: error });
+    const { code } = error as { code?: string };
+    // Node's own advice, on arguments that begin with a dash, helps nobody who has misspelt an option.
+    const [, given] = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? (/'--([^']+)'/.exec(asError(error).message) ?? []) : [];
+    const nearest = given === undefined ? undefined : findNearestName(given, Object.keys(options));
+    const meant = nearest === undefined ? '' : ` Did you mean --${nearest}?`;
+    const message = given === undefined ? asError(error).message : `Unknown option --${given}.${meant}`;
+    throw new StartError(`${name}: ${hint === '' ? message : `${message.replace(/[.?]?$/, (end) => end || '.')} ${hint}`}`, {
+      cause: error,
+    });
   }
 }

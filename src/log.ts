@@ -94,18 +94,28 @@ type PrettyLine = { level: string; time: string; msg?: string; process?: string;
 
 const CLOCK = { from: 11, to: 19 };
 
-/** Returns a log line as a person reads it: time, level, message, then the data. */
+/** Ids that join a line with those of other servers, which a person at a terminal has no use for. */
+const OF_PROGRAMS = ['process', 'trace_id', 'request_id'];
+/** Fields that say whose line it is. Users' own code prints many lines, so each has its graph and node alone. */
+const OF_SOURCE = ['source', 'stream', 'logger', 'run_id', 'thread_id'];
+
+/** Returns a log line as a person reads it: time, level, the graph and its node, message, then the data. */
 export function prettyLine(text: string): string {
   let line: PrettyLine;
   try {
-    line = JSON.parse(text) as PrettyLine;
+    line = Object(JSON.parse(text)) as PrettyLine;
   } catch {
     return text;
   }
-  const { level, time, msg = '', err, process: _, ...data } = line;
-  const fields = Object.entries(data).map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  if (typeof line.level !== 'string' || typeof line.time !== 'string') return text;
+  const { level, time, msg = '', err, graph_id, node, ...data } = line;
+  const unread = new Set(data['source'] !== undefined ? [...OF_PROGRAMS, ...OF_SOURCE] : OF_PROGRAMS);
+  const fields = Object.entries(data)
+    .filter(([name]) => !unread.has(name))
+    .map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const place = [graph_id, node].filter((part) => typeof part === 'string').join('/');
   const reason = err === undefined ? '' : ` ${level === 'error' || level === 'fatal' ? (err.stack ?? err.message) : err.message}`;
-  return `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${msg}${fields.join('')}${reason}`;
+  return `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${place && `${place}  `}${msg}${fields.join('')}${reason}`;
 }
 
 /** Writes a line of the log for a person. Threads print by the main thread, so all lines keep their order. */

@@ -158,11 +158,12 @@ const commands: Record<string, RunCommand> = {
     return runDev(args, signal);
   },
   'api-key': async (args) => {
-    const [{ runApiKeyCommand }, { connect }, { controlPlaneConfig }] = await Promise.all([
+    const [{ runApiKeyCommand, API_KEY_HELP }, { connect }, { controlPlaneConfig }] = await Promise.all([
       import('./control-plane/auth/command.ts'),
       import('./kube/client.ts'),
       import('./config/control-plane.ts'),
     ]);
+    if (args.length === 0 || args.includes('--help') || args.includes('-h')) return void process.stdout.write(API_KEY_HELP);
     const kube = await connect({ fieldManager: 'gx-api-key', userAgent: 'gx-api-key' });
     await runApiKeyCommand(args, { kube, config: controlPlaneConfig(processEnv()), out: (line) => process.stdout.write(`${line}\n`) });
     await kube.close();

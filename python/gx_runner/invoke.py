@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
-import logging
-import traceback
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,10 +15,10 @@ from gx_runner.compat import name_classes
 from gx_runner.encode import is_long, plain_fields, to_json
 from gx_runner.event_streaming import refuse_older, stream_events
 from gx_runner.events import Chunk, Event, EventsOfRun
-from gx_runner.failures import ProblemError, failure_of
+from gx_runner.failure_places import failed
+from gx_runner.failures import ProblemError
 from gx_runner.loading import Graph, LoadedGraph, Use
 from gx_runner.memory_saver import MemorySaver, keep
-from gx_runner.modules import own_place
 from gx_runner.protocol import ProtocolStream
 from gx_runner.resume import from_last, is_under_way, stop_reached
 from gx_runner.run_config import config_of, keywords_of
@@ -37,7 +35,6 @@ from gx_runner.wire import Message, RefusedError, Wall
 ATTACHED = ("values", "plain", "interrupts")
 # The database under the checkpoints does not answer, so that another try may succeed.
 _UNAVAILABLE = 503
-_log = logging.getLogger("gx_runner")
 
 Spec = dict[str, Any]
 Outcome = dict[str, Any]
@@ -120,10 +117,7 @@ async def _stopped(error: BaseException, progress: Progress, stop: Stop) -> Outc
     if stop.asked:
         return await _ended(progress, "interrupted")
     # The graph may also have been cancelled by something within it.
-    failure = failure_of(error)
-    place = own_place(traceback.extract_tb(error.__traceback__))
-    _log.error("the run failed%s: %s: %s", f" at {place}" if place else "", failure["error"], failure["message"])
-    return {**_result(progress.events), "status": "error", "waiting": False, "error": failure}
+    return {**_result(progress.events), **failed(error)}
 
 
 async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:

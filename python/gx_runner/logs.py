@@ -15,6 +15,8 @@ from gx_runner.own_threads import pass_to_threads
 from gx_runner.wire import Wall
 
 _IDS: contextvars.ContextVar[dict[str, Any] | None] = contextvars.ContextVar("gx_run", default=None)
+# Characters of a line that are kept until it ends.
+_LONGEST_BEGINNING = 10_000
 _LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal": 50, "silent": 100}
 
 
@@ -74,24 +76,44 @@ class _Printed(io.TextIOBase):
         self._out = out
         self._lines = lines
         self._more = more
+        # The beginning of each run's line: print() writes its arguments one by one.
+        self._begun: dict[str, str] = {}
 
     def writable(self) -> bool:
         return True
 
     def write(self, text: str) -> int:
-        if _IDS.get() is None:
+        if (ids := _IDS.get()) is None:
             self._out.write(text)
         else:
-            for line in text.splitlines():
-                if line.strip():
-                    self._lines.write("info", line, more=self._more)
+            *whole, rest = (self._begun.pop(ids["run_id"], "") + text).split("\n")
+            for line in whole:
+                self._write_line(line)
+            if len(rest) > _LONGEST_BEGINNING:
+                self._write_line(rest)
+            elif rest:
+                self._begun[ids["run_id"]] = rest
         return len(text)
 
+    def _write_line(self, line: str) -> None:
+        if line.strip():
+            self._lines.write("info", line.rstrip("\r"), more=self._more)
+
     def flush(self) -> None:
+        """Ends the line of the run that is under way, which may have no end of its own."""
+        if (ids := _IDS.get()) is not None and (rest := self._begun.pop(ids["run_id"], "")):
+            self._write_line(rest)
         self._out.flush()
 
     def fileno(self) -> int:
         return int(self._out.fileno())
+
+
+def flush_prints() -> None:
+    """Ends the lines that the run under way has begun to print."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, _Printed):
+            stream.flush()
 
 
 def serve_logs(wall: Wall, settings: dict[str, Any], source: str = "graph") -> None:

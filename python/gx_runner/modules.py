@@ -158,7 +158,10 @@ def is_of_a_library(filename: str) -> bool:
     return "site-packages" in filename or "dist-packages" in filename or filename.startswith(os.path.dirname(os.__file__))
 
 
+def is_of_ours(filename: str) -> bool:
+    """Returns whether a file belongs to this runner."""
+    return os.path.dirname(filename) == os.path.dirname(__file__)
+
+
 def _is_of_the_import(filename: str) -> bool:
-    return (
-        filename.startswith("<frozen") or os.path.dirname(filename) == os.path.dirname(__file__) or "importlib" in filename
-    )
+    return filename.startswith("<frozen") or is_of_ours(filename) or "importlib" in filename

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gx_runner.encryption_context import under
-from gx_runner.failures import ProblemError, failure_of
+from gx_runner.failure_places import failed
+from gx_runner.failures import ProblemError
 from gx_runner.invoke import Deps, Emit, Outcome, Spec, done_message, invoke
 from gx_runner.loading import LoadedGraph
-from gx_runner.logs import of_run
+from gx_runner.logs import flush_prints, of_run
 from gx_runner.loops import Loops, do_on
 from gx_runner.passed_trace import pass_trace
 from gx_runner.saver import Storage
@@ -99,6 +100,7 @@ class Runs:
             outcome = {**outcome, "tokens": count}
         if spans is not None:
             spans.close()
+        flush_prints()
         self._begun.pop(run_id, None)
         self._loops.give_back(begun.loop)
         self._unheard.discard(run_id)
@@ -108,7 +110,7 @@ class Runs:
             self._wall.send(message, *attached)
         except ValueError as error:
             # The last state is too long for a frame.
-            self._wall.send({"kind": "done", "run_id": run_id, "outcome": _failed(error)})
+            self._wall.send({"kind": "done", "run_id": run_id, "outcome": failed(error)})
 
     async def _outcome(self, spec: Spec, stop: Stop, emit: Emit, ears: tuple[Spans | None, TokenCount | None]) -> Outcome:
         run_id, graph_id = spec["run_id"], spec["graph_id"]
@@ -123,11 +125,7 @@ class Runs:
             # The run was stopped while it looked for its end.
             return {"status": "interrupted", "waiting": False}
         except BaseException as error:
-            return _failed(error)
-
-
-def _failed(error: BaseException) -> Outcome:
-    return {"status": "error", "waiting": False, "error": failure_of(error)}
+            return failed(error)
 
 
 class _Batch:

@@ -49,7 +49,7 @@ const stopped = (stage: BuildStage): StageFailure => ({
 /** Runs one stage of a build and reports how it ended. */
 export async function runBuilder(args: string[], config: ImageBuildConfig, signal: AbortSignal): Promise<void> {
   const [name, more] = args;
-  if (name === undefined || name === '--help' || name === '-h') return void process.stdout.write(BUILDER_HELP);
+  if (name === undefined || args.includes('--help') || args.includes('-h')) return void process.stdout.write(BUILDER_HELP);
   if (name === 'inside') return runStage('build', buildInside, { config, signal });
   if (name === INDEXES) return serveIndexes(config, signal);
   const stage = STAGES.find((known) => known === name);

@@ -24,12 +24,28 @@ export function parsedGxFile(file: string): unknown {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new StartError(`${file} can't be read (${(error as NodeJS.ErrnoException).code}). Set GX_CONFIG or --config.`, { cause: error });
+    throw new StartError(unreadable(file, (error as NodeJS.ErrnoException).code), { cause: error });
   }
   try {
     return withoutAbsent(JSON.parse(text.replace(/^\uFEFF/, '')));
   } catch (error) {
     throw new StartError(`${file} is not valid JSON: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+const ANOTHER = 'name another file with --config or GX_CONFIG';
+
+function unreadable(file: string, code: string | undefined): string {
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return path.basename(file) === 'gx.json'
+        ? `There is no gx.json or langgraph.json in ${path.dirname(file)}. Run "gx new" to write an agent, or name the file with --config or GX_CONFIG.`
+        : `There is no file ${file}: ${ANOTHER}.`;
+    case 'EISDIR':
+      return `${file} is a folder: ${ANOTHER}.`;
+    default:
+      return `${file} can't be read: this user may not open it. Change its permissions, or ${ANOTHER}.`;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { isObject } from '../schema/json.ts';
+import { findNearestName } from '../nearest-name.ts';
 
 /** A key that a schema does not have: its path, and the key of the schema that may be meant. */
 export type UnknownKey = { name: string; pattern: string; nearest: string | undefined };
@@ -33,30 +34,10 @@ const joined = (at: string, key: string): string => (at === '' ? key : `${at}.${
 
 /** Returns the key beside an unknown one that is spelled almost so, or else the one of that name elsewhere. */
 export function nearestKey(key: string, beside: Schema, { at, root }: Pick<Place, 'at' | 'root'>): string | undefined {
-  const siblings = Object.keys(beside.properties ?? {}).map((name) => ({
-    name,
-    changes: countChanges(key.toLowerCase(), name.toLowerCase()),
-  }));
-  const [best] = siblings.toSorted((one, other) => one.changes - other.changes);
-  if (best !== undefined && best.changes <= Math.max(1, Math.floor(key.length / 3))) return joined(at, best.name);
+  const sibling = findNearestName(key, Object.keys(beside.properties ?? {}));
+  if (sibling !== undefined) return joined(at, sibling);
   return pathsOf(root).find((path) => path.split('.').at(-1) === key);
 }
 
 const pathsOf = (schema: Schema, at = ''): string[] =>
   Object.entries(schema.properties ?? {}).flatMap(([name, below]) => [joined(at, name), ...pathsOf(below, joined(at, name))]);
-
-/** Returns how many letters must be changed, added, removed or swapped to make one word the other. */
-function countChanges(one: string, other: string): number {
-  const rows = [[...Array(other.length + 1).keys()]];
-  for (let i = 1; i <= one.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= other.length; j += 1) {
-      const isSame = one[i - 1] === other[j - 1];
-      const isSwapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
-      const changed = Math.min(rows[i - 1]![j]! + 1, row[j - 1]! + 1, rows[i - 1]![j - 1]! + (isSame ? 0 : 1));
-      row.push(isSwapped ? Math.min(changed, rows[i - 2]![j - 2]! + 1) : changed);
-    }
-    rows.push(row);
-  }
-  return rows[one.length]![other.length]!;
-}

@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { Invalid, MOST_FAULTS, type FieldError } from '../errors.ts';
 import { isComposite } from '../schema/json.ts';
+import { findNearestName } from '../nearest-name.ts';
 import { withSharedParts } from './shared-schemas.ts';
 
 type Loc = 'body' | 'query' | 'path';
@@ -58,7 +59,7 @@ export function createValidator({ listItems }: { listItems?: number } = {}): (sc
     return (value, at) => {
       const given = at === 'query' ? asClientsWrite(schema, value as Query) : value;
       const faults = faultsOf(given);
-      if (faults.length > 0) throw new Invalid(faults.map((fault) => fieldError(fault, at)));
+      if (faults.length > 0) throw new Invalid(faults.map((fault) => fieldError(fault, at, schema)));
       return given;
     };
   };
@@ -164,7 +165,7 @@ const TYPE_WORDS: Record<string, string> = {
 };
 
 /** Returns one ajv error as the `ValidationError` of the REST API. */
-function fieldError(error: ErrorObject, at: Loc): FieldError {
+function fieldError(error: ErrorObject, at: Loc, schema: TSchema): FieldError {
   const path = error.instancePath
     .split('/')
     .slice(1)
@@ -174,7 +175,7 @@ function fieldError(error: ErrorObject, at: Loc): FieldError {
   const extra = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
   return {
     loc: [at, ...path, ...(typeof extra === 'string' ? [extra] : [])],
-    msg: message(error, params),
+    msg: typeof extra === 'string' && error.keyword !== 'required' ? unknownField(extra, path, schema) : message(error, params),
     type:
       error.keyword === 'type'
         ? `${String(params.type)}_type`
@@ -186,8 +187,22 @@ function fieldError(error: ErrorObject, at: Loc): FieldError {
 
 function message(error: ErrorObject, params: Record<string, unknown>): string {
   if (error.keyword === 'required') return 'Field required';
-  if (error.keyword === 'additionalProperties') return 'Unknown field';
   if (error.keyword === 'enum')
     return `must be one of ${(params.allowedValues as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`;
   return error.message ?? 'is not valid';
+}
+
+type Described = { properties?: Record<string, Described>; additionalProperties?: unknown; items?: unknown };
+
+/** Longest name that is compared with others. */
+const LONGEST_COMPARED = 60;
+
+/** Returns the sentence for a field that a schema does not have, with the one that is meant. */
+function unknownField(name: string, path: (string | number)[], schema: TSchema): string {
+  let place: Described | undefined = schema;
+  for (const part of path)
+    place = (typeof part === 'number' ? place?.items : (place?.properties?.[part] ?? place?.additionalProperties)) as Described | undefined;
+  const names = Object.keys(place?.properties ?? {});
+  const nearest = name.length > LONGEST_COMPARED ? undefined : findNearestName(name, names);
+  return nearest === undefined ? 'Unknown field' : `Unknown field; did you mean "${nearest}"?`;
 }

@@ -157,6 +157,9 @@ describe('a chat', () => {
     await ended();
     await studio.tab.page.reload();
     await studio.tab.shows('The stove is off.');
+    expect(await studio.tab.page.evaluate(`document.querySelector('details.stack').open`)).toBe(false);
+    await studio.tab.page.evaluate(`document.querySelector('details.stack summary').click()`);
+    await studio.tab.shows('graphs/failing.ts:6');
     expect(await messages()).toEqual(['User: cook']);
   });
 

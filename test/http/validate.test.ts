@@ -51,6 +51,28 @@ test.each([
   expect(faults(value)).toEqual(expected);
 });
 
+const messages = (value: unknown, schema = Body): unknown => {
+  try {
+    return check(schema, 'body')(value, 'body');
+  } catch (error) {
+    return (error as Invalid).fields.map(({ msg }) => msg);
+  }
+};
+
+test.each([
+  ['is near another one', { name: 'abc', kindd: 'a' }, 'Unknown field; did you mean "kind"?'],
+  ['is near none', { name: 'abc', elsewhere: 'a' }, 'Unknown field'],
+  ['has two letters swapped', { naem: 'abc' }, 'Unknown field; did you mean "name"?'],
+  ['is longer than any name', { name: 'abc', ['n'.repeat(100_000)]: 1 }, 'Unknown field'],
+])('an unknown field that %s', (_, value, sentence) => {
+  expect(messages(value)).toContain(sentence);
+});
+
+test('an unknown field within a field names those of that place', () => {
+  const nested = Type.Object({ source: Type.Object({ image: Type.String() }, { additionalProperties: false }) });
+  expect(messages({ source: { image: 'a', imgae: 'b' } }, nested as never)).toEqual(['Unknown field; did you mean "image"?']);
+});
+
 test.each([
   ['text is taken as the number it spells', { name: 'abc', size: '2' }, []],
   ['text that spells no number', { name: 'abc', size: 'two' }, [['query.size', 'integer_type']]],

@@ -372,6 +372,23 @@ export const nothingIsFound = (of: () => Encrypted): unknown =>
       expect(found).toEqual([]);
     });
 
+    test('in the log of the server, which has where a run failed', () => {
+      const lines = of().agent.output().split('\n');
+      expect(lines.filter(betrays)).toEqual([]);
+      const failed = lines.filter((line) => line.includes('"run failed"')).map((line) => JSON.parse(line) as Record<string, unknown>);
+      expect(failed).toContainEqual(
+        expect.objectContaining({
+          level: 'error',
+          node: 'count',
+          at: expect.stringMatching(/keeps\.(ts|py):\d+$/) as string,
+          err: expect.objectContaining({
+            message: 'its message is encrypted',
+            stack: expect.stringContaining('keeps.') as string,
+          }) as object,
+        }),
+      );
+    });
+
     test('but it would be, if it was there', async () => {
       for (const padding of ['', 'x', 'xx']) expect(betrays(Buffer.from(`${padding}${WORD}${padding}`).toString('base64'))).toBe(true);
       await of().agent.client.threads.create({ metadata: { plain: canary('plain') } });

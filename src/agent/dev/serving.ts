@@ -98,9 +98,10 @@ export class Serving {
     const changed = this.#asked;
     this.#asked = undefined;
     this.#found = { failures: {}, graphs: [] };
+    log.info({ changed }, 'a file changed, loading the graphs again');
     try {
       await this.start();
-      log.info({ changed, milliseconds: Math.round(performance.now() - began) }, 'reloaded');
+      log.info({ seconds: Number(((performance.now() - began) / 1000).toFixed(1)) }, 'reloaded');
     } catch (thrown) {
       if (this.#signal.aborted) return;
       const error = asError(thrown);

@@ -17,11 +17,13 @@ const NOT_CODE = /(~|\.swp|\.swx|\.tmp|\.log|\.db|\.sqlite3?|-journal|-wal|-shm|
  */
 export function watchFolders(roots: string[], changed: (file: string) => void): { stop(): void } {
   const watched = new Map<string, FSWatcher>();
-  let first: string | undefined;
+  const changes = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   const tell = (): void => {
-    const file = first ?? '';
-    first = undefined;
+    // An editor writes a file of another name first, which is gone by now.
+    const [first = ''] = changes;
+    const file = [...changes].find((name) => existsSync(name)) ?? first;
+    changes.clear();
     for (const root of roots) follow(root);
     changed(file);
   };
@@ -31,7 +33,7 @@ export function watchFolders(roots: string[], changed: (file: string) => void): 
   };
   const noticed = (folder: string, name: string | null): void => {
     if (name !== null && (NOT_CODE.test(name) || ignored(name))) return;
-    first ??= path.join(folder, name ?? '');
+    changes.add(path.join(folder, name ?? ''));
     clearTimeout(timer);
     timer = setTimeout(tell, QUIET);
   };

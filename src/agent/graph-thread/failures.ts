@@ -1,29 +1,10 @@
 import { cutAt, Problem } from '../../errors.ts';
-import type { RunError } from '../../schema/agent/run.ts';
+import { failureOf } from '../kernel/failure-place.ts';
 
 /* This file says what a graph thread reports of whatever was thrown. */
 
 /** Characters of an error's name. */
 const LONGEST_NAME = 100;
-
-/** Returns name and message. Users' code also throws texts, nothing, and objects that can't even be printed. */
-export function failureOf(thrown: unknown): RunError {
-  try {
-    const { name, message } = Object(thrown) as { name?: unknown; message?: unknown };
-    return { error: typeof name === 'string' ? name : 'Error', message: typeof message === 'string' ? message : String(thrown) };
-  } catch {
-    return { error: 'Error', message: 'The graph threw something that can not be printed.' };
-  }
-}
-
-/** Returns the place in the user's code that an error comes from, as `file:line`. `ours` is our own folder. */
-export function findFailurePlace(thrown: unknown, ours: string): string | undefined {
-  const { stack } = Object(thrown) as { stack?: unknown };
-  if (typeof stack !== 'string') return undefined;
-  const frames = [...stack.matchAll(/^\s+at (?:async )?(?:.*\()?(?:file:\/\/)?(\/[^\s():]+):(\d+):\d+\)?$/gm)];
-  const own = frames.find(([, file = '']) => !file.includes('/node_modules/') && !file.startsWith(ours));
-  return own && `${own[1]}:${own[2]}`;
-}
 
 /** Returns the answer to a call that failed: an HTTP status for whose fault it was, and a sentence for the client. */
 export function refusalOf(thrown: unknown): { status: number; message: string } {

@@ -1,11 +1,8 @@
-import { fileURLToPath } from 'node:url';
 import { Problem, Unavailable } from '../../errors.ts';
-import type { Log } from '../../log.ts';
 import type { JsonObject } from '../../schema/agent/agent-types.ts';
 import type { StreamMode } from '../../schema/agent/stream-event.ts';
 import { isLong, type Outcome, type RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
-import { failureOf, findFailurePlace } from './failures.ts';
 import { PROTOCOL_CALL, protocolStream, type ProtocolStream } from './event-streaming/protocol-stream.ts';
 import { nodesOf, type Graph, type MakeGraph, type Snapshot, type StreamedEvent } from './load.ts';
 import { MemorySteps } from './checkpoints/memory-steps.ts';
@@ -17,6 +14,7 @@ import type { GraphStore } from './store.ts';
 import { interruptsOf } from './snapshot.ts';
 import { fromLast, isUnderWay, stopReached } from './resume.ts';
 import type { StopOfRun } from './stop-of-run.ts';
+import { failureOf, findFailurePlace } from '../kernel/failure-place.ts';
 import { versions } from '../kernel/versions.ts';
 import { UnknownNode, unknownNode } from '../kernel/nodes.ts';
 import { completeCheckpoint } from './checkpoint-map.ts';
@@ -37,16 +35,11 @@ export type InvokeDeps = {
   /** Callback handlers that hear the graph's steps. */
   handlers: object[];
   stop: StopOfRun;
-  log: Pick<Log, 'error'>;
 };
 
 type Config = Record<string, unknown> & { configurable: Record<string, unknown>; context: JsonObject };
 
 const { version, langgraphVersion } = versions();
-
-const HERE = fileURLToPath(new URL('.', import.meta.url));
-/** The folder of our own code; an image has it in one file. */
-const OURS = HERE.replace(/graph-thread\/$/, '');
 
 /** The metadata of every run about the server that executes it. */
 const SERVER = {
@@ -94,7 +87,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
 }
 
 /** Returns the outcome of a run that has thrown: it was stopped, or goes on elsewhere, or has failed. */
-async function stopped(error: unknown, progress: Progress, { stop, log }: InvokeDeps): Promise<Outcome> {
+async function stopped(error: unknown, progress: Progress, { stop }: InvokeDeps): Promise<Outcome> {
   const { protocol, events } = progress;
   const drained = stop.drainedBy(error);
   if (drained || stop.goesOn) protocol.leave(error);
@@ -102,9 +95,18 @@ async function stopped(error: unknown, progress: Progress, { stop, log }: Invoke
   if (drained || stop.isLost) return { status: 'interrupted', waiting: false, ...(stop.isLost ? { lost: true } : { drained }) };
   if (stop.signal.aborted) return ended(progress, 'interrupted');
   if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
-  const failure = failureOf(error);
-  log.error({ at: findFailurePlace(error, OURS), error: `${failure.error}: ${failure.message}` }, 'the run failed');
-  return { ...result(events), status: 'error', waiting: false, error: failure };
+  const node = await failedNode(error, progress);
+  const failure = { ...(node !== undefined && { node }), ...findFailurePlace(error) };
+  return { ...result(events), status: 'error', waiting: false, error: failureOf(error), failure };
+}
+
+/** Returns the name of the node whose task has thrown, which LangGraph marks by the task's id alone. */
+async function failedNode(thrown: unknown, { graph, config }: Progress): Promise<string | undefined> {
+  const { pregelTaskId: id } = Object(thrown) as { pregelTaskId?: unknown };
+  if (typeof id !== 'string' || graph === undefined || config === undefined) return undefined;
+  const { thread_id, __pregel_checkpointer } = config.configurable;
+  const state = await graph.getState({ configurable: { thread_id, __pregel_checkpointer } }).catch(() => undefined);
+  return state?.tasks.find((task) => task.id === id)?.name;
 }
 
 async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Promise<Outcome> {

@@ -1,7 +1,9 @@
-import { Problem, StartError } from '../../errors.ts';
+import { asError, Problem, StartError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
 import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
 import { langgraphFault } from '../graphs/javascript-langgraph.ts';
+import { failureOf, findFailurePlace, toLoggedError } from '../kernel/failure-place.ts';
 import { importExport } from '../gx-json/import-export.ts';
 import { quickenCallbacks } from './quick-callbacks.ts';
 import type { GraphBuilder } from './zod-schemas.ts';
@@ -81,25 +83,35 @@ export type MakeGraph = (config: Config, runtime: ServerRuntime) => Promise<Grap
 /** `nodes` are the names of its nodes; undefined where each call may make others. */
 export type LoadedGraph = { make: MakeGraph; nodes: string[] | undefined };
 
+type LoadOptions = { partial: boolean; log: Pick<Log, 'error'> };
 type LoadedGraphs = { graphs: Map<string, LoadedGraph>; failures: GraphFailures };
 
 /**
  * Loads every graph of gx.json. Throws a `StartError` that names the first one that can't be loaded; where the others
  * are to be served (`partial`), that one answers each call with the same sentence.
  */
-export async function loadGraphs(sources: GraphSource[], { partial }: { partial: boolean }): Promise<LoadedGraphs> {
+export async function loadGraphs(sources: GraphSource[], { partial, log }: LoadOptions): Promise<LoadedGraphs> {
   const graphs = new Map<string, LoadedGraph>();
   const failures: GraphFailures = {};
   for (const source of sources)
     try {
       graphs.set(source.graphId, await loadGraph(source));
-    } catch (error) {
+    } catch (thrown) {
+      const error = asError(thrown);
+      logStack(error, source, log);
       if (!partial) throw error;
-      const sentence = oneLine((error as Error).message);
+      const sentence = oneLine(error.message);
       failures[source.graphId] = sentence;
       graphs.set(source.graphId, { make: () => Promise.reject(new Problem(500, sentence)), nodes: undefined });
     }
   return { graphs, failures };
+}
+
+/** Logs where the code of a graph has thrown while it was loaded. A fault of syntax has no more than its line. */
+function logStack({ cause }: Error, { graphId }: GraphSource, log: LoadOptions['log']): void {
+  const place = findFailurePlace(cause);
+  if (place.at !== undefined)
+    log.error({ graph_id: graphId, at: place.at, err: toLoggedError(failureOf(cause), place) }, 'graph not loaded');
 }
 
 /** Returns the text on one line, because a compiler's message has several. */

@@ -5,6 +5,7 @@ import { parentPort } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
 import { asError, NotFound } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
+import { serveConsole } from '../kernel/prints.ts';
 import { collectAtRest } from '../../at-rest.ts';
 import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
 import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
@@ -22,10 +23,9 @@ import { Element } from './checkpoints/element.ts';
 import { findLoader } from './checkpoints/own-loader.ts';
 import { Saver } from './checkpoints/saver.ts';
 import { serveEnvironment } from './environment.ts';
-import { runsInLog, serveLogger } from './graph-log.ts';
+import { nodeOf, runsInLog, serveLogger } from './graph-log.ts';
 import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
 import { passTraces, type TracePassing } from './passed-trace.ts';
-import { serveConsole } from './prints.ts';
 import { supplyRandomBytes } from './random.ts';
 import { Running } from './running.ts';
 import { GraphStore } from './store.ts';
@@ -163,18 +163,17 @@ async function start({
   serveFetch(passing.headersNow);
   // Modules of graphs may ask for the logger while they load.
   serveLogger(log);
-  // A developer reads the prints of graphs as they are.
-  if (!partial) serveConsole(log, idsNow, globalThis.console);
+  serveConsole(log, globalThis.console, { always: pretty === true, idsNow, nodeNow: nodeOf });
   register();
   const embed = storing.index && (storing.index.language === 'javascript' ? await loadEmbed(storing.index) : embedAtServer());
   const elementOf = (stored: unknown): Element => new Element(stored);
   const { steps, items } = await openRunStorage(storing, { name: 'gx-graph-thread', elementOf, embed, cipher: cipherAtServer(), log });
-  const { graphs, failures } = await loadGraphs(sources, { partial });
+  const { graphs, failures } = await loadGraphs(sources, { partial, log });
   const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
   const allowed = allowedModules && { ids: allowedModules, load: await findLoader(sources.map(({ file }) => file)) };
   const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(steps, { allowed }), store: new GraphStore(items) };
   serve(
-    new Running({ ...deps, log, spanContents, tell, duringRun, passing }),
+    new Running({ ...deps, spanContents, tell, duringRun, passing }),
     { ...deps, reader: new Saver(steps, { form: 'records', allowed }), embed },
     log,
   );

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FromThread } from '../../schema/wire/wall/graphs.ts';
 import type { Outcome, RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { underContext } from '../kernel/encryption-context.ts';
-import { failureOf } from './failures.ts';
+import { failureOf } from '../kernel/failure-place.ts';
 import type { DuringRun } from './graph-log.ts';
 import { invoke, type InvokeDeps } from './invoke.ts';
 import type { MakeGraph } from './load.ts';
@@ -10,7 +10,7 @@ import type { TracePassing } from './passed-trace.ts';
 import { graphSpans } from './spans.ts';
 import { StopOfRun } from './stop-of-run.ts';
 
-type Deps = Pick<InvokeDeps, 'log' | 'saver' | 'store'> & {
+type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
   graphOf: (graphId: string) => MakeGraph;
   spanContents?: boolean | undefined;
   tell: (message: FromThread) => void;

@@ -4,7 +4,7 @@ import type { Json } from '../../schema/json.ts';
 import type { ThreadState } from '../../schema/wire/wall/graph-answers.ts';
 import { buildMap } from './checkpoint-map.ts';
 import type { Saver } from './checkpoints/saver.ts';
-import { failureOf } from './failures.ts';
+import { failureOf } from '../kernel/failure-place.ts';
 import type { Graph } from './load.ts';
 import { checkpointOf, threadState } from './snapshot.ts';
 

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
 import { packageFolder } from '../kernel/package-folder.ts';
+import { addCommand } from '../kernel/package-manager.ts';
 import { isOlder } from '../kernel/versions.ts';
 
 /* Graphs in JavaScript bring their own LangGraph, whose version is read before they are loaded. */
@@ -39,19 +40,5 @@ function langgraphOf(file: string): Found | undefined {
   return version === undefined ? undefined : { version, folder };
 }
 
-const ADD: readonly (readonly [lockFile: string, command: string])[] = [
-  ['pnpm-lock.yaml', 'pnpm add'],
-  ['yarn.lock', 'yarn add'],
-  ['bun.lock', 'bun add'],
-  ['bun.lockb', 'bun add'],
-  ['package-lock.json', 'npm install'],
-];
-
-/** Returns the command of the project's package manager, by the nearest lock file. */
-function updateCommand(file: string): string {
-  for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
-    const found = ADD.find(([lockFile]) => existsSync(path.join(folder, lockFile)));
-    if (found !== undefined || folder === path.dirname(folder))
-      return `${found?.[1] ?? 'npm install'} ${PACKAGE}@latest @langchain/core@latest`;
-  }
-}
+/** Returns the command that brings the newest versions. */
+const updateCommand = (file: string): string => addCommand(file, `${PACKAGE}@latest @langchain/core@latest`);

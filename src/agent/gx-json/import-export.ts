@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { StartError } from '../../errors.ts';
+import { failureOf, findFailurePlace } from '../kernel/failure-place.ts';
+import { missingPackageCommand } from '../kernel/package-manager.ts';
 import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
 
 /**
@@ -13,11 +15,27 @@ export async function importExport({ file, exportName }: ModuleExport, at: strin
   try {
     module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (error) {
-    const { name, message } = error as Error;
-    throw new StartError(`${at}: ${file} can't be loaded: ${name}: ${message}`, { cause: error });
+    const missing = missingPackage(error);
+    if (missing !== undefined)
+      throw new StartError(
+        `${at}: ${missing.importer ?? file} imports "${missing.name}", which is not installed: run ${missingPackageCommand(file, missing.name)}.`,
+      );
+    const { at: place } = findFailurePlace(error);
+    const failure = failureOf(error);
+    throw new StartError(`${at}: ${place ?? `${file} can't be loaded`}: ${failure.error}: ${failure.message}`, { cause: error });
   }
   const exported = module[exportName] ?? (module['default'] as Record<string, unknown> | undefined)?.[exportName];
   if (exported !== undefined) return exported;
   const known = Object.keys(module).join(', ') || 'nothing';
   throw new StartError(`${at}: ${file} does not export "${exportName}"; it exports ${known}.`);
+}
+
+/** Returns the package that an import did not find, and the file that asks for it; undefined for other faults. */
+function missingPackage(error: unknown): { name: string; importer: string | undefined } | undefined {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+  if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return undefined;
+  const [, name, importer] =
+    /Cannot find (?:package|module) '((?:@[^/'.]+\/)?[^/'.@][^/']*)[^']*'(?: imported from (\S+))?/.exec(String(message)) ?? [];
+  // A package within a package that is there is not the user's to add.
+  return name === undefined || importer?.includes('/node_modules/') === true ? undefined : { name, importer };
 }

@@ -166,7 +166,10 @@ function environment({ env }: GxJson, file: string, python: boolean): Environmen
   try {
     return { env: readEnvFile(place, { python }) };
   } catch (error) {
-    throw new StartError(`${file}: "env" names ${env}, which can't be read (${(error as NodeJS.ErrnoException).code}).`, { cause: error });
+    throw new StartError(
+      `${file}: "env" names ${env}, which can't be read: it must be a file of NAME=value lines that this user may open.`,
+      { cause: error },
+    );
   }
 }
 

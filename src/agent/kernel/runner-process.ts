@@ -48,7 +48,7 @@ export class RunnerProcess<To, From> {
     this.#messages = messages;
     this.#read(messages, hear);
     for (const name of ['stdout', 'stderr'] as const)
-      createInterface(this.#child[name] as Readable).on('line', (line) => log.info({ stream: name }, line));
+      createInterface(this.#child[name] as Readable).on('line', (line) => log.info({ source: 'graph', stream: name }, line));
   }
 
   get pid(): number {

@@ -96,7 +96,14 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   opened.add(() => courier.close());
   const apart = { ...partsApart(parts, signals), tracing };
   const shared = { ...apart, db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shipped: { lines, spans: tracing }, log };
-  const executor = new Executor({ ...shared, publisher, eventLog, tracing, traces: config.tracing });
+  const executor = new Executor({
+    ...shared,
+    publisher,
+    eventLog,
+    tracing,
+    traces: config.tracing,
+    tellsStacks: config.localPages !== undefined,
+  });
   const pump = new Pump({ db, tickets, jobs, log, graphs, ...claiming(config, signals), ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });
   const asked = { graphs, pinning, pinnedCalls: new PinnedCalls({ ...shared, pinning }), requests: requestRules(config, file) };

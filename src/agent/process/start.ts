@@ -103,9 +103,11 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   collectAtRest();
   const facts = { server_version: info.version, mount_prefix: prefix || undefined, port: listener.port, graphs: deps.graphs };
   // `worker` is the name under which this process holds its runs.
-  log.info({ ...facts, slots: config.jobs.slots, guard, worker: deps.signals.processId }, 'agent server ready');
+  // A developer's terminal says the same in other words, and with the port that is open to him.
+  const level = config.prettyLog === true ? 'debug' : 'info';
+  log[level]({ ...facts, slots: config.jobs.slots, guard, worker: deps.signals.processId }, 'agent server ready');
   const stop = async (): Promise<void> => {
-    log.info({ running: deps.executor.count }, 'agent server stopping');
+    log[level]({ running: deps.executor.count }, 'agent server stopping');
     listener.sendAway();
     await drain(deps, listener, { grace: config.jobs.graceSeconds * 1000, delay: config.shutdownDelaySeconds * 1000 });
     deps.keeper.stop();

@@ -1,5 +1,5 @@
 import type { RunError, RunStatus } from '../../schema/agent/run.ts';
-import type { Outcome } from '../../schema/wire/wall/run-in-thread.ts';
+import type { FailurePlace, Outcome } from '../../schema/wire/wall/run-in-thread.ts';
 import type { ThreadLoss } from '../graphs/thread.ts';
 
 /**
@@ -13,6 +13,8 @@ export type FinishEnd = {
   kind: 'finish';
   status: RunStatus;
   error: RunError | null;
+  /** Where its graph failed. */
+  failure?: FailurePlace | undefined;
   /** How the thread rests. */
   rest: 'idle' | 'interrupted' | 'error';
   /** JSON text; undefined: unchanged. */
@@ -40,23 +42,27 @@ export type End =
 
 /**
  * The facts that stay the same over the whole life of a run. `alone`: it has a graph thread of its own. `temporary`: it
- * stores no steps.
+ * stores no steps. `tellsStacks`: clients hear where a graph failed, because they are its developers.
  */
-export type RunFacts = { alone: boolean; temporary: boolean; timeoutSeconds: number };
+export type RunFacts = { alone: boolean; temporary: boolean; timeoutSeconds: number; tellsStacks?: boolean };
 
 /**
  * Decides the end of a run from its graph's outcome. A run that a client stopped is interrupted, even if its graph
  * finished or failed before it heard of the stop, because the client got that answer. A graph that finished or failed
  * before it heard of another stop keeps its own end.
  */
-export function endOfGraph(outcome: Outcome, stop: StopReason | undefined, { timeoutSeconds }: RunFacts): End {
+export function endOfGraph(outcome: Outcome, stop: StopReason | undefined, { timeoutSeconds, tellsStacks }: RunFacts): End {
   const { values, plain, interrupts } = outcome;
   const rest = outcome.waiting ? 'interrupted' : 'idle';
   const state = { values, ...(plain !== undefined && { plain }), interrupts, stateUnknown: outcome.drained === true };
   if (stop === 'lost' || outcome.lost === true) return { kind: 'forget' };
   if (stop === 'rollback') return { kind: 'roll-back' };
   if (stop === 'interrupt') return { kind: 'finish', status: 'interrupted', error: null, rest, ...state };
-  if (outcome.status === 'error') return { ...failed(outcome.error ?? NO_REASON), ...state };
+  if (outcome.status === 'error') {
+    const { error = NO_REASON, failure } = outcome;
+    const stack = tellsStacks ? failure?.stack : undefined;
+    return { ...failed({ ...error, ...(stack !== undefined && { stack }) }), failure, ...state };
+  }
   if (outcome.status === 'success') return { kind: 'finish', status: 'success', error: null, rest, ...state };
   if (goesOn(outcome, stop)) return { kind: 'hand-back', alone: false, losesLife: outcome.retry === true };
   if (stop === 'timeout') return { ...failed(tookTooLong(timeoutSeconds)), ...state };

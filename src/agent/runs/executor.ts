@@ -43,6 +43,8 @@ type Deps = {
   endedRuns: Pick<EndedRuns, 'began' | 'countingOf' | 'used' | 'ended' | 'over'>;
   /** Whether spans hold the inputs and outputs of runs, and whether requests of graphs carry their traces on. */
   traces: { contents: boolean; passesOn: boolean } | undefined;
+  /** Whether clients hear where a graph failed. */
+  tellsStacks: boolean;
   log: Log;
 };
 
@@ -97,7 +99,8 @@ export class Executor {
     const former = this.#held.get(run.run_id);
     if (former !== undefined) return this.#afterFormer(former, run);
     const { promise: over, resolve: released } = Promise.withResolvers<string | undefined>();
-    const facts = { alone: run.alone, temporary: run.temporary, timeoutSeconds: this.#deps.jobs.timeoutSeconds };
+    const { jobs, tellsStacks } = this.#deps;
+    const facts = { alone: run.alone, temporary: run.temporary, timeoutSeconds: jobs.timeoutSeconds, tellsStacks };
     const requested = this.#pending.take(run);
     const readers = new Set([...run.readers, ...requested.readers]);
     readers.delete(this.#deps.signals.processId);

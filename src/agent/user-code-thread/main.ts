@@ -8,6 +8,7 @@ import { WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import type { FromUserCode, HandlerQuestion, Questions, ToUserCode, UserCodeStart } from '../../schema/wire/wall/user-code.ts';
 import { userCipher, type UserCipher } from '../encryption/user-module.ts';
 import { importExport } from '../gx-json/import-export.ts';
+import { serveConsole } from '../kernel/prints.ts';
 import { logStrays, startWhenAsked } from '../kernel/worker-start.ts';
 import { SharedLiveness, type Liveness } from '../user-code/liveness.ts';
 import { appOf, type App } from './app.ts';
@@ -85,6 +86,7 @@ async function start({ auth, encryption, logLevel, logFields, prettyLog: pretty,
   const log = createLog({ level: logLevel, process: 'user-code-thread', fields: logFields, pretty, also });
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
   logStrays(log, 'a handler');
+  if (pretty === true) serveConsole(log, globalThis.console, { always: true });
   register();
   const liveness = new SharedLiveness(workerData as SharedArrayBuffer);
   const server = new AppServer({

@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 import type { ControlPlaneConfig } from '../../config/control-plane.ts';
-import { asError, StartError } from '../../errors.ts';
+import { asError, Forbidden, StartError } from '../../errors.ts';
 import type { Kube } from '../../kube/kube.ts';
 import { expiryOf, isExpired } from './expiry.ts';
 import { createKey, listKeys, revokeKey } from './keys.ts';
 import { lastUses } from './last-use.ts';
 import { isRole, ROLES } from '../caller.ts';
 
-const HELP = `Keys of the REST API. They are stored as hashes, in Secrets of the control plane's namespace.
+export const API_KEY_HELP = `Keys of the REST API. They are stored as hashes, in Secrets of the control plane's namespace.
 
 Usage: node src/main.ts api-key <create|list|revoke> [options]
 
@@ -21,7 +21,7 @@ Usage: node src/main.ts api-key <create|list|revoke> [options]
 `;
 
 type CommandContext = { kube: Kube; config: ControlPlaneConfig; out: (line: string) => void };
-type Flags = { name?: string; role?: string; tenant?: string; expires?: string; namespace?: string; quiet?: boolean; help?: boolean };
+type Flags = { name?: string; role?: string; tenant?: string; expires?: string; namespace?: string; quiet?: boolean };
 
 /** A name stands in lists, logs and annotations. */
 const NAME = /^[^\p{C}]{1,100}$/u;
@@ -30,20 +30,26 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Runs `api-key create|list|revoke`. */
 export async function runApiKeyCommand(args: string[], context: CommandContext): Promise<void> {
   const { flags, words } = parsed(args);
-  const [verb = 'help', id] = words;
+  const [verb, id] = words;
   const namespace = flags.namespace ?? context.config.namespace;
-  if (flags.help === true || verb === 'help') return context.out(HELP);
-  if (verb === 'create') return create(flags, namespace, context);
-  if (verb === 'list') return list(namespace, context);
-  if (verb === 'revoke') return revoke(id, namespace, context);
-  throw new StartError(`"${verb}" is not known; see api-key --help.`);
+  try {
+    if (verb === 'create') return await create(flags, namespace, context);
+    if (verb === 'list') return await list(namespace, context);
+    if (verb === 'revoke') return await revoke(id, namespace, context);
+  } catch (error) {
+    if (!(error instanceof Forbidden)) throw error;
+    const remedy =
+      'Within the control plane, the setting controlPlane.apiKeysByExec of the chart permits it; else use an account of your own.';
+    throw new StartError(`This account may not keep API keys: ${error.message.replace(/\.?$/, '.')} ${remedy}`, { cause: error });
+  }
+  throw new StartError(`"${verb ?? ''}" is not known; see api-key --help.`);
 }
 
 function parsed(args: string[]): { flags: Flags; words: string[] } {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   try {
-    const options = { name: text, role: text, tenant: text, expires: text, namespace: text, quiet: flag, help: { ...flag, short: 'h' } };
+    const options = { name: text, role: text, tenant: text, expires: text, namespace: text, quiet: flag };
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
     return { flags: values, words: positionals };
   } catch (error) {

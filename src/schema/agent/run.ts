@@ -9,7 +9,11 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 export const isUnfinished = (status: RunStatus): boolean => status === 'pending' || status === 'running';
 
 /** Why a run failed: the error's name, and its message. */
-export const RunError = Type.Object({ error: Type.String(), message: Type.String() });
+export const RunError = Type.Object({
+  error: Type.String(),
+  message: Type.String(),
+  stack: Type.Optional(Type.String({ description: 'Where it failed. Only `gx dev` sends it' })),
+});
 export type RunError = Static<typeof RunError>;
 
 export const STRATEGIES = ['reject', 'interrupt', 'rollback', 'enqueue'] as const;

@@ -15,5 +15,16 @@ describe('a log line for a person', () => {
     expect(line({ level: 'error', err })).toBe('10:43:38 error reloaded Error: gone\n    at here');
   });
 
-  test('what is not of the log stays as it is', () => expect(prettyLine('hello')).toBe('hello'));
+  test.each(['hello', '{"level":30,"time":1700000000000,"msg":"of another log"}', '[1]', 'null'])(
+    'a line that is not of the log stays as it is: %s',
+    (text) => expect(prettyLine(text)).toBe(text),
+  );
+
+  test('a line that a graph prints has its graph and node, and no ids', () => {
+    const ids = { run_id: 'r', thread_id: 't', request_id: 'q', trace_id: 'x' };
+    expect(line({ source: 'graph', graph_id: 'agent', node: 'answer', msg: 'printed here', ...ids })).toBe(
+      '10:43:38 info  agent/answer  printed here',
+    );
+    expect(line({ graph_id: 'agent', msg: 'run started', ...ids })).toBe('10:43:38 info  agent  run started run_id=r thread_id=t');
+  });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findFailurePlace } from '../../../src/agent/graph-thread/failures.ts';
+import { findFailurePlace } from '../../../src/agent/kernel/failure-place.ts';
 
 const thrown = (...frames: string[]): object => ({ stack: ['Error: of my own', ...frames.map((frame) => `    at ${frame}`)].join('\n') });
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { until } from '../../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
 /* What a client is told when a question to a graph fails through the caller's fault, the graph's or the database's. */
@@ -65,6 +66,28 @@ async function withoutDatabase<T>(work: () => Promise<T>): Promise<T> {
     wire.away = false;
   }
 }
+
+test('a run that fails says so in the log: its error, its node, the line of the graph, and the stack with its own frames first', async () => {
+  const { thread_id } = await agent.client.threads.create();
+  const { run_id } = await agent.client.runs.create(thread_id, 'throws', { input: { count: 1 } });
+  await agent.client.runs.join(thread_id, run_id);
+  const line = await until('the line is written', () =>
+    agent
+      .output()
+      .split('\n')
+      .find((one) => one.includes('"run failed"') && one.includes(run_id)),
+  );
+  const { err, ...fields } = JSON.parse(line) as { err: { type: string; message: string; stack: string } };
+  expect(fields).toMatchObject({ level: 'error', thread_id, graph_id: 'throws', node: 'cook', status: 'error' });
+  expect(err).toMatchObject({ type: 'RangeError', message: 'the stove is off' });
+  const [first, second, ...more] = err.stack.split('\n');
+  expect(first).toBe('RangeError: the stove is off');
+  expect(second).toMatch(/fails\.(ts:\d+:|py", line \d+)/);
+  expect((fields as { at?: string }).at).toMatch(/fails\.(ts|py):\d+$/);
+  expect(more.at(-1)).toMatch(/^caused by \w*Error: no gas$/);
+  // Clients hear no more than the error.
+  expect((await call('GET', `/threads/${thread_id}`)).body['error']).toEqual({ error: 'RangeError', message: 'the stove is off' });
+});
 
 describe('a fault of the graph:', () => {
   test('one that can not be made is a 500 with its error, for its state and its description', async () => {

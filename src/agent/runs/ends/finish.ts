@@ -19,6 +19,7 @@ import type { Readers } from '../readers.ts';
 import { refreshThread } from '../refresh.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { dropIfDeleted } from './forget.ts';
+import { toLoggedError } from '../../kernel/failure-place.ts';
 import { runFields } from '../../kernel/run-fields.ts';
 
 type Deps = {
@@ -97,7 +98,7 @@ export async function finish(
   const { run } = published;
   const finished = await written(deps, run, end);
   if (finished === 'to-roll-back') return finished;
-  log.info({ ...runFields(run), status: finished?.status ?? end.status }, 'run ended');
+  logEnd(log, run, { ...end, status: finished?.status ?? end.status, hidesWords: db.codec.encrypts });
   if (finished === undefined) {
     await dropIfDeleted(db, run);
     return { more: true };
@@ -113,6 +114,19 @@ export async function finish(
   const elsewhere = finished.readers.some((reader) => reader !== signals.processId);
   if (run.temporary && !kept) await retireThread(db, run.thread_id, { afterSeconds: secondsOf(deps, run, { end, elsewhere }) });
   return { more: finished.more, status: finished.status };
+}
+
+/**
+ * Writes a line about the end of a run. One that failed has its error, with the node, the place and the stack. The
+ * words of an error may quote values, so they stay out of the log where the database has them encrypted.
+ */
+function logEnd(log: Log, run: Claimed, end: Pick<FinishEnd, 'status' | 'error' | 'failure'> & { hidesWords: boolean }): void {
+  const { status, error, failure, hidesWords } = end;
+  if (status !== 'error' || error === null) return log.info({ ...runFields(run), status }, 'run ended');
+  const { node, at, stack, causes = [] } = failure ?? {};
+  const shown = <T extends { message: string }>(one: T): T => (hidesWords ? { ...one, message: 'its message is encrypted' } : one);
+  const err = toLoggedError(shown(error), { stack, causes: causes.map(shown) });
+  log.error({ ...runFields(run), graph_id: run.graph_id, status, ...(node && { node }), ...(at && { at }), err }, 'run failed');
 }
 
 /** Keeps the thread of a temporary run that waits for an answer, if that was asked for. */

@@ -1,7 +1,7 @@
 /* Answers of an agent, of which nothing is believed: a field of another type counts as empty. */
 
 /** A thread, as far as the studio shows it. */
-export type StudioThread = { id: string; status: string; changedAt: string; metadata: Fields; title: string; error: string };
+export type StudioThread = { id: string; status: string; changedAt: string; metadata: Fields; title: string; error: string; stack: string };
 
 /** A checkpoint of a thread. */
 export type ListedCheckpoint = { id: string; parent: string; madeAt: string; metadata: Fields; next: string[] };
@@ -59,11 +59,22 @@ function errorOf(given: unknown): string {
   return [textOf(error), textOf(message)].filter((part) => part !== '').join(': ');
 }
 
+/** Returns where a run failed; empty where its server keeps that to its log. */
+export const stackOfError = (given: unknown): string => textOf(answeredFields(given)['stack']);
+
 export function studioThread(answer: unknown): StudioThread {
   const { thread_id: id, status, updated_at: at, metadata, extracted, error } = answeredFields(answer);
   const labels = answeredFields(metadata);
   const title = titleOfThread(labels, answeredFields(extracted)['first']);
-  return { id: textOf(id), status: textOf(status), changedAt: timeOf(at), metadata: labels, title, error: errorOf(error) };
+  return {
+    id: textOf(id),
+    status: textOf(status),
+    changedAt: timeOf(at),
+    metadata: labels,
+    title,
+    error: errorOf(error),
+    stack: stackOfError(error),
+  };
 }
 
 export function studioAssistant(answer: unknown): StudioAssistant {

@@ -35,6 +35,20 @@ const LONG = 16_000;
 /** Returns true for a state that is stored as text beside its plain fields. */
 export const isLong = (values: string): boolean => values.length > LONG && values.startsWith('{');
 
+/** Where a graph failed, for the log: neither part holds a value of the run, which an error's message may do. */
+const FailurePlace = Type.Object({
+  ...optional({
+    node: Type.String(),
+    /** `file:line` in the user's own code. */
+    at: Type.String(),
+    /** Its frames, the user's own ones first. */
+    stack: Type.String(),
+  }),
+  /** Name and message of each error below it, which may hold values. */
+  causes: Type.Array(RunError),
+});
+export type FailurePlace = Static<typeof FailurePlace>;
+
 /** How a run ended in its graph thread. */
 export const Outcome = Type.Object({
   status: StringEnum(['success', 'error', 'interrupted']),
@@ -47,6 +61,7 @@ export const Outcome = Type.Object({
   /** True when the last checkpoint has nodes left to do. */
   waiting: Type.Boolean(),
   error: Type.Optional(RunError),
+  failure: Type.Optional(FailurePlace),
   /** True when the database under the checkpoints failed, and not the graph: another try may succeed. */
   retry: Type.Optional(Type.Boolean()),
   /** True when it stopped between two steps because the server asked for that. */

@@ -133,7 +133,7 @@ export class ChatSession {
     this.isRead.value = true;
     if (thread === undefined) return;
     await this.#refresh(over);
-    if (thread.error !== '') this.live.value = { ...this.live.value, error: thread.error };
+    if (thread.error !== '') this.live.value = { ...this.live.value, error: thread.error, stack: thread.stack };
     await this.#follow(thread.id, over);
     // They are an addition: a thread is shown without them, too.
     const past = await pastNested(this.#agent, { thread: thread.id, newest: this.#newest }, over).catch(() => []);

@@ -15,12 +15,18 @@ import type { NestedMessages } from './live-run.ts';
 export function Chat({ session }: { session: ChatSession }) {
   const { mayAct, readOnly } = useStudio();
   useEffect(() => session.begin(), [session]);
-  const { error } = session.live.value;
+  const { error, stack } = session.live.value;
   return (
     <div class="chat" aria-busy={session.isBusy.value || !session.isRead.value}>
       <GraphPanel session={session} />
       <Scrolled session={session} />
       <Fault text={error} />
+      {stack !== '' && (
+        <details class="stack">
+          <summary>Where it failed</summary>
+          <pre>{stack}</pre>
+        </details>
+      )}
       <Fault text={session.refused.value} />
       <Waiting session={session} />
       {mayAct ? <Composer session={session} /> : <p class="quiet">{readOnly}</p>}

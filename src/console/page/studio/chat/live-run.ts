@@ -3,7 +3,7 @@ import { lineageOf } from '../history/lineage.ts';
 import { joinedInto, isPiece, type MessageFields } from './message-pieces.ts';
 import type { RunStreamEvent } from '../run-stream.ts';
 import { isObject, parsedOr } from '../../../../schema/json.ts';
-import { textOf } from '../agent-answers.ts';
+import { stackOfError, textOf } from '../agent-answers.ts';
 
 /* The conversation of a thread, and of the run that it is busy with: a value that each event changes. */
 
@@ -23,6 +23,8 @@ export type LiveRun = {
   /** The work of the run's nodes. One of a graph within the graph is `outer:inner`. */
   nodes: ReadonlyMap<string, NodeWork>;
   error: string | undefined;
+  /** Where the run failed, as a developer's server says; empty elsewhere. */
+  stack: string;
   runId: string | undefined;
 };
 
@@ -31,7 +33,7 @@ const MOST_TASKS = 40;
 /** Letters of an event that are parsed. The state of a longer one is read when the run is over. */
 const LONGEST = 1_000_000;
 
-export const NO_RUN: LiveRun = { messages: [], nested: [], nodes: new Map(), error: undefined, runId: undefined };
+export const NO_RUN: LiveRun = { messages: [], nested: [], nodes: new Map(), error: undefined, stack: '', runId: undefined };
 
 /** Returns the conversation after an event of the run. */
 export function afterEvent(now: LiveRun, { kind, within, text }: RunStreamEvent): LiveRun {
@@ -41,7 +43,7 @@ export function afterEvent(now: LiveRun, { kind, within, text }: RunStreamEvent)
   if (kind === 'messages') return withPiece(now, within, data);
   if (kind === 'values' && within === '') return withMessages(now, isObject(data) ? data['messages'] : undefined);
   if (kind === 'tasks') return withTask(now, within, data);
-  if (kind === 'error') return { ...now, error: sentenceOfError(data) };
+  if (kind === 'error') return { ...now, error: sentenceOfError(data), stack: stackOfError(data) };
   return now;
 }
 
@@ -54,6 +56,7 @@ function begun(now: LiveRun, data: unknown): LiveRun {
     nested: now.nested.filter(({ isPast }) => isPast),
     nodes: new Map(),
     error: undefined,
+    stack: '',
     runId: runId === '' ? now.runId : runId,
   };
 }

@@ -37,6 +37,16 @@ class RangeError(Exception):
     """Bears the name of the other twin's error."""
 
 
+def _cook(_: State) -> NoReturn:
+    try:
+        raise RuntimeError("no gas")
+    except RuntimeError as error:
+        raise RangeError("the stove is off") from error
+
+
+throws = StateGraph(State).add_node("cook", _cook).add_edge(START, "cook").compile()
+
+
 class Error(Exception):
     """Can not be told."""
 

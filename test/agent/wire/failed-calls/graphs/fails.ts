@@ -26,6 +26,13 @@ export const idle = Object.assign(
   { stream: () => new ReadableStream({ start: (controller) => controller.close() }) },
 );
 
+const cook = (): never => {
+  throw new RangeError('the stove is off', { cause: new Error('no gas') });
+};
+
+/** Fails in a node. */
+export const throws = new StateGraph(State).addNode('cook', cook).addEdge(START, 'cook').compile();
+
 /** Fails to make its graph. */
 export const unmade = (): never => {
   throw new RangeError('no graph today');
