@@ -31,7 +31,7 @@ export const SECRET_ACCESS: readonly PolicyRule[] = [{ apiGroups: [''], resource
 export const OWN_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['listeners'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
-  { apiGroups: [GROUP], resources: ['gitintegrations'], verbs: ['list', 'watch', 'create', 'delete'] },
+  { apiGroups: [GROUP], resources: ['gitintegrations'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
   // One Lease lets one change of listeners run at a time. One for each key says when it was last used.
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },

@@ -6,6 +6,7 @@ import { deploymentStatus } from './resource.ts';
 import { revisionStatus } from '../revisions/resource.ts';
 import { updatedAt } from '../stored/metadata.ts';
 import type { Summarized } from '../stored/overview.ts';
+import type { UnmatchedPush } from '../stored/unmatched-pushes.ts';
 
 /** Returns a deployment as a row of a list. */
 export function summaryOf({ id, deployment, latest, active, state }: Summarized): DeploymentSummary {
@@ -33,7 +34,7 @@ export function summaryOf({ id, deployment, latest, active, state }: Summarized)
 }
 
 /** Returns all that is known of how a deployment is. */
-export function detailsOf(summarized: Summarized): DeploymentDetails {
+export function detailsOf(summarized: Summarized, unmatched: UnmatchedPush | undefined): DeploymentDetails {
   const { spec, status = {} } = summarized.deployment;
   return {
     ...summaryOf(summarized),
@@ -46,12 +47,12 @@ export function detailsOf(summarized: Summarized): DeploymentDetails {
       storage_class: spec.database?.storageClass ?? null,
     },
     key: { previous_until: status.keyPreviousUntil ?? null },
-    branch: branchOf(summarized.deployment),
+    branch: branchOf(summarized.deployment, unmatched),
   };
 }
 
-/** Returns the branch that a deployment follows, and the last push event that came. */
-function branchOf({ metadata, spec, status }: DeploymentResource): DeploymentDetails['branch'] {
+/** Returns the branch that a deployment follows, and the last push events that came: its own, and one for nobody. */
+function branchOf({ metadata, spec, status }: DeploymentResource, unmatched: UnmatchedPush | undefined): DeploymentDetails['branch'] {
   if (status?.followedRef === undefined) return null;
   const { integrationId } = spec.sourceConfig ?? {};
   const [commit, at] = metadata.annotations?.[PUSHED_AT]?.split(' ') ?? [];
@@ -60,6 +61,7 @@ function branchOf({ metadata, spec, status }: DeploymentResource): DeploymentDet
     commit: status.followedCommit ?? null,
     push_path: integrationId === undefined ? null : `/v1/integrations/git/${integrationId}/push`,
     pushed: commit === undefined || at === undefined || Number.isNaN(Date.parse(at)) ? null : { commit, at },
+    unmatched_push: unmatched ?? null,
   };
 }
 

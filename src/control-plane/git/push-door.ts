@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { cutAt, Unauthorized } from '../../errors.ts';
+import { Unauthorized } from '../../errors.ts';
 import { isSignedBy } from '../../git/push-event.ts';
 import { networkOf } from '../../http/addresses.ts';
 import { Places, Rate } from '../../http/quota.ts';
 import { kinds } from '../../kube/kube.ts';
+import { trimCredential } from '../../schema/platform/pasted-credential.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import type { KnownIntegration } from '../stored/integrations.ts';
 
@@ -23,18 +24,12 @@ const WRONG_PER_MINUTE = 30;
 /** Milliseconds for which a secret is remembered: as long as a changed one may be unknown. */
 const REMEMBERED = 10_000;
 
-/** Characters of a name in an event that are remembered: its sender chooses it, and an event may have megabytes. */
-const LONGEST_NAME = 300;
-
 /** Every refusal says the same: a wrong signature says no more than a wrong id. */
 const UNKNOWN = 'There is no such integration, or the event is not signed with its secret.';
 const FULL = 'Too many push events are under way; send it again later.';
 
 type SignedEvent = { source: string; headers: IncomingHttpHeaders; body: Buffer };
 type Clock = () => number;
-
-/** A push event that was for no deployment. */
-export type UnmatchedPush = { repository: string; branch: string; at: Date };
 
 /** Decides whose push events are read at all, because their senders have no key. */
 export class PushDoor {
@@ -43,7 +38,6 @@ export class PushDoor {
   readonly #places = new Places();
   readonly #secrets = new Map<string, { value: Promise<string | undefined>; until: number }>();
   readonly #wrong: Rate;
-  readonly #unmatched = new Map<string, UnmatchedPush>();
 
   constructor(plane: Plane, clock: Clock = () => performance.now()) {
     this.#plane = plane;
@@ -80,18 +74,6 @@ export class PushDoor {
     throw new Unauthorized(UNKNOWN);
   }
 
-  /** Remembers the last event of an integration that was for no deployment. Those that are gone are forgotten. */
-  noteUnmatched(id: string, { repository, branch, at }: UnmatchedPush): void {
-    const known = new Set(this.#plane.integrations.all().map((integration) => integration.id));
-    for (const other of this.#unmatched.keys()) if (!known.has(other)) this.#unmatched.delete(other);
-    this.#unmatched.set(id, { repository: cutAt(repository, LONGEST_NAME), branch: cutAt(branch, LONGEST_NAME), at });
-  }
-
-  /** Returns the last event of an integration that was for no deployment, as far as this process knows. */
-  lastUnmatched(id: string): UnmatchedPush | undefined {
-    return this.#unmatched.get(id);
-  }
-
   #find(id: string): KnownIntegration | undefined {
     return this.#plane.integrations.all().find((known) => known.id === id.toLowerCase());
   }
@@ -114,8 +96,6 @@ export class PushDoor {
 const nameOf = (id: string, source: string): string => `${id} ${networkOf(source)}`;
 
 function valueOf(data: Record<string, string> | undefined): string | undefined {
-  const value = Buffer.from(data?.['secret'] ?? '', 'base64')
-    .toString('utf8')
-    .trim();
+  const value = trimCredential(Buffer.from(data?.['secret'] ?? '', 'base64').toString('utf8'));
   return value === '' ? undefined : value;
 }

@@ -12,7 +12,7 @@ import type { KnownIntegration } from '../stored/integrations.ts';
 import type { PushDoor } from './push-door.ts';
 import { parsedOr } from '../../schema/json.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>;
+type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'now' | 'stored'>;
 
 /** The result of a push event: how many deployments were woken, and why if none. */
 export type PushOutcome = { accepted: boolean; deployments: number; detail: string };
@@ -30,7 +30,7 @@ export async function acceptPush(
   const ofRepository = candidates.filter((deployment) => isBuiltFrom(deployment, integration, event));
   const followers = ofRepository.filter(({ spec }) => spec.template.sourceRevisionConfig?.repoRef === event.branch);
   for (const deployment of followers) await wake(plane, deployment, { integration, event });
-  if (followers.length === 0) plane.door.noteUnmatched(integration.id, { ...event, at: plane.now() });
+  if (followers.length === 0) await plane.integrations.noteUnmatched(integration, { ...event, at: plane.now() });
   return {
     accepted: followers.length > 0,
     deployments: followers.length,

@@ -1,10 +1,17 @@
 import { Type, type Static } from 'typebox';
 import { API_VERSION, type GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
+import { UnmatchedPushShown } from '../../schema/platform/deployment-summary.ts';
 import type { GitIntegration } from '../../schema/platform/git-connection.ts';
 import { GIT_KINDS, GitIntegrationSpec, type GitKind } from '../../schema/platform/git-integration.ts';
-import { findPrivateKeyFault, normalizeLines, normalizePem, trimCredential } from '../../schema/platform/pasted-credential.ts';
-import type { UnmatchedPush } from './push-door.ts';
-import { Closed, dateTimeOf, DateTime, Nullable, StringEnum, Uuid, optionalOrNull } from '../../schema/types.ts';
+import {
+  findCredentialFault,
+  findPrivateKeyFault,
+  normalizeLines,
+  normalizePem,
+  trimCredential,
+} from '../../schema/platform/pasted-credential.ts';
+import type { UnmatchedPush } from '../stored/unmatched-pushes.ts';
+import { Closed, DateTime, Nullable, StringEnum, Uuid, optionalOrNull } from '../../schema/types.ts';
 
 const spec = GitIntegrationSpec.properties;
 const secretText = (description: string) => Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 65_536, description })));
@@ -65,14 +72,7 @@ export const GitConnection = Closed({
   has_credential: Type.Boolean(),
   takes_pushes: Type.Boolean({ description: 'Whether push events are taken: it has a webhook secret.' }),
   push_path: Type.String({ description: 'Where the host sends push events.' }),
-  unmatched_push: Nullable(
-    Type.Object(
-      { repository: Type.String(), branch: Type.String(), at: DateTime('When it came.') },
-      {
-        description: 'The last push event that was for no deployment, as far as the answering process knows since its start.',
-      },
-    ),
-  ),
+  unmatched_push: Nullable(UnmatchedPushShown),
   tenant_id: Uuid('Read-only.'),
   created_at: Nullable(DateTime("Read-only; null for one of the installation's settings.")),
 });
@@ -93,7 +93,7 @@ export const connectionAnswer = (integration: GitIntegration, { createdAt, unmat
   has_credential: integration.credentialSecret !== undefined,
   takes_pushes: integration.webhookSecret !== undefined,
   push_path: `/v1/integrations/git/${integration.id}/push`,
-  unmatched_push: unmatched === undefined ? null : { ...unmatched, at: dateTimeOf(unmatched.at) },
+  unmatched_push: unmatched ?? null,
   tenant_id: integration.tenantId,
   created_at: createdAt ?? null,
 });
@@ -131,7 +131,7 @@ export function credentialData(credential: GitCredentialRequest): { data: Record
   for (const name of given) {
     const { key, normalize, isKey } = KEYS[name];
     const value = normalize(credential[name] as string);
-    const fault = isKey === true ? findPrivateKeyFault(value) : value === '' ? 'empty' : undefined;
+    const fault = isKey === true ? findPrivateKeyFault(value) : findCredentialFault(value);
     if (fault !== undefined) return { problem: `credential.${name}: is ${fault}` };
     data[key] = value;
   }

@@ -27,8 +27,8 @@ const route = restRoutes<[Plane]>('integrations');
 const Path = Type.Object({ integration_id: Uuid('Id of the integration.') });
 const one = { description: 'The connection.', schema: GitConnection };
 
-const answerOf = ({ resource, ...integration }: KnownIntegration, { door }: Plane): GitConnection =>
-  connectionAnswer(integration, { createdAt: resource?.metadata.creationTimestamp, unmatched: door.lastUnmatched(integration.id) });
+const answerOf = (known: KnownIntegration, { integrations }: Plane): GitConnection =>
+  connectionAnswer(known, { createdAt: known.resource?.metadata.creationTimestamp, unmatched: integrations.lastUnmatched(known) });
 
 type Given = Pick<ControlPlane, 'config' | 'gitPlaces' | 'integrations' | 'kube' | 'now' | 'stored'>;
 type Plane = Given & { door: PushDoor };

@@ -1,3 +1,4 @@
+import { tenantOf } from '../../schema/platform/tenancy.ts';
 import { json, routesWith, type Reply } from '../../http/route.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { DeploymentDetails, LifecyclePatch } from '../../schema/platform/deployment-summary.ts';
@@ -7,15 +8,21 @@ import { etagOf } from '../deployments/patch.ts';
 import { detailsOf } from '../deployments/summary.ts';
 import { DeploymentPath, rejected, specVersion, restRoutes } from './route.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'overview' | 'stored'>;
+type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'overview' | 'stored'>;
 
 const route = restRoutes<[Plane]>('deployments');
 const state = { schema: DeploymentDetails, headers: specVersion };
 const conflict = { description: 'It is being deleted, or somebody else changed it at the same time.' };
 
 /** Answers with the state of the deployment and its version. */
-export const stateReply = ({ overview }: Pick<ControlPlane, 'overview'>, deployment: DeploymentResource, status = 200): Reply =>
-  json(detailsOf(overview.of(deployment)), status, { etag: etagOf(deployment) });
+export function stateReply(plane: Omit<Plane, 'kube'>, deployment: DeploymentResource, status = 200): Reply {
+  const { config, integrations, overview, stored } = plane;
+  const tenantId = tenantOf(deployment, stored.owners(), config.defaultTenantId);
+  const id = deployment.spec.sourceConfig?.integrationId?.toLowerCase();
+  const integration = integrations.all().find((known) => known.id === id && known.tenantId === tenantId);
+  const unmatched = integration && integrations.lastUnmatched(integration);
+  return json(detailsOf(overview.of(deployment), unmatched), status, { etag: etagOf(deployment) });
+}
 
 /** Returns the routes that stop, wake and pause a deployment without a new revision. */
 export const lifecycleRoutes = routesWith([

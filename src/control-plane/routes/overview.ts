@@ -16,7 +16,7 @@ import { DEPLOYMENT_STATUSES } from '../../schema/platform/deployment.ts';
 import { deploymentStatus } from '../deployments/resource.ts';
 import type { StateShown } from '../stored/state.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'overview' | 'stored'>;
+type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'overview' | 'stored'>;
 
 const route = restRoutes<[Plane & { oneOfFew: ReturnType<typeof fewAtOnce> }]>('deployments');
 const YAML = 'application/yaml';

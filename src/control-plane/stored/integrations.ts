@@ -6,6 +6,7 @@ import type { Log } from '../../log.ts';
 import type { GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
 import { configuredIntegration, integrationOf, type GitIntegration } from '../../schema/platform/git-connection.ts';
 import { lean } from './caches.ts';
+import { UnmatchedPushes, type UnmatchedPush } from './unmatched-pushes.ts';
 
 type Settings = Pick<ControlPlaneConfig, 'namespace' | 'gitIntegrations' | 'defaultTenantId'>;
 
@@ -17,10 +18,12 @@ export class StoredIntegrations {
   readonly #kube: Kube;
   readonly #config: Settings;
   readonly #cache = new Cache<GitIntegrationResource>();
+  readonly #unmatched: UnmatchedPushes;
   readonly watch: Watch;
 
   constructor({ kube, config, log }: { kube: Kube; config: Settings; log: Log }) {
     this.#kube = kube;
+    this.#unmatched = new UnmatchedPushes(kube);
     this.#config = config;
     const { namespace } = config;
     this.watch = new Reflector({
@@ -67,6 +70,18 @@ export class StoredIntegrations {
   /** Adds the API server's answer to a write. */
   note(object: GitIntegrationResource): void {
     this.#cache.offer(lean(object));
+  }
+
+  /** Remembers a push event of a connection that was for no deployment. */
+  async noteUnmatched(integration: KnownIntegration, push: { repository: string; branch: string; at: Date }): Promise<void> {
+    this.#unmatched.keepOnly(new Set(this.all().map(({ id }) => id)));
+    const written = await this.#unmatched.note(integration, push);
+    if (written !== undefined) this.note(written);
+  }
+
+  /** Returns the last push event of a connection that was for no deployment. */
+  lastUnmatched(integration: KnownIntegration): UnmatchedPush | undefined {
+    return this.#unmatched.last(integration);
   }
 
   /** Forgets a deleted one. */

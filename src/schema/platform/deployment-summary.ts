@@ -99,6 +99,12 @@ export const LifecyclePatch = Closed({
 });
 export type LifecyclePatch = Static<typeof LifecyclePatch>;
 
+/** A push event of a connection that was for no deployment. */
+export const UnmatchedPushShown = Type.Object(
+  { repository: Type.String(), branch: Type.String(), at: DateTime('When it came.') },
+  { description: 'The last push event of the connection that was for no deployment. One is noted each minute at most.' },
+);
+
 /** All that is known of how one deployment is. */
 export const DeploymentDetails = Type.Object({
   ...summaryFields,
@@ -126,6 +132,7 @@ export const DeploymentDetails = Type.Object({
           { description: 'The last push event; null: none has come.' },
         ),
       ),
+      unmatched_push: Nullable(UnmatchedPushShown),
     }),
   ),
 });

@@ -47,6 +47,8 @@ export const REVISION_UID = `${GROUP}/revision-uid`;
 export const PUSHED_AT = `${GROUP}/pushed-at`;
 /** Annotation on a Deployment: the id that its git host has for the repository, which stays when that is renamed. */
 export const REPOSITORY_ID = `${GROUP}/repository-id`;
+/** Annotation on a GitIntegration: its last push event that was for no deployment, in JSON. */
+export const UNMATCHED_PUSH = `${GROUP}/unmatched-push`;
 /** Finalizer of a Revision whose build, in another namespace, is removed with it. */
 export const BUILD_FINALIZER = `${GROUP}/build`;
 /** Annotation on a Deployment: the sleep that is to end, as `asleepSince` of its status says it. */

@@ -4,7 +4,7 @@ import { kinds } from '../../../src/kube/kube.ts';
 import { GIT_KINDS, type GitKind } from '../../../src/schema/platform/git-integration.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import type { DeploymentDetails } from '../../../src/schema/platform/deployment-summary.ts';
-import { PUSHED_AT } from '../../../src/schema/platform/labels.ts';
+import { PUSHED_AT, UNMATCHED_PUSH } from '../../../src/schema/platform/labels.ts';
 import { AFTER, deleted, HEADERS, PAYLOADS } from '../../git/payloads.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
@@ -77,6 +77,7 @@ describe.each(GIT_KINDS)('a push event of %s', (kind) => {
       commit: AFTER,
       push_path: `/v1/integrations/git/${id}/push`,
       pushed: { commit: AFTER, at: (await noted())!.split(' ')[1] },
+      unmatched_push: null,
     };
     await expect
       .poll(async () => (await plane.call<DeploymentDetails>('GET', `/v2/deployments/${deployment}/state`)).body.branch)
@@ -110,7 +111,16 @@ describe.each(GIT_KINDS)('a push event of %s', (kind) => {
     const connections = await plane.call<{ id: string; unmatched_push: object }[]>('GET', '/v1/integrations/git', {
       key: plane.keys.admin,
     });
-    expect(connections.body.find((one) => one.id === id)?.unmatched_push).toMatchObject({ repository: 'acme/other', branch: 'main' });
+    const unmatched = connections.body.find((one) => one.id === id)?.unmatched_push;
+    expect(unmatched).toMatchObject({ repository: 'acme/other', branch: 'main' });
+    // Each deployment of the connection shows it, and other replicas read it from the resource.
+    const { id: deployment } = (await plane.call<{ resources: Deployment[] }>('GET', `/v2/deployments?name_contains=${name}`)).body
+      .resources[0]!;
+    const state = await plane.call<DeploymentDetails>('GET', `/v2/deployments/${deployment}/state`);
+    expect(state.body.branch?.unmatched_push).toEqual(unmatched);
+    const resources = await plane.kube.all(kinds.gitIntegration, { namespace: plane.namespace });
+    const annotation = resources.find(({ metadata }) => metadata.uid === id)?.metadata.annotations?.[UNMATCHED_PUSH];
+    expect(JSON.parse(annotation ?? '{}')).toMatchObject({ repository: expect.any(String) });
   });
 
   test.each(kind === 'generic' ? [] : [kind])('of a repository that was renamed or moved is followed by its id (%s)', async () => {

@@ -106,7 +106,8 @@ function DatabaseAndBranch({ details: { database, branch } }: { details: Deploym
 const volumeText = ({ storage_gi: size, storage_class: named }: DeploymentDetails['database']): string =>
   `${size === null ? 'the size that the installation says' : `${size} GiB`}${named === null ? '' : `, of the class ${named}`}`;
 
-function Branch({ branch: { ref, commit, pushed, push_path: path } }: { branch: NonNullable<DeploymentDetails['branch']> }) {
+function Branch({ branch }: { branch: NonNullable<DeploymentDetails['branch']> }) {
+  const { ref, commit, pushed, push_path: path, unmatched_push: unmatched } = branch;
   return (
     <>
       <p>
@@ -115,6 +116,12 @@ function Branch({ branch: { ref, commit, pushed, push_path: path } }: { branch: 
       {pushed !== null && (
         <p>
           The last push event came <Time at={pushed.at} />, for <code>{pushed.commit}</code>.
+        </p>
+      )}
+      {unmatched !== null && (
+        <p>
+          A push event of the same connection was for no deployment (<Time at={unmatched.at} />
+          ): it names the repository <code>{unmatched.repository}</code> and the branch <code>{unmatched.branch}</code>.
         </p>
       )}
       {path !== null && (
