@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
@@ -76,27 +77,66 @@ test('the owner of one namespace installs by the page, and nothing of the releas
   expect(rendered.stdout).not.toMatch(/^kind: (Cluster|Namespace|CustomResource|ValidatingAdmission)/m);
 }, 300_000);
 
-test('a second installation of the same name leaves the policies and the Role of the first as they are', async () => {
-  const apply = async (namespace: string): Promise<string> => {
-    await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-    const script = `helm template gx charts/gx-platform --namespace ${namespace} --set crds.install=false --set 'agents.namespaces={${namespace}-agents}' |
-      kubectl apply --server-side -f -`;
-    return (await typed(script, server.kubeconfig)).stdout;
-  };
-  const guards = async (): Promise<KubeObject[]> => (await kube.all(policies)).filter(({ metadata }) => metadata.name.startsWith('gx-'));
-  await apply('ops-one');
-  const first = await guards();
-  expect(first.map(({ metadata }) => metadata.name)).toEqual(['gx-children.ops-one', 'gx-resources.ops-one', 'gx-secrets.ops-one']);
-  const said = await apply('ops-two');
-  expect(said.split('\n').filter((line) => line !== '' && !line.includes('serverside-applied'))).toEqual([]);
-  const both = await guards();
-  expect(both).toHaveLength(6);
-  for (const policy of first) {
-    const now = both.find(({ metadata }) => metadata.name === policy.metadata.name);
-    expect([now?.metadata.resourceVersion, now?.spec]).toEqual([policy.metadata.resourceVersion, policy.spec]);
-    expect(JSON.stringify(now?.spec)).not.toContain('ops-two');
-  }
-  const roles: Kind = { ...ROLE_BINDING, kind: 'Role', plural: 'roles' };
-  const ofApiServer = (await kube.all(roles, { namespace: 'default' })).map(({ metadata }) => metadata.name);
-  expect(ofApiServer.toSorted()).toEqual(['gx-operator-api-server.ops-one', 'gx-operator-api-server.ops-two']);
-}, 300_000);
+/** Who applies objects, and how. Argo CD marks its objects, and wins conflicts of field managers. */
+const APPLIERS: [string, string][] = [
+  ['kubectl apply', 'kubectl apply'],
+  ['kubectl apply --server-side', 'kubectl apply --server-side'],
+  ['Argo CD', 'kubectl apply --server-side --force-conflicts --field-manager argocd-controller'],
+];
+const MARK = 'argocd.argoproj.io/tracking-id';
+
+/** Renders a release called gx, as the application of that installation if Argo CD applies it. */
+async function applyRelease(namespace: string, [who, how]: [string, string], values: string): Promise<string> {
+  const rendered = await typed(
+    `helm template gx charts/gx-platform --namespace ${namespace} --set crds.install=false ${values}`,
+    server.kubeconfig,
+  );
+  const objects = parseAllDocuments(rendered.stdout).flatMap((document) => (document.toJS() as KubeObject | null) ?? []);
+  for (const { kind, metadata } of who === 'Argo CD' ? objects : [])
+    metadata.annotations = { ...metadata.annotations, [MARK]: `gx-${namespace}:/${kind}:${metadata.namespace ?? ''}/${metadata.name}` };
+  const folder = mkdtempSync(join(tmpdir(), 'gx-release-'));
+  writeFileSync(join(folder, 'all.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
+  return (await typed(`${how} -f ${join(folder, 'all.json')}`, server.kubeconfig)).stdout;
+}
+
+const guards = async (): Promise<KubeObject[]> => (await kube.all(policies)).filter(({ metadata }) => metadata.name.startsWith('gx-'));
+const bindings = async (namespace: string): Promise<KubeObject[]> =>
+  (await kube.all(ROLE_BINDING, { namespace })).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+const GUARDS = ['gx-bindings', 'gx-built-images', 'gx-children', 'gx-resources', 'gx-secrets'];
+const withBuilds = (namespace: string): string =>
+  `--set 'agents.namespaces={${namespace}-agents}' --set builds.registry=registry.example/agents ` +
+  `--set builds.namespace=${namespace}-builds --set builds.gitNamespace=${namespace}-git`;
+
+test.each(APPLIERS)(
+  'a second installation of the same name by %s leaves everything of the first as it is',
+  async (...applier) => {
+    const suffix = applier[0].replaceAll(/[^a-z]+/gi, '-').toLowerCase();
+    const [one, two] = [`one-${suffix}`, `two-${suffix}`];
+    for (const name of [one, two]) await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    await applyRelease(one, applier, withBuilds(one));
+    const ofFirst = async (): Promise<KubeObject[]> => (await guards()).filter(({ metadata }) => metadata.name.endsWith(`.${one}`));
+    const first = await ofFirst();
+    expect(first.map(({ metadata }) => metadata.name)).toEqual(GUARDS.map((name) => `${name}.${one}`));
+    const places = [`${one}-agents`, `${one}-builds`, `${one}-git`];
+    const before = (await Promise.all(places.map(bindings))).flat();
+    expect(before.length).toBeGreaterThan(6);
+
+    await applyRelease(two, applier, withBuilds(two));
+    expect(await ofFirst()).toEqual(first);
+    expect((await Promise.all(places.map(bindings))).flat()).toEqual(before);
+    expect((await guards()).filter(({ metadata }) => metadata.name.endsWith(`.${two}`))).toHaveLength(GUARDS.length);
+    const roles: Kind = { ...ROLE_BINDING, kind: 'Role', plural: 'roles' };
+    const ofApiServer = (await kube.all(roles, { namespace: 'default' })).map(({ metadata }) => metadata.name);
+    expect(ofApiServer).toEqual(expect.arrayContaining([one, two].map((name) => `gx-operator-api-server.${name}`)));
+
+    // One that forgets to name namespaces of its own is refused, in words that name the values.
+    const third = `three-${suffix}`;
+    await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: third } });
+    const refused = applyRelease(third, applier, withBuilds(one));
+    await expect(refused).rejects.toThrow(
+      `The namespace has agents or builds of the installation in ${one}. Name others in agents.namespaces`,
+    );
+    expect((await Promise.all(places.map(bindings))).flat()).toEqual(before);
+  },
+  300_000,
+);

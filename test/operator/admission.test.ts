@@ -137,6 +137,12 @@ describe('an account of the platform can not', () => {
       metadata: { name: 'held', namespace: SYSTEM, finalizers: [FINALIZER], annotations: { mine: 'yes' } },
       spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'x' } } },
     });
+    await kube.create(kinds.gitIntegration, {
+      apiVersion: 'gx.dev/v1alpha1',
+      kind: 'GitIntegration',
+      metadata: { name: 'git', namespace: SYSTEM },
+      spec: { name: 'git', kind: 'generic', host: 'https://git.example' },
+    });
     const label = [{ op: 'add', path: '/metadata/labels', value: { a: 'b' } }] as const;
     await inForce('gx-resources.gx-system', () => accounts.gateway.jsonPatch(kinds.deployment, held, [...label], { dryRun: true }));
   });
@@ -198,6 +204,14 @@ describe('an account of the platform can not', () => {
       'control-plane',
       'take a finalizer away',
       (own) => own.jsonPatch(kinds.deployment, held, [{ op: 'remove', path: '/metadata/finalizers' }]),
+    ],
+    [
+      'control-plane',
+      'lead a GitIntegration to another host',
+      (own) =>
+        own.jsonPatch(kinds.gitIntegration, { namespace: SYSTEM, name: 'git' }, [
+          { op: 'replace', path: '/spec/host', value: 'https://elsewhere.example' },
+        ]),
     ],
     [
       'gateway',
