@@ -4,6 +4,7 @@ import { commentWidth, suppressionReason } from './comments.ts';
 import { directions } from './directions.ts';
 import { doors } from './doors.ts';
 import { moduleState } from './module-state.ts';
+import { outgoing } from './outgoing.ts';
 import { pure } from './pure.ts';
 import { sessions } from './sessions.ts';
 import { words } from './words.ts';
@@ -21,6 +22,7 @@ export default {
     directions,
     doors,
     'module-state': moduleState,
+    outgoing,
     pure,
     sessions,
     'suppression-reason': suppressionReason,

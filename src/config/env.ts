@@ -102,7 +102,7 @@ export class SettingsReader {
 
   /** Adds a problem that only the caller can see. */
   problem(text: string): void {
-    this.#problems.push(text);
+    if (!this.#problems.includes(text)) this.#problems.push(text);
   }
 
   json(names: string[]): unknown {

@@ -1,9 +1,13 @@
+import { proxyFor } from '../http/proxies.ts';
 import type { SettingsReader } from './env.ts';
+import { readProxies } from './proxies.ts';
 
 /** Where a collector takes spans or lines of the log. */
 export type CollectorSettings = {
   /** The address to which they are sent by POST. */
   url: string;
+  /** The proxy through which it is asked. */
+  through?: string;
   headers: Record<string, string>;
   /** Attributes of everything that this process sends. */
   resource: Record<string, string>;
@@ -66,12 +70,14 @@ export function tracingSettings(read: SettingsReader, service = 'gx-agent-server
   const base = read.optional([ENDPOINT]);
   if ((exact ?? base) === undefined || read.flag(['OTEL_SDK_DISABLED'], false)) return undefined;
   if (read.oneOf(['OTEL_TRACES_EXPORTER'], 'otlp', ['otlp', 'none']) === 'none') return undefined;
+  const url = checkedUrl(
+    read,
+    exact ?? `${base?.replace(/\/+$/, '')}/v1/traces`,
+    exact === undefined ? ENDPOINT : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  );
   return {
-    url: checkedUrl(
-      read,
-      exact ?? `${base?.replace(/\/+$/, '')}/v1/traces`,
-      exact === undefined ? ENDPOINT : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
-    ),
+    url,
+    ...wayTo(read, url),
     headers: pairs(read, ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']),
     resource: resource(read, service),
     timeoutMilliseconds: read.integer(['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'], 10_000, TIMEOUT),
@@ -87,6 +93,12 @@ export function tracingSettings(read: SettingsReader, service = 'gx-agent-server
       .includes('tracecontext'),
     ...linkOf(read),
   };
+}
+
+/** Returns the proxy for a collector. One without TLS is in the cluster, often by a short name, and asked directly. */
+function wayTo(read: SettingsReader, url: string): Pick<CollectorSettings, 'through'> {
+  const through = URL.canParse(url) && url.startsWith('https:') ? proxyFor(new URL(url), readProxies(read)) : undefined;
+  return through === undefined ? {} : { through };
 }
 
 const LINK = 'GX_TRACE_LINK';
@@ -141,8 +153,10 @@ export function logSettings(read: SettingsReader): CollectorSettings | undefined
   if (!read.flag(LOGS, false)) return undefined;
   // Lines are sent as JSON, which collectors take at the same address. One that speaks gRPC alone does not.
   protocol(read, 'LOGS');
+  const url = logsUrl(read);
   return {
-    url: logsUrl(read),
+    url,
+    ...wayTo(read, url),
     headers: pairs(read, ['OTEL_EXPORTER_OTLP_LOGS_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']),
     resource: resource(read, 'gx-agent-server'),
     timeoutMilliseconds: read.integer(['OTEL_EXPORTER_OTLP_LOGS_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'], 10_000, TIMEOUT),

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { CollectorSettings } from '../config/tracing.ts';
 import { asError } from '../errors.ts';
+import { answerTo } from '../http/checked-request.ts';
 import { slept } from '../pause.ts';
 
 /**
@@ -33,6 +34,21 @@ type Sent<T> = {
 };
 
 type Body = { bytes: string | Uint8Array; headers: Record<string, string> };
+
+type CollectorRequest = { method: string; headers: Record<string, string>; body: string | Uint8Array; signal: AbortSignal };
+
+/** Sends a request and returns the status of the answer, over a connection that stays for the next one. */
+async function statusOf(url: string, asked: CollectorRequest): Promise<number> {
+  const response = await fetch(url, asked);
+  await response.body?.cancel();
+  return response.status;
+}
+
+async function statusThrough(through: string, url: string, asked: CollectorRequest): Promise<number> {
+  const answer = await answerTo(new URL(url), { ...asked, way: { addresses: [], through } });
+  answer.destroy();
+  return answer.statusCode ?? 0;
+}
 
 /** Sends records to a collector (OTLP over HTTP) in bounded batches, and never makes anybody wait. */
 export class OtlpExporter<T> {
@@ -102,16 +118,11 @@ export class OtlpExporter<T> {
   }
 
   async #post({ bytes, headers: own }: Body): Promise<{ status?: number; problem?: string }> {
-    const { url, headers, timeoutMilliseconds } = this.#sent.settings;
+    const { url, through, headers: given, timeoutMilliseconds } = this.#sent.settings;
+    const asked = { method: 'POST', headers: { ...given, ...own }, body: bytes, signal: AbortSignal.timeout(timeoutMilliseconds) };
     try {
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { ...headers, ...own },
-        body: bytes,
-        signal: AbortSignal.timeout(timeoutMilliseconds),
-      });
-      await response.body?.cancel();
-      return { status: response.status, ...(!response.ok && { problem: `it answers ${response.status}` }) };
+      const status = through === undefined ? await statusOf(url, asked) : await statusThrough(through, url, asked);
+      return { status, ...((status < 200 || status > 299) && { problem: `it answers ${status}` }) };
     } catch (thrown) {
       const error = asError(thrown);
       return { problem: error.cause === undefined ? error.message : asError(error.cause).message };

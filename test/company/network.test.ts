@@ -19,7 +19,14 @@ import { startGitHost, type GitHost } from '../kit/git-host.ts';
  * A network whose proxy alone knows the names outside, and lets only some through, with certificates of a private
  * authority. Each program runs in a process of its own, with the environment that its pod has.
  */
-const NAMES = ['git.company.test', 'login.company.test', 'registry.company.test', 's3.company.test'] as const;
+const NAMES = [
+  'git.company.test',
+  'login.company.test',
+  'registry.company.test',
+  'hooks.company.test',
+  's3.company.test',
+  'traces.company.test',
+] as const;
 const PASSWORD = 'opens';
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 const run = promisify(execFile);
@@ -53,7 +60,14 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'token'), PASSWORD);
   const variables = Object.entries(proxyVariables({ https: proxy.url, http: proxy.url, direct: ['.svc'] }));
   const given = variables.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
-  env = { PATH: process.env.PATH ?? '', HOME: folder, ...Object.fromEntries(given), NODE_EXTRA_CA_CERTS: join(folder, 'ca.crt') };
+  const OTEL_EXPORTER_OTLP_ENDPOINT = 'https://traces.company.test';
+  env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT,
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    ...Object.fromEntries(given),
+    NODE_EXTRA_CA_CERTS: join(folder, 'ca.crt'),
+  };
 }, 120_000);
 beforeEach(() => void proxy.asked.splice(0));
 afterAll(async () => {
@@ -68,9 +82,16 @@ const asks = async (given: Record<string, string>): Promise<Record<string, strin
   return JSON.parse(stdout) as Record<string, string>;
 };
 
-test('git hosts, issuers, registries and stores are asked through the proxy, with the authority of the company', async () => {
+test('git hosts, issuers, registries, stores, receivers of webhooks and collectors are asked through the proxy, with the authority of the company', async () => {
   const told = await asks(env);
-  expect(told).toMatchObject({ git: 'answered', issuer: 'answered', registry: 'answered', store: 'answered' });
+  expect(told).toMatchObject({
+    git: 'answered',
+    issuer: 'answered',
+    registry: 'answered',
+    store: 'answered',
+    collector: 'answered',
+    webhook: 'answered',
+  });
   expect(told.refused).toContain('is not let through by the proxy');
   expect(proxy.asked.toSorted()).toEqual(
     [...NAMES.map((name) => `CONNECT ${name}:443 200`), 'CONNECT other.company.test:443 403'].toSorted(),
@@ -81,29 +102,39 @@ test('without the authority each says which one is missing, and without the prox
   const { NODE_EXTRA_CA_CERTS: _authority, ...untrusting } = env;
   const told = await asks(untrusting);
   for (const name of ['git', 'issuer']) expect(told[name]).toContain('settings.caConfigMap');
-  for (const name of ['registry', 'store']) expect(told[name]).toMatch(/certificate|UNABLE_TO_VERIFY/);
+  for (const name of ['registry', 'store', 'collector', 'webhook']) expect(told[name]).toMatch(/certificate|UNABLE_TO_VERIFY/);
   const alone = await asks({ PATH: env['PATH'] ?? '', HOME: folder });
   expect(Object.values(alone)).not.toContain('answered');
 });
 
+const clone = (url: string, credentials = folder) =>
+  run(process.execPath, [main, 'builder', 'clone'], {
+    env: {
+      ...env,
+      GX_GIT_URL: url,
+      GX_GIT_REF: 'main',
+      GX_GIT_CREDENTIALS: credentials,
+      GX_WORK_FOLDER: join(folder, 'work'),
+      GX_TERMINATION_LOG: join(folder, 'told'),
+    },
+  });
+
 test('the stage that clones reaches its git host, and one that the proxy refuses is told', async () => {
-  const work = join(folder, 'work');
-  const clone = (url: string) =>
-    run(process.execPath, [main, 'builder', 'clone'], {
-      env: {
-        ...env,
-        GX_GIT_URL: url,
-        GX_GIT_REF: 'main',
-        GX_GIT_CREDENTIALS: folder,
-        GX_WORK_FOLDER: work,
-        GX_TERMINATION_LOG: join(folder, 'told'),
-      },
-    });
   const commit = repository.commit();
   const { stdout } = await clone('https://git.company.test/repository');
   expect(stdout).toContain('check out');
-  expect(existsSync(join(work, 'source', 'greeting.mjs'))).toBe(true);
+  expect(existsSync(join(folder, 'work', 'source', 'greeting.mjs'))).toBe(true);
   expect(commit).toMatch(/^[0-9a-f]{40}$/);
   expect(proxy.asked.every((line) => line === 'CONNECT git.company.test:443 200')).toBe(true);
   await expect(clone('https://other.company.test/repository')).rejects.toThrow();
+});
+
+test.each([
+  ['with line ends of Windows', `${PASSWORD}\r\n`],
+  ['behind a byte order mark', `\uFEFF${PASSWORD}\n`],
+  ['between spaces', ` ${PASSWORD} \n\n`],
+])('a token that is mounted %s opens the repository', async (_form, text) => {
+  const credentials = mkdtempSync(join(tmpdir(), 'gx-token-'));
+  writeFileSync(join(credentials, 'token'), text);
+  expect((await clone('https://git.company.test/repository', credentials)).stdout).toContain('check out');
 });
