@@ -90,7 +90,9 @@ const tell = async (name: string, status: object) =>
   kube.patchStatus(kinds.pod, { namespace: builds.namespace, name: await podOf(name) }, status);
 const image = (name: string) => `registry.example/agents/${namespace}/${name}@${DIGEST}`;
 const built = (name: string, commit = head) =>
-  stagedStatus({ succeeded: { clone: { commit }, push: { image: image(name), commit, digest: DIGEST, builder: '1.0.0' } } });
+  stagedStatus({
+    succeeded: { clone: { commit }, push: { image: image(name), commit, digest: DIGEST, builder: '1.0.0', architecture: 'arm64' } },
+  });
 const untilGone = (name: string) =>
   until('Job and credential are gone', async () => [...(await of(kinds.job, name)), ...(await of(kinds.secret, name))].length === 0);
 const remove = async (name: string) => {
@@ -124,9 +126,15 @@ describe('a revision that is built in stages', () => {
       imageDigest: DIGEST,
       commitSha: head,
       builderVersion: '1.0.0',
+      imageArchitecture: 'arm64',
       buildSeconds: expect.any(Number),
     });
     expect(conditionOf(revision, 'BuildSucceeded')).toBe('True');
+    // The image runs on processors of the kind that built it.
+    const workloads = await kube.all(kinds.workload, { namespace, labelSelector: 'gx.dev/revision=whole-00001' });
+    expect(workloads.length).toBeGreaterThan(0);
+    for (const { spec } of workloads)
+      expect(spec).toMatchObject({ template: { spec: { nodeSelector: { 'kubernetes.io/arch': 'arm64' } } } });
     expect(revision.status?.buildLog).toBe('whole-00001-build-log');
     const kept = await kube.get(kinds.configMap, { namespace, name: 'whole-00001-build-log' });
     expect(gunzipSync(Buffer.from(kept.binaryData?.['log.gz'] ?? '', 'base64')).toString()).toContain('[clone] last words');

@@ -24,6 +24,7 @@ const PASTED: [string, (key: string) => string][] = [
   ['indented', (key) => key.replaceAll(/^/gm, '    ')],
   ['in one line of a form', (key) => key.trimEnd().replaceAll('\n', ' ')],
   ['with its newlines written out', (key) => key.replaceAll('\n', String.raw`\n`)],
+  ['in quotes', (key) => `"${key.trimEnd()}"\n`],
   ['behind a byte order mark', (key) => `\uFEFF${key}`],
 ];
 
@@ -78,6 +79,7 @@ test('a request stores its credential as programs read it, and names the field o
   });
   expect(credentialData({ token: 'abc\n' })).toEqual({ data: { token: 'abc' } });
   expect(credentialData({ token: ' \n' })).toEqual({ problem: 'credential.token: is empty' });
+  expect(credentialData({ token: `'abc'\n` })).toEqual({ problem: 'credential.token: is in quotes: give it without them' });
   expect(credentialData({ ssh_private_key: openSsh.public, known_hosts: 'h k' })).toEqual({
     problem: 'credential.ssh_private_key: is a public key: give the private one',
   });

@@ -13,27 +13,29 @@ const USER_OF_TOKEN = 'x-access-token';
  * Returns how git shows the credential of a folder, as a Secret is mounted: `token` (with `username`), `username` and
  * `password`, or `ssh-privatekey` and `known_hosts`. Git reads the files itself, and only for the host of the address:
  * no argument, variable, address or file of the clone ever holds the credential. `scratch` is a folder of this stage
- * alone: a key that was pasted without its last newline is written there as ssh reads it.
+ * alone: a key or a token that was not pasted as programs read it is written there as they do.
  */
 export function shownCredential(folder: string, url: string, scratch: string): ShownCredential {
   if (url.startsWith('file:')) return none;
-  return /^https?:/.test(url) ? passwordOf(folder, url) : showKey(folder, scratch);
+  return /^https?:/.test(url) ? passwordOf(folder, url, scratch) : showKey(folder, scratch);
 }
 
 const none: ShownCredential = { config: {}, env: {}, hidden: [] };
 
-function passwordOf(folder: string, url: string): ShownCredential {
+function passwordOf(folder: string, url: string, scratch: string): ShownCredential {
   const file = ['token', 'password'].map((name) => path.join(folder, name)).find((name) => existsSync(name));
   if (file === undefined) return none;
   const username = contentOf(path.join(folder, 'username')) ?? USER_OF_TOKEN;
-  const secret = contentOf(file) ?? '';
+  const written = readFileSync(file, 'utf8');
+  const secret = trimCredential(written);
   return {
     config: {
       // A helper of one host: after a redirect elsewhere git does not ask it.
       [`credential.${new URL(url).origin}.helper`]:
-        '!f() { test "$1" = get && printf "username=%s\\npassword=%s\\n" "$GX_USERNAME" "$(tr -d "\\r\\n" < "$GX_PASSWORD_FILE")"; }; f',
+        '!f() { test "$1" = get && printf "username=%s\\npassword=%s\\n" "$GX_USERNAME" "$(cat "$GX_PASSWORD_FILE")"; }; f',
     },
-    env: { GX_USERNAME: username, GX_PASSWORD_FILE: file },
+    // The shell itself leaves out the newlines at the end.
+    env: { GX_USERNAME: username, GX_PASSWORD_FILE: ensureReadable(file, written.replace(/\n+$/, ''), { text: secret, scratch }) },
     hidden: [secret, Buffer.from(`${username}:${secret}`).toString('base64')].filter((text) => text !== ''),
   };
 }

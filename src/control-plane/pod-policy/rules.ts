@@ -92,11 +92,20 @@ function brokenMounts(mounts: VolumeMount[] | null | undefined, { at, known, gra
 }
 
 function brokenMountPaths(mounts: VolumeMount[]): string[] {
-  const paths = mounts.map(({ mountPath }) => mountPath.replace(/(.)\/+$/, '$1'));
+  const paths = mounts.map(({ mountPath }) => pathMeant(mountPath));
   const own = paths.find((path) => path === SCRATCH_FOLDER || OWN_FOLDERS.some((folder) => `${path}/`.startsWith(`${folder}/`)));
   if (own !== undefined) return [`${AT}.volume_mounts: ${own} is a folder of the platform`];
   const repeated = paths.find((path, index) => paths.indexOf(path) !== index);
   return repeated === undefined ? [] : [`${AT}.volume_mounts: ${repeated} is mounted already`];
+}
+
+/** Returns the absolute path that a node makes of one: it begins at the root, and follows `.` and `..`. */
+function pathMeant(path: string): string {
+  const steps: string[] = [];
+  for (const step of path.split('/').filter((one) => one !== '' && one !== '.'))
+    if (step === '..') steps.pop();
+    else steps.push(step);
+  return `/${steps.join('/')}`;
 }
 
 /** Names that the operator gives to its own container, volumes and mounts. */

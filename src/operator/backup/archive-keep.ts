@@ -1,3 +1,4 @@
+import { trimCredential } from '../../schema/platform/pasted-credential.ts';
 import { kinds } from '../../kube/kube.ts';
 import { names } from '../../schema/names.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
@@ -43,6 +44,6 @@ async function keysIn(
   const found = await kube.find(kinds.secret, ref, signal);
   const [accessKeyId, secretAccessKey] = ['accessKeyId', 'secretAccessKey'].map((key) => found?.data?.[key]);
   if (accessKeyId === undefined || secretAccessKey === undefined) return undefined;
-  const decoded = (text: string): string => Buffer.from(text, 'base64').toString('utf8').trim();
+  const decoded = (text: string): string => trimCredential(Buffer.from(text, 'base64').toString('utf8'));
   return { accessKeyId: decoded(accessKeyId), secretAccessKey: decoded(secretAccessKey) };
 }

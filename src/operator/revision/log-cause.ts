@@ -1,6 +1,6 @@
 import type { Decision } from './decision.ts';
 
-/** Causes for which a runtime could not start a container. It writes them to the log alone, as the last line. */
+/** Causes for which a runtime could not start a container. Most write them to the log alone, as the last line. */
 const CAUSES: readonly (readonly [printed: RegExp, cause: string])[] = [
   [
     /exec format error/i,
@@ -9,10 +9,10 @@ const CAUSES: readonly (readonly [printed: RegExp, cause: string])[] = [
   [/argument list too long/i, 'Its environment is too large: one variable has 131,072 bytes at most; mount large values as files.'],
 ];
 
-/** Returns the message of a container that ends again and again, with the cause that only its log shows. */
+/** Returns the message of a container that ends again and again, with the cause that the words of the runtime mean. */
 export function explainByLog({ message, reason }: Pick<Decision, 'message' | 'reason'>, logTail: string | undefined): string {
-  if (reason !== 'CrashLooping' || logTail === undefined) return message;
-  const last = logTail.trimEnd().split('\n').at(-1) ?? '';
-  const cause = CAUSES.find(([printed]) => printed.test(last))?.[1];
-  return cause === undefined ? message : `${message} ${cause}`;
+  if (reason !== 'CrashLooping') return message;
+  const last = logTail?.trimEnd().split('\n').at(-1) ?? '';
+  const cause = CAUSES.find(([printed]) => printed.test(last) || printed.test(message))?.[1];
+  return cause === undefined ? message : `${message.replace(/\.?$/, '.')} ${cause}`;
 }

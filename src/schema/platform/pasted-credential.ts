@@ -9,6 +9,10 @@ import { createPrivateKey } from 'node:crypto';
 /** Returns a token, key id or other credential of one line without the space around it. */
 export const trimCredential = (text: string): string => text.replace(/^\uFEFF/, '').trim();
 
+/** Returns why a text is no credential of one line, as words behind "is"; undefined if it may be one. */
+export const findCredentialFault = (text: string): string | undefined =>
+  text === '' ? 'empty' : /^(["']).*\1$/s.test(text) ? 'in quotes: give it without them' : undefined;
+
 /** Returns lines with Unix ends, without empty ones, and with a newline behind the last. */
 export const normalizeLines = (text: string): string =>
   trimCredential(text)

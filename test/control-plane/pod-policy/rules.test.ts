@@ -152,7 +152,18 @@ test.each([
     for (const allowed of [key, prefix]) expect(brokenPodRules(spec, [], { ...NO_KEYS, [of]: [allowed] })).toEqual([]);
 });
 
-test.each(['/etc/gx-key', '/etc/gx-database/', '/etc/gx-key/more', '/app', '/tmp'])('nothing is mounted over %s', (mountPath) => {
+test.each([
+  '/etc/gx-key',
+  '/etc/gx-database/',
+  '/etc/gx-key/more',
+  '/app',
+  '/app/',
+  '//app',
+  '/app/.',
+  '/x/../app/src',
+  'app',
+  '/tmp/../tmp/',
+])('nothing is mounted over %s', (mountPath) => {
   const spec = { ...volume({ emptyDir: {} }), volume_mounts: [{ name: 'v', mountPath }] };
   expect(brokenPodRules(spec, [])).toEqual([
     expect.stringMatching(/^source_config\.resource_spec\.volume_mounts: .* is a folder of the platform$/),

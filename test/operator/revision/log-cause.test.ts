@@ -10,6 +10,11 @@ test.each([
   expect(explainByLog(loop, log)).toMatch(sentence);
 });
 
+test('so is what another runtime reports as the state of the container', () => {
+  const message = `Container agent can't be started: failed to start: exec: "/usr/bin/tini": exec format error`;
+  expect(explainByLog({ ...loop, message }, undefined)).toContain('exec format error. The image is for another processor');
+});
+
 test('other logs and other reasons leave the sentence as it is', () => {
   expect(explainByLog(loop, 'exec format error\nTraceback')).toBe(loop.message);
   expect(explainByLog(loop, undefined)).toBe(loop.message);
