@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run run-git down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-projects test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse test-company bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release figures generate golden pin-bases console-page fmt clean
+.PHONY: help install run run-git down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-projects test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse test-company test-company-pods bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release figures generate golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -129,6 +129,9 @@ test-routes: install ## routes read by Contour and Envoy Gateway, and streams, W
 
 test-company: install ## a company's network and cluster: Jobs that a quota or a policy refuses and beside a mesh's containers, the page for owners of one namespace and two installations, on a real API server; a proxy that refuses everybody else, and a private authority (8 minutes)
 	@node dev/test/main.ts company
+
+test-company-pods: install ## each kind of Job in real pods: under a quota that refuses them, and beside a mesh's containers that never end (20 minutes)
+	@node dev/test/main.ts company-pods
 
 test-abuse: install ## control plane, agent server, gateway and the operator's reader of reports attacked as one tenant while another one asks: bodies, streams, slow senders, forged keys, reports, issuers; measures time and memory (10 minutes, on a quiet machine; random reports for ten minutes: node test/abuse/main.ts reports=600)
 	@node test/abuse/main.ts

@@ -27,6 +27,7 @@ const OWN = [
   'air-gapped',
   'cnpg',
   'company',
+  'company-pods',
 ];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
@@ -266,6 +267,16 @@ export default defineConfig({
         test: {
           name: 'restore',
           include: of('restore'),
+          globalSetup: ['test/kit/cluster-global.ts'],
+          testTimeout: 600_000,
+          hookTimeout: 1_800_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'company-pods',
+          include: of('company-pods'),
           globalSetup: ['test/kit/cluster-global.ts'],
           testTimeout: 600_000,
           hookTimeout: 1_800_000,

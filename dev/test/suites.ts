@@ -64,6 +64,7 @@ export const SUITES: Record<string, Check[]> = {
   kube: [vitest('kube')],
   faults: [vitest('faults')],
   company: [vitest('company')],
+  'company-pods': [vitest('company-pods')],
   agent: [vitest('agent')],
   crash: [vitest('crash')],
   routes: [vitest('routes')],
