@@ -304,6 +304,14 @@ describe('the page', () => {
     }
   });
 
+  test('is at its own address for a probe, too, which asks for anything or says nothing', async () => {
+    for (const headers of [{}, { accept: '*/*' }]) {
+      const answer = await plainly('/console/', headers);
+      expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+      answer.resume();
+    }
+  });
+
   test('is not sent in place of data or of a lost file', async () => {
     expect((await get('/console/d/abc', { accept: 'application/json' })).status).toBe(404);
     expect((await get('/console/assets/lost-1.js', html)).status).toBe(404);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gitRefFault, gitUrlFault } from '../../src/schema/platform/git-source.ts';
+import { gitRefFault, gitUrlFault, imageFault } from '../../src/schema/platform/git-source.ts';
 
 test.each([
   'https://example.com/team/agent.git',
@@ -63,4 +63,36 @@ test.each([
   'a.',
 ])('the reference %j is refused', (ref) => {
   expect(gitRefFault(ref)).toBeTypeOf('string');
+});
+
+const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
+
+test.each([
+  'agent',
+  'agent:1',
+  'team/agent',
+  'registry.example.com/team/agent:1.0-rc.1_b',
+  `localhost:5000/gx/agent@${DIGEST}`,
+  `registry.example.com:5000/a__b/c--d/e.f:latest@${DIGEST}`,
+  '[2001:db8::1]:5000/agent',
+  'Registry.Example.com/agent',
+  '123456789012.dkr.ecr.eu-west-1.amazonaws.com/agents:V1',
+])('the image %s is taken', (image) => {
+  expect(imageFault(image)).toBeUndefined();
+});
+
+test.each([
+  ['My Image', 'in lowercase'],
+  ['https://registry.example.com/agent:1', 'has no protocol'],
+  ['docker://agent', 'has no protocol'],
+  ['registry.example.com/Team/agent', 'in lowercase'],
+  ['agent:', 'in lowercase'],
+  ['agent:a b', 'in lowercase'],
+  ['agent@sha256:12', 'in lowercase'],
+  ['registry.example.com//agent', 'in lowercase'],
+  ['-agent', 'in lowercase'],
+  ['agent:1\n', 'in lowercase'],
+  ['registry.example.com:port/agent', 'in lowercase'],
+])('the image %j is refused', (image, words) => {
+  expect(imageFault(image)).toContain(words);
 });

@@ -2,7 +2,7 @@ import { NotFound, Problem } from '../../errors.ts';
 import type { AppOptions, Elsewhere } from '../../http/server.ts';
 import { PAGE_HEADERS } from '../../http/page-headers.ts';
 import { etagFor, type BuiltFile, type BuiltPage } from './built-files.ts';
-import { encodingFor, aimOf, wantsPage, withBase } from './place.ts';
+import { encodingFor, aimOf, isRoot, wantsPage, withBase } from './place.ts';
 
 type Middleware = NonNullable<AppOptions<undefined>['middleware']>[number];
 type Context = Parameters<Middleware>[0];
@@ -19,7 +19,7 @@ export function servedPage(page: BuiltPage | undefined): Middleware {
   return async (ctx, next) => {
     const place = aimOf(ctx.path);
     if (place === undefined || !['GET', 'HEAD'].includes(ctx.method)) return next();
-    const isPage = place.of !== 'page' || (wantsPage(ctx.get('accept')) && ctx.path !== '/console/session');
+    const isPage = place.of !== 'page' || isRoot(place) || (wantsPage(ctx.get('accept')) && ctx.path !== '/console/session');
     if (!isPage) return next();
     (ctx.state as { elsewhere?: Elsewhere }).elsewhere = { route: place.of === 'asset' ? '/console/assets' : '/console/', passedOn: false };
     if (place.of === 'redirect') return redirect(ctx, place.to);

@@ -2,7 +2,7 @@ import type { Hosting } from '../../config/control-plane.ts';
 import type { FieldError } from '../../errors.ts';
 import type { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, Secret } from '../../schema/platform/deployment.ts';
 import { brokenAuth } from '../../schema/platform/auth-spec.ts';
-import { gitRefFault, gitUrlFault } from '../../schema/platform/git-source.ts';
+import { gitRefFault, gitUrlFault, imageFault } from '../../schema/platform/git-source.ts';
 import { faultOfPart, SPEC_LIMIT } from '../../schema/platform/object-fault.ts';
 import { brokenRollout } from '../../schema/platform/rollout-spec.ts';
 import { isReservedEnv } from '../../schema/platform/reserved-env.ts';
@@ -125,18 +125,24 @@ export function brokenSize({ source_config, source_revision_config }: WantedDepl
   return fault === undefined ? [] : [fault.message];
 }
 
-/** Returns the faults of a request's repository and reference. Those of a stored deployment are not looked at again. */
+/**
+ * Returns the faults of a request's repository, reference and image. Those of a stored deployment are not looked at
+ * again.
+ */
 export function unfitSources({
   source_config: config,
   source_revision_config: revision,
 }: Pick<DeploymentPatchRequest, 'source_config' | 'source_revision_config'>): FieldError[] {
-  const [url, ref] = [config?.repo_url ?? undefined, revision?.repo_ref ?? undefined];
+  const [url, ref, image] = [config?.repo_url ?? undefined, revision?.repo_ref ?? undefined, revision?.image_uri ?? undefined];
   const faults: [place: string[], fault: string | undefined][] = [
     [['source_config', 'repo_url'], url && gitUrlFault(url, { insecure: true })],
     [['source_revision_config', 'repo_ref'], ref && gitRefFault(ref)],
+    [['source_revision_config', 'image_uri'], image && imageFault(image)],
   ];
   return faults.flatMap(([place, fault]) =>
-    fault === undefined ? [] : [{ loc: ['body', ...place], msg: fault, type: 'value_error.git' }],
+    fault === undefined
+      ? []
+      : [{ loc: ['body', ...place], msg: fault, type: place.includes('image_uri') ? 'value_error' : 'value_error.git' }],
   );
 }
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Unavailable } from '../../errors.ts';
-import { json, routesWith, text } from '../../http/route.ts';
+import { json, noContent, routesWith, text } from '../../http/route.ts';
 import { restRoutes } from './route.ts';
 
 const route = restRoutes<[SystemParts]>('system');
@@ -68,6 +68,14 @@ for (const [tag, boxes] of groups) root.append(make('h2', tag), ...boxes);
 `;
 
 export const controlPlaneSystemRoutes = routesWith([
+  route.get('/', {
+    id: 'root',
+    summary: 'The way to the page that describes this interface.',
+    access: 'open',
+    answers: { 302: { description: 'To /docs.' } },
+    // The address is relative, because only the caller knows the prefix that a proxy shows.
+    handler: () => noContent(302, { location: 'docs' }),
+  }),
   route.get('/healthz', {
     id: 'healthz',
     summary: 'The process is alive.',

@@ -3,7 +3,7 @@ import { AuthSpec } from './auth-spec.ts';
 import { DNS_LABEL } from './container.ts';
 import { AgentPlacement, DatabasePlacement } from './place-spec.ts';
 import { ResourceSpec } from './resource-spec.ts';
-import { LONGEST_REPO_REF, LONGEST_REPO_URL, REPO_REF_CEL, REPO_URL_CEL } from './git-source.ts';
+import { LONGEST_REPO_REF, LONGEST_REPO_URL, IMAGE_CEL, REPO_REF_CEL, REPO_URL_CEL } from './git-source.ts';
 import { RolloutConfig } from './rollout-spec.ts';
 import { DatabaseBackup } from './backup-asked.ts';
 import { SHARE_BY } from './pins.ts';
@@ -84,7 +84,7 @@ const revisionFields = {
     'x-kubernetes-validations': REPO_REF_CEL,
   }),
   gx_config_path: text(1024, 'Path to gx.json in the repository. Source git.'),
-  image_uri: text(1024, 'Container image. Source external_container.'),
+  image_uri: text(1024, 'Container image. Source external_container.', { 'x-kubernetes-validations': IMAGE_CEL }),
   auth: Type.Optional(Nullable(AuthSpec)),
   placement: Type.Optional(Nullable(AgentPlacement)),
 };

@@ -1,8 +1,8 @@
 import type { CelRule } from '../types.ts';
 
 /*
- * Which addresses and references of repositories are taken. Git would also read some as options, as commands (`ext::`)
- * or as folders of its own machine. The doors of a deployment (REST and the CRD) and the builder ask the same rules.
+ * Which addresses and references of repositories, and which names of images, are taken. Git would also read some as
+ * options, as commands (`ext::`) or as folders of its own machine. The doors of a deployment (REST and the CRD) and the builder ask the same rules.
  */
 
 /** A rule about a text. The expressions have the syntax of RE2, because the API server checks them, too. */
@@ -55,6 +55,19 @@ const REPO_REF_RULES: SourceRule[] = [
   },
 ];
 
+/** A part of an image's path, by the grammar of image references. */
+const STEP = '[a-z0-9]+(([.]|_|__|-+)[a-z0-9]+)*';
+const TAG = '(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?';
+const DIGEST = '(@[A-Za-z][A-Za-z0-9+._-]*:[0-9a-fA-F]{32,})?';
+
+const IMAGE_RULES: SourceRule[] = [
+  { forbids: '^[A-Za-z]+://', sentence: 'an image has no protocol before its registry, as in registry.example.com/team/agent:1.0' },
+  {
+    needs: `^((${HOST}|\\[[0-9A-Fa-f:]+\\])${PORT}/)?${STEP}(/${STEP})*${TAG}${DIGEST}$`,
+    sentence: 'an image has a name in lowercase, with a tag or a digest behind it, such as registry.example.com/team/agent:1.0',
+  },
+];
+
 /** Returns the first broken rule's sentence. */
 const brokenRule = (text: string, rules: readonly SourceRule[]): string | undefined =>
   rules.find((rule) => ('needs' in rule ? !new RegExp(rule.needs).test(text) : new RegExp(rule.forbids).test(text)))?.sentence;
@@ -76,6 +89,9 @@ export function gitRefFault(ref: string): string | undefined {
   return brokenRule(ref, REPO_REF_RULES);
 }
 
+/** Returns the fault of an image's name, as a sentence; undefined when a node could look for it. */
+export const imageFault = (image: string): string | undefined => brokenRule(image, IMAGE_RULES);
+
 const celRulesOf = (rules: readonly SourceRule[]): CelRule[] =>
   rules.map((rule) => ({
     rule: 'needs' in rule ? `self.matches(r'${rule.needs}')` : `!self.matches(r'${rule.forbids}')`,
@@ -85,6 +101,7 @@ const celRulesOf = (rules: readonly SourceRule[]): CelRule[] =>
 /** The same rules, as the API server checks them. Whether an integration takes plain http is its own matter. */
 export const REPO_URL_CEL = celRulesOf(REPO_URL_RULES);
 export const REPO_REF_CEL = celRulesOf(REPO_REF_RULES);
+export const IMAGE_CEL = celRulesOf(IMAGE_RULES);
 
 /** A commit's full name, by SHA-1 or SHA-256. */
 export const COMMIT = /^([0-9a-f]{40}|[0-9a-f]{64})$/;

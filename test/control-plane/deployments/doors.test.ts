@@ -6,7 +6,7 @@ import { jsonPatchOf } from '../../../src/control-plane/json-patch.ts';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
-import { FORBIDDEN, FORBIDDEN_CHANGES, git, INTEGRATIONS } from './cases.ts';
+import { container, FORBIDDEN, FORBIDDEN_CHANGES, git, INTEGRATIONS } from './cases.ts';
 
 /** One installation of each hosting, because git is for one and containers for the other. */
 let planes: { git: Plane; external_container: Plane };
@@ -46,6 +46,21 @@ describe('what may not be made is refused', () => {
     await expect(kube.create(kinds.deployment, resource, { dryRun: true })).rejects.toMatchObject({ name: 'KubeRefused' });
   });
 });
+
+test.each(['My Image', 'https://registry.example/agent:1', 'registry.example/Team/agent'])(
+  'no door takes the image %j',
+  async (image_uri) => {
+    const plane = planes.external_container;
+    const body = { ...container, source_revision_config: { image_uri }, name: name(), secrets: [] };
+    const { status, body: answer } = await plane.call<{ detail: { loc: string[] }[] }>('POST', '/v2/deployments', { body });
+    expect({ status, loc: answer.detail[0]?.loc }).toEqual({ status: 422, loc: ['body', 'source_revision_config', 'image_uri'] });
+    const resource = deploymentResource(body, { namespace: plane.namespace, tenantId: TENANT_A }, {});
+    await expect(plane.kube.create(kinds.deployment, resource, { dryRun: true })).rejects.toMatchObject({
+      name: 'KubeRefused',
+      message: expect.stringMatching(/imageUri: Invalid value: .*an image has/) as string,
+    });
+  },
+);
 
 describe('what may not be changed is refused', () => {
   test.each(FORBIDDEN_CHANGES)('by PATCH, leaving it as it was: $situation', async ({ of, patch, path }) => {
