@@ -14,8 +14,8 @@ export function aimOf(path: string): PageAim | undefined {
   return { of: 'page', base: depth === 0 ? './' : '../'.repeat(depth) };
 }
 
-/** Returns whether the aim is the page's own address, where there is no data: probes get the page there. */
-export const isRoot = (place: PageAim): boolean => place.of === 'page' && place.base === './';
+/** Returns whether a path is the page's own address, where there is no data: probes get the page there. */
+export const isRoot = (path: string): boolean => path === `${ROOT}/`;
 
 /** Returns whether a client asks for a page, and not for data. */
 export const wantsPage = (accept: string): boolean => /\btext\/html\b/i.test(accept);

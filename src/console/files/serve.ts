@@ -19,7 +19,7 @@ export function servedPage(page: BuiltPage | undefined): Middleware {
   return async (ctx, next) => {
     const place = aimOf(ctx.path);
     if (place === undefined || !['GET', 'HEAD'].includes(ctx.method)) return next();
-    const isPage = place.of !== 'page' || isRoot(place) || (wantsPage(ctx.get('accept')) && ctx.path !== '/console/session');
+    const isPage = place.of !== 'page' || isRoot(ctx.path) || (wantsPage(ctx.get('accept')) && ctx.path !== '/console/session');
     if (!isPage) return next();
     (ctx.state as { elsewhere?: Elsewhere }).elsewhere = { route: place.of === 'asset' ? '/console/assets' : '/console/', passedOn: false };
     if (place.of === 'redirect') return redirect(ctx, place.to);

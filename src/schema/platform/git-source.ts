@@ -2,7 +2,8 @@ import type { CelRule } from '../types.ts';
 
 /*
  * Which addresses and references of repositories, and which names of images, are taken. Git would also read some as
- * options, as commands (`ext::`) or as folders of its own machine. The doors of a deployment (REST and the CRD) and the builder ask the same rules.
+ * options, as commands (`ext::`) or as folders of its own machine. The doors of a deployment (REST and the CRD) and
+ * the builder ask the same rules.
  */
 
 /** A rule about a text. The expressions have the syntax of RE2, because the API server checks them, too. */
