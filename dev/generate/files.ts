@@ -3,7 +3,7 @@ import type { ControlPlane } from '../../src/control-plane/control-plane.ts';
 import { controlPlaneDocument, controlPlaneRoutes } from '../../src/control-plane/server.ts';
 import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
 import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
-import { GROUP } from '../../src/schema/platform/custom-resources.ts';
+import { GROUP } from '../../src/schema/platform/api-group.ts';
 import { ownVersion } from '../../src/config/own-version.ts';
 import { referencePages } from '../reference/pages.ts';
 import { settingsPage } from '../reference/settings.ts';

@@ -1,6 +1,6 @@
 import { structural } from '../../src/schema/platform/crd.ts';
 import { KINDS, type CustomKind } from '../../src/schema/platform/custom-kinds.ts';
-import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { CONDITIONS, PHASES, REASONS } from './meanings.ts';
 import { COMMON, STATES } from './states.ts';
 

@@ -1,4 +1,4 @@
-import { GROUP } from '../schema/platform/custom-resources.ts';
+import { GROUP } from '../schema/platform/api-group.ts';
 import type { PolicyRule } from '../schema/platform/policy-rule.ts';
 
 /** The control plane's permissions in each namespace that it serves. It neither reads nor writes workloads. */

@@ -1,5 +1,5 @@
 import type { JsonPatch } from '../kube/kube.ts';
-import { canonicalJson } from '../schema/platform/revision-of.ts';
+import { canonicalJson } from '../schema/canonical-json.ts';
 import { type Json, isObject } from '../schema/json.ts';
 
 const escaped = (step: string): string => step.replaceAll('~', '~0').replaceAll('/', '~1');

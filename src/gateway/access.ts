@@ -1,4 +1,4 @@
-import { GROUP } from '../schema/platform/custom-resources.ts';
+import { GROUP } from '../schema/platform/api-group.ts';
 import { PORTS_CONFIG_MAP } from '../schema/platform/kept-ports.ts';
 import type { PolicyRule } from '../schema/platform/policy-rule.ts';
 

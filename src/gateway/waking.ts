@@ -4,7 +4,7 @@ import { asError, Problem, Unavailable } from '../errors.ts';
 import { SharedAnswers } from '../http/shared-answers.ts';
 import { kinds, type Kube, type KubeObject } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
-import { API_VERSION } from '../schema/platform/custom-resources.ts';
+import { API_VERSION } from '../schema/platform/api-group.ts';
 import { WAKE } from '../schema/platform/labels.ts';
 import type { KnownDeployment, KnownDeployments } from './known-deployments.ts';
 

@@ -4,7 +4,7 @@ import { BodyPlaces } from '../http/admission.ts';
 import { Rate } from '../http/quota.ts';
 import { json, routesOf, type BodyAdmission, type Route } from '../http/route.ts';
 import { credentialOf } from '../http/shown-key.ts';
-import { DNS_LABEL } from '../schema/platform/container.ts';
+import { DNS_LABEL } from '../schema/dns-label.ts';
 import { workOfServing, USUAL_SLOTS, workersAsked, type WorkSummary } from '../schema/wire/work-summary.ts';
 import { ReportAnswer } from '../schema/wire/report-answer.ts';
 import { WorkReport, workPath } from '../schema/wire/work-report.ts';

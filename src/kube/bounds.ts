@@ -1,4 +1,4 @@
-import { GROUP } from '../schema/platform/custom-resources.ts';
+import { GROUP } from '../schema/platform/api-group.ts';
 import { MANAGED_BY } from '../schema/platform/labels.ts';
 import { faultOfPart, REST_LIMIT, SPEC_LIMIT, type ObjectFault } from '../schema/platform/object-fault.ts';
 import { withReadableStatus } from '../schema/platform/readable-status.ts';

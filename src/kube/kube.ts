@@ -1,6 +1,5 @@
 import { KINDS } from '../schema/platform/custom-kinds.ts';
 import {
-  API_VERSION,
   type BackupResource,
   type DeploymentResource,
   type GitIntegrationResource,
@@ -9,6 +8,7 @@ import {
   type RevisionResource,
   type TracingProjectResource,
 } from '../schema/platform/custom-resources.ts';
+import { API_VERSION } from '../schema/platform/api-group.ts';
 
 /** Any Kubernetes object as plain JSON. No field is dropped or renamed. */
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta; [field: string]: unknown };

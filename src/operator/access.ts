@@ -1,4 +1,4 @@
-import { GROUP } from '../schema/platform/custom-resources.ts';
+import { GROUP } from '../schema/platform/api-group.ts';
 import type { RouteKind } from '../schema/platform/route-place.ts';
 import type { PolicyRule } from '../schema/platform/policy-rule.ts';
 import type { KindRow, KindTable, RightPlace } from './kinds/row.ts';

@@ -4,7 +4,7 @@ import type { ConnectedKube } from '../kube/client.ts';
 import { kinds, type LeaseObject } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { versionIn } from '../schema/platform/crd.ts';
-import { API_VERSION } from '../schema/platform/custom-resources.ts';
+import { API_VERSION } from '../schema/platform/api-group.ts';
 import { OPERATOR_VERSION } from '../schema/platform/labels.ts';
 
 type Given = {

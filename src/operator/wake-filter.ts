@@ -3,7 +3,7 @@ import type { KubeObject } from '../kube/kube.ts';
 import { DATABASE_READY, READY, ROLLED_OUT, type Condition } from '../schema/platform/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../schema/platform/custom-resources.ts';
 import { isReplacing } from '../schema/platform/replacement.ts';
-import { canonicalJson } from '../schema/platform/revision-of.ts';
+import { canonicalJson } from '../schema/canonical-json.ts';
 import { ENDED } from '../schema/platform/revision.ts';
 import { databaseOf } from './database/engines.ts';
 import { isRollingOut } from './rollout/complete.ts';

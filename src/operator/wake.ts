@@ -4,7 +4,7 @@ import type { BackupResource, DeploymentResource, RevisionResource, TracingProje
 import { HOST_TAKEN, ROUTE_KIND_MISSING } from '../schema/platform/conditions.ts';
 import { idsOf } from '../schema/platform/deployment-ids.ts';
 import { DEPLOYMENT, REVISION, TENANT } from '../schema/platform/labels.ts';
-import { canonicalJson } from '../schema/platform/revision-of.ts';
+import { canonicalJson } from '../schema/canonical-json.ts';
 import { labelValue } from '../schema/names.ts';
 import type { ServerFacts } from '../schema/wire/work-report.ts';
 import { isPodSecurityOpen } from './deployment/pod-security.ts';

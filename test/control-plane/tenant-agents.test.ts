@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startPostgres, type EmbeddedPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
 import { createKey } from '../../src/control-plane/auth/keys.ts';
 import { kinds } from '../../src/kube/kube.ts';
-import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { freePort, startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { COMPILE_CACHE } from '../kit/compile-cache.ts';

@@ -4,7 +4,7 @@ import { pathOf } from '../../src/kube/client.ts';
 import { Transport } from '../../src/kube/transport.ts';
 import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
 import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
-import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { COMPONENT, DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION } from '../../src/schema/platform/labels.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { until } from '../kit/until.ts';

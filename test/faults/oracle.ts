@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/kube/kube.ts';
-import { canonicalJson } from '../../src/schema/platform/revision-of.ts';
+import { canonicalJson } from '../../src/schema/canonical-json.ts';
 import { DEPLOYMENT } from '../../src/schema/platform/labels.ts';
 import type { Entry } from '../kit/fault-proxy.ts';
 

@@ -4,7 +4,7 @@ import { startControlPlane } from '../../src/control-plane/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { createLog } from '../../src/log.ts';
-import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { TENANT } from '../../src/schema/platform/labels.ts';
 import { step } from '../../dev/steps.ts';
 import { askedIn, makeTenant, type Tenant } from '../control-plane/kit/tenants.ts';

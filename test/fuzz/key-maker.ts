@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { CURRENT_KEY } from '../../src/schema/wire/agent-key.ts';
-import { API_VERSION, type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import { type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { ROTATE_KEY } from '../../src/schema/platform/labels.ts';
 import { names } from '../../src/schema/names.ts';
 

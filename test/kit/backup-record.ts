@@ -1,4 +1,5 @@
-import { API_VERSION, type BackupResource } from '../../src/schema/platform/custom-resources.ts';
+import { type BackupResource } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 
 type Given = { namespace: string; deployment: string; uid: string; backup: string };
 

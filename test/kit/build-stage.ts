@@ -1,7 +1,7 @@
 import { kinds } from '../../src/kube/kube.ts';
 import type { Builder } from '../../src/config/builder.ts';
 import type { OperatorSettings } from '../../src/config/operator.ts';
-import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { POD_SECURITY } from '../../src/schema/platform/labels.ts';
 import { BUILDER, GIT } from './objects.ts';
 import type { OperatorGiven } from './operator.ts';

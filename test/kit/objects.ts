@@ -2,12 +2,12 @@ import type { Builder } from '../../src/config/builder.ts';
 import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
 import { operatorConfig } from '../../src/config/operator.ts';
 import {
-  API_VERSION,
   type DeploymentResource,
   type DeploymentSpec,
   type ObjectMeta,
   type RevisionResource,
 } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { revisionOf } from '../../src/schema/platform/revision-of.ts';
 
 type Template = DeploymentSpec['template'];

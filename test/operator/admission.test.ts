@@ -10,7 +10,7 @@ import { runApiKeyCommand } from '../../src/control-plane/auth/command.ts';
 import { startControlPlane } from '../../src/control-plane/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { FINALIZER, WAKE } from '../../src/schema/platform/labels.ts';
 import type { Deployment } from '../../src/schema/platform/deployment.ts';
 import { renderer } from '../charts/render.ts';

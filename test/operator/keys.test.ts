@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import { API_VERSION, type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import { type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { RECONCILE_NOW, ROTATE_KEY } from '../../src/schema/platform/labels.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';

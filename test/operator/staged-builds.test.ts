@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
-import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { INTERRUPT, PUSHED_AT } from '../../src/schema/platform/labels.ts';
 import { accountWith, grant, rightsIn } from '../kit/account.ts';
 import { conditionOf } from '../kit/api-server.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { Container, DNS_LABEL, EnvVar, Volume } from '../../src/schema/platform/container.ts';
+import { Container, EnvVar, Volume } from '../../src/schema/platform/container.ts';
+import { DNS_LABEL } from '../../src/schema/dns-label.ts';
 import { accepts } from './accepts.ts';
 
 test.each(['a', 'a1', 'a-b', '1'])('%s is a DNS label', (text) => {

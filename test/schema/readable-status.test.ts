@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { withReadableStatus } from '../../src/schema/platform/readable-status.ts';
 
 const NOW = '2026-01-01T00:00:00Z';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
-import { canonicalJson, hashOf, newestFirst, revisionOf, templateHash } from '../../src/schema/platform/revision-of.ts';
+import { newestFirst, revisionOf, templateHash } from '../../src/schema/platform/revision-of.ts';
+import { canonicalJson, hashOf } from '../../src/schema/canonical-json.ts';
 
 const deployment = (
   spec: Partial<DeploymentResource['spec']> = {},

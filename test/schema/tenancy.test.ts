@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { API_VERSION, type DeploymentResource, type ListenerResource } from '../../src/schema/platform/custom-resources.ts';
+import { type DeploymentResource, type ListenerResource } from '../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { TENANT } from '../../src/schema/platform/labels.ts';
 import { joinedTenant, ownersOf, tenantOf, tenantOfProject } from '../../src/schema/platform/tenancy.ts';
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Invalid } from '../../errors.ts';
 import { KEY_FORM } from '../../schema/agent/request-key.ts';
-import { canonicalJson } from '../../schema/platform/revision-of.ts';
+import { canonicalJson } from '../../schema/canonical-json.ts';
 
 /*
  * A request may have a key, by which a repetition of it is known. The database holds hashes alone: its reader finds

@@ -6,7 +6,7 @@ import { Invalid } from '../../errors.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/platform/deployment.ts';
 import { MADE_BY } from '../../schema/platform/labels.ts';
-import { hashOf } from '../../schema/platform/revision-of.ts';
+import { hashOf } from '../../schema/canonical-json.ts';
 
 const keyHash = (key: string): string => hashOf(['idempotency-key', key]);
 

@@ -1,10 +1,10 @@
 import {
-  API_VERSION,
   type DeploymentResource,
   type DeploymentSpec,
   type ListenerResource,
   type RevisionResource,
 } from '../../schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../schema/platform/api-group.ts';
 import {
   SourceConfig,
   SourceRevisionConfig,

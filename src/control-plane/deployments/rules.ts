@@ -7,7 +7,7 @@ import { faultOfPart, SPEC_LIMIT } from '../../schema/platform/object-fault.ts';
 import { brokenRollout } from '../../schema/platform/rollout-spec.ts';
 import { isReservedEnv } from '../../schema/platform/reserved-env.ts';
 import { ORDERED_RESOURCE_FIELDS } from '../../schema/platform/resource-spec.ts';
-import { canonicalJson } from '../../schema/platform/revision-of.ts';
+import { canonicalJson } from '../../schema/canonical-json.ts';
 import { SOURCE_FIELDS, TAG_PREFIX, type SourceField } from '../../schema/platform/source-fields.ts';
 import { isTooLargeVariable, MAX_VARIABLE_BYTES } from '../../schema/platform/variable-size.ts';
 import type { Json } from '../../schema/json.ts';

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { API_VERSION, type GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
+import { type GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../schema/platform/api-group.ts';
 import { UnmatchedPushShown } from '../../schema/platform/deployment-summary.ts';
 import type { GitIntegration } from '../../schema/platform/git-connection.ts';
 import { GIT_KINDS, GitIntegrationSpec, type GitKind } from '../../schema/platform/git-integration.ts';

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { API_VERSION, ListenerSpec, type ListenerResource } from '../../schema/platform/custom-resources.ts';
+import { ListenerSpec, type ListenerResource } from '../../schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../schema/platform/api-group.ts';
 import { namedTenant } from '../../schema/platform/tenancy.ts';
 import { Closed, DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
 import { updatedAt } from '../stored/metadata.ts';

@@ -1,6 +1,6 @@
 import type { Grant } from '../../config/control-plane.ts';
 import type { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
-import { canonicalJson } from '../../schema/platform/revision-of.ts';
+import { canonicalJson } from '../../schema/canonical-json.ts';
 
 /*
  * Where pods stand, and on which storage, is a matter of the whole cluster: a toleration opens nodes that are kept for

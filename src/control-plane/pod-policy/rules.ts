@@ -4,7 +4,7 @@ import { MANAGED_BY, PART_OF } from '../../schema/platform/labels.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
 import { isAllowedKey, isDisguise, isKey, isLabelValue, NO_KEYS, type ObjectKeys } from '../../schema/platform/object-keys.ts';
 import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
-import { GROUP } from '../../schema/platform/custom-resources.ts';
+import { GROUP } from '../../schema/platform/api-group.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 
 /*

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Closed } from '../../schema/types.ts';
 import { json, routesWith } from '../../http/route.ts';
-import { DNS_LABEL } from '../../schema/platform/container.ts';
+import { DNS_LABEL } from '../../schema/dns-label.ts';
 import { ReplaceAsked } from '../../schema/platform/restore-asked.ts';
 import { BackupAnswer, BackupRequested } from '../../schema/wire/backup-answer.ts';
 import type { ControlPlane } from '../control-plane.ts';

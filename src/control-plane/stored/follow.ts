@@ -2,7 +2,7 @@ import type { CallContext } from '../caller.ts';
 import type { Stored } from './stored.ts';
 import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
-import { canonicalJson } from '../../schema/platform/revision-of.ts';
+import { canonicalJson } from '../../schema/canonical-json.ts';
 
 type Changes = { stored: Pick<Stored, 'changed'>; stopping: AbortSignal };
 

@@ -1,7 +1,7 @@
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { names } from '../../schema/names.ts';
-import { API_VERSION } from '../../schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../schema/platform/api-group.ts';
 import { backupName } from '../../schema/wire/backup-message.ts';
 import { keyOf } from '../../kube/cache.ts';
 import { dateTimeOf } from '../../schema/types.ts';

@@ -2,7 +2,7 @@ import { parseAllDocuments } from 'yaml';
 import { asError, NotFound, StartError } from '../../errors.ts';
 import type { ConnectedKube } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import { API_VERSION } from '../../schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../schema/platform/api-group.ts';
 import { KINDS } from '../../schema/platform/custom-kinds.ts';
 import type { KindRow, WatchConfig } from '../kinds/row.ts';
 import { OPERATOR_KINDS } from '../kinds/table.ts';

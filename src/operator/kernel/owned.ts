@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import { objectId } from '../../kube/object-key.ts';
-import { hashOf } from '../../schema/platform/revision-of.ts';
+import { hashOf } from '../../schema/canonical-json.ts';
 import { sameQuantity } from './quantity.ts';
 import { isComposite } from '../../schema/json.ts';
 

@@ -2,7 +2,7 @@ import { cut, NOTE_LENGTH } from '../../kube/events.ts';
 import type { Condition } from '../../schema/platform/conditions.ts';
 import { READY, STALLED, SUSPENDED } from '../../schema/platform/conditions.ts';
 import { isObject } from '../../schema/json.ts';
-import { canonicalJson } from '../../schema/platform/revision-of.ts';
+import { canonicalJson } from '../../schema/canonical-json.ts';
 import { conditionIn } from './conditions.ts';
 import { UNDER_WAY, type StatedCondition } from './outcome.ts';
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import { hashOf } from '../../schema/platform/revision-of.ts';
+import { hashOf } from '../../schema/canonical-json.ts';
 
 /**
  * The annotation with the hash of the pod template as it was made. Anyone who may change the workload may write it, so

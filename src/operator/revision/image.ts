@@ -1,5 +1,5 @@
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { canonicalJson } from '../../schema/platform/revision-of.ts';
+import { canonicalJson } from '../../schema/canonical-json.ts';
 import { repositoryOf } from './image-name.ts';
 
 /** The image of another revision, and the processors that run it, where its build named them. */

@@ -1,7 +1,8 @@
 import { explainByLog } from './log-cause.ts';
 import { type Denied, type KubeRefused, taken } from '../../kube/errors.ts';
 import type { Log } from '../../log.ts';
-import { type RevisionResource, API_VERSION } from '../../schema/platform/custom-resources.ts';
+import { type RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../schema/platform/api-group.ts';
 import { names, labelValue } from '../../schema/names.ts';
 import type { Pin } from '../../schema/platform/pins.ts';
 import type { OperatorDeps } from '../view/deps.ts';

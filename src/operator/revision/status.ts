@@ -1,7 +1,7 @@
 import { BUILD_SUCCEEDED, DRAINING, ROLLED_OUT } from '../../schema/platform/conditions.ts';
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
-import { hashOf } from '../../schema/platform/revision-of.ts';
+import { hashOf } from '../../schema/canonical-json.ts';
 import { ENDED } from '../../schema/platform/revision.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import type { KubeObject } from '../../kube/kube.ts';

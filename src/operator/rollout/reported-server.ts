@@ -1,5 +1,5 @@
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { stricterGuard } from '../../schema/platform/revision.ts';
+import { stricterGuard } from '../../schema/platform/guards.ts';
 import type { ServerFacts } from '../../schema/wire/work-report.ts';
 
 type ServerFields = Pick<NonNullable<RevisionResource['status']>, 'serverVersion' | 'mountPrefix' | 'guard'>;

@@ -1,7 +1,6 @@
 import { Cache, type IndexBy } from '../../kube/cache.ts';
 import type { Kind } from '../../kube/kube.ts';
 import {
-  API_VERSION,
   type BackupResource,
   type DeploymentResource,
   type ObjectMeta,
@@ -9,6 +8,7 @@ import {
   type RevisionSpec,
   type TracingProjectResource,
 } from '../../schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../schema/platform/api-group.ts';
 import { isBackupOver } from '../../schema/platform/backup-spec.ts';
 import { ROUTED } from '../../schema/platform/conditions.ts';
 import { idsOf } from '../../schema/platform/deployment-ids.ts';

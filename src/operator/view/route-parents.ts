@@ -3,7 +3,7 @@ import { asError, Forbidden } from '../../errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import { slept } from '../../pause.ts';
-import { canonicalJson } from '../../schema/platform/revision-of.ts';
+import { canonicalJson } from '../../schema/canonical-json.ts';
 
 /** Milliseconds between two looks: a Gateway gets another class, or its controller another version, once in a while. */
 const LOOK = 60_000;

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { DNS_LABEL } from './container.ts';
+import { DNS_LABEL } from '../dns-label.ts';
 import { DateTime, StringEnum, Uuid, withRules, optional } from '../types.ts';
 
 /** How a backup is made: by pg_dump, or by copies of the database's files and its log. */

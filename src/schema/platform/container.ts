@@ -1,9 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { EnvFromSource, EnvVarSource, SecurityContext, VOLUME_SOURCES } from './pod-parts.ts';
+import { DNS_LABEL } from '../dns-label.ts';
 import { Closed, MapOf, Nullable, StringEnum } from '../types.ts';
 
-/** A DNS label (RFC 1123), the form of Kubernetes names. */
-export const DNS_LABEL = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$';
 const DNS_SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$';
 
 const DnsLabel = (description: string) => Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description });

@@ -1,6 +1,7 @@
 import type { Column } from './columns.ts';
 import type { CustomKind } from './custom-kinds.ts';
-import { CATEGORY, GROUP, VERSION } from './custom-resources.ts';
+import { CATEGORY } from './custom-resources.ts';
+import { GROUP, VERSION } from './api-group.ts';
 import type { Json } from '../json.ts';
 
 const VERSION_WORDS = 'Defined by gx-platform';

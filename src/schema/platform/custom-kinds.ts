@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { BackupRecord } from './backup-spec.ts';
 import { COLUMNS, type Column } from './columns.ts';
-import { DNS_LABEL } from './container.ts';
+import { DNS_LABEL } from '../dns-label.ts';
 import {
   BackupResourceStatus,
   DeploymentResourceStatus,

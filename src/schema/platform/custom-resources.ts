@@ -1,8 +1,9 @@
+import { API_VERSION } from './api-group.ts';
 import { Type, type Static, type TSchema } from 'typebox';
 import { authRules } from './auth-spec.ts';
 import { backupStatus, type BackupRecord } from './backup-spec.ts';
 import { Conditions } from './conditions.ts';
-import { DNS_LABEL } from './container.ts';
+import { DNS_LABEL } from '../dns-label.ts';
 import { DatabaseSpec, engineRules } from './database-spec.ts';
 import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
 import type { GitIntegrationSpec } from './git-integration.ts';
@@ -10,7 +11,8 @@ import { NetworkSpec } from './network-spec.ts';
 import { orderedRules, ResourceSpec } from './resource-spec.ts';
 import { replacementStatus } from './replacement.ts';
 import { restoredStatus, restoreRule } from './restore-spec.ts';
-import { GUARDS, REVISION_STATUSES } from './revision.ts';
+import { REVISION_STATUSES } from './revision.ts';
+import { GUARDS } from './guards.ts';
 import { GRANTED_HOST } from './route-place.ts';
 import { PinOfPods, RolloutSpec } from './rollout-spec.ts';
 import { RouteSpec, RouteStatus } from './route-spec.ts';
@@ -18,9 +20,6 @@ import { QueueReplicas, scalingStatus, SleepSpec } from './scaling-spec.ts';
 import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
 import { DateTime, resourceForm, StringEnum, Uuid, withRules, type ResourceForm, optional } from '../types.ts';
 
-export const GROUP = 'gx.dev';
-export const VERSION = 'v1alpha1';
-export const API_VERSION = `${GROUP}/${VERSION}`;
 export const CATEGORY = 'gx';
 
 const SecretName = Type.String({

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { AuthSpec } from './auth-spec.ts';
-import { DNS_LABEL } from './container.ts';
+import { DNS_LABEL } from '../dns-label.ts';
 import { AgentPlacement, DatabasePlacement } from './place-spec.ts';
 import { ResourceSpec } from './resource-spec.ts';
 import { LONGEST_REPO_REF, LONGEST_REPO_URL, IMAGE_CEL, REPO_REF_CEL, REPO_URL_CEL } from './git-source.ts';

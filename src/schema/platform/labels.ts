@@ -1,4 +1,4 @@
-import { GROUP } from './custom-resources.ts';
+import { GROUP } from './api-group.ts';
 import { labelValue } from '../names.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { KINDS } from './custom-kinds.ts';
-import { API_VERSION } from './custom-resources.ts';
+import { API_VERSION } from './api-group.ts';
 import { type Json, isObject } from '../json.ts';
 
 /*

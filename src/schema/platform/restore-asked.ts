@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { TargetName } from './backup-spec.ts';
-import { DNS_LABEL } from './container.ts';
+import { DNS_LABEL } from '../dns-label.ts';
 import type { RestoreSpec } from './restore-spec.ts';
 import { Closed, DateTime, Nullable, Uuid, optionalOrNull } from '../types.ts';
 

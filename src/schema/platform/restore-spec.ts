@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { TargetName } from './backup-spec.ts';
-import { DNS_LABEL } from './container.ts';
+import { DNS_LABEL } from '../dns-label.ts';
 import { celHas } from './source-fields.ts';
 import { DateTime, Uuid, withRules, type CelRule, optional } from '../types.ts';
 

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Condition } from './conditions.ts';
 import { SOURCES, SourceRevisionConfig } from './deployment.ts';
+import { GUARDS } from './guards.ts';
 import { ResourceSpec } from './resource-spec.ts';
 import { Closed, DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
@@ -23,19 +24,6 @@ export const REVISION_STATUSES = [
 export type RevisionStatus = (typeof REVISION_STATUSES)[number];
 
 export const ENDED: readonly RevisionStatus[] = ['CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED', 'DEPLOYED', 'SKIPPED', 'INTERRUPTED'];
-
-/**
- * The guards of an agent: nothing, keys, the handlers of its gx.json. Each is stricter than those before it. Only the
- * agents themselves can ask their handlers, so a deployment that has some never sleeps, and nobody wakes it.
- */
-export const GUARDS = ['open', 'key', 'handlers'] as const;
-export type ReportedGuard = (typeof GUARDS)[number];
-
-/** Returns the stricter one of two guards. */
-export function stricterGuard(one: ReportedGuard | undefined, other: ReportedGuard | undefined): ReportedGuard | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return GUARDS.indexOf(one) < GUARDS.indexOf(other) ? other : one;
-}
 
 /** Why a revision or deployment is not as requested: a stable word for machines. */
 export const FAILURE_REASONS = [

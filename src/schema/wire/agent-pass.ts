@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { GUARDS } from '../platform/revision.ts';
+import { GUARDS } from '../platform/guards.ts';
 import { Closed, DateTime, Nullable, StringEnum } from '../types.ts';
 
 /*

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { RUN_STATUSES } from '../agent/run.ts';
 import { MOST_LIVING } from '../platform/pins.ts';
-import { GUARDS } from '../platform/revision.ts';
+import { GUARDS } from '../platform/guards.ts';
 import { Nullable, StringEnum } from '../types.ts';
 import { RevisionName } from './rollout-plan.ts';
 import { MOST_COUNTED, RunCounts, type FlatCounts } from './run-counts.ts';

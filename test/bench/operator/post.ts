@@ -1,7 +1,7 @@
 import { DEFAULT_TENANT_ID } from '../../../src/config/control-plane.ts';
 import { createKey } from '../../../src/control-plane/auth/keys.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import { API_VERSION } from '../../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import { TENANT } from '../../../src/schema/platform/labels.ts';
 import type { ApiServer } from '../../kit/api-server.ts';
 import { plane } from '../plane.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { kinds } from '../../../src/kube/kube.ts';
-import { API_VERSION } from '../../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { creation, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
 import { openConsole, type ConsoleStage } from './open-console.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import { API_VERSION, type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import { type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import { revisionOf } from '../../../src/schema/platform/revision-of.ts';
 import { startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
 import { until } from '../../kit/until.ts';

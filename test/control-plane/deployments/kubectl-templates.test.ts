@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type Kind } from '../../../src/kube/kube.ts';
-import { API_VERSION, type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import { type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import type { Revision } from '../../../src/schema/platform/revision.ts';
 import { revisionOf } from '../../../src/schema/platform/revision-of.ts';
 import { until } from '../../kit/until.ts';

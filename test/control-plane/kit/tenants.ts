@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createKey } from '../../../src/control-plane/auth/keys.ts';
 import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
-import { API_VERSION } from '../../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import { COMPONENT, DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION, SECRETS_OF, TENANT } from '../../../src/schema/platform/labels.ts';
-import { canonicalJson } from '../../../src/schema/platform/revision-of.ts';
+import { canonicalJson } from '../../../src/schema/canonical-json.ts';
 
 /* Tenants whose data can be told apart: each writes a word of its own, its canary, into all that it makes. */
 

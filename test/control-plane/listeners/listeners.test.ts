@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Listener } from '../../../src/control-plane/listeners/resource.ts';
-import { API_VERSION } from '../../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { TENANT } from '../../../src/schema/platform/labels.ts';
 import { until } from '../../kit/until.ts';

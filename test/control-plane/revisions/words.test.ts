@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { API_VERSION, type DeploymentSpec } from '../../../src/schema/platform/custom-resources.ts';
+import { type DeploymentSpec } from '../../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { REVISION_STATUSES, type Revision, type RevisionStatus } from '../../../src/schema/platform/revision.ts';
 import { until } from '../../kit/until.ts';

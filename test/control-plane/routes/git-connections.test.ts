@@ -3,7 +3,7 @@ import { checkedHost } from '../../../src/control-plane/git/connections.ts';
 import type { GitIntegrationRequest } from '../../../src/control-plane/git/resource.ts';
 import { Lookups } from '../../../src/http/lookups.ts';
 import { kinds } from '../../../src/kube/kube.ts';
-import { API_VERSION } from '../../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import { startGitHostStub, type GitHostStub } from '../../kit/git-host-stub.ts';
 import { startGitHubAppStub, type GitHubAppStub } from '../../kit/github-app-stub.ts';
 import { until } from '../../kit/until.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
-import { API_VERSION, type BackupResource } from '../../../src/schema/platform/custom-resources.ts';
+import { type BackupResource } from '../../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import { TENANT } from '../../../src/schema/platform/labels.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { openStage, type Stage } from '../../kit/stage.ts';

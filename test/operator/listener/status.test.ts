@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { listenerReport } from '../../../src/operator/listener/status.ts';
-import { API_VERSION, type ListenerResource } from '../../../src/schema/platform/custom-resources.ts';
+import { type ListenerResource } from '../../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 
 const listener = (name: string, day: number, ...namespaces: string[]): ListenerResource => ({
   apiVersion: API_VERSION,

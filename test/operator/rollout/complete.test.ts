@@ -5,7 +5,7 @@ import { rolloutOrderOf } from '../../../src/operator/rollout/revisions.ts';
 import { decideRevision } from '../../../src/operator/revision/decide.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
 import type { DeploymentResource, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
-import { hashOf } from '../../../src/schema/platform/revision-of.ts';
+import { hashOf } from '../../../src/schema/canonical-json.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../kit/objects.ts';
 
 /*

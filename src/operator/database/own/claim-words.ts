@@ -1,8 +1,8 @@
 import type { JsonPatch, KubeObject } from '../../../kube/kube.ts';
-import { GROUP } from '../../../schema/platform/custom-resources.ts';
+import { GROUP } from '../../../schema/platform/api-group.ts';
 import { CLAIM_WORDS } from '../../../schema/platform/labels.ts';
 import type { GivenWords } from '../../../schema/platform/object-keys.ts';
-import { canonicalJson } from '../../../schema/platform/revision-of.ts';
+import { canonicalJson } from '../../../schema/canonical-json.ts';
 import { setAt } from '../../objects/ownership.ts';
 
 type Words = Record<string, string>;

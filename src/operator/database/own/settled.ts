@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import { RENEW_DATABASE } from '../../../schema/platform/labels.ts';
-import { hashOf } from '../../../schema/platform/revision-of.ts';
+import { hashOf } from '../../../schema/canonical-json.ts';
 import { isSetUp } from '../../pods/workload-state.ts';
 
 /** The annotation with the hash of the deployment's requests for its database's pod. */

@@ -7,7 +7,7 @@ import { COMPONENT, DEPLOYMENT } from '../../../schema/platform/labels.ts';
 import { labelValue } from '../../../schema/names.ts';
 import { isReplacing } from '../../../schema/platform/replacement.ts';
 import { wordsFor } from '../../../schema/platform/object-keys.ts';
-import { hashOf } from '../../../schema/platform/revision-of.ts';
+import { hashOf } from '../../../schema/canonical-json.ts';
 import type { PartDeps } from '../../reports/part-report.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { quantity } from '../../kernel/quantity.ts';

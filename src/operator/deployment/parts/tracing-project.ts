@@ -1,7 +1,8 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { TRACING_PROJECT_SHARED } from '../../../schema/platform/conditions.ts';
-import { API_VERSION, type DeploymentResource, type TracingProjectResource } from '../../../schema/platform/custom-resources.ts';
+import { type DeploymentResource, type TracingProjectResource } from '../../../schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../schema/platform/api-group.ts';
 import { DEPLOYMENT, TENANT } from '../../../schema/platform/labels.ts';
 import { labelValue, names } from '../../../schema/names.ts';
 import { type Owners, tenantOf, tenantOfProject } from '../../../schema/platform/tenancy.ts';

@@ -1,7 +1,8 @@
 import { asError, Problem } from '../../../errors.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { Log } from '../../../log.ts';
-import { API_VERSION, type RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import { type RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../schema/platform/api-group.ts';
 import { DEPLOYMENT, ownLabels, REVISION } from '../../../schema/platform/labels.ts';
 import { BUILD_LOG_KEY, BUILD_STAGES, names } from '../../../schema/names.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
