@@ -26,9 +26,10 @@ const container = (list: 'containers' | 'initContainers', name: string, image: s
 
 /** Adds a container to a list of a pod, which may not have that list yet. */
 function adding(list: 'containers' | 'initContainers', added: string): object {
-  const [path, whole] = [`/spec/${list}`, `[JSONPatch{op: "add", path: "/spec/${list}", value: [${added}]}]`];
-  const behind = `[JSONPatch{op: "add", path: "${path}/-", value: ${added}}]`;
-  return { patchType: 'JSONPatch', jsonPatch: { expression: `has(object.spec.${list}) ? ${behind} : ${whole}` } };
+  const add = (path: string, value: string): string => `JSONPatch{op: "add", path: "/spec/${path}", value: ${value}}`;
+  const behind = add(`${list}/-`, added);
+  const expression = `has(object.spec.${list}) ? [${behind}] : [${add(list, 'dyn([])')}, ${behind}]`;
+  return { patchType: 'JSONPatch', jsonPatch: { expression } };
 }
 
 const policy = (name: string, expression: string, mutations: object[]): object[] => [

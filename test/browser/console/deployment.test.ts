@@ -2,7 +2,8 @@ import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { ownLabels, PUSHED_AT } from '../../../src/schema/platform/labels.ts';
+import { API_VERSION } from '../../../src/schema/platform/custom-resources.ts';
+import { ownLabels, PUSHED_AT, UNMATCHED_PUSH } from '../../../src/schema/platform/labels.ts';
 import type { Revision } from '../../../src/schema/platform/revision.ts';
 import { creation, letGo, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
 import { fromGit, GIT, newDeployment } from '../../kit/objects.ts';
@@ -115,6 +116,13 @@ test('a sleeper is woken by a click and never by looking', async () => {
 
 test('a deployment that follows a branch shows the last push event, and where its host sends the next one', async () => {
   const at = '2026-01-02T03:04:05.000Z';
+  const unmatched = JSON.stringify({ repository: 'team/chat-renamed', branch: 'main', at });
+  await plane.kube.create(kinds.gitIntegration, {
+    apiVersion: API_VERSION,
+    kind: 'GitIntegration',
+    metadata: { name: 'local', namespace: plane.namespace, annotations: { [UNMATCHED_PUSH]: unmatched } },
+    spec: { id: GIT.id, name: 'local', kind: 'generic', host: 'https://git.example' },
+  });
   const given = fromGit('main', {
     spec: { database: { storageClass: 'fast' } },
     metadata: { name: 'follower', annotations: { [PUSHED_AT]: `c0ffee ${at}` } },
@@ -125,6 +133,7 @@ test('a deployment that follows a branch shows the last push event, and where it
   if ((await tab.text('h1')) === 'Sign in') await tab.signIn(plane.keys.write);
   await tab.shows('Pushes to main make revisions.');
   const text = await tab.text('main');
+  expect(text).toMatch(/was for no deployment .*team\/chat-renamed and the branch main/s);
   for (const part of ['of the class fast', 'The last push event came', `/v1/integrations/git/${GIT.id}/push`]) expect(text).toContain(part);
 });
 
