@@ -2,7 +2,7 @@ import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { API_VERSION } from '../../../src/schema/platform/custom-resources.ts';
+import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import { ownLabels, PUSHED_AT, UNMATCHED_PUSH } from '../../../src/schema/platform/labels.ts';
 import type { Revision } from '../../../src/schema/platform/revision.ts';
 import { creation, letGo, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
