@@ -9,7 +9,7 @@ Usage: node src/main.ts <command> [options]
 
   control-plane   the REST API that writes Deployment and Revision resources
   operator        the loop that turns those resources into workloads
-  gateway         takes the agents' reports of their work, for the operator and for scalers
+  gateway         collects the agents' load reports, for the operator and for scalers
   console         the page for browsers, and the way from it to the REST API
   agent-server    the server of one deployment: assistants, threads, runs, streams
   agent-build     prepares an image for the agent server; run it when the image is built
@@ -73,7 +73,7 @@ const commands: Record<string, RunCommand> = {
   ),
   gateway: withoutOptions(
     'gateway',
-    { does: "takes the agents' reports of their work, for the operator and for scalers" },
+    { does: "collects the agents' load reports, for the operator and for scalers" },
     async (_args, signal) => {
       const [{ gatewayConfig }, { startGateway }, { connect }, { collectAtRest }] = await Promise.all([
         import('./config/gateway.ts'),

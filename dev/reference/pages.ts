@@ -94,7 +94,7 @@ const reasonTable = (kind: string): string =>
     .map(([reason, means]) => `| \`${reason}\` | ${means} |`)
     .join('\n')}`;
 
-const troubleshooting = (): string => `# Troubleshooting by reason
+const troubleshooting = (): string => `# Troubleshooting: error reasons
 
 A failure has one reason. It is the same in \`status.reason\`, in the \`Ready\` condition, in an event and in the REST
 answer (\`reason\`). A message goes with it and, if a pod failed, its last log lines (\`status.logTail\`, \`log_tail\`).

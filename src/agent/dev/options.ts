@@ -21,7 +21,7 @@ Graphs in Python:
   --debug-port <number>  a debugger may attach at this port of this machine (needs debugpy)
   --allow-blocking       do not warn of code that holds the event loop
 
-Data lies in .gx beside the configuration and survives a restart. Other settings come from the environment, as those of agent-server.
+Data is kept in .gx next to gx.json and survives a restart. Other settings come from the environment, as those of agent-server.
 `;
 
 export type DevOptions = {

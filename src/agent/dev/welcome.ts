@@ -68,7 +68,7 @@ ${python === undefined ? javascriptClient(url, key) : pythonClient(url, key)}
 
 Studio  ${url}/studio${shown.hash}
 Docs    ${url}/docs
-Hosted  ${studioLink(url)}
+Vendor  ${studioLink(url)} (LangGraph Studio, needs a login)
 Data    ${data}
 ${python === undefined ? '' : `Python  ${python}\n`}${reload ? 'A changed file reloads the graphs. ' : ''}Ctrl-C stops everything.
 

@@ -14,7 +14,7 @@ export type Call = { program: string; args: string[]; input: string; at: string 
 
 /** Programs that pages call. */
 const PROGRAMS =
-  'api-key gx make node npm npx kubectl helm curl sh python claude cosign docker jq langgraph openssl pip python3 sed sha256sum skopeo uuidgen uvx';
+  'api-key gx git make node npm npx kubectl helm curl sh python claude cosign docker jq langgraph openssl pip python3 sed sha256sum skopeo uuidgen uvx';
 
 /** Programs that a shell has everywhere, as they are. */
 const AS_THEY_ARE = ['cat', 'date', 'grep', 'base64', 'tr'];
@@ -36,6 +36,7 @@ const VARIABLES = {
   REGISTRY: 'registry.example.com/me',
   GIT_INTEGRATION_ID: '5b0c1a52-7d1f-4f0e-9a67-0d2f6c8e3b11',
   REPO_URL: 'https://github.com/acme/chat',
+  GIT_URL: 'https://git.example.com/acme/chat.git',
   THREAD: '5b0c1a52-7d1f-4f0e-9a67-0d2f6c8e3b12',
   ID: '5b0c1a52-7d1f-4f0e-9a67-0d2f6c8e3b13',
   AEGRA_DATABASE_URL: 'postgresql://old',
