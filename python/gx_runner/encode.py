@@ -117,4 +117,9 @@ def _plain(value: Any, within: set[int], form: Callable[[Any], Any]) -> Any:
 
 
 def _key(key: Any) -> Any:
-    return key.encode(errors="replace").decode() if isinstance(key, str) else key
+    """Returns a key that orjson takes: a tuple, a set or an object becomes its text, as Python prints it."""
+    if isinstance(key, enum.Enum):
+        return _key(key.value)
+    if key is None or isinstance(key, (bool, float, uuid.UUID, datetime.date, datetime.time)):
+        return key
+    return str(key).encode(errors="replace").decode()

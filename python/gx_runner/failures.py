@@ -11,6 +11,17 @@ _OF_THE_CALLER = {"InvalidUpdateError", "EmptyInputError"}
 # Codes of errors for the same, and for a message that is not one; they stand in the text of the error.
 _CODES = ("MESSAGE_COERCION_FAILURE", "INVALID_CONCURRENT_GRAPH_UPDATE", "INVALID_GRAPH_NODE_RETURN_VALUE")
 _LONGEST_NAME = 100
+# Names of a run's error where this server refuses something in the run: those of langgraph_sdk (`nameRefusal` in run.ts).
+_NAMES_BY_STATUS = {
+    400: "BadRequestError",
+    401: "AuthenticationError",
+    403: "PermissionDeniedError",
+    404: "NotFoundError",
+    409: "ConflictError",
+    422: "UnprocessableEntityError",
+    429: "RateLimitError",
+}
+_SERVER_FAULT = 500
 
 
 class ProblemError(Exception):
@@ -39,6 +50,9 @@ UnknownNodeError.__name__ = "UnknownNode"
 
 def failure_of(error: BaseException) -> dict[str, str]:
     """Returns the name and the message of an error. A graph also raises errors that can not be printed."""
+    if isinstance(error, (ProblemError, RefusedError)):
+        other = "APIStatusError" if error.status < _SERVER_FAULT else "InternalServerError"
+        return {"error": _NAMES_BY_STATUS.get(error.status, other), "message": str(error)}
     if isinstance(error, SystemExit):
         return {"error": "SystemExit", "message": "sys.exit was called: a graph ends by returning or raising."}
     try:

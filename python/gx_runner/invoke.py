@@ -213,11 +213,17 @@ async def _refuse_nothing(graph: Graph, thread_id: str) -> None:
 
 
 async def _execute_streaming(given: Any, call: Call, progress: Progress, protocol: ProtocolStream, wall: Wall) -> None:
+    stepped = False
+
     async def take(event: Any) -> None:
+        nonlocal stepped
+        stepped = True
         protocol.take(event)
         await wall.room()
 
     await stream_events(call.graph, given, call.config, call.keywords, progress.events.of, take)
+    if not stepped:
+        await _refuse_nothing(call.graph, progress.thread_id)
 
 
 async def _pieces(given: Any, call: Call) -> AsyncGenerator[Chunk | Event]:

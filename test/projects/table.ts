@@ -20,8 +20,6 @@ export type ShelfProject = {
   /** Files that git leaves out, by their paths. */
   files?: Record<string, string>;
   graphs: readonly string[];
-  /** What each of its graphs lacks. */
-  faults?: readonly RegExp[];
   talks: readonly Talk[];
   /** What `gx dev` warns of: each pattern fits one warning, and each warning one pattern. */
   warnings?: readonly RegExp[];
@@ -296,7 +294,6 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
     kinds: 'CommonJS, npm, classes compared by instanceof, no TypeScript',
     config: 'langgraph.json',
     graphs: ['agent'],
-    faults: [/^schemas: 200 .*"input_schema":null/],
     talks: [{ graph: 'agent', runs: turns('one', 'two') }],
   },
   cards: {

@@ -108,7 +108,8 @@ describe('a mode', () => {
 
   test('"custom" has a form for integers and texts that JSON does not have', async () => {
     const events = await eventsOf('odd', {}, { streamMode: ['custom'] });
-    expect(events).toEqual([{ event: 'custom', data: { large: String(2n ** 70n), half: 'a?b' } }]);
+    const keys = { "(1, 'a')": 'tuple', 'frozenset({2})': 'set', good: 'enum' };
+    expect(events).toEqual([{ event: 'custom', data: { large: String(2n ** 70n), half: 'a?b', keys } }]);
   });
 
   test('tells of subgraphs where they are asked for', async () => {

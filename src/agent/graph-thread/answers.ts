@@ -4,7 +4,7 @@ import type { Answer, Args, Call, Operation } from '../../schema/wire/wall/opera
 import type { Embed } from '../gx-json/embed.ts';
 import { refusalOf } from './failures.ts';
 import { toJson } from './serialise.ts';
-import type { GraphSchemas, ThreadState, WrittenState } from '../../schema/wire/wall/graph-answers.ts';
+import type { DeclaredSchemas, ThreadState, WrittenState } from '../../schema/wire/wall/graph-answers.ts';
 import type { Graph, MakeGraph } from './load.ts';
 import { zodSchemas } from './zod-schemas.ts';
 import { commandOf } from './command.ts';
@@ -63,7 +63,7 @@ async function describeSchemas({ graph_id }: Args<'schemas'>, deps: DescribeDeps
 const load = (graphId: string, { graphOf }: DescribeDeps): Promise<Graph> =>
   graphOf(graphId)({ configurable: {} }, { accessContext: 'assistants.read', executionRuntime: null });
 
-const schemasOf = (graph: Graph, file: string): GraphSchemas => zodSchemas(graph.builder, file);
+const schemasOf = (graph: Graph, file: string): DeclaredSchemas => zodSchemas(graph.builder, file);
 
 /** Returns the graph's nodes and edges, with as many levels of subgraphs as asked for. */
 async function drawGraph({ graph_id, xray }: Args<'graph'>, deps: DescribeDeps): Promise<Answer<'graph'>> {

@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
-import type { GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
+import type { DeclaredSchemas, FieldSchemas } from '../../schema/wire/wall/graph-answers.ts';
 import { type Json, isComposite } from '../../schema/json.ts';
 
 /*
  * This file turns a graph's own definition of its state into JSON Schema: zod 3, zod 4 or a `StateSchema`, each of the
- * copy that the graph brings. Annotations say nothing, because their types are gone at run time.
+ * copy that the graph brings. Annotations say only which fields there are, because their types are gone at run time.
  */
 
 /** How a state is shown: as a node or a client writes it, or as it is. */
@@ -21,7 +21,13 @@ export type GraphBuilder = {
   _inputRuntimeDefinition?: unknown;
   _outputRuntimeDefinition?: unknown;
   _configRuntimeSchema?: unknown;
+  _schemaDefinition?: Channels;
+  _inputDefinition?: Channels;
+  _outputDefinition?: Channels;
 };
+
+/** The channels of a state by name. */
+type Channels = Record<string, { operator?: { name?: unknown } } | undefined>;
 
 const WRITTEN: View = { withReducerSchema: true, asPartial: true };
 const GIVEN: Side = { io: 'input' };
@@ -30,7 +36,7 @@ const HELD: Side = { io: 'output' };
 const PARTIAL = Symbol.for('langgraph.state.partial');
 
 /** Returns the schemas of a graph whose code lies in `file`; null where its definition does not say. */
-export function zodSchemas(builder: GraphBuilder | undefined, file: string): GraphSchemas {
+export function zodSchemas(builder: GraphBuilder | undefined, file: string): DeclaredSchemas {
   const { _schemaRuntimeDefinition: state, _inputRuntimeDefinition: input, _outputRuntimeDefinition: output } = builder ?? {};
   const schemaOf = (definition: unknown, side: Side, view: View = {}): Json | null => {
     if (!isComposite(definition)) return null;
@@ -44,13 +50,26 @@ export function zodSchemas(builder: GraphBuilder | undefined, file: string): Gra
     }
   };
   const config = schemaOf(builder?._configRuntimeSchema, GIVEN);
-  return {
+  const declared = {
     input_schema: schemaOf(input === PARTIAL ? state : input, GIVEN, WRITTEN),
     output_schema: schemaOf(output, HELD),
     state_schema: schemaOf(state, HELD),
-    config_schema: config,
-    context_schema: config,
   };
+  const isWhole = Object.values(declared).every((schema) => schema !== null);
+  return { ...declared, config_schema: config, context_schema: config, ...(!isWhole && { fields: readFields(builder) }) };
+}
+
+/** Returns schemas that name the fields of a state. Lists of messages are known by LangGraph's reducer. */
+function readFields({ _inputDefinition: input, _outputDefinition: output, _schemaDefinition: state }: GraphBuilder = {}): FieldSchemas {
+  const schemaOf = (channels: Channels | undefined): Json | null => {
+    if (!isComposite(channels)) return null;
+    const properties = Object.entries(channels).map(([name, channel]) => [
+      name,
+      channel?.operator?.name === 'messagesStateReducer' ? { type: 'array', langgraph_type: 'messages' } : {},
+    ]);
+    return { type: 'object', properties: Object.fromEntries(properties) as Json };
+  };
+  return { input_schema: schemaOf(input), output_schema: schemaOf(output), state_schema: schemaOf(state) };
 }
 
 const isStateSchema = (definition: object): definition is StateSchema =>

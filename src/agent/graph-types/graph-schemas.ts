@@ -1,4 +1,4 @@
-import type { GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
+import type { DeclaredSchemas, GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
 import { parsed } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args } from '../../schema/wire/wall/operations.ts';
 import type { GraphHost } from '../graphs/host.ts';
@@ -7,7 +7,7 @@ import type { TypedSchemas } from './typed-schemas.ts';
 /** The parts that know what graphs say of themselves. */
 export type SchemaDeps = { host: GraphHost; typedSchemas: TypedSchemas };
 
-/** Returns the schemas of a graph's input and output: its own declaration, completed by its types. */
+/** Returns the schemas of a graph: its own declaration, completed by its types, else by the names of its fields. */
 export async function graphSchemas(graph_id: string, { host, typedSchemas }: SchemaDeps): Promise<Answer<'schemas'>> {
   const declared = parsed(await host.call('schemas', { graph_id }));
   return isComplete(declared) ? declared : { graph_id, ...filled(declared, (await typedSchemas.of(graph_id))['']) };
@@ -25,8 +25,10 @@ export async function subgraphSchemas(args: Args<'subgraphs'>, { host, typedSche
 const isComplete = ({ input_schema, output_schema, state_schema }: GraphSchemas): boolean =>
   input_schema !== null && output_schema !== null && state_schema !== null;
 
-/** Returns the graph's own schemas, completed by those of its types. */
-function filled(declared: GraphSchemas, typed: GraphSchemas | undefined): GraphSchemas {
-  const present = Object.entries(declared).filter(([, schema]) => schema !== null);
-  return { ...declared, ...typed, ...Object.fromEntries(present) };
+/** Returns the graph's own schemas, completed by those of its types, else by the names of its fields. */
+function filled({ fields, ...declared }: DeclaredSchemas, typed: GraphSchemas | undefined): GraphSchemas {
+  return { ...declared, ...fields, ...omitNull(typed), ...omitNull(declared) };
 }
+
+const omitNull = (schemas: Partial<GraphSchemas> = {}): Partial<GraphSchemas> =>
+  Object.fromEntries(Object.entries(schemas).filter(([, schema]) => schema !== null));

@@ -72,12 +72,12 @@ export class TypedSchemas {
     const began = performance.now();
     try {
       const read = await readTypes(this.#settings, this.#closing.signal);
-      if (read === undefined) log.info('the project has no TypeScript 5 or 6: graphs without zod schemas have none');
+      if (read === undefined) log.info('the project has no TypeScript 5 or 6: schemas of graphs without zod name fields and no types');
       else log.info({ milliseconds: Math.round(performance.now() - began) }, 'types of the graphs are read');
       return read ?? {};
     } catch (error) {
       if (!this.#closing.signal.aborted)
-        log.warn({ err: error }, 'the types of the graphs can not be read: graphs without zod schemas have none');
+        log.warn({ err: error }, 'the types of the graphs can not be read: schemas of graphs without zod name fields and no types');
       return {};
     }
   }

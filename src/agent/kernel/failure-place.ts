@@ -1,4 +1,5 @@
-import type { RunError } from '../../schema/agent/run.ts';
+import { Problem } from '../../errors.ts';
+import { nameRefusal, type RunError } from '../../schema/agent/run.ts';
 import type { FailurePlace } from '../../schema/wire/wall/run-in-thread.ts';
 
 /* This file reads values that users' code has thrown: the name, the message, and the place in that code. */
@@ -6,6 +7,7 @@ import type { FailurePlace } from '../../schema/wire/wall/run-in-thread.ts';
 /** Returns name and message. Users' code also throws texts, nothing, and objects that can't even be printed. */
 export function failureOf(thrown: unknown): RunError {
   try {
+    if (thrown instanceof Problem) return { error: nameRefusal(thrown.status), message: thrown.message };
     const { name, message } = Object(thrown) as { name?: unknown; message?: unknown };
     return { error: typeof name === 'string' ? name : 'Error', message: typeof message === 'string' ? message : String(thrown) };
   } catch {

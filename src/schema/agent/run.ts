@@ -16,6 +16,19 @@ export const RunError = Type.Object({
 });
 export type RunError = Static<typeof RunError>;
 
+const NAMES_BY_STATUS: Readonly<Record<number, string>> = {
+  400: 'BadRequestError',
+  401: 'AuthenticationError',
+  403: 'PermissionDeniedError',
+  404: 'NotFoundError',
+  409: 'ConflictError',
+  422: 'UnprocessableEntityError',
+  429: 'RateLimitError',
+};
+
+/** Returns the name of a run's error where the server refuses something in it: that of langgraph_sdk for the status. */
+export const nameRefusal = (status: number): string => NAMES_BY_STATUS[status] ?? (status < 500 ? 'APIStatusError' : 'InternalServerError');
+
 export const STRATEGIES = ['reject', 'interrupt', 'rollback', 'enqueue'] as const;
 export type MultitaskStrategy = (typeof STRATEGIES)[number];
 

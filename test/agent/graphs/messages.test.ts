@@ -196,7 +196,7 @@ async function embeddingElsewhere(start: ThreadStart): Promise<void> {
   const keeping: Partial<RunSpec> = { graph_id: 'keeps', kwargs: { ...kwargs, input: { path: 'red' } } };
   for (const [asked, expected] of [
     [{ embed: () => Promise.resolve('[[1,0,0]]') }, { status: 'success' }],
-    [{}, { status: 'error', error: { error: 'Problem', message: 'This server makes no vectors for graph threads.' } }],
+    [{}, { status: 'error', error: { error: 'InternalServerError', message: 'This server makes no vectors for graph threads.' } }],
   ] as const) {
     const elsewhere = hostOf(of, asked);
     await elsewhere.open();
@@ -215,7 +215,7 @@ async function encryptionElsewhere(start: ThreadStart): Promise<void> {
   const message = 'This server encrypts nothing for graph threads.';
   for (const [asked, expected] of [
     [{ cipher }, { status: 'success' }],
-    [{}, { status: 'error', error: { error: 'Problem', message } }],
+    [{}, { status: 'error', error: { error: 'InternalServerError', message } }],
   ] as const) {
     const elsewhere = hostOf({ ...start, askedCipher: { encrypts: true } }, asked);
     await elsewhere.open();

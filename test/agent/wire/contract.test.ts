@@ -334,12 +334,12 @@ describe('a stream', () => {
   });
 });
 
-test('a graph of annotations on a server without TypeScript is described by the zod schema of its context alone', async () => {
+test('a graph of annotations on a server without TypeScript is described by its fields and the zod schema of its context', async () => {
   const [own] = await agent.client.assistants.search({ graphId: 'shows' });
   const schemas = await agent.client.assistants.getSchemas(own?.assistant_id ?? '');
   expect(schemas).toMatchObject({
-    state_schema: null,
-    input_schema: null,
+    state_schema: { type: 'object', properties: { seen: {} } },
+    input_schema: { type: 'object', properties: { seen: {} } },
     context_schema: { type: 'object', properties: { model: { type: 'string' } } },
   });
 });

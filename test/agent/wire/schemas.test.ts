@@ -31,7 +31,13 @@ async function subgraphsOf(agent: AgentProcess, graphId: string, recurse: boolea
   return (await agent.client.assistants.getSubgraphs(assistant!.assistant_id, { recurse })) as unknown as Record<string, Schemas>;
 }
 
-const NONE = { input_schema: null, output_schema: null, state_schema: null, config_schema: null, context_schema: null };
+/** The schemas of a graph of which only the names of its fields are known. */
+const named = (state: object, output = state, input = state): object => {
+  const [input_schema, output_schema, state_schema] = [input, output, state].map((properties) => ({ type: 'object', properties }));
+  return { input_schema, output_schema, state_schema, config_schema: null, context_schema: null };
+};
+const SUPPORT = named({ messages: { type: 'array', langgraph_type: 'messages' }, topic: {}, tickets: {} }, { tickets: {} });
+const DEEP = named({ topic: {}, depth: {} });
 const messages = { langgraph_type: 'messages' };
 const lines = (agent: AgentProcess, words: string): number => agent.output().split(words).length - 1;
 
@@ -88,22 +94,22 @@ describe('in a project with TypeScript', () => {
   });
 });
 
-test('without TypeScript the schemas of such a graph are null, and one line of the log says why', async () => {
+test('without TypeScript the schemas of such a graph name its fields, and one line of the log says why', async () => {
   const project = await UsersProject.make(here, LANGGRAPH);
   const agent = await startAgent({ database: database.uri, config: project.path('gx.json') });
-  expect([await schemasOf(agent, 'support'), await schemasOf(agent, 'made')]).toEqual([NONE, NONE]);
-  expect(await subgraphsOf(agent, 'support', false)).toEqual({ dig: NONE, ask: NONE });
+  expect([await schemasOf(agent, 'support'), await schemasOf(agent, 'made')]).toEqual([SUPPORT, SUPPORT]);
+  expect(await subgraphsOf(agent, 'support', false)).toEqual({ dig: DEEP, ask: DEEP });
   expect(await schemasOf(agent, 'registered')).toMatchObject({ input_schema: { properties: { messages } } });
   await agent.kill();
   expect(lines(agent, 'no TypeScript 5 or 6')).toBe(1);
   await project.remove();
 });
 
-test('types that can not be read in time are null, and a line of the log says so', async () => {
+test('of types that can not be read in time the fields are named, and a line of the log says so', async () => {
   const project = await UsersProject.make(here, { ...LANGGRAPH, typescript: '5.9.3' });
   const env = { LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS: '5' };
   const agent = await startAgent({ database: database.uri, config: project.path('gx.json'), env });
-  expect(await schemasOf(agent, 'support')).toEqual(NONE);
+  expect(await schemasOf(agent, 'support')).toEqual(SUPPORT);
   await agent.kill();
   expect(lines(agent, 'no answer within 0.005 s')).toBeGreaterThan(0);
   await project.remove();

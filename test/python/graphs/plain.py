@@ -3,6 +3,7 @@
 import asyncio
 import datetime
 import decimal
+import enum
 import logging
 import operator
 import os
@@ -105,8 +106,13 @@ class Anything(TypedDict, total=False):
     value: Any
 
 
+class Mood(enum.Enum):
+    GOOD = "good"
+
+
 async def make_odd(state: Anything) -> Anything:
-    get_stream_writer()({"large": 2**70, "half": "a\ud800b"})
+    keys = {(1, "a"): "tuple", frozenset({2}): "set", Mood.GOOD: "enum"}
+    get_stream_writer()({"large": 2**70, "half": "a\ud800b", "keys": keys})
     moment = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
     values = {"set": {1}, "bytes": b"ab", "decimal": decimal.Decimal("1.5"), "moment": moment, "nan": float("nan")}
     return {"value": {**values, 7: "seven", "pair": (1, 2)}}

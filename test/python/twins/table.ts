@@ -13,7 +13,7 @@ const BROKEN = 'Its gx.json names no graph that could have a twin.';
 
 export const TWINS: Record<string, LeftOut> = {
   'test/agent/wire/contract.test.ts': {
-    'a graph of annotations on a server without TypeScript is described by the zod schema of its context alone': ZOD,
+    'a graph of annotations on a server without TypeScript is described by its fields and the zod schema of its context': ZOD,
   },
   'test/agent/wire/broken-graphs.test.ts': {
     'a graph that > throws a text fails alone, with a sentence': ONLY_JAVASCRIPT,

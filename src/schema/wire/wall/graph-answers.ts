@@ -51,3 +51,10 @@ export type GraphSchemas = {
   config_schema: JsonObject | null;
   context_schema: JsonObject | null;
 };
+
+/**
+ * The schemas that a graph declares itself. `fields`: the names of its fields, where its schemas are null because types
+ * alone say what these hold.
+ */
+export type DeclaredSchemas = GraphSchemas & { fields?: FieldSchemas };
+export type FieldSchemas = Pick<GraphSchemas, 'input_schema' | 'output_schema' | 'state_schema'>;

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { JsonObject } from '../../agent/agent-types.ts';
 import { Maybe, MessageOf, OrNull } from './forms.ts';
-import type { GraphSchemas, ThreadState, WrittenState } from './graph-answers.ts';
+import type { DeclaredSchemas, ThreadState, WrittenState } from './graph-answers.ts';
 
 /* The operations of a graph thread. */
 
@@ -55,9 +55,9 @@ type Answers = {
   history: ThreadState[];
   update: WrittenState;
   supersteps: WrittenState;
-  schemas: { graph_id: string } & GraphSchemas;
+  schemas: { graph_id: string } & DeclaredSchemas;
   graph: unknown;
-  subgraphs: Record<string, GraphSchemas>;
+  subgraphs: Record<string, DeclaredSchemas>;
   embed: number[][];
 };
 
