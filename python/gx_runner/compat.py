@@ -147,6 +147,13 @@ def name_classes(graph: Any) -> None:
     graph._serde_allowlist = build_serde_allowlist(schemas=all_of_them, channels=graph.channels)
 
 
+def state_fields(graph: Any, side: str) -> list[str] | None:
+    """Returns the fields of a graph's "input" or "output"; None for a graph that no state describes."""
+    builder = getattr(graph, "builder", None)
+    schemas, schema = getattr(builder, "schemas", {}), getattr(builder, f"{side}_schema", None)
+    return list(schemas[schema]) if schema in schemas else None
+
+
 def is_drained(error: BaseException) -> bool:
     """Returns whether LangGraph raised the error between two steps because the run was asked to stop there."""
     return type(error).__name__ == "GraphDrained"

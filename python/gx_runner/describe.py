@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pydantic import TypeAdapter, create_model
 
+from gx_runner.compat import state_fields
 from gx_runner.loading import Graph
 from gx_runner.state import Args, States
 
@@ -38,10 +39,13 @@ async def subgraphs(args: Args, states: States) -> Any:
 
 
 def _schemas(graph: Graph) -> dict[str, Any]:
+    def complete(side: str, declared: Callable[[], Any]) -> Any:
+        return _or_null(declared) or _or_null(lambda: _schema_of(graph, state_fields(graph, side)))
+
     return {
-        "input_schema": _or_null(graph.get_input_jsonschema),
-        "output_schema": _or_null(graph.get_output_jsonschema),
-        "state_schema": _or_null(lambda: _state_schema(graph)),
+        "input_schema": complete("input", graph.get_input_jsonschema),
+        "output_schema": complete("output", graph.get_output_jsonschema),
+        "state_schema": _or_null(lambda: _schema_of(graph, graph.stream_channels_list)),
         "config_schema": _or_null(lambda: _config_schema(graph)),
         "context_schema": _or_null(graph.get_context_jsonschema),
     }
@@ -55,8 +59,14 @@ def _or_null(schema: Callable[[], Any]) -> Any:
         return None
 
 
-def _state_schema(graph: Graph) -> Any:
-    fields = {name: (_type_of(graph.channels[name]), None) for name in graph.stream_channels_list if name in graph.channels}
+def _schema_of(graph: Graph, names: Iterable[str] | None) -> Any:
+    """Returns a schema of the fields with these names, by the types of their channels.
+
+    Pydantic makes none of a `typing.TypedDict` before Python 3.12, and of no class that has a field which it does not know.
+    """
+    if names is None:
+        return None
+    fields = {name: (_type_of(graph.channels[name]), None) for name in names if name in graph.channels}
     return create_model(graph.get_name("State"), **fields).model_json_schema()  # type: ignore[call-overload]
 
 

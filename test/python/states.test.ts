@@ -121,6 +121,13 @@ test('a thread that a graph in another language wrote is refused with a sentence
   });
 });
 
+test('a field of a class without a schema costs the other fields none', async () => {
+  const [assistant] = await agent.client.assistants.search({ graphId: 'connected' });
+  const { input_schema, output_schema } = await agent.client.assistants.getSchemas(assistant!.assistant_id);
+  expect(input_schema).toMatchObject({ type: 'object', properties: { client: {}, city: { type: 'string' } } });
+  expect(output_schema).toMatchObject({ properties: { city: { type: 'string' } } });
+});
+
 test('graphs are described: schemas, drawing, subgraphs', async () => {
   const [assistant] = await agent.client.assistants.search({ graphId: 'contextual' });
   const { context_schema, state_schema } = await agent.client.assistants.getSchemas(assistant!.assistant_id);

@@ -145,6 +145,22 @@ async def look(state: Typed) -> dict[str, Any]:
 typed = StateGraph(Typed).add_node("look", look).add_edge(START, "look").compile()
 
 
+class Client:
+    """Pydantic makes no schema of such a class."""
+
+
+class Connected(TypedDict, total=False):
+    client: Client
+    city: str
+
+
+class City(TypedDict, total=False):
+    city: str
+
+
+connected = StateGraph(Connected, output_schema=City).add_node("go", lambda _: {}).add_edge(START, "go").compile()
+
+
 class Bounded(BaseModel):
     count: int = Field(default=0, ge=0)
     name: str = "x"
