@@ -62,7 +62,10 @@ const requirementsOf =
   (root: string) =>
   ({ folder, requirements }: PythonFolder): string[] => {
     if (requirements === undefined) return [];
-    return requirements.endsWith('.txt') ? ['-r', join(root, requirements)] : ['-e', join(root, folder)];
+    if (requirements.endsWith('.txt')) return ['-r', join(root, requirements)];
+    // A developer installs both, and a build only the package.
+    const beside = join(root, folder, 'requirements.txt');
+    return ['-e', join(root, folder), ...(existsSync(beside) ? ['-r', beside] : [])];
   };
 
 function planJavaScript(root: string, folder: string, tools: string): Command[] {
