@@ -3,10 +3,10 @@ import process from 'node:process';
 
 /*
  * Where GX_TEST_CLASSES is set, each graph in Python has values of classes in its state, which each of its steps looks
- * at (test/python/classes/site/sitecustomize.py). The tests are the same.
+ * at (test/python/classes/site-packages/sitecustomize.py). The tests are the same.
  */
 
-const FOLDER = 'test/python/classes/site';
+const FOLDER = 'test/python/classes/site-packages';
 /** Each step writes a line into it. */
 export const SEEN = resolve('.run/test/classes-seen');
 

@@ -16,12 +16,15 @@ const OF_A_PACKAGE = ['current_span', 'transport'];
 /** Private names that are Python's, Starlette's, or the runner's own. */
 const NOT_OF_LANGGRAPH = [
   '_asdict',
+  '_calls',
   '_context',
   '_current_frames',
   '_exit',
   '_get_running_loop',
   '_low_priority_routes',
   '_made',
+  '_opened_by_key',
+  '_replace',
   '_run',
   '_target',
 ];

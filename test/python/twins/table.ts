@@ -34,6 +34,7 @@ export const TWINS: Record<string, LeftOut> = {
       'The limit of a Python process has tests of its own in test/python/ends.test.ts.',
   },
   'test/agent/wire/values.test.ts': {},
+  'test/agent/ag-ui/callers.test.ts': {},
   'test/agent/ag-ui/clients.test.ts': {},
   'test/agent/ag-ui/requests.test.ts': {},
   'test/agent/ag-ui/joins.test.ts': {},
