@@ -116,13 +116,14 @@ test('code that holds the event loop is told of once, with its stack, its run an
   const { thread_id } = await running.client.threads.create();
   await running.client.runs.wait(thread_id, 'echo', { input });
   await running.client.runs.wait(thread_id, 'echo', { input });
-  const told = (): Line[] => lines(running).filter(({ msg }) => msg.includes('holds the event loop'));
-  await expect.poll(told).toHaveLength(1);
   const number = readFileSync(path.join(folder, 'graph.py'), 'utf8').split('\n').indexOf('        exec("time.sleep(0.3)")') + 1;
   const at = path.join(folder, 'graph.py');
+  // On a busy machine any other line may hold it as well.
+  const told = (): Line[] => lines(running).filter(({ msg }) => msg.startsWith(`${at}:${number} holds the event loop`));
+  await expect.poll(told).toHaveLength(1);
   const [warning] = told();
   expect(warning).toMatchObject({ level: 'warn', thread_id, node: 'speak', run_id: expect.any(String) as string });
-  expect(warning?.msg).toMatch(`${at}:${number} holds the event loop for more than 100 ms`);
+  expect(warning?.msg).toContain('holds the event loop for more than 100 ms');
   expect(warning?.msg).toContain(`File "${at}", line ${number}, in speak\n    exec("time.sleep(0.3)")`);
   expect(lines(running).filter(({ msg }) => msg === 'said')).toMatchObject([{ thread_id }, { thread_id }]);
 });

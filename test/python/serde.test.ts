@@ -12,7 +12,8 @@ beforeAll(async () => {
   database = await freshDatabase();
 });
 afterAll(async () => {
-  await agent.kill('SIGKILL');
+  // It is not there where all tests are left out.
+  await (agent as AgentProcess | undefined)?.kill('SIGKILL');
   await database.drop();
 });
 
