@@ -91,7 +91,7 @@ export function commandOptions<const O extends ParseArgsOptionsConfig>(
     const [, given] = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? (/'--([^']+)'/.exec(asError(error).message) ?? []) : [];
     const nearest = given === undefined ? undefined : findNearestName(given, Object.keys(options));
     const meant = nearest === undefined ? '' : ` Did you mean --${nearest}?`;
-    const message = given === undefined ? asError(error).message : `Unknown option --${given}.${meant}`;
+    const message = given === undefined ? asError(error).message : `Unknown option '--${given}'.${meant}`;
     throw new StartError(`${name}: ${hint === '' ? message : `${message.replace(/[.?]?$/, (end) => end || '.')} ${hint}`}`, {
       cause: error,
     });

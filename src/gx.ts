@@ -14,7 +14,7 @@ Usage: gx <command> [options]
 `;
 
 /** The lowest Node that the packages of package.json allow; its `engines` say the same. */
-const LOWEST_NODE = [22, 12] as const;
+const LOWEST_NODE = [22, 15] as const;
 
 function refuseOldNode(version: string): void {
   const [major = 0, minor = 0] = version.split('.').map(Number);

@@ -49,9 +49,9 @@ test.each([
   ['an unknown command', ['serve'], 1, /^"serve" is not a command; known: new, dev\.\n$/],
   ['a word that every object has', ['toString'], 1, /^"toString" is not a command/],
   ['two folders', ['new', 'a', 'b'], 1, /^new: It takes one folder, not 2\. See gx new --help\.\n$/],
-  ['an unknown option', ['dev', '--prot', '1'], 1, /^dev: Unknown option '--prot'.*See gx dev --help\.\n$/],
+  ['an unknown option', ['dev', '--prot', '1'], 1, /^dev: Unknown option '--prot'\. Did you mean --port\? See gx dev --help\.\n$/],
   ['a file for a folder', ['new', path.resolve('package.json')], 1, /^new: .*package\.json is a file, not a folder\.\n$/],
-  ['no gx.json', ['dev'], 1, /^.*gx\.json can't be read.*\n$/],
+  ['no gx.json', ['dev'], 1, /^There is no gx\.json or langgraph\.json in \S+\. Run "gx new" to write an agent, .*\n$/],
 ])('%s', (_, args, code, said) => {
   const { status, stdout, stderr } = gx(...args);
   expect(status).toBe(code);

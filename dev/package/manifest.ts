@@ -18,7 +18,7 @@ type Contents = {
 export type PackageManifest = { version: string; description: string; files: string[]; dependencies: Versions } & Record<string, unknown>;
 
 /** The lowest Node on which the package runs: its packages need it, and src/gx.ts says so on an older one. */
-const NODE = '>=22.12.0';
+const NODE = '>=22.15.0';
 
 /**
  * Returns the package.json of the package for developers: the command `gx`, and only the packages that it imports.

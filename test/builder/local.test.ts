@@ -59,6 +59,8 @@ test.each([
   [['--config', 'gx.json', '--tag', 'a:1', '--engine', 'podman'], '--engine is docker or buildah'],
   [['--config', 'gx.json', '--tag', 'a:1', '--push', '--output', 'x'], 'one of --engine, --output and --push'],
   [['--config', 'gx.json', '--tag', 'a:1', '--wat'], '--wat'],
+  [['--config', 'gx.json', '--tag', 'a:1', '--push'], '--base is missing'],
+  [['--config', 'gx.json', '--tag', 'a:1', '--output', 'x'], '--base is missing'],
 ])('%j is told what is wrong', async (args, words) => {
   await expect(buildAgent(args)).rejects.toThrow(words);
 });

@@ -16,7 +16,7 @@ test('the package depends on what its files import, and on nothing else of the c
     name: 'gx-platform',
     version: '1.2.3',
     bin: { gx: 'lib/gx.js' },
-    engines: { node: '>=22.12.0' },
+    engines: { node: '>=22.15.0' },
     optionalDependencies: postgres,
   });
   expect(manifest).toHaveProperty('dependencies', { '@langchain/core': '1.0.0', koa: '3.0.0' });

@@ -13,7 +13,8 @@ export type LocalOptions = {
   insecure: boolean;
 };
 
-const DEFAULT_BASE = { javascript: 'docker.io/gx/gx-agent-server:latest', python: 'docker.io/gx/gx-agent-server-python:latest' };
+/** Images of an engine of this machine. The names have no registry, where a stranger could have put other ones. */
+const OF_ENGINE = { javascript: 'gx-agent-server:latest', python: 'gx-agent-server-python:latest' };
 
 export const LOCAL_HELP = `build-agent: makes the image of an agent on this machine, as a deployment of source git is built
 
@@ -21,7 +22,8 @@ Usage: npm run build-agent -- --config path/gx.json --tag name:version [options]
 
   --config FILE            gx.json or langgraph.json of the agent
   --tag NAME               the image's name
-  --base NAME              the base image of agents (${DEFAULT_BASE.javascript}; for Python ${DEFAULT_BASE.python})
+  --base NAME              the base image of agents, your own gx-agent-server or gx-agent-server-python; an engine has it as
+                           ${OF_ENGINE.javascript} or ${OF_ENGINE.python}, and a registry under a name that you give
   --engine docker|buildah  loads the image there; by default the first of them that answers
   --output FOLDER          writes an OCI image layout instead; the base comes from its registry
   --push                   pushes to the registry of the tag instead, with the config.json of DOCKER_CONFIG or ~/.docker
@@ -52,10 +54,15 @@ export function localOptions(args: string[]): LocalOptions {
   const { config, tag, base: named, insecure = false } = given;
   if (config === undefined) throw new StartError('build-agent: --config is missing. See --help.');
   if (tag === undefined) throw new StartError('build-agent: --tag is missing. See --help.');
-  const base = named === undefined ? DEFAULT_BASE : { javascript: named, python: named };
+  const to = placeOf(given);
+  if (named === undefined && to !== undefined && !(to !== 'registry' && 'engine' in to))
+    throw new StartError(
+      'build-agent: --base is missing: name your own image of gx-agent-server in a registry, such as registry.example.com/gx/gx-agent-server:0.1.0.',
+    );
+  const base = named === undefined ? OF_ENGINE : { javascript: named, python: named };
   const [installCommand, buildCommand] = [given['install-command'], given['build-command']];
   const commands = { ...(installCommand && { installCommand }), ...(buildCommand && { buildCommand }) };
-  return { config, tag, base, to: placeOf(given), insecure, ...commands };
+  return { config, tag, base, to, insecure, ...commands };
 }
 
 function placeOf({ engine, output, push }: { engine?: string; output?: string; push?: boolean }): LocalOptions['to'] {
