@@ -20,8 +20,12 @@ run-git: install ## make run, with a git host and a registry: deployments that a
 down: install ## remove everything that `make run` made
 	@node dev/run/down.ts
 
-dev: install ## the example agent alone: no cluster, embedded Postgres, reload on change
+dev: install dist/studio/index.html ## the example agent alone: no cluster, embedded Postgres, reload on change
 	@npm run --silent dev -- --config examples/echo/gx.json
+
+# A clone has no page of the studio, and one that was pulled may have an older one.
+dist/studio/index.html: $(wildcard src/console/page/*.* src/console/page/*/*.* src/console/page/*/*/*.* dev/console/*.ts) | install
+	@node dev/console/build.ts > /dev/null
 
 ##@ Prove it
 
