@@ -69,7 +69,11 @@ async function addBuilds({ cluster: first, api, images }: Platform): Promise<Git
   await step('images for builds', async (report) => loadImages(cluster, await later, report));
   const now = await imagesOf(cluster);
   if (JSON.stringify(now) !== JSON.stringify(images))
-    await step('platform, as the sources are now', (report) => installPlatform({ cluster, images: now, report }));
+    await step('platform, as the sources are now', async (report) => {
+      // They were changed meanwhile, so the cluster has the platform's images of before.
+      await loadImages(cluster, await startImages(FIRST_IMAGES), report);
+      return installPlatform({ cluster, images: now, report });
+    });
   const git = await step('git', async (report) => {
     const source = await connectRepository(cluster, api, { name: REPOSITORY, files: filesIn(`examples/${EXAMPLE}`) });
     report(`${source.repository.url}, integration ${source.integrationId}`);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { repositoryOf, unpackedImage } from '../kit/build-stages.ts';
+import { localOptions, type LocalOptions } from '../../src/builder/local/options.ts';
 import { startRegistry, type TestRegistry } from '../kit/registry.ts';
 
 /* `npm run build-agent`: the same image on a developer's machine. */
@@ -59,8 +60,19 @@ test.each([
   [['--config', 'gx.json', '--tag', 'a:1', '--engine', 'podman'], '--engine is docker or buildah'],
   [['--config', 'gx.json', '--tag', 'a:1', '--push', '--output', 'x'], 'one of --engine, --output and --push'],
   [['--config', 'gx.json', '--tag', 'a:1', '--wat'], '--wat'],
-  [['--config', 'gx.json', '--tag', 'a:1', '--push'], '--base is missing'],
-  [['--config', 'gx.json', '--tag', 'a:1', '--output', 'x'], '--base is missing'],
 ])('%j is told what is wrong', async (args, words) => {
   await expect(buildAgent(args)).rejects.toThrow(words);
+});
+
+const read = (...args: string[]): LocalOptions => localOptions(['--config', 'gx.json', '--tag', 'a:1', ...args]);
+
+test.each([
+  ['a registry', ['--push']],
+  ['a layout of an image', ['--output', 'x']],
+])('without --base nothing is taken from a registry by a name that is not ours: for %s', (_, args) => {
+  expect(() => read(...args)).toThrow('--base is missing');
+});
+
+test('an engine has an image of its own', () => {
+  expect(read('--engine', 'docker').base.javascript).toBe('gx-agent-server:latest');
 });
