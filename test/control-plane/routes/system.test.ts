@@ -43,7 +43,7 @@ describe('a control plane', () => {
         .filter(({ security }) => security.length === 0)
         .map(({ operationId }) => operationId)
         .toSorted(),
-    ).toEqual(['docs', 'healthz', 'openapi', 'pushGitEvent', 'readyz']);
+    ).toEqual(['docs', 'healthz', 'openapi', 'pushGitEvent', 'readyz', 'root']);
     expect([document.openapi, document.info.version]).toEqual(['3.0.3', '0.1.0']);
     expect(document.paths['/v2/deployments']?.post?.security).toEqual([{ ApiKey: [] }, { TenantId: [] }, { Bearer: [] }]);
     const versioned = Object.entries(document.paths).filter(([, methods]) =>
