@@ -77,8 +77,7 @@ async function served(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
     const url = address();
     assert.ok(url !== undefined, output);
     await converse(url);
-    for (const path of ['docs', 'chat', 'chat/page.css', 'chat/page.js', 'chat/conversation.js'])
-      assert.equal((await fetch(`${url}/${path}`)).status, 200, path);
+    for (const path of ['docs', 'chat', 'studio']) assert.equal((await fetch(`${url}/${path}`)).status, 200, path);
   } finally {
     // Ctrl-C goes to all of the terminal's processes. npm is one of them.
     process.kill(-child.pid!, 'SIGINT');
