@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gx_runner.modules import add_import_folders
-from gx_runner.oldest import OLDEST, older_langgraph
+from gx_runner.oldest import OLDEST, find_older_langgraph
 from gx_runner.wire import VERSION, Message, Wall
 
-Hear = Callable[[Message, bytes], None]
+Handler = Callable[[Message, bytes], None]
 
 USER_CODE = "user-code"
 _WALL = 3
@@ -27,7 +27,7 @@ _PR_SET_PDEATHSIG = 1
 _STRICT = "LANGGRAPH_STRICT_MSGPACK"
 
 
-def _die_with_parent() -> None:
+def _end_with_parent() -> None:
     """A process that is stopped or busy does not see the end of its socket. The kernel ends it with its parent."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -60,41 +60,41 @@ class _Runner:
     def __init__(self, wall: Wall, role: str) -> None:
         self._wall = wall
         self._role = role
-        self._hear: Hear | None = None
+        self._handler: Handler | None = None
 
-    def hear(self, message: Message, blobs: bytes) -> None:
+    def handle_message(self, message: Message, blobs: bytes) -> None:
         if message["kind"] == "start":
             self._start(message)
-        elif self._hear is not None:
-            self._hear(message, blobs)
+        elif self._handler is not None:
+            self._handler(message, blobs)
 
     def _start(self, message: dict[str, Any]) -> None:
         version = str(message["version"])
         if version.split(".")[0] != VERSION.split(".")[0]:
             theirs = f"The server speaks version {version} of the protocol, and this side speaks {VERSION}"
-            self._broken(f"{theirs}: the first numbers must be equal.")
+            self._report_broken(f"{theirs}: the first numbers must be equal.")
             return
         _serve_environment(message["start"])
-        if (fault := _develop(message["start"].get("development") or {})) is not None:
-            self._broken(fault)
+        if (fault := _start_development(message["start"].get("development") or {})) is not None:
+            self._report_broken(fault)
             return
-        if self._role != USER_CODE and (older := older_langgraph()) is not None:
+        if self._role != USER_CODE and (older := find_older_langgraph()) is not None:
             oldest = ".".join(map(str, OLDEST))
-            self._broken(f"Graphs in Python need LangGraph {oldest} or newer, and {sys.executable} has {older}.")
+            self._report_broken(f"Graphs in Python need LangGraph {oldest} or newer, and {sys.executable} has {older}.")
             return
         try:
             # Libraries read the environment when they are imported.
-            self._hear = (_user_code if self._role == USER_CODE else _graphs)(self._wall, message["start"])
+            self._handler = (_start_user_code if self._role == USER_CODE else _start_graphs)(self._wall, message["start"])
         except ImportError as error:
             needed = "langgraph_sdk" if self._role == USER_CODE else "langgraph"
             where = f"The Python of the {'user code' if self._role == USER_CODE else 'graphs'} ({sys.executable})"
-            self._broken(f"{where} lacks a package: {error}. Install {needed} there.")
+            self._report_broken(f"{where} lacks a package: {error}. Install {needed} there.")
 
-    def _broken(self, sentence: str) -> None:
+    def _report_broken(self, sentence: str) -> None:
         self._wall.send({"kind": "broken", "sentence": sentence})
 
 
-def _develop(wanted: dict[str, Any]) -> str | None:
+def _start_development(wanted: dict[str, Any]) -> str | None:
     """Begins with what a developer's server asks for. Returns why it can't."""
     if (milliseconds := wanted.get("blockingMilliseconds")) is not None:
         from gx_runner.blocking import Blocking
@@ -102,13 +102,13 @@ def _develop(wanted: dict[str, Any]) -> str | None:
         Blocking(milliseconds).watch()
     if wanted.get("debugPort") is None:
         return None
-    from gx_runner.debugger import debugger_fault
+    from gx_runner.debugger import check_debugger
 
-    return debugger_fault()
+    return check_debugger()
 
 
 @contextlib.contextmanager
-def _lasting() -> Iterator[None]:
+def _keep_imports() -> Iterator[None]:
     """What is imported meanwhile stays, so the garbage collector looks at it neither now nor later. That takes a tenth."""
     gc.disable()
     try:
@@ -118,8 +118,8 @@ def _lasting() -> Iterator[None]:
         gc.enable()
 
 
-def _graphs(wall: Wall, settings: dict[str, Any]) -> Hear:
-    with _lasting():
+def _start_graphs(wall: Wall, settings: dict[str, Any]) -> Handler:
+    with _keep_imports():
         from gx_runner.exchange import Exchanges
         from gx_runner.server import Server
 
@@ -127,35 +127,35 @@ def _graphs(wall: Wall, settings: dict[str, Any]) -> Hear:
     server = Server(wall, exchanges)
     server.start(settings)
 
-    def hear(message: Message, blobs: bytes) -> None:
+    def handle_message(message: Message, blobs: bytes) -> None:
         if "ask_id" in message:
-            wall.answered(message, blobs)
+            wall.handle_answer(message, blobs)
         elif message["kind"] == "exchange":
             # Not by the loop of the graphs, which a graph may hold while it waits for an answer.
-            exchanges.hear(message["message"], blobs)
+            exchanges.handle_message(message["message"], blobs)
         else:
-            server.hear(message)
+            server.forward_message(message)
 
-    return hear
+    return handle_message
 
 
-def _user_code(wall: Wall, settings: dict[str, Any]) -> Hear:
-    with _lasting():
+def _start_user_code(wall: Wall, settings: dict[str, Any]) -> Handler:
+    with _keep_imports():
         from gx_runner.user_code import UserCode
 
     code = UserCode(wall)
     code.start(settings)
-    return code.hear
+    return code.handle_message
 
 
 def main() -> None:
     """Serves the wall until its socket ends."""
-    _die_with_parent()
+    _end_with_parent()
     _leave_ends_to_parent()
     os.set_inheritable(_WALL, False)
     add_import_folders()
     wall = Wall(socket.socket(fileno=_WALL))
-    wall.read(_Runner(wall, " ".join(sys.argv[1:])).hear)
+    wall.read(_Runner(wall, " ".join(sys.argv[1:])).handle_message)
 
 
 main()

@@ -14,7 +14,7 @@ import orjson
 
 from gx_runner.asgi import AppServer
 from gx_runner.modules import LoadError
-from gx_runner.requests import Receive, Scope, Send, scope_of
+from gx_runner.requests import Receive, Scope, Send, build_scope
 
 Json = dict[str, Any]
 Call = Callable[[Scope, Receive, Send], Any]
@@ -33,15 +33,15 @@ class App:
         self.call = call
         self.facts = facts
 
-    async def document(self) -> Json | None:
+    async def read_document(self) -> Json | None:
         """Returns how the application describes itself at /openapi.json; None where it does not."""
         heard: list[Json] = []
 
         async def send(message: Json) -> None:
             heard.append(message)
 
-        scope = scope_of({"method": "GET", "url": "http://localhost/openapi.json", "headers": []})
-        await self.call(scope, _no_body, send)
+        scope = build_scope({"method": "GET", "url": "http://localhost/openapi.json", "headers": []})
+        await self.call(scope, _receive_nothing, send)
         body = b"".join(message.get("body", b"") for message in heard[1:])
         if not heard or heard[0].get("status") != 200:
             return None
@@ -49,16 +49,16 @@ class App:
         return document if isinstance(document, dict) and "paths" in document else None
 
 
-def app_of(exported: Any, at: str, server: AppServer, *, guarded: bool) -> App:
+def build_app(exported: Any, at: str, server: AppServer, *, guarded: bool) -> App:
     """Returns the application. Raises `LoadError` when it is none."""
-    if not callable(exported) or inspect.isclass(exported) or not _takes_three(exported):
+    if not callable(exported) or inspect.isclass(exported) or not _is_asgi_callable(exported):
         raise LoadError(f"http.app: {at} is no ASGI application: it does not take scope, receive and send.")
     if not _is_of_starlette(exported):
-        return App(_followed(exported, server), {"sockets": True})
+        return App(_wrap_app(exported, server), {"sockets": True})
     routes = exported.router.routes
-    app = _Starlette(exported, _facts(exported))
-    exported.router.default = server.next
-    routes.append(_theirs(routes[:], server))
+    app = _Starlette(exported, _read_facts(exported))
+    exported.router.default = server.pass_to_server
+    routes.append(_build_server_route(routes[:], server))
     # Where only the application knows its routes, the server asks who calls before it asks the application.
     if guarded and "routes" in app.facts:
         exported.router = _GuardedRouter(exported.router, server)
@@ -66,11 +66,11 @@ def app_of(exported: Any, at: str, server: AppServer, *, guarded: bool) -> App:
     return app
 
 
-async def _no_body() -> Json:
+async def _receive_nothing() -> Json:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
-def _takes_three(app: Any) -> bool:
+def _is_asgi_callable(app: Any) -> bool:
     try:
         inspect.signature(app).bind(None, None, None)
     except (TypeError, ValueError):
@@ -83,12 +83,12 @@ def _is_of_starlette(app: Any) -> bool:
     return module is not None and isinstance(app, module.Starlette)
 
 
-def _followed(app: Call, server: AppServer) -> Call:
+def _wrap_app(app: Call, server: AppServer) -> Call:
     """Returns an application whose 404, before it has read the body, leaves the request to the server's own routes."""
 
     async def call(scope: Scope, receive: Receive, send: Send) -> None:
         is_missing = False
-        served = server.request_of(scope)
+        served = server.find_request(scope)
 
         async def send_on(message: Json) -> None:
             nonlocal is_missing
@@ -99,7 +99,7 @@ def _followed(app: Call, server: AppServer) -> Call:
 
         await app(scope, receive, send_on)
         if is_missing:
-            await server.next(scope, receive, send)
+            await server.pass_to_server(scope, receive, send)
 
     return call
 
@@ -110,28 +110,28 @@ class _Starlette(App):
     def __init__(self, app: Any, facts: Json) -> None:
         super().__init__(app, facts)
         self._app = app
-        self._described = _described(app.router.routes)
+        self._described = _build_document(app.router.routes)
 
-    async def document(self) -> Json | None:
+    async def read_document(self) -> Json | None:
         """Returns how the application describes itself, or else no more than its routes."""
         if callable(make := getattr(self._app, "openapi", None)):
             document: Json = await asyncio.to_thread(make)
             return document
-        return await super().document() or self._described
+        return await super().read_document() or self._described
 
 
-def _facts(app: Any) -> Json:
+def _read_facts(app: Any) -> Json:
     """Returns which requests concern the application; nothing where only it knows. Middleware is for all of them."""
     routes: list[Json] = [{"method": "ALL", "pattern": "^", "serves": False}] if app.user_middleware else []
-    known = _listed(app.router.routes)
+    known = _list_routes(app.router.routes)
     for route in known:
         if (regex := getattr(route, "path_regex", None)) is None:
             return {"sockets": True}
         if _is_socket(route):
-            routes.append({"method": "WEBSOCKET", "pattern": _pattern(regex.pattern), "serves": True})
+            routes.append({"method": "WEBSOCKET", "pattern": _convert_pattern(regex.pattern), "serves": True})
             continue
         methods = sorted(set(getattr(route, "methods", None) or ["ALL"]) - {"HEAD"})
-        routes += [{"method": method, "pattern": _pattern(regex.pattern), "serves": True} for method in methods]
+        routes += [{"method": method, "pattern": _convert_pattern(regex.pattern), "serves": True} for method in methods]
     # Files of a frontend are looked for where no other route is found.
     is_known = not getattr(app.router, "_low_priority_routes", None)
     # What is mounted may have some, and its requests are of any method.
@@ -139,7 +139,7 @@ def _facts(app: Any) -> Json:
     return {"sockets": has_sockets, **({"routes": routes} if is_known else {})}
 
 
-def _listed(routes: list[Any]) -> list[Any]:
+def _list_routes(routes: list[Any]) -> list[Any]:
     """Returns the routes, and in the place of a router that FastAPI has included those of the router."""
     make = getattr(sys.modules.get("fastapi.routing"), "iter_route_contexts", None)
     return list(routes) if make is None else list(make(routes))
@@ -154,7 +154,7 @@ class _GuardedRouter:
 
     def __init__(self, router: Any, server: AppServer) -> None:
         self._router = router
-        self._guarded = server.guarded(router)
+        self._guarded = server.wrap_authenticated(router)
         self._own = router.routes[:-1]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -169,7 +169,7 @@ class _GuardedRouter:
         return getattr(self._router, name)
 
 
-def _pattern(pattern: str) -> str:
+def _convert_pattern(pattern: str) -> str:
     """Returns the pattern as JavaScript reads it. An application redirects a path with one slash more or less."""
     mount = "/(?P<path>.*)$"
     if pattern.endswith(mount):
@@ -179,7 +179,7 @@ def _pattern(pattern: str) -> str:
     return re.sub(r"\(\?P<[^>]*>", "(?:", rest)
 
 
-def _theirs(own: list[Any], server: AppServer) -> Any:
+def _build_server_route(own: list[Any], server: AppServer) -> Any:
     """Returns a route for the requests whose path is one of the application's, and whose method is the server's."""
     from starlette.routing import BaseRoute, Match, NoMatchFound
 
@@ -192,22 +192,22 @@ def _theirs(own: list[Any], server: AppServer) -> Any:
             raise NoMatchFound(name, path_params)
 
         async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-            await server.next(scope, receive, send)
+            await server.pass_to_server(scope, receive, send)
 
     return Theirs()
 
 
-def _described(routes: list[Any]) -> Json | None:
+def _build_document(routes: list[Any]) -> Json | None:
     """Returns an OpenAPI document with the methods and paths of the routes; None when there are none."""
     paths: dict[str, Json] = {}
-    for route in _listed(routes):
+    for route in _list_routes(routes):
         convertors = getattr(route, "param_convertors", {})
         path = re.sub(r"\{(\w+)(?::\w+)?\}", r"{\1}", getattr(route, "path", None) or "")
         is_shown = getattr(route, "include_in_schema", False) and not _is_socket(route)
         if path in ("", *_NEVER_REACHED) or not is_shown:
             continue
         names = re.findall(r"\{(\w+)\}", path)
-        parameters = [_parameter(name, convertors[name].regex) for name in names]
+        parameters = [_build_parameter(name, convertors[name].regex) for name in names]
         given = {method.lower() for method in route.methods or _METHODS}
         for method in [*(one for one in _METHODS if one in given), *sorted(given - {*_METHODS, "head"})]:
             paths.setdefault(path, {})[method] = {
@@ -219,6 +219,6 @@ def _described(routes: list[Any]) -> Json | None:
     return {"paths": paths} if paths else None
 
 
-def _parameter(name: str, regex: str) -> Json:
+def _build_parameter(name: str, regex: str) -> Json:
     pattern = {} if regex in ("[^/]+", ".*") else {"pattern": regex}
     return {"name": name, "in": "path", "required": True, "schema": {"type": "string", **pattern}}

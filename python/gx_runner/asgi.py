@@ -11,7 +11,7 @@ import orjson
 
 from gx_runner.exchange import Exchange, Exchanges
 from gx_runner.progress import Progress
-from gx_runner.requests import Receive, Scope, Send, scope_of, with_user_of
+from gx_runner.requests import Receive, Scope, Send, add_user, build_scope
 from gx_runner.served import Served
 from gx_runner.sockets import ServedSocket
 from gx_runner.wire import Message
@@ -25,7 +25,7 @@ _log = logging.getLogger("gx_runner")
 
 
 class AppServer:
-    """The requests under way. All but `concerns` is called in the loop of the application."""
+    """The requests under way. All but `is_about_request` is called in the loop of the application."""
 
     def __init__(self, exchanges: Exchanges, progress: Progress) -> None:
         self._exchanges = exchanges
@@ -40,22 +40,22 @@ class AppServer:
         self._state = state
 
     @staticmethod
-    def request_of(scope: Scope) -> Served | None:
+    def find_request(scope: Scope) -> Served | None:
         """Returns the request of the server that a scope is of; None for one that the runner has made up."""
         return scope.get(_SERVED)
 
     @staticmethod
-    def concerns(message: Message) -> bool:
+    def is_about_request(message: Message) -> bool:
         """Returns whether a message is about a request of the server, and not about one of the user's code."""
         kind, of = message["kind"], message.get("of")
         is_of_request = kind in ("chunk", "end") and of == "request"
         return kind in ("ask", "leave") or is_of_request or (kind in ("more", "stop") and of == "answer")
 
-    def hear(self, message: Message, blobs: bytes) -> None:
+    def handle_message(self, message: Message, blobs: bytes) -> None:
         """Takes a message of a request. One of a request that is over is ignored."""
         number, kind = message["exchange"], message["kind"]
         if kind == "ask":
-            served = self._served[number] = self._asked(message)
+            served = self._served[number] = self._create_served(message)
             served.task = self._progress.begin_exchange(number, self._answer(served))
         elif (known := self._served.get(number)) is None:
             return
@@ -63,11 +63,11 @@ class AppServer:
             del self._served[number]
             known.leave()
         else:
-            known.hear(message, blobs)
+            known.handle_message(message, blobs)
 
-    def _asked(self, message: Message) -> Served:
+    def _create_served(self, message: Message) -> Served:
         head, purpose = message["head"], message["purpose"]
-        scope = with_user_of(scope_of(head), purpose.get("user"))
+        scope = add_user(build_scope(head), purpose.get("user"))
         # The ids in a path are those that the application's own routes find in it.
         scope["path_params"] = {}
         scope["state"] = dict(self._state)
@@ -93,14 +93,14 @@ class AppServer:
                 raise RuntimeError("http.app ended without an answer.")
             served.end("http.app ended before its answer did.")
         except BaseException as error:
-            self._failed(served, error)
+            self._report_failure(served, error)
         finally:
             self._served.pop(served.number, None)
 
-    def _failed(self, served: Served, error: BaseException) -> None:
+    def _report_failure(self, served: Served, error: BaseException) -> None:
         if served.left:
             return
-        if not served.forgives(error):
+        if not served.can_ignore(error):
             # The text of the failure may hold secrets, so that it stays in the log.
             _log.error(_FAILED, exc_info=error)
         if served.has_begun:
@@ -109,15 +109,15 @@ class AppServer:
             refusal = {"status": 500, "message": _FAILED, "headers": {}}
             self._exchanges.send({"kind": "refused", "exchange": served.number, **refusal})
 
-    async def next(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def pass_to_server(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers as the server's own routes do, which follow those of the application."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000})
             return
-        if (served := self.request_of(scope)) is None:
+        if (served := self.find_request(scope)) is None:
             await _answer_with(send, 404, [_JSON], _NOT_FOUND)
             return
-        body = await _whole(receive) if served.has_body else b""
+        body = await _read_body(receive) if served.has_body else b""
         if served.left or body is None:
             return
         asked = self._ask(scope, body, "next")
@@ -128,33 +128,33 @@ class AppServer:
                 asked.leave()
                 raise
 
-    def guarded(self, app: Any) -> Any:
+    def wrap_authenticated(self, app: Any) -> Any:
         """Returns the same route for callers whom the server lets in; `request.user` is the caller."""
 
-        async def route(scope: Scope, receive: Receive, send: Send) -> None:
+        async def serve_caller(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http" or _SERVED not in scope:
                 await app(scope, receive, send)
                 return
             asked = self._ask(scope, b"", "caller")
             head = await asyncio.wrap_future(asked.head)
-            body = await _rest(asked)
+            body = await _read_answer(asked)
             if head.status != 200:
                 headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head.headers]
                 await _answer_with(send, head.status, headers, body)
                 return
-            await app(with_user_of(scope, orjson.loads(body)), receive, send)
+            await app(add_user(scope, orjson.loads(body)), receive, send)
 
-        return route
+        return serve_caller
 
     def _ask(self, scope: Scope, body: bytes, want: str) -> Exchange:
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         # A middleware may have changed the body, whose length the server learns as it comes.
         own = [(name, value) for name, value in headers if name != "content-length"]
         purpose = {"want": want, "exchange": scope[_SERVED].number}
-        return self._exchanges.ask(scope["method"], _url(scope), own, body, purpose)
+        return self._exchanges.ask(scope["method"], _build_url(scope), own, body, purpose)
 
 
-def _url(scope: Scope) -> str:
+def _build_url(scope: Scope) -> str:
     """Returns the address, whose path a middleware may have changed in its decoded form alone."""
     raw: bytes = scope.get("raw_path") or b""
     is_same = unquote(raw.decode("latin-1")) == scope["path"]
@@ -163,7 +163,7 @@ def _url(scope: Scope) -> str:
     return f"http://localhost{path}{'?' if query else ''}{query}"
 
 
-async def _whole(receive: Receive) -> bytes | None:
+async def _read_body(receive: Receive) -> bytes | None:
     """Returns the body of a request; None when its client leaves before its end."""
     pieces = []
     while True:
@@ -175,7 +175,7 @@ async def _whole(receive: Receive) -> bytes | None:
             return b"".join(pieces)
 
 
-async def _rest(asked: Exchange) -> bytes:
+async def _read_answer(asked: Exchange) -> bytes:
     pieces = []
     while piece := await asyncio.wrap_future(asked.take()):
         pieces.append(piece)
@@ -190,7 +190,7 @@ async def _pass_on(served: Served, asked: Exchange, send: Send) -> None:
         asked.leave()
         begun.cancel()
 
-    served.when_left(leave)
+    served.call_when_left(leave)
     head = await begun
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head.headers]
     await send({"type": "http.response.start", "status": head.status, "headers": headers})

@@ -12,11 +12,11 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from gx_runner.compat import auth_handlers
+from gx_runner.compat import read_auth_handlers
 from gx_runner.encode import to_json
 from gx_runner.failures import ProblemError
 from gx_runner.modules import LoadError
-from gx_runner.requests import Scope, scope_of
+from gx_runner.requests import Scope, build_scope
 from gx_runner.threads import Threads
 from gx_runner.user import User
 
@@ -39,14 +39,14 @@ class Handlers:
     """The handlers of one `Auth` object. Raises `LoadError` when it is none, or asks for a fact that there is not."""
 
     def __init__(self, exported: Any, at: str, threads: Threads) -> None:
-        parts = auth_handlers(exported)
+        parts = read_auth_handlers(exported)
         if parts is None:
             raise LoadError(f"auth.path: {at} is no Auth object of langgraph_sdk.")
         if parts.authenticate is None:
             raise LoadError(f"auth.path: {at} has no authenticate handler, so nobody could be let in.")
         self._authenticate = parts.authenticate
-        self._wanted = _wanted(parts.authenticate)
-        self._on = {_name(*place): handlers[-1] for place, handlers in parts.on.items() if handlers}
+        self._wanted = _list_wanted_facts(parts.authenticate)
+        self._on = {_build_event_name(*place): handlers[-1] for place, handlers in parts.on.items() if handlers}
         self._threads = threads
 
     @property
@@ -56,13 +56,13 @@ class Handlers:
 
     async def authenticate(self, question: Json) -> Json:
         """Returns whom the handler lets in. Raises its refusal: 401 when it says so, and 403 otherwise."""
-        scope = scope_of(question)
-        given = {name: _fact(name, scope) for name in self._wanted}
+        scope = build_scope(question)
+        given = {name: _read_fact(name, scope) for name in self._wanted}
         try:
             answer = await self._threads.call(self._authenticate, **given)
         except Exception as error:
-            raise _refusal(error, lambda status: 401 if status == 401 else 403) from error
-        return _user(answer)
+            raise _build_refusal(error, lambda status: 401 if status == 401 else 403) from error
+        return _build_user(answer)
 
     async def authorize(self, question: Json) -> Json:
         """Asks the one handler for the event. Raises `ProblemError` when the user may not do it."""
@@ -74,20 +74,20 @@ class Handlers:
         if handler is None:
             return {"value": value}
         try:
-            answer = await self._threads.call(handler, ctx=_context(user, resource, action), value=value)
+            answer = await self._threads.call(handler, ctx=_build_auth_context(user, resource, action), value=value)
         except Exception as error:
-            raise _refusal(error, lambda status: status) from error
-        rule = _filter(answer)
+            raise _build_refusal(error, lambda status: status) from error
+        rule = _read_filter(answer)
         return {"value": value} if rule is None else {"value": value, "filter": rule}
 
 
-def _name(resource: str, action: str) -> str:
+def _build_event_name(resource: str, action: str) -> str:
     if action != "*":
         return f"{resource}:{action}"
     return resource
 
 
-def _wanted(handler: Handler) -> list[str]:
+def _list_wanted_facts(handler: Handler) -> list[str]:
     """Returns the facts that the handler asks for. Raises `LoadError` for others."""
     wanted = []
     for name, parameter in inspect.signature(handler).parameters.items():
@@ -99,13 +99,13 @@ def _wanted(handler: Handler) -> list[str]:
             raise LoadError(f'auth.path: the authenticate handler asks for "{name}": {_MISSING[name]}.')
         elif parameter.default is inspect.Parameter.empty or type(parameter.default).__name__ == "Depends":
             raise LoadError(f'auth.path: the authenticate handler asks for "{name}": there are {", ".join(_FACTS)}.')
-    if "request" in wanted and _starlette("requests") is None:
+    if "request" in wanted and _import_starlette("requests") is None:
         raise LoadError('auth.path: the authenticate handler asks for "request", which needs the package starlette.')
     return wanted
 
 
 @functools.cache
-def _starlette(name: str) -> Any:
+def _import_starlette(name: str) -> Any:
     """Returns a module of the package starlette, or None without it. Only handlers that ask for its objects need it."""
     try:
         return importlib.import_module(f"starlette.{name}")
@@ -113,7 +113,7 @@ def _starlette(name: str) -> Any:
         return None
 
 
-async def _no_body() -> Any:
+async def _refuse_body() -> Any:
     raise RuntimeError("auth.path: the body of a request is read after its caller is known.")
 
 
@@ -136,40 +136,40 @@ class _Headers(dict[Any, Any]):
             return default
 
 
-def _fact(name: str, scope: Scope) -> Any:
+def _read_fact(name: str, scope: Scope) -> Any:
     if name == "scope":
         return scope
     if name == "request":
-        return _starlette("requests").Request(scope, _no_body)
+        return _import_starlette("requests").Request(scope, _refuse_body)
     if name == "headers":
         return _Headers(scope["headers"])
     if name == "authorization":
         value = dict(scope["headers"]).get(b"authorization")
         return None if value is None else value.decode("latin-1")
     if name == "query_params":
-        return _query(scope["query_string"].decode("latin-1"))
+        return _parse_query(scope["query_string"].decode("latin-1"))
     return scope[name]
 
 
-def _query(text: str) -> Any:
+def _parse_query(text: str) -> Any:
     """Returns the parameters as starlette does, or as the last value of each where it is not installed."""
-    module = _starlette("datastructures")
+    module = _import_starlette("datastructures")
     return dict(parse_qsl(text, keep_blank_values=True)) if module is None else module.QueryParams(text)
 
 
-def _context(user: User, resource: str, action: str) -> Any:
+def _build_auth_context(user: User, resource: str, action: str) -> Any:
     from langgraph_sdk.auth.types import AuthContext
 
     about: Any = {"user": user, "resource": resource, "action": action}
     return AuthContext(permissions=user.permissions, **about)
 
 
-def _user(answer: Any) -> Json:
+def _build_user(answer: Any) -> Json:
     """Returns the user's data: only data crosses to the server, and into runs."""
     permissions: Any = None
     if isinstance(answer, (tuple, list)) and len(answer) == 2:
         permissions, answer = answer
-    given = {"identity": answer} if isinstance(answer, str) else _fields(answer)
+    given = {"identity": answer} if isinstance(answer, str) else _read_fields(answer)
     identity = given.get("identity")
     # The SDK takes any text: by the empty one a handler lets in callers who did not say who they are.
     if not isinstance(identity, str):
@@ -181,7 +181,7 @@ def _user(answer: Any) -> Json:
     return user
 
 
-def _fields(answer: Any) -> Json:
+def _read_fields(answer: Any) -> Json:
     """Returns the fields of an object that stands for a user: those of its data, and the properties of its class."""
     if isinstance(answer, Mapping):
         return dict(answer)
@@ -198,7 +198,7 @@ def _fields(answer: Any) -> Json:
     return fields
 
 
-def _filter(answer: Any) -> Any:
+def _read_filter(answer: Any) -> Any:
     if answer is None or answer is True:
         return None
     if answer is False:
@@ -209,7 +209,7 @@ def _filter(answer: Any) -> Any:
     raise ProblemError(500, f"The authorization handler returned {kind}: it must return a filter, True, False or None.")
 
 
-def _refusal(error: Exception, status_of: Callable[[int], int]) -> Exception:
+def _build_refusal(error: Exception, status_of: Callable[[int], int]) -> Exception:
     """Returns a handler's error as an answer. One without a status is the handler's own failure, told in the log."""
     if isinstance(error, AssertionError):
         return ProblemError(403, str(error) or "Forbidden")

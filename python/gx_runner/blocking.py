@@ -11,7 +11,7 @@ import traceback
 from types import FrameType
 from typing import Any
 
-from gx_runner.modules import is_own, own_place
+from gx_runner.modules import find_user_place, is_own
 
 # Seconds between two looks at what the loops do.
 _LOOK_EVERY = 0.02
@@ -62,17 +62,17 @@ class Blocking:
             time.sleep(_LOOK_EVERY)
             last, before = time.monotonic(), last
             if last - before < _LOOK_EVERY + _LATE_SECONDS:
-                self._judge(last - self._milliseconds / 1000)
+                self._report_blocked(last - self._milliseconds / 1000)
 
-    def _judge(self, latest: float) -> None:
+    def _report_blocked(self, latest: float) -> None:
         frames = sys._current_frames()
         for thread, (since, handle) in list(self._under_way.items()):
             if since < latest and (frame := frames.get(thread)) is not None:
-                self._tell(frame, handle)
+                self._report_place(frame, handle)
 
-    def _tell(self, frame: FrameType, handle: asyncio.Handle) -> None:
+    def _report_place(self, frame: FrameType, handle: asyncio.Handle) -> None:
         stack = traceback.extract_stack(frame)
-        place = own_place(stack)
+        place = find_user_place(stack)
         if place is None or place in self._reported:
             return
         self._reported.add(place)

@@ -19,7 +19,7 @@ class AuthHandlers(NamedTuple):
     on: dict[tuple[str, str], list[Callable[..., Any]]]
 
 
-def auth_handlers(auth: Any) -> AuthHandlers | None:
+def read_auth_handlers(auth: Any) -> AuthHandlers | None:
     """Returns the handlers of an `Auth` object; None for anything else. langgraph_sdk keeps these names for servers."""
     on, of_all = getattr(auth, "_handlers", None), getattr(auth, "_global_handlers", None)
     if not isinstance(on, dict) or not isinstance(of_all, list) or not hasattr(auth, "_authenticate_handler"):
@@ -37,7 +37,7 @@ class EncryptionHandlers(NamedTuple):
     context: Callable[..., Any] | None
 
 
-def encryption_handlers(encryption: Any) -> EncryptionHandlers | None:
+def read_encryption_handlers(encryption: Any) -> EncryptionHandlers | None:
     """Returns the handlers of an `Encryption` object; None for anything else. Servers read them by these names."""
     names = ("_blob_encryptor", "_blob_decryptor", "_json_encryptor", "_json_decryptor", "_context_handler")
     if isinstance(encryption, type) or not all(hasattr(encryption, name) for name in names):
@@ -45,7 +45,7 @@ def encryption_handlers(encryption: Any) -> EncryptionHandlers | None:
     return EncryptionHandlers(*(getattr(encryption, name) for name in names))
 
 
-def server_runtime(access: str, *, store: Any, user: Any, context: Any) -> Any:
+def build_server_runtime(access: str, *, store: Any, user: Any, context: Any) -> Any:
     """Returns the runtime that a factory of graphs is given, or None where the SDK has none."""
     try:
         from langgraph_sdk import runtime
@@ -82,18 +82,18 @@ def replace_sync_client(replaced: Callable[[Callable[..., Any]], Callable[..., A
             module.get_sync_client = made
 
 
-def run_control(graph: Any, drains: Callable[[], bool]) -> dict[str, Any]:
+def build_run_control(graph: Any, drains: Callable[[], bool]) -> dict[str, Any]:
     """Returns the keyword by which a call of the graph stops between two steps once `drains` says so.
 
     LangGraph has it since 1.2. Graphs within nodes get the same object, and do not stop by it: a node that is stopped in
     its middle begins again, with all that stands beside the graph in it.
     """
-    control = _control_class()
-    return {} if control is None or not _takes_control(type(graph).astream) else {"control": control(drains)}
+    control = _build_control_class()
+    return {} if control is None or not _can_take_control(type(graph).astream) else {"control": control(drains)}
 
 
 @functools.cache
-def _control_class() -> Callable[[Callable[[], bool]], Any] | None:
+def _build_control_class() -> Callable[[Callable[[], bool]], Any] | None:
     try:
         from langgraph.runtime import RunControl
     except ImportError:
@@ -114,14 +114,14 @@ def _control_class() -> Callable[[Callable[[], bool]], Any] | None:
 
 
 @functools.cache
-def _takes_control(stream: Callable[..., Any]) -> bool:
+def _can_take_control(stream: Callable[..., Any]) -> bool:
     return "control" in inspect.signature(stream).parameters
 
 
-def classes_of(serde: Any) -> Any:
+def read_classes(serde: Any) -> Any:
     """Returns which classes a serializer makes objects of; the same for all serializers of an older LangGraph."""
     if (classes := getattr(serde, "classes", None)) is not None:
-        return classes.named
+        return classes.names
     allowed = getattr(serde, "_allowed_msgpack_modules", None)
     return frozenset(allowed) if isinstance(allowed, (set, tuple, list)) else allowed
 
@@ -134,7 +134,7 @@ def unpack_hook(classes: Container[tuple[str, ...]]) -> Callable[[int, bytes], A
     return None if make is None else make(classes)
 
 
-def name_classes(graph: Any) -> None:
+def register_classes(graph: Any) -> None:
     """Names to a graph the classes of its state. `compile` does so, and LangGraph's `with_config` forgets it."""
     if getattr(graph, "_serde_allowlist", ()) is not None:
         return
@@ -147,7 +147,7 @@ def name_classes(graph: Any) -> None:
     graph._serde_allowlist = build_serde_allowlist(schemas=all_of_them, channels=graph.channels)
 
 
-def state_fields(graph: Any, side: str) -> list[str] | None:
+def list_state_fields(graph: Any, side: str) -> list[str] | None:
     """Returns the fields of a graph's "input" or "output"; None for a graph that no state describes."""
     builder = getattr(graph, "builder", None)
     schemas, schema = getattr(builder, "schemas", {}), getattr(builder, f"{side}_schema", None)

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 Fields = dict[str, Any]
 
 
-def fields_for(schema: Any, given: Fields) -> Fields:
+def pick_fields(schema: Any, given: Fields) -> Fields:
     """Returns the fields that the class takes. A run has more, because its settings have two names."""
     if dataclasses.is_dataclass(schema):
         names = {one.name for one in dataclasses.fields(schema) if one.init}
@@ -56,12 +56,12 @@ def build_context(schema: Any, given: Fields) -> Any:
     if not isinstance(schema, type) or not (dataclasses.is_dataclass(schema) or _is_model(schema)):
         return given
     try:
-        return _add_items(schema)(**fields_for(schema, given))
+        return _add_items(schema)(**pick_fields(schema, given))
     except (TypeError, ValueError):
         return given
 
 
-def class_in_runtime(function: Callable[..., Any], parameter: str, annotation: Any) -> Any:
+def find_context_class(function: Callable[..., Any], parameter: str, annotation: Any) -> Any:
     """Returns the class that `ServerRuntime[...]` names for a parameter; None where it names none."""
     if isinstance(annotation, str):
         try:

@@ -18,7 +18,7 @@ _LOOK_EVERY = 0.1
 _log = logging.getLogger("gx_runner")
 
 
-def debugger_fault() -> str | None:
+def check_debugger() -> str | None:
     """Returns why no debugger can attach."""
     if importlib.util.find_spec("debugpy") is not None:
         return None

@@ -31,7 +31,7 @@ class Mark(NamedTuple):
     content: bytes
 
 
-def mark_of(value: Any) -> Mark | None:
+def build_mark(value: Any) -> Mark | None:
     """Returns the mark of data, or of a model whose fields are data. None for a value that only its serializer knows."""
     kind = type(value)
     try:
@@ -71,53 +71,53 @@ class Element:
         # One value, because several threads may make it at the same time.
         self._made = _NOT_MADE
 
-    def mark(self, loader: Loader) -> Mark | None:
+    def get_mark(self, loader: Loader) -> Mark | None:
         """Returns the mark of the object that a graph gets, before it can change that."""
-        made = self.made(loader)
+        made = self.decode(loader)
         return None if made.kind is None else Mark(made.kind, made.content)
 
-    def made(self, loader: Loader) -> _Made:
+    def decode(self, loader: Loader) -> _Made:
         """Returns what the loader makes of the element."""
         made = self._made
         if made.number != loader.number:
             value = loader.loads(self.blob)
-            kind, content = mark_of(value) or (None, b"")
-            made = self._made = _Made(loader.number, kind, content, _fields_set(value))
+            kind, content = build_mark(value) or (None, b"")
+            made = self._made = _Made(loader.number, kind, content, _find_fields_set(value))
         return made
 
 
-def weight_of(elements: Sequence[Element]) -> int:
+def estimate_bytes(elements: Sequence[Element]) -> int:
     """Returns the approximate bytes that elements take."""
     return 3 * sum([len(element.blob) for element in elements]) + _OF_AN_ELEMENT * len(elements)
 
 
-def live(elements: Sequence[Element], loader: Loader) -> list[Any]:
+def decode_elements(elements: Sequence[Element], loader: Loader) -> list[Any]:
     """Returns elements as a graph gets them."""
-    made = _made_of(elements, loader)
-    contents = iter(marshal.loads(_marshalled([content for _, kind, content, _ in made if kind is not None])))
+    made = _decode_all(elements, loader)
+    contents = iter(marshal.loads(_join_marshalled([content for _, kind, content, _ in made if kind is not None])))
     return [
         loader.loads(element.blob)
         if kind is None
         else next(contents)
         if kind in _DATA
-        else _model(kind, next(contents), fields_set)
+        else _build_model(kind, next(contents), fields_set)
         for element, (_, kind, _, fields_set) in zip(elements, made, strict=True)
     ]
 
 
-def same_ahead(values: Sequence[Any], elements: Sequence[Element], loader: Loader) -> int:
+def count_same(values: Sequence[Any], elements: Sequence[Element], loader: Loader) -> int:
     """Returns how many values at the beginning are surely equal to the elements there. It compares many at once."""
     same = 0
-    while same < min(len(values), len(elements)) and (count := _same(values, elements, loader, same)) > 0:
+    while same < min(len(values), len(elements)) and (count := _count_same_in_block(values, elements, loader, same)) > 0:
         same += count
     return same
 
 
-def _same(values: Sequence[Any], elements: Sequence[Element], loader: Loader, begin: int) -> int:
+def _count_same_in_block(values: Sequence[Any], elements: Sequence[Element], loader: Loader, begin: int) -> int:
     """Returns the number of values of one block, or 0 where one of them differs."""
     end = min(begin + _BLOCK, len(values), len(elements))
     block = values[begin:end]
-    made = _made_of(elements[begin:end], loader)
+    made = _decode_all(elements[begin:end], loader)
     kinds = [kind for _, kind, _, _ in made]
     if list(map(type, block)) != kinds:
         return 0
@@ -126,25 +126,25 @@ def _same(values: Sequence[Any], elements: Sequence[Element], loader: Loader, be
             one if kind in _DATA else (one.__dict__, one.__pydantic_extra__, one.__pydantic_private__)
             for one, kind in zip(block, kinds, strict=True)
         ]
-        is_same = marshal.dumps(contents, _MARSHAL) == _marshalled([content for _, _, content, _ in made])
+        is_same = marshal.dumps(contents, _MARSHAL) == _join_marshalled([content for _, _, content, _ in made])
     except ValueError:
         return 0
     return end - begin if is_same else 0
 
 
-def _made_of(elements: Sequence[Element], loader: Loader) -> list[_Made]:
+def _decode_all(elements: Sequence[Element], loader: Loader) -> list[_Made]:
     made = [element._made for element in elements]
     if [number for number, _, _, _ in made].count(loader.number) == len(made):
         return made
-    return [element.made(loader) for element in elements]
+    return [element.decode(loader) for element in elements]
 
 
-def _marshalled(contents: Sequence[bytes]) -> bytes:
+def _join_marshalled(contents: Sequence[bytes]) -> bytes:
     """Returns the bytes of a list whose elements have these bytes."""
     return b"".join((b"[", len(contents).to_bytes(4, "little"), *contents))
 
 
-def _fields_set(value: Any) -> frozenset[str] | None:
+def _find_fields_set(value: Any) -> frozenset[str] | None:
     if not isinstance(value, BaseModel) or value.__pydantic_fields_set__ == value.__dict__.keys():
         return None
     return frozenset(value.__pydantic_fields_set__)
@@ -161,7 +161,7 @@ _set_fields, _set_extra, _set_given, _set_private = (
 _Content = tuple[dict[str, Any], dict[str, Any] | None, None]
 
 
-def _model(kind: type, content: _Content, fields_set: frozenset[str] | None) -> Any:
+def _build_model(kind: type, content: _Content, fields_set: frozenset[str] | None) -> Any:
     """Returns a model as pydantic's own copies are made, without the work of its constructor."""
     fields, extra, private = content
     made: Any = object.__new__(kind)

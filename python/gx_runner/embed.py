@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from gx_runner.failures import ProblemError
-from gx_runner.modules import LoadError, loaded_attribute
+from gx_runner.modules import LoadError, import_attribute
 
 _AT = "store.index.embed"
 _log = logging.getLogger("gx_runner")
@@ -26,11 +26,11 @@ class Embedder:
 
     def __init__(self, index: dict[str, Any]) -> None:
         self._dims: int = index["dims"]
-        self._function = _function(index["embed"])
+        self._function = _load_function(index["embed"])
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="gx-embed", daemon=True).start()
 
-    def carry_out(self, work: Coroutine[Any, Any, None]) -> None:
+    def run_in_thread(self, work: Coroutine[Any, Any, None]) -> None:
         """Does the work in the thread of the embedding."""
         asyncio.run_coroutine_threadsafe(work, self._loop)
 
@@ -45,32 +45,32 @@ class Embedder:
         if len(made) != len(texts) or any(len(vector) != self._dims for vector in made):
             sentence = f"store.index: the embedding did not give one vector of {self._dims} numbers for each text."
             raise ProblemError(500, sentence)
-        return [_unit(vector) for vector in made]
+        return [_scale_to_unit(vector) for vector in made]
 
 
-def _unit(vector: list[float]) -> list[float]:
+def _scale_to_unit(vector: list[float]) -> list[float]:
     """Returns the vector scaled to length one, so that the product of two is their cosine."""
     length = math.hypot(*vector)
     return vector if length == 0 else [number / length for number in vector]
 
 
-def _function(source: dict[str, Any]) -> Callable[[list[str]], Awaitable[Any]]:
+def _load_function(source: dict[str, Any]) -> Callable[[list[str]], Awaitable[Any]]:
     if "provider" in source:
-        return _awaited(_of_object(_model(f"{source['provider']}:{source['model']}")))
+        return _wrap_awaitable(_find_embed_method(_load_model(f"{source['provider']}:{source['model']}")))
     file, name = source["file"], source["exportName"]
-    exported = loaded_attribute(_AT, file, name)
+    exported = import_attribute(_AT, file, name)
     if hasattr(exported, "embed_documents") and not isinstance(exported, type):
-        return _awaited(_of_object(exported))
+        return _wrap_awaitable(_find_embed_method(exported))
     if not callable(exported):
         raise LoadError(f'{_AT}: "{name}" of {file} is neither a function nor an Embeddings object.')
-    return _awaited(exported)
+    return _wrap_awaitable(exported)
 
 
-def _of_object(embeddings: Any) -> _Function:
+def _find_embed_method(embeddings: Any) -> _Function:
     return getattr(embeddings, "aembed_documents", None) or embeddings.embed_documents  # type: ignore[no-any-return]
 
 
-def _awaited(function: _Function) -> Callable[[list[str]], Awaitable[Any]]:
+def _wrap_awaitable(function: _Function) -> Callable[[list[str]], Awaitable[Any]]:
     """Returns the function as one that can be awaited; one that waits without awaiting holds up no other texts."""
 
     async def embed(texts: list[str]) -> Any:
@@ -82,7 +82,7 @@ def _awaited(function: _Function) -> Callable[[list[str]], Awaitable[Any]]:
     return embed
 
 
-def _model(name: str) -> Any:
+def _load_model(name: str) -> Any:
     """Returns the model of a provider, from the packages of the project."""
     try:
         from langchain.embeddings import init_embeddings  # type: ignore[import-not-found]

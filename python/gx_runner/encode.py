@@ -27,12 +27,12 @@ _LARGEST_INTEGER = 2**63
 
 
 def to_json(value: object, form: Callable[[Any], Any] | None = None) -> bytes:
-    """Returns the JSON of a value. `form` returns that of objects which JSON does not have, in place of `form_of`."""
+    """Returns the JSON of a value. `form` returns that of objects which JSON does not have, in place of `to_json_form`."""
     try:
-        return orjson.dumps(value, default=form or form_of, option=OPTIONS)
+        return orjson.dumps(value, default=form or to_json_form, option=OPTIONS)
     except orjson.JSONEncodeError:
         # Texts with half a character and integers of more than 64 bits are rare, and this finds them one by one.
-        return orjson.dumps(_plain(value, set(), form or form_of), option=OPTIONS)
+        return orjson.dumps(_convert_plain(value, set(), form or to_json_form), option=OPTIONS)
 
 
 def is_long(text: bytes) -> bool:
@@ -43,19 +43,19 @@ def is_long(text: bytes) -> bool:
     return len(text) > 3 * LONG or len(text.decode().encode("utf-16-le")) // 2 > LONG
 
 
-def plain_fields(state: Mapping[str, object]) -> bytes:
+def encode_plain_fields(state: Mapping[str, object]) -> bytes:
     """Returns, as JSON, the fields of a state that are neither objects nor lists there."""
     texts = {name: to_json(value) for name, value in state.items() if not isinstance(value, _NEVER_PLAIN)}
     return orjson.dumps({name: orjson.Fragment(text) for name, text in texts.items() if text[:1] not in (b"{", b"[")})
 
 
-def form_of(value: Any) -> Any:
+def to_json_form(value: Any) -> Any:
     """Returns the form of an object that JSON does not have; None where there is none."""
-    return _form_for(type(value))(value)  # type: ignore[arg-type]
+    return _find_form(type(value))(value)  # type: ignore[arg-type]
 
 
 @functools.lru_cache(1024)
-def _form_for(kind: type) -> Callable[[Any], Any]:
+def _find_form(kind: type) -> Callable[[Any], Any]:
     """Returns how objects of a type are made into something that JSON has."""
     for types, form in _FORMS:
         if issubclass(kind, types):
@@ -64,10 +64,10 @@ def _form_for(kind: type) -> Callable[[Any], Any]:
         return lambda _: None
     if issubclass(kind, BaseModel) and not any(name in kind.model_fields or hasattr(kind, name) for name in ("node", "arg")):
         return kind.model_dump
-    return _form_of_instance
+    return _convert_instance
 
 
-def _form_of_instance(value: Any) -> Any:
+def _convert_instance(value: Any) -> Any:
     if hasattr(value, "node") and hasattr(value, "arg"):
         return {"node": value.node, "args": value.arg}
     for method in ("model_dump", "dict", "_asdict"):
@@ -76,7 +76,7 @@ def _form_of_instance(value: Any) -> Any:
     return None
 
 
-def _number(value: decimal.Decimal) -> int | float:
+def _convert_decimal(value: decimal.Decimal) -> int | float:
     return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
 
 
@@ -84,7 +84,7 @@ _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
     (BaseException, lambda error: {"error": type(error).__name__, "message": str(error)}),
     ((set, frozenset, collections.deque), list),
     (datetime.timedelta, lambda delta: delta.total_seconds()),
-    (decimal.Decimal, _number),
+    (decimal.Decimal, _convert_decimal),
     ((pathlib.PurePath, ipaddress.IPv4Address, ipaddress.IPv6Address, complex), str),
     (re.Pattern, lambda pattern: pattern.pattern),
     ((bytes, bytearray, memoryview), lambda data: base64.b64encode(data).decode()),
@@ -94,12 +94,12 @@ _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
 )
 
 
-def _plain(value: Any, within: set[int], form: Callable[[Any], Any]) -> Any:
+def _convert_plain(value: Any, within: set[int], form: Callable[[Any], Any]) -> Any:
     """Returns the value with all that orjson refuses in another form."""
     if value is None or isinstance(value, (bool, float, uuid.UUID, datetime.date, datetime.time)):
         return value
     if isinstance(value, enum.Enum):
-        return _plain(value.value, within, form)
+        return _convert_plain(value.value, within, form)
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, int):
@@ -108,18 +108,18 @@ def _plain(value: Any, within: set[int], form: Callable[[Any], Any]) -> Any:
         raise ValueError("The value is circular, so it has no JSON.")
     within = within | {id(value)}
     if isinstance(value, dict):
-        return {_key(key): _plain(one, within, form) for key, one in value.items()}
+        return {_convert_key(key): _convert_plain(one, within, form) for key, one in value.items()}
     if isinstance(value, (list, tuple)) and not hasattr(value, "_asdict"):
-        return [_plain(one, within, form) for one in value]
+        return [_convert_plain(one, within, form) for one in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name), within, form) for field in dataclasses.fields(value)}
-    return _plain(form(value), within, form)
+        return {field.name: _convert_plain(getattr(value, field.name), within, form) for field in dataclasses.fields(value)}
+    return _convert_plain(form(value), within, form)
 
 
-def _key(key: Any) -> Any:
+def _convert_key(key: Any) -> Any:
     """Returns a key that orjson takes: a tuple, a set or an object becomes its text, as Python prints it."""
     if isinstance(key, enum.Enum):
-        return _key(key.value)
+        return _convert_key(key.value)
     if key is None or isinstance(key, (bool, float, uuid.UUID, datetime.date, datetime.time)):
         return key
     return str(key).encode(errors="replace").decode()

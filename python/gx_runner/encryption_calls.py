@@ -83,48 +83,54 @@ class Calls:
         """Returns whether objects can be encrypted by key."""
         return self._handlers.encrypt_json is not None
 
-    def blobs(self, of: str, is_object: bool) -> bool:
+    def is_for_blob(self, of: str, is_object: bool) -> bool:
         """Returns whether a value of the field goes to `blob`."""
         return self._handlers.encrypt_blob is not None and not (of in BY_KEY and is_object and self.has_json)
 
-    async def by_blob(self, word: Word, value: Value, data: bytes) -> bytes:
+    async def call_blob(self, word: Word, value: Value, data: bytes) -> bytes:
         """Returns what `blob` made of the bytes."""
-        return bytes_of(self._heard(await self.made_by_blob(word, value, data)), f"{word}.blob", value.of)
+        return require_bytes(
+            self._note_replacement(await self.call_blob_unchecked(word, value, data)), f"{word}.blob", value.of
+        )
 
-    async def by_json(self, word: Word, value: Value, given: Json) -> Json:
+    async def call_json(self, word: Word, value: Value, given: Json) -> Json:
         """Returns what `json` made of the object, which has the same keys."""
         keys = list(given)
-        return object_of(self._heard(await self.made_by_json(word, value, given)), f"{word}.json", value.of, keys)
+        return require_object(
+            self._note_replacement(await self.call_json_unchecked(word, value, given)), f"{word}.json", value.of, keys
+        )
 
-    async def made_by_blob(self, word: Word, value: Value, data: bytes) -> Made:
+    async def call_blob_unchecked(self, word: Word, value: Value, data: bytes) -> Made:
         """Returns the result of `blob` as it is."""
         handler = self._handlers.encrypt_blob if word == "encrypt" else self._handlers.decrypt_blob
-        return await self._called(handler, f"{word}.blob", value, data)
+        return await self._call_handler(handler, f"{word}.blob", value, data)
 
-    async def made_by_json(self, word: Word, value: Value, given: Json) -> Made:
+    async def call_json_unchecked(self, word: Word, value: Value, given: Json) -> Made:
         """Returns the result of `json` as it is."""
         handler = self._handlers.encrypt_json if word == "encrypt" else self._handlers.decrypt_json
-        return await self._called(handler, f"{word}.json", value, given)
+        return await self._call_handler(handler, f"{word}.json", value, given)
 
-    def takes_replacements(self) -> bool:
+    def take_replacement_wish(self) -> bool:
         """Returns whether a handler has asked for another stored value since the last call."""
         asked, self._asked = self._asked, False
         return asked
 
-    def apart(self) -> Calls:
+    def clone(self) -> Calls:
         """Returns the same handlers, with wishes for other stored values of their own."""
         return Calls(self._handlers, self._seconds)
 
-    def _heard(self, made: Made) -> Any:
+    def _note_replacement(self, made: Made) -> Any:
         self._asked = self._asked or made.replacement is not None
         return made.plaintext
 
-    async def context(self, user: User, metadata: Json) -> Json:
+    async def derive_context(self, user: User, metadata: Json) -> Json:
         """Returns the context that the handler for contexts makes of the one that a request brings."""
         handler = self._handlers.context
         if handler is None:
             raise ProblemError(501, "encryption.path has no context handler.")
-        made = await self._in_time(lambda: handler(user, _handler_context(None, None, metadata)), "context", "a request")
+        made = await self._run_in_time(
+            lambda: handler(user, _build_handler_context(None, None, metadata)), "context", "a request"
+        )
         if not isinstance(made, dict):
             raise ProblemError(500, "encryption.path: context returned no object.")
         sentence = "encryption.path: context returned values that JSON does not have."
@@ -133,17 +139,17 @@ class Calls:
         _check_json(made, sentence)
         return made
 
-    async def _called(self, handler: Callable[..., Awaitable[Any]] | None, name: str, value: Value, data: Any) -> Made:
+    async def _call_handler(self, handler: Callable[..., Awaitable[Any]] | None, name: str, value: Value, data: Any) -> Made:
         of = value.of
         if handler is None:
             sentence = f"is encrypted by {name}'s counterpart, and encryption.path has no {name} for it; add that handler."
             raise ProblemError(503, f"A value ({of}) {sentence}")
         metadata = value.context if value.trial is None else value.trial
-        context = _handler_context(of.partition(".")[0], value.field, metadata)
-        made = await self._in_time(lambda: handler(context, data), name, of, value.trial)
+        context = _build_handler_context(of.partition(".")[0], value.field, metadata)
+        made = await self._run_in_time(lambda: handler(context, data), name, of, value.trial)
         return Made(made.plaintext, made.replacement) if type(made).__name__ == "DecryptResult" else Made(made, None)
 
-    async def _in_time(self, call: Callable[[], Awaitable[Any]], name: str, of: str, trial: Trial | None = None) -> Any:
+    async def _run_in_time(self, call: Callable[[], Awaitable[Any]], name: str, of: str, trial: Trial | None = None) -> Any:
         limit = asyncio.timeout(self._seconds)
         try:
             async with limit:
@@ -159,14 +165,14 @@ class Calls:
             raise ProblemError(503, f"encryption.path: {name} failed for {of}.") from None
 
 
-def bytes_of(made: Any, name: str, of: str) -> bytes:
+def require_bytes(made: Any, name: str, of: str) -> bytes:
     """Returns the bytes that a handler made. Raises `ProblemError` where it made something else."""
     if not isinstance(made, (bytes, bytearray, memoryview)):
         raise ProblemError(500, f"encryption.path: {name} returned no bytes for {of}.")
     return bytes(made)
 
 
-def object_of(made: Any, name: str, of: str, keys: list[str]) -> Json:
+def require_object(made: Any, name: str, of: str, keys: list[str]) -> Json:
     """Returns the object that a handler made. Raises `ProblemError` where it has other keys, or no form in JSON."""
     if not isinstance(made, dict):
         raise ProblemError(500, f"encryption.path: {name} returned no object for {of}.")
@@ -181,7 +187,7 @@ def object_of(made: Any, name: str, of: str, keys: list[str]) -> Json:
     return made
 
 
-def _handler_context(model: str | None, field: str | None, metadata: Json) -> Any:
+def _build_handler_context(model: str | None, field: str | None, metadata: Json) -> Any:
     from langgraph_sdk.encryption.types import EncryptionContext
 
     return EncryptionContext(model=model, field=field, metadata=metadata)

@@ -10,12 +10,12 @@ from gx_runner.wire import Message
 _CONTEXT: contextvars.ContextVar[dict[str, Any] | None] = contextvars.ContextVar("gx_encryption_context", default=None)
 
 
-def under(context: dict[str, Any] | None) -> None:
+def set_encryption_context(context: dict[str, Any] | None) -> None:
     """Sets the context of the work that is under way, and of all that it begins."""
     _CONTEXT.set(context)
 
 
-def with_context(message: Message) -> Message:
+def add_encryption_context(message: Message) -> Message:
     """Returns the message with the context of the work, if it has one."""
     context = _CONTEXT.get()
     return message if context is None else {**message, "context": context}

@@ -28,7 +28,7 @@ Saw = Callable[[Chunk], object]
 Take = Callable[[Any], Awaitable[None]]
 
 
-def no_events() -> str | None:
+def check_event_streaming() -> str | None:
     """Returns why runs can't publish events: an older LangGraph has no event streaming of its own."""
     if importlib.util.find_spec("langgraph.stream") is not None:
         return None
@@ -38,7 +38,7 @@ def no_events() -> str | None:
 
 def refuse_older() -> None:
     """Raises `ProblemError` where runs can't publish events."""
-    sentence = no_events()
+    sentence = check_event_streaming()
     if sentence is not None:
         raise ProblemError(501, sentence)
 
@@ -46,7 +46,7 @@ def refuse_older() -> None:
 async def stream_events(graph: Graph, given: Any, config: Any, keywords: dict[str, Any], saw: Saw, take: Take) -> None:
     """Runs a graph to its end. `take` gets its events, and `saw` its states and updates before any transformer."""
     ended = asyncio.Event()
-    run = await graph.astream_events(given, config, version="v3", transformers=[_watching(saw, ended)], **keywords)
+    run = await graph.astream_events(given, config, version="v3", transformers=[_build_watcher(saw, ended)], **keywords)
     # A reader that is cancelled leaves the graph under way, so that the reader is another task than this one.
     reading = asyncio.ensure_future(_read(run, take))
     try:
@@ -67,7 +67,7 @@ async def _read(run: AsyncGraphRunStream, take: Take) -> None:
         await take(event)
 
 
-def _watching(saw: Saw, ended: asyncio.Event) -> Callable[[tuple[str, ...]], StreamTransformer]:
+def _build_watcher(saw: Saw, ended: asyncio.Event) -> Callable[[tuple[str, ...]], StreamTransformer]:
     """Returns a transformer that asks for all modes, and sees the events before those that other ones hold back."""
     from langgraph.stream import StreamChannel, StreamTransformer
 
@@ -86,7 +86,7 @@ def _watching(saw: Saw, ended: asyncio.Event) -> Callable[[tuple[str, ...]], Str
                 if method == "tasks":
                     self._tasks.push((params["namespace"], params["data"]))
                 elif method in ("values", "updates"):
-                    saw(_chunk(event))
+                    saw(_to_chunk(event))
             return True
 
         def finalize(self) -> None:
@@ -96,7 +96,7 @@ def _watching(saw: Saw, ended: asyncio.Event) -> Callable[[tuple[str, ...]], Str
     return Watching
 
 
-def _chunk(event: ProtocolEvent) -> Chunk:
+def _to_chunk(event: ProtocolEvent) -> Chunk:
     """Returns an event in the form of LangGraph's other streams."""
     params = event["params"]
     data, interrupts = params["data"], params.get("interrupts", ())

@@ -9,9 +9,9 @@ from langchain_core.messages import BaseMessage, BaseMessageChunk, message_chunk
 from langgraph.types import Interrupt
 
 from gx_runner.encode import to_json
-from gx_runner.snapshot import build_question, checkpoint_of
-from gx_runner.texts import LastLists, state_text
-from gx_runner.unshown import omit_unshown
+from gx_runner.snapshot import build_question, find_checkpoint
+from gx_runner.texts import LastLists, encode_state
+from gx_runner.unshown import remove_unshown
 
 Event = tuple[str, Any]
 
@@ -28,7 +28,7 @@ class Chunk(NamedTuple):
     payload: Any
 
 
-def graph_modes(wanted: list[str]) -> list[str]:
+def choose_graph_modes(wanted: list[str]) -> list[str]:
     """Returns the modes to ask LangGraph for.
 
     `values` is always among them, because the last one is the result of the run, and `updates`, because a stop before or
@@ -55,7 +55,7 @@ class EventsOfRun:
         # True once any part of the graph has stopped to wait.
         self.stopped = False
 
-    def text(self, data: Any, *, over: bool = False) -> bytes:
+    def encode_event(self, data: Any, *, over: bool = False) -> bytes:
         """Returns the JSON of an event. The last state is serialised once, because mostly it is the last event, too.
 
         `over`: the graph has ended.
@@ -63,14 +63,14 @@ class EventsOfRun:
         if data is not self.values or data is None:
             return to_json(data)
         if self._written is None or self._written[0] is not data:
-            self._written = (data, state_text(data, self.last_lists(), over=over))
+            self._written = (data, encode_state(data, self.last_lists(), over=over))
         return self._written[1]
 
-    def of(self, chunk: Chunk) -> list[Event]:
+    def convert(self, chunk: Chunk) -> list[Event]:
         """Returns the events that a chunk makes."""
         if "messages" not in self._wanted:
-            return self._events_of(chunk)
-        events = self._events_of(chunk)
+            return self._build_events(chunk)
+        events = self._build_events(chunk)
         if not _is_of_old_step(chunk):
             events = [*self.end(), *events]
         if chunk.mode == "values" and not chunk.namespace:
@@ -82,30 +82,30 @@ class EventsOfRun:
         ends, self._ends = self._ends, []
         return ends
 
-    def omit_from_event(self, event: Any) -> Any:
+    def strip_event(self, event: Any) -> Any:
         """Returns an event of LangChain's callbacks, whose metadata has the settings of the run."""
         if not self._unshown:
             return event
-        return {**event, "metadata": omit_unshown(event.get("metadata") or {}, self._unshown)}
+        return {**event, "metadata": remove_unshown(event.get("metadata") or {}, self._unshown)}
 
-    def _events_of(self, chunk: Chunk) -> list[Event]:
-        def name(event: str) -> str:
+    def _build_events(self, chunk: Chunk) -> list[Event]:
+        def build_name(event: str) -> str:
             return "|".join((event, *chunk.namespace))
 
         if chunk.mode == "values":
-            return self._values(chunk, name)
+            return self._convert_values(chunk, build_name)
         if chunk.mode == "messages":
-            return self._messages_of(chunk.payload, name)
+            return self._convert_message(chunk.payload, build_name)
         if chunk.mode == "updates" and isinstance(chunk.payload, dict) and _INTERRUPT in chunk.payload:
             self.stopped = True
         if chunk.mode not in self._wanted:
             return []
         if chunk.mode == "updates":
-            return [(name(chunk.mode), _build_questions(chunk.payload))]
+            return [(build_name(chunk.mode), _build_questions(chunk.payload))]
         form = _FORMS.get(chunk.mode)
-        return [(name(chunk.mode), form(chunk.payload, self._unshown) if form else chunk.payload)]
+        return [(build_name(chunk.mode), form(chunk.payload, self._unshown) if form else chunk.payload)]
 
-    def _values(self, chunk: Chunk, name: Callable[[str], str]) -> list[Event]:
+    def _convert_values(self, chunk: Chunk, name: Callable[[str], str]) -> list[Event]:
         payload, is_root = _build_questions(chunk.payload), not chunk.namespace
         asks = isinstance(payload, dict) and _INTERRUPT in payload
         if asks:
@@ -120,19 +120,19 @@ class EventsOfRun:
             return [(name("values"), {**self.values, _INTERRUPT: payload[_INTERRUPT]})]
         return [(name("values"), payload)]
 
-    def _messages_of(self, payload: Any, name: Callable[[str], str]) -> list[Event]:
+    def _convert_message(self, payload: Any, name: Callable[[str], str]) -> list[Event]:
         message, metadata = payload
         if not isinstance(message, BaseMessage):
             return []
-        metadata = omit_unshown(metadata, self._unshown) if self._unshown else metadata
+        metadata = remove_unshown(metadata, self._unshown) if self._unshown else metadata
         events: list[Event] = []
         if "messages-tuple" in self._wanted:
             events.append((name("messages"), [message, metadata]))
         if "messages" in self._wanted:
-            events.extend(self._whole(message, metadata, name))
+            events.extend(self._convert_whole_message(message, metadata, name))
         return events
 
-    def _whole(self, message: BaseMessage, metadata: Any, name: Callable[[str], str]) -> list[Event]:
+    def _convert_whole_message(self, message: BaseMessage, metadata: Any, name: Callable[[str], str]) -> list[Event]:
         end = name("messages/complete")
         if not isinstance(message, BaseMessageChunk):
             return [(end, [message])]
@@ -162,33 +162,33 @@ def _is_of_old_step(chunk: Chunk) -> bool:
     return chunk.mode in ("values", "checkpoints") or is_checkpoint
 
 
-def _shown(config: Any, unshown: Sequence[str]) -> dict[str, Any] | None:
+def _strip_config(config: Any, unshown: Sequence[str]) -> dict[str, Any] | None:
     """Returns a configuration without the objects that LangGraph puts there, and without settings of these names."""
     if config is None:
         return None
-    given = omit_unshown(config.get("configurable", {}), unshown)
+    given = remove_unshown(config.get("configurable", {}), unshown)
     configurable = {name: value for name, value in given.items() if not name.startswith("__")}
-    return {**_omit_in_metadata(config, unshown), "configurable": configurable}
+    return {**_strip_metadata(config, unshown), "configurable": configurable}
 
 
-def _omit_in_metadata(fields: dict[str, Any], unshown: Sequence[str]) -> dict[str, Any]:
+def _strip_metadata(fields: dict[str, Any], unshown: Sequence[str]) -> dict[str, Any]:
     metadata = fields.get("metadata")
-    return {**fields, "metadata": omit_unshown(metadata, unshown)} if unshown and metadata else fields
+    return {**fields, "metadata": remove_unshown(metadata, unshown)} if unshown and metadata else fields
 
 
-def _shape_checkpoint(payload: Any, unshown: Sequence[str]) -> dict[str, Any]:
-    configs = {name: _shown(payload.get(name), unshown) for name in ("config", "parent_config")}
-    return {**_omit_in_metadata(payload, unshown), **configs}
+def _strip_checkpoint(payload: Any, unshown: Sequence[str]) -> dict[str, Any]:
+    configs = {name: _strip_config(payload.get(name), unshown) for name in ("config", "parent_config")}
+    return {**_strip_metadata(payload, unshown), **configs}
 
 
-def _debug_form(event: Any, unshown: Sequence[str]) -> Any:
+def _strip_debug(event: Any, unshown: Sequence[str]) -> Any:
     """Returns the payload of the mode `debug`, where a checkpoint also names itself and its parent."""
     if event.get("type") != "checkpoint":
         return event
     payload = event["payload"]
-    parent = checkpoint_of(payload.get("parent_config"))
-    places = {"checkpoint": checkpoint_of(payload.get("config")), "parent_checkpoint": parent}
-    return {**event, "payload": {**_shape_checkpoint(payload, unshown), **places}}
+    parent = find_checkpoint(payload.get("parent_config"))
+    places = {"checkpoint": find_checkpoint(payload.get("config")), "parent_checkpoint": parent}
+    return {**event, "payload": {**_strip_checkpoint(payload, unshown), **places}}
 
 
-_FORMS: dict[str, Callable[[Any, Sequence[str]], Any]] = {"checkpoints": _shape_checkpoint, "debug": _debug_form}
+_FORMS: dict[str, Callable[[Any, Sequence[str]], Any]] = {"checkpoints": _strip_checkpoint, "debug": _strip_debug}

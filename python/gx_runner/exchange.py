@@ -49,16 +49,16 @@ class Exchanges:
         self.send({"kind": "ask", "exchange": number, "head": head, "purpose": purpose})
         return asked
 
-    def hear(self, message: Message, blobs: bytes) -> None:
+    def handle_message(self, message: Message, blobs: bytes) -> None:
         """Takes a message of the server. One of an exchange that is over is ignored."""
         if (asked := self._asked.get(message["exchange"])) is not None:
-            asked.hear(message, blobs)
+            asked.handle_message(message, blobs)
 
     def send(self, message: Message, *attachments: bytes) -> None:
         """Sends a message of an exchange."""
         self._wall.send({"kind": "exchange", "message": message}, *attachments)
 
-    def forget(self, number: int) -> None:
+    def remove(self, number: int) -> None:
         """Ignores all further messages of an exchange."""
         self._asked.pop(number, None)
 
@@ -98,11 +98,11 @@ class Exchange:
             self._send("stop", of="answer")
         else:
             self._send("leave")
-        self._exchanges.forget(self._number)
+        self._exchanges.remove(self._number)
         self._pieces.clear()
         self._serve()
 
-    def hear(self, message: Message, blobs: bytes) -> None:
+    def handle_message(self, message: Message, blobs: bytes) -> None:
         """Goes on with the request."""
         kind = message["kind"]
         if kind == "more":
@@ -115,7 +115,7 @@ class Exchange:
                 self._end(None)
             self._answer(head["status"], [(name, value) for name, value in head["headers"]])
         elif kind == "refused":
-            self._refused(message)
+            self._handle_refusal(message)
         elif kind == "chunk" and blobs:
             self._push(blobs)
         elif kind == "end":
@@ -140,7 +140,7 @@ class Exchange:
         if self.head.set_running_or_notify_cancel():
             self.head.set_result(Head(status, headers))
 
-    def _refused(self, message: Message) -> None:
+    def _handle_refusal(self, message: Message) -> None:
         """A refusal is an answer, as it is for any client."""
         self._push(to_json({"detail": message["message"]}))
         self._end(None)
@@ -154,7 +154,7 @@ class Exchange:
     def _end(self, failure: str | None) -> None:
         self._failure = failure
         self._over = True
-        self._exchanges.forget(self._number)
+        self._exchanges.remove(self._number)
         self._serve()
 
     def _serve(self) -> None:

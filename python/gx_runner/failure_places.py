@@ -6,7 +6,7 @@ import re
 import traceback
 from typing import Any
 
-from gx_runner.failures import failure_of
+from gx_runner.failures import build_failure
 from gx_runner.modules import is_of_ours, is_own
 
 # Frames of a stack that are reported: a recursion without an end has a thousand.
@@ -17,51 +17,51 @@ _MOST_CAUSES = 5
 _NOTE = re.compile(r"During task with name '(.*)' and id '")
 
 
-def failed(error: BaseException) -> dict[str, Any]:
+def build_failed_outcome(error: BaseException) -> dict[str, Any]:
     """Returns the outcome of a run that has raised."""
-    return {"status": "error", "waiting": False, "error": failure_of(error), "failure": _place(error)}
+    return {"status": "error", "waiting": False, "error": build_failure(error), "failure": _find_place(error)}
 
 
-def _place(error: BaseException) -> dict[str, Any]:
+def _find_place(error: BaseException) -> dict[str, Any]:
     """Returns the place in the user's code, and the frames of the stack, the user's own and innermost ones first."""
-    causes = _causes(error)
-    frames = [frame for frame in _frames(error) if not is_of_ours(frame.filename)]
+    causes = _list_causes(error)
+    frames = [frame for frame in _list_frames(error) if not is_of_ours(frame.filename)]
     own = [frame for frame in frames if is_own(frame.filename)]
     others = [frame for frame in frames if not is_own(frame.filename)]
     shown = [*reversed(own), *reversed(others)][:_MOST_FRAMES]
     # A library may wrap the error of the user's code.
-    below = [frame for cause in causes for frame in _frames(cause) if is_own(frame.filename)]
+    below = [frame for cause in causes for frame in _list_frames(cause) if is_own(frame.filename)]
     first = own[-1] if own else below[-1] if below else None
     return {
-        **({"node": node} if (node := _node(error)) else {}),
+        **({"node": node} if (node := _find_node(error)) else {}),
         **({"at": f"{first.filename}:{first.lineno}"} if first else {}),
         **({"stack": "".join(traceback.format_list(shown)).rstrip()} if shown else {}),
-        "causes": [failure_of(cause) for cause in causes],
+        "causes": [build_failure(cause) for cause in causes],
     }
 
 
-def _frames(error: BaseException) -> traceback.StackSummary:
+def _list_frames(error: BaseException) -> traceback.StackSummary:
     return traceback.extract_tb(error.__traceback__)
 
 
-def _node(error: BaseException) -> str | None:
+def _find_node(error: BaseException) -> str | None:
     """Returns the node of the graph itself: that of a graph within it is noted before."""
     found = [_NOTE.match(note) for note in getattr(error, "__notes__", ()) if isinstance(note, str)]
     names = [match[1] for match in found if match]
     return names[-1] if names else None
 
 
-def _causes(error: BaseException) -> list[BaseException]:
+def _list_causes(error: BaseException) -> list[BaseException]:
     found: list[BaseException] = []
-    waiting = _below(error)
+    waiting = _list_direct_causes(error)
     while waiting and len(found) < _MOST_CAUSES:
         if (cause := waiting.pop(0)) is not error and cause not in found:
             found.append(cause)
-            waiting += _below(cause)
+            waiting += _list_direct_causes(cause)
     return found
 
 
-def _below(error: BaseException) -> list[BaseException]:
+def _list_direct_causes(error: BaseException) -> list[BaseException]:
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     group = list(error.exceptions) if isinstance(error, BaseExceptionGroup) else []
     return ([cause] if cause else []) + group

@@ -37,7 +37,7 @@ class FactoryError(Exception):
     """What a function has opened for a graph has failed, at this place."""
 
     def __init__(self, place: str, error: BaseException) -> None:
-        super().__init__(f"{place}: {failure_of(error)['message']}")
+        super().__init__(f"{place}: {build_failure(error)['message']}")
 
 
 class UnknownNodeError(Exception):
@@ -48,7 +48,7 @@ class UnknownNodeError(Exception):
 UnknownNodeError.__name__ = "UnknownNode"
 
 
-def failure_of(error: BaseException) -> dict[str, str]:
+def build_failure(error: BaseException) -> dict[str, str]:
     """Returns the name and the message of an error. A graph also raises errors that can not be printed."""
     if isinstance(error, (ProblemError, RefusedError)):
         other = "APIStatusError" if error.status < _SERVER_FAULT else "InternalServerError"
@@ -61,13 +61,13 @@ def failure_of(error: BaseException) -> dict[str, str]:
         return {"error": type(error).__name__, "message": "The graph raised an error that can not be printed."}
 
 
-def refusal_of(error: BaseException, writes: bool) -> tuple[int, str]:
+def build_refusal(error: BaseException, writes: bool) -> tuple[int, str]:
     """Returns the answer to a call that failed. `writes`: the call writes state, whose values come from the caller."""
     if isinstance(error, (ProblemError, RefusedError)):
         return error.status, str(error)
     if isinstance(error, FactoryError):
         return 500, str(error)
-    failure = failure_of(error)
+    failure = build_failure(error)
     name, message = failure["error"], failure["message"]
     if name in _OF_THE_CALLER or (writes and isinstance(error, ValueError)) or any(code in message for code in _CODES):
         return 400, message

@@ -23,21 +23,21 @@ _PLACES: list[Path] = [
 ]
 
 
-def places_of_inner_records(of: str, holder: dict[str, Any]) -> list[Path]:
+def list_inner_records(of: str, holder: dict[str, Any]) -> list[Path]:
     """Returns the places of the records that an object of the field holds."""
     if of not in _HOLDERS:
         return []
-    goto = value_at(holder, ["command", "goto"])
+    goto = find_value_at(holder, ["command", "goto"])
     targets = [["command", "goto", str(at), "input"] for at in range(len(goto))] if isinstance(goto, list) else []
-    return [path for path in [*_PLACES, *targets] if isinstance(value_at(holder, path), dict)]
+    return [path for path in [*_PLACES, *targets] if isinstance(find_value_at(holder, path), dict)]
 
 
-def places_of_inner_values(of: str, holder: dict[str, Any]) -> list[Path]:
+def list_inner_values(of: str, holder: dict[str, Any]) -> list[Path]:
     """Returns the places of values in the same objects that have a field of their own, as the webhook of a run has."""
     return [["webhook"]] if of in _HOLDERS and isinstance(holder.get("webhook"), str) else []
 
 
-def value_at(holder: Any, path: Path) -> Any:
+def find_value_at(holder: Any, path: Path) -> Any:
     """Returns the value at the place; None where there is none."""
     for name in path:
         if isinstance(holder, dict):
@@ -49,16 +49,16 @@ def value_at(holder: Any, path: Path) -> Any:
     return holder
 
 
-def with_value_at(holder: Any, path: Path, value: Any) -> Any:
+def replace_value_at(holder: Any, path: Path, value: Any) -> Any:
     """Returns a copy of the object with another value at the place."""
     if not path:
         return value
     name, *rest = path
     if isinstance(holder, list):
-        return [with_value_at(one, rest, value) if at == int(name) else one for at, one in enumerate(holder)]
-    return {**holder, name: with_value_at(holder[name], rest, value)}
+        return [replace_value_at(one, rest, value) if at == int(name) else one for at, one in enumerate(holder)]
+    return {**holder, name: replace_value_at(holder[name], rest, value)}
 
 
-def spell_place(of: str, path: Path) -> str:
+def format_place(of: str, path: Path) -> str:
     """Returns the kind and the field of the part at a place, as handlers get them."""
     return f"{of.partition('.')[0]}.{path[-1]}"

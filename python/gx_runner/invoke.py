@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gx_runner.checkpoint_map import complete_checkpoint
-from gx_runner.command import invoked_input, refuse_unknown
-from gx_runner.compat import name_classes
-from gx_runner.encode import is_long, plain_fields, to_json
+from gx_runner.command import choose_input, refuse_unknown
+from gx_runner.compat import register_classes
+from gx_runner.encode import encode_plain_fields, is_long, to_json
 from gx_runner.event_streaming import refuse_older, stream_events
 from gx_runner.events import Chunk, Event, EventsOfRun
-from gx_runner.failure_places import failed
+from gx_runner.failure_places import build_failed_outcome
 from gx_runner.failures import ProblemError
 from gx_runner.loading import Graph, LoadedGraph, Use
 from gx_runner.memory_saver import MemorySaver, keep
 from gx_runner.protocol import ProtocolStream
-from gx_runner.resume import from_last, is_under_way, stop_reached
-from gx_runner.run_config import config_of, keywords_of
+from gx_runner.resume import find_reached_stop, is_under_way, remove_checkpoint
+from gx_runner.run_config import build_config, build_keywords
 from gx_runner.saver import Saver, Storage
-from gx_runner.snapshot import interrupts_of
+from gx_runner.snapshot import list_interrupts
 from gx_runner.spans import SpanHandler, Spans
 from gx_runner.stop import Stop
 from gx_runner.store import Store
@@ -96,63 +96,63 @@ async def invoke(spec: Spec, deps: Deps) -> Outcome:
     if protocol:
         protocol.begin()
     try:
-        outcome = await _carry_out(spec, deps, progress)
+        outcome = await _run_graph(spec, deps, progress)
     except (Exception, SystemExit, asyncio.CancelledError) as error:
-        return await _stopped(error, progress, deps.stop)
+        return await _end_stopped(error, progress, deps.stop)
     if protocol:
         protocol.end("interrupted" if progress.events.stopped else "completed")
     return outcome
 
 
-async def _stopped(error: BaseException, progress: Progress, stop: Stop) -> Outcome:
+async def _end_stopped(error: BaseException, progress: Progress, stop: Stop) -> Outcome:
     """Returns the outcome of a run that has raised: another worker has it, or it was stopped, or it has failed."""
     if isinstance(error, LostError):
         return {"status": "interrupted", "waiting": False, "lost": True}
-    if not stop.asked and stop.drained_by(error):
+    if not stop.asked and stop.is_drained_by(error):
         return {"status": "interrupted", "waiting": False, "drained": True}
     if not stop.asked and isinstance(error, RefusedError) and error.status == _UNAVAILABLE:
         return {"status": "interrupted", "waiting": False, "retry": True}
     if progress.protocol and not stop.goes_on:
         progress.protocol.end("interrupted" if stop.asked else "failed")
     if stop.asked:
-        return await _ended(progress, "interrupted")
+        return await _finish(progress, "interrupted")
     # The graph may also have been cancelled by something within it.
-    return {**_result(progress.events), **failed(error)}
+    return {**_to_result(progress.events), **build_failed_outcome(error)}
 
 
-async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
+async def _run_graph(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
     kwargs = spec["kwargs"]
     if kwargs.get("protocol"):
         refuse_older()
     empty = spec["thread_id"] if spec["empty"] else None
     saver = NamingSaver(deps.wall, deps.storage, run_id=spec["run_id"], waits=kwargs["durability"] == "sync", empty=empty)
-    progress.events.last_lists = saver.last_lists
+    progress.events.last_lists = saver.get_last_lists
     memory = NamingMemorySaver(serde=deps.storage.serde) if kwargs["temporary"] else None
     goes_on = await is_under_way(spec, saver)
-    config = from_last(config_of(spec)) if goes_on else await complete_checkpoint(config_of(spec), saver)
+    config = remove_checkpoint(build_config(spec)) if goes_on else await complete_checkpoint(build_config(spec), saver)
     use = Use(config, "threads.create_run", deps.store, kwargs["context"])
-    async with deps.loaded.opened(use) as made:
-        graph = bound(made, memory or saver, deps.store, spec["graph_id"])
+    async with deps.loaded.open_graph(use) as made:
+        graph = bind_graph(made, memory or saver, deps.store, spec["graph_id"])
         progress.graph = graph
         refuse_unknown(kwargs, list(graph.nodes))
-        if goes_on and (reached := await stop_reached(graph, spec)) is not None:
-            return _outcome(reached.values, "success", waiting=True, interrupts=interrupts_of(reached))
+        if goes_on and (reached := await find_reached_stop(graph, spec)) is not None:
+            return _build_outcome(reached.values, "success", waiting=True, interrupts=list_interrupts(reached))
         await _begin(spec, deps)
-        given = None if goes_on else await invoked_input(graph, spec)
-        keywords = {**keywords_of(graph, kwargs), **deps.stop.between(graph)}
-        await _execute(given, Call(spec, graph, _heard(config, deps), keywords), progress, deps)
-        outcome = await _ended(progress, "success")
+        given = None if goes_on else await choose_input(graph, spec)
+        keywords = {**build_keywords(graph, kwargs), **deps.stop.build_drain_control(graph)}
+        await _execute(given, Call(spec, graph, _add_callbacks(config, deps), keywords), progress, deps)
+        outcome = await _finish(progress, "success")
         if memory is not None and kwargs.get("keeps_waiting") and outcome["waiting"]:
-            return await _kept(outcome, memory, saver, config["configurable"])
+            return await _keep_waiting(outcome, memory, saver, config["configurable"])
         return outcome
 
 
-def bound(graph: Graph, checkpointer: Any, store: Store, graph_id: str) -> Graph:
+def bind_graph(graph: Graph, checkpointer: Any, store: Store, graph_id: str) -> Graph:
     """Returns the graph with the storage of the server in place of its own.
 
     LangGraph's `copy` calls the constructor again, and loses what `compile` has set behind it.
     """
-    name_classes(graph)
+    register_classes(graph)
     made = copy.copy(graph)
     made.checkpointer, made.store = checkpointer, store
     made.name = graph_id if graph.name == "LangGraph" else graph.name
@@ -168,7 +168,7 @@ async def _begin(spec: Spec, deps: Deps) -> None:
         raise LostError
 
 
-def _heard(config: dict[str, Any], deps: Deps) -> dict[str, Any]:
+def _add_callbacks(config: dict[str, Any], deps: Deps) -> dict[str, Any]:
     spans = [] if deps.spans is None else [SpanHandler(deps.spans)]
     callbacks = [*spans, *([] if deps.tokens is None else [deps.tokens])]
     return {**config, "callbacks": callbacks} if callbacks else config
@@ -181,26 +181,26 @@ async def _execute(given: Any, call: Call, progress: Progress, deps: Deps) -> No
 
     events = progress.events
 
-    def tell(some: list[Event]) -> None:
+    def send(some: list[Event]) -> None:
         # Events that nobody reads are not made into text, which takes long where the state is long.
         if some and deps.heard():
-            deps.emit([(name, events.text(data)) for name, data in some])
+            deps.emit([(name, events.encode_event(data)) for name, data in some])
 
     stepped = False
     try:
-        async with contextlib.aclosing(_pieces(given, call)) as pieces:
+        async with contextlib.aclosing(_stream_pieces(given, call)) as pieces:
             async for piece in pieces:
                 stepped = stepped or isinstance(piece, Chunk)
-                tell(events.of(piece) if isinstance(piece, Chunk) else [(piece[0], events.omit_from_event(piece[1]))])
-                await deps.wall.room()
+                send(events.convert(piece) if isinstance(piece, Chunk) else [(piece[0], events.strip_event(piece[1]))])
+                await deps.wall.wait_for_room()
     except Exception as error:
         # The last step is over, and the next attempt sends nothing of it.
-        if deps.stop.drained_by(error):
-            tell(events.end())
+        if deps.stop.is_drained_by(error):
+            send(events.end())
         raise
     if not stepped:
         await _refuse_nothing(call.graph, progress.thread_id)
-    tell(events.end())
+    send(events.end())
 
 
 async def _refuse_nothing(graph: Graph, thread_id: str) -> None:
@@ -219,14 +219,14 @@ async def _execute_streaming(given: Any, call: Call, progress: Progress, protoco
         nonlocal stepped
         stepped = True
         protocol.take(event)
-        await wall.room()
+        await wall.wait_for_room()
 
-    await stream_events(call.graph, given, call.config, call.keywords, progress.events.of, take)
+    await stream_events(call.graph, given, call.config, call.keywords, progress.events.convert, take)
     if not stepped:
         await _refuse_nothing(call.graph, progress.thread_id)
 
 
-async def _pieces(given: Any, call: Call) -> AsyncGenerator[Chunk | Event]:
+async def _stream_pieces(given: Any, call: Call) -> AsyncGenerator[Chunk | Event]:
     subgraphs = call.spec["kwargs"]["subgraphs"]
     config: Any = call.config
     if "events" not in call.spec["kwargs"]["stream_mode"]:
@@ -234,7 +234,7 @@ async def _pieces(given: Any, call: Call) -> AsyncGenerator[Chunk | Event]:
         stream: AsyncGenerator[Any] = call.graph.astream(given, config, **call.keywords)  # type: ignore[assignment]
         async with contextlib.aclosing(stream) as chunks:
             async for chunk in chunks:
-                yield _chunk(chunk, subgraphs)
+                yield _to_chunk(chunk, subgraphs)
         return
     root: str | None = None
     async for event in call.graph.astream_events(given, config, version="v2", **call.keywords):
@@ -243,43 +243,48 @@ async def _pieces(given: Any, call: Call) -> AsyncGenerator[Chunk | Event]:
             continue
         # The run's own chunks are sent by their own modes.
         if event["event"] == "on_chain_stream" and event["run_id"] == root:
-            yield _chunk(event["data"]["chunk"], subgraphs)
+            yield _to_chunk(event["data"]["chunk"], subgraphs)
         else:
             yield ("events", event)
 
 
-def _chunk(chunk: Any, subgraphs: bool) -> Chunk:
+def _to_chunk(chunk: Any, subgraphs: bool) -> Chunk:
     return Chunk(tuple(chunk[0]), chunk[1], chunk[2]) if subgraphs else Chunk((), chunk[0], chunk[1])
 
 
-def _result(events: EventsOfRun, *, over: bool = False) -> Outcome:
-    return {} if events.values is None else _values(events.values, events.text(events.values, over=over))
+def _to_result(events: EventsOfRun, *, over: bool = False) -> Outcome:
+    return {} if events.values is None else _build_values(events.values, events.encode_event(events.values, over=over))
 
 
-def _values(state: Any, text: bytes) -> Outcome:
-    return {"values": text, **({"plain": plain_fields(state)} if isinstance(state, dict) and is_long(text) else {})}
+def _build_values(state: Any, text: bytes) -> Outcome:
+    return {"values": text, **({"plain": encode_plain_fields(state)} if isinstance(state, dict) and is_long(text) else {})}
 
 
-def _outcome(state: Any, status: str, *, waiting: bool, interrupts: dict[str, list[Any]]) -> Outcome:
-    return {**_values(state, to_json(state)), "status": status, "waiting": waiting, "interrupts": to_json(interrupts)}
+def _build_outcome(state: Any, status: str, *, waiting: bool, interrupts: dict[str, list[Any]]) -> Outcome:
+    return {**_build_values(state, to_json(state)), "status": status, "waiting": waiting, "interrupts": to_json(interrupts)}
 
 
-async def _ended(progress: Progress, status: str) -> Outcome:
+async def _finish(progress: Progress, status: str) -> Outcome:
     """Returns how the run ended. A graph that stopped on the way is asked for its open questions."""
     events, graph = progress.events, progress.graph
     if graph is None or (not events.stopped and status == "success"):
-        return {**_result(events, over=True), "status": status, "waiting": False, "interrupts": b"{}"}
+        return {**_to_result(events, over=True), "status": status, "waiting": False, "interrupts": b"{}"}
     try:
         state = await graph.aget_state({"configurable": {"thread_id": progress.thread_id}})
     except Exception:
-        return {**_result(events), "status": status, "waiting": False}
+        return {**_to_result(events), "status": status, "waiting": False}
     if events.values is None and state.created_at is not None:
         # A run that was stopped before it sent any state is where the last checkpoint of its thread is.
-        return _outcome(state.values, status, waiting=bool(state.next), interrupts=interrupts_of(state))
-    return {**_result(events), "status": status, "waiting": bool(state.next), "interrupts": to_json(interrupts_of(state))}
+        return _build_outcome(state.values, status, waiting=bool(state.next), interrupts=list_interrupts(state))
+    return {
+        **_to_result(events),
+        "status": status,
+        "waiting": bool(state.next),
+        "interrupts": to_json(list_interrupts(state)),
+    }
 
 
-async def _kept(outcome: Outcome, memory: MemorySaver, saver: Saver, settings: dict[str, Any]) -> Outcome:
+async def _keep_waiting(outcome: Outcome, memory: MemorySaver, saver: Saver, settings: dict[str, Any]) -> Outcome:
     """Stores where a temporary run waits, so that another run can answer. Without a question it is over."""
     if outcome.get("interrupts", b"{}") == b"{}":
         return {**outcome, "waiting": False}
@@ -287,7 +292,7 @@ async def _kept(outcome: Outcome, memory: MemorySaver, saver: Saver, settings: d
     return outcome
 
 
-def done_message(run_id: str, outcome: Outcome) -> tuple[Message, list[bytes]]:
+def build_done_message(run_id: str, outcome: Outcome) -> tuple[Message, list[bytes]]:
     """Returns the last message of a run, and its attachments."""
     attached = [outcome[name] for name in ATTACHED if name in outcome]
     lengths = {name: len(outcome[name]) for name in ATTACHED if name in outcome}

@@ -24,16 +24,16 @@ class Lifespan:
         """Begins it. Raises `LoadError` when it fails."""
         scope = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": self.state}
         self._task = asyncio.get_running_loop().create_task(self._app(scope, self._to_app.get, self._heard.put))
-        answer = await self._asked("lifespan.startup")
+        answer = await self._ask("lifespan.startup")
         if answer is not None and answer["type"] == "lifespan.startup.failed":
-            raise LoadError(f"http.app: its lifespan failed: {_last_line(answer.get('message', ''))}")
+            raise LoadError(f"http.app: its lifespan failed: {_read_last_line(answer.get('message', ''))}")
 
     async def leave(self) -> None:
         """Ends it. A failure of that stays in the application's log."""
         if self._task is not None and not self._task.done():
-            await self._asked("lifespan.shutdown")
+            await self._ask("lifespan.shutdown")
 
-    async def _asked(self, kind: str) -> Message | None:
+    async def _ask(self, kind: str) -> Message | None:
         """Returns the answer of the application; None from one that ends or raises instead."""
         assert self._task is not None
         await self._to_app.put({"type": kind})
@@ -48,6 +48,6 @@ class Lifespan:
         return None
 
 
-def _last_line(text: str) -> str:
+def _read_last_line(text: str) -> str:
     """Returns the last line of a traceback, which names the failure."""
     return text.strip().rpartition("\n")[2] or "it gives no reason"

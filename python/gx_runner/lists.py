@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from gx_runner.elements import Element, Loader, mark_of, same_ahead
+from gx_runner.elements import Element, Loader, build_mark, count_same
 from gx_runner.wire import Message
 
 # Rows of a chain before one sums them up (STEPS in list-rows.ts).
@@ -56,20 +56,20 @@ class Identified(NamedTuple):
     fresh: frozenset[int]
 
 
-def identified(
+def match_elements(
     value: Sequence[Any], before: Sequence[Element], loader: Loader, dumps: Callable[[Any], bytes | None]
 ) -> Identified | None:
     """Returns the elements of a list: those of the last version where they are the same.
 
     Returns None where `dumps` has no bytes for an element, so that the list can only be written as a whole.
     """
-    same = at = same_ahead(value, before, loader)
+    same = at = count_same(value, before, loader)
     found: list[Element | bytes] = []
     passed: list[Element] = []
     for one in value[same:]:
         place, end = at, min(len(before), at + _AHEAD)
-        mark = mark_of(one) if before else None
-        while place < end and (mark is None or before[place].mark(loader) != mark):
+        mark = build_mark(one) if before else None
+        while place < end and (mark is None or before[place].get_mark(loader) != mark):
             place += 1
         if place < end:
             passed.extend(before[at:place])
@@ -81,10 +81,10 @@ def identified(
             return None
         found.append(blob)
     passed.extend(before[at:])
-    return _by_their_bytes(before[:same], found, passed)
+    return _match_by_bytes(before[:same], found, passed)
 
 
-def _by_their_bytes(same: Iterable[Element], found: Sequence[Element | bytes], passed: Iterable[Element]) -> Identified:
+def _match_by_bytes(same: Iterable[Element], found: Sequence[Element | bytes], passed: Iterable[Element]) -> Identified:
     """Identifies by their bytes the elements that are not surely the same."""
     known: dict[bytes, Element] | None = None
     elements = list(same)
@@ -103,41 +103,41 @@ def _by_their_bytes(same: Iterable[Element], found: Sequence[Element | bytes], p
     return Identified(elements, frozenset(fresh))
 
 
-def next_list(before: ListVersion | None, version: str, new: Identified) -> NewList:
+def build_next_list(before: ListVersion | None, version: str, new: Identified) -> NewList:
     """Returns how a list is stored as the next version after `before`.
 
     It is a change of that version, every 64 steps the sum of these changes, and whole where a reader would read more
     than twice its elements.
     """
     if before is None or before.anchor is None:
-        return _whole(version, new.elements)
+        return _build_whole(version, new.elements)
     sums_up = before.steps + 1 >= STEPS
     base: ListVersion | Anchor = before.anchor if sums_up else before
-    parts, added = _parts(new, base.elements)
+    parts, added = _build_parts(new, base.elements)
     steps = 0 if sums_up else before.steps + 1
     stored = base.stored + len(added) + 1
     if stored > 2 * len(new.elements) + STEPS:
-        return _whole(version, new.elements)
+        return _build_whole(version, new.elements)
     anchor = Anchor(version, new.elements, stored) if sums_up else before.anchor
     made = ListVersion(version, base.version, new.elements, steps, stored, anchor)
     row = {"base": base.version, "steps": steps, "stored": stored, "parts": parts}
     return NewList(row, b"".join(element.blob for element in added), made)
 
 
-def _whole(version: str, elements: Sequence[Element]) -> NewList:
-    made = whole_list(version, elements)
+def _build_whole(version: str, elements: Sequence[Element]) -> NewList:
+    made = build_whole_list(version, elements)
     parts = [{"new": [len(element.blob) for element in elements]}] if elements else []
     row = {"base": None, "steps": 0, "stored": made.stored, "parts": parts}
     return NewList(row, b"".join(element.blob for element in elements), made)
 
 
-def whole_list(version: str, elements: Sequence[Element]) -> ListVersion:
+def build_whole_list(version: str, elements: Sequence[Element]) -> ListVersion:
     """Returns the version of a list that is stored whole."""
     stored = len(elements) + 1
     return ListVersion(version, None, elements, 0, stored, Anchor(version, elements, stored))
 
 
-def _parts(new: Identified, base: Sequence[Element]) -> tuple[list[Any], list[Element]]:
+def _build_parts(new: Identified, base: Sequence[Element]) -> tuple[list[Any], list[Element]]:
     """Returns the parts of a list, and its new elements. An element of the base is named by its number there."""
     numbers: dict[int, int] | None = None
     goes_on = 0 < len(base) <= len(new.elements) and all(map(operator.is_, base, new.elements))
@@ -171,7 +171,7 @@ class ListRow(NamedTuple):
     blob: bytes
 
 
-def lists_of(rows: Sequence[ListRow], known: Mapping[Key, ListVersion]) -> dict[Key, ListVersion]:
+def build_lists(rows: Sequence[ListRow], known: Mapping[Key, ListVersion]) -> dict[Key, ListVersion]:
     """Returns the lists that the rows stand for, and those that are known.
 
     Raises where a row or an element is missing, because a shorter list would be a wrong one.
@@ -183,28 +183,28 @@ def lists_of(rows: Sequence[ListRow], known: Mapping[Key, ListVersion]) -> dict[
         step: ListRow | None = row
         while step is not None and step.key not in lists:
             way.append(step)
-            step = waiting.get(_base_of(step)) if step.content["base"] is not None else None
+            step = waiting.get(_build_base_key(step)) if step.content["base"] is not None else None
         for one in reversed(way):
-            lists[one.key] = _list_of(one, lists)
+            lists[one.key] = _build_list(one, lists)
     return lists
 
 
-def _base_of(row: ListRow) -> Key:
+def _build_base_key(row: ListRow) -> Key:
     return (row.key[0], row.key[1], row.content["base"])
 
 
-def _list_of(row: ListRow, lists: Mapping[Key, ListVersion]) -> ListVersion:
+def _build_list(row: ListRow, lists: Mapping[Key, ListVersion]) -> ListVersion:
     version, content = row.key[2], row.content
-    below = lists.get(_base_of(row)) if content["base"] is not None else None
+    below = lists.get(_build_base_key(row)) if content["base"] is not None else None
     if content["base"] is not None and below is None:
         raise LookupError(f'Version {version} of "{row.key[1]}" has lost its base {content["base"]}.')
-    elements = _elements_of(row, below.elements if below else ())
+    elements = _read_elements(row, below.elements if below else ())
     steps, stored = content["steps"], content["stored"]
     anchor = Anchor(version, elements, stored) if steps == 0 or below is None else below.anchor
     return ListVersion(version, content["base"], elements, steps, stored, anchor)
 
 
-def _elements_of(row: ListRow, base: Sequence[Element]) -> Sequence[Element]:
+def _read_elements(row: ListRow, base: Sequence[Element]) -> Sequence[Element]:
     elements: list[Element] = []
     at = 0
     for part in row.content["parts"]:
@@ -222,8 +222,8 @@ def _elements_of(row: ListRow, base: Sequence[Element]) -> Sequence[Element]:
     return elements
 
 
-def as_stored(found: ListVersion, base: str | None) -> ListVersion:
+def replace_base(found: ListVersion, base: str | None) -> ListVersion:
     """Returns the list as it is stored now. One that was pruned since it was remembered stands on other rows."""
     if found.base == base:
         return found
-    return whole_list(found.version, found.elements) if base is None else replace(found, base=base, anchor=None)
+    return build_whole_list(found.version, found.elements) if base is None else replace(found, base=base, anchor=None)

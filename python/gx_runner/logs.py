@@ -20,7 +20,7 @@ _LONGEST_BEGINNING = 10_000
 _LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal": 50, "silent": 100}
 
 
-def of_run(spec: dict[str, Any]) -> None:
+def set_run_ids(spec: dict[str, Any]) -> None:
     """From now on, lines of this task and of the tasks and threads that it starts carry the ids of the run."""
     kwargs = spec["kwargs"]
     request_id = kwargs["config"].get("configurable", {}).get("langgraph_request_id")
@@ -30,14 +30,14 @@ def of_run(spec: dict[str, Any]) -> None:
     _IDS.set({**{name: spec[name] for name in ("run_id", "thread_id", "graph_id")}, **more, "trace_id": trace_id})
 
 
-def _node() -> dict[str, str]:
+def _find_node() -> dict[str, str]:
     if (module := sys.modules.get("langchain_core.runnables.config")) is None:
         return {}
     metadata = (module.var_child_runnable_config.get() or {}).get("metadata") or {}
     return {"node": metadata["langgraph_node"]} if "langgraph_node" in metadata else {}
 
 
-def _word(level: int) -> str:
+def _find_level(level: int) -> str:
     return next(name for name, least in reversed(_LEVELS.items()) if level >= least or name == "trace")
 
 
@@ -49,7 +49,7 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            self.write(_word(record.levelno), record.getMessage(), record)
+            self.write(_find_level(record.levelno), record.getMessage(), record)
         except Exception:
             self.handleError(record)
 
@@ -58,7 +58,7 @@ class _Lines(logging.Handler):
     ) -> None:
         time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         line: dict[str, Any] = {"level": level, "time": time, "process": "runner", **self._fields, **(more or {})}
-        line |= {**(_IDS.get() or {}), **_node()}
+        line |= {**(_IDS.get() or {}), **_find_node()}
         if record is not None:
             line["logger"] = record.name
             if record.exc_info is not None and (error := record.exc_info[1]) is not None:
@@ -124,12 +124,12 @@ def serve_logs(wall: Wall, settings: dict[str, Any], source: str = "graph") -> N
     logging.basicConfig(handlers=[lines], level=_LEVELS.get(level, logging.INFO), force=True)
     logging.captureWarnings(True)
     pass_to_threads(_IDS)
-    threading.excepthook = _thread_failed
+    threading.excepthook = _log_thread_failure
     sys.stdout = _Printed(sys.stdout, lines)
     sys.stderr = _Printed(sys.stderr, lines, stream="stderr")
 
 
-def _thread_failed(failed: threading.ExceptHookArgs) -> None:
+def _log_thread_failure(failed: threading.ExceptHookArgs) -> None:
     # Nobody waits for a thread that a graph has started, so only the log can tell.
     if failed.exc_value is not None and not isinstance(failed.exc_value, SystemExit):
         logging.getLogger("gx_runner").error("a thread of a graph failed", exc_info=failed.exc_value)

@@ -24,10 +24,10 @@ _PACKAGE = "langgraph_api"
 _ADDRESS = "http://api"
 
 
-def offer_loopback(exchanges: Exchanges) -> None:
+def install_loopback(exchanges: Exchanges) -> None:
     """Does so for all modules that are imported from now on."""
     sys.meta_path.insert(0, _Modules(exchanges))
-    replace_sync_client(lambda original: _sync_client(original, exchanges))
+    replace_sync_client(lambda original: _wrap_sync_client(original, exchanges))
 
 
 class _Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -37,8 +37,8 @@ class _Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self._exchanges = exchanges
         self._fill: dict[str, Callable[[ModuleType], None]] = {
             _PACKAGE: lambda _: None,
-            f"{_PACKAGE}.server": self._server,
-            f"{_PACKAGE}.asgi_transport": self._transport,
+            f"{_PACKAGE}.server": self._add_server,
+            f"{_PACKAGE}.asgi_transport": self._add_transport,
         }
 
     def find_spec(
@@ -56,11 +56,11 @@ class _Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Gives the module its names."""
         self._fill[module.__name__](module)
 
-    def _server(self, module: ModuleType) -> None:
+    def _add_server(self, module: ModuleType) -> None:
         # langgraph_sdk hands it to the transport, which needs none.
         module.__dict__["app"] = None
 
-    def _transport(self, module: ModuleType) -> None:
+    def _add_transport(self, module: ModuleType) -> None:
         from gx_runner.transport import ServerTransport
 
         exchanges = self._exchanges
@@ -74,7 +74,7 @@ class _Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__dict__["ASGITransport"] = ASGITransport
 
 
-def _sync_client(original: Callable[..., Any], exchanges: Exchanges) -> Callable[..., Any]:
+def _wrap_sync_client(original: Callable[..., Any], exchanges: Exchanges) -> Callable[..., Any]:
     @functools.wraps(original)
     def get_sync_client(*, url: str | None = None, **options: Any) -> Any:
         made = original(url=_ADDRESS if url is None else url, **options)

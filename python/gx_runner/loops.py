@@ -17,7 +17,7 @@ class Loops:
 
     def __init__(self, shared: asyncio.AbstractEventLoop, executor: ThreadPoolExecutor, isolated: int) -> None:
         """`isolated` loops have a thread each, with one executor for all; none: all runs are on the shared loop."""
-        loops = [_opened(executor, f"gx-run-{number}") for number in range(isolated)]
+        loops = [_open_loop(executor, f"gx-run-{number}") for number in range(isolated)]
         self._load = dict.fromkeys(loops or [shared], 0)
         self._count = threading.Lock()
 
@@ -34,7 +34,7 @@ class Loops:
             self._load[loop] -= 1
 
 
-def _opened(executor: ThreadPoolExecutor, name: str) -> asyncio.AbstractEventLoop:
+def _open_loop(executor: ThreadPoolExecutor, name: str) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     loop.set_default_executor(executor)
     threading.Thread(target=run_forever, args=(loop,), name=name, daemon=True).start()
@@ -54,7 +54,7 @@ def run_forever(loop: asyncio.AbstractEventLoop) -> None:
             _log.error("sys.exit was called: a graph ends by returning or raising.")
 
 
-def do_on(loop: asyncio.AbstractEventLoop, work: Callable[[], object]) -> None:
+def run_on(loop: asyncio.AbstractEventLoop, work: Callable[[], object]) -> None:
     """Does the work on a loop, behind all that was asked of it before; at once where this is its thread."""
     if loop is asyncio.get_running_loop():
         work()

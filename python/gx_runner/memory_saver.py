@@ -7,8 +7,8 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
-from gx_runner.saver import Saver, next_version
-from gx_runner.unshown import omit_unshown
+from gx_runner.saver import Saver, build_next_version
+from gx_runner.unshown import remove_unshown
 
 # Names of metadata that LangGraph writes, whatever a run's settings are called.
 _OF_LANGGRAPH = {"source", "step", "parents", "run_id"}
@@ -19,7 +19,7 @@ class MemorySaver(InMemorySaver):
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Returns the next version of a channel."""
-        return next_version(current)
+        return build_next_version(current)
 
 
 async def keep(memory: MemorySaver, saver: Saver, settings: dict[str, Any]) -> None:
@@ -36,7 +36,7 @@ async def keep(memory: MemorySaver, saver: Saver, settings: dict[str, Any]) -> N
             continue
         seen.add(namespace)
         at: RunnableConfig = {"configurable": {**settings, "checkpoint_ns": namespace}}
-        metadata: Any = omit_unshown(found.metadata, copied)
+        metadata: Any = remove_unshown(found.metadata, copied)
         stored = await saver.aput(at, found.checkpoint, metadata, found.checkpoint["channel_versions"])
         writes: dict[str, list[tuple[str, Any]]] = {}
         for task_id, channel, value in found.pending_writes or []:

@@ -26,18 +26,18 @@ def add_import_folders() -> None:
             sys.path.append(folder)
 
 
-def loaded_attribute(what: str, file: str, name: str) -> Any:
+def import_attribute(what: str, file: str, name: str) -> Any:
     """Returns a variable of a file or a module. `what` is the part that it is for, and begins the sentence of a fault."""
     try:
-        module = imported(file)
+        module = import_file(file)
     except BaseException as error:
-        raise LoadError(f"{what}: {sentence_of(error, file)}") from error
+        raise LoadError(f"{what}: {explain_import_error(error, file)}") from error
     if not hasattr(module, name):
         raise LoadError(f'{what}: {file} has no variable named "{name}".')
     return getattr(module, name)
 
 
-def imported(path: str) -> ModuleType:
+def import_file(path: str) -> ModuleType:
     """Imports a file, or a module: its dotted name stands in the place of the file, in the folder of gx.json."""
     folder, name = os.path.split(path)
     if folder not in sys.path:
@@ -62,25 +62,25 @@ def imported(path: str) -> ModuleType:
     return module
 
 
-def sentence_of(error: BaseException, file: str) -> str:
+def explain_import_error(error: BaseException, file: str) -> str:
     """Returns one line that says why a file or a module is not imported, and where in the user's code it failed."""
     if isinstance(error, SyntaxError) and error.filename is not None:
         return f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}"
-    text = words_of(error)
+    text = describe_error(error)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_of_the_import(frame.filename)]
     # A library that fails was called by a line of the user, who can mend that.
     own = [frame for frame in frames if not is_of_a_library(frame.filename)] or frames
     return f"{own[-1].filename}:{own[-1].lineno}: {text}" if own else f"{file} can't be loaded: {text}"
 
 
-def words_of(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Returns one line with the name and the message of an error, and which LangGraph lacks what it is about."""
-    return re.sub(r"\s+", " ", f"{type(error).__name__}: {error}") + _of_an_older_langgraph(error)
+    return re.sub(r"\s+", " ", f"{type(error).__name__}: {error}") + _describe_older_langgraph(error)
 
 
-def _of_an_older_langgraph(error: BaseException) -> str:
+def _describe_older_langgraph(error: BaseException) -> str:
     """Returns which LangGraph is installed, where an error is about a part of it that it does not have."""
-    if not _asks_langgraph(error):
+    if not _is_about_langgraph(error):
         return ""
     try:
         version = importlib.metadata.version("langgraph")
@@ -89,7 +89,7 @@ def _of_an_older_langgraph(error: BaseException) -> str:
     return f" (LangGraph {version} is installed; the code may need a newer one)"
 
 
-def _asks_langgraph(error: BaseException) -> bool:
+def _is_about_langgraph(error: BaseException) -> bool:
     if isinstance(error, ImportError):
         return _is_of_langgraph(error.name)
     if isinstance(error, AttributeError):
@@ -108,7 +108,7 @@ def _is_of_langgraph(module: Any) -> bool:
     return isinstance(module, str) and module.split(".")[0] == "langgraph"
 
 
-def place_of(file: str, name: str) -> str:
+def find_assignment(file: str, name: str) -> str:
     """Returns the file and the line where a module gives a variable its value; where no line does so, the file alone."""
     module = os.path.basename(file)
     path = file if os.path.isfile(file) else getattr(sys.modules.get(module), "__file__", None) or file
@@ -117,11 +117,11 @@ def place_of(file: str, name: str) -> str:
             tree = ast.parse(source.read())
     except (OSError, SyntaxError, ValueError):
         return path
-    lines = [node.lineno for node in _statements(tree.body) if name in _names_given(node)]
+    lines = [node.lineno for node in _list_statements(tree.body) if name in _list_assigned_names(node)]
     return f"{path}:{lines[-1]}" if lines else path
 
 
-def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
+def _list_statements(body: list[ast.stmt]) -> list[ast.stmt]:
     """Returns the statements of a module, with those in its conditions, and without those of its functions and classes."""
     found: list[ast.stmt] = []
     for node in body:
@@ -129,11 +129,11 @@ def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
         if isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
             parts = [getattr(node, part, []) for part in ("body", "orelse", "finalbody")]
             handlers = [handler.body for handler in getattr(node, "handlers", [])]
-            found += [one for part in [*parts, *handlers] for one in _statements(part)]
+            found += [one for part in [*parts, *handlers] for one in _list_statements(part)]
     return found
 
 
-def _names_given(node: ast.stmt) -> set[str]:
+def _list_assigned_names(node: ast.stmt) -> set[str]:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return {node.name}
     if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -142,7 +142,7 @@ def _names_given(node: ast.stmt) -> set[str]:
     return {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
 
 
-def own_place(frames: traceback.StackSummary) -> str | None:
+def find_user_place(frames: traceback.StackSummary) -> str | None:
     """Returns the innermost file and line of the user's code, also where a library is at work for it."""
     own = [one for one in frames if is_own(one.filename)]
     return f"{own[-1].filename}:{own[-1].lineno}" if own else None

@@ -8,7 +8,7 @@ import importlib.metadata
 OLDEST = (0, 6)
 
 
-def older_langgraph() -> str | None:
+def find_older_langgraph() -> str | None:
     """Returns the version of LangGraph that is installed, if it is too old."""
     try:
         version = importlib.metadata.version("langgraph")

@@ -32,7 +32,7 @@ def pass_to_threads(variable: contextvars.ContextVar[Any]) -> None:
         _PASSED.append(variable)
 
 
-def _values() -> _Values:
+def _list_values() -> _Values:
     return [(variable, value) for variable in _PASSED if (value := variable.get(None)) is not None]
 
 
@@ -59,7 +59,7 @@ def _serve_threads() -> None:
     @functools.wraps(start)
     def start_with_values(self: threading.Thread) -> None:
         # The values of a pool's thread come with each call.
-        if (values := _values()) and not _is_of_pool(self):
+        if (values := _list_values()) and not _is_of_pool(self):
             self.run = functools.partial(_begin, values, self.run)  # type: ignore[method-assign]
         start(self)
 
@@ -75,9 +75,9 @@ def _serve_pools() -> None:
     submit: Callable[..., Any] = kind.submit
 
     @functools.wraps(submit)
-    def submit_with_values(self: Any, function: Callable[..., Any], /, *args: Any, **given: Any) -> Any:
-        if values := _values():
+    def run_with_values(self: Any, function: Callable[..., Any], /, *args: Any, **given: Any) -> Any:
+        if values := _list_values():
             return submit(self, _call, values, function, *args, **given)
         return submit(self, function, *args, **given)
 
-    kind.submit = submit_with_values  # type: ignore[method-assign]
+    kind.submit = run_with_values  # type: ignore[method-assign]

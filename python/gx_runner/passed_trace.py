@@ -39,15 +39,15 @@ def pass_trace(spec: dict[str, Any], spans: Spans | None) -> None:
         pass_to_threads(_PLACE)
         _PLACE.set(_Place(headers, spans))
         _serve()
-        _offer_current_span()
+        _attach_current_span()
 
 
-def headers_now() -> dict[str, str]:
+def get_trace_headers() -> dict[str, str]:
     """Returns the headers of a request that is made now: those of the node or the tool that makes it."""
     if (place := _PLACE.get()) is None:
         return {}
     call = _call_now()
-    span_id = None if place.spans is None or call is None else place.spans.span_of(call)
+    span_id = None if place.spans is None or call is None else place.spans.find_span(call)
     if span_id is None:
         return place.headers
     version, trace_id, _, flags = place.headers[_PARENT].split("-")
@@ -65,14 +65,14 @@ def _call_now() -> UUID | None:
 def _serve() -> None:
     """Has the libraries that are loaded by now ask for the headers, each once. Other requests are left as they are."""
     for name in ("httpx", "httpx2"):
-        if (module := _unserved(name)) is not None:
+        if (module := _claim_module(name)) is not None:
             _add_to_httpx(module.Client)
             _add_to_httpx(module.AsyncClient)
-    if (module := _unserved("urllib3")) is not None:
+    if (module := _claim_module("urllib3")) is not None:
         _add_to_urllib3(module.HTTPConnectionPool)
 
 
-def _unserved(name: str) -> Any:
+def _claim_module(name: str) -> Any:
     module = sys.modules.get(name)
     if module is None or hasattr(module, _SERVED):
         return None
@@ -84,25 +84,27 @@ def _add_to_httpx(client: Any) -> None:
     send = client.send
 
     @functools.wraps(send)
-    def with_trace(self: Any, request: Any, **more: Any) -> Any:
+    def send_with_trace(self: Any, request: Any, **more: Any) -> Any:
         _add(request.headers)
         return send(self, request, **more)
 
-    client.send = with_trace
+    client.send = send_with_trace
 
 
 def _add_to_urllib3(pool: Any) -> None:
     urlopen = pool.urlopen
 
     @functools.wraps(urlopen)
-    def with_trace(self: Any, method: str, url: str, body: Any = None, headers: Any = None, *rest: Any, **more: Any) -> Any:
-        if found := headers_now():
+    def send_with_trace(
+        self: Any, method: str, url: str, body: Any = None, headers: Any = None, *rest: Any, **more: Any
+    ) -> Any:
+        if found := get_trace_headers():
             # The headers of a pool are those of its other requests, too.
             given = self.headers if headers is None else headers
             headers = given if _has_parent(given) else {**given, **found}
         return urlopen(self, method, url, body, headers, *rest, **more)
 
-    pool.urlopen = with_trace
+    pool.urlopen = send_with_trace
 
 
 def _has_parent(headers: Mapping[str, Any]) -> bool:
@@ -112,13 +114,13 @@ def _has_parent(headers: Mapping[str, Any]) -> bool:
 def _add(headers: MutableMapping[str, str]) -> None:
     """Adds the headers, unless there are some already, as in a project that brings OpenTelemetry."""
     if not _has_parent(headers):
-        headers.update(headers_now())
+        headers.update(get_trace_headers())
 
 
-def _offer_current_span() -> None:
+def _attach_current_span() -> None:
     """Makes the place the current span of OpenTelemetry, where the project has loaded it."""
     if "opentelemetry.trace" not in sys.modules:
         return
-    from gx_runner.current_span import offer_current_span
+    from gx_runner.current_span import attach_current_span
 
-    offer_current_span(headers_now)
+    attach_current_span(get_trace_headers)

@@ -29,7 +29,7 @@ class Progress:
         self._asks = False
         # The server heard that the loop is held.
         self._reported = False
-        loop.set_task_factory(self._started)
+        loop.set_task_factory(self._create_task)
 
     def begin(self, number: int, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Begins with a question or an exchange, in the loop."""
@@ -44,42 +44,42 @@ class Progress:
     def begin_exchange(self, number: int, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Begins with an exchange, which must not be asked again in another process."""
         self._begun = number
-        self._free()
+        self._report_free()
         return self.begin(number, work)
 
-    def ping(self) -> None:
+    def answer_ping(self) -> None:
         """Answers a ping. No answer means that something without a number holds the process."""
         if self._lost():
             return
         if not self._asks:
             self._asks = True
-            self._loop.call_soon_threadsafe(self._answered)
-            self._pong(0)
-        elif (holder := self._holder()) is not None:
+            self._loop.call_soon_threadsafe(self._handle_answer)
+            self._send_pong(0)
+        elif (holder := self._find_holder()) is not None:
             self._reported = True
-            self._pong(holder)
+            self._send_pong(holder)
         else:
             self._reported = True
 
-    def _started(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
+    def _create_task(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
         task = asyncio.Task(work, loop=loop, **options)
         if (number := _NUMBER.get()) is not None:
             self._numbers[task] = number
         return task
 
-    def _answered(self) -> None:
+    def _handle_answer(self) -> None:
         self._asks = False
-        self._free()
+        self._report_free()
 
-    def _free(self) -> None:
+    def _report_free(self) -> None:
         """Takes back the report that the loop is held: from now on the server must not rely on it."""
         if self._reported:
             self._reported = False
-            self._pong(0)
+            self._send_pong(0)
 
-    def _holder(self) -> int | None:
+    def _find_holder(self) -> int | None:
         task = asyncio.current_task(self._loop)
         return None if task is None else self._numbers.get(task)
 
-    def _pong(self, holds: int) -> None:
+    def _send_pong(self, holds: int) -> None:
         self._wall.send({"kind": "pong", "holds": holds, "begun": self._begun})

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from langchain_core.messages import AIMessage, BaseMessage, BaseMessageChunk, ToolMessage, message_chunk_to_message
 
 from gx_runner.encode import to_json
-from gx_runner.state_form import Json, content_blocks, state_json
+from gx_runner.state_form import Json, encode_protocol_data, to_content_blocks
 
 # The channel of the tasks, which LangGraph leaves out of the events of a run.
 TASKS = "gx.tasks"
@@ -49,7 +49,7 @@ class ProtocolStream:
 
     def take(self, event: Any) -> None:
         """Sends an event of LangGraph."""
-        self._send(self._events.of(event))
+        self._send(self._events.convert_event(event))
 
     def end(self, status: str) -> None:
         """Reports the end of the subgraphs that the run leaves open."""
@@ -57,19 +57,19 @@ class ProtocolStream:
 
     def _send(self, events: list[ProtocolEvent]) -> None:
         now = time.time_ns() // 1_000_000
-        self._emit([(_event_name(event), _event_text(event, now)) for event in events])
+        self._emit([(_build_event_name(event), _encode_event(event, now)) for event in events])
 
 
-def _event_name(event: ProtocolEvent) -> str:
+def _build_event_name(event: ProtocolEvent) -> str:
     """Returns the name by which readers filter (event-name.ts)."""
     head = event.method if event.name is None else f"{event.method}:{quote(event.name, safe=_LEFT, errors='replace')}"
     return "|".join((f"v2:{head}", *event.namespace))
 
 
-def _event_text(event: ProtocolEvent, timestamp: int) -> bytes:
+def _encode_event(event: ProtocolEvent, timestamp: int) -> bytes:
     node = {} if event.node is None else {"node": event.node}
     params = {"namespace": event.namespace, "timestamp": timestamp, **node, "data": event.data}
-    return to_json(params) if event.whole else state_json(params)
+    return to_json(params) if event.whole else encode_protocol_data(params)
 
 
 class ProtocolEvents:
@@ -84,37 +84,40 @@ class ProtocolEvents:
         # Namespaces of graphs that have checkpoints; that of the run always has some.
         self._stored: set[tuple[str, ...]] = {()}
 
-    def of(self, event: Any) -> list[ProtocolEvent]:
+    def convert_event(self, event: Any) -> list[ProtocolEvent]:
         """Returns the events that an event of LangGraph makes."""
         method, params = event["method"], event["params"]
         namespace, data = list(params["namespace"]), params["data"]
         if method == "checkpoints":
-            return self._checkpoint(namespace, data)
-        held = self._released()
+            return self._convert_checkpoint(namespace, data)
+        held = self._release_held()
         if method == "values":
-            return [*held, *self._values(namespace, data, params.get("interrupts", ()))]
-        return [*held, *self._made(method, namespace, data)]
+            return [*held, *self._convert_values(namespace, data, params.get("interrupts", ()))]
+        return [*held, *self._convert(method, namespace, data)]
 
     def end(self, status: str) -> list[ProtocolEvent]:
         """Returns the events of the graphs that the end of the run leaves open."""
-        return [*self._released(), *self._close([], status)]
+        return [*self._release_held(), *self._close([], status)]
 
-    def _made(self, method: str, namespace: Namespace, data: Any) -> list[ProtocolEvent]:
+    def _convert(self, method: str, namespace: Namespace, data: Any) -> list[ProtocolEvent]:
         match method:
             case "messages":
-                return _message(namespace, *data)
+                return _convert_message(namespace, *data)
             case "updates":
                 asks = isinstance(data, dict) and INTERRUPT in data
                 left = {name: one for name, one in data.items() if name != INTERRUPT} if asks else data
-                return [ProtocolEvent(method, namespace, left), *self._inputs(namespace, data[INTERRUPT] if asks else ())]
+                return [
+                    ProtocolEvent(method, namespace, left),
+                    *self._build_input_requests(namespace, data[INTERRUPT] if asks else ()),
+                ]
             case "tools":
-                return _tool(namespace, data)
+                return _convert_tool(namespace, data)
             case "lifecycle":
-                return self._started(data)
+                return self._open_graph(data)
             case "custom":
-                return [_custom(namespace, data)]
+                return [_convert_custom(namespace, data)]
             case _ if method == _CUSTOM + TASKS:
-                return self._task(*data)
+                return self._convert_task(*data)
             case _ if method.startswith(_CUSTOM):
                 # A transformer of the graph has pushed into a channel of its own.
                 name = method.removeprefix(_CUSTOM)
@@ -122,34 +125,34 @@ class ProtocolEvents:
             case _:
                 return []
 
-    def _values(self, namespace: Namespace, data: Any, interrupts: Any) -> list[ProtocolEvent]:
+    def _convert_values(self, namespace: Namespace, data: Any, interrupts: Any) -> list[ProtocolEvent]:
         event = ProtocolEvent("values", namespace, data)
         if interrupts:
             # A state that says only that the graph waits is not sent.
-            return [*([] if data == {} else [event]), *self._inputs(namespace, interrupts)]
+            return [*([] if data == {} else [event]), *self._build_input_requests(namespace, interrupts)]
         if tuple(namespace) not in self._stored:
             return [event]
         self._held = event
         return []
 
-    def _checkpoint(self, namespace: Namespace, data: Any) -> list[ProtocolEvent]:
+    def _convert_checkpoint(self, namespace: Namespace, data: Any) -> list[ProtocolEvent]:
         """Returns a checkpoint before its state, where clients look for it. That of a mere input has no state."""
         self._stored.add(tuple(namespace))
-        held = self._released()
+        held = self._release_held()
         if not held or held[0].namespace != namespace:
             return held
-        return [ProtocolEvent("checkpoints", namespace, _envelope(data)), *held]
+        return [ProtocolEvent("checkpoints", namespace, _build_envelope(data)), *held]
 
-    def _released(self) -> list[ProtocolEvent]:
+    def _release_held(self) -> list[ProtocolEvent]:
         held, self._held = self._held, None
         return [] if held is None else [held]
 
-    def _inputs(self, namespace: Namespace, interrupts: Any) -> list[ProtocolEvent]:
+    def _build_input_requests(self, namespace: Namespace, interrupts: Any) -> list[ProtocolEvent]:
         fresh = [one for one in interrupts if one.id not in self._asked]
         self._asked.update(one.id for one in fresh)
         return [ProtocolEvent("input.requested", namespace, {"interrupt_id": one.id, "payload": one.value}) for one in fresh]
 
-    def _started(self, data: Json) -> list[ProtocolEvent]:
+    def _open_graph(self, data: Json) -> list[ProtocolEvent]:
         """Returns the beginning of a graph. LangGraph also reports ends, but none for graphs that were stopped."""
         if data["event"] != "started":
             return []
@@ -157,7 +160,7 @@ class ProtocolEvents:
         self._open[tuple(namespace)] = data.get("graph_name") or namespace[-1].partition(":")[0]
         return [ProtocolEvent("lifecycle", namespace, data)]
 
-    def _task(self, namespace: Namespace, task: Json) -> list[ProtocolEvent]:
+    def _convert_task(self, namespace: Namespace, task: Json) -> list[ProtocolEvent]:
         event = ProtocolEvent("tasks", namespace, task)
         if "result" not in task and "error" not in task:
             return [event]
@@ -173,7 +176,7 @@ class ProtocolEvents:
         ]
 
 
-def _custom(namespace: Namespace, payload: Any) -> ProtocolEvent:
+def _convert_custom(namespace: Namespace, payload: Any) -> ProtocolEvent:
     """Returns a custom event. A payload with a name is that of its own channel, `custom:<name>`."""
     name = payload.get("name") if isinstance(payload, dict) else None
     if isinstance(name, str):
@@ -181,23 +184,23 @@ def _custom(namespace: Namespace, payload: Any) -> ProtocolEvent:
     return ProtocolEvent("custom", namespace, {"payload": payload})
 
 
-def _envelope(checkpoint: Json) -> Json:
+def _build_envelope(checkpoint: Json) -> Json:
     """Returns a checkpoint's place in the history; its state is in the `values` behind it."""
-    parent = _checkpoint_id(checkpoint.get("parent_config"))
+    parent = _get_checkpoint_id(checkpoint.get("parent_config"))
     metadata = checkpoint.get("metadata") or {}
     return {
-        "id": _checkpoint_id(checkpoint.get("config")),
+        "id": _get_checkpoint_id(checkpoint.get("config")),
         **({} if parent is None else {"parent_id": parent}),
         "step": metadata.get("step"),
         "source": metadata.get("source"),
     }
 
 
-def _checkpoint_id(config: Json | None) -> Any:
+def _get_checkpoint_id(config: Json | None) -> Any:
     return ((config or {}).get("configurable") or {}).get("checkpoint_id")
 
 
-def _message(namespace: Namespace, payload: Any, metadata: Json) -> list[ProtocolEvent]:
+def _convert_message(namespace: Namespace, payload: Any, metadata: Json) -> list[ProtocolEvent]:
     node = metadata.get("langgraph_node")
     if not isinstance(payload, BaseMessage):
         # Models of one graph stream at the same time, and clients tell their messages apart by the model's run.
@@ -207,7 +210,7 @@ def _message(namespace: Namespace, payload: Any, metadata: Json) -> list[Protoco
         return []
     message = message_chunk_to_message(payload) if isinstance(payload, BaseMessageChunk) else payload
     usage = message.usage_metadata if isinstance(message, AIMessage) else None
-    parts = _parts(
+    parts = _split_message(
         [dict(block) for block in message.content_blocks],
         {"role": "ai", "id": message.id},
         {} if usage is None else {"usage": usage},
@@ -215,21 +218,21 @@ def _message(namespace: Namespace, payload: Any, metadata: Json) -> list[Protoco
     return [ProtocolEvent("messages", namespace, {**part, "run_id": message.id}, node=node) for part in parts]
 
 
-def _tool(namespace: Namespace, payload: Json) -> list[ProtocolEvent]:
+def _convert_tool(namespace: Namespace, payload: Json) -> list[ProtocolEvent]:
     kind, call_id = payload["event"], payload.get("tool_call_id") or ""
     if kind == "tool-output-delta" and not isinstance(payload.get("delta"), str):
         payload = {**payload, "delta": to_json(payload.get("delta")).decode()}
     events = [ProtocolEvent("tools", namespace, payload, whole=True)]
-    answer = _answer_of(payload.get("output"), call_id) if kind == "tool-finished" else None
+    answer = _find_tool_message(payload.get("output"), call_id) if kind == "tool-finished" else None
     if answer is None:
         return events
     # Pages show the answer of a tool under the namespace of its call.
     head = {"role": "tool", "id": answer.id or f"tool-{call_id}", "tool_call_id": call_id}
-    parts = _parts(content_blocks(answer.content), head, {"metadata": {}})
+    parts = _split_message(to_content_blocks(answer.content), head, {"metadata": {}})
     return [*events, *(ProtocolEvent("messages", [*namespace, f"tools:{call_id}"], part) for part in parts)]
 
 
-def _answer_of(output: Any, call_id: str) -> ToolMessage | None:
+def _find_tool_message(output: Any, call_id: str) -> ToolMessage | None:
     """Returns the tool's message: the output itself, or the message within the update of a command."""
     if isinstance(output, ToolMessage):
         return output
@@ -239,11 +242,11 @@ def _answer_of(output: Any, call_id: str) -> ToolMessage | None:
     return next((one for one in found if isinstance(one, ToolMessage) and one.tool_call_id == call_id), None)
 
 
-def _parts(blocks: list[Json], head: Json, finish: Json) -> list[Json]:
+def _split_message(blocks: list[Json], head: Json, finish: Json) -> list[Json]:
     """Returns the events of a whole message, which are those of a streamed one: block by block."""
     parts: list[Json] = [{"event": "message-start", **head}]
     for index, block in enumerate(blocks):
-        begin, delta = _opening(block)
+        begin, delta = _split_block(block)
         parts.append({"event": "content-block-start", "index": index, "content": begin})
         if delta is not None:
             parts.append({"event": "content-block-delta", "index": index, "delta": delta})
@@ -251,7 +254,7 @@ def _parts(blocks: list[Json], head: Json, finish: Json) -> list[Json]:
     return [*parts, {"event": "message-finish", **finish}]
 
 
-def _opening(block: Json) -> tuple[Json, Json | None]:
+def _split_block(block: Json) -> tuple[Json, Json | None]:
     """Returns a block as it begins, and the part that is appended to it."""
     kind = block.get("type")
     if kind in ("text", "reasoning"):

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from gx_runner.compat import classes_of
-from gx_runner.elements import Loader, weight_of
+from gx_runner.compat import read_classes
+from gx_runner.elements import Loader, estimate_bytes
 from gx_runner.lists import Key, ListVersion
 
 # Bytes of lists that are remembered: some 20,000 short messages.
@@ -39,13 +39,13 @@ class Lists:
         self._numbers: dict[Any, int] = {}
         self._lock = threading.Lock()
 
-    def loader(self, serde: Any) -> Loader:
+    def get_loader(self, serde: Any) -> Loader:
         """Returns how a serializer makes elements."""
         with self._lock:
-            number = self._numbers.setdefault(classes_of(serde), len(self._numbers) + 1)
+            number = self._numbers.setdefault(read_classes(serde), len(self._numbers) + 1)
         return Loader(number, lambda blob: serde.loads_typed(("msgpack", blob)))
 
-    def known(self, thread_id: str, namespace: str | None) -> dict[Key, ListVersion]:
+    def list_known(self, thread_id: str, namespace: str | None) -> dict[Key, ListVersion]:
         """Returns the lists of one graph that need not be read."""
         if namespace is None:
             return {}
@@ -53,17 +53,17 @@ class Lists:
             checkpoints = list(self._graphs.get((thread_id, namespace), {}).values())
         return {(namespace, channel, one.version): one for lists in checkpoints for channel, one in lists.items()}
 
-    def of(self, key: CheckpointKey) -> ListsOfCheckpoint:
+    def find_lists(self, key: CheckpointKey) -> ListsOfCheckpoint:
         """Returns the lists of a checkpoint, where they are remembered."""
         with self._lock:
             return self._graphs.get(key[:2], {}).get(key[2], {})
 
-    def remember(self, key: CheckpointKey, lists: ListsOfCheckpoint) -> None:
+    def keep(self, key: CheckpointKey, lists: ListsOfCheckpoint) -> None:
         """Remembers the lists of a checkpoint as those that were used last."""
         graph = key[:2]
         with self._lock:
             # The entry that was used last comes last.
-            checkpoints = self._forget(graph)
+            checkpoints = self._drop(graph)
             checkpoints.pop(key[2], None)
             if lists:
                 checkpoints[key[2]] = lists
@@ -73,15 +73,15 @@ class Lists:
             if not checkpoints:
                 return
             self._graphs[graph] = checkpoints
-            self._weights[graph] = _GRAPH_BYTES + _weight(lists)
+            self._weights[graph] = _GRAPH_BYTES + _estimate_bytes(lists)
             self._bytes += self._weights[graph]
             while self._bytes > self._most_bytes and self._graphs:
-                self._forget(next(iter(self._graphs)))
+                self._drop(next(iter(self._graphs)))
 
-    def _forget(self, graph: _Graph) -> dict[str, ListsOfCheckpoint]:
+    def _drop(self, graph: _Graph) -> dict[str, ListsOfCheckpoint]:
         self._bytes -= self._weights.pop(graph, 0)
         return {**self._graphs.pop(graph, {})}
 
 
-def _weight(lists: ListsOfCheckpoint) -> int:
-    return sum(weight_of(one.elements) for one in lists.values())
+def _estimate_bytes(lists: ListsOfCheckpoint) -> int:
+    return sum(estimate_bytes(one.elements) for one in lists.values())

@@ -25,7 +25,7 @@ _PARAMETERS = {
 }
 
 
-def scope_of(head: dict[str, Any]) -> Scope:
+def build_scope(head: dict[str, Any]) -> Scope:
     """Returns the scope of a request, by its method, its whole address and its headers."""
     url = urlsplit(head["url"])
     path = url.path or "/"
@@ -42,11 +42,11 @@ def scope_of(head: dict[str, Any]) -> Scope:
         "headers": [(name.lower().encode("latin-1"), value.encode("latin-1", "replace")) for name, value in head["headers"]],
         "client": None,
         "server": (url.hostname or "localhost", url.port or 80),
-        "path_params": parameters_of(path),
+        "path_params": parse_path_parameters(path),
     }
 
 
-def parameters_of(path: str) -> dict[str, str]:
+def parse_path_parameters(path: str) -> dict[str, str]:
     """Returns the ids in the path of a built-in route."""
     parts = [unquote(part) for part in path.split("/") if part]
     found: dict[str, str] = {}
@@ -64,7 +64,7 @@ class _Credentials:
         self.scopes = scopes
 
 
-def with_user_of(scope: Scope, user: dict[str, Any] | None) -> Scope:
+def add_user(scope: Scope, user: dict[str, Any] | None) -> Scope:
     """Returns the scope with its user, whom `request.user` and `request.auth` of starlette show."""
     if user is None:
         return scope

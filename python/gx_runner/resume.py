@@ -22,19 +22,19 @@ async def is_under_way(spec: dict[str, Any], saver: Saver) -> bool:
     return last is not None and dict(last.metadata).get("run_id") == spec["run_id"]
 
 
-def from_last(config: dict[str, Any]) -> dict[str, Any]:
+def remove_checkpoint(config: dict[str, Any]) -> dict[str, Any]:
     """Returns the call without the checkpoint that the run began from, because the run has one of its own by now."""
     began = ("checkpoint_id", "checkpoint_map")
     return {**config, "configurable": {name: one for name, one in config["configurable"].items() if name not in began}}
 
 
-def _are_at(names: Sequence[str], nodes: Nodes) -> bool:
+def _has_reached(names: Sequence[str], nodes: Nodes) -> bool:
     if nodes == "*":
         return any(name != _START for name in names)
     return any(name in (nodes or ()) for name in names)
 
 
-async def stop_reached(graph: Graph, spec: dict[str, Any]) -> StateSnapshot | None:
+async def find_reached_stop(graph: Graph, spec: dict[str, Any]) -> StateSnapshot | None:
     """Returns the state of a run that had come to where it was to stop when its worker died; None for any other.
 
     Such a run must not go on: LangGraph would take the missing input as the word to do so.
@@ -47,11 +47,11 @@ async def stop_reached(graph: Graph, spec: dict[str, Any]) -> StateSnapshot | No
     last = await graph.aget_state({"configurable": {"thread_id": spec["thread_id"], "checkpoint_ns": ""}})
     if not last.next:
         return None
-    stopped = _are_at(last.next, before) or _are_at(await _nodes_before(graph, last), after)
+    stopped = _has_reached(last.next, before) or _has_reached(await _list_nodes_before(graph, last), after)
     return last if stopped else None
 
 
-async def _nodes_before(graph: Graph, state: StateSnapshot) -> Sequence[str]:
+async def _list_nodes_before(graph: Graph, state: StateSnapshot) -> Sequence[str]:
     """Returns the nodes that led to a state; none when no step did."""
     if state.parent_config is None or (state.metadata or {}).get("source") != "loop":
         return ()

@@ -7,24 +7,24 @@ import importlib.metadata
 import uuid
 from typing import Any
 
-from gx_runner.context import fields_for
-from gx_runner.events import graph_modes
+from gx_runner.context import pick_fields
+from gx_runner.events import choose_graph_modes
 from gx_runner.loading import Graph
 from gx_runner.unshown import UNSHOWN
-from gx_runner.user import with_user
+from gx_runner.user import wrap_user
 
 
 @functools.cache
-def _langgraph_version() -> str:
+def _read_langgraph_version() -> str:
     return importlib.metadata.version("langgraph")
 
 
-def config_of(spec: dict[str, Any]) -> dict[str, Any]:
+def build_config(spec: dict[str, Any]) -> dict[str, Any]:
     """Returns the configuration of a run as LangGraph takes it, with what the server knows of the run."""
     given = spec["kwargs"]["config"]
-    own = {"run_attempt": spec["attempt"], "langgraph_version": _langgraph_version()}
+    own = {"run_attempt": spec["attempt"], "langgraph_version": _read_langgraph_version()}
     about = {"langgraph_plan": "self_hosted", "langgraph_host": "self-hosted", "langgraph_api_url": None}
-    configurable = with_user(given.get("configurable") or {})
+    configurable = wrap_user(given.get("configurable") or {})
     names = ("tags", "recursion_limit", "max_concurrency", "run_name")
     config = {name: given[name] for name in names if given.get(name) is not None}
     return {
@@ -40,14 +40,14 @@ def config_of(spec: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def keywords_of(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:
+def build_keywords(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Returns what else the call of a graph is given."""
     keywords = {"durability": kwargs["durability"]}
     if not kwargs.get("protocol"):
-        keywords |= {"stream_mode": graph_modes(kwargs["stream_mode"]), "subgraphs": kwargs["subgraphs"]}
+        keywords |= {"stream_mode": choose_graph_modes(kwargs["stream_mode"]), "subgraphs": kwargs["subgraphs"]}
     for name in ("interrupt_before", "interrupt_after"):
         if kwargs[name] is not None:
             keywords[name] = kwargs[name]
     # LangGraph makes the class of a context, with its defaults, of no fields at all, and nothing of None.
-    keywords["context"] = fields_for(graph.context_schema, kwargs["context"] or {})
+    keywords["context"] = pick_fields(graph.context_schema, kwargs["context"] or {})
     return keywords

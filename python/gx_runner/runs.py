@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gx_runner.encryption_context import under
-from gx_runner.failure_places import failed
+from gx_runner.encryption_context import set_encryption_context
+from gx_runner.failure_places import build_failed_outcome
 from gx_runner.failures import ProblemError
-from gx_runner.invoke import Deps, Emit, Outcome, Spec, done_message, invoke
+from gx_runner.invoke import Deps, Emit, Outcome, Spec, build_done_message, invoke
 from gx_runner.loading import LoadedGraph
-from gx_runner.logs import flush_prints, of_run
-from gx_runner.loops import Loops, do_on
+from gx_runner.logs import flush_prints, set_run_ids
+from gx_runner.loops import Loops, run_on
 from gx_runner.passed_trace import pass_trace
 from gx_runner.saver import Storage
 from gx_runner.spans import Spans
@@ -48,14 +48,14 @@ class Runs:
         store: Store,
         storage: Storage,
         loops: Loops,
-        spans_of: Callable[[Spec], Spans | None],
+        create_spans: Callable[[Spec], Spans | None],
     ) -> None:
         self._wall = wall
         self._loops = loops
         self._graphs = graphs
         self._store = store
         self._storage = storage
-        self._spans_of = spans_of
+        self._create_spans = create_spans
         self._begun: dict[str, _Begun] = {}
         self._unheard: set[str] = set()
 
@@ -69,33 +69,33 @@ class Runs:
         def start() -> None:
             begun.task = begun.loop.create_task(self._run(spec, begun))
 
-        do_on(begun.loop, start)
+        run_on(begun.loop, start)
 
     def abort(self, run_id: str, *, goes_on: bool) -> None:
         """Asks a run to stop as soon as it can. Where it `goes_on` elsewhere, nobody is to hear of an end."""
         if (begun := self._begun.get(run_id)) is not None:
             begun.stop.asked, begun.stop.goes_on = True, goes_on
-            do_on(begun.loop, begun.cancel)
+            run_on(begun.loop, begun.cancel)
 
     def drain(self, run_id: str) -> None:
         """Asks a run to stop between two of its steps, from where it goes on elsewhere."""
         if (begun := self._begun.get(run_id)) is not None:
             begun.stop.drain()
 
-    def hear(self, run_id: str) -> None:
+    def mark_heard(self, run_id: str) -> None:
         """From now on, the events of the run are read."""
         self._unheard.discard(run_id)
 
     async def _run(self, spec: Spec, begun: _Begun) -> None:
         run_id = spec["run_id"]
         begun.under_way = True
-        of_run(spec)
-        under(spec["kwargs"].get("encryption_context"))
+        set_run_ids(spec)
+        set_encryption_context(spec["kwargs"].get("encryption_context"))
         batch = _Batch(self._wall, run_id)
-        spans = self._spans_of(spec)
+        spans = self._create_spans(spec)
         pass_trace(spec, spans)
         tokens = TokenCount() if spec.get("counts_tokens") else None
-        outcome = await self._outcome(spec, begun.stop, batch.add, (spans, tokens))
+        outcome = await self._invoke(spec, begun.stop, batch.add, (spans, tokens))
         if tokens is not None and (count := tokens.count()) is not None:
             outcome = {**outcome, "tokens": count}
         if spans is not None:
@@ -106,13 +106,13 @@ class Runs:
         self._unheard.discard(run_id)
         batch.flush()
         try:
-            message, attached = done_message(run_id, outcome)
+            message, attached = build_done_message(run_id, outcome)
             self._wall.send(message, *attached)
         except ValueError as error:
             # The last state is too long for a frame.
-            self._wall.send({"kind": "done", "run_id": run_id, "outcome": failed(error)})
+            self._wall.send({"kind": "done", "run_id": run_id, "outcome": build_failed_outcome(error)})
 
-    async def _outcome(self, spec: Spec, stop: Stop, emit: Emit, ears: tuple[Spans | None, TokenCount | None]) -> Outcome:
+    async def _invoke(self, spec: Spec, stop: Stop, emit: Emit, ears: tuple[Spans | None, TokenCount | None]) -> Outcome:
         run_id, graph_id = spec["run_id"], spec["graph_id"]
         try:
             if stop.asked:
@@ -125,7 +125,7 @@ class Runs:
             # The run was stopped while it looked for its end.
             return {"status": "interrupted", "waiting": False}
         except BaseException as error:
-            return failed(error)
+            return build_failed_outcome(error)
 
 
 class _Batch:

@@ -20,12 +20,12 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from gx_runner import questions
-from gx_runner.encryption_context import with_context
-from gx_runner.found import LANGUAGE, Found, found_in
-from gx_runner.lists import Key, ListVersion, identified, next_list
+from gx_runner.encryption_context import add_encryption_context
+from gx_runner.found import LANGUAGE, Found, read_checkpoints
+from gx_runner.lists import Key, ListVersion, build_next_list, match_elements
 from gx_runner.remembered import Lists, ListsOfCheckpoint
 from gx_runner.texts import LastLists
-from gx_runner.unshown import UNSHOWN, omit_unshown
+from gx_runner.unshown import UNSHOWN, remove_unshown
 from gx_runner.wire import Answer, Message, Wall
 
 _CHARACTERS = string.ascii_lowercase + string.digits
@@ -35,7 +35,7 @@ _ANY = "msgpack"
 _SMALL = 1000
 
 
-def next_version(current: str | None) -> str:
+def build_next_version(current: str | None) -> str:
     """Returns a version that sorts behind the former one as text. Two checkpoints share none by accident."""
     number = int(str(current).split(".")[0]) + 1 if current is not None else 1
     return f"{number:010}.{''.join(random.choices(_CHARACTERS, k=10))}"
@@ -67,33 +67,33 @@ class Saver(BaseCheckpointSaver[str]):
         self._last_lists: ListsOfCheckpoint = {}
         self._own_lists: dict[str, Any] = {}
 
-    def last_lists(self) -> LastLists:
+    def get_last_lists(self) -> LastLists:
         """Returns the lists of the last step of the graph itself that was read or stored."""
-        return LastLists(self._last_lists, self._lists.loader(self.serde), self._own_lists)
+        return LastLists(self._last_lists, self._lists.get_loader(self.serde), self._own_lists)
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Returns the next version of a channel."""
-        return next_version(current)
+        return build_next_version(current)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Returns one checkpoint, or the last one of its graph."""
         if self._is_first_look(config):
             return None
-        message, known = self._asked(questions.one(config))
-        return self._last(self._found(await self._wall.ask(message), known))
+        message, known = self._add_known(questions.build_read_one(config))
+        return self._take_last(self._read_found(await self._wall.ask(message), known))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Does the same for code that can not await."""
         if self._is_first_look(config):
             return None
-        message, known = self._asked(questions.one(config))
-        return self._last(self._found(self._wall.ask_now(message), known))
+        message, known = self._add_known(questions.build_read_one(config))
+        return self._take_last(self._read_found(self._wall.ask_now(message), known))
 
     def _is_first_look(self, config: RunnableConfig) -> bool:
         """Returns true once, where the thread has no checkpoint. A run begins by asking for the last one."""
         if self._empty is None:
             return False
-        message = questions.one(config)
+        message = questions.build_read_one(config)
         if message["thread_id"] != self._empty or message["namespace"] or "checkpoint_id" in message:
             return False
         self._empty = None
@@ -108,8 +108,8 @@ class Saver(BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Yields checkpoints, newest first."""
-        message, known = self._asked(questions.some(config, filter, before, limit))
-        for found, _ in self._found(await self._wall.ask(message), known):
+        message, known = self._add_known(questions.build_read_many(config, filter, before, limit))
+        for found, _ in self._read_found(await self._wall.ask(message), known):
             yield found
 
     def list(
@@ -121,36 +121,36 @@ class Saver(BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
         """Does the same for code that can not await."""
-        message, known = self._asked(questions.some(config, filter, before, limit))
-        yield from (found for found, _ in self._found(self._wall.ask_now(message), known))
+        message, known = self._add_known(questions.build_read_many(config, filter, before, limit))
+        yield from (found for found, _ in self._read_found(self._wall.ask_now(message), known))
 
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """Stores a checkpoint with the values that are new in it."""
-        message, blobs = self._put(config, checkpoint, metadata, new_versions)
+        message, blobs = self._build_put(config, checkpoint, metadata, new_versions)
         await self._send(message, blobs)
-        return questions.at(message["thread_id"], message["namespace"], checkpoint["id"])
+        return questions.build_place(message["thread_id"], message["namespace"], checkpoint["id"])
 
     def put(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """Does the same for code that can not await."""
-        message, blobs = self._put(config, checkpoint, metadata, new_versions)
+        message, blobs = self._build_put(config, checkpoint, metadata, new_versions)
         self._send_now(message, blobs)
-        return questions.at(message["thread_id"], message["namespace"], checkpoint["id"])
+        return questions.build_place(message["thread_id"], message["namespace"], checkpoint["id"])
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Stores the writes of a task."""
-        await self._send(*self._writes(config, writes, task_id, task_path))
+        await self._send(*self._build_writes(config, writes, task_id, task_path))
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Does the same for code that can not await."""
-        self._send_now(*self._writes(config, writes, task_id, task_path))
+        self._send_now(*self._build_writes(config, writes, task_id, task_path))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Deletes the checkpoints of a thread."""
@@ -162,27 +162,27 @@ class Saver(BaseCheckpointSaver[str]):
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Deletes the checkpoints of runs, in all threads."""
-        await self._wall.ask(questions.of_runs(run_ids))
+        await self._wall.ask(questions.build_delete_runs(run_ids))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Does the same for code that can not await."""
-        self._wall.ask_now(questions.of_runs(run_ids))
+        self._wall.ask_now(questions.build_delete_runs(run_ids))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copies the checkpoints of a thread to another, which has none."""
-        await self._wall.ask(questions.copy(source_thread_id, target_thread_id))
+        await self._wall.ask(questions.build_copy_thread(source_thread_id, target_thread_id))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Does the same for code that can not await."""
-        self._wall.ask_now(questions.copy(source_thread_id, target_thread_id))
+        self._wall.ask_now(questions.build_copy_thread(source_thread_id, target_thread_id))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keeps only the last checkpoint of each graph of the threads, or none."""
-        await self._wall.ask(questions.prune(thread_ids, strategy))
+        await self._wall.ask(questions.build_prune(thread_ids, strategy))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Does the same for code that can not await."""
-        self._wall.ask_now(questions.prune(thread_ids, strategy))
+        self._wall.ask_now(questions.build_prune(thread_ids, strategy))
 
     async def _send(self, message: Message, blobs: Sequence[bytes]) -> None:
         if self._waits:
@@ -196,34 +196,34 @@ class Saver(BaseCheckpointSaver[str]):
         else:
             self._wall.send(message, *blobs)
 
-    def _put(
+    def _build_put(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> tuple[Message, Sequence[bytes]]:
         place = config["configurable"]
         thread_id, namespace, parent = str(place["thread_id"]), place.get("checkpoint_ns", ""), place.get("checkpoint_id")
         self._empty = None
         key = (thread_id, namespace, checkpoint["id"])
-        before = self._lists.of((thread_id, namespace, parent or ""))
+        before = self._lists.find_lists((thread_id, namespace, parent or ""))
         lists = {channel: one for channel, one in before.items() if channel not in new_versions}
         own: dict[str, Any] = {}
         new: list[Message] = []
         blobs: list[bytes] = []
-        stored = self._lists.of(key)
+        stored = self._lists.find_lists(key)
         for name, version in new_versions.items():
             # A version never changes, so a list that the first put of the checkpoint has stored stays.
             if name in stored and stored[name].version == version:
                 lists[name] = stored[name]
             elif name in checkpoint["channel_values"]:
-                value, blob, made = self._value(checkpoint["channel_values"][name], str(version), before.get(name))
+                value, blob, made = self._pack_value(checkpoint["channel_values"][name], str(version), before.get(name))
                 new.append({"version": str(version), "channel": name, **value, "blob": len(blob)})
                 blobs.append(blob)
                 if made is not None:
                     lists[name], own[name] = made, checkpoint["channel_values"][name]
-        self._lists.remember(key, lists)
+        self._lists.keep(key, lists)
         if namespace == "":
             self._last_lists = lists
             self._own_lists = own
-        kept = omit_unshown(get_checkpoint_metadata(config, metadata), place.get(UNSHOWN, ()))
+        kept = remove_unshown(get_checkpoint_metadata(config, metadata), place.get(UNSHOWN, ()))
         # LangChain copies the settings of a run to its metadata. They may be secrets, so the server hears which they are.
         settings = kept.keys() & (config.get("configurable") or {}).keys() - metadata.keys()
         message = {
@@ -240,28 +240,30 @@ class Saver(BaseCheckpointSaver[str]):
         }
         if isinstance(step := metadata.get("step"), int):
             message["step"] = step
-        return with_context(message), blobs
+        return add_encryption_context(message), blobs
 
-    def _value(self, value: Any, version: str, before: ListVersion | None) -> tuple[Message, bytes, ListVersion | None]:
+    def _pack_value(self, value: Any, version: str, before: ListVersion | None) -> tuple[Message, bytes, ListVersion | None]:
         """Returns how a value is stored, its bytes and, for a list, the version to compare its next one with."""
         if type(value) is list:
-            new = identified(value, before.elements if before else (), self._lists.loader(self.serde), self._element)
+            new = match_elements(
+                value, before.elements if before else (), self._lists.get_loader(self.serde), self._pack_element
+            )
             if new is not None and sum(len(element.blob) for element in new.elements) >= _SMALL:
-                row, blob, made = next_list(before, version, new)
+                row, blob, made = build_next_list(before, version, new)
                 return {"type": LANGUAGE + _ANY, "list": row}, blob, made
-        kind, blob = self._dumped(value)
+        kind, blob = self._pack(value)
         return {"type": kind}, blob, None
 
-    def _element(self, value: Any) -> bytes | None:
+    def _pack_element(self, value: Any) -> bytes | None:
         """Returns the bytes of an element; None where they would not stand alone."""
         kind, blob = self.serde.dumps_typed(value)
         return blob if kind == _ANY else None
 
-    def _writes(
+    def _build_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> tuple[Message, Sequence[bytes]]:
         place = config["configurable"]
-        dumped = [(WRITES_IDX_MAP.get(name, at), name, *self._dumped(value)) for at, (name, value) in enumerate(writes)]
+        dumped = [(WRITES_IDX_MAP.get(name, at), name, *self._pack(value)) for at, (name, value) in enumerate(writes)]
         message = {
             "kind": "writes",
             "run_id": self._run_id,
@@ -273,26 +275,26 @@ class Saver(BaseCheckpointSaver[str]):
             "replace": all(name in WRITES_IDX_MAP for name, _ in writes),
             "writes": [{"index": at, "channel": name, "type": kind, "blob": len(blob)} for at, name, kind, blob in dumped],
         }
-        return with_context(message), [blob for *_, blob in dumped]
+        return add_encryption_context(message), [blob for *_, blob in dumped]
 
-    def _dumped(self, value: Any) -> tuple[str, bytes]:
+    def _pack(self, value: Any) -> tuple[str, bytes]:
         kind, blob = self.serde.dumps_typed(value)
         return LANGUAGE + kind, blob
 
-    def _asked(self, message: Message) -> tuple[Message, dict[Key, ListVersion]]:
+    def _add_known(self, message: Message) -> tuple[Message, dict[Key, ListVersion]]:
         """Returns the question with the lists that need not be read, and these lists."""
-        known = self._lists.known(message["thread_id"], message.get("namespace"))
+        known = self._lists.list_known(message["thread_id"], message.get("namespace"))
         return {**message, "known": [f"{channel}\n{version}" for _, channel, version in known]} if known else message, known
 
-    def _last(self, found: Sequence[Found]) -> CheckpointTuple | None:
+    def _take_last(self, found: Sequence[Found]) -> CheckpointTuple | None:
         """Returns the checkpoint that was found, and remembers its lists."""
         if not found:
             return None
         place = found[0].checkpoint.config["configurable"]
         if place["checkpoint_ns"] == "":
             self._last_lists, self._own_lists = found[0].lists, {}
-        self._lists.remember((place["thread_id"], place["checkpoint_ns"], place["checkpoint_id"]), found[0].lists)
+        self._lists.keep((place["thread_id"], place["checkpoint_ns"], place["checkpoint_id"]), found[0].lists)
         return found[0].checkpoint
 
-    def _found(self, answer: Answer, known: dict[Key, ListVersion]) -> Sequence[Found]:
-        return found_in(answer, known, self.serde, self._lists.loader(self.serde))
+    def _read_found(self, answer: Answer, known: dict[Key, ListVersion]) -> Sequence[Found]:
+        return read_checkpoints(answer, known, self.serde, self._lists.get_loader(self.serde))

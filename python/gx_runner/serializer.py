@@ -49,7 +49,7 @@ class Classes:
             self._named.update((one.__module__, one.__name__) if isinstance(one, type) else one for one in classes)
 
     @property
-    def named(self) -> frozenset[Place]:
+    def names(self) -> frozenset[Place]:
         """Returns the named ones."""
         return frozenset(self._named)
 
@@ -91,12 +91,12 @@ class Serializer(JsonPlusSerializer):
         return self
 
 
-def serializer_of(settings: dict[str, Any] | None) -> JsonPlusSerializer:
+def build_serializer(settings: dict[str, Any] | None) -> JsonPlusSerializer:
     """Returns LangGraph's serializer with what `checkpointer.serde` of gx.json says, and its defaults for the rest.
 
     Raises `LoadError` where the project's LangGraph does not know a setting.
     """
-    given = {name: _classes(value) if name in _LISTS else value for name, value in (settings or {}).items()}
+    given = {name: _parse_classes(value) if name in _LISTS else value for name, value in (settings or {}).items()}
     known = inspect.signature(JsonPlusSerializer).parameters
     for name in given:
         if name not in known:
@@ -109,7 +109,7 @@ def serializer_of(settings: dict[str, Any] | None) -> JsonPlusSerializer:
     return Serializer(classes, hook, **given)
 
 
-def _classes(value: Any) -> Any:
+def _parse_classes(value: Any) -> Any:
     """Returns classes as LangGraph takes them: each as its module and its name. False means none, as null does."""
     if value is False:
         return None

@@ -27,7 +27,7 @@ class Served:
         self.left = False
         self.task: asyncio.Task[None] | None = None
         self._send = send
-        self._request = _Request(has_body, self._say)
+        self._request = _Request(has_body, self._send_message)
         self._room = room
         self._granted = asyncio.Event()
         self._when_left: list[Callable[[], None]] = []
@@ -41,7 +41,7 @@ class Served:
 
     async def receive(self) -> Message:
         """Returns the next message to the application."""
-        return await self._request.next()
+        return await self._request.receive_message()
 
     async def send(self, message: Message) -> None:
         """Takes a message of the application."""
@@ -61,9 +61,9 @@ class Served:
             return
         self._over = True
         if self._has_answer_body:
-            self._say("end", of="answer", **({} if failure is None else {"failure": failure}))
+            self._send_message("end", of="answer", **({} if failure is None else {"failure": failure}))
 
-    def forgives(self, error: BaseException) -> bool:
+    def can_ignore(self, error: BaseException) -> bool:
         """Returns whether an error of the application is no failure."""
         return False
 
@@ -71,7 +71,7 @@ class Served:
         """Ends an answer that has begun, after a failure of the application."""
         self.end(sentence)
 
-    def hear(self, message: Message, blobs: bytes) -> None:
+    def handle_message(self, message: Message, blobs: bytes) -> None:
         """Hears of the request's body, and of the reader of the answer."""
         kind = message["kind"]
         if kind == "chunk":
@@ -93,7 +93,7 @@ class Served:
         if self.has_begun and not self._over and self.task is not None:
             self.task.cancel()
 
-    def when_left(self, act: Callable[[], None]) -> None:
+    def call_when_left(self, act: Callable[[], None]) -> None:
         """Has something done once nobody wants the answer any more."""
         if self.left:
             act()
@@ -104,7 +104,7 @@ class Served:
         self.has_begun = True
         self._has_answer_body = self.scope["method"] != "HEAD" and status not in _BODILESS
         pairs = [(bytes(name).decode("latin-1"), bytes(value).decode("latin-1")) for name, value in headers]
-        self._say("answer", head={"status": status, "headers": pairs, "hasBody": self._has_answer_body})
+        self._send_message("answer", head={"status": status, "headers": pairs, "hasBody": self._has_answer_body})
 
     async def _write(self, body: bytes) -> None:
         rest = memoryview(body)
@@ -115,17 +115,17 @@ class Served:
             piece, rest = bytes(rest[:PIECE]), rest[PIECE:]
             if not self.left:
                 self._room -= len(piece)
-                self._say("chunk", piece, of="answer", bytes=len(piece))
+                self._send_message("chunk", piece, of="answer", bytes=len(piece))
 
-    def _say(self, kind: str, *attachments: bytes, **fields: Any) -> None:
+    def _send_message(self, kind: str, *attachments: bytes, **fields: Any) -> None:
         self._send({"kind": kind, "exchange": self.number, **fields}, *attachments)
 
 
 class _Request:
     """The body of a request, of which nothing is sent before the application reads."""
 
-    def __init__(self, has_body: bool, say: Callable[..., None]) -> None:
-        self._say = say
+    def __init__(self, has_body: bool, send_message: Callable[..., None]) -> None:
+        self._send_message = send_message
         self._chunks: collections.deque[bytes] = collections.deque()
         self._heard = asyncio.Event()
         self.is_asked = not has_body
@@ -133,19 +133,19 @@ class _Request:
         self._delivered = False
         self._left = False
 
-    async def next(self) -> Message:
+    async def receive_message(self) -> Message:
         if self._delivered:
-            await self._until(lambda: self._left)
+            await self._wait_until(lambda: self._left)
             return {"type": "http.disconnect"}
         if not self.is_asked:
             self.is_asked = True
-            self._say("more", of="request", bytes=WINDOW)
-        await self._until(lambda: bool(self._chunks) or self._ended or self._left)
+            self._send_message("more", of="request", bytes=WINDOW)
+        await self._wait_until(lambda: bool(self._chunks) or self._ended or self._left)
         if self._left:
             return {"type": "http.disconnect"}
         chunk = self._chunks.popleft() if self._chunks else b""
         if chunk and not self._ended:
-            self._say("more", of="request", bytes=len(chunk))
+            self._send_message("more", of="request", bytes=len(chunk))
         self._delivered = self._ended and not self._chunks
         return {"type": "http.request", "body": chunk, "more_body": not self._delivered}
 
@@ -162,7 +162,7 @@ class _Request:
         self._left = True
         self._heard.set()
 
-    async def _until(self, come: Callable[[], bool]) -> None:
+    async def _wait_until(self, come: Callable[[], bool]) -> None:
         while not come():
             self._heard.clear()
             await self._heard.wait()

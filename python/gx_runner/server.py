@@ -17,19 +17,19 @@ from gx_runner import describe
 from gx_runner.debugger import serve_debugger
 from gx_runner.embed import Embedder
 from gx_runner.encode import to_json
-from gx_runner.encryption_context import under
-from gx_runner.event_streaming import no_events
+from gx_runner.encryption_context import set_encryption_context
+from gx_runner.event_streaming import check_event_streaming
 from gx_runner.exchange import Exchanges
-from gx_runner.failures import ProblemError, refusal_of
+from gx_runner.failures import ProblemError, build_refusal
 from gx_runner.loading import load_graphs
 from gx_runner.logs import serve_logs
-from gx_runner.loopback import offer_loopback
+from gx_runner.loopback import install_loopback
 from gx_runner.loops import Loops, run_forever
-from gx_runner.modules import LoadError, own_place
+from gx_runner.modules import LoadError, find_user_place
 from gx_runner.remembered import Lists
 from gx_runner.runs import Runs
 from gx_runner.saver import Storage
-from gx_runner.serializer import serializer_of
+from gx_runner.serializer import build_serializer
 from gx_runner.spans import Span, Spans
 from gx_runner.state import States
 from gx_runner.store import Store
@@ -67,17 +67,17 @@ class Server:
         """Loads the graphs and serves them, in a thread of its own."""
         threading.Thread(target=self._serve, args=(settings,), name="gx-graphs", daemon=True).start()
 
-    def hear(self, message: Message) -> None:
+    def forward_message(self, message: Message) -> None:
         """Hands a message to the loop of the graphs."""
         if self._embedder is not None and message.get("operation") == "embed":
-            self._embedder.carry_out(self._call(message))
+            self._embedder.run_in_thread(self._call(message))
         else:
-            self._loop.call_soon_threadsafe(self._heard, message)
+            self._loop.call_soon_threadsafe(self._handle_message, message)
 
     def _serve(self, settings: dict[str, Any]) -> None:
         self._thread = threading.get_ident()
         serve_logs(self._wall, settings)
-        offer_loopback(self._exchanges)
+        install_loopback(self._exchanges)
         if (port := (settings.get("development") or {}).get("debugPort")) is not None:
             serve_debugger(port)
         try:
@@ -86,7 +86,7 @@ class Server:
             # No loop runs meanwhile, so that a module may run one of its own.
             graphs, failures = load_graphs(settings["graphs"], partial=settings["partial"])
             embedder = None if settings.get("index") is None else Embedder(settings["index"])
-            storage = Storage(serializer_of(settings.get("serde")), Lists())
+            storage = Storage(build_serializer(settings.get("serde")), Lists())
         except LoadError as error:
             self._wall.send({"kind": "broken", "sentence": str(error)})
             return
@@ -95,37 +95,37 @@ class Server:
         executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="gx-node")
         self._loop.set_default_executor(executor)
         loops = Loops(self._loop, executor, settings.get("isolatedLoops") or 0)
-        self._runs = Runs(self._wall, graphs, store, storage, loops, lambda spec: self._spans_of(spec, settings))
-        self._answers = _answers(states, embedder)
+        self._runs = Runs(self._wall, graphs, store, storage, loops, lambda spec: self._create_spans(spec, settings))
+        self._answers = _build_answers(states, embedder)
         self._embedder = embedder
         nodes = {graph_id: one.nodes for graph_id, one in graphs.items()}
-        ready = {"kind": "ready", "version": VERSION, "nodes": nodes, "noEvents": no_events()}
+        ready = {"kind": "ready", "version": VERSION, "nodes": nodes, "noEvents": check_event_streaming()}
         more = {"failures": failures} if settings["partial"] else {}
         self._wall.send({name: value for name, value in {**ready, **more}.items() if value is not None})
-        self._wall.live(self._late)
+        self._wall.start_beats(self._measure_delay)
         # What the graphs and their libraries have made stays, so the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
         run_forever(self._loop)
 
-    def _spans_of(self, spec: dict[str, Any], settings: dict[str, Any]) -> Spans | None:
+    def _create_spans(self, spec: dict[str, Any], settings: dict[str, Any]) -> Spans | None:
         def send(spans: list[Span]) -> None:
             self._wall.send({"kind": "spans", "run_id": spec["run_id"], "spans": spans})
 
         trace = spec.get("trace")
         return None if trace is None else Spans(trace, send, contents=settings.get("spanContents") is True)
 
-    def _late(self) -> float:
+    def _measure_delay(self) -> float:
         """Returns by how many milliseconds the loop is late, and asks it again. The wall calls it twice a second."""
         if self._asked_at is not None:
             late = (time.monotonic() - self._asked_at) * 1000
-            self._tell_of_held(late)
+            self._report_held(late)
             return late
         self._asked_at, self._told_of_held = time.monotonic(), False
-        self._loop.call_soon_threadsafe(self._in_time)
+        self._loop.call_soon_threadsafe(self._note_answer)
         return 0.0
 
-    def _tell_of_held(self, late: float) -> None:
+    def _report_held(self, late: float) -> None:
         """Logs once where the loop is held, which stalls all runs on it."""
         frame = sys._current_frames().get(self._thread)
         if late < _HELD or self._told_of_held or frame is None:
@@ -133,15 +133,15 @@ class Server:
         self._told_of_held = True
         stack = traceback.extract_stack(frame)
         # A task that a library has begun for itself has no line of the user's code.
-        place = own_place(stack) or f"{stack[-1].filename}:{stack[-1].lineno}"
+        place = find_user_place(stack) or f"{stack[-1].filename}:{stack[-1].lineno}"
         _log.warning(
             "The event loop of the graphs is held at %s: code that waits there stalls all runs of the process.", place
         )
 
-    def _in_time(self) -> None:
+    def _note_answer(self) -> None:
         self._asked_at = None
 
-    def _heard(self, message: Message) -> None:
+    def _handle_message(self, message: Message) -> None:
         if self._runs is None:
             return
         kind = message["kind"]
@@ -152,7 +152,7 @@ class Server:
         elif kind == "drain":
             self._runs.drain(message["run_id"])
         elif kind == "hear":
-            self._runs.hear(message["run_id"])
+            self._runs.mark_heard(message["run_id"])
         elif kind == "call":
             task = self._loop.create_task(self._call(message))
             self._calls.add(task)
@@ -161,19 +161,19 @@ class Server:
     async def _call(self, message: Message) -> None:
         """Answers a call. Never fails."""
         call_id, operation = message["call_id"], message["operation"]
-        under(message.get("context"))
+        set_encryption_context(message.get("context"))
         try:
             if operation not in self._answers:
                 raise ProblemError(501, f'Python graphs do not support the operation "{operation}".')
             text = to_json(await self._answers[operation](message["args"]))
             self._wall.send({"kind": "result", "call_id": call_id, "json": len(text)}, text)
         except BaseException as error:
-            status, sentence = refusal_of(error, operation in _WRITES)
+            status, sentence = build_refusal(error, operation in _WRITES)
             _log.log(logging.ERROR if status == 500 else logging.DEBUG, "call failed", exc_info=error)
             self._wall.send({"kind": "failed", "call_id": call_id, "status": status, "message": sentence})
 
 
-def _answers(states: States, embedder: Embedder | None) -> dict[str, Answering]:
+def _build_answers(states: States, embedder: Embedder | None) -> dict[str, Answering]:
     async def embed(args: dict[str, Any]) -> Any:
         if embedder is None:
             raise ProblemError(400, "gx.json names no store.index whose embedding is in Python.")
@@ -181,11 +181,11 @@ def _answers(states: States, embedder: Embedder | None) -> dict[str, Answering]:
 
     return {
         "embed": embed,
-        "state": states.state,
-        "history": states.history,
+        "state": states.read_state,
+        "history": states.read_history,
         "update": states.update,
-        "supersteps": states.supersteps,
-        "schemas": lambda args: describe.schemas(args, states),
-        "graph": lambda args: describe.drawing(args, states),
-        "subgraphs": lambda args: describe.subgraphs(args, states),
+        "supersteps": states.write_supersteps,
+        "schemas": lambda args: describe.build_schemas(args, states),
+        "graph": lambda args: describe.draw_graph(args, states),
+        "subgraphs": lambda args: describe.build_subgraph_schemas(args, states),
     }

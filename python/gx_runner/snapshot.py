@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
 
-def interrupts_of(state: StateSnapshot) -> dict[str, list[Any]]:
+def list_interrupts(state: StateSnapshot) -> dict[str, list[Any]]:
     """Returns the questions that each task waits with: task id -> its interrupts.
 
     A task that was answered alone, while another one of its step waits, keeps its interrupts beside its result, and
@@ -23,13 +23,13 @@ def build_question(interrupt: Interrupt) -> dict[str, Any]:
     return {"value": interrupt.value, "id": interrupt.id, **({} if schema is None else {"response_schema": schema})}
 
 
-def thread_state(state: StateSnapshot) -> dict[str, Any]:
+def build_thread_state(state: StateSnapshot) -> dict[str, Any]:
     """Returns a snapshot as the interface's ThreadState."""
-    checkpoint, parent = checkpoint_of(state.config), checkpoint_of(state.parent_config)
+    checkpoint, parent = find_checkpoint(state.config), find_checkpoint(state.parent_config)
     return {
         "values": {} if state.values is None else state.values,
         "next": list(state.next),
-        "tasks": [_task(task) for task in state.tasks],
+        "tasks": [_build_task(task) for task in state.tasks],
         "metadata": state.metadata or {},
         "created_at": state.created_at,
         "checkpoint": checkpoint,
@@ -40,7 +40,7 @@ def thread_state(state: StateSnapshot) -> dict[str, Any]:
     }
 
 
-def _task(task: PregelTask) -> dict[str, Any]:
+def _build_task(task: PregelTask) -> dict[str, Any]:
     within = task.state
     return {
         "id": task.id,
@@ -48,13 +48,13 @@ def _task(task: PregelTask) -> dict[str, Any]:
         "path": task.path,
         "error": None if task.error is None else str(task.error),
         "interrupts": [build_question(one) for one in task.interrupts],
-        "checkpoint": checkpoint_of(within) if isinstance(within, dict) else None,
-        "state": thread_state(within) if isinstance(within, StateSnapshot) else None,
+        "checkpoint": find_checkpoint(within) if isinstance(within, dict) else None,
+        "state": build_thread_state(within) if isinstance(within, StateSnapshot) else None,
         "result": task.result,
     }
 
 
-def checkpoint_of(config: Any) -> dict[str, Any] | None:
+def find_checkpoint(config: Any) -> dict[str, Any] | None:
     """Returns the checkpoint that a configuration names; None where it names none."""
     place = (config or {}).get("configurable") or {}
     checkpoint_id, namespace = place.get("checkpoint_id"), place.get("checkpoint_ns")

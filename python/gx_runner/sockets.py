@@ -42,9 +42,9 @@ class ServedSocket(Served):
             self._is_connected = True
             return {"type": "websocket.connect"}
         while self._closed is None:
-            if (message := self._taken()) is not None:
+            if (message := self._take_message()) is not None:
                 return message
-            heard = await self._request.next()
+            heard = await self._request.receive_message()
             if heard["type"] == "http.request" and (heard["body"] or heard["more_body"]):
                 self._frames += heard["body"]
             elif self._closed is None:
@@ -59,7 +59,7 @@ class ServedSocket(Served):
         if kind == "websocket.accept" and not self.has_begun:
             self._accept(message)
         elif kind == "websocket.send" and self._is_accepted:
-            await self._message(message)
+            await self._write_message(message)
         elif kind == "websocket.close":
             await self._close(message)
         elif kind == "websocket.http.response.start" and not self.has_begun:
@@ -75,10 +75,10 @@ class ServedSocket(Served):
         """Ends a connection that the application has left, with or without an error."""
         if self._is_accepted and not self._over and not self.left and self._closed is None:
             self._closed = Closed(_DONE, "")
-            self._say_frame(_CLOSE, struct.pack("<H", _DONE))
+            self._send_frame(_CLOSE, struct.pack("<H", _DONE))
         super().end(None if self._is_accepted else failure)
 
-    def forgives(self, error: BaseException) -> bool:
+    def can_ignore(self, error: BaseException) -> bool:
         """Returns whether the application was only informed that the connection is over."""
         return self._closed is not None and (isinstance(error, OSError) or type(error).__name__ == "WebSocketDisconnect")
 
@@ -86,7 +86,7 @@ class ServedSocket(Served):
         """Closes a connection whose application has failed."""
         if self._is_accepted and self._closed is None and not self.left:
             self._closed = Closed(_FAILED, "")
-            self._say_frame(_CLOSE, struct.pack("<H", _FAILED))
+            self._send_frame(_CLOSE, struct.pack("<H", _FAILED))
         super().end(None if self._is_accepted else sentence)
 
     def leave(self) -> None:
@@ -97,16 +97,16 @@ class ServedSocket(Served):
 
     def _accept(self, message: Message) -> None:
         self._is_accepted = self.has_begun = self._has_answer_body = True
-        headers = _pairs(message.get("headers", ()))
+        headers = _decode_headers(message.get("headers", ()))
         if message.get("subprotocol") is not None:
             headers.append(("sec-websocket-protocol", message["subprotocol"]))
-        self._say("answer", head={"status": _ACCEPTED, "headers": headers, "hasBody": True})
+        self._send_message("answer", head={"status": _ACCEPTED, "headers": headers, "hasBody": True})
 
     def _refuse(self, status: int, headers: Any) -> None:
         self.has_begun = self._has_answer_body = True
-        self._say("answer", head={"status": status, "headers": _pairs(headers), "hasBody": True})
+        self._send_message("answer", head={"status": status, "headers": _decode_headers(headers), "hasBody": True})
 
-    async def _message(self, message: Message) -> None:
+    async def _write_message(self, message: Message) -> None:
         text = message.get("text")
         data = bytes(message["bytes"]) if text is None else text.encode()
         await self._write(_HEAD.pack(_BYTES if text is None else _TEXT, len(data)) + data)
@@ -123,12 +123,12 @@ class ServedSocket(Served):
         await self._write(_HEAD.pack(_CLOSE, len(data)) + data)
         super().end(None)
 
-    def _say_frame(self, form: int, data: bytes) -> None:
+    def _send_frame(self, form: int, data: bytes) -> None:
         """Sends a short message without waiting for room."""
         piece = _HEAD.pack(form, len(data)) + data
-        self._say("chunk", piece, of="answer", bytes=len(piece))
+        self._send_message("chunk", piece, of="answer", bytes=len(piece))
 
-    def _taken(self) -> Message | None:
+    def _take_message(self) -> Message | None:
         """Returns the next message of the client, if it is whole."""
         if len(self._frames) < _HEAD.size:
             return None
@@ -145,5 +145,5 @@ class ServedSocket(Served):
         return {"type": "websocket.receive", "bytes": data}
 
 
-def _pairs(headers: Any) -> list[tuple[str, str]]:
+def _decode_headers(headers: Any) -> list[tuple[str, str]]:
     return [(bytes(name).decode("latin-1"), bytes(value).decode("latin-1")) for name, value in headers]

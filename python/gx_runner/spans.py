@@ -65,7 +65,7 @@ class Spans:
             span_id = secrets.token_hex(8)
             name, attributes = shown
             ids = {"traceId": self._trace_id, "spanId": span_id, "parentSpanId": parent_id}
-            about = {"start": _now(), "name": name, "attributes": {**attributes, **self._content("input", given)}}
+            about = {"start": _get_now(), "name": name, "attributes": {**attributes, **self._build_content("input", given)}}
             self._calls[run_id] = _Call(span_id, {**ids, **about})
 
     def end(
@@ -76,16 +76,16 @@ class Spans:
             call = self._calls.pop(run_id, None)
             if call is None or call.span is None:
                 return
-            attributes = {**call.span["attributes"], **(more or {}), **self._content("output", output)}
+            attributes = {**call.span["attributes"], **(more or {}), **self._build_content("output", output)}
             failure: Span = {}
             if error is not None and not isinstance(error, GraphBubbleUp):
                 attributes["error.type"] = type(error).__name__
-                failure = {"error": _text(error)}
-            self._done.append({**call.span, "end": _now(), "attributes": attributes, **failure})
+                failure = {"error": _format_error(error)}
+            self._done.append({**call.span, "end": _get_now(), "attributes": attributes, **failure})
             if len(self._done) >= _MESSAGE:
                 self._flush()
 
-    def span_of(self, run_id: UUID) -> str | None:
+    def find_span(self, run_id: UUID) -> str | None:
         """Returns the span that a call under way is, or happens in."""
         with self._lock:
             call = self._calls.get(run_id)
@@ -103,7 +103,7 @@ class Spans:
         if done:
             self._send(done)
 
-    def _content(self, of: str, value: Any) -> Attributes:
+    def _build_content(self, of: str, value: Any) -> Attributes:
         """Returns nothing of a call that gave nothing, or something without a JSON, which is the graph's own affair."""
         if not self._contents or value is None:
             return {}
@@ -116,11 +116,11 @@ class Spans:
         return {f"{of}.value": shown, f"{of}.mime_type": "application/json" if whole else "text/plain"}
 
 
-def _now() -> float:
+def _get_now() -> float:
     return time.time() * 1000
 
 
-def _text(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:
@@ -141,36 +141,36 @@ class SpanHandler(BaseCallbackHandler):
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **of: Any
     ) -> None:
         """A node begins, or a part of one."""
-        self._spans.begin(run_id, parent_run_id, _node(of), inputs)
+        self._spans.begin(run_id, parent_run_id, _read_node(of), inputs)
 
     def on_tool_start(
         self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **of: Any
     ) -> None:
         """A tool begins."""
-        name = _name(serialized, of)
+        name = _find_name(serialized, of)
         self._spans.begin(run_id, parent_run_id, (f"tool {name}", {"gen_ai.tool.name": name}), input_str)
 
     def on_retriever_start(
         self, serialized: Any, query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **of: Any
     ) -> None:
         """A retriever begins."""
-        self._spans.begin(run_id, parent_run_id, (f"retriever {_name(serialized, of)}", {}), query)
+        self._spans.begin(run_id, parent_run_id, (f"retriever {_find_name(serialized, of)}", {}), query)
 
     def on_llm_start(
         self, serialized: Any, prompts: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **of: Any
     ) -> None:
         """A model begins that writes no messages."""
-        self._spans.begin(run_id, parent_run_id, _model(serialized, of), prompts)
+        self._spans.begin(run_id, parent_run_id, _read_model(serialized, of), prompts)
 
     def on_chat_model_start(
         self, serialized: Any, messages: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **of: Any
     ) -> None:
         """A model begins that writes messages."""
-        self._spans.begin(run_id, parent_run_id, _model(serialized, of), messages)
+        self._spans.begin(run_id, parent_run_id, _read_model(serialized, of), messages)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         """A model has answered."""
-        self._spans.end(run_id, _answer(response), _usage(response))
+        self._spans.end(run_id, _read_answer(response), _read_usage(response))
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         """A node has ended, or a part of one."""
@@ -201,7 +201,7 @@ class SpanHandler(BaseCallbackHandler):
         self._spans.end(run_id, error=error)
 
 
-def _name(serialized: Any, of: dict[str, Any]) -> str:
+def _find_name(serialized: Any, of: dict[str, Any]) -> str:
     """Returns the name that the call was given, or else the name of its class."""
     if of.get("name"):
         return str(of["name"])
@@ -209,7 +209,7 @@ def _name(serialized: Any, of: dict[str, Any]) -> str:
     return str(about.get("name") or (about.get("id") or [""])[-1])
 
 
-def _node(of: dict[str, Any]) -> tuple[str, Attributes] | None:
+def _read_node(of: dict[str, Any]) -> tuple[str, Attributes] | None:
     metadata, tags, name = of.get("metadata") or {}, of.get("tags") or [], of.get("name")
     is_node = any(tag.startswith(_OF_NODE) for tag in tags) and "langsmith:hidden" not in tags
     if not is_node or metadata.get("langgraph_node") != name:
@@ -218,18 +218,18 @@ def _node(of: dict[str, Any]) -> tuple[str, Attributes] | None:
     return f"node {name}", {"gx.node": name, **({"gx.step": step} if isinstance(step, int) else {})}
 
 
-def _model(serialized: Any, of: dict[str, Any]) -> tuple[str, Attributes]:
+def _read_model(serialized: Any, of: dict[str, Any]) -> tuple[str, Attributes]:
     model = (of.get("metadata") or {}).get("ls_model_name")
-    return f"model {_name(serialized, of)}", {"gen_ai.request.model": model} if isinstance(model, str) else {}
+    return f"model {_find_name(serialized, of)}", {"gen_ai.request.model": model} if isinstance(model, str) else {}
 
 
-def _answer(response: LLMResult) -> Any:
+def _read_answer(response: LLMResult) -> Any:
     """Returns a model's answer: a message, or the text of a model that writes no messages."""
     first = next((one for part in response.generations[:1] for one in part), None)
     return first.message if isinstance(first, ChatGeneration) else getattr(first, "text", None)
 
 
-def _usage(response: LLMResult) -> Attributes:
+def _read_usage(response: LLMResult) -> Attributes:
     """Returns the token counts of a model's answer, by OpenTelemetry's names."""
-    usage = getattr(_answer(response), "usage_metadata", None) or {}
+    usage = getattr(_read_answer(response), "usage_metadata", None) or {}
     return {f"gen_ai.usage.{name}": usage[name] for name in ("input_tokens", "output_tokens") if usage.get(name) is not None}

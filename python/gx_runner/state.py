@@ -8,10 +8,10 @@ from typing import Any
 
 from langgraph.types import StateUpdate
 
-from gx_runner.command import command_of
+from gx_runner.command import build_command
 from gx_runner.compat import CHECKPOINTER
 from gx_runner.failures import ProblemError
-from gx_runner.invoke import bound
+from gx_runner.invoke import bind_graph
 from gx_runner.loading import Graph, LoadedGraph, Use
 from gx_runner.saver import Saver, Storage
 from gx_runner.states import load_history, load_state
@@ -30,24 +30,24 @@ class States:
         self._store = store
 
     @contextlib.asynccontextmanager
-    async def graph(self, args: Args, access: str) -> AsyncIterator[Graph]:
+    async def open_graph(self, args: Args, access: str) -> AsyncIterator[Graph]:
         """Yields the graph of a call."""
         graph_id = args["graph_id"]
         if graph_id not in self._graphs:
             raise ProblemError(404, f'Graph "{graph_id}" is not part of this revision.')
         made_with = args.get("made_with") or {}
-        place = _config(args)["configurable"] if "thread_id" in args else {}
+        place = _build_config(args)["configurable"] if "thread_id" in args else {}
         config = {**made_with, "configurable": {**(made_with.get("configurable") or {}), **place}}
-        async with self._graphs[graph_id].opened(Use(config, access, self._store)) as made:
-            yield bound(made, self._saver, self._store, graph_id)
+        async with self._graphs[graph_id].open_graph(Use(config, access, self._store)) as made:
+            yield bind_graph(made, self._saver, self._store, graph_id)
 
-    async def state(self, args: Args) -> Any:
+    async def read_state(self, args: Args) -> Any:
         """Returns the state of a thread."""
-        async with self.graph(args, "threads.read") as graph:
-            config = self._readable(graph, _config(args))
+        async with self.open_graph(args, "threads.read") as graph:
+            config = self._complete_config(graph, _build_config(args))
             return await load_state(graph, self._saver, config, subgraphs=args.get("subgraphs") is True)
 
-    async def history(self, args: Args) -> Any:
+    async def read_history(self, args: Args) -> Any:
         """Returns earlier states, newest first."""
         before = args.get("before")
         if isinstance(before, str):
@@ -57,34 +57,34 @@ class States:
             options["before"] = {"configurable": before.get("configurable", before)}
         if args.get("metadata"):
             options["filter"] = args["metadata"]
-        async with self.graph(args, "threads.read") as graph:
-            return await load_history(graph, self._saver, self._readable(graph, _config(args)), options)
+        async with self.open_graph(args, "threads.read") as graph:
+            return await load_history(graph, self._saver, self._complete_config(graph, _build_config(args)), options)
 
     async def update(self, args: Args) -> Any:
         """Writes state as a node would, and returns where the thread stands after it."""
-        async with self.graph(args, "threads.update") as graph:
+        async with self.open_graph(args, "threads.update") as graph:
             as_node = args.get("as_node")
             written = await graph.aupdate_state(
-                _config(args), args.get("values"), **({"as_node": as_node} if as_node else {})
+                _build_config(args), args.get("values"), **({"as_node": as_node} if as_node else {})
             )
-            return await self._after(graph, written)
+            return await self._answer_write(graph, written)
 
-    async def supersteps(self, args: Args) -> Any:
+    async def write_supersteps(self, args: Args) -> Any:
         """Writes a history of states."""
         if any(not step["updates"] for step in args["supersteps"]):
             raise ProblemError(400, "supersteps: each needs at least one update.")
-        steps = [[_update(one) for one in step["updates"]] for step in args["supersteps"]]
-        async with self.graph(args, "threads.update") as graph:
-            return await self._after(graph, await graph.abulk_update_state(_config(args), steps))
+        steps = [[_build_update(one) for one in step["updates"]] for step in args["supersteps"]]
+        async with self.open_graph(args, "threads.update") as graph:
+            return await self._answer_write(graph, await graph.abulk_update_state(_build_config(args), steps))
 
-    def _readable(self, graph: Graph, config: Any) -> Any:
+    def _complete_config(self, graph: Graph, config: Any) -> Any:
         """Returns the place to read. LangGraph does not find a graph that a node calls without declaring it."""
-        path = _path(config["configurable"]["checkpoint_ns"])
+        path = _build_path(config["configurable"]["checkpoint_ns"])
         if path == "" or any(True for _ in graph.get_subgraphs(namespace=path, recurse=True)):
             return config
         return {"configurable": {**config["configurable"], CHECKPOINTER: self._saver}}
 
-    async def _after(self, graph: Graph, written: Any) -> Any:
+    async def _answer_write(self, graph: Graph, written: Any) -> Any:
         place = written["configurable"]
         end: Any = {"configurable": {"thread_id": place["thread_id"], "checkpoint_ns": ""}}
         state = await load_state(graph, self._saver, end, subgraphs=False)
@@ -101,17 +101,17 @@ class States:
         }
 
 
-def _config(args: Args) -> Any:
+def _build_config(args: Args) -> Any:
     given = {name: one for name, one in (args.get("checkpoint") or {}).items() if one is not None and name != "thread_id"}
     return {"configurable": {"checkpoint_ns": "", **given, "thread_id": args["thread_id"]}}
 
 
-def _path(namespace: str) -> str:
+def _build_path(namespace: str) -> str:
     """Returns the names of the nodes that lead to a namespace. Its other parts are ids and numbers of calls."""
     return "|".join(part.split(":")[0] for part in namespace.split("|") if not part.isdigit())
 
 
-def _update(update: dict[str, Any]) -> StateUpdate:
+def _build_update(update: dict[str, Any]) -> StateUpdate:
     command = update.get("command")
-    values: Any = command_of(command) if command else update.get("values")
+    values: Any = build_command(command) if command else update.get("values")
     return StateUpdate(values, update.get("as_node"))

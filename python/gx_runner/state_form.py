@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.messages import BaseMessageChunk, message_chunk_to_message
 from pydantic import BaseModel
 
-from gx_runner.encode import form_of, to_json
+from gx_runner.encode import to_json, to_json_form
 
 Json = dict[str, Any]
 
@@ -38,12 +38,12 @@ _BLOCKS = {
 }
 
 
-def state_json(value: object) -> bytes:
+def encode_protocol_data(value: object) -> bytes:
     """Returns the JSON of a value with its messages in this form, wherever they are."""
-    return to_json(value, _shown)
+    return to_json(value, _convert_value)
 
 
-def block_form(part: Any) -> Json:
+def to_block(part: Any) -> Json:
     """Returns one part of a message's content as a standard block; a part without a standard form is wrapped."""
     if isinstance(part, str):
         return {"type": "text", "text": part}
@@ -59,33 +59,33 @@ def block_form(part: Any) -> Json:
     return {"type": "non_standard", "value": part}
 
 
-def content_blocks(content: Any) -> list[Json]:
+def to_content_blocks(content: Any) -> list[Json]:
     """Returns the blocks of a message's content; an empty text has none."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
-    return [block_form(part) for part in content]
+    return [to_block(part) for part in content]
 
 
-def _shown(value: Any) -> Any:
+def _convert_value(value: Any) -> Any:
     if isinstance(value, BaseMessageChunk):
         value = message_chunk_to_message(value)
-    form = form_of(value)
-    return _state_form(form) if isinstance(value, BaseModel) else form
+    form = to_json_form(value)
+    return _convert_state(form) if isinstance(value, BaseModel) else form
 
 
-def _state_form(value: Any) -> Any:
+def _convert_state(value: Any) -> Any:
     if isinstance(value, list):
-        return [_state_form(part) for part in value]
+        return [_convert_state(part) for part in value]
     if not isinstance(value, dict):
         return value
     if value.get("type") in _TYPES and "content" in value:
-        return _message_form(value)
-    return {name: _state_form(part) for name, part in value.items()}
+        return _convert_message(value)
+    return {name: _convert_state(part) for name, part in value.items()}
 
 
-def _message_form(message: Json) -> Json:
+def _convert_message(message: Json) -> Json:
     kind, content = message["type"], message["content"]
-    shown = {"type": kind, "content": [block_form(part) for part in content] if isinstance(content, list) else content}
+    shown = {"type": kind, "content": [to_block(part) for part in content] if isinstance(content, list) else content}
     for name in (*_ALWAYS, *_MORE.get(kind, ())):
         if _is_filled(message.get(name)):
             shown[name] = message[name]

@@ -12,10 +12,10 @@ from typing import Any
 from langgraph.checkpoint.base import CheckpointTuple
 
 from gx_runner.checkpoint_map import build_map
-from gx_runner.failures import ProblemError, failure_of
+from gx_runner.failures import ProblemError, build_failure
 from gx_runner.loading import Graph
 from gx_runner.saver import Saver
-from gx_runner.snapshot import checkpoint_of, thread_state
+from gx_runner.snapshot import build_thread_state, find_checkpoint
 from gx_runner.wire import RefusedError
 
 State = dict[str, Any]
@@ -24,7 +24,7 @@ State = dict[str, Any]
 async def load_state(graph: Graph, saver: Saver, config: Any, *, subgraphs: bool) -> State:
     """Returns the state at a checkpoint, or the last one."""
     try:
-        return thread_state(await graph.aget_state(config, subgraphs=subgraphs))
+        return build_thread_state(await graph.aget_state(config, subgraphs=subgraphs))
     except (ProblemError, RefusedError):
         # The storage has failed, and not the graph.
         raise
@@ -49,8 +49,8 @@ async def _load_levels(graph: Graph, saver: Saver, config: Any) -> State:
 
 def _build_refused(graph: Graph, stored: CheckpointTuple, error: Exception) -> State:
     place: Any = (stored.config.get("configurable")) or {}
-    checkpoint = checkpoint_of({"configurable": {**place, **build_map(place, stored.metadata)}})
-    parent = checkpoint_of(stored.parent_config)
+    checkpoint = find_checkpoint({"configurable": {**place, **build_map(place, stored.metadata)}})
+    parent = find_checkpoint(stored.parent_config)
     return {
         "values": _pick_values(graph.stream_channels_asis, stored.checkpoint["channel_values"]),
         "next": [],
@@ -62,7 +62,7 @@ def _build_refused(graph: Graph, stored: CheckpointTuple, error: Exception) -> S
         "interrupts": [],
         "checkpoint_id": checkpoint and checkpoint.get("checkpoint_id"),
         "parent_checkpoint_id": parent and parent.get("checkpoint_id"),
-        "error": failure_of(error),
+        "error": build_failure(error),
     }
 
 
@@ -75,7 +75,7 @@ def _pick_values(channels: str | Sequence[str], values: dict[str, Any]) -> Any:
 async def load_history(graph: Graph, saver: Saver, config: Any, options: dict[str, Any]) -> list[State]:
     """Returns earlier states, newest first."""
     try:
-        return [thread_state(state) async for state in graph.aget_state_history(config, **options)]
+        return [build_thread_state(state) async for state in graph.aget_state_history(config, **options)]
     except (ProblemError, RefusedError):
         raise
     except Exception:

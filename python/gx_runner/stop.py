@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gx_runner.compat import is_drained, run_control
+from gx_runner.compat import build_run_control, is_drained
 
 
 class Stop:
@@ -19,13 +19,13 @@ class Stop:
         """Has the run stop between two steps."""
         self._drains = True
 
-    def drained_by(self, error: BaseException) -> bool:
+    def is_drained_by(self, error: BaseException) -> bool:
         """Returns whether the graph stopped because `drain` asked for that. One that has asked itself has failed."""
         return self._drains and not self.asked and is_drained(error)
 
-    def between(self, graph: Any) -> dict[str, Any]:
+    def build_drain_control(self, graph: Any) -> dict[str, Any]:
         """Returns the keyword by which a call of the graph stops where `drain` asks for it.
 
         It is empty for a graph that knows no such stop, as those of older versions of LangGraph: it runs on.
         """
-        return run_control(graph, lambda: self._drains)
+        return build_run_control(graph, lambda: self._drains)

@@ -21,7 +21,7 @@ from langgraph.store.base import (
     TTLConfig,
 )
 
-from gx_runner.encryption_context import with_context
+from gx_runner.encryption_context import add_encryption_context
 from gx_runner.failures import ProblemError
 from gx_runner.wire import Answer, Message, Wall
 
@@ -37,40 +37,40 @@ class Store(BaseStore):
     def __init__(self, wall: Wall, life: dict[str, Any] | None) -> None:
         """`life` says how long items live that say nothing themselves; forever where it is None."""
         self._wall = wall
-        self.ttl_config: TTLConfig = {"refresh_on_read": True} if life is None else _config(life)
+        self.ttl_config: TTLConfig = {"refresh_on_read": True} if life is None else _build_ttl_config(life)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Carries out operations in their order."""
-        return [_result(op, await self._wall.ask(_question(op))) for op in ops]
+        return [_read_result(op, await self._wall.ask(_build_question(op))) for op in ops]
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Does the same for code that can not await."""
-        return [_result(op, self._wall.ask_now(_question(op))) for op in ops]
+        return [_read_result(op, self._wall.ask_now(_build_question(op))) for op in ops]
 
 
-def _config(life: dict[str, Any]) -> TTLConfig:
+def _build_ttl_config(life: dict[str, Any]) -> TTLConfig:
     return {"default_ttl": life["defaultTtl"], "refresh_on_read": life["refresh"]}
 
 
-def _question(op: Op) -> Message:
-    return with_context({"kind": "store", "operation": _operation(op)})
+def _build_question(op: Op) -> Message:
+    return add_encryption_context({"kind": "store", "operation": _build_operation(op)})
 
 
-def _operation(op: Op) -> Message:
+def _build_operation(op: Op) -> Message:
     if isinstance(op, GetOp):
         return {"does": "get", "namespace": list(op.namespace), "key": op.key, "refresh": op.refresh_ttl}
     if isinstance(op, PutOp):
-        return _put(op)
+        return _build_put(op)
     if isinstance(op, SearchOp):
         renewing = {"refresh_ttl": op.refresh_ttl}
         of_prefix = {"namespace_prefix": list(op.namespace_prefix), "filter": op.filter, "query": op.query}
         return {"does": "search", "search": {**of_prefix, "limit": op.limit, "offset": op.offset, **renewing}}
     if isinstance(op, ListNamespacesOp):
-        return _namespaces(op)
+        return _build_namespaces(op)
     raise ProblemError(501, f"The store does not know the operation {type(op).__name__}.")
 
 
-def _put(op: PutOp) -> Message:
+def _build_put(op: PutOp) -> Message:
     item: Message = {"namespace": list(op.namespace), "key": op.key}
     if op.value is None:
         return {"does": "delete", **item}
@@ -80,30 +80,34 @@ def _put(op: PutOp) -> Message:
     return {"does": "put", **item, "value": op.value, "ttl": op.ttl, **index}
 
 
-def _namespaces(op: ListNamespacesOp) -> Message:
+def _build_namespaces(op: ListNamespacesOp) -> Message:
     conditions = op.match_conditions or ()
     for kind in ("prefix", "suffix"):
         if sum(one.match_type == kind for one in conditions) > 1:
             raise ProblemError(501, f"The store lists namespaces by one {kind}, not by several.")
-    search = {"prefix": _path(conditions, "prefix"), "suffix": _path(conditions, "suffix"), "max_depth": op.max_depth}
+    search = {
+        "prefix": _find_path(conditions, "prefix"),
+        "suffix": _find_path(conditions, "suffix"),
+        "max_depth": op.max_depth,
+    }
     return {"does": "namespaces", "search": {**search, "limit": op.limit, "offset": op.offset}}
 
 
-def _path(conditions: Iterable[MatchCondition], kind: str) -> list[str] | None:
+def _find_path(conditions: Iterable[MatchCondition], kind: str) -> list[str] | None:
     return next((list(one.path) for one in conditions if one.match_type == kind), None)
 
 
-def _result(op: Op, answer: Answer) -> Result:
+def _read_result(op: Op, answer: Answer) -> Result:
     found = orjson.loads(answer.blobs)
     if isinstance(op, GetOp):
-        return None if found is None else Item(**_fields(found))
+        return None if found is None else Item(**_read_fields(found))
     if isinstance(op, SearchOp):
-        return [SearchItem(**_fields(item), score=item.get("score")) for item in found]
+        return [SearchItem(**_read_fields(item), score=item.get("score")) for item in found]
     if isinstance(op, ListNamespacesOp):
         return [tuple(namespace) for namespace in found]
     return None
 
 
-def _fields(item: dict[str, Any]) -> dict[str, Any]:
+def _read_fields(item: dict[str, Any]) -> dict[str, Any]:
     times = {name: datetime.fromisoformat(item[name].replace("Z", "+00:00")) for name in ("created_at", "updated_at")}
     return {"value": item["value"], "key": item["key"], "namespace": tuple(item["namespace"]), **times}

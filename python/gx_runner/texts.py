@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from gx_runner.elements import Element, Loader, same_ahead
-from gx_runner.encode import OPTIONS, form_of, to_json
+from gx_runner.elements import Element, Loader, count_same
+from gx_runner.encode import OPTIONS, to_json, to_json_form
 from gx_runner.lists import ListVersion
 from gx_runner.remembered import ListsOfCheckpoint
 
@@ -22,7 +22,7 @@ class LastLists(NamedTuple):
     own: Mapping[str, Any]
 
 
-def state_text(state: Any, last: LastLists | None, *, over: bool) -> bytes:
+def encode_state(state: Any, last: LastLists | None, *, over: bool) -> bytes:
     """Returns the JSON of a state. It is that of `to_json`, sooner where the state has long lists.
 
     Once the graph is `over`, a list that its last step has stored is not compared again: no code can have changed it.
@@ -32,33 +32,33 @@ def state_text(state: Any, last: LastLists | None, *, over: bool) -> bytes:
     try:
         stored = last.own if over else {}
         texts = {
-            name: _text(value, last.lists[name], last.loader, is_stored=stored.get(name) is value)
+            name: _encode_list(value, last.lists[name], last.loader, is_stored=stored.get(name) is value)
             for name, value in state.items()
             if name in last.lists
         }
         fragments = {name: orjson.Fragment(text) for name, text in texts.items() if text is not None}
-        return orjson.dumps({**state, **fragments}, default=form_of, option=OPTIONS)
+        return orjson.dumps({**state, **fragments}, default=to_json_form, option=OPTIONS)
     except Exception:
         # Some part has no JSON of its own. The whole has one, or says why not.
         return to_json(state)
 
 
-def _text(value: Any, version: ListVersion, loader: Loader, *, is_stored: bool) -> bytes | None:
+def _encode_list(value: Any, version: ListVersion, loader: Loader, *, is_stored: bool) -> bytes | None:
     """Returns the JSON of a list that begins as the version does; None for others."""
     if type(value) is not list:
         return None
-    same = len(value) if is_stored else same_ahead(value, version.elements, loader)
+    same = len(value) if is_stored else count_same(value, version.elements, loader)
     if same == 0:
         return None
     elements, number = version.elements[:same], loader.number
     texts = [text[1] for element in elements if (text := element.text) is not None and text[0] == number]
     if len(texts) < same:
-        texts = [_text_of(one, element, number) for one, element in zip(value[:same], elements, strict=True)]
+        texts = [_encode_element(one, element, number) for one, element in zip(value[:same], elements, strict=True)]
     texts.extend([to_json(one) for one in value[same:]])
     return b"[" + b",".join(texts) + b"]"
 
 
-def _text_of(value: Any, element: Element, number: int) -> bytes:
+def _encode_element(value: Any, element: Element, number: int) -> bytes:
     text = element.text
     if text is None or text[0] != number:
         text = element.text = (number, to_json(value))

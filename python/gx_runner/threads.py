@@ -30,11 +30,11 @@ class Threads:
         """Returns the answer of the function."""
         if _is_async(function):
             return await function(**given)
-        work = functools.partial(contextvars.copy_context().run, self._work, function, given)
+        work = functools.partial(contextvars.copy_context().run, self._run, function, given)
         answer = await asyncio.get_running_loop().run_in_executor(self._executor, work)
         return await answer if inspect.isawaitable(answer) else answer
 
-    def _work(self, function: Callable[..., Any], given: dict[str, Any]) -> Any:
+    def _run(self, function: Callable[..., Any], given: dict[str, Any]) -> Any:
         number = next(self._numbers)
         self._begun[number] = time.monotonic()
         try:
@@ -43,7 +43,7 @@ class Threads:
             del self._begun[number]
 
     @property
-    def lost(self) -> bool:
+    def is_exhausted(self) -> bool:
         """Returns whether functions that never end hold all threads."""
         begun = list(self._begun.values())
         return len(begun) >= _THREADS and time.monotonic() - max(begun) > _LOST

@@ -25,7 +25,7 @@ class TokenCount(BaseCallbackHandler):
 
     def on_llm_end(self, response: LLMResult, **_: Any) -> None:
         """A model has answered."""
-        tokens = _tokens(response)
+        tokens = _count_tokens(response)
         with self._lock:
             if tokens is None:
                 self._is_whole = False
@@ -37,7 +37,7 @@ class TokenCount(BaseCallbackHandler):
         return self._sum if self._is_whole else None
 
 
-def _tokens(response: LLMResult) -> int | None:
+def _count_tokens(response: LLMResult) -> int | None:
     """Returns the tokens of a model's answer; none where it does not say."""
     first = next((one for part in response.generations[:1] for one in part), None)
     stated = (getattr(first.message, "usage_metadata", None) if isinstance(first, ChatGeneration) else None) or {}

@@ -19,18 +19,18 @@ class ServerTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Sends the request, and returns its answer, whose body is still to be read."""
-        asked = _asked(self._exchanges, request, await request.aread())
-        seconds = _patience(request)
+        asked = _send_request(self._exchanges, request, await request.aread())
+        seconds = _read_timeout(request)
         try:
             async with asyncio.timeout(seconds):
                 head = await asyncio.wrap_future(asked.head)
         except TimeoutError:
             asked.leave()
-            raise _late(request, seconds) from None
+            raise _build_timeout(request, seconds) from None
         except BaseException:
             asked.leave()
             raise
-        return _response(request, head, _Body(asked, request, seconds))
+        return _build_response(request, head, _Body(asked, request, seconds))
 
 
 class SyncServerTransport(httpx.BaseTransport):
@@ -41,17 +41,17 @@ class SyncServerTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Does the same."""
-        asked = _asked(self._exchanges, request, request.read())
-        seconds = _patience(request)
+        asked = _send_request(self._exchanges, request, request.read())
+        seconds = _read_timeout(request)
         try:
             head = asked.head.result(seconds)
         except TimeoutError:
             asked.leave()
-            raise _late(request, seconds) from None
+            raise _build_timeout(request, seconds) from None
         except BaseException:
             asked.leave()
             raise
-        return _response(request, head, _Body(asked, request, seconds))
+        return _build_response(request, head, _Body(asked, request, seconds))
 
 
 class _Body(httpx.AsyncByteStream, httpx.SyncByteStream):
@@ -63,11 +63,11 @@ class _Body(httpx.AsyncByteStream, httpx.SyncByteStream):
         self._seconds = seconds
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        while piece := await self._next():
+        while piece := await self._read_next():
             yield piece
 
     def __iter__(self) -> Iterator[bytes]:
-        while piece := self._next_now():
+        while piece := self._read_next_now():
             yield piece
 
     async def aclose(self) -> None:
@@ -76,39 +76,39 @@ class _Body(httpx.AsyncByteStream, httpx.SyncByteStream):
     def close(self) -> None:
         self._asked.leave()
 
-    async def _next(self) -> bytes:
+    async def _read_next(self) -> bytes:
         try:
             async with asyncio.timeout(self._seconds):
                 return await asyncio.wrap_future(self._asked.take())
         except TimeoutError:
-            raise _late(self._request, self._seconds) from None
+            raise _build_timeout(self._request, self._seconds) from None
         except BrokenOffError as error:
             raise httpx.ReadError(str(error), request=self._request) from None
 
-    def _next_now(self) -> bytes:
+    def _read_next_now(self) -> bytes:
         try:
             return self._asked.take().result(self._seconds)
         except TimeoutError:
-            raise _late(self._request, self._seconds) from None
+            raise _build_timeout(self._request, self._seconds) from None
         except BrokenOffError as error:
             raise httpx.ReadError(str(error), request=self._request) from None
 
 
-def _asked(exchanges: Exchanges, request: httpx.Request, body: bytes) -> Exchange:
+def _send_request(exchanges: Exchanges, request: httpx.Request, body: bytes) -> Exchange:
     # The host is that of the server: there is no other.
     headers = [(name, value) for name, value in request.headers.multi_items() if name != "host"]
     return exchanges.ask(request.method, str(request.url), headers, body)
 
 
-def _patience(request: httpx.Request) -> float | None:
+def _read_timeout(request: httpx.Request) -> float | None:
     """Returns for how many seconds the client waits for the next part of an answer."""
     timeouts: dict[str, Any] = request.extensions.get("timeout", {})
     return timeouts.get("read")
 
 
-def _late(request: httpx.Request, seconds: float | None) -> httpx.ReadTimeout:
+def _build_timeout(request: httpx.Request, seconds: float | None) -> httpx.ReadTimeout:
     return httpx.ReadTimeout(f"The server has sent nothing for {seconds} seconds.", request=request)
 
 
-def _response(request: httpx.Request, head: Head, body: _Body) -> httpx.Response:
+def _build_response(request: httpx.Request, head: Head, body: _Body) -> httpx.Response:
     return httpx.Response(head.status, headers=head.headers, stream=body, request=request)

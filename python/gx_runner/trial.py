@@ -10,21 +10,21 @@ import json
 import os
 import sys
 
-from gx_runner.modules import add_import_folders, imported, is_of_a_library, sentence_of
+from gx_runner.modules import add_import_folders, explain_import_error, import_file, is_of_a_library
 
 
-def faults_of(files: list[str]) -> list[str]:
+def list_faults(files: list[str]) -> list[str]:
     """Imports files and modules as a server does, and returns a sentence for each that can never be loaded."""
-    return [fault for file in files if (fault := _fault_of(file)) is not None]
+    return [fault for file in files if (fault := _find_fault(file)) is not None]
 
 
-def _fault_of(file: str) -> str | None:
+def _find_fault(file: str) -> str | None:
     if os.path.isabs(file) and not os.path.isfile(file):
         return f"{file} is not there."
     try:
-        imported(file)
+        import_file(file)
     except BaseException as error:
-        return sentence_of(error, file) if _can_never_load(error) else None
+        return explain_import_error(error, file) if _can_never_load(error) else None
     return None
 
 
@@ -56,7 +56,7 @@ def main() -> None:
     answer = os.dup(1)
     os.dup2(2, 1)
     add_import_folders()
-    os.write(answer, json.dumps(faults_of(sys.argv[1:])).encode())
+    os.write(answer, json.dumps(list_faults(sys.argv[1:])).encode())
     os._exit(0)
 
 

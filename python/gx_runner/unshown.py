@@ -13,6 +13,6 @@ from typing import Any
 UNSHOWN = "__gx_unshown"
 
 
-def omit_unshown(fields: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+def remove_unshown(fields: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     """Returns the fields without those."""
     return {name: value for name, value in fields.items() if name not in names}

@@ -21,29 +21,29 @@ class _Naming(BaseCheckpointSaver[str]):
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
-        with self._named(checkpoint["channel_values"].items()):
+        with self._explain_failure(checkpoint["channel_values"].items()):
             return await super().aput(config, checkpoint, metadata, new_versions)
 
     def put(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
-        with self._named(checkpoint["channel_values"].items()):
+        with self._explain_failure(checkpoint["channel_values"].items()):
             return super().put(config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        with self._named(writes):
+        with self._explain_failure(writes):
             await super().aput_writes(config, writes, task_id, task_path)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        with self._named(writes):
+        with self._explain_failure(writes):
             super().put_writes(config, writes, task_id, task_path)
 
     @contextlib.contextmanager
-    def _named(self, values: Iterable[tuple[str, Any]]) -> Iterator[None]:
+    def _explain_failure(self, values: Iterable[tuple[str, Any]]) -> Iterator[None]:
         try:
             yield
         except Exception as error:

@@ -36,7 +36,7 @@ class User(dict[str, Any]):
             raise AttributeError(f"The user has no field {name!r}.") from None
 
 
-def with_user(configurable: dict[str, Any]) -> dict[str, Any]:
+def wrap_user(configurable: dict[str, Any]) -> dict[str, Any]:
     """Returns the settings with the user as an object."""
     user = configurable.get("langgraph_auth_user")
     return {**configurable, "langgraph_auth_user": User(user)} if isinstance(user, dict) else configurable

@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from gx_runner.app import App, app_of
+from gx_runner.app import App, build_app
 from gx_runner.asgi import AppServer
 from gx_runner.auth import Handlers
 from gx_runner.encryption import Cipher
@@ -18,9 +18,9 @@ from gx_runner.exchange import Exchanges
 from gx_runner.failures import ProblemError
 from gx_runner.lifespan import Lifespan
 from gx_runner.logs import serve_logs
-from gx_runner.loopback import offer_loopback
+from gx_runner.loopback import install_loopback
 from gx_runner.loops import run_forever
-from gx_runner.modules import LoadError, loaded_attribute
+from gx_runner.modules import LoadError, import_attribute
 from gx_runner.progress import Progress
 from gx_runner.threads import Threads
 from gx_runner.wire import VERSION, Message, Wall
@@ -38,7 +38,7 @@ class UserCode:
         self._exchanges = Exchanges(wall)
         self._loop = asyncio.new_event_loop()
         self._threads = Threads()
-        self._progress = Progress(wall, self._loop, lambda: self._threads.lost)
+        self._progress = Progress(wall, self._loop, lambda: self._threads.is_exhausted)
         self._handlers: Handlers | None = None
         self._cipher: Cipher | None = None
         self._server = AppServer(self._exchanges, self._progress)
@@ -49,24 +49,24 @@ class UserCode:
         """Loads the code and serves it, in a thread of its own."""
         threading.Thread(target=self._serve, args=(settings,), name="gx-user-code", daemon=True).start()
 
-    def hear(self, message: Message, blobs: bytes) -> None:
+    def handle_message(self, message: Message, blobs: bytes) -> None:
         """Hears the server, in the thread that reads the wall."""
         kind = message["kind"]
         if kind == "ping":
-            self._progress.ping()
+            self._progress.answer_ping()
         elif kind == "question":
             self._loop.call_soon_threadsafe(self._begin, message["call_id"], message["question"], blobs)
         elif kind == "stop":
             self._loop.call_soon_threadsafe(self._keep, self._stop())
-        elif kind == "exchange" and AppServer.concerns(message["message"]):
-            self._loop.call_soon_threadsafe(self._server.hear, message["message"], blobs)
+        elif kind == "exchange" and AppServer.is_about_request(message["message"]):
+            self._loop.call_soon_threadsafe(self._server.handle_message, message["message"], blobs)
         elif kind == "exchange":
             # Not by the loop, which the code may hold while it waits for an answer.
-            self._exchanges.hear(message["message"], blobs)
+            self._exchanges.handle_message(message["message"], blobs)
 
     def _serve(self, settings: dict[str, Any]) -> None:
         serve_logs(self._wall, settings, source="user-code")
-        offer_loopback(self._exchanges)
+        install_loopback(self._exchanges)
         self._loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gx-user-code"))
         try:
             # No loop runs meanwhile, so that a module may run one of its own.
@@ -90,12 +90,12 @@ class UserCode:
     def _load(self, settings: dict[str, Any]) -> App | None:
         """Loads the code, and returns the application if there is one."""
         if (auth := settings.get("auth")) is not None:
-            self._handlers = Handlers(_exported("auth.path", auth), _place(auth), self._threads)
+            self._handlers = Handlers(_import_export("auth.path", auth), _format_place(auth), self._threads)
         if (module := settings.get("encryption")) is not None:
-            self._cipher = Cipher(_exported("encryption.path", module), _place(module), module["seconds"])
+            self._cipher = Cipher(_import_export("encryption.path", module), _format_place(module), module["seconds"])
         if (app := settings.get("app")) is None:
             return None
-        return app_of(_exported("http.app", app), _place(app), self._server, guarded=settings["guarded"])
+        return build_app(_import_export("http.app", app), _format_place(app), self._server, guarded=settings["guarded"])
 
     async def _enter(self, app: App) -> None:
         self._lifespan = Lifespan(app.call)
@@ -105,7 +105,7 @@ class UserCode:
     async def _describe(self, app: App) -> None:
         """Sends how the application describes itself. It is served without, too."""
         try:
-            if (document := await app.document()) is not None:
+            if (document := await app.read_document()) is not None:
                 self._wall.send({"kind": "document", "document": document})
         except Exception as error:
             _log.warning("http.app does not describe itself", exc_info=error)
@@ -151,7 +151,7 @@ class UserCode:
         if self._cipher is not None and question["ask"] == "cipher":
             return await self._cipher.answer(question["call"], blobs)
         if self._cipher is not None and question["ask"] == "context":
-            return await self._cipher.derived(question)
+            return await self._cipher.derive_context(question)
         raise ProblemError(501, f'The user\'s own code in Python does not answer "{question["ask"]}".')
 
     def _refuse(self, call_id: int, error: ProblemError) -> None:
@@ -159,9 +159,9 @@ class UserCode:
         self._wall.send({"kind": "refused", "call_id": call_id, **refusal})
 
 
-def _exported(key: str, module: dict[str, str]) -> Any:
-    return loaded_attribute(key, module["file"], module["exportName"])
+def _import_export(key: str, module: dict[str, str]) -> Any:
+    return import_attribute(key, module["file"], module["exportName"])
 
 
-def _place(module: dict[str, str]) -> str:
+def _format_place(module: dict[str, str]) -> str:
     return f'"{module["exportName"]}" of {module["file"]}'

@@ -82,7 +82,7 @@ class Wall:
             if waits:
                 self._turn_of = thread
         if waits and loop is not None:
-            loop.call_soon(self._turn_ends)
+            loop.call_soon(self._end_turn)
         else:
             self._flush()
 
@@ -91,7 +91,7 @@ class Wall:
         self.send(message)
         self._flush()
 
-    def _turn_ends(self) -> None:
+    def _end_turn(self) -> None:
         self._turn_of = None
         self._flush()
 
@@ -103,12 +103,12 @@ class Wall:
             data = self._pending[0] if len(self._pending) == 1 else b"".join(self._pending)
             self._pending.clear()
             if self._waiting == 0:
-                data = data[self._sent(data) :]
+                data = data[self._send_at_once(data) :]
             if data:
                 self._waiting += len(data)
                 self._rest.put(data)
 
-    def _sent(self, data: bytes) -> int:
+    def _send_at_once(self, data: bytes) -> int:
         """Returns how many bytes the socket took at once."""
         try:
             return self._socket.send(data, socket.MSG_DONTWAIT)
@@ -117,7 +117,7 @@ class Wall:
         except OSError:
             os._exit(0)
 
-    async def room(self) -> None:
+    async def wait_for_room(self) -> None:
         """Returns once the server has read most of what was sent."""
         while self._waiting > CROWDED:
             await asyncio.sleep(0.005)
@@ -146,7 +146,7 @@ class Wall:
             raise
         return future
 
-    def answered(self, message: Message, blobs: bytes) -> None:
+    def handle_answer(self, message: Message, blobs: bytes) -> None:
         """Hands an answer to the code that asked."""
         future = self._asked.pop(message["ask_id"], None)
         # The task that asked may have been cancelled meanwhile.
@@ -157,23 +157,23 @@ class Wall:
         else:
             future.set_result(Answer(message, blobs))
 
-    def live(self, late: Callable[[], float]) -> None:
+    def start_beats(self, late: Callable[[], float]) -> None:
         """From now on, sends signs of life; `late` returns by how many milliseconds the graphs' loop is late."""
         self._late = late
 
-    def read(self, hear: Callable[[Message, bytes], None]) -> NoReturn:
+    def read(self, handle: Callable[[Message, bytes], None]) -> NoReturn:
         """Hears the server until the socket ends, which ends the process at once: its runs are another's by then."""
         threading.Thread(target=self._write, name="gx-wall", daemon=True).start()
         taken = bytearray()
         try:
             while piece := self._socket.recv(_PIECE):
                 taken += piece
-                del taken[: self._hear_frames(taken, hear)]
+                del taken[: self._handle_frames(taken, handle)]
         except OSError:
             pass
         os._exit(0)
 
-    def _hear_frames(self, taken: bytearray, hear: Callable[[Message, bytes], None]) -> int:
+    def _handle_frames(self, taken: bytearray, handle: Callable[[Message, bytes], None]) -> int:
         """Hears the frames that are whole, and returns their bytes."""
         at = 0
         while len(taken) - at >= 8:
@@ -182,7 +182,7 @@ class Wall:
             if len(taken) < end:
                 break
             header = orjson.loads(bytes(taken[begin : begin + length]))
-            hear(header, bytes(taken[begin + length : end]))
+            handle(header, bytes(taken[begin + length : end]))
             at = end
         return at
 
@@ -194,7 +194,7 @@ class Wall:
                 self._send_all(self._rest.get(timeout=max(0.0, next_beat - time.monotonic())))
             if time.monotonic() >= next_beat:
                 now = time.process_time()
-                self._beat((now - used) / BEAT_SECONDS > BUSY)
+                self._send_beat((now - used) / BEAT_SECONDS > BUSY)
                 next_beat, used = time.monotonic() + BEAT_SECONDS, now
 
     def _send_all(self, data: bytes) -> None:
@@ -205,6 +205,6 @@ class Wall:
         with self._lock:
             self._waiting -= len(data)
 
-    def _beat(self, full: bool) -> None:
+    def _send_beat(self, full: bool) -> None:
         if self._late is not None:
             self.send({"kind": "beat", "full": full, "late": self._late()})

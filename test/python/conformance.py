@@ -12,11 +12,11 @@ from typing import Any
 
 from gx_runner.remembered import Lists
 from gx_runner.saver import Saver, Storage
-from gx_runner.serializer import serializer_of
+from gx_runner.serializer import build_serializer
 from gx_runner.wire import VERSION, Message, Wall
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 
-storage = Storage(serializer_of(None), Lists())
+storage = Storage(build_serializer(None), Lists())
 wall = Wall(socket.socket(fileno=3))
 
 
@@ -38,10 +38,10 @@ def hear(message: Message, blobs: bytes) -> None:
     if message["kind"] == "start":
         nodes = {graph["graphId"]: None for graph in message["start"]["graphs"]}
         wall.send({"kind": "ready", "version": VERSION, "nodes": nodes})
-        wall.live(lambda: 0.0)
+        wall.start_beats(lambda: 0.0)
         threading.Thread(target=play, daemon=True).start()
     elif "ask_id" in message:
-        wall.answered(message, blobs)
+        wall.handle_answer(message, blobs)
 
 
 wall.read(hear)

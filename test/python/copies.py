@@ -10,10 +10,10 @@ from typing import Any
 
 from classes import graphs
 from graphs import plain, talking
-from gx_runner.invoke import bound
+from gx_runner.invoke import bind_graph
 from gx_runner.remembered import Lists
 from gx_runner.saver import Saver, Storage
-from gx_runner.serializer import Classes, serializer_of
+from gx_runner.serializer import Classes, build_serializer
 from langgraph.graph import START, StateGraph
 
 REPLACED = {"checkpointer", "store", "name"}
@@ -37,8 +37,8 @@ def extended() -> Any:
 compiled = [graphs.typed, graphs.data, graphs.model, graphs.outer, graphs.counts, graphs.names, talking.chat, plain.echo]
 for graph in [*compiled, graphs.configured, extended(), Subclass(graphs.typed)]:
     had = dict(vars(graph))
-    saver = Saver(wall, Storage(serializer_of({"allowed_msgpack_modules": None}), Lists()))
-    made = bound(graph, saver, store, "graph")
+    saver = Saver(wall, Storage(build_serializer({"allowed_msgpack_modules": None}), Lists()))
+    made = bind_graph(graph, saver, store, "graph")
     assert (made.checkpointer, made.store, made.name) == (saver, store, "graph"), made
     assert type(made) is type(graph)
     assert {name: one for name, one in vars(made).items() if name not in REPLACED} == {

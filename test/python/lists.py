@@ -10,24 +10,24 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from gx_runner.elements import Element, Loader, mark_of, weight_of
-from gx_runner.elements import live as objects_of
+from gx_runner.elements import Element, Loader, build_mark, estimate_bytes
+from gx_runner.elements import decode_elements as objects_of
 from gx_runner.encode import to_json
 from gx_runner.lists import (
     ListRow,
     ListVersion,
-    as_stored,
-    identified,
-    lists_of,
-    next_list,
+    replace_base,
+    match_elements,
+    build_lists,
+    build_next_list,
 )
 from gx_runner.remembered import Lists
 from gx_runner.saver import Saver, Storage
-from gx_runner.texts import LastLists, state_text
+from gx_runner.texts import LastLists, encode_state
 from gx_runner.wire import Answer
 
 serde = JsonPlusSerializer(allowed_msgpack_modules=None)
-loader = Lists().loader(serde)
+loader = Lists().get_loader(serde)
 numbers = iter(range(10**9))
 
 
@@ -105,7 +105,7 @@ def read(
         at = rows[at].content["base"]
     random.shuffle(chain)
     assert len(chain) <= 64 + len(rows) / 64 + 1, "a reader reads too many rows"
-    return lists_of(chain, known)[("", "messages", version)]
+    return build_lists(chain, known)[("", "messages", version)]
 
 
 def live(version: ListVersion) -> bytes:
@@ -121,13 +121,13 @@ def play(seed: int) -> None:
     for number in range(by.randint(2, 160)):
         values = edit(values, by)
         version = f"{number:010}"
-        new = identified(values, before.elements if before else (), loader, dumps)
+        new = match_elements(values, before.elements if before else (), loader, dumps)
         assert new is not None
-        made = next_list(before, version, new)
+        made = build_next_list(before, version, new)
         rows[version] = ListRow(("", "messages", version), made.row, made.blob)
         wanted[version] = dumps(values) or b""
         assert made.list.stored <= 2 * len(values) + 64 or made.row["base"] is None
-        assert as_stored(made.list, made.row["base"]) is made.list
+        assert replace_base(made.list, made.row["base"]) is made.list
         before = made.list
         if by.random() < 0.5:
             # The next run gets objects of its own. It may be another process's, which knows nothing or an older version.
@@ -135,10 +135,10 @@ def play(seed: int) -> None:
             before = read(rows, version, known)
             values = objects_of(before.elements, loader)
         elif by.random() < 0.05:
-            before = as_stored(before, None)
+            before = replace_base(before, None)
             rows[version] = ListRow(
                 ("", "messages", version),
-                next_list(None, version, identified(values, (), loader, dumps)).row,
+                build_next_list(None, version, match_elements(values, (), loader, dumps)).row,
                 b"".join(one.blob for one in before.elements),
             )
     for version, text in wanted.items():
@@ -158,20 +158,20 @@ def texts(seed: int) -> None:
         state = {"messages": values, "other": ["a", {1, 2}], "odd": odd, "more": {1: values[:2]}}
         for last in [None, LastLists(lists, loader, {})]:
             for over in [False, True]:
-                assert state_text(state, last, over=over) == to_json(state), f"seed {seed}: another text"
-        new = identified(values, lists["messages"].elements if lists else (), loader, dumps)
+                assert encode_state(state, last, over=over) == to_json(state), f"seed {seed}: another text"
+        new = match_elements(values, lists["messages"].elements if lists else (), loader, dumps)
         if new is None:
             return
-        lists = {"messages": next_list(lists.get("messages"), str(number), new).list}
+        lists = {"messages": build_next_list(lists.get("messages"), str(number), new).list}
         for own in [{}, {"messages": values}]:
             last = LastLists(lists, loader, own)
-            assert state_text(state, last, over=True) == to_json(state)
-            assert state_text([values], last, over=True) == to_json([values])
+            assert encode_state(state, last, over=True) == to_json(state)
+            assert encode_state([values], last, over=True) == to_json([values])
         # Nodes that are still to come may change the objects of a step, and other lists are not those that it stored.
         changed = edit(values, by)
-        assert state_text({"messages": changed}, last, over=True) == to_json({"messages": changed})
+        assert encode_state({"messages": changed}, last, over=True) == to_json({"messages": changed})
         values[:] = changed
-        assert state_text({"messages": values}, last, over=False) == to_json({"messages": values})
+        assert encode_state({"messages": values}, last, over=False) == to_json({"messages": values})
 
 
 def marks() -> None:
@@ -197,7 +197,7 @@ def marks() -> None:
             ([word], ["a"]),
         ],
     ]:
-        assert mark_of(one) is None or mark_of(one) != mark_of(other), (one, other)
+        assert build_mark(one) is None or build_mark(one) != build_mark(other), (one, other)
     for one in [
         float("nan"),
         0.0,
@@ -206,11 +206,11 @@ def marks() -> None:
         HumanMessage("a", id="1"),
         "\ud800",
     ]:
-        assert mark_of(one) is not None and mark_of(one) == mark_of(
+        assert build_mark(one) is not None and build_mark(one) == build_mark(
             copy.deepcopy(one)
         ), one
     assert (
-        mark_of(ToolMessage("a", tool_call_id="1", artifact={"set": object()})) is None
+        build_mark(ToolMessage("a", tool_call_id="1", artifact={"set": object()})) is None
     )
 
 
@@ -225,19 +225,19 @@ def gives_own_objects() -> None:
     )
     made.response_metadata["deep"][0]["a"] = 2
     made.content = "b"
-    assert objects_of([one], loader) == [message] and one.mark(loader) == mark_of(
+    assert objects_of([one], loader) == [message] and one.get_mark(loader) == build_mark(
         message
-    ) != mark_of(made)
+    ) != build_mark(made)
 
 
 def forgets() -> None:
     """Lists above the limit are forgotten, those first that were used longest ago."""
-    few = Lists(most_bytes=3 * (weight_of([Element(b"x" * 1000)]) + 500))
+    few = Lists(most_bytes=3 * (estimate_bytes([Element(b"x" * 1000)]) + 500))
     for at in range(4):
-        made = next_list(None, "1", identified(["x" * 990], (), loader, dumps))
-        few.remember((str(at), "", "c"), {"messages": made.list})
-        few.of(("0", "", "c"))
-    assert [bool(few.of((str(at), "", "c"))) for at in range(4)] == [
+        made = build_next_list(None, "1", match_elements(["x" * 990], (), loader, dumps))
+        few.keep((str(at), "", "c"), {"messages": made.list})
+        few.find_lists(("0", "", "c"))
+    assert [bool(few.find_lists((str(at), "", "c"))) for at in range(4)] == [
         False,
         True,
         True,
@@ -245,8 +245,8 @@ def forgets() -> None:
     ]
     # However many threads have no lists, they take no room.
     for at in range(1000):
-        few.remember((f"empty {at}", "", "c"), {})
-    assert few.of(("3", "", "c")) and len(few._graphs) == 3
+        few.keep((f"empty {at}", "", "c"), {})
+    assert few.find_lists(("3", "", "c")) and len(few._graphs) == 3
 
 
 def loads_by_class() -> None:

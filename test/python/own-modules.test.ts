@@ -23,7 +23,7 @@ const NOT_OF_LANGGRAPH = [
   '_get_running_loop',
   '_low_priority_routes',
   '_made',
-  '_opened_by_key',
+  '_open_by_key',
   '_replace',
   '_run',
   '_target',
