@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run run-git down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-projects test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse test-company test-company-pods bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release figures generate golden pin-bases console-page fmt clean
+.PHONY: help install run run-git down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-classes test-differential test-twins test-builder test-shapes test-dockerfiles test-projects test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse test-company test-company-pods bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release counts generate golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -175,8 +175,8 @@ test-release: install ## the release that CHANGELOG.md names, made twice, compar
 
 ##@ Change it
 
-figures: install ## what can be counted about how the source reads, beside three code bases that read well (ARGS=names lists the functions that begin with no verb)
-	@node dev/figures/main.ts $(ARGS)
+counts: install ## counts how the source reads: names, types, helpers and imports, beside three code bases that read well (ARGS=names lists the functions that begin with no verb)
+	@node dev/counts/main.ts $(ARGS)
 
 generate: install ## write the files that come from src/schema and the access rules
 	@node dev/generate.ts
