@@ -37,7 +37,11 @@ const needs = (file: string): string => {
   if (/^test\/builder\/(python-)?shapes\.test\.ts$/.test(file)) return 'shapes';
   if (/kit\/registry/.test(text)) return 'builder';
   if (/kit\/(api-server|stage)|inject\('kubeconfig'\)/.test(text)) return 'kube';
-  if (/kit\/(postgres|traced-gateway|compared-agent|agent-pair|users-project|s3-server|backup-stores)|projects\/shelf\.ts/.test(text))
+  if (
+    /kit\/(postgres|traced-gateway|compared-agent|agent-pair|users-project|s3-server|backup-stores)|projects\/shelf\.ts/.test(
+      text,
+    )
+  )
     return 'agent';
   return file.startsWith('test/charts/') ? 'charts' : 'unit';
 };
@@ -62,7 +66,14 @@ export default defineConfig({
     projects: [
       { test: { name: 'unit', include: of('unit'), isolate, testTimeout: 30_000, expect } },
       { test: { name: 'charts', include: of('charts'), isolate, testTimeout: 60_000 } },
-      { test: { name: 'packets', include: of('packets'), testTimeout: 60_000, hookTimeout: 600_000 } },
+      {
+        test: {
+          name: 'packets',
+          include: of('packets'),
+          testTimeout: 60_000,
+          hookTimeout: 600_000,
+        },
+      },
       {
         test: {
           name: 'kube',
@@ -89,7 +100,11 @@ export default defineConfig({
         test: {
           name: 'crash',
           include: of('crash'),
-          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts', 'test/kit/python-global.ts'],
+          globalSetup: [
+            'test/kit/postgres-global.ts',
+            'test/kit/bundle-global.ts',
+            'test/kit/python-global.ts',
+          ],
           expect,
           testTimeout: 300_000,
           hookTimeout: 120_000,
@@ -134,7 +149,11 @@ export default defineConfig({
             'test/kit/python-global.ts',
             'test/python/classes/global.ts',
           ],
-          setupFiles: ['test/python/twins/setup.ts', 'test/python/older/setup.ts', 'test/python/classes/setup.ts'],
+          setupFiles: [
+            'test/python/twins/setup.ts',
+            'test/python/older/setup.ts',
+            'test/python/classes/setup.ts',
+          ],
           expect,
           testTimeout: 180_000,
           hookTimeout: 120_000,
@@ -190,7 +209,15 @@ export default defineConfig({
         },
       },
       // Both install real packages, as builds do.
-      { test: { name: 'builder', include: of('builder'), expect, testTimeout: 600_000, hookTimeout: 1_200_000 } },
+      {
+        test: {
+          name: 'builder',
+          include: of('builder'),
+          expect,
+          testTimeout: 600_000,
+          hookTimeout: 1_200_000,
+        },
+      },
       {
         test: {
           name: 'shapes',

@@ -7,7 +7,11 @@ const run = promisify(execFile);
 type CommandOptions = ExecFileOptions & { input?: string };
 
 /** Runs a command to its end and returns its output. Throws `CommandFailed` with its output. */
-export async function command(file: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
+export async function runProcess(
+  file: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<string> {
   const { input, ...rest } = options;
   const running = run(file, [...args], { maxBuffer: 64 * 1024 * 1024, ...rest });
   // A command that ends without reading its input reports by its exit code.
@@ -16,12 +20,15 @@ export async function command(file: string, args: readonly string[], options: Co
     return String((await running).stdout);
   } catch (error) {
     const { stderr = '', message } = error as { stderr?: string; message: string };
-    throw new CommandFailed(`${file} ${args.join(' ')}: ${stderr.trim() || message}`, { cause: error });
+    throw new CommandFailed(`${file} ${args.join(' ')}: ${stderr.trim() || message}`, {
+      cause: error,
+    });
   }
 }
 
 /** Returns whether the command succeeded, for questions where failing is an answer. */
-export const succeeds = (file: string, args: readonly string[]): Promise<boolean> => isFulfilled(command(file, args));
+export const canRun = (file: string, args: readonly string[]): Promise<boolean> =>
+  isFulfilled(runProcess(file, args));
 
 /** Returns whether the promise is fulfilled in the end. */
 export const isFulfilled = (promise: Promise<unknown>): Promise<boolean> =>
@@ -31,8 +38,9 @@ export const isFulfilled = (promise: Promise<unknown>): Promise<boolean> =>
   );
 
 /** Returns whether Docker is installed and answers. */
-export const dockerAnswers = (): Promise<boolean> => succeeds('docker', ['info']);
+export const isDockerRunning = (): Promise<boolean> => canRun('docker', ['info']);
 
 type Flags = Record<string, string | number | boolean>;
 
-export const flags = (values: Flags): string[] => Object.entries(values).map(([name, value]) => `--${name}=${String(value)}`);
+export const formatFlags = (values: Flags): string[] =>
+  Object.entries(values).map(([name, value]) => `--${name}=${String(value)}`);

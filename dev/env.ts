@@ -1,10 +1,10 @@
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { processEnv } from '../src/config/env.ts';
+import { readProcessEnv } from '../src/config/env.ts';
 
 /** Returns everything that the programs of `dev/` read from the environment. Empty values count as unset. */
-export function devConfig() {
-  const env = processEnv();
+export function readDevConfig() {
+  const env = readProcessEnv();
   return {
     /** `kind` or `native`. If unset, the machine decides. */
     clusterKind: env['GX_CLUSTER'],
@@ -26,8 +26,12 @@ export function devConfig() {
 }
 
 /** Returns the environment of this process with some more variables, for a program that it starts. */
-export const environmentWith = (own: Record<string, string>): Record<string, string | undefined> => ({ ...processEnv(), ...own });
+export const extendEnvironment = (
+  own: Record<string, string>,
+): Record<string, string | undefined> => ({ ...readProcessEnv(), ...own });
 
 /** Returns the variables with which a program reaches the internet from this machine: proxies and certificates. */
-export const networkEnvironment = (): Record<string, string | undefined> =>
-  Object.fromEntries(Object.entries(processEnv()).filter(([name]) => /^(\w+_proxy|ssl_cert_\w+)$/i.test(name)));
+export const readNetworkEnvironment = (): Record<string, string | undefined> =>
+  Object.fromEntries(
+    Object.entries(readProcessEnv()).filter(([name]) => /^(\w+_proxy|ssl_cert_\w+)$/i.test(name)),
+  );

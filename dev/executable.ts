@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
-import { devConfig } from './env.ts';
+import { readDevConfig } from './env.ts';
 
 export function isExecutable(path: string): boolean {
   try {
@@ -12,7 +12,12 @@ export function isExecutable(path: string): boolean {
 }
 
 /** Folders that are searched for commands. Debian's administration commands are not on every user's PATH. */
-export const searchPath = (): string[] => [...devConfig().path, '/usr/local/sbin', '/usr/sbin', '/sbin'];
+export const searchPath = (): string[] => [
+  ...readDevConfig().path,
+  '/usr/local/sbin',
+  '/usr/sbin',
+  '/sbin',
+];
 
 /** Returns the full path of a command in these folders, or undefined if none of them has it. */
 export const findExecutable = (name: string, folders = searchPath()): string | undefined =>

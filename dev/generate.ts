@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { generatedFiles } from './generate/files.ts';
+import { buildGeneratedFiles } from './generate/files.ts';
 import { DevError } from './errors.ts';
-import { program, say } from './steps.ts';
+import { runMain, printLine } from './steps.ts';
 
 const HELP = `make generate: writes the files that come from src/schema and the access rules.
 
@@ -36,34 +36,48 @@ const HAND_WRITTEN = [
 ];
 
 const root = join(import.meta.dirname, '..');
-const inRoot = (path: string): string => join(root, path);
+const resolveInRoot = (path: string): string => join(root, path);
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { check: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } });
-  if (values.help === true) return say(HELP);
-  const files = generatedFiles();
-  const changed = Object.entries(files).filter(([path, text]) => !existsSync(inRoot(path)) || readFileSync(inRoot(path), 'utf8') !== text);
-  const leftOver = WHOLE_FOLDERS.flatMap(filesIn).filter((path) => files[path] === undefined && !HAND_WRITTEN.includes(path));
+  const { values } = parseArgs({
+    options: { check: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+  });
+  if (values.help === true) return printLine(HELP);
+  const files = buildGeneratedFiles();
+  const changed = Object.entries(files).filter(
+    ([path, text]) =>
+      !existsSync(resolveInRoot(path)) || readFileSync(resolveInRoot(path), 'utf8') !== text,
+  );
+  const leftOver = WHOLE_FOLDERS.flatMap(listFiles).filter(
+    (path) => files[path] === undefined && !HAND_WRITTEN.includes(path),
+  );
   if (values.check === true) return check([...changed.map(([path]) => path), ...leftOver]);
   for (const [path, text] of changed) {
-    mkdirSync(dirname(inRoot(path)), { recursive: true });
-    writeFileSync(inRoot(path), text);
-    say(`wrote ${path}`);
+    mkdirSync(dirname(resolveInRoot(path)), { recursive: true });
+    writeFileSync(resolveInRoot(path), text);
+    printLine(`wrote ${path}`);
   }
   for (const path of leftOver) {
-    rmSync(inRoot(path));
-    say(`removed ${path}`);
+    rmSync(resolveInRoot(path));
+    printLine(`removed ${path}`);
   }
-  say(`${Object.keys(files).length} generated files, ${changed.length} written, ${leftOver.length} removed`);
+  printLine(
+    `${Object.keys(files).length} generated files, ${changed.length} written, ${leftOver.length} removed`,
+  );
 }
 
 function check(stale: string[]): void {
-  if (stale.length > 0) throw new DevError(`Not as the sources say; run make generate:\n${stale.map((path) => `  ${path}`).join('\n')}`);
-  say('all generated files are fresh');
+  if (stale.length > 0)
+    throw new DevError(
+      `Not as the sources say; run make generate:\n${stale.map((path) => `  ${path}`).join('\n')}`,
+    );
+  printLine('all generated files are fresh');
 }
 
-function filesIn(folder: string): string[] {
-  return existsSync(inRoot(folder)) ? readdirSync(inRoot(folder)).map((name) => `${folder}/${name}`) : [];
+function listFiles(folder: string): string[] {
+  return existsSync(resolveInRoot(folder))
+    ? readdirSync(resolveInRoot(folder)).map((name) => `${folder}/${name}`)
+    : [];
 }
 
-await program(main);
+await runMain(main);

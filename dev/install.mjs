@@ -4,7 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 
 const [major] = process.versions.node.split('.').map(Number);
-if (major < 20) fail(`Node ${process.versions.node} is too old: install Node 20 or newer (with npm).`);
+if (major < 20)
+  fail(`Node ${process.versions.node} is too old: install Node 20 or newer (with npm).`);
 
 const MARK = 'node_modules/.installed';
 const wanted = createHash('sha256').update(readFileSync('package-lock.json')).digest('hex');
@@ -13,7 +14,9 @@ if (!existsSync(MARK) || readFileSync(MARK, 'utf8') !== wanted) install();
 function install() {
   const started = performance.now();
   process.stdout.write('==> dependencies\n    npm ci (exact versions of package-lock.json)\n');
-  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { stdio: ['ignore', 'inherit', 'inherit'] });
+  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   if (npm.error) fail(`npm can't be started (${npm.error.message}): install it with Node.`);
   if (npm.status !== 0) fail('npm ci failed; its messages stand above.');
   writeFileSync(MARK, wanted);

@@ -20,14 +20,17 @@ const RESTING = 0.05;
  * Bytes by which the heap must have grown since the last collection; for less, the pause is not worth it. A large heap,
  * of a control plane with thousands of deployments, takes longer, and must have grown by a tenth.
  */
-const worthOf = (heap: number): number => Math.max(8 * 1024 * 1024, heap / 10);
+const computeMinGrowth = (heap: number): number => Math.max(8 * 1024 * 1024, heap / 10);
 
 /**
  * Looks in a row that must find the thread at rest, so that a client that pauses between two requests does not wait.
  */
 const PATIENCE = 3;
 
-type Look = { /** 0 to 1 since the last look. */ utilization: number; /** Bytes that the heap takes. */ heap: number };
+type Look = {
+  /** 0 to 1 since the last look. */ utilization: number;
+  /** Bytes that the heap takes. */ heap: number;
+};
 export type Rest = { looks: number; heap: number };
 
 /** The state before the first look, which alone is enough to find the thread at rest. */
@@ -37,10 +40,14 @@ export const STARTED: Rest = { looks: PATIENCE - 1, heap: 0 };
  * Returns whether to collect now, and the values to remember until the next look. The `heap` of a rest is the smallest
  * since the last collection.
  */
-export function resting({ looks, heap }: Rest, now: Look): Rest & { collect: boolean } {
+export function decideCollection({ looks, heap }: Rest, now: Look): Rest & { collect: boolean } {
   const inRow = now.utilization < RESTING ? looks + 1 : 0;
   const least = Math.min(heap, now.heap);
-  return { looks: inRow, heap: least, collect: inRow >= PATIENCE && now.heap > least + worthOf(least) };
+  return {
+    looks: inRow,
+    heap: least,
+    collect: inRow >= PATIENCE && now.heap > least + computeMinGrowth(least),
+  };
 }
 
 /**
@@ -56,14 +63,14 @@ export function collectAtRest(): void {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
-    const next = resting(rest, { utilization, heap: getHeapStatistics().total_heap_size });
+    const next = decideCollection(rest, { utilization, heap: getHeapStatistics().total_heap_size });
     // A plain collection leaves the heap large and full of holes; this one also compacts it.
     if (next.collect) gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     rest = next.collect ? { looks: 0, heap: getHeapStatistics().total_heap_size } : next;
   };
-  const first = (): void => {
+  const startLooks = (): void => {
     look();
     setInterval(look, LOOK_EVERY).unref();
   };
-  setTimeout(first, FIRST_LOOK).unref();
+  setTimeout(startLooks, FIRST_LOOK).unref();
 }

@@ -25,7 +25,8 @@ const OUTSIDE = [
 ];
 
 /** A module that came from CommonJS asks for Node's modules by `require`. */
-const REQUIRE = "import { createRequire as gxCreateRequire } from 'node:module'; const require = gxCreateRequire(import.meta.url);";
+const REQUIRE =
+  "import { createRequire as gxCreateRequire } from 'node:module'; const require = gxCreateRequire(import.meta.url);";
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error('The folder is missing: node src/bundle.ts FOLDER');
@@ -33,11 +34,15 @@ if (folder === undefined) throw new Error('The folder is missing: node src/bundl
 const here = import.meta.dirname;
 /** The module that opens threads: it finds their programs by its own address, which is one of the bundle. */
 const OPENS_THREADS = path.join(here, 'agent/kernel/open-thread.ts');
-const THREADS = ['graph-thread', 'process-runner', 'user-code-thread'].map((thread) => `agent/${thread}/main`);
+const THREADS = ['graph-thread', 'process-runner', 'user-code-thread'].map(
+  (thread) => `agent/${thread}/main`,
+);
 
 /** The path of a module from the bundle. */
-const fromBundle = (file: string): string =>
-  file === OPENS_THREADS ? `./${path.relative(here, file).replace(/ts$/, 'js')}` : path.relative(folder, file);
+const resolveInBundle = (file: string): string =>
+  file === OPENS_THREADS
+    ? `./${path.relative(here, file).replace(/ts$/, 'js')}`
+    : path.relative(folder, file);
 
 /** Keeps the address of each of our modules, by which files beside it are found. Shared parts lie in one folder. */
 const addresses: Plugin = {
@@ -46,12 +51,16 @@ const addresses: Plugin = {
     onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path: file }) => {
       if (file.includes('node_modules')) return undefined;
       const text = await readFile(file, 'utf8');
-      const at = (place: string): string => `new URL(${JSON.stringify(place)}, import.meta.url)`;
+      const buildUrlExpression = (place: string): string =>
+        `new URL(${JSON.stringify(place)}, import.meta.url)`;
       const parts = {
-        'import.meta.url': `${at(fromBundle(file))}.href`,
-        'import.meta.dirname': `decodeURIComponent(${at(path.relative(folder, path.dirname(file)))}.pathname)`,
+        'import.meta.url': `${buildUrlExpression(resolveInBundle(file))}.href`,
+        'import.meta.dirname': `decodeURIComponent(${buildUrlExpression(path.relative(folder, path.dirname(file)))}.pathname)`,
       };
-      const contents = text.replaceAll(/import\.meta\.(?:url|dirname)\b/g, (part) => parts[part as keyof typeof parts]);
+      const contents = text.replaceAll(
+        /import\.meta\.(?:url|dirname)\b/g,
+        (part) => parts[part as keyof typeof parts],
+      );
       return { contents, loader: 'ts' };
     });
   },
@@ -64,14 +73,21 @@ const addresses: Plugin = {
 const http: Plugin = {
   name: 'http',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(node:)?http$/ }, ({ kind }) => (kind === 'import-statement' ? { path: 'http', namespace: 'http' } : undefined));
-    onLoad({ filter: /./, namespace: 'http' }, () => ({ contents: "module.exports = require('node:http');", loader: 'js' }));
+    onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+      kind === 'import-statement' ? { path: 'http', namespace: 'http' } : undefined,
+    );
+    onLoad({ filter: /./, namespace: 'http' }, () => ({
+      contents: "module.exports = require('node:http');",
+      loader: 'js',
+    }));
   },
 };
 
 const { metafile } = await build({
   metafile: true,
-  entryPoints: Object.fromEntries(['main', 'compile-cache', ...THREADS].map((name) => [name, path.join(here, `${name}.ts`)])),
+  entryPoints: Object.fromEntries(
+    ['main', 'compile-cache', ...THREADS].map((name) => [name, path.join(here, `${name}.ts`)]),
+  ),
   outdir: folder,
   bundle: true,
   splitting: true,
@@ -87,4 +103,6 @@ const { metafile } = await build({
 
 for (const { entryPoint, exports } of Object.values(metafile.outputs))
   if (entryPoint?.includes('node_modules') === true && exports.join() === 'default')
-    throw new Error(`${entryPoint} is CommonJS, and loaded on demand: a bundle loses its names. Its package belongs to those outside.`);
+    throw new Error(
+      `${entryPoint} is CommonJS, and loaded on demand: a bundle loses its names. Its package belongs to those outside.`,
+    );

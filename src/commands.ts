@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
-import { asError, Problem, StartError } from './errors.ts';
+import { toError, Problem, StartError } from './errors.ts';
 import { findNearestName } from './nearest-name.ts';
 
 /** `ended` settles when the process can't go on, for example after it lost its lease. */
@@ -25,7 +25,7 @@ export async function runCommand(program: Commands, args: string[]): Promise<voi
   try {
     await run(program, args);
   } catch (thrown) {
-    const error = asError(thrown);
+    const error = toError(thrown);
     // A problem has a sentence for the caller, such as that the account may not do it. Anything else is a bug.
     const isForPeople = error instanceof StartError || error instanceof Problem;
     process.stderr.write(isForPeople ? `${error.message}\n` : `${error.stack ?? error.message}\n`);
@@ -33,7 +33,10 @@ export async function runCommand(program: Commands, args: string[]): Promise<voi
   }
 }
 
-async function run({ help, commands }: Commands, [name = '--help', ...rest]: string[]): Promise<void> {
+async function run(
+  { help, commands }: Commands,
+  [name = '--help', ...rest]: string[],
+): Promise<void> {
   if (['--help', '-h', 'help'].includes(name)) {
     process.stdout.write(help);
     return;
@@ -42,20 +45,26 @@ async function run({ help, commands }: Commands, [name = '--help', ...rest]: str
   if (command === undefined) {
     const nearest = findNearestName(name, Object.keys(commands));
     const meant = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
-    throw new StartError(`"${name}" is not a command; known: ${Object.keys(commands).join(', ')}.${meant}`);
+    throw new StartError(
+      `"${name}" is not a command; known: ${Object.keys(commands).join(', ')}.${meant}`,
+    );
   }
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => {
     stopping.signal.addEventListener('abort', () => resolve());
   });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.once(signal, () => stopping.abort(signal));
   const running = await command(rest, stopping.signal).catch((error: unknown) => {
     // The stop's own reason is no failure: the start was asked to stop, and did.
     if (!stopping.signal.aborted || error !== stopping.signal.reason) throw error;
     setTimeout(leave, LINGER).unref();
   });
   if (running === undefined) return;
-  const end = await Promise.race([stopped, ...(running.ended === undefined ? [] : [running.ended])]);
+  const end = await Promise.race([
+    stopped,
+    ...(running.ended === undefined ? [] : [running.ended]),
+  ]);
   await running.stop();
   if (end === 'lost') process.exitCode = 1;
   setTimeout(leave, LINGER).unref();
@@ -64,21 +73,24 @@ async function run({ help, commands }: Commands, [name = '--help', ...rest]: str
 /** The parts of a command's help. `usage`: the lines below its name. */
 export type CommandHelp = { does: string; usage?: string };
 
-const CHART = 'It takes no options. Its settings come from the environment, where the Helm chart writes them.';
+const CHART =
+  'It takes no options. Its settings come from the environment, where the Helm chart writes them.';
 
 /** Makes the command of a process that takes no options, because its settings come from the environment. */
-export const withoutOptions =
+export const buildPlainCommand =
   (name: string, { does, usage = CHART }: CommandHelp, command: RunCommand): RunCommand =>
   async (args, signal) => {
     const [first] = args;
     if (first === undefined) return command(args, signal);
     const help = `gx-platform ${name}: ${does}\n\nUsage: node src/main.ts ${name}\n\n${usage}\n`;
     if (['--help', '-h'].includes(first)) return void process.stdout.write(help);
-    throw new StartError(`${name}: "${first}" is not known; it takes no options. See ${name} --help.`);
+    throw new StartError(
+      `${name}: "${first}" is not known; it takes no options. See ${name} --help.`,
+    );
   };
 
 /** Reads the options of a command. Throws a `StartError` that begins with its name and ends with `hint`. */
-export function commandOptions<const O extends ParseArgsOptionsConfig>(
+export function parseCommandOptions<const O extends ParseArgsOptionsConfig>(
   args: string[],
   options: O,
   { name, hint = '' }: { name: string; hint?: string },
@@ -88,12 +100,19 @@ export function commandOptions<const O extends ParseArgsOptionsConfig>(
   } catch (error) {
     const { code } = error as { code?: string };
     // Node's own advice, on arguments that begin with a dash, helps nobody who has misspelt an option.
-    const [, given] = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? (/'--([^']+)'/.exec(asError(error).message) ?? []) : [];
+    const [, given] =
+      code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
+        ? (/'--([^']+)'/.exec(toError(error).message) ?? [])
+        : [];
     const nearest = given === undefined ? undefined : findNearestName(given, Object.keys(options));
     const meant = nearest === undefined ? '' : ` Did you mean --${nearest}?`;
-    const message = given === undefined ? asError(error).message : `Unknown option '--${given}'.${meant}`;
-    throw new StartError(`${name}: ${hint === '' ? message : `${message.replace(/[.?]?$/, (end) => end || '.')} ${hint}`}`, {
-      cause: error,
-    });
+    const message =
+      given === undefined ? toError(error).message : `Unknown option '--${given}'.${meant}`;
+    throw new StartError(
+      `${name}: ${hint === '' ? message : `${message.replace(/[.?]?$/, (end) => end || '.')} ${hint}`}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -21,7 +21,11 @@ const start: ThreadStart = {
   sendsLog: false,
 };
 
-await Promise.all([import('./main.ts'), import('./config/agent.ts'), import('./agent/process/start.ts')]);
+await Promise.all([
+  import('./main.ts'),
+  import('./config/agent.ts'),
+  import('./agent/process/start.ts'),
+]);
 const runner = openWorker(
   {
     message: (message) => {

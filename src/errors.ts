@@ -12,13 +12,15 @@ const LONGEST_PATH = 20;
 export const MOST_FAULTS = 20;
 
 /** Returns the text, cut where it is longer than `longest`. */
-export const cutAt = (text: string, longest: number): string =>
+export const limitText = (text: string, longest: number): string =>
   // Half of a surrogate pair can't be sent, so a cut between the halves drops both.
   text.length <= longest ? text : `${text.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '')}...`;
 
-const boundedField = ({ loc, msg, type }: FieldError): FieldError => ({
-  loc: loc.slice(0, LONGEST_PATH + 1).map((part) => (typeof part === 'string' ? cutAt(part, LONGEST_NAME) : part)),
-  msg: cutAt(msg, LONGEST_MESSAGE / MOST_FAULTS),
+const limitFieldError = ({ loc, msg, type }: FieldError): FieldError => ({
+  loc: loc
+    .slice(0, LONGEST_PATH + 1)
+    .map((part) => (typeof part === 'string' ? limitText(part, LONGEST_NAME) : part)),
+  msg: limitText(msg, LONGEST_MESSAGE / MOST_FAULTS),
   type,
 });
 
@@ -31,15 +33,19 @@ export class Problem extends Error {
   readonly status: number;
   readonly headers: Record<string, string>;
 
-  constructor(status: number, message: string, options: ErrorOptions & { headers?: Record<string, string> } = {}) {
-    super(cutAt(message, LONGEST_MESSAGE), options);
+  constructor(
+    status: number,
+    message: string,
+    options: ErrorOptions & { headers?: Record<string, string> } = {},
+  ) {
+    super(limitText(message, LONGEST_MESSAGE), options);
     this.status = status;
     this.headers = options.headers ?? {};
   }
 }
 
 /** Returns the class of the problems with one status. */
-const problemOf = (status: number, name: string) =>
+const buildProblemClass = (status: number, name: string) =>
   class extends Problem {
     override name = name;
     constructor(message: string, options?: ErrorOptions & { headers?: Record<string, string> }) {
@@ -48,33 +54,33 @@ const problemOf = (status: number, name: string) =>
   };
 
 /** 400: the request is well formed, but a rule of the domain forbids it. The message begins with the field's path. */
-export class Rejected extends problemOf(400, 'Rejected') {}
+export class Rejected extends buildProblemClass(400, 'Rejected') {}
 
 /** 401: the caller sent no credentials, or wrong ones. */
-export class Unauthorized extends problemOf(401, 'Unauthorized') {}
+export class Unauthorized extends buildProblemClass(401, 'Unauthorized') {}
 
 /** 403: the caller is known but lacks the permission. */
-export class Forbidden extends problemOf(403, 'Forbidden') {}
+export class Forbidden extends buildProblemClass(403, 'Forbidden') {}
 
 /** 404: the object does not exist, or is not the caller's. */
-export class NotFound extends problemOf(404, 'NotFound') {}
+export class NotFound extends buildProblemClass(404, 'NotFound') {}
 
 /** 409: the object is taken, busy, or was changed in between. */
-export class Conflict extends problemOf(409, 'Conflict') {}
+export class Conflict extends buildProblemClass(409, 'Conflict') {}
 
 /** 422: the input has a wrong shape or type, lacks a field or has an unknown one. `fields` names each place. */
 export class Invalid extends Problem {
   override name = 'Invalid';
   readonly fields: FieldError[];
   constructor(fields: FieldError[], options?: ErrorOptions) {
-    const shown = fields.slice(0, MOST_FAULTS).map(boundedField);
+    const shown = fields.slice(0, MOST_FAULTS).map(limitFieldError);
     super(422, shown.map((field) => `${field.loc.join('.')}: ${field.msg}`).join('; '), options);
     this.fields = shown;
   }
 }
 
 /** 503: something that this server needs does not answer. The same request may succeed later. */
-export class Unavailable extends problemOf(503, 'Unavailable') {}
+export class Unavailable extends buildProblemClass(503, 'Unavailable') {}
 
 /** Exit codes that tell why a process could not start. The operator sees only the code, and knows them. */
 export const EXIT = { failed: 1, migration: 3, database: 4 } as const;
@@ -105,7 +111,7 @@ export class StageFailed extends StartError {
 }
 
 /** Returns any thrown value as an `Error`, so that `cause` and logs always hold one. */
-export function asError(thrown: unknown): Error {
+export function toError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error) return thrown;
     return new Error(typeof thrown === 'string' ? thrown : `thrown: ${String(thrown)}`);

@@ -20,7 +20,9 @@ function refuseOldNode(version: string): void {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [lowestMajor, lowestMinor] = LOWEST_NODE;
   if (major < lowestMajor || (major === lowestMajor && minor < lowestMinor))
-    throw new StartError(`gx needs Node ${LOWEST_NODE.join('.')} or newer, and this is Node ${version}.`);
+    throw new StartError(
+      `gx needs Node ${LOWEST_NODE.join('.')} or newer, and this is Node ${version}.`,
+    );
 }
 
 /** Loads each command only when it is called, so that its help appears at once. */
@@ -38,9 +40,11 @@ const commands: Record<string, RunCommand> = {
 };
 
 async function printVersion(): Promise<void> {
-  const { versions } = await import('./agent/kernel/versions.ts');
-  process.stdout.write(`${versions().version}\n`);
+  const { readVersions } = await import('./agent/kernel/versions.ts');
+  process.stdout.write(`${readVersions().version}\n`);
 }
 
 const args = process.argv.slice(2);
-await (['--version', '-v'].includes(args[0] ?? '') ? printVersion() : runCommand({ help: HELP, commands }, args));
+await (['--version', '-v'].includes(args[0] ?? '')
+  ? printVersion()
+  : runCommand({ help: HELP, commands }, args));

@@ -3,13 +3,22 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 
 export type Log = Logger;
 
-const CREDENTIALS = ['authorization', 'password', 'secret', 'secrets', 'api_key', '["x-api-key"]', 'connection_string'];
+const CREDENTIALS = [
+  'authorization',
+  'password',
+  'secret',
+  'secrets',
+  'api_key',
+  '["x-api-key"]',
+  'connection_string',
+];
 /** Keys of users' data, which never appear in our log lines. */
 const CONTENTS = ['value', 'input'];
 const CENSOR = '[redacted]';
 
 /** Returns the paths of keys at the top of a line, and one level below. */
-const pathsOf = (keys: string[]): string[] => keys.flatMap((key) => (key.startsWith('[') ? [key, `*${key}`] : [key, `*.${key}`]));
+const buildRedactPaths = (keys: string[]): string[] =>
+  keys.flatMap((key) => (key.startsWith('[') ? [key, `*${key}`] : [key, `*.${key}`]));
 
 type LogOptions = {
   level: string;
@@ -26,32 +35,39 @@ type LogOptions = {
 };
 
 /** Returns the id of the trace of a run that no other trace has caused. */
-export const traceIdOf = (runId: string): string => runId.replaceAll('-', '').toLowerCase();
+export const deriveTraceId = (runId: string): string => runId.replaceAll('-', '').toLowerCase();
 
 /** Adds the id of its trace to a line about a run that names none. */
-const withTrace = (line: Record<string, unknown>): Record<string, unknown> =>
-  typeof line['run_id'] === 'string' && line['trace_id'] === undefined ? { ...line, trace_id: traceIdOf(line['run_id']) } : line;
+const addTraceId = (line: Record<string, unknown>): Record<string, unknown> =>
+  typeof line['run_id'] === 'string' && line['trace_id'] === undefined
+    ? { ...line, trace_id: deriveTraceId(line['run_id']) }
+    : line;
 
 /**
  * The root logger: one JSON object a line, ids under fixed snake_case keys, errors under `err`.
  * Messages are constant text; data goes into the object. Secrets are redacted by key here and nowhere else.
  */
 export function createLog(options: LogOptions): Log {
-  const destination = options.destination ?? (options.pretty === true ? { write: printPretty } : standardOutput());
+  const destination =
+    options.destination ??
+    (options.pretty === true ? { write: printPretty } : createStdoutStream());
   return pino(
     {
       level: options.level,
       base: { process: options.process, ...options.fields },
       timestamp: pino.stdTimeFunctions.isoTime,
       ...(options.fieldsNow && { mixin: options.fieldsNow }),
-      formatters: { level: (label) => ({ level: label }), log: withTrace },
-      redact: { paths: pathsOf([...CREDENTIALS, ...CONTENTS]), censor: CENSOR },
+      formatters: { level: (label) => ({ level: label }), log: addTraceId },
+      redact: { paths: buildRedactPaths([...CREDENTIALS, ...CONTENTS]), censor: CENSOR },
     },
-    options.also === undefined ? destination : both(destination, options.also),
+    options.also === undefined ? destination : mergeDestinations(destination, options.also),
   );
 }
 
-const both = (destination: DestinationStream, also: (line: string) => void): DestinationStream => ({
+const mergeDestinations = (
+  destination: DestinationStream,
+  also: (line: string) => void,
+): DestinationStream => ({
   write: (line) => {
     destination.write(line);
     also(line);
@@ -62,7 +78,11 @@ const both = (destination: DestinationStream, also: (line: string) => void): Des
  * Returns a logger for the lines that users' code logs itself, so that it shows its own data; credentials are still
  * redacted.
  */
-export const forGraphs = (log: Log): Log => log.child({ source: 'graph' }, { redact: { paths: pathsOf(CREDENTIALS), censor: CENSOR } });
+export const createGraphLog = (log: Log): Log =>
+  log.child(
+    { source: 'graph' },
+    { redact: { paths: buildRedactPaths(CREDENTIALS), censor: CENSOR } },
+  );
 
 /**
  * Milliseconds that lines wait for others, unless they fill the buffer. On a busy server, writing each line on its own
@@ -71,7 +91,7 @@ export const forGraphs = (log: Log): Log => log.child({ source: 'graph' }, { red
 const GATHER = 20;
 const FULL = 8192;
 
-function standardOutput(): DestinationStream {
+function createStdoutStream(): DestinationStream {
   const out = pino.destination({ fd: 1, sync: false, minLength: FULL });
   let timer: NodeJS.Timeout | undefined;
   const flush = (): void => {
@@ -87,10 +107,13 @@ function standardOutput(): DestinationStream {
   };
 }
 
-type PrettyLine = { level: string; time: string; msg?: string; process?: string; err?: { message?: string; stack?: string } } & Record<
-  string,
-  unknown
->;
+type PrettyLine = {
+  level: string;
+  time: string;
+  msg?: string;
+  process?: string;
+  err?: { message?: string; stack?: string };
+} & Record<string, unknown>;
 
 const CLOCK = { from: 11, to: 19 };
 
@@ -100,7 +123,7 @@ const OF_PROGRAMS = ['process', 'trace_id', 'request_id'];
 const OF_SOURCE = ['source', 'stream', 'logger', 'run_id', 'thread_id'];
 
 /** Returns a log line as a person reads it: time, level, the graph and its node, message, then the data. */
-export function prettyLine(text: string): string {
+export function formatLogLine(text: string): string {
   let line: PrettyLine;
   try {
     line = Object(JSON.parse(text)) as PrettyLine;
@@ -109,14 +132,22 @@ export function prettyLine(text: string): string {
   }
   if (typeof line.level !== 'string' || typeof line.time !== 'string') return text;
   const { level, time, msg = '', err, graph_id, node, ...data } = line;
-  const unread = new Set(data['source'] !== undefined ? [...OF_PROGRAMS, ...OF_SOURCE] : OF_PROGRAMS);
+  const unread = new Set(
+    data['source'] !== undefined ? [...OF_PROGRAMS, ...OF_SOURCE] : OF_PROGRAMS,
+  );
   const fields = Object.entries(data)
     .filter(([name]) => !unread.has(name))
-    .map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+    .map(
+      ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    );
   const place = [graph_id, node].filter((part) => typeof part === 'string').join('/');
-  const reason = err === undefined ? '' : ` ${level === 'error' || level === 'fatal' ? (err.stack ?? err.message) : err.message}`;
+  const reason =
+    err === undefined
+      ? ''
+      : ` ${level === 'error' || level === 'fatal' ? (err.stack ?? err.message) : err.message}`;
   return `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${place && `${place}  `}${msg}${fields.join('')}${reason}`;
 }
 
 /** Writes a line of the log for a person. Threads print by the main thread, so all lines keep their order. */
-export const printPretty = (line: string): boolean => process.stdout.write(`${prettyLine(line.trimEnd())}\n`);
+export const printPretty = (line: string): boolean =>
+  process.stdout.write(`${formatLogLine(line.trimEnd())}\n`);

@@ -5,7 +5,7 @@ export class Pause {
   #end: (() => void) | undefined;
 
   /** Resolves after the milliseconds, or once `end` is called. `ref: false`: the process may end meanwhile. */
-  async for(milliseconds: number, { ref = true }: { ref?: boolean } = {}): Promise<void> {
+  async waitFor(milliseconds: number, { ref = true }: { ref?: boolean } = {}): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, milliseconds);
     if (!ref) timer.unref();
@@ -22,5 +22,5 @@ export class Pause {
 }
 
 /** Returns true after the milliseconds, and false once the signal ends the wait. The process may end meanwhile. */
-export const slept = (milliseconds: number, signal: AbortSignal): Promise<boolean> =>
+export const sleepUnlessAborted = (milliseconds: number, signal: AbortSignal): Promise<boolean> =>
   wait(milliseconds, true, { signal, ref: false }).catch(() => false);

@@ -20,21 +20,36 @@ const SAMPLED = 1;
  * Returns the place that the headers of a request name. A header that breaks the rules names none; a later version of
  * them is read as far as this one goes.
  */
-export function traceContextOf({ traceparent, tracestate }: TraceHeaders): TraceContext | undefined {
-  const [, version, traceId = '', spanId = '', flags = '', rest] = FORM.exec(String(traceparent)) ?? [];
-  const isBroken = version === undefined || version === 'ff' || (version === '00' && rest !== undefined);
+export function readTraceContext({
+  traceparent,
+  tracestate,
+}: TraceHeaders): TraceContext | undefined {
+  const [, version, traceId = '', spanId = '', flags = '', rest] =
+    FORM.exec(String(traceparent)) ?? [];
+  const isBroken =
+    version === undefined || version === 'ff' || (version === '00' && rest !== undefined);
   if (isBroken || [traceId, spanId].some((id) => /^0+$/.test(id))) return undefined;
-  return { traceId, spanId, sampled: (parseInt(flags, 16) & SAMPLED) === SAMPLED, ...stateOf(tracestate) };
+  return {
+    traceId,
+    spanId,
+    sampled: (parseInt(flags, 16) & SAMPLED) === SAMPLED,
+    ...readTraceState(tracestate),
+  };
 }
 
 /** Returns the words of other systems, unless they are longer than the rules let them be. */
-function stateOf(given: TraceHeaders[string] = []): Pick<TraceContext, 'state'> {
+function readTraceState(given: TraceHeaders[string] = []): Pick<TraceContext, 'state'> {
   const state = [given].flat().join(',');
   return state === '' || state.length > LONGEST_STATE ? {} : { state };
 }
 
 /** Returns the headers that carry a place in a trace on to another process. */
-export const traceHeaders = ({ traceId, spanId, sampled, state }: TraceContext): { traceparent: string; tracestate?: string } => ({
+export const buildTraceHeaders = ({
+  traceId,
+  spanId,
+  sampled,
+  state,
+}: TraceContext): { traceparent: string; tracestate?: string } => ({
   traceparent: `00-${traceId}-${spanId}-0${sampled ? SAMPLED : 0}`,
   ...(state !== undefined && { tracestate: state }),
 });
@@ -43,14 +58,14 @@ export const traceHeaders = ({ traceId, spanId, sampled, state }: TraceContext):
 const places = new AsyncLocalStorage<TraceContext>();
 
 /** Returns the place in a trace of the work under way; undefined where it is not traced. */
-export const currentTrace = (): TraceContext | undefined => places.getStore();
+export const getCurrentTrace = (): TraceContext | undefined => places.getStore();
 
 /** Does the work at that place, so that its requests carry it on. */
-export const underTrace = <T>(place: TraceContext | undefined, work: () => T): T =>
+export const runInTrace = <T>(place: TraceContext | undefined, work: () => T): T =>
   place === undefined ? work() : places.run(place, work);
 
 /** Returns the headers that carry the place of the work under way on; none where it is not traced. */
-export function headersOfTrace(): Partial<ReturnType<typeof traceHeaders>> {
-  const place = currentTrace();
-  return place === undefined ? {} : traceHeaders(place);
+export function getCurrentTraceHeaders(): Partial<ReturnType<typeof buildTraceHeaders>> {
+  const place = getCurrentTrace();
+  return place === undefined ? {} : buildTraceHeaders(place);
 }

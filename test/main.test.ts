@@ -5,7 +5,8 @@ import { COMPILE_CACHE } from './kit/compile-cache.ts';
 
 const env = { PATH: process.env.PATH, ...COMPILE_CACHE };
 
-const run = (...args: string[]) => spawnSync('node', ['src/main.ts', ...args], { encoding: 'utf8', env });
+const run = (...args: string[]) =>
+  spawnSync('node', ['src/main.ts', ...args], { encoding: 'utf8', env });
 
 test('without a command the help is printed', () => {
   const { status, stdout } = run();
@@ -35,14 +36,29 @@ for (const [index, command] of commands.entries()) {
 
 test('every command and every stage explains itself, on a machine where nothing is set', () => {
   const names = [...run().stdout.matchAll(/^ {2}([a-z][a-z-]+) {1,}\S/gm)].map(([, name]) => name!);
-  const below = { builder: [...STAGES, 'local'], 'api-key': ['create', 'list', 'revoke'], backup: ['restore', 'check', 'verify'] };
-  const commands = [...names, ...Object.entries(below).flatMap(([name, stages]) => stages.map((stage) => `${name} ${stage}`))];
+  const below = {
+    builder: [...STAGES, 'local'],
+    'api-key': ['create', 'list', 'revoke'],
+    backup: ['restore', 'check', 'verify'],
+  };
+  const commands = [
+    ...names,
+    ...Object.entries(below).flatMap(([name, stages]) => stages.map((stage) => `${name} ${stage}`)),
+  ];
   expect(commands.length).toBeGreaterThan(20);
   const { stdout, stderr } = spawnSync(
     'node',
-    ['--input-type=module', '--eval', IN_ONE, '--', ...commands.map((command) => `${command} --help`)],
+    [
+      '--input-type=module',
+      '--eval',
+      IN_ONE,
+      '--',
+      ...commands.map((command) => `${command} --help`),
+    ],
     { encoding: 'utf8', env: { ...env, HOME: '/nowhere' } },
   );
-  const faults = commands.filter((command) => !new RegExp(`^=== ${command} --help\n[\\s\\S]{80,}?^=== 0$`, 'm').test(stdout));
+  const faults = commands.filter(
+    (command) => !new RegExp(`^=== ${command} --help\n[\\s\\S]{80,}?^=== 0$`, 'm').test(stdout),
+  );
   expect({ faults, stderr }).toEqual({ faults: [], stderr: '' });
 }, 60_000);

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { command, succeeds } from '../commands.ts';
-import { environmentWith } from '../env.ts';
+import { runProcess, canRun } from '../commands.ts';
+import { extendEnvironment } from '../env.ts';
 import { findExecutable } from '../executable.ts';
 import { MissingRequirement } from '../errors.ts';
-import { locked } from '../lock.ts';
+import { runLocked } from '../lock.ts';
 import type { Report } from '../steps.ts';
 import type { DebianPackage } from './part.ts';
 
@@ -18,38 +18,44 @@ export const findCommand = ({ folder }: DebianPackage, name: string): string | u
  * Installs the packages whose commands are missing with apt-get. On systems without it, throws `MissingRequirement`
  * with their names.
  */
-export async function installMissing(packages: readonly DebianPackage[], report: Report): Promise<void> {
+export async function installMissing(
+  packages: readonly DebianPackage[],
+  report: Report,
+): Promise<void> {
   const missing = packages.filter(isMissing);
   if (missing.length === 0) return;
-  if (await succeeds('apt-get', ['--version']))
+  if (await canRun('apt-get', ['--version']))
     await install(
       missing.map((one) => one.package),
       report,
     );
-  const absent = missing.flatMap(absentOf);
-  if (absent.length > 0) throw new MissingRequirement(`These commands or files are missing on this machine: ${absent.join(', ')}.`);
+  const absent = missing.flatMap(listAbsent);
+  if (absent.length > 0)
+    throw new MissingRequirement(
+      `These commands or files are missing on this machine: ${absent.join(', ')}.`,
+    );
 }
 
-const isMissing = (one: DebianPackage): boolean => absentOf(one).length > 0;
+const isMissing = (one: DebianPackage): boolean => listAbsent(one).length > 0;
 
-const absentOf = (one: DebianPackage): string[] => [
+const listAbsent = (one: DebianPackage): string[] => [
   ...one.commands.filter((name) => findCommand(one, name) === undefined),
   ...(one.files ?? []).filter((path) => !existsSync(path)),
 ];
 
 /** Runs one installation at a time, because apt-get does not wait for the package lists of another one. */
 async function install(packages: readonly string[], report: Report): Promise<void> {
-  const onWait = (): void => report('waiting: other Debian packages are being installed');
-  await locked('debian', onWait, async () => {
+  const reportWait = (): void => report('waiting: other Debian packages are being installed');
+  await runLocked('debian', reportWait, async () => {
     report(`installing Debian packages: ${packages.join(' ')}`);
-    const env = environmentWith({ DEBIAN_FRONTEND: 'noninteractive' });
-    const apt = (...args: string[]): Promise<string> =>
-      command('apt-get', ['-o', `DPkg::Lock::Timeout=${PATIENCE}`, '-qq', ...args], { env });
+    const env = extendEnvironment({ DEBIAN_FRONTEND: 'noninteractive' });
+    const runApt = (...args: string[]): Promise<string> =>
+      runProcess('apt-get', ['-o', `DPkg::Lock::Timeout=${PATIENCE}`, '-qq', ...args], { env });
     const installThem = ['install', '-y', '--no-install-recommends', ...packages];
     // The package lists of a new machine may be empty or old. Only then is an update worth its time.
-    await apt(...installThem).catch(async () => {
-      await apt('update');
-      await apt(...installThem);
+    await runApt(...installThem).catch(async () => {
+      await runApt('update');
+      await runApt(...installThem);
     });
   });
 }

@@ -11,25 +11,37 @@ export type EngineFacts = { platform: string; operatingSystem: string; securityO
 
 /** Returns whether containers are reached by ports of this machine, because their addresses lead nowhere on it. */
 export const needsPorts = ({ platform, operatingSystem, securityOptions }: EngineFacts): boolean =>
-  platform !== 'linux' || operatingSystem.includes('Docker Desktop') || securityOptions.includes('name=rootless');
+  platform !== 'linux' ||
+  operatingSystem.includes('Docker Desktop') ||
+  securityOptions.includes('name=rootless');
 
 /** The ports of a cluster: those of the two servers, and its node ports, of which the control plane has one. */
-export type KindPorts = { git: number; registry: number; controlPlane: number; nodePorts: { first: number; last: number } };
+export type KindPorts = {
+  git: number;
+  registry: number;
+  controlPlane: number;
+  nodePorts: { first: number; last: number };
+};
 
 const SLOTS = 20;
 
 /** Returns ports that clusters of other names do not have: `gx` and `gx-test` run side by side. */
-export function portsOf(cluster: string): KindPorts {
+export function chooseKindPorts(cluster: string): KindPorts {
   const own = 2 + ((createHash('sha256').update(cluster).digest()[0] ?? 0) % (SLOTS - 2));
   const first = 30_000 + 100 * ({ gx: 0, 'gx-test': 1 }[cluster] ?? own);
-  return { git: first + 30, registry: first + 50, controlPlane: first + 80, nodePorts: { first: first + 60, last: first + 99 } };
+  return {
+    git: first + 30,
+    registry: first + 50,
+    controlPlane: first + 80,
+    nodePorts: { first: first + 60, last: first + 99 },
+  };
 }
 
 type Wanted = { cluster: string; image: string; isMapped: boolean };
 
 /** Returns kind's configuration of a cluster with one node. */
-export function kindConfiguration({ cluster, image, isMapped }: Wanted): object {
-  const { first, last } = portsOf(cluster).nodePorts;
+export function buildKindConfiguration({ cluster, image, isMapped }: Wanted): object {
+  const { first, last } = chooseKindPorts(cluster).nodePorts;
   const ports = Array.from({ length: last - first + 1 }, (_, index) => first + index);
   return {
     kind: 'Cluster',
@@ -39,19 +51,30 @@ export function kindConfiguration({ cluster, image, isMapped }: Wanted): object 
         role: 'control-plane',
         image,
         ...(isMapped && {
-          extraPortMappings: ports.map((port) => ({ containerPort: port, hostPort: port, listenAddress: '127.0.0.1' })),
+          extraPortMappings: ports.map((port) => ({
+            containerPort: port,
+            hostPort: port,
+            listenAddress: '127.0.0.1',
+          })),
         }),
       },
     ],
-    ...(isMapped && { kubeadmConfigPatches: nodePortRange(`${first}-${last}`) }),
+    ...(isMapped && { kubeadmConfigPatches: buildPortRangePatches(`${first}-${last}`) }),
   };
 }
 
 // kubeadm's third and fourth form differ in how they write arguments. kind applies the patch whose form it uses.
-const nodePortRange = (range: string): string[] => {
+const buildPortRangePatches = (range: string): string[] => {
   const argument = { 'service-node-port-range': range };
-  const form = (version: string, extraArgs: object): string =>
-    JSON.stringify({ apiVersion: `kubeadm.k8s.io/${version}`, kind: 'ClusterConfiguration', apiServer: { extraArgs } });
+  const formatPatch = (version: string, extraArgs: object): string =>
+    JSON.stringify({
+      apiVersion: `kubeadm.k8s.io/${version}`,
+      kind: 'ClusterConfiguration',
+      apiServer: { extraArgs },
+    });
   const named = Object.entries(argument).map(([name, value]) => ({ name, value }));
-  return [form('v1beta3', argument), form('v1beta4', [{ name: 'runtime-config', value: '' }, ...named])];
+  return [
+    formatPatch('v1beta3', argument),
+    formatPatch('v1beta4', [{ name: 'runtime-config', value: '' }, ...named]),
+  ];
 };

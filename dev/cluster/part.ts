@@ -70,7 +70,9 @@ export type NpmPrograms = {
 };
 
 /** Returns the tools that a part provides. */
-export function toolsOf({ from, ready }: Part): readonly string[] {
+export function listPartTools({ from, ready }: Part): readonly string[] {
   if (ready !== undefined) return Object.keys(ready.files);
-  return from.kind === 'go' ? from.programs.flatMap(({ file, links }) => [file, ...links]) : from.commands;
+  return from.kind === 'go'
+    ? from.programs.flatMap(({ file, links }) => [file, ...links])
+    : from.commands;
 }

@@ -1,11 +1,11 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
-import { command, succeeds } from '../commands.ts';
-import { environmentWith } from '../env.ts';
+import { runProcess, canRun } from '../commands.ts';
+import { extendEnvironment } from '../env.ts';
 import { MissingRequirement } from '../errors.ts';
-import { debianMirror } from '../images/native/mirror.ts';
-import { locked } from '../lock.ts';
+import { readDebianMirror } from '../images/native/mirror.ts';
+import { runLocked } from '../lock.ts';
 import type { Report } from '../steps.ts';
 import { cacheFolder } from './go-cache.ts';
 import { makeCachedFolder } from './make-cached-folder.ts';
@@ -16,32 +16,43 @@ import type { UnpackedPackage } from './part.ts';
  * beside all that it depends on, the C library included, and installed nowhere.
  */
 
-const folderOf = ({ package: name, suite }: UnpackedPackage): string => join(cacheFolder(), `debian-${suite}-${name}`);
+const getFolder = ({ package: name, suite }: UnpackedPackage): string =>
+  join(cacheFolder(), `debian-${suite}-${name}`);
 
 /** Returns the path of the package's command in the cache, or undefined if it is not unpacked. */
 export function findUnpacked(from: UnpackedPackage, name: string): string | undefined {
-  const path = join(folderOf(from), name);
+  const path = join(getFolder(from), name);
   return existsSync(path) ? path : undefined;
 }
 
 /** Unpacks the package into the cache. Throws `MissingRequirement` where apt-get is missing. */
 export async function unpackIntoCache(from: UnpackedPackage, report: Report): Promise<void> {
-  if (existsSync(folderOf(from))) return;
-  if (!(await succeeds('apt-get', ['--version'])))
-    throw new MissingRequirement(`${from.package} of Debian ${from.suite} is fetched by apt-get, which this machine lacks.`);
-  const onWait = (): void => report(`${from.package}: waiting for another process that unpacks`);
-  await locked('unpacked', onWait, async () => {
-    if (existsSync(folderOf(from))) return;
+  if (existsSync(getFolder(from))) return;
+  if (!(await canRun('apt-get', ['--version'])))
+    throw new MissingRequirement(
+      `${from.package} of Debian ${from.suite} is fetched by apt-get, which this machine lacks.`,
+    );
+  const reportWait = (): void =>
+    report(`${from.package}: waiting for another process that unpacks`);
+  await runLocked('unpacked', reportWait, async () => {
+    if (existsSync(getFolder(from))) return;
     report(`${from.package}: from Debian ${from.suite}`);
-    await makeCachedFolder(folderOf(from), (unfinished) => unpack(from, unfinished));
+    await makeCachedFolder(getFolder(from), (unfinished) => unpack(from, unfinished));
   });
 }
 
-async function unpack({ package: name, suite, commands, beside = [] }: UnpackedPackage, folder: string): Promise<void> {
+async function unpack(
+  { package: name, suite, commands, beside = [] }: UnpackedPackage,
+  folder: string,
+): Promise<void> {
   const work = join(folder, 'apt');
-  for (const part of ['state/lists/partial', 'cache/archives/partial']) await mkdir(join(work, part), { recursive: true });
-  const [mirror = 'http://deb.debian.org/debian'] = debianMirror();
-  await writeFile(join(work, 'sources.list'), `deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror} ${suite} main\n`);
+  for (const part of ['state/lists/partial', 'cache/archives/partial'])
+    await mkdir(join(work, part), { recursive: true });
+  const [mirror = 'http://deb.debian.org/debian'] = readDebianMirror();
+  await writeFile(
+    join(work, 'sources.list'),
+    `deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror} ${suite} main\n`,
+  );
   // Nothing counts as installed, so apt fetches the C library, too.
   await writeFile(join(work, 'status'), '');
   const settings = {
@@ -53,20 +64,25 @@ async function unpack({ package: name, suite, commands, beside = [] }: UnpackedP
     'APT::Sandbox::User': 'root',
   };
   const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
-  const env = environmentWith({ DEBIAN_FRONTEND: 'noninteractive' });
-  const apt = (...args: string[]): Promise<string> => command('apt-get', ['-qq', ...options, ...args], { env });
-  await apt('update');
-  await apt('install', '--download-only', '-y', '--no-install-recommends', name, ...beside);
-  for (const file of globSync(join(work, 'cache/archives/*.deb'))) await command('dpkg-deb', ['-x', file, join(folder, 'root')]);
+  const env = extendEnvironment({ DEBIAN_FRONTEND: 'noninteractive' });
+  const runApt = (...args: string[]): Promise<string> =>
+    runProcess('apt-get', ['-qq', ...options, ...args], { env });
+  await runApt('update');
+  await runApt('install', '--download-only', '-y', '--no-install-recommends', name, ...beside);
+  for (const file of globSync(join(work, 'cache/archives/*.deb')))
+    await runProcess('dpkg-deb', ['-x', file, join(folder, 'root')]);
   await rm(work, { recursive: true });
   for (const one of commands) await writeStarter(folder, one);
 }
 
 /** Writes a script that starts the command with its own C library. `exec` keeps the process id for signals. */
 async function writeStarter(folder: string, name: string): Promise<void> {
-  const [loader] = globSync(['usr/lib64/ld-linux-*.so.*', 'usr/lib/*/ld-linux-*.so.*'], { cwd: join(folder, 'root') });
+  const [loader] = globSync(['usr/lib64/ld-linux-*.so.*', 'usr/lib/*/ld-linux-*.so.*'], {
+    cwd: join(folder, 'root'),
+  });
   const [libraries] = globSync('usr/lib/*-linux-gnu', { cwd: join(folder, 'root') });
-  if (loader === undefined || libraries === undefined) throw new MissingRequirement(`The packages of ${name} have no C library.`);
+  if (loader === undefined || libraries === undefined)
+    throw new MissingRequirement(`The packages of ${name} have no C library.`);
   const script = [
     '#!/bin/sh',
     'root="$(dirname "$0")/root"',

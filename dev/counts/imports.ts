@@ -7,7 +7,9 @@ const IMPORTED = /(?:\bfrom|\bimport\()\s*'(\.{1,2}\/[^']+)'/g;
 export function findLongestChain(root: string): string[] {
   const imports = new Map(
     globSync('src/**/*.{ts,tsx}', { cwd: root }).map((file): [string, string[]] => {
-      const paths = [...readFileSync(join(root, file), 'utf8').matchAll(IMPORTED)].map(([, path = '']) => join(dirname(file), path));
+      const paths = [...readFileSync(join(root, file), 'utf8').matchAll(IMPORTED)].map(
+        ([, path = '']) => join(dirname(file), path),
+      );
       return [file, paths];
     }),
   );
@@ -23,5 +25,7 @@ export function findLongestChain(root: string): string[] {
     chains.set(file, chain);
     return chain;
   };
-  return [...imports.keys()].map(follow).reduce<string[]>((best, chain) => (chain.length > best.length ? chain : best), []);
+  return [...imports.keys()]
+    .map(follow)
+    .reduce<string[]>((best, chain) => (chain.length > best.length ? chain : best), []);
 }

@@ -3,7 +3,7 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { program } from '../steps.ts';
+import { runMain } from '../steps.ts';
 import { parseFile, type NamedFunction } from './functions.ts';
 import { findLongestChain } from './imports.ts';
 import { findNameForm, isNamedByRule } from './names.ts';
@@ -16,10 +16,19 @@ import { findNameForm, isNamedByRule } from './names.ts';
 const ASK_ABOUT_LINES = 400;
 const MANY_FILES = 15;
 
-type Row = [figure: string, ours: string, goal: string, pds: string, graphile: string, knative: string];
+type Row = [
+  figure: string,
+  ours: string,
+  goal: string,
+  pds: string,
+  graphile: string,
+  knative: string,
+];
 
 const listFiles = (folder: string): string[] =>
-  globSync(`${folder}/**/*.{ts,tsx}`, { exclude: (name) => name.includes('dev/cluster/parts') }).toSorted();
+  globSync(`${folder}/**/*.{ts,tsx}`, {
+    exclude: (name) => name.includes('dev/cluster/parts'),
+  }).toSorted();
 
 const countLines = (file: string): number => readFileSync(file, 'utf8').split('\n').length - 1;
 const toPercent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(1)} %`;
@@ -31,10 +40,16 @@ function countLinesAtWidth(width: number): number {
     cpSync('src', join(folder, 'src'), { recursive: true });
     writeFileSync(
       join(folder, '.oxfmtrc.json'),
-      JSON.stringify({ ...(JSON.parse(readFileSync('.oxfmtrc.json', 'utf8')) as object), printWidth: width }),
+      JSON.stringify({
+        ...(JSON.parse(readFileSync('.oxfmtrc.json', 'utf8')) as object),
+        printWidth: width,
+      }),
     );
     execFileSync(join(process.cwd(), 'node_modules/.bin/oxfmt'), { cwd: folder, stdio: 'ignore' });
-    return globSync('src/**/*.{ts,tsx}', { cwd: folder }).reduce((sum, file) => sum + countLines(join(folder, file)), 0);
+    return globSync('src/**/*.{ts,tsx}', { cwd: folder }).reduce(
+      (sum, file) => sum + countLines(join(folder, file)),
+      0,
+    );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -56,9 +71,17 @@ const listPythonFunctions = (): NamedFunction[] =>
 function buildNameRows(functions: NamedFunction[], where: string): Row[] {
   const judged = functions.filter((one) => !isNamedByRule(one));
   const forms = judged.map(({ name }) => findNameForm(name));
-  const share = (...wanted: string[]): string => toPercent(forms.filter((form) => wanted.includes(form)).length, judged.length);
+  const share = (...wanted: string[]): string =>
+    toPercent(forms.filter((form) => wanted.includes(form)).length, judged.length);
   return [
-    [`${where}: ${judged.length} functions, begin with a verb`, share('verb', 'question'), '90 %', '64 %', '69 %', '56 %'],
+    [
+      `${where}: ${judged.length} functions, begin with a verb`,
+      share('verb', 'question'),
+      '90 %',
+      '64 %',
+      '69 %',
+      '56 %',
+    ],
     [`${where}: begin with a participle`, share('participle'), '< 1 %', '0 %', '1 %', '1 %'],
     [`${where}: noun and preposition`, share('preposition'), '< 1 %', '0 %', '0 %', '0 %'],
   ];
@@ -68,16 +91,20 @@ function printTable(rows: Row[]): void {
   const head: Row = ['', 'ours', 'goal', 'pds', 'graphile', 'knative'];
   const width = Math.max(...rows.map(([figure]) => figure.length));
   for (const [figure, ...cells] of [head, ...rows])
-    process.stdout.write(`${figure.padEnd(width)}  ${cells.map((cell) => cell.padStart(9)).join('')}\n`);
+    process.stdout.write(
+      `${figure.padEnd(width)}  ${cells.map((cell) => cell.padStart(9)).join('')}\n`,
+    );
 }
 
 /** Arguments: `names` also lists the functions that begin otherwise, `files` the long files and the full folders. */
-await program(async () => {
+await runMain(async () => {
   const src = listFiles('src').map((file) => parseFile('.', file));
   const dev = listFiles('dev').map((file) => parseFile('.', file));
   const functions = [...src, ...dev].flatMap((file) => file.functions);
   const python = listPythonFunctions();
-  const helpers = src.flatMap((file) => file.functions).filter(({ isExported, isTopLevel }) => isTopLevel && !isExported).length;
+  const helpers = src
+    .flatMap((file) => file.functions)
+    .filter(({ isExported, isTopLevel }) => isTopLevel && !isExported).length;
   const once = src.flatMap((file) => file.localTypes).filter(({ uses }) => uses === 1).length;
   const long = listFiles('src')
     .map((file) => ({ file, lines: countLines(file) }))
@@ -89,7 +116,14 @@ await program(async () => {
     ...buildNameRows(python, 'python'),
     ['Pick<', String(src.reduce((sum, { picks }) => sum + picks, 0)), '150', '3', '1', '-'],
     ['local types that are used once', String(once), '120', '-', '-', '-'],
-    ['private helpers in 1,000 lines, at width 80', ((1000 * helpers) / narrow).toFixed(1), '13', '2.6', '2.8', '14'],
+    [
+      'private helpers in 1,000 lines, at width 80',
+      ((1000 * helpers) / narrow).toFixed(1),
+      '13',
+      '2.6',
+      '2.8',
+      '14',
+    ],
     ['lines of src, at width 80', String(narrow), '-', '20,817', '9,358', '13,913'],
     [`files of src over ${ASK_ABOUT_LINES} lines`, String(long.length), '-', '-', '-', '-'],
     ['longest chain of imports', String(chain.length), '25', '18', '4', '-'],
@@ -102,7 +136,8 @@ await program(async () => {
   if (process.argv.includes('files')) {
     for (const { file, lines } of long) process.stdout.write(`${file}: ${lines} lines\n`);
     const folders = Map.groupBy(listFiles('src'), (file) => file.slice(0, file.lastIndexOf('/')));
-    for (const [folder, files] of folders) if (files.length > MANY_FILES) process.stdout.write(`${folder}: ${files.length} files\n`);
+    for (const [folder, files] of folders)
+      if (files.length > MANY_FILES) process.stdout.write(`${folder}: ${files.length} files\n`);
     process.stdout.write(`${chain.join('\n  ')}\n`);
   }
 });

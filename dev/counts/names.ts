@@ -22,5 +22,7 @@ export function findNameForm(name: string): NameForm {
   if (QUESTIONS.has(first)) return 'question';
   if (VERBS.has(first)) return 'verb';
   if (isParticiple(first)) return 'participle';
-  return PREPOSITIONS.has(first) || rest.some((word) => PREPOSITIONS.has(word)) ? 'preposition' : 'other';
+  return PREPOSITIONS.has(first) || rest.some((word) => PREPOSITIONS.has(word))
+    ? 'preposition'
+    : 'other';
 }

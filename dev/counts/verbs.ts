@@ -31,8 +31,11 @@ export const PREPOSITIONS: ReadonlySet<string> = new Set(
 );
 
 const IRREGULAR_PARTICIPLES: ReadonlySet<string> = new Set(
-  split('made built kept given taken heard found seen begun written known held left sent shown lost gone done hidden bound driven'),
+  split(
+    'made built kept given taken heard found seen begun written known held left sent shown lost gone done hidden bound driven',
+  ),
 );
 
 /** Returns true for a participle or a gerund: the name of a state, and not of an action. */
-export const isParticiple = (word: string): boolean => IRREGULAR_PARTICIPLES.has(word) || (!VERBS.has(word) && /.(?:ed|ing)$/.test(word));
+export const isParticiple = (word: string): boolean =>
+  IRREGULAR_PARTICIPLES.has(word) || (!VERBS.has(word) && /.(?:ed|ing)$/.test(word));

@@ -41,37 +41,47 @@ export type Access = {
 };
 
 /** The rules that the sources state in their access.ts files. */
-export const access: { operator: Access; controlPlane: Access; gateway: Access; apiKey: Pick<Access, 'own'> } = {
+export const access: {
+  operator: Access;
+  controlPlane: Access;
+  gateway: Access;
+  apiKey: Pick<Access, 'own'>;
+} = {
   operator: {
-    own: [...joined(operatorAccess.own), ...operatorAccess.ports],
-    watched: joined(operatorAccess.watched),
-    granted: joined([...operatorAccess.worked, ...operatorAccess.secrets]),
-    both: joined([...operatorAccess.worked, ...operatorAccess.secrets]),
-    builds: joined(operatorAccess.builds),
-    buildkit: joined(operatorAccess.buildkit),
-    git: joined(operatorAccess.git),
-    nodes: joined(operatorAccess.nodes),
+    own: [...mergeRules(operatorAccess.own), ...operatorAccess.ports],
+    watched: mergeRules(operatorAccess.watched),
+    granted: mergeRules([...operatorAccess.worked, ...operatorAccess.secrets]),
+    both: mergeRules([...operatorAccess.worked, ...operatorAccess.secrets]),
+    builds: mergeRules(operatorAccess.builds),
+    buildkit: mergeRules(operatorAccess.buildkit),
+    git: mergeRules(operatorAccess.git),
+    nodes: mergeRules(operatorAccess.nodes),
     apiServer: operatorAccess.apiServer,
     routes: Object.fromEntries(
       Object.entries(operatorAccess.routes).map(([kind, { watched, worked }]) => [
         kind,
-        { watched: joined(watched), granted: joined(worked), both: joined(worked) },
+        { watched: mergeRules(watched), granted: mergeRules(worked), both: mergeRules(worked) },
       ]),
     ) as Record<RouteKind, Pick<Access, 'watched' | 'granted' | 'both'>>,
-    parents: joined(operatorAccess.parents),
+    parents: mergeRules(operatorAccess.parents),
   },
   controlPlane: {
-    own: joined(OWN_NAMESPACE_ACCESS),
-    watched: joined(SERVED_NAMESPACE_ACCESS),
-    granted: joined([...POD_ACCESS, ...SECRET_ACCESS]),
-    both: joined([...SERVED_NAMESPACE_ACCESS, ...POD_ACCESS, ...SECRET_ACCESS]),
-    builds: joined(BUILD_NAMESPACE_ACCESS),
-    buildkit: joined(BUILD_NAMESPACE_ACCESS),
-    git: joined(GIT_NAMESPACE_ACCESS),
-    ownWithApiKeys: joined([...OWN_NAMESPACE_ACCESS, ...API_KEY_COMMAND_ACCESS]),
+    own: mergeRules(OWN_NAMESPACE_ACCESS),
+    watched: mergeRules(SERVED_NAMESPACE_ACCESS),
+    granted: mergeRules([...POD_ACCESS, ...SECRET_ACCESS]),
+    both: mergeRules([...SERVED_NAMESPACE_ACCESS, ...POD_ACCESS, ...SECRET_ACCESS]),
+    builds: mergeRules(BUILD_NAMESPACE_ACCESS),
+    buildkit: mergeRules(BUILD_NAMESPACE_ACCESS),
+    git: mergeRules(GIT_NAMESPACE_ACCESS),
+    ownWithApiKeys: mergeRules([...OWN_NAMESPACE_ACCESS, ...API_KEY_COMMAND_ACCESS]),
   },
-  gateway: { own: gatewayOwnAccess, watched: joined(gatewayAccess), granted: [], both: joined(gatewayAccess) },
-  apiKey: { own: joined(API_KEY_COMMAND_ACCESS) },
+  gateway: {
+    own: gatewayOwnAccess,
+    watched: mergeRules(gatewayAccess),
+    granted: [],
+    both: mergeRules(gatewayAccess),
+  },
+  apiKey: { own: mergeRules(API_KEY_COMMAND_ACCESS) },
 };
 
 /**
@@ -79,7 +89,7 @@ export const access: { operator: Access; controlPlane: Access; gateway: Access; 
  * deployments with or without their data, and to let go those whose namespace is being deleted.
  */
 export const uninstallAccess: PolicyRule[] = [
-  ...joined([
+  ...mergeRules([
     ...operatorAccess.own,
     ...operatorAccess.worked,
     ...operatorAccess.secrets,
@@ -93,16 +103,22 @@ export const uninstallAccess: PolicyRule[] = [
     { apiGroups: [GROUP], resources: ['deployments'], verbs: ['patch', 'delete'] },
     { apiGroups: [GROUP], resources: ['revisions'], verbs: ['patch'] },
     { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
-    { apiGroups: [''], resources: ['secrets', 'persistentvolumeclaims'], verbs: ['list', 'delete'] },
+    {
+      apiGroups: [''],
+      resources: ['secrets', 'persistentvolumeclaims'],
+      verbs: ['list', 'delete'],
+    },
   ]),
   ...operatorAccess.ports,
 ];
 
 /** Returns the same permissions in as few rules as possible, always in the same order. */
-function joined(rules: readonly PolicyRule[]): PolicyRule[] {
+function mergeRules(rules: readonly PolicyRule[]): PolicyRule[] {
   const verbs = new Map<string, Set<string>>();
   for (const rule of rules) {
-    for (const key of rule.apiGroups.flatMap((group) => rule.resources.map((resource) => `${group}/${resource}`))) {
+    for (const key of rule.apiGroups.flatMap((group) =>
+      rule.resources.map((resource) => `${group}/${resource}`),
+    )) {
       verbs.set(key, new Set([...(verbs.get(key) ?? []), ...rule.verbs]));
     }
   }
@@ -110,7 +126,7 @@ function joined(rules: readonly PolicyRule[]): PolicyRule[] {
   for (const [key, granted] of [...verbs].toSorted(([a], [b]) => compare(a, b))) {
     const [group = ''] = key.split('/');
     const resource = key.slice(group.length + 1);
-    const sorted = [...granted].toSorted((a, b) => verbOrder(a) - verbOrder(b));
+    const sorted = [...granted].toSorted((a, b) => computeVerbOrder(a) - computeVerbOrder(b));
     const id = `${group} ${sorted.join(' ')}`;
     const rule = grouped.get(id) ?? { apiGroups: [group], resources: [], verbs: sorted };
     grouped.set(id, { ...rule, resources: [...rule.resources, resource] });
@@ -118,7 +134,7 @@ function joined(rules: readonly PolicyRule[]): PolicyRule[] {
   return [...grouped.values()];
 }
 
-function verbOrder(verb: string): number {
+function computeVerbOrder(verb: string): number {
   return ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'].indexOf(verb);
 }
 

@@ -9,11 +9,14 @@ const script = readFileSync(join(import.meta.dirname, '../../config/argocd/healt
  * Returns Argo CD's ConfigMap with the health script of every kind that has a status. Kinds without one are healthy
  * once they exist.
  */
-export const argocdConfigMap = (): object => ({
+export const buildArgocdConfigMap = (): object => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name: 'argocd-cm', namespace: 'argocd' },
   data: Object.fromEntries(
-    KINDS.filter(({ status }) => status !== undefined).map(({ kind }) => [`resource.customizations.health.${GROUP}_${kind}`, script]),
+    KINDS.filter(({ status }) => status !== undefined).map(({ kind }) => [
+      `resource.customizations.health.${GROUP}_${kind}`,
+      script,
+    ]),
   ),
 });

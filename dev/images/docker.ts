@@ -1,9 +1,9 @@
-import { command, dockerAnswers, succeeds } from '../commands.ts';
-import { environmentWith } from '../env.ts';
+import { runProcess, isDockerRunning, canRun } from '../commands.ts';
+import { extendEnvironment } from '../env.ts';
 import { MissingRequirement } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { root } from './list.ts';
-import { withPackageSettings } from './native/package-settings.ts';
+import { runWithPackageSettings } from './native/package-settings.ts';
 import { runSteps } from './run-steps.ts';
 
 /**
@@ -18,36 +18,60 @@ export const docker: Engine = {
     return {};
   },
 
-  has: (reference) => succeeds('docker', ['image', 'inspect', reference]),
+  has: (reference) => canRun('docker', ['image', 'inspect', reference]),
 
   async build({ image, reference, buildArguments, report }) {
     const target = image.target === undefined ? [] : ['--target', image.target];
-    const args = Object.entries(buildArguments).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
-    await withPackageSettings({ withCache: false }, async (settings) => {
-      const options = ['--progress=plain', ...settings, '--file', image.dockerfile, ...target, ...args, '--tag', reference];
-      await runSteps(['docker', 'build', ...options, image.context], { step: /^#\d+ \[/, report, cwd: root, env: withBuildKit() });
+    const args = Object.entries(buildArguments).flatMap(([name, value]) => [
+      '--build-arg',
+      `${name}=${value}`,
+    ]);
+    await runWithPackageSettings({ withCache: false }, async (settings) => {
+      const options = [
+        '--progress=plain',
+        ...settings,
+        '--file',
+        image.dockerfile,
+        ...target,
+        ...args,
+        '--tag',
+        reference,
+      ];
+      await runSteps(['docker', 'build', ...options, image.context], {
+        step: /^#\d+ \[/,
+        report,
+        cwd: root,
+        env: buildEnvironment(),
+      });
     });
   },
 
   async save(reference, archive) {
-    await command('docker', ['save', '--output', archive, reference]);
+    await runProcess('docker', ['save', '--output', archive, reference]);
   },
 
   async remove(reference) {
-    await succeeds('docker', ['image', 'rm', reference]);
+    await canRun('docker', ['image', 'rm', reference]);
   },
 };
 
 /** Docker before 23 builds with BuildKit only if it is asked to. */
-const withBuildKit = (): NodeJS.ProcessEnv => environmentWith({ DOCKER_BUILDKIT: '1' });
+const buildEnvironment = (): NodeJS.ProcessEnv => extendEnvironment({ DOCKER_BUILDKIT: '1' });
 
 /**
  * Throws `MissingRequirement` if Docker does not answer, or lacks its BuildKit, whose secrets and mounts the Dockerfile
  * needs.
  */
 export async function requireDocker(): Promise<void> {
-  if (!(await dockerAnswers())) throw new MissingRequirement('Docker does not answer: start it, or do without by GX_CLUSTER=native.');
-  const help = await command('docker', ['build', '--help'], { env: withBuildKit() }).catch(() => '');
+  if (!(await isDockerRunning()))
+    throw new MissingRequirement(
+      'Docker does not answer: start it, or do without by GX_CLUSTER=native.',
+    );
+  const help = await runProcess('docker', ['build', '--help'], { env: buildEnvironment() }).catch(
+    () => '',
+  );
   if (help.includes('--secret')) return;
-  throw new MissingRequirement("Docker's plugin buildx, with which the images are built, is missing: install docker-buildx.");
+  throw new MissingRequirement(
+    "Docker's plugin buildx, with which the images are built, is missing: install docker-buildx.",
+  );
 }

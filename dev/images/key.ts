@@ -7,9 +7,13 @@ const LENGTH = 12;
 const LOCAL = ['node_modules', '.gx', '__pycache__'];
 
 /** Returns a hash of some texts, and of the files below some paths with their names and whether they are executable. */
-export function contentKey(root: string, paths: readonly string[], texts: readonly string[]): string {
+export function hashContent(
+  root: string,
+  paths: readonly string[],
+  texts: readonly string[],
+): string {
   const hash = createHash('sha256').update(JSON.stringify(texts));
-  for (const path of paths.flatMap((each) => filesBelow(root, each)).toSorted()) {
+  for (const path of paths.flatMap((each) => listFiles(root, each)).toSorted()) {
     const isProgram = (lstatSync(join(root, path)).mode & 0o111) !== 0;
     const content = readFileSync(join(root, path));
     hash.update(JSON.stringify([path, isProgram, content.length])).update(content);
@@ -17,8 +21,8 @@ export function contentKey(root: string, paths: readonly string[], texts: readon
   return hash.digest('hex').slice(0, LENGTH);
 }
 
-function filesBelow(root: string, path: string): string[] {
+function listFiles(root: string, path: string): string[] {
   if (!lstatSync(join(root, path)).isDirectory()) return [path];
   const names = readdirSync(join(root, path)).filter((name) => !LOCAL.includes(name));
-  return names.flatMap((name) => filesBelow(root, join(path, name)));
+  return names.flatMap((name) => listFiles(root, join(path, name)));
 }

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { languageOf } from '../../src/schema/agent/code-place.ts';
+import { decideLanguage } from '../../src/schema/agent/code-place.ts';
 import { UsageError } from '../errors.ts';
-import { contentKey } from './key.ts';
+import { hashContent } from './key.ts';
 
 /** Base images that only some images need, by their build argument. */
 export type BaseName = 'BUILDKIT';
@@ -22,7 +22,7 @@ export type Image = {
 
 export const root = join(import.meta.dirname, '..', '..');
 
-const product = (image: Pick<Image, 'name' | 'inputs' | 'parent' | 'base'>): Image => ({
+const buildProduct = (image: Pick<Image, 'name' | 'inputs' | 'parent' | 'base'>): Image => ({
   dockerfile: 'Dockerfile',
   context: '.',
   target: image.name.replace(/^gx-((\w+-)?app)$/, '$1'),
@@ -33,12 +33,21 @@ const product = (image: Pick<Image, 'name' | 'inputs' | 'parent' | 'base'>): Ima
 const PYTHON_LOCK = 'python/image/requirements.txt';
 
 // These stages are images of their own, because finding them unchanged would take reading all packages each time.
-const app = product({ name: 'gx-app', inputs: ['Dockerfile', 'package.json', 'package-lock.json', '.npmrc', 'dev/images/sbom'] });
+const app = buildProduct({
+  name: 'gx-app',
+  inputs: ['Dockerfile', 'package.json', 'package-lock.json', '.npmrc', 'dev/images/sbom'],
+});
 const onApp = { stage: 'app', image: app };
-const clusterApp = product({ name: 'gx-cluster-app', inputs: app.inputs, parent: onApp });
+const clusterApp = buildProduct({ name: 'gx-cluster-app', inputs: app.inputs, parent: onApp });
 
-const postgres = product({ name: 'gx-postgres', inputs: ['Dockerfile', 'dev/images/postgres', 'dev/images/sbom'] });
-const valkey = product({ name: 'gx-valkey', inputs: ['Dockerfile', 'dev/images/valkey', 'dev/images/sbom'] });
+const postgres = buildProduct({
+  name: 'gx-postgres',
+  inputs: ['Dockerfile', 'dev/images/postgres', 'dev/images/sbom'],
+});
+const valkey = buildProduct({
+  name: 'gx-valkey',
+  inputs: ['Dockerfile', 'dev/images/valkey', 'dev/images/sbom'],
+});
 const LATER_POSTGRES = 'dev/images/later-postgres.Dockerfile';
 const laterPostgres: Image = {
   name: 'gx-postgres-18',
@@ -47,42 +56,46 @@ const laterPostgres: Image = {
   inputs: [LATER_POSTGRES],
   parent: { argument: 'POSTGRES', image: postgres },
 };
-const platform = product({
+const platform = buildProduct({
   name: 'gx-platform',
   inputs: ['src', 'crds', 'dev/console', 'dev/reference'],
   parent: { stage: 'cluster-app', image: clusterApp },
 });
-const builder = product({ name: 'gx-builder', inputs: ['src', 'dev/images/tools', PYTHON_LOCK], parent: onApp });
-const buildkit = product({
+const builder = buildProduct({
+  name: 'gx-builder',
+  inputs: ['src', 'dev/images/tools', PYTHON_LOCK],
+  parent: onApp,
+});
+const buildkit = buildProduct({
   name: 'gx-buildkit',
   inputs: ['dev/cluster/parts/buildkit'],
   base: 'BUILDKIT',
   parent: { stage: 'gx-builder', image: builder },
 });
-const agentApp = product({ name: 'gx-agent-app', inputs: [], parent: onApp });
-const agentServer = product({
+const agentApp = buildProduct({ name: 'gx-agent-app', inputs: [], parent: onApp });
+const agentServer = buildProduct({
   name: 'gx-agent-server',
   inputs: ['src', 'python/gx_runner'],
   parent: { stage: 'agent-app', image: agentApp },
 });
-const pythonApp = product({
+const pythonApp = buildProduct({
   name: 'gx-python-app',
   inputs: [PYTHON_LOCK, 'dev/images/sbom'],
   parent: { stage: 'agent-app', image: agentApp },
 });
-const agentServerPython = product({
+const agentServerPython = buildProduct({
   name: 'gx-agent-server-python',
   inputs: agentServer.inputs,
   parent: { stage: 'python-app', image: pythonApp },
 });
-const agentServerCli = product({
+const agentServerCli = buildProduct({
   name: 'gx-agent-server-cli',
   inputs: ['dev/images/cli'],
   parent: { stage: 'gx-agent-server-python', image: agentServerPython },
 });
 
 /** Returns every image, a parent before its children. Each example with a gx.json is one. */
-export function images(): Image[] {
+export function listImages(): Image[] {
   const folder = join(root, 'examples');
   const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
   return [
@@ -95,16 +108,18 @@ export function images(): Image[] {
     agentServer,
     agentServerPython,
     agentServerCli,
-    ...names.filter((name) => existsSync(join(folder, name, 'gx.json'))).map(example),
+    ...names.filter((name) => existsSync(join(folder, name, 'gx.json'))).map(buildExample),
   ];
 }
 
-function example(folder: string): Image {
+function buildExample(folder: string): Image {
   const context = `examples/${folder}`;
   const { graphs } = JSON.parse(readFileSync(join(root, context, 'gx.json'), 'utf8')) as {
     graphs: Record<string, { path: string } | string>;
   };
-  const isPython = Object.values(graphs).some((graph) => languageOf(typeof graph === 'string' ? graph : graph.path) === 'python');
+  const isPython = Object.values(graphs).some(
+    (graph) => decideLanguage(typeof graph === 'string' ? graph : graph.path) === 'python',
+  );
   const dockerfile = 'dev/images/example.Dockerfile';
   return {
     name: `gx-example-${folder}`,
@@ -116,25 +131,28 @@ function example(folder: string): Image {
 }
 
 /** Returns the images of these names, or all of them by default. */
-export function chosen(names: readonly string[] | undefined): Image[] {
-  const all = images();
+export function chooseImages(names: readonly string[] | undefined): Image[] {
+  const all = listImages();
   if (names === undefined || names.length === 0) return all;
   const unknown = names.filter((name) => !all.some((image) => image.name === name));
   if (unknown.length > 0)
-    throw new UsageError(`There is no image ${unknown.join(', ')}; there are: ${all.map(({ name }) => name).join(', ')}.`);
+    throw new UsageError(
+      `There is no image ${unknown.join(', ')}; there are: ${all.map(({ name }) => name).join(', ')}.`,
+    );
   return all.filter(({ name }) => names.includes(name));
 }
 
 /**
  * Returns a key that changes with anything that the image is made from. `base` is the image that the engine builds on.
  */
-function keyOf(image: Image, base: string): string {
-  const parent = image.parent === undefined ? '' : keyOf(image.parent.image, base);
-  return contentKey(root, image.inputs, [base, parent, image.target ?? '']);
+function computeKey(image: Image, base: string): string {
+  const parent = image.parent === undefined ? '' : computeKey(image.parent.image, base);
+  return hashContent(root, image.inputs, [base, parent, image.target ?? '']);
 }
 
 /**
  * Returns the image's reference. A changed image has another one, so that `imagePullPolicy: IfNotPresent` never runs an
  * old image.
  */
-export const referenceOf = (image: Image, base: string): string => `docker.io/gx/${image.name}:dev-${keyOf(image, base)}`;
+export const buildImageReference = (image: Image, base: string): string =>
+  `docker.io/gx/${image.name}:dev-${computeKey(image, base)}`;

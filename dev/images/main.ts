@@ -1,15 +1,16 @@
 import { parseArgs } from 'node:util';
-import { program, sayAside, secondsSince } from '../steps.ts';
-import { buildImages, engineNamed } from './build.ts';
+import { runMain, printAside, formatSecondsSince } from '../steps.ts';
+import { buildImages, chooseEngine } from './build.ts';
 import { folders } from './folders.ts';
-import { images } from './list.ts';
+import { listImages } from './list.ts';
 
-const usage = (): string => `usage: node dev/images/main.ts [--engine docker|buildah] [image ...]
+const formatUsage =
+  (): string => `usage: node dev/images/main.ts [--engine docker|buildah] [image ...]
 
 Builds the images that have changed; prints each one's name, reference and archive.
-images: ${images()
-  .map(({ name }) => name)
-  .join(' ')} (by default all)
+images: ${listImages()
+    .map(({ name }) => name)
+    .join(' ')} (by default all)
 --engine  by default docker where Docker answers, else buildah, which takes its bases from Debian and npm packages
 Archives and layers are kept in ${folders.cache()}; remove that folder to start again.
 `;
@@ -19,11 +20,16 @@ async function main(): Promise<void> {
     allowPositionals: true,
     options: { engine: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
   });
-  if (values.help === true) return void process.stdout.write(usage());
+  if (values.help === true) return void process.stdout.write(formatUsage());
   const started = performance.now();
-  const built = await buildImages({ engine: await engineNamed(values.engine), only: positionals, report: sayAside });
-  for (const { name, reference, archive } of built) process.stdout.write(`${name} ${reference} ${archive}\n`);
-  sayAside(`${built.length} images after ${secondsSince(started)}`);
+  const built = await buildImages({
+    engine: await chooseEngine(values.engine),
+    only: positionals,
+    report: printAside,
+  });
+  for (const { name, reference, archive } of built)
+    process.stdout.write(`${name} ${reference} ${archive}\n`);
+  printAside(`${built.length} images after ${formatSecondsSince(started)}`);
 }
 
-await program(main);
+await runMain(main);

@@ -10,11 +10,16 @@ export async function prune(engine: Engine, name: string): Promise<void> {
   const pattern = new RegExp(`^${name}-([0-9a-f]{12})\\.tar(.*)$`);
   const found = (await readdir(folders.cache())).flatMap((file) => {
     const [, key, rest] = pattern.exec(file) ?? [];
-    return key === undefined ? [] : [{ file: join(folders.cache(), file), key, isWhole: rest === '' }];
+    return key === undefined
+      ? []
+      : [{ file: join(folders.cache(), file), key, isWhole: rest === '' }];
   });
-  for (const { file } of found.filter(({ isWhole }) => !isWhole)) await rm(file, { recursive: true, force: true });
+  for (const { file } of found.filter(({ isWhole }) => !isWhole))
+    await rm(file, { recursive: true, force: true });
   const aged = await Promise.all(
-    found.filter(({ isWhole }) => isWhole).map(async ({ file, key }) => ({ file, key, time: (await stat(file)).mtimeMs })),
+    found
+      .filter(({ isWhole }) => isWhole)
+      .map(async ({ file, key }) => ({ file, key, time: (await stat(file)).mtimeMs })),
   );
   for (const { file, key } of aged.toSorted((a, b) => b.time - a.time).slice(KEPT)) {
     await rm(file, { force: true });

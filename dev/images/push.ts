@@ -3,9 +3,9 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { command } from '../commands.ts';
+import { runProcess } from '../commands.ts';
 import { CommandFailed } from '../errors.ts';
-import { openedImage } from './opened.ts';
+import { readUnpackedImage } from './opened.ts';
 
 /** Where an image goes: the registry's address over HTTP, who may push there, and the name and tag below it. */
 export type Destination = { url: string; account?: Account; name: string; tag: string };
@@ -18,8 +18,8 @@ type Account = { username: string; password: string };
 export async function pushArchive(archive: string, to: Destination): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gx-push-'));
   try {
-    await command('tar', ['-xf', archive, '-C', folder]);
-    const { mediaType, digest, manifest, blobs } = await openedImage(folder);
+    await runProcess('tar', ['-xf', archive, '-C', folder]);
+    const { mediaType, digest, manifest, blobs } = await readUnpackedImage(folder);
     for (const blob of blobs) await pushBlob(blob.file, blob.digest, to);
     await send(to, `${to.url}/v2/${to.name}/manifests/${to.tag}`, {
       method: 'PUT',
@@ -47,16 +47,27 @@ async function pushBlob(file: string, digest: string, to: Destination): Promise<
   upload.searchParams.set('digest', digest);
   await send(to, upload.href, {
     method: 'PUT',
-    headers: { 'content-type': 'application/octet-stream', 'content-length': String((await stat(file)).size) },
+    headers: {
+      'content-type': 'application/octet-stream',
+      'content-length': String((await stat(file)).size),
+    },
     body: Readable.toWeb(createReadStream(file)) as ReadableStream,
     duplex: 'half',
   });
 }
 
-async function send({ account }: Destination, url: string, request: RequestInit & { duplex?: 'half' }): Promise<Response> {
+async function send(
+  { account }: Destination,
+  url: string,
+  request: RequestInit & { duplex?: 'half' },
+): Promise<Response> {
   const headers = new Headers(request.headers);
-  if (account !== undefined) headers.set('authorization', `Basic ${btoa(`${account.username}:${account.password}`)}`);
+  if (account !== undefined)
+    headers.set('authorization', `Basic ${btoa(`${account.username}:${account.password}`)}`);
   const response = await fetch(url, { ...request, headers });
-  if (!response.ok) throw new CommandFailed(`${request.method} ${url} answered ${response.status}: ${await response.text()}`);
+  if (!response.ok)
+    throw new CommandFailed(
+      `${request.method} ${url} answered ${response.status}: ${await response.text()}`,
+    );
   return response;
 }

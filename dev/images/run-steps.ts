@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { CommandFailed } from '../errors.ts';
-import { secondsSince, type Report } from '../steps.ts';
+import { formatSecondsSince, type Report } from '../steps.ts';
 
 const KEPT_LINES = 40;
 
@@ -11,7 +11,12 @@ const KEPT_LINES = 40;
  */
 export async function runSteps(
   [file = '', ...args]: readonly string[],
-  { step, report, cwd, env }: { step: RegExp; report: Report; cwd: string; env?: NodeJS.ProcessEnv },
+  {
+    step,
+    report,
+    cwd,
+    env,
+  }: { step: RegExp; report: Report; cwd: string; env?: NodeJS.ProcessEnv },
 ): Promise<void> {
   const started = performance.now();
   const child = spawn(file, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -24,8 +29,10 @@ export async function runSteps(
     createInterface({ input: stream }).on('line', (line) => {
       printed.push(line);
       if (printed.length > KEPT_LINES) printed.shift();
-      if (step.test(line)) report(`${secondsSince(started)}  ${line.replace(/\s+/g, ' ').trim().slice(0, 110)}`);
+      if (step.test(line))
+        report(`${formatSecondsSince(started)}  ${line.replace(/\s+/g, ' ').trim().slice(0, 110)}`);
     });
   }
-  if ((await ended) !== 0) throw new CommandFailed(`${file} ${args[0]} failed:\n${printed.join('\n')}`);
+  if ((await ended) !== 0)
+    throw new CommandFailed(`${file} ${args[0]} failed:\n${printed.join('\n')}`);
 }

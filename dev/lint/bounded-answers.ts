@@ -1,4 +1,4 @@
-import { fileOf, isWithin } from './imports.ts';
+import { getLintedFile, isWithin } from './imports.ts';
 import type { Node, Rule } from './rule.ts';
 
 /** The folders of processes that serve several tenants, and the files in them that read no answers of others. */
@@ -15,15 +15,23 @@ export const boundedAnswers: Rule = {
   meta: { type: 'problem', schema: false },
   create(context) {
     const [{ folders, except }] = context.options as [Places];
-    const file = fileOf(context);
-    if (!folders.some((folder) => isWithin(file, folder)) || except.some((one) => isWithin(file, one))) return {};
+    const file = getLintedFile(context);
+    if (
+      !folders.some((folder) => isWithin(file, folder)) ||
+      except.some((one) => isWithin(file, one))
+    )
+      return {};
     const report = (node: Node, what: string): void =>
-      context.report({ node, message: `${what} reads answers of any size: use src/http/bounded-answer.ts.` });
+      context.report({
+        node,
+        message: `${what} reads answers of any size: use src/http/bounded-answer.ts.`,
+      });
     return {
       CallExpression(node) {
         const { callee, arguments: given } = node as Node & { callee: Node; arguments: Node[] };
         const name = (callee.property as Node | undefined)?.name as string;
-        if (callee.type === 'MemberExpression' && given.length === 0 && READS.has(name)) report(node, `${name}()`);
+        if (callee.type === 'MemberExpression' && given.length === 0 && READS.has(name))
+          report(node, `${name}()`);
       },
       ImportDeclaration(node) {
         const source = (node.source as Node).value as string;

@@ -1,6 +1,7 @@
 import type { Rule } from './rule.ts';
 
-const SUPPRESSION = /(?:oxlint|eslint)-disable|@ts-(?:expect-error|ignore|nocheck)|(?:oxfmt|prettier)-ignore|knip-ignore|v8 ignore/;
+const SUPPRESSION =
+  /(?:oxlint|eslint)-disable|@ts-(?:expect-error|ignore|nocheck)|(?:oxfmt|prettier)-ignore|knip-ignore|v8 ignore/;
 const REASON = / -- \S.{7,}/;
 
 /** A suppression of any tool says why: `// oxlint-disable-next-line rule -- reason`. */
@@ -10,7 +11,8 @@ export const suppressionReason: Rule = {
     return {
       Program() {
         for (const { value, loc } of context.sourceCode.getAllComments())
-          if (SUPPRESSION.test(value) && !REASON.test(value)) context.report({ loc, message: 'A suppression says why: ` -- reason`.' });
+          if (SUPPRESSION.test(value) && !REASON.test(value))
+            context.report({ loc, message: 'A suppression says why: ` -- reason`.' });
       },
     };
   },
@@ -28,9 +30,13 @@ export const commentWidth: Rule = {
           for (let line = loc.start.line; line <= loc.end.line; line += 1) {
             const text = lines[line - 1] ?? '';
             const isCode = line === loc.start.line && text.slice(0, loc.start.column).trim() !== '';
-            if (isCode || text.length <= max || text.includes('://') || text.includes('-disable')) continue;
+            if (isCode || text.length <= max || text.includes('://') || text.includes('-disable'))
+              continue;
             const at = { start: { line, column: max }, end: { line, column: text.length } };
-            context.report({ loc: at, message: `This line of a comment has ${text.length} columns; at most ${max}.` });
+            context.report({
+              loc: at,
+              message: `This line of a comment has ${text.length} columns; at most ${max}.`,
+            });
           }
       },
     };

@@ -1,4 +1,4 @@
-import { eachImport, fileOf, isWithin } from './imports.ts';
+import { visitImports, getLintedFile, isWithin } from './imports.ts';
 import type { Rule } from './rule.ts';
 
 /**
@@ -16,31 +16,34 @@ export const directions: Rule = {
   meta: { type: 'problem', schema: false },
   create(context) {
     const [orders] = context.options as [Orders];
-    const file = fileOf(context);
-    return eachImport(context, ({ node, target }) => {
+    const file = getLintedFile(context);
+    return visitImports(context, ({ node, target }) => {
       for (const [folder, floors] of Object.entries(orders)) {
         if (!isWithin(file, folder) || !isWithin(target, folder)) continue;
-        const message = faultBetween(roomIn(folder, file), roomIn(folder, target), floors);
+        const message = checkDirection(getRoom(folder, file), getRoom(folder, target), floors);
         if (message !== undefined) context.report({ node, message: `${folder}: ${message}` });
       }
     });
   },
 };
 
-const roomIn = (folder: string, file: string): string => file.slice(folder.length + 1).split('/')[0] ?? '';
+const getRoom = (folder: string, file: string): string =>
+  file.slice(folder.length + 1).split('/')[0] ?? '';
 
-const roomsOf = (floor: Floor): string[] => (typeof floor === 'string' ? [floor] : floor);
+const listRooms = (floor: Floor): string[] => (typeof floor === 'string' ? [floor] : floor);
 
-function faultBetween(from: string, to: string, floors: Floor[]): string | undefined {
+function checkDirection(from: string, to: string, floors: Floor[]): string | undefined {
   if (from === to) return undefined;
-  const [own, other] = [from, to].map((room) => floorOf(room, floors));
-  if (own === undefined || other === undefined) return `${own === undefined ? from : to} has no place in the order of imports`;
-  if (other < own || (other === own && roomsOf(floors[own] ?? []).includes(ANY))) return undefined;
+  const [own, other] = [from, to].map((room) => findFloor(room, floors));
+  if (own === undefined || other === undefined)
+    return `${own === undefined ? from : to} has no place in the order of imports`;
+  if (other < own || (other === own && listRooms(floors[own] ?? []).includes(ANY)))
+    return undefined;
   return `${from} may not import ${to}, which stands ${other === own ? 'beside' : 'above'} it in the order of imports`;
 }
 
-function floorOf(room: string, floors: Floor[]): number | undefined {
-  const named = floors.findIndex((floor) => roomsOf(floor).includes(room));
-  const floor = named >= 0 ? named : floors.findIndex((one) => roomsOf(one).includes(ANY));
+function findFloor(room: string, floors: Floor[]): number | undefined {
+  const named = floors.findIndex((floor) => listRooms(floor).includes(room));
+  const floor = named >= 0 ? named : floors.findIndex((one) => listRooms(one).includes(ANY));
   return floor >= 0 ? floor : undefined;
 }

@@ -1,10 +1,21 @@
 import type { Node, Rule } from './rule.ts';
 
 /** Classes whose objects nobody changes, or only their holder for a moment. */
-const CONSTANT = new Set(['Date', 'Error', 'RegExp', 'TextDecoder', 'TextEncoder', 'URL', 'Uint8Array', 'Intl']);
+const CONSTANT = new Set([
+  'Date',
+  'Error',
+  'RegExp',
+  'TextDecoder',
+  'TextEncoder',
+  'URL',
+  'Uint8Array',
+  'Intl',
+]);
 /** Collections that are constant if they are made with their content and nobody adds to it. */
 const COLLECTIONS = new Set(['Array', 'Map', 'Set']);
-const CHANGES = new Set('add clear copyWithin delete fill pop push reverse set shift sort splice unshift'.split(' '));
+const CHANGES = new Set(
+  'add clear copyWithin delete fill pop push reverse set shift sort splice unshift'.split(' '),
+);
 
 /**
  * Nothing that changes may be at module level, where it would outlive its owner and be shared by all tests of a
@@ -14,7 +25,10 @@ export const moduleState: Rule = {
   meta: { type: 'problem', schema: false },
   create(context) {
     const report = (node: Node, what: string): void =>
-      context.report({ node, message: `${what} at module level: give it an owner, or a suppression with its reason.` });
+      context.report({
+        node,
+        message: `${what} at module level: give it an owner, or a suppression with its reason.`,
+      });
     return {
       'Program:exit'() {
         for (const statement of context.sourceCode.ast.body) {
@@ -27,9 +41,14 @@ export const moduleState: Rule = {
     };
 
     function check(declarator: Node): void {
-      const init = bare(declarator.init as Node | null);
-      if (init?.type === 'NewExpression' && isMutable(init)) return report(declarator, `An object of ${nameOf(init.callee as Node)}`);
-      if (init === undefined || !['NewExpression', 'ArrayExpression', 'ObjectExpression'].includes(init.type)) return;
+      const init = stripCasts(declarator.init as Node | null);
+      if (init?.type === 'NewExpression' && isMutable(init))
+        return report(declarator, `An object of ${getClassName(init.callee as Node)}`);
+      if (
+        init === undefined ||
+        !['NewExpression', 'ArrayExpression', 'ObjectExpression'].includes(init.type)
+      )
+        return;
       const [variable] = context.sourceCode.getDeclaredVariables(declarator);
       const change = variable?.references.find(({ identifier }) => isChanged(identifier));
       if (change !== undefined) report(change.identifier, `${variable?.name} changes`);
@@ -39,15 +58,16 @@ export const moduleState: Rule = {
 
 /** Returns true for a collection that will change. An empty one at module level will be filled. */
 function isMutable({ callee, arguments: given }: Node): boolean {
-  const name = nameOf(callee as Node);
+  const name = getClassName(callee as Node);
   return COLLECTIONS.has(name) ? (given as Node[]).length === 0 : !CONSTANT.has(name);
 }
 
 /** Returns the name of a class: `Map`, or `Intl` of `Intl.DateTimeFormat`. */
-const nameOf = (callee: Node): string => ((callee.name ?? (callee.object as Node | undefined)?.name) as string | undefined) ?? 'a class';
+const getClassName = (callee: Node): string =>
+  ((callee.name ?? (callee.object as Node | undefined)?.name) as string | undefined) ?? 'a class';
 
 /** Returns the value beneath `as const`, `satisfies` and the like. */
-function bare(node: Node | null | undefined): Node | undefined {
+function stripCasts(node: Node | null | undefined): Node | undefined {
   let value = node ?? undefined;
   while (value?.type.startsWith('TS')) value = value.expression as Node | undefined;
   return value;

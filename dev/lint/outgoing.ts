@@ -1,4 +1,4 @@
-import { eachImport, fileOf, isWithin } from './imports.ts';
+import { visitImports, getLintedFile, isWithin } from './imports.ts';
 import type { Node, Rule } from './rule.ts';
 
 /** By module: the names by which a program asks others. */
@@ -17,17 +17,21 @@ export const outgoing: Rule = {
   meta: { type: 'problem', schema: false },
   create(context) {
     const [table] = context.options as [string[]];
-    const file = fileOf(context);
+    const file = getLintedFile(context);
     if (table.some((place) => isWithin(file, place))) return {};
     const report = (node: Node, what: string): void =>
-      context.report({ node, message: `${what} asks past settings.proxy: use answerTo of src/http/checked-request.ts.` });
-    const seen = eachImport(context, ({ node, target, isType, names }) => {
+      context.report({
+        node,
+        message: `${what} asks past settings.proxy: use answerTo of src/http/checked-request.ts.`,
+      });
+    const seen = visitImports(context, ({ node, target, isType, names }) => {
       const clients = CLIENTS[target];
       if (clients === undefined || isType) return;
       const specifiers = (node.specifiers ?? []) as Node[];
       const used = names.filter((_name, at) => specifiers[at]?.importKind !== 'type');
       const isWhole = specifiers.some(({ type }) => type !== 'ImportSpecifier');
-      if (isWhole || clients.includes('*') || used.some((name) => clients.includes(name))) report(node, target);
+      if (isWhole || clients.includes('*') || used.some((name) => clients.includes(name)))
+        report(node, target);
     });
     return {
       ...seen,

@@ -1,5 +1,5 @@
 import { matchesGlob } from 'node:path';
-import { eachImport, fileOf, isWithin } from './imports.ts';
+import { visitImports, getLintedFile, isWithin } from './imports.ts';
 import type { Node, Rule } from './rule.ts';
 
 /**
@@ -8,7 +8,16 @@ import type { Node, Rule } from './rule.ts';
  */
 type Options = { files: string[]; thin: string[]; uses: string[] };
 
-const EFFECTS = new Set(['process', 'performance', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'console']);
+const EFFECTS = new Set([
+  'process',
+  'performance',
+  'fetch',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'queueMicrotask',
+  'console',
+]);
 const RANDOM = new Set(['randomBytes', 'randomUUID', 'randomInt', 'getRandomValues', 'webcrypto']);
 
 /**
@@ -19,24 +28,29 @@ export const pure: Rule = {
   meta: { type: 'problem', schema: false },
   create(context) {
     const [{ files, thin, uses }] = context.options as [Options];
-    const isOneOf = (globs: string[], path: string): boolean => globs.some((glob) => matchesGlob(path, glob));
+    const isOneOf = (globs: string[], path: string): boolean =>
+      globs.some((glob) => matchesGlob(path, glob));
     const isPure = (path: string): boolean => isOneOf(files, path) && !isOneOf(thin, path);
-    if (!isPure(fileOf(context))) return {};
-    const report = (node: Node, what: string): void => context.report({ node, message: `A pure file ${what}` });
-    const waits = (node: Node): void => {
+    if (!isPure(getLintedFile(context))) return {};
+    const report = (node: Node, what: string): void =>
+      context.report({ node, message: `A pure file ${what}` });
+    const checkAsync = (node: Node): void => {
       if (node.async === true) report(node, 'waits for nothing: no async function.');
     };
     return {
-      ...eachImport(context, ({ node, target, isType, names }) => {
+      ...visitImports(context, ({ node, target, isType, names }) => {
         const isAllowed = isType || isPure(target) || uses.some((place) => isWithin(target, place));
         if (!isAllowed) report(node, `imports only pure files: ${target} is none.`);
-        if (names.some((name) => RANDOM.has(name))) report(node, 'takes random values as arguments.');
+        if (names.some((name) => RANDOM.has(name)))
+          report(node, 'takes random values as arguments.');
       }),
       Identifier(node) {
-        if (EFFECTS.has(node.name as string) && isReference(node)) report(node, `does not use ${node.name as string}.`);
+        if (EFFECTS.has(node.name as string) && isReference(node))
+          report(node, `does not use ${node.name as string}.`);
       },
       NewExpression(node) {
-        const isNow = (node.callee as Node).name === 'Date' && (node.arguments as Node[]).length === 0;
+        const isNow =
+          (node.callee as Node).name === 'Date' && (node.arguments as Node[]).length === 0;
         if (isNow) report(node, 'takes the time as an argument.');
       },
       MemberExpression(node) {
@@ -44,9 +58,9 @@ export const pure: Rule = {
         if (name === 'Date.now') report(node, 'takes the time as an argument.');
         if (name === 'Math.random') report(node, 'takes random values as arguments.');
       },
-      FunctionDeclaration: waits,
-      FunctionExpression: waits,
-      ArrowFunctionExpression: waits,
+      FunctionDeclaration: checkAsync,
+      FunctionExpression: checkAsync,
+      ArrowFunctionExpression: checkAsync,
     };
   },
 };
@@ -57,7 +71,11 @@ export const pure: Rule = {
 function isReference(node: Node): boolean {
   const { parent } = node;
   if (parent === undefined || parent.type.startsWith('TS')) return false;
-  const isField = parent.type === 'MemberExpression' && parent.property === node && parent.computed !== true;
-  const isKey = (parent.type === 'Property' || parent.type === 'PropertyDefinition') && parent.key === node && parent.computed !== true;
+  const isField =
+    parent.type === 'MemberExpression' && parent.property === node && parent.computed !== true;
+  const isKey =
+    (parent.type === 'Property' || parent.type === 'PropertyDefinition') &&
+    parent.key === node &&
+    parent.computed !== true;
   return !isField && !(isKey && parent.value !== node);
 }

@@ -1,8 +1,17 @@
 /* The parts of the linter's interface, which is ESLint's, that our own rules use. */
 
 /** A node of the syntax tree: its type says which other fields it has. */
-export type Node = { type: string; parent?: Node; range: [number, number]; loc: Location; [field: string]: unknown };
-export type Location = { start: { line: number; column: number }; end: { line: number; column: number } };
+export type Node = {
+  type: string;
+  parent?: Node;
+  range: [number, number];
+  loc: Location;
+  [field: string]: unknown;
+};
+export type Location = {
+  start: { line: number; column: number };
+  end: { line: number; column: number };
+};
 export type Comment = { type: 'Line' | 'Block' | 'Shebang'; value: string; loc: Location };
 export type Variable = { name: string; references: { identifier: Node }[] };
 

@@ -46,62 +46,81 @@ const ASKING =
   /\b(?:(?:ask|check|decide|describe|explain|find out|know|learn|matter|print|report|say|see|show|tell|test)(?:s|ing)?|known|shown)["'`:(,]*\s*$/i;
 
 /** Returns a pattern of the word as a word of its own, or as a part of a name. */
-function patternOf(word: string): RegExp {
+function buildWordPattern(word: string): RegExp {
   const capital = word.charAt(0).toUpperCase() + word.slice(1);
-  return new RegExp(`(?:(?<![A-Za-z])${word}|${capital}|(?<![A-Za-z])${word.toUpperCase()})(?![a-z])`, 'g');
+  return new RegExp(
+    `(?:(?<![A-Za-z])${word}|${capital}|(?<![A-Za-z])${word.toUpperCase()})(?![a-z])`,
+    'g',
+  );
 }
 
-const PATTERNS = WORDS.map(([word, advice]) => ({ pattern: patternOf(word), message: `No reader expects "${word}". ${advice}.` }));
+const PATTERNS = WORDS.map(([word, advice]) => ({
+  pattern: buildWordPattern(word),
+  message: `No reader expects "${word}". ${advice}.`,
+}));
 
 /** Returns where a text has one of the words. */
-export const wordFaults = (text: string): WordFault[] =>
-  PATTERNS.flatMap(({ pattern, message }) => [...text.matchAll(pattern)].map(({ index }) => ({ index, message })));
+export const checkWords = (text: string): WordFault[] =>
+  PATTERNS.flatMap(({ pattern, message }) =>
+    [...text.matchAll(pattern)].map(({ index }) => ({ index, message })),
+  );
 
 /** Returns where `what` stands for a noun ("what is kept of it"), and neither in a question nor over a column. */
-export const headlessClauses = (text: string): WordFault[] =>
+export const checkClauses = (text: string): WordFault[] =>
   [...text.matchAll(/(?<![\w{.-])what(?![\w`}-]| \|)/gi)]
-    .filter(({ index }) => !ASKING.test(text.slice(Math.max(0, index - 30), index)) && !/^[^.!?|]*\?/.test(text.slice(index)))
+    .filter(
+      ({ index }) =>
+        !ASKING.test(text.slice(Math.max(0, index - 30), index)) &&
+        !/^[^.!?|]*\?/.test(text.slice(index)),
+    )
     .map(({ index }) => ({ index, message: 'This "what" stands for a noun. Write the noun.' }));
 
 /** Returns the text with the beginnings of its lines blank, so that sentences over several lines read as one. */
-export const flat = (text: string): string => text.replaceAll(/\n[ \t]*(?:\*|\/\/|#+|>)?/g, (begin) => ' '.repeat(begin.length));
+export const maskLineStarts = (text: string): string =>
+  text.replaceAll(/\n[ \t]*(?:\*|\/\/|#+|>)?/g, (begin) => ' '.repeat(begin.length));
 
 /** Returns whether a file, by its path from the root of the repository, is held to the words. */
-const holdsWords = (file: string): boolean => file !== QUOTES && !LATER.some((place) => file.startsWith(place));
+const isHeldToWords = (file: string): boolean =>
+  file !== QUOTES && !LATER.some((place) => file.startsWith(place));
 
 /** Comments, messages and names use the words of the field. */
 export const words: Rule = {
   meta: { type: 'problem', schema: false },
   create(context) {
     const { lines, getAllComments } = context.sourceCode;
-    if (!holdsWords(context.filename.slice(context.cwd.length + 1))) return {};
-    const begins = beginsOf(lines);
+    if (!isHeldToWords(context.filename.slice(context.cwd.length + 1))) return {};
+    const begins = listLineStarts(lines);
     const sentences: { from: number; to: number }[] = [];
-    const offset = ({ line, column }: Location['start']): number => (begins[line - 1] ?? 0) + column;
+    const computeOffset = ({ line, column }: Location['start']): number =>
+      (begins[line - 1] ?? 0) + column;
     const add = ({ range: [from, to] }: Node): unknown => sentences.push({ from, to });
     return {
       Literal: (node) => void (typeof node['value'] === 'string' && add(node)),
       TemplateElement: (node) => void add(node),
       'Program:exit'() {
-        for (const { loc } of getAllComments.call(context.sourceCode)) sentences.push({ from: offset(loc.start), to: offset(loc.end) });
+        for (const { loc } of getAllComments.call(context.sourceCode))
+          sentences.push({ from: computeOffset(loc.start), to: computeOffset(loc.end) });
         const text = lines.join('\n');
-        const clauses = headlessClauses(flat(text)).filter(({ index }) => sentences.some(({ from, to }) => from <= index && index < to));
-        for (const { index, message } of [...wordFaults(withoutImports(text)), ...clauses])
-          context.report({ loc: locationOf(index, begins), message });
+        const clauses = checkClauses(maskLineStarts(text)).filter(({ index }) =>
+          sentences.some(({ from, to }) => from <= index && index < to),
+        );
+        for (const { index, message } of [...checkWords(maskImports(text)), ...clauses])
+          context.report({ loc: toLocation(index, begins), message });
       },
     };
   },
 };
 
 /** Returns the text with the paths of imports blank: they repeat a name that its own file answers for. */
-const withoutImports = (text: string): string => text.replaceAll(/(?<=from )'[^']*'/g, (path) => ' '.repeat(path.length));
+const maskImports = (text: string): string =>
+  text.replaceAll(/(?<=from )'[^']*'/g, (path) => ' '.repeat(path.length));
 
-const beginsOf = (lines: readonly string[]): number[] => {
+const listLineStarts = (lines: readonly string[]): number[] => {
   let next = 0;
   return lines.map((line) => (next += line.length + 1) - line.length - 1);
 };
 
-function locationOf(index: number, begins: readonly number[]): Location {
+function toLocation(index: number, begins: readonly number[]): Location {
   const line = begins.findLastIndex((begin) => begin <= index);
   const column = index - (begins[line] ?? 0);
   return { start: { line: line + 1, column }, end: { line: line + 1, column: column + 1 } };

@@ -4,7 +4,13 @@ import { DevError } from '../errors.ts';
 type Versions = Record<string, string>;
 
 /** The fields of the checkout's package.json that the package for developers takes over. */
-export type CheckoutManifest = { name: string; version: string; description: string; license: string; dependencies: Versions };
+export type CheckoutManifest = {
+  name: string;
+  version: string;
+  description: string;
+  license: string;
+  dependencies: Versions;
+};
 
 type Contents = {
   checkout: CheckoutManifest;
@@ -15,7 +21,12 @@ type Contents = {
 };
 
 /** The fields of the package's own package.json that others read. */
-export type PackageManifest = { version: string; description: string; files: string[]; dependencies: Versions } & Record<string, unknown>;
+export type PackageManifest = {
+  version: string;
+  description: string;
+  files: string[];
+  dependencies: Versions;
+} & Record<string, unknown>;
 
 /** The lowest Node on which the package runs: its packages need it, and src/gx.ts says so on an older one. */
 const NODE = '>=22.15.0';
@@ -24,11 +35,14 @@ const NODE = '>=22.15.0';
  * Returns the package.json of the package for developers: the command `gx`, and only the packages that it imports.
  * Throws when one of those is no dependency of the checkout.
  */
-export function packageManifest({ checkout, imports, postgres }: Contents): PackageManifest {
+export function buildPackageManifest({ checkout, imports, postgres }: Contents): PackageManifest {
   const { name, version, license, dependencies } = checkout;
-  const packages = [...new Set(imports.filter(isOfPackage).map(packageOf))].toSorted();
+  const packages = [...new Set(imports.filter(isOfPackage).map(toPackageName))].toSorted();
   const unknown = packages.filter((wanted) => dependencies[wanted] === undefined);
-  if (unknown.length > 0) throw new DevError(`The compiled files import ${unknown.join(', ')}, which package.json does not list.`);
+  if (unknown.length > 0)
+    throw new DevError(
+      `The compiled files import ${unknown.join(', ')}, which package.json does not list.`,
+    );
   return {
     name,
     version,
@@ -41,7 +55,9 @@ export function packageManifest({ checkout, imports, postgres }: Contents): Pack
     exports: { './package.json': './package.json', './gx.schema.json': './schemas/gx.schema.json' },
     files: ['lib', 'dist/studio', 'schemas', ...PYTHON_FILES, ...PROJECT_FILES],
     engines: { node: NODE },
-    dependencies: Object.fromEntries(packages.map((wanted) => [wanted, dependencies[wanted] ?? ''])),
+    dependencies: Object.fromEntries(
+      packages.map((wanted) => [wanted, dependencies[wanted] ?? '']),
+    ),
     optionalDependencies: postgres,
   };
 }
@@ -55,14 +71,15 @@ const PROJECT_FILES = [JAVASCRIPT, PYTHON].flatMap(({ example, copied, manifest 
 );
 
 /** Returns the specifiers of the imports of a compiled file. Its own text may speak of others, further to the right. */
-export const importsOf = (compiled: string): string[] =>
-  [...compiled.matchAll(/^(?:import|export) (?:[^;'"]*? from )?'([^']+)'|\bimport\('([^']+)'\)/gm)].map(
-    ([, fixed, dynamic]) => fixed ?? dynamic ?? '',
-  );
+export const listImports = (compiled: string): string[] =>
+  [
+    ...compiled.matchAll(/^(?:import|export) (?:[^;'"]*? from )?'([^']+)'|\bimport\('([^']+)'\)/gm),
+  ].map(([, fixed, dynamic]) => fixed ?? dynamic ?? '');
 
-const isOfPackage = (specifier: string): boolean => !specifier.startsWith('.') && !specifier.startsWith('node:');
+const isOfPackage = (specifier: string): boolean =>
+  !specifier.startsWith('.') && !specifier.startsWith('node:');
 
-const packageOf = (specifier: string): string =>
+const toPackageName = (specifier: string): string =>
   specifier
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)

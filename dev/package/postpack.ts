@@ -1,5 +1,5 @@
-import { program } from '../steps.ts';
+import { runMain } from '../steps.ts';
 import { putBack } from './checkout-manifest.ts';
 
 /* npm runs it after it has packed: the checkout gets its own package.json back. */
-await program(async () => putBack());
+await runMain(async () => putBack());

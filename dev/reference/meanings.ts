@@ -5,11 +5,14 @@ import type { FailureReason, RevisionStatus } from '../../src/schema/platform/re
 export const PHASES: Record<RevisionStatus, string> = {
   CREATING: 'It exists, and the operator has not started on it.',
   QUEUED: 'An earlier revision is being built or rolled out, or the deployment hibernates.',
-  AWAITING_BUILD: 'From git: the Job of its build exists, and the builder has not started. A newer revision replaces it.',
+  AWAITING_BUILD:
+    'From git: the Job of its build exists, and the builder has not started. A newer revision replaces it.',
   BUILDING: 'From git: the builder runs.',
-  AWAITING_DEPLOY: 'Its image exists. It waits for the database, which starts beside the pods of a first revision, or for its Secret.',
+  AWAITING_DEPLOY:
+    'Its image exists. It waits for the database, which starts beside the pods of a first revision, or for its Secret.',
   DEPLOYING: 'Its pods start: first the api pods, then the queue pods. Then traffic is switched.',
-  DEPLOYED: 'It has served. It keeps this status when a later one serves: `active_revision_id` says which one does.',
+  DEPLOYED:
+    'It has served. It keeps this status when a later one serves: `active_revision_id` says which one does.',
   CREATE_FAILED:
     'The API server or an admission policy refused its objects before a workload existed, so no pod could ever start. A later refusal, or a quota until the deadline, is `DEPLOY_FAILED`.',
   BUILD_FAILED:
@@ -36,7 +39,8 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   ProbeFailed: {
     means: 'The pods run, but `/ok` does not report success.',
-    remedy: '`/ok` covers queue and database. Look at the pod log and at the `DatabaseReady` condition.',
+    remedy:
+      '`/ok` covers queue and database. Look at the pod log and at the `DatabaseReady` condition.',
   },
   Unschedulable: {
     means: 'No node has room for the pods.',
@@ -45,10 +49,12 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   QuotaExceeded: {
     means:
       'A quota of the namespace refuses the pods, or the objects that create them. The revision continues once there is room, until its deadline.',
-    remedy: 'Raise the ResourceQuota, or lower replicas and requests. After the deadline, ask for the revision again.',
+    remedy:
+      'Raise the ResourceQuota, or lower replicas and requests. After the deadline, ask for the revision again.',
   },
   DatabaseNotReady: {
-    means: 'The database does not answer, or the Secret of an external one is missing or holds no address.',
+    means:
+      'The database does not answer, or the Secret of an external one is missing or holds no address.',
     remedy:
       'The message says which. For a managed database, look at the StatefulSet, its pod and its volume claim. For an external one, look at its Secret.',
   },
@@ -63,7 +69,8 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   BuildFailed: {
     means: 'The image could not be built from the repository.',
-    remedy: 'Read the message and the last log lines, or the complete log with `type=build`. Then ask for a revision again.',
+    remedy:
+      'Read the message and the last log lines, or the complete log with `type=build`. Then ask for a revision again.',
   },
   BuilderMissing: {
     means: 'This installation has no builder for source `git`.',
@@ -71,8 +78,10 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
       'Build the image elsewhere and deploy it with source `external_container`, or give the installation a builder (docs/how-to/build-from-git.md).',
   },
   CloneFailed: {
-    means: 'The repository could not be fetched: its host is away, refuses the credential, or does not know it.',
-    remedy: "Read the message. Look at the integration's host, credential and repositories (docs/how-to/build-from-git.md).",
+    means:
+      'The repository could not be fetched: its host is away, refuses the credential, or does not know it.',
+    remedy:
+      "Read the message. Look at the integration's host, credential and repositories (docs/how-to/build-from-git.md).",
   },
   RefMissing: {
     means: 'The repository has no such branch or tag.',
@@ -89,7 +98,8 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   PushFailed: {
     means: 'The image was built but could not be pushed to the registry.',
-    remedy: "Check the registry's credential in the build namespace, and the registry's free space.",
+    remedy:
+      "Check the registry's credential in the build namespace, and the registry's free space.",
   },
   OutOfMemory: {
     means: 'A build needed more memory than its limit.',
@@ -106,7 +116,8 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   DeadlineExceeded: {
     means: 'The revision was not ready, or its build not finished, before its deadline.',
-    remedy: 'Look at the pods. If they only need more time, raise `progressDeadlineSeconds`, or `builds.deadlineSeconds` of the chart.',
+    remedy:
+      'Look at the pods. If they only need more time, raise `progressDeadlineSeconds`, or `builds.deadlineSeconds` of the chart.',
   },
   SpecChanged: {
     means: 'Somebody changed the spec of a revision.',
@@ -115,11 +126,16 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   Refused: {
     means:
       'The API server or an admission policy refuses an object that the deployment asks for: `CREATE_FAILED` before a workload exists, otherwise `DEPLOY_FAILED`. The same goes for an object whose name another object has, and for a container that a node does not let run, such as one whose image would run as root.',
-    remedy: "The message quotes it. Usually it is a field of `resource_spec` or an administrator's policy.",
+    remedy:
+      "The message quotes it. Usually it is a field of `resource_spec` or an administrator's policy.",
   },
-  Interrupted: { means: 'Somebody interrupted the revision before it was deployed.', remedy: 'Redeploy it.' },
+  Interrupted: {
+    means: 'Somebody interrupted the revision before it was deployed.',
+    remedy: 'Redeploy it.',
+  },
   RolloutAborted: {
-    means: 'The revision was tried out with a share of the new threads and given up. The one before it serves on. The message says why.',
+    means:
+      'The revision was tried out with a share of the new threads and given up. The one before it serves on. The message says why.',
     remedy: 'Deploy it again once the reason is gone. See docs/how-to/roll-out.md.',
   },
 };
@@ -135,7 +151,8 @@ const OF_ROLLOUTS: Record<string, string> = {
 /** The same of conditions that every kind may have. */
 const OF_ALL: Record<string, string> = {
   [conditions.RECONCILING]: 'Work is in progress. Absent otherwise.',
-  [conditions.STALLED]: 'It will not recover by itself. The reason says what to change. Absent otherwise.',
+  [conditions.STALLED]:
+    'It will not recover by itself. The reason says what to change. Absent otherwise.',
 };
 
 /** The meaning of each condition when it is True, by kind. */
@@ -148,10 +165,12 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
       'The database accepts connections. For an external one (reason `External`): its Secret holds an address, and some pod is ready.',
     [conditions.FOLLOWS_BRANCH]:
       'Never True. False while the branch whose pushes make revisions is missing or its host does not answer, as the last look found. Absent otherwise.',
-    [conditions.PASSWORD_ROTATED]: 'Never True. False while the password of the managed database is being changed. Absent otherwise.',
+    [conditions.PASSWORD_ROTATED]:
+      'Never True. False while the password of the managed database is being changed. Absent otherwise.',
     [conditions.DATABASE_RENEWED]:
       'Never True. False while the managed database waits to restart, as the annotation `gx.dev/renew-database` asks. Absent otherwise.',
-    [conditions.ASLEEP]: 'It has no pods because nobody needs it, and wakes by itself. Absent unless `minScale` is 0.',
+    [conditions.ASLEEP]:
+      'It has no pods because nobody needs it, and wakes by itself. Absent unless `minScale` is 0.',
     [conditions.QUEUE_SCALED]:
       'As many queue pods are ready as their work, or `queueReplicas`, asks for. Absent while their number is fixed.',
     [conditions.VOLUME_HAS_ROOM]:
@@ -166,17 +185,20 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
       "Some fields are stored without effect, and the message names them; or no gateway is installed, so the server's version, its mount prefix and its guard are not known.",
     [conditions.UNAUTHENTICATED]:
       'The agents ask callers for no credentials. Unknown while no pod has reported whether they do. Absent when they do, and while nothing serves.',
-    [conditions.TOKEN_MOUNTED]: "The agents' pods have a token of their ServiceAccount. The message names it. Absent otherwise.",
+    [conditions.TOKEN_MOUNTED]:
+      "The agents' pods have a token of their ServiceAccount. The message names it. Absent otherwise.",
     [conditions.POD_SECURITY_OPEN]:
       'The namespace takes pods of any kind, because it enforces no pod security. Absent otherwise, and where no Listener names the namespace.',
     [conditions.DRAINING]:
       'Replaced revisions keep runs or threads that are pinned to them. False with the reason of the last that ended. Absent before the first.',
-    [conditions.BACKED_UP]: 'There is a backup as new as the schedule asks for. Absent unless `spec.database.backup` asks for backups.',
+    [conditions.BACKED_UP]:
+      'There is a backup as new as the schedule asks for. Absent unless `spec.database.backup` asks for backups.',
     [conditions.RESTORED]:
       'The database has the backup that `spec.database.restore` names. No agent starts before. False after a restore into a living deployment: that failed, and all is as before. Absent unless a backup is asked for.',
     [conditions.ROUTED]:
       'Callers from outside are led to it: the parents of its HTTPRoute accept it, or its Ingress has an address. Serving and Ready do not depend on it. Absent where it has no route.',
-    [conditions.PROXY_NOT_ADMITTED]: 'It has a route, and no proxy is known that its NetworkPolicy admits. Absent otherwise.',
+    [conditions.PROXY_NOT_ADMITTED]:
+      'It has a route, and no proxy is known that its NetworkPolicy admits. Absent otherwise.',
     [conditions.TRACING_PROJECT_SHARED]:
       'An older deployment of the tenant has the same name, so both have one tracing project. Absent otherwise.',
   },
@@ -184,7 +206,8 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     ...OF_ROLLOUTS,
     ...OF_ALL,
     [conditions.ROLLED_OUT]: 'Both workloads of the revision have been ready.',
-    [conditions.DRAINING]: 'Another revision serves, and this one keeps runs or threads that are pinned to it. Absent otherwise.',
+    [conditions.DRAINING]:
+      'Another revision serves, and this one keeps runs or threads that are pinned to it. Absent otherwise.',
     [conditions.BUILD_SUCCEEDED]: 'The image was built from the repository.',
   },
   backup: {

@@ -1,4 +1,4 @@
-import { structural } from '../../src/schema/platform/crd.ts';
+import { toStructuralSchema } from '../../src/schema/platform/crd.ts';
 import { KINDS, type CustomKind } from '../../src/schema/platform/custom-kinds.ts';
 import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { CONDITIONS, PHASES, REASONS } from './meanings.ts';
@@ -24,25 +24,29 @@ type Schema = {
 const MAX_DEPTH = 4;
 
 /** Returns one page per kind and one on troubleshooting, by its file name below docs/reference. */
-export function referencePages(): Record<string, string> {
-  const pages = Object.fromEntries(KINDS.map((kind) => [`${kind.singular}.md`, kindPage(kind)]));
-  return { ...pages, 'troubleshooting.md': troubleshooting() };
+export function buildReferencePages(): Record<string, string> {
+  const pages = Object.fromEntries(
+    KINDS.map((kind) => [`${kind.singular}.md`, buildKindPage(kind)]),
+  );
+  return { ...pages, 'troubleshooting.md': buildTroubleshootingPage() };
 }
 
-function kindPage(kind: CustomKind): string {
-  const spec = structural(kind.spec) as Schema;
-  const rules = [...kind.rules, ...allRules(spec)];
+function buildKindPage(kind: CustomKind): string {
+  const spec = toStructuralSchema(kind.spec) as Schema;
+  const rules = [...kind.rules, ...listRules(spec)];
   return [
     `# ${kind.kind}`,
     `\`${API_VERSION}\`, short name \`${kind.shortNames.join('`, `')}\`. Generated from src/schema; \`kubectl explain ${kind.singular}.${API_VERSION.split('/')[0]}\` says the same.`,
-    `## spec\n\n${table(spec)}`,
+    `## spec\n\n${formatTable(spec)}`,
     rules.length === 0
       ? ''
       : `## Rules\n\nThe API server refuses an object that breaks one of them.\n\n${rules.map(({ message }) => `- ${message}`).join('\n')}`,
-    kind.status === undefined ? '' : `## status\n\n${table(structural(kind.status) as Schema)}`,
-    kind.kind === 'Revision' ? `## Phases\n\n${phaseTable()}` : '',
-    kind.status === undefined ? '' : `## Conditions\n\n${conditionTable(kind.singular)}`,
-    kind.status === undefined ? '' : `## Reasons\n\n${reasonTable(kind.singular)}`,
+    kind.status === undefined
+      ? ''
+      : `## status\n\n${formatTable(toStructuralSchema(kind.status) as Schema)}`,
+    kind.kind === 'Revision' ? `## Phases\n\n${formatPhaseTable()}` : '',
+    kind.status === undefined ? '' : `## Conditions\n\n${formatConditionTable(kind.singular)}`,
+    kind.status === undefined ? '' : `## Reasons\n\n${formatReasonTable(kind.singular)}`,
     `## Columns of \`kubectl get\`\n\n${kind.columns.map(({ name, priority }) => `${name}${priority === undefined ? '' : ' (wide)'}`).join(', ')}`,
   ]
     .filter((part) => part !== '')
@@ -50,51 +54,53 @@ function kindPage(kind: CustomKind): string {
     .concat('\n');
 }
 
-const table = (schema: Schema): string => `| Field | Type | Meaning |\n|---|---|---|\n${rows(schema, '', 1).join('\n')}`;
+const formatTable = (schema: Schema): string =>
+  `| Field | Type | Meaning |\n|---|---|---|\n${formatRows(schema, '', 1).join('\n')}`;
 
-function rows(schema: Schema, prefix: string, depth: number): string[] {
+function formatRows(schema: Schema, prefix: string, depth: number): string[] {
   const properties = Object.entries(schema.properties ?? schema.items?.properties ?? {});
   const required = schema.required ?? schema.items?.required ?? [];
   return properties.flatMap(([name, field]) => {
     const path = `${prefix}${name}${field.type === 'array' && field.items?.properties !== undefined ? '[]' : ''}`;
     const own = `| \`${path}\`${required.includes(name) ? ' (required)' : ''} | ${typeOf(field)} | ${field.description ?? ''} |`;
-    return depth >= MAX_DEPTH ? [own] : [own, ...rows(field, `${path}.`, depth + 1)];
+    return depth >= MAX_DEPTH ? [own] : [own, ...formatRows(field, `${path}.`, depth + 1)];
   });
 }
 
 function typeOf(field: Schema): string {
   if (field.enum !== undefined) return field.enum.map((word) => `\`${word}\``).join(', ');
   if (field.type === 'array') return `list of ${field.items?.type ?? 'object'}`;
-  if (field.additionalProperties?.type !== undefined) return `map to ${field.additionalProperties.type}`;
+  if (field.additionalProperties?.type !== undefined)
+    return `map to ${field.additionalProperties.type}`;
   const range = [field.minimum, field.maximum].some((bound) => bound !== undefined)
     ? ` ${field.minimum ?? ''}..${field.maximum ?? ''}`
     : '';
   return `${field.format ?? field.type ?? 'object'}${range}`;
 }
 
-const allRules = (schema: Schema): { message: string }[] => [
+const listRules = (schema: Schema): { message: string }[] => [
   ...(schema['x-kubernetes-validations'] ?? []),
-  ...Object.values(schema.properties ?? {}).flatMap(allRules),
+  ...Object.values(schema.properties ?? {}).flatMap(listRules),
 ];
 
-const phaseTable = (): string =>
+const formatPhaseTable = (): string =>
   `| Phase (REST: \`status\`) | When |\n|---|---|\n${Object.entries(PHASES)
     .map(([phase, when]) => `| \`${phase}\` | ${when} |`)
     .join('\n')}`;
 
-const conditionTable = (kind: string): string =>
+const formatConditionTable = (kind: string): string =>
   `| Condition | True means |\n|---|---|\n${Object.entries(CONDITIONS[kind] ?? {})
     .map(([type, means]) => `| \`${type}\` | ${means} |`)
     .join('\n')}`;
 
-const reasonTable = (kind: string): string =>
+const formatReasonTable = (kind: string): string =>
   `[Troubleshooting](troubleshooting.md) lists why a revision fails. Its deployment has the same reason. The others:\n\n| Reason | Means |\n|---|---|\n${Object.entries(
     { ...STATES[kind], ...COMMON },
   )
     .map(([reason, means]) => `| \`${reason}\` | ${means} |`)
     .join('\n')}`;
 
-const troubleshooting = (): string => `# Troubleshooting: error reasons
+const buildTroubleshootingPage = (): string => `# Troubleshooting: error reasons
 
 A failure has one reason. It is the same in \`status.reason\`, in the \`Ready\` condition, in an event and in the REST
 answer (\`reason\`). A message goes with it and, if a pod failed, its last log lines (\`status.logTail\`, \`log_tail\`).

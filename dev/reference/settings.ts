@@ -8,7 +8,12 @@ import { WRITTEN } from './setting-meanings.ts';
  * meaning. The value of the chart that sets it brings its words along; others have theirs in setting-meanings.ts.
  */
 
-type Schema = { description?: string; properties?: Record<string, Schema>; definitions?: Record<string, Schema>; $ref?: string };
+type Schema = {
+  description?: string;
+  properties?: Record<string, Schema>;
+  definitions?: Record<string, Schema>;
+  $ref?: string;
+};
 type Setting = { names: string[]; fallback: string };
 
 const root = join(import.meta.dirname, '..', '..');
@@ -29,19 +34,36 @@ const PROCESSES = {
     'prometheus',
     'proxies',
   ],
-  'control-plane': ['control-plane', 'oidc', 'routes', 'object-keys', 'address-blocks', 'git-integrations', 'prometheus', 'proxies'],
+  'control-plane': [
+    'control-plane',
+    'oidc',
+    'routes',
+    'object-keys',
+    'address-blocks',
+    'git-integrations',
+    'prometheus',
+    'proxies',
+  ],
   gateway: ['gateway', 'address-blocks', 'proxies'],
   console: ['console', 'address-blocks'],
 };
 
 /** The variables of templates that stand for a section of the values. */
-const SECTIONS: Record<string, string> = { settings: 'settings', oidc: 'controlPlane.oidc', builds: 'builds' };
-const OWN: Record<string, string> = { 'control-plane': 'controlPlane', gateway: 'gateway', console: 'console' };
+const SECTIONS: Record<string, string> = {
+  settings: 'settings',
+  oidc: 'controlPlane.oidc',
+  builds: 'builds',
+};
+const OWN: Record<string, string> = {
+  'control-plane': 'controlPlane',
+  gateway: 'gateway',
+  console: 'console',
+};
 
 /** Returns the text of docs/reference/settings.md. Throws if a setting has neither a value of the chart nor words. */
-export function settingsPage(sourceOf: (file: string) => string = read): string {
+export function buildSettingsPage(sourceOf: (file: string) => string = read): string {
   const tables = Object.entries(PROCESSES).map(([name, files]) =>
-    table(
+    formatTable(
       name,
       files.map((file) => sourceOf(`src/config/${file}.ts`)),
     ),
@@ -56,29 +78,48 @@ export function settingsPage(sourceOf: (file: string) => string = read): string 
     .concat('\n');
 }
 
-function table(process: string, sources: string[]): string {
-  const values = valuesOf(process);
-  const rows = sources.flatMap(settingsIn).map((setting) => row(process, setting, values));
-  return [`## ${process}\n`, '| Variable | Value of the chart | Default | Meaning |', '|---|---|---|---|', ...new Set(rows)].join('\n');
+function formatTable(process: string, sources: string[]): string {
+  const values = readChartValues(process);
+  const rows = sources.flatMap(parseSettings).map((setting) => formatRow(process, setting, values));
+  return [
+    `## ${process}\n`,
+    '| Variable | Value of the chart | Default | Meaning |',
+    '|---|---|---|---|',
+    ...new Set(rows),
+  ].join('\n');
 }
 
-function row(process: string, { names, fallback }: Setting, values: Map<string, string>): string {
+function formatRow(
+  process: string,
+  { names, fallback }: Setting,
+  values: Map<string, string>,
+): string {
   const value = names.map((name) => values.get(name)).find((path) => path !== undefined);
-  const described = value === undefined ? undefined : descriptionOf(value);
+  const described = value === undefined ? undefined : findDescription(value);
   const written = names.map((name) => WRITTEN[`${process} ${name}`] ?? WRITTEN[name]);
   const meaning = written.find((words) => words !== undefined) ?? described;
   if (meaning === undefined)
-    throw new DevError(`The setting ${names.join(', ')} of ${process} has no words: add its line to dev/reference/setting-meanings.ts.`);
-  const cells = [names.map((name) => `\`${name}\``).join(', '), value === undefined ? '' : `\`${value}\``, fallback, meaning];
+    throw new DevError(
+      `The setting ${names.join(', ')} of ${process} has no words: add its line to dev/reference/setting-meanings.ts.`,
+    );
+  const cells = [
+    names.map((name) => `\`${name}\``).join(', '),
+    value === undefined ? '' : `\`${value}\``,
+    fallback,
+    meaning,
+  ];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
 /** Returns each setting that a source reads, with the names that set it and its default as the source writes it. */
-function settingsIn(source: string): Setting[] {
-  const lists = source.matchAll(/\(\s*\[((?:'[A-Z0-9_]+'(?:, )?)+)\](?:, ('[^']*'|[\d_]+|true|false)[,)])?/g);
+function parseSettings(source: string): Setting[] {
+  const lists = source.matchAll(
+    /\(\s*\[\s*((?:'[A-Z0-9_]+'(?:,\s*)?)+)\](?:,\s*('[^']*'|[\d_]+|true|false)\s*[,)])?/g,
+  );
   const found = [...lists].map(([, list = '', fallback = '']) => ({
     names: [...list.matchAll(/'([A-Z0-9_]+)'/g)].map(([, name = '']) => name),
-    fallback: fallback.replaceAll(/['_]/g, '') === '' ? '' : `\`${fallback.replaceAll(/['_]/g, '')}\``,
+    fallback:
+      fallback.replaceAll(/['_]/g, '') === '' ? '' : `\`${fallback.replaceAll(/['_]/g, '')}\``,
   }));
   // A source may hand a name on, to a function that reads it.
   const others = [...source.matchAll(/'(GX_[A-Z0-9_]+)'/g)].map(([, name = '']) => name);
@@ -87,13 +128,20 @@ function settingsIn(source: string): Setting[] {
 }
 
 /** Returns the value of the chart that each variable of a process comes from, where its template names just one. */
-function valuesOf(process: string): Map<string, string> {
-  const files = [`charts/gx-platform/templates/${process}/deployment.yaml`, 'charts/gx-platform/templates/_helpers.tpl'];
-  const lines = files.flatMap((file) => [...read(file).matchAll(/\(list "([A-Z0-9_]+)" (.+)\)$/gm)]);
+function readChartValues(process: string): Map<string, string> {
+  const files = [
+    `charts/gx-platform/templates/${process}/deployment.yaml`,
+    'charts/gx-platform/templates/_helpers.tpl',
+  ];
+  const lines = files.flatMap((file) => [
+    ...read(file).matchAll(/\(list "([A-Z0-9_]+)" (.+)\)$/gm),
+  ]);
   return new Map(
     lines.flatMap(([, name = '', source = '']) => {
       const paths = new Set(
-        [...source.matchAll(/(?:[.]Values|\$(\w+))[.]([\w.]+)/g)].map(([, variable, path = '']) => pathOf(process, variable, path)),
+        [...source.matchAll(/(?:[.]Values|\$(\w+))[.]([\w.]+)/g)].map(([, variable, path = '']) =>
+          resolveValuePath(process, variable, path),
+        ),
       );
       const [path] = [...paths].filter((one) => one !== undefined && one !== 'builds.registry');
       const only = path ?? [...paths][0];
@@ -102,13 +150,17 @@ function valuesOf(process: string): Map<string, string> {
   );
 }
 
-function pathOf(process: string, variable: string | undefined, path: string): string | undefined {
+function resolveValuePath(
+  process: string,
+  variable: string | undefined,
+  path: string,
+): string | undefined {
   if (variable === undefined) return path;
   const section = variable === 'own' ? OWN[process] : SECTIONS[variable];
   return section === undefined ? undefined : `${section}.${path}`;
 }
 
-function descriptionOf(path: string): string | undefined {
+function findDescription(path: string): string | undefined {
   const schema = JSON.parse(read('charts/gx-platform/values.schema.json')) as Schema;
   let at: Schema | undefined = schema;
   for (const word of path.split('.')) {

@@ -1,4 +1,4 @@
-import { billOfNpm, type InstalledPackages } from '../../src/agent/sbom/bill.ts';
+import { buildNpmBill, type InstalledPackages } from '../../src/agent/sbom/bill.ts';
 import type { ReleasedImage } from './annotations.ts';
 
 /*
@@ -11,13 +11,18 @@ type Subject = { type: 'application' | 'container'; name: string; version: strin
 type Made = { seconds: number; version: string; license: string };
 
 /** Returns the bill of an image: all that the bills in it list. */
-export function billOfImage(
+export function buildImageBill(
   { name, reference, digest }: ReleasedImage,
   inside: readonly { components: Component[] }[],
   made: Made,
 ): string {
-  const subject: Subject = { type: 'container', name: reference, version: digest, purl: ociPurl(name, reference, digest) };
-  return document(
+  const subject: Subject = {
+    type: 'container',
+    name: reference,
+    version: digest,
+    purl: buildOciPurl(name, reference, digest),
+  };
+  return buildBill(
     subject,
     inside.flatMap(({ components }) => components),
     made,
@@ -25,7 +30,7 @@ export function billOfImage(
 }
 
 /** Returns the bill of the chart: the images that it names. */
-export function billOfChart(images: ReleasedImage[], made: Made): string {
+export function buildChartBill(images: ReleasedImage[], made: Made): string {
   const subject: Subject = {
     type: 'application',
     name: 'gx-platform',
@@ -36,42 +41,48 @@ export function billOfChart(images: ReleasedImage[], made: Made): string {
     type: 'container',
     name: reference,
     version: digest,
-    purl: ociPurl(name, reference, digest),
+    purl: buildOciPurl(name, reference, digest),
   }));
-  return document(subject, components, made);
+  return buildBill(subject, components, made);
 }
 
 /** Returns the bill of the package for developers: packages that its manifest leads to, as the lock file has them. */
-export function billOfPackage(manifest: Manifest, lock: InstalledPackages, made: Made): string {
+export function buildPackageBill(manifest: Manifest, lock: InstalledPackages, made: Made): string {
   const subject: Subject = {
     type: 'application',
     name: manifest.name,
     version: made.version,
     purl: `pkg:npm/${manifest.name}@${made.version}`,
   };
-  const { components } = billOfNpm({ packages: reached(manifest, lock.packages ?? {}) });
-  return document(subject, components, made);
+  const { components } = buildNpmBill({ packages: collectPackages(manifest, lock.packages ?? {}) });
+  return buildBill(subject, components, made);
 }
 
 /** Returns the packages of a bill as npm takes them on a command line, one a line. */
-export const packagesIn = (bill: string): string =>
+export const formatBillPackages = (bill: string): string =>
   (JSON.parse(bill) as { components: { name: string; version: string }[] }).components
     .map(({ name, version }) => `${name}@${version}\n`)
     .join('');
 
-type Needs = { dependencies?: Record<string, string>; optionalDependencies?: Record<string, string> };
+type Needs = {
+  dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+};
 export type Manifest = Needs & { name: string };
 type Locked = NonNullable<InstalledPackages['packages']>[string] &
-  Needs & { peerDependencies?: Record<string, string>; peerDependenciesMeta?: Record<string, { optional?: boolean }> };
+  Needs & {
+    peerDependencies?: Record<string, string>;
+    peerDependenciesMeta?: Record<string, { optional?: boolean }>;
+  };
 type Packages = Record<string, Locked>;
 
 /** Returns the packages of a lock file that a manifest leads to, each found as Node looks for it. */
-function reached(manifest: Needs, packages: Packages): Packages {
+function collectPackages(manifest: Needs, packages: Packages): Packages {
   const found: Packages = {};
   const waiting: { at: string; needs: Locked }[] = [{ at: '', needs: manifest }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    for (const name of neededBy(next.needs)) {
-      const place = placeOf(name, next.at, packages);
+    for (const name of listDependencies(next.needs)) {
+      const place = findPackagePath(name, next.at, packages);
       if (place === undefined || found[place] !== undefined) continue;
       const needs = packages[place] ?? {};
       found[place] = { ...needs, dev: false };
@@ -82,27 +93,40 @@ function reached(manifest: Needs, packages: Packages): Packages {
 }
 
 /** A peer that is optional does nothing unless the user's project has it. */
-function neededBy({ dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta = {} }: Locked): string[] {
-  const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true);
+function listDependencies({
+  dependencies,
+  optionalDependencies,
+  peerDependencies = {},
+  peerDependenciesMeta = {},
+}: Locked): string[] {
+  const peers = Object.keys(peerDependencies).filter(
+    (name) => peerDependenciesMeta[name]?.optional !== true,
+  );
   return [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers];
 }
 
 /** Returns where a package finds another one: in its own node_modules, or in those of a folder above. */
-function placeOf(name: string, from: string, packages: Packages): string | undefined {
+function findPackagePath(name: string, from: string, packages: Packages): string | undefined {
   const place = from === '' ? `node_modules/${name}` : `${from}/node_modules/${name}`;
   if (packages[place] !== undefined) return place;
   if (from === '') return undefined;
-  return placeOf(name, from.slice(0, Math.max(0, from.lastIndexOf('/node_modules/'))), packages);
+  return findPackagePath(
+    name,
+    from.slice(0, Math.max(0, from.lastIndexOf('/node_modules/'))),
+    packages,
+  );
 }
 
-const ociPurl = (name: string, reference: string, digest: string): string =>
+const buildOciPurl = (name: string, reference: string, digest: string): string =>
   `pkg:oci/${name}@${encodeURIComponent(digest)}?repository_url=${encodeURIComponent(reference.replace(/:[^:/]+$/, ''))}`;
 
-const keyOf = ({ purl, name }: Component): string => purl ?? name;
+const getComponentKey = ({ purl, name }: Component): string => purl ?? name;
 
-function document(subject: Subject, components: Component[], { seconds, license }: Made): string {
-  const unique = new Map(components.map((component) => [keyOf(component), component]));
-  const sorted = [...unique.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+function buildBill(subject: Subject, components: Component[], { seconds, license }: Made): string {
+  const unique = new Map(components.map((component) => [getComponentKey(component), component]));
+  const sorted = [...unique.values()].toSorted((a, b) =>
+    getComponentKey(a) < getComponentKey(b) ? -1 : 1,
+  );
   const metadata = {
     timestamp: new Date(seconds * 1000).toISOString(),
     component: { ...subject, licenses: [{ license: { id: license } }] },

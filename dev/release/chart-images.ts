@@ -6,11 +6,17 @@ export type ChartImage = { value: string; name: string; reference: string };
 type Values = { images: { registry: string } & Record<string, unknown> };
 
 /** Returns the images that a chart installs or hands on, from its values.yaml. */
-export function imagesOfChart(valuesYaml: string, version: string): ChartImage[] {
+export function listChartImages(valuesYaml: string, version: string): ChartImage[] {
   const { registry, ...images } = (parse(valuesYaml) as Values).images;
   return Object.entries(images).flatMap(([value, image]) => {
     const { repository } = image as { repository?: string };
     if (repository === undefined) return [];
-    return [{ value, name: repository.split('/').at(-1) ?? repository, reference: `${registry}/${repository}:${version}` }];
+    return [
+      {
+        value,
+        name: repository.split('/').at(-1) ?? repository,
+        reference: `${registry}/${repository}:${version}`,
+      },
+    ];
   });
 }

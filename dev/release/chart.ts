@@ -2,17 +2,26 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureTools } from '../cluster/parts.ts';
-import { command } from '../commands.ts';
-import { annotated, type ReleasedImage } from './annotations.ts';
+import { runProcess } from '../commands.ts';
+import { addAnnotations, type ReleasedImage } from './annotations.ts';
 import type { Change } from './changelog.ts';
 import { packFolder } from './packed.ts';
 
 export const CHART = 'charts/gx-platform';
 
-type ChartParts = { source: string; version: string; seconds: number; changes: Change[]; images: ReleasedImage[] };
+type ChartParts = {
+  source: string;
+  version: string;
+  seconds: number;
+  changes: Change[];
+  images: ReleasedImage[];
+};
 
 /** Packs the chart of a commit's files, with its annotations, into the folder. Returns the file. */
-export async function packChart({ source, version, seconds, changes, images }: ChartParts, folder: string): Promise<string> {
+export async function packChart(
+  { source, version, seconds, changes, images }: ChartParts,
+  folder: string,
+): Promise<string> {
   const parent = join(folder, 'unpacked');
   const chart = join(parent, 'gx-platform');
   await mkdir(parent, { recursive: true });
@@ -22,7 +31,13 @@ export async function packChart({ source, version, seconds, changes, images }: C
     .toSorted()
     .map((file) => read(`crds/${file}`));
   const { license } = JSON.parse(read('package.json')) as { license: string };
-  const chartYaml = annotated(read(`${CHART}/Chart.yaml`), { version, license, changes, images, definitions });
+  const chartYaml = addAnnotations(read(`${CHART}/Chart.yaml`), {
+    version,
+    license,
+    changes,
+    images,
+    definitions,
+  });
   await writeFile(join(chart, 'Chart.yaml'), chartYaml);
   const file = join(folder, `gx-platform-${version}.tgz`);
   await packFolder(parent, 'gx-platform', file, seconds);
@@ -46,12 +61,19 @@ metadata:
  */
 export async function installYaml(chart: string): Promise<string> {
   const { helm } = await ensureTools(['helm']);
-  const rendered = await command(helm, ['template', 'gx', chart, '--namespace', 'gx-system', '--skip-tests']);
+  const rendered = await runProcess(helm, [
+    'template',
+    'gx',
+    chart,
+    '--namespace',
+    'gx-system',
+    '--skip-tests',
+  ]);
   return `${NAMESPACE}${rendered}`;
 }
 
 /** Returns values of the chart with which it names each image by its digest. */
-export const digestValues = (images: ReleasedImage[]): string =>
+export const formatDigestValues = (images: ReleasedImage[]): string =>
   [
     '# Values of the chart: each image by its digest, which its signature covers.',
     'images:',

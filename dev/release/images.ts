@@ -3,20 +3,20 @@ import { copyFile, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { command } from '../commands.ts';
+import { runProcess } from '../commands.ts';
 import { DevError } from '../errors.ts';
-import { openedImage } from '../images/opened.ts';
+import { readUnpackedImage } from '../images/opened.ts';
 import { runSteps } from '../images/run-steps.ts';
 import type { Report } from '../steps.ts';
 import type { ReleasedImage } from './annotations.ts';
 import type { ChartImage } from './chart-images.ts';
-import { sha256Of } from './checksums.ts';
+import { hashFile } from './checksums.ts';
 import {
-  imageIndex,
-  layoutIndex,
-  nameOf,
-  packedLayer,
-  packedManifest,
+  buildImageIndex,
+  formatLayoutIndex,
+  formatPlatform,
+  buildLayerDescriptor,
+  buildPackedManifest,
   type Blob,
   type Descriptor,
   type Manifest,
@@ -35,10 +35,14 @@ const LEVEL = 3;
 const isPacked = ({ mediaType }: Descriptor): boolean => /gzip|zstd/.test(mediaType);
 
 /** Builds images from a commit's files by its own program. Returns the archive of each. */
-export async function buildFrom(source: string, names: readonly string[], report: Report): Promise<Map<string, string>> {
+export async function buildFrom(
+  source: string,
+  names: readonly string[],
+  report: Report,
+): Promise<Map<string, string>> {
   const program = ['dev/images/main.ts', ...names];
   await runSteps([process.execPath, ...program], { step: /./, report, cwd: source });
-  const listed = await command(process.execPath, program, { cwd: source });
+  const listed = await runProcess(process.execPath, program, { cwd: source });
   const lines = listed
     .trim()
     .split('\n')
@@ -64,23 +68,39 @@ export class Layout {
     await mkdir(this.#blobs, { recursive: true });
     const unpacked = await mkdtemp(join(this.#folder, '.unpacked-'));
     try {
-      await command('tar', ['-xf', archive, '-C', unpacked]);
-      const { manifest, blobs } = await openedImage(unpacked);
-      const fileOf = (digest: string): string => blobs.find((each) => each.digest === digest)?.file ?? '';
+      await runProcess('tar', ['-xf', archive, '-C', unpacked]);
+      const { manifest, blobs } = await readUnpackedImage(unpacked);
+      const findBlobFile = (digest: string): string =>
+        blobs.find((each) => each.digest === digest)?.file ?? '';
       const given = JSON.parse(Buffer.from(manifest).toString()) as Manifest;
-      const platform = JSON.parse(readFileSync(fileOf(given.config.digest), 'utf8')) as Platform;
-      const bills = await billsIn(
-        given.layers.map(({ digest }) => fileOf(digest)),
+      const platform = JSON.parse(
+        readFileSync(findBlobFile(given.config.digest), 'utf8'),
+      ) as Platform;
+      const bills = await readBills(
+        given.layers.map(({ digest }) => findBlobFile(digest)),
         unpacked,
       );
       const layers: Descriptor[] = [];
-      for (const layer of given.layers) layers.push(await this.#layer(layer, fileOf(layer.digest)));
-      await copyFile(fileOf(given.config.digest), this.#blob(given.config.digest));
-      const packed = await this.#write(packedManifest(given, layers));
+      for (const layer of given.layers)
+        layers.push(await this.#packLayer(layer, findBlobFile(layer.digest)));
+      await copyFile(findBlobFile(given.config.digest), this.#getBlobPath(given.config.digest));
+      const packed = await this.#write(buildPackedManifest(given, layers));
       const { architecture, os } = platform;
-      const index = await this.#write(imageIndex([{ manifest: packed, platform: { architecture, os } }], { name, ...this.#facts }));
+      const index = await this.#write(
+        buildImageIndex([{ manifest: packed, platform: { architecture, os } }], {
+          name,
+          ...this.#facts,
+        }),
+      );
       this.#images.push({ reference, index });
-      return { value, name, reference, digest: index.digest, platforms: [nameOf(platform)], bills };
+      return {
+        value,
+        name,
+        reference,
+        digest: index.digest,
+        platforms: [formatPlatform(platform)],
+        bills,
+      };
     } finally {
       await rm(unpacked, { recursive: true, force: true });
     }
@@ -89,41 +109,50 @@ export class Layout {
   /** Writes the files that name the images. */
   async finish(): Promise<void> {
     await writeFile(join(this.#folder, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}\n');
-    await writeFile(join(this.#folder, 'index.json'), layoutIndex(this.#images));
+    await writeFile(join(this.#folder, 'index.json'), formatLayoutIndex(this.#images));
   }
 
   get #blobs(): string {
     return join(this.#folder, 'blobs', 'sha256');
   }
 
-  #blob(digest: string): string {
+  #getBlobPath(digest: string): string {
     return join(this.#blobs, digest.replace('sha256:', ''));
   }
 
   async #write({ descriptor, text }: Blob): Promise<Descriptor> {
-    await writeFile(this.#blob(descriptor.digest), text);
+    await writeFile(this.#getBlobPath(descriptor.digest), text);
     return descriptor;
   }
 
   /** Packs a layer, unless it is packed or another image has it. Node's compressor gives the same bytes each time. */
-  async #layer(layer: Descriptor, file: string): Promise<Descriptor> {
+  async #packLayer(layer: Descriptor, file: string): Promise<Descriptor> {
     const known = this.#packed.get(layer.digest);
     if (known !== undefined) return known;
-    const made = isPacked(layer) ? await this.#kept(layer, file) : await this.#compressed(file);
+    const made = isPacked(layer)
+      ? await this.#copyLayer(layer, file)
+      : await this.#compressLayer(file);
     this.#packed.set(layer.digest, made);
     return made;
   }
 
-  async #kept(layer: Descriptor, file: string): Promise<Descriptor> {
-    await copyFile(file, this.#blob(layer.digest));
+  async #copyLayer(layer: Descriptor, file: string): Promise<Descriptor> {
+    await copyFile(file, this.#getBlobPath(layer.digest));
     return layer;
   }
 
-  async #compressed(file: string): Promise<Descriptor> {
+  async #compressLayer(file: string): Promise<Descriptor> {
     const unfinished = join(this.#folder, '.layer');
-    await pipeline(createReadStream(file), createGzip({ level: LEVEL }), createWriteStream(unfinished));
-    const packed = packedLayer(`sha256:${await sha256Of(unfinished)}`, (await stat(unfinished)).size);
-    await rename(unfinished, this.#blob(packed.digest));
+    await pipeline(
+      createReadStream(file),
+      createGzip({ level: LEVEL }),
+      createWriteStream(unfinished),
+    );
+    const packed = buildLayerDescriptor(
+      `sha256:${await hashFile(unfinished)}`,
+      (await stat(unfinished)).size,
+    );
+    await rename(unfinished, this.#getBlobPath(packed.digest));
     return packed;
   }
 }
@@ -131,13 +160,16 @@ export class Layout {
 const BILLS = 'usr/share/gx/sbom/';
 
 /** Returns the bills in an image's layers. A later layer's file takes the place of an earlier one. */
-async function billsIn(layers: readonly string[], folder: string): Promise<Bill[]> {
+async function readBills(layers: readonly string[], folder: string): Promise<Bill[]> {
   for (const layer of layers) {
-    const names = (await command('tar', ['-tf', layer])).split('\n');
-    const bills = names.filter((name) => name.replace(/^\.?\//, '').startsWith(BILLS) && name.endsWith('.cdx.json'));
-    if (bills.length > 0) await command('tar', ['-xf', layer, '-C', folder, ...bills]);
+    const names = (await runProcess('tar', ['-tf', layer])).split('\n');
+    const bills = names.filter(
+      (name) => name.replace(/^\.?\//, '').startsWith(BILLS) && name.endsWith('.cdx.json'),
+    );
+    if (bills.length > 0) await runProcess('tar', ['-xf', layer, '-C', folder, ...bills]);
   }
   const found = globSync(join(folder, BILLS, '*.cdx.json')).toSorted();
-  if (found.length === 0) throw new DevError(`An image does not say what it is made of: it has no file in /${BILLS}.`);
+  if (found.length === 0)
+    throw new DevError(`An image does not say what it is made of: it has no file in /${BILLS}.`);
   return found.map((file) => JSON.parse(readFileSync(file, 'utf8')) as Bill);
 }

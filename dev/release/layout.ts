@@ -14,24 +14,41 @@ export type Platform = { architecture: string; os: string };
 /** A document, and how others name it. */
 export type Blob = { descriptor: Descriptor; text: string };
 
-const blob = (kind: string, content: object): Blob => {
+const buildBlob = (kind: string, content: object): Blob => {
   const text = JSON.stringify(content);
-  return { text, descriptor: { mediaType: `${OCI}.${kind}`, digest: digestOf(text), size: Buffer.byteLength(text) } };
+  return {
+    text,
+    descriptor: {
+      mediaType: `${OCI}.${kind}`,
+      digest: computeTextDigest(text),
+      size: Buffer.byteLength(text),
+    },
+  };
 };
 
 /** Returns the digest of a document. */
-export const digestOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+export const computeTextDigest = (text: string): string =>
+  `sha256:${createHash('sha256').update(text).digest('hex')}`;
 
 /** Returns the manifest with the layers as they are packed now. */
-export const packedManifest = (manifest: Manifest, layers: Descriptor[]): Blob =>
-  blob('manifest.v1+json', { ...manifest, schemaVersion: 2, mediaType: `${OCI}.manifest.v1+json`, layers });
+export const buildPackedManifest = (manifest: Manifest, layers: Descriptor[]): Blob =>
+  buildBlob('manifest.v1+json', {
+    ...manifest,
+    schemaVersion: 2,
+    mediaType: `${OCI}.manifest.v1+json`,
+    layers,
+  });
 
-export const packedLayer = (digest: string, size: number): Descriptor => ({ mediaType: `${OCI}.layer.v1.tar+gzip`, digest, size });
+export const buildLayerDescriptor = (digest: string, size: number): Descriptor => ({
+  mediaType: `${OCI}.layer.v1.tar+gzip`,
+  digest,
+  size,
+});
 
 type ImageFacts = { name: string; version: string; license: string; commit: Commit };
 
 /** Returns the index of an image, with one manifest for each platform. */
-export function imageIndex(
+export function buildImageIndex(
   platforms: { manifest: Descriptor; platform: Platform }[],
   { name, version, license, commit }: ImageFacts,
 ): Blob {
@@ -45,16 +62,24 @@ export function imageIndex(
     }).map(([key, value]) => [`org.opencontainers.image.${key}`, value]),
   );
   const manifests = platforms.map(({ manifest, platform }) => ({ ...manifest, platform }));
-  return blob('index.v1+json', { schemaVersion: 2, mediaType: `${OCI}.index.v1+json`, manifests, annotations });
+  return buildBlob('index.v1+json', {
+    schemaVersion: 2,
+    mediaType: `${OCI}.index.v1+json`,
+    manifests,
+    annotations,
+  });
 }
 
 /** Returns the index.json of a layout: each image by its reference, as skopeo, ctr and ORAS look for it. */
-export function layoutIndex(images: { reference: string; index: Descriptor }[]): string {
+export function formatLayoutIndex(images: { reference: string; index: Descriptor }[]): string {
   const manifests = images.map(({ reference, index }) => ({
     ...index,
-    annotations: { 'io.containerd.image.name': reference, 'org.opencontainers.image.ref.name': reference },
+    annotations: {
+      'io.containerd.image.name': reference,
+      'org.opencontainers.image.ref.name': reference,
+    },
   }));
   return `${JSON.stringify({ schemaVersion: 2, mediaType: `${OCI}.index.v1+json`, manifests }, null, 1)}\n`;
 }
 
-export const nameOf = ({ architecture, os }: Platform): string => `${os}/${architecture}`;
+export const formatPlatform = ({ architecture, os }: Platform): string => `${os}/${architecture}`;

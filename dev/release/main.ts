@@ -3,9 +3,9 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { UsageError } from '../errors.ts';
 import { root } from '../images/list.ts';
-import { program, say } from '../steps.ts';
+import { runMain, printLine } from '../steps.ts';
 import { release } from './release.ts';
-import { semantic } from './versions.ts';
+import { requireSemanticVersion } from './versions.ts';
 
 const HELP = `usage: node dev/release/main.ts [--version VERSION] [--key FILE] [--without IMAGE] [--into FOLDER]
 
@@ -29,13 +29,22 @@ async function main(): Promise<void> {
       help: { type: 'boolean', short: 'h' },
     },
   });
-  if (values.help === true) return say(HELP);
-  if (positionals[0] !== undefined) throw new UsageError(`"${positionals[0]}" is not known.\n\n${HELP}`);
-  const { version: own } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-  const version = semantic(values.version ?? own);
+  if (values.help === true) return printLine(HELP);
+  if (positionals[0] !== undefined)
+    throw new UsageError(`"${positionals[0]}" is not known.\n\n${HELP}`);
+  const { version: own } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const version = requireSemanticVersion(values.version ?? own);
   const folder = resolve(values.into ?? join(root, 'dist', version));
   const { key, without = [] } = values;
-  await release({ root, version, folder, without, ...(key !== undefined && { key: resolve(key) }) });
+  await release({
+    root,
+    version,
+    folder,
+    without,
+    ...(key !== undefined && { key: resolve(key) }),
+  });
 }
 
-await program(main);
+await runMain(main);

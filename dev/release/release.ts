@@ -4,37 +4,53 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { InstalledPackages } from '../../src/agent/sbom/bill.ts';
 import { UsageError } from '../errors.ts';
-import { say, step } from '../steps.ts';
+import { printLine, step } from '../steps.ts';
 import type { ReleasedImage } from './annotations.ts';
-import { billOfChart, billOfImage, billOfPackage, packagesIn } from './bills.ts';
-import { CHART, digestValues, installYaml, packChart } from './chart.ts';
-import { imagesOfChart } from './chart-images.ts';
-import { notesOf, type VersionNotes } from './changelog.ts';
-import { checksumsOf } from './checksums.ts';
+import { buildChartBill, buildImageBill, buildPackageBill, formatBillPackages } from './bills.ts';
+import { CHART, formatDigestValues, installYaml, packChart } from './chart.ts';
+import { listChartImages } from './chart-images.ts';
+import { parseVersionNotes, type VersionNotes } from './changelog.ts';
+import { computeChecksums } from './checksums.ts';
 import { buildFrom, Layout, type MadeImage } from './images.ts';
-import { packNpm, manifestIn } from './npm-package.ts';
+import { packNpm, readPackedManifest } from './npm-package.ts';
 import { requireKey, sign } from './sign.ts';
 import { commitOf, exportCommit, requireClean, type Commit } from './source.ts';
 import { requireVersion } from './versions.ts';
 
-type Wanted = { root: string; version: string; folder: string; without: readonly string[]; key?: string };
+type Wanted = {
+  root: string;
+  version: string;
+  folder: string;
+  without: readonly string[];
+  key?: string;
+};
 /** The files of the commit, and the facts that every part of a release carries. */
-export type Source = { source: string; version: string; license: string; commit: Commit; notes: VersionNotes };
+export type Source = {
+  source: string;
+  version: string;
+  license: string;
+  commit: Commit;
+  notes: VersionNotes;
+};
 
 /** Makes the folder of a release. It appears whole: one that fails leaves the earlier one as it is. */
 export async function release(wanted: Wanted): Promise<void> {
   const { root, version, folder, key } = wanted;
   await requireClean(root);
   if (key !== undefined) await requireKey(key);
-  const notes = notesOf(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version);
+  const notes = parseVersionNotes(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version);
   const commit = await commitOf(root, notes.commit);
   const work = await mkdtemp(join(tmpdir(), 'gx-release-'));
   await mkdir(dirname(folder), { recursive: true });
   const made = await mkdtemp(`${folder}.unfinished-`);
   try {
     const source = join(work, 'source');
-    await step(`the files of commit ${commit.hash.slice(0, 12)}`, (report) => exportCommit(root, commit, source, report));
-    const { license } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as { license: string };
+    await step(`the files of commit ${commit.hash.slice(0, 12)}`, (report) =>
+      exportCommit(root, commit, source, report),
+    );
+    const { license } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as {
+      license: string;
+    };
     const from = { source, version, license, commit, notes };
     requireVersionOf(from);
     await writeParts(from, wanted, made);
@@ -45,7 +61,9 @@ export async function release(wanted: Wanted): Promise<void> {
     await rm(work, { recursive: true, force: true });
     await rm(made, { recursive: true, force: true });
   }
-  say(`${folder}${key === undefined ? ' is unsigned, because no key was given (--key)' : ' is signed'}`);
+  printLine(
+    `${folder}${key === undefined ? ' is unsigned, because no key was given (--key)' : ' is signed'}`,
+  );
 }
 
 function requireVersionOf({ source, version }: Source): void {
@@ -58,27 +76,50 @@ function requireVersionOf({ source, version }: Source): void {
 }
 
 /** Writes all files of a release into its folder, from the files of a commit. */
-export async function writeParts(from: Source, { without, key }: Pick<Wanted, 'without' | 'key'>, into: string): Promise<void> {
+export async function writeParts(
+  from: Source,
+  { without, key }: Pick<Wanted, 'without' | 'key'>,
+  into: string,
+): Promise<void> {
   const made = await writeImages(from, without, join(into, 'images'));
   const images = made.map(({ bills: _bills, ...image }) => image);
   await writeFile(join(into, 'images.json'), `${JSON.stringify(images, null, 1)}\n`);
-  await writeFile(join(into, 'images.txt'), images.map(({ reference }) => `${reference}\n`).join(''));
+  await writeFile(
+    join(into, 'images.txt'),
+    images.map(({ reference }) => `${reference}\n`).join(''),
+  );
   await copyFile(join(import.meta.dirname, 'mirror'), join(into, 'mirror'));
-  await step('chart, install.yaml and the package for developers', () => writePackages(from, images, into));
+  await step('chart, install.yaml and the package for developers', () =>
+    writePackages(from, images, into),
+  );
   for (const { bills, ...image } of made)
-    await writeFile(join(into, 'sbom', `${image.name}.cdx.json`), billOfImage(image, bills, datesOf(from)));
+    await writeFile(
+      join(into, 'sbom', `${image.name}.cdx.json`),
+      buildImageBill(image, bills, pickReleaseFacts(from)),
+    );
   await writeFile(join(into, 'CHANGELOG.md'), from.notes.text);
-  await writeFile(join(into, 'release.json'), factsOf(from, images, { without, isSigned: key !== undefined }));
-  await step('checksums', async () => writeFile(join(into, 'checksums.txt'), await checksumsOf(into)));
+  await writeFile(
+    join(into, 'release.json'),
+    formatReleaseFacts(from, images, { without, isSigned: key !== undefined }),
+  );
+  await step('checksums', async () =>
+    writeFile(join(into, 'checksums.txt'), await computeChecksums(into)),
+  );
   if (key !== undefined) await step('signatures', () => sign(into, key));
 }
 
-async function writeImages(from: Source, without: readonly string[], folder: string): Promise<MadeImage[]> {
+async function writeImages(
+  from: Source,
+  without: readonly string[],
+  folder: string,
+): Promise<MadeImage[]> {
   const { source, version, license, commit } = from;
-  const all = imagesOfChart(readFileSync(join(source, CHART, 'values.yaml'), 'utf8'), version);
+  const all = listChartImages(readFileSync(join(source, CHART, 'values.yaml'), 'utf8'), version);
   const unknown = without.filter((name) => !all.some((image) => image.name === name));
   if (unknown.length > 0)
-    throw new UsageError(`The chart has no image ${unknown.join(', ')}; it has: ${all.map(({ name }) => name).join(', ')}.`);
+    throw new UsageError(
+      `The chart has no image ${unknown.join(', ')}; it has: ${all.map(({ name }) => name).join(', ')}.`,
+    );
   const wanted = all.filter(({ name }) => !without.includes(name));
   const archives = await step('images', (report) =>
     buildFrom(
@@ -90,7 +131,9 @@ async function writeImages(from: Source, without: readonly string[], folder: str
   const layout = new Layout(folder, { version, license, commit });
   const made: MadeImage[] = [];
   for (const image of wanted)
-    await step(`${image.name} in the layout`, async () => made.push(await layout.add(image, archives.get(image.name) ?? '')));
+    await step(`${image.name} in the layout`, async () =>
+      made.push(await layout.add(image, archives.get(image.name) ?? '')),
+    );
   await layout.finish();
   return made;
 }
@@ -99,22 +142,35 @@ async function writeImages(from: Source, without: readonly string[], folder: str
  * Writes the parts that follow from a commit and the digests of its images: the chart, its objects in one file, the
  * package for developers, and the bills of materials of both.
  */
-export async function writePackages(from: Source, images: ReleasedImage[], into: string): Promise<void> {
+export async function writePackages(
+  from: Source,
+  images: ReleasedImage[],
+  into: string,
+): Promise<void> {
   const { source, version, commit, notes } = from;
-  const dates = datesOf(from);
+  const dates = pickReleaseFacts(from);
   for (const folder of ['chart', 'sbom']) await mkdir(join(into, folder), { recursive: true });
-  const chart = await packChart({ source, version, seconds: commit.seconds, changes: notes.changes, images }, join(into, 'chart'));
+  const chart = await packChart(
+    { source, version, seconds: commit.seconds, changes: notes.changes, images },
+    join(into, 'chart'),
+  );
   await writeFile(join(into, 'install.yaml'), await installYaml(chart));
-  await writeFile(join(into, 'digests.yaml'), digestValues(images));
+  await writeFile(join(into, 'digests.yaml'), formatDigestValues(images));
   const npm = await packNpm(source, join(into, 'npm'));
-  const lock = JSON.parse(readFileSync(join(source, 'package-lock.json'), 'utf8')) as InstalledPackages;
-  await writeFile(join(into, 'sbom', 'chart.cdx.json'), billOfChart(images, dates));
-  const bill = billOfPackage(await manifestIn(npm), lock, dates);
+  const lock = JSON.parse(
+    readFileSync(join(source, 'package-lock.json'), 'utf8'),
+  ) as InstalledPackages;
+  await writeFile(join(into, 'sbom', 'chart.cdx.json'), buildChartBill(images, dates));
+  const bill = buildPackageBill(await readPackedManifest(npm), lock, dates);
   await writeFile(join(into, 'sbom', 'npm.cdx.json'), bill);
-  await writeFile(join(into, 'packages.txt'), packagesIn(bill));
+  await writeFile(join(into, 'packages.txt'), formatBillPackages(bill));
 }
 
-const datesOf = ({ commit, version, license }: Source): { seconds: number; version: string; license: string } => ({
+const pickReleaseFacts = ({
+  commit,
+  version,
+  license,
+}: Source): { seconds: number; version: string; license: string } => ({
   seconds: commit.seconds,
   version,
   license,
@@ -123,7 +179,11 @@ const datesOf = ({ commit, version, license }: Source): { seconds: number; versi
 type Made = { without: readonly string[]; isSigned: boolean };
 
 /** Returns release.json: version, commit, platforms, images, and whether it is signed. */
-function factsOf({ version, commit }: Source, images: ReleasedImage[], { without, isSigned }: Made): string {
+function formatReleaseFacts(
+  { version, commit }: Source,
+  images: ReleasedImage[],
+  { without, isSigned }: Made,
+): string {
   const platforms = [...new Set(images.flatMap((image) => image.platforms))];
   const made = new Date(commit.seconds * 1000).toISOString();
   const facts = {

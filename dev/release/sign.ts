@@ -1,7 +1,7 @@
 import { access, chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureTools } from '../cluster/parts.ts';
-import { command } from '../commands.ts';
+import { runProcess } from '../commands.ts';
 import { DevError } from '../errors.ts';
 
 /** The files of a release that are signed: with the checksums every file is, and by itself each image's digest. */
@@ -19,9 +19,21 @@ export const requireKey = (key: string): Promise<void> =>
 /** Signs a release with the private key of a file, whose password is COSIGN_PASSWORD. Returns the signatures. */
 export async function sign(folder: string, key: string): Promise<string[]> {
   const { cosign } = await ensureTools(['cosign']);
-  const bundles = SIGNED.map((name) => ({ file: join(folder, name), bundle: join(folder, `${name}.sigstore.json`) }));
+  const bundles = SIGNED.map((name) => ({
+    file: join(folder, name),
+    bundle: join(folder, `${name}.sigstore.json`),
+  }));
   for (const { file, bundle } of bundles) {
-    await command(cosign, ['sign-blob', '--yes', '--key', key, '--bundle', bundle, ...OFFLINE, file]);
+    await runProcess(cosign, [
+      'sign-blob',
+      '--yes',
+      '--key',
+      key,
+      '--bundle',
+      bundle,
+      ...OFFLINE,
+      file,
+    ]);
     await chmod(bundle, 0o644);
   }
   return bundles.map(({ bundle }) => bundle);

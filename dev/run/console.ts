@@ -5,9 +5,9 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Cluster } from '../cluster/cluster.ts';
-import { command } from '../commands.ts';
+import { runProcess } from '../commands.ts';
 import type { Report } from '../steps.ts';
-import { until } from '../wait.ts';
+import { waitUntil } from '../wait.ts';
 
 /** The id of the process that forwards the console. */
 const FILE = '.run/console-forward';
@@ -16,15 +16,23 @@ const PORT = 8090;
 const FORWARD = join('dev', 'run', 'forward', 'main.ts');
 
 /** Forwards the console to this machine, and returns the address of its page. The process goes on after this one. */
-export async function forwardConsole({ kubectl, kubeconfig }: Pick<Cluster, 'kubectl' | 'kubeconfig'>, report: Report): Promise<string> {
+export async function forwardConsole(
+  { kubectl, kubeconfig }: Pick<Cluster, 'kubectl' | 'kubeconfig'>,
+  report: Report,
+): Promise<string> {
   await stopForwarding();
-  const port = await freePort(PORT);
-  const child = spawn(process.execPath, [FORWARD, kubectl, kubeconfig, String(port)], { detached: true, stdio: 'ignore' });
+  const port = await chooseFreePort(PORT);
+  const child = spawn(process.execPath, [FORWARD, kubectl, kubeconfig, String(port)], {
+    detached: true,
+    stdio: 'ignore',
+  });
   child.unref();
   mkdirSync('.run', { recursive: true });
   writeFileSync(FILE, String(child.pid));
   const url = `http://127.0.0.1:${port}`;
-  await until({ what: 'the console to answer', seconds: 60, every: 200 }, () => answers(`${url}/readyz`));
+  await waitUntil({ what: 'the console to answer', seconds: 60, every: 200 }, () =>
+    isAnswering(`${url}/readyz`),
+  );
   report(`${url}/console/`);
   return `${url}/console/`;
 }
@@ -35,22 +43,24 @@ export async function stopForwarding(): Promise<void> {
   const id = Number(readFileSync(FILE, 'utf8'));
   rmSync(FILE);
   // Another process may have the id by now.
-  if ((await lineOf(id)).includes(FORWARD)) process.kill(id);
+  if ((await readCommandLine(id)).includes(FORWARD)) process.kill(id);
 }
 
 /** Returns the command line of a process; empty if there is none. */
-async function lineOf(id: number): Promise<string> {
+async function readCommandLine(id: number): Promise<string> {
   const file = `/proc/${id}/cmdline`;
-  return existsSync(file) ? readFileSync(file, 'utf8') : command('ps', ['-o', 'command=', '-p', String(id)]).catch(() => '');
+  return existsSync(file)
+    ? readFileSync(file, 'utf8')
+    : runProcess('ps', ['-o', 'command=', '-p', String(id)]).catch(() => '');
 }
 
-const answers = async (url: string): Promise<boolean> => {
+const isAnswering = async (url: string): Promise<boolean> => {
   const answer = await fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => undefined);
   return answer?.ok === true;
 };
 
 /** Returns the port, or any other if it is taken. */
-async function freePort(wanted: number): Promise<number> {
+async function chooseFreePort(wanted: number): Promise<number> {
   const server = createServer();
   const listening = once(server, 'listening');
   server.listen(wanted, '127.0.0.1');
@@ -58,7 +68,7 @@ async function freePort(wanted: number): Promise<number> {
     () => true,
     () => false,
   );
-  if (!isFree) return freePort(0);
+  if (!isFree) return chooseFreePort(0);
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');

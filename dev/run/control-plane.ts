@@ -1,6 +1,6 @@
 import { Unhealthy } from '../errors.ts';
 import type { Report } from '../steps.ts';
-import { until } from '../wait.ts';
+import { waitUntil } from '../wait.ts';
 
 export type Api = { url: string; key: string };
 
@@ -19,7 +19,12 @@ type Revision = { status: string; status_message: string | null; log_tail: strin
 const PATIENCE = 15 * 60;
 
 /** Calls the REST API once. If the server refuses, throws `Unhealthy` with its answer. */
-export async function call<T>({ url, key }: Api, method: string, path: string, body?: unknown): Promise<T> {
+export async function call<T>(
+  { url, key }: Api,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<T> {
   const response = await fetch(`${url}${path}`, {
     method,
     headers: { 'x-api-key': key, 'content-type': 'application/json' },
@@ -31,21 +36,31 @@ export async function call<T>({ url, key }: Api, method: string, path: string, b
 }
 
 /** Returns whether the API accepts the key. */
-export async function acceptsKey(api: Api): Promise<boolean> {
-  const response = await fetch(`${api.url}/v2/deployments?limit=1`, { headers: { 'x-api-key': api.key } });
+export async function isKeyAccepted(api: Api): Promise<boolean> {
+  const response = await fetch(`${api.url}/v2/deployments?limit=1`, {
+    headers: { 'x-api-key': api.key },
+  });
   return response.ok;
 }
 
 /** Waits until the control plane answers that it is ready. */
-export const untilReady = (url: string): Promise<true> =>
-  until(
+export const waitForControlPlane = (url: string): Promise<true> =>
+  waitUntil(
     { what: `the control plane at ${url}`, seconds: 60, every: 250 },
     async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok,
   );
 
 /** Creates the deployment, or updates an existing one to this image. */
-export async function deploy(api: Api, wanted: { name: string; image: string }, report: Report): Promise<Deployment> {
-  const { resources } = await call<{ resources: Deployment[] }>(api, 'GET', `/v2/deployments?limit=100&name_contains=${wanted.name}`);
+export async function deploy(
+  api: Api,
+  wanted: { name: string; image: string },
+  report: Report,
+): Promise<Deployment> {
+  const { resources } = await call<{ resources: Deployment[] }>(
+    api,
+    'GET',
+    `/v2/deployments?limit=100&name_contains=${wanted.name}`,
+  );
   const existing = resources.find((deployment) => deployment.name === wanted.name);
   const source_revision_config = { image_uri: wanted.image };
   if (existing === undefined) {
@@ -64,34 +79,50 @@ export async function deploy(api: Api, wanted: { name: string; image: string }, 
     return existing;
   }
   report(`PATCH /v2/deployments/${existing.id}: ${wanted.image}`);
-  return call<Deployment>(api, 'PATCH', `/v2/deployments/${existing.id}`, { source_revision_config });
+  return call<Deployment>(api, 'PATCH', `/v2/deployments/${existing.id}`, {
+    source_revision_config,
+  });
 }
 
 /**
  * Waits until the newest revision serves, and reports every change of status. A failure is reported with its reason and
  * log.
  */
-export async function untilDeployed(api: Api, deployment: Deployment, report: Report): Promise<Deployment> {
+export async function waitForDeployment(
+  api: Api,
+  deployment: Deployment,
+  report: Report,
+): Promise<Deployment> {
   const path = `/v2/deployments/${deployment.id}`;
   let last = '';
-  await until({ what: `the revision of ${deployment.name} to be DEPLOYED`, seconds: PATIENCE, every: 1000 }, async () => {
-    const revision = await call<Revision>(api, 'GET', `${path}/revisions/${deployment.latest_revision_id}`);
-    const { status, status_message, log_tail } = revision;
-    const line = [status, status_message].filter((part) => part !== null && part !== '').join(': ');
-    if (line !== last) report(line);
-    last = line;
-    if (/FAILED|INTERRUPTED|SKIPPED/.test(status)) throw new Unhealthy(`The revision ended ${line}\n${log_tail ?? ''}`);
-    return status === 'DEPLOYED';
-  });
+  await waitUntil(
+    { what: `the revision of ${deployment.name} to be DEPLOYED`, seconds: PATIENCE, every: 1000 },
+    async () => {
+      const revision = await call<Revision>(
+        api,
+        'GET',
+        `${path}/revisions/${deployment.latest_revision_id}`,
+      );
+      const { status, status_message, log_tail } = revision;
+      const line = [status, status_message]
+        .filter((part) => part !== null && part !== '')
+        .join(': ');
+      if (line !== last) report(line);
+      last = line;
+      if (/FAILED|INTERRUPTED|SKIPPED/.test(status))
+        throw new Unhealthy(`The revision ended ${line}\n${log_tail ?? ''}`);
+      return status === 'DEPLOYED';
+    },
+  );
   return call<Deployment>(api, 'GET', path);
 }
 
 /** Returns the key that opens the agents of a deployment. */
-export const agentKey = async (api: Api, { id }: Pick<Deployment, 'id'>): Promise<string> =>
+export const fetchAgentKey = async (api: Api, { id }: Pick<Deployment, 'id'>): Promise<string> =>
   (await call<{ api_key: string }>(api, 'GET', `/v2/deployments/${id}/key`)).api_key;
 
 /** Returns where the agent server of a deployment answers. */
-export const agentUrl = (deployment: Deployment): string => {
+export const requireAgentUrl = (deployment: Deployment): string => {
   const url = deployment.url ?? deployment.source_config.custom_url;
   if (url === null) throw new Unhealthy(`The deployment ${deployment.name} has no URL.`);
   return url;

@@ -27,7 +27,7 @@ export type GitEnv = {
   REGISTRY: string;
 };
 
-const quoted = (value: string): string => `'${value.replaceAll("'", String.raw`'\''`)}'`;
+const quoteValue = (value: string): string => `'${value.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Writes the file. Only its owner may read it, because it holds keys. */
 export function writeEnvFile(env: FirstEnv & Partial<GitEnv>): void {
@@ -35,24 +35,33 @@ export function writeEnvFile(env: FirstEnv & Partial<GitEnv>): void {
   writeFileSync(
     ENV_FILE,
     Object.entries(env)
-      .map(([name, value]) => `export ${name}=${quoted(value)}\n`)
+      .map(([name, value]) => `export ${name}=${quoteValue(value)}\n`)
       .join(''),
     { mode: 0o600 },
   );
 }
 
-const GIT_NAMES = ['GIT_URL', 'REPO_URL', 'GIT_INTEGRATION_ID', 'REGISTRY'] as const satisfies readonly (keyof GitEnv)[];
+const GIT_NAMES = [
+  'GIT_URL',
+  'REPO_URL',
+  'GIT_INTEGRATION_ID',
+  'REGISTRY',
+] as const satisfies readonly (keyof GitEnv)[];
 
 /** Returns the key of an earlier run, if there is one. */
-export const earlierKey = (): string | undefined => earlierValue('API_KEY');
+export const readEarlierKey = (): string | undefined => readEarlierValue('API_KEY');
 
 /** Returns the values for builds that an earlier run left, if its platform is this one: it knows this key. */
 export function readEarlierGitEnv(key: string): Partial<GitEnv> {
-  if (earlierKey() !== key) return {};
-  return Object.fromEntries(GIT_NAMES.map((name) => [name, earlierValue(name)]).filter(([, value]) => value !== undefined));
+  if (readEarlierKey() !== key) return {};
+  return Object.fromEntries(
+    GIT_NAMES.map((name) => [name, readEarlierValue(name)]).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
 }
 
-function earlierValue(name: string): string | undefined {
+function readEarlierValue(name: string): string | undefined {
   if (!existsSync(ENV_FILE)) return undefined;
   return new RegExp(`^export ${name}='([^']+)'$`, 'm').exec(readFileSync(ENV_FILE, 'utf8'))?.[1];
 }

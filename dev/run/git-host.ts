@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { GitCredential, GitHost } from '../cluster/provider.ts';
-import { command } from '../commands.ts';
+import { runProcess } from '../commands.ts';
 import { Unhealthy } from '../errors.ts';
 
 /** An account of the local git host, whose token may do everything there. */
@@ -20,21 +20,39 @@ const FORMS = {
 const accounts = new Map<string, Promise<GitAccount>>();
 
 /** Returns the account of the git host, which is made on first use of this process. */
-export function gitAccount(host: GitHost): Promise<GitAccount> {
+export function ensureGitAccount(host: GitHost): Promise<GitAccount> {
   const account = accounts.get(host.url) ?? host.account().then((made) => ({ ...made, host }));
   accounts.set(host.url, account);
   return account;
 }
 
 /** Creates a private repository with these files, unless it is there. */
-export async function createRepository(account: GitAccount, name: string, files: Record<string, string>): Promise<Repository> {
+export async function createRepository(
+  account: GitAccount,
+  name: string,
+  files: Record<string, string>,
+): Promise<Repository> {
   const { host, user } = account;
-  const created = await ask(account, '/user/repos', { name, private: true, default_branch: 'main' });
+  const created = await ask(account, '/user/repos', {
+    name,
+    private: true,
+    default_branch: 'main',
+  });
   if (created.status !== FORMS[host.kind].exists) {
     await refuseUnless(created);
-    await commit({ url: buildPushUrl(account, name), branch: 'main', message: 'The agent', files, isFirst: true });
+    await commit({
+      url: buildPushUrl(account, name),
+      branch: 'main',
+      message: 'The agent',
+      files,
+      isFirst: true,
+    });
   }
-  return { name, pushUrl: buildPushUrl(account, name), url: `http://${host.name}/${user}/${name}.git` };
+  return {
+    name,
+    pushUrl: buildPushUrl(account, name),
+    url: `http://${host.name}/${user}/${name}.git`,
+  };
 }
 
 function buildPushUrl({ host, user, token }: GitAccount, name: string): string {
@@ -46,46 +64,71 @@ function buildPushUrl({ host, user, token }: GitAccount, name: string): string {
 type Change = { name: string; message: string; files: Record<string, string>; branch?: string };
 
 /** Writes the files in one commit of a branch, pushes it, and returns the commit. */
-export const commitFiles = (account: GitAccount, { name, message, files, branch = 'main' }: Change): Promise<string> =>
+export const commitFiles = (
+  account: GitAccount,
+  { name, message, files, branch = 'main' }: Change,
+): Promise<string> =>
   commit({ url: buildPushUrl(account, name), branch, message, files, isFirst: false });
 
-type Push = { url: string; branch: string; message: string; files: Record<string, string>; isFirst: boolean };
+type Push = {
+  url: string;
+  branch: string;
+  message: string;
+  files: Record<string, string>;
+  isFirst: boolean;
+};
 
 async function commit({ url, branch, message, files, isFirst }: Push): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'gx-commit-'));
-  const git = (...args: string[]): Promise<string> => command('git', ['-C', folder, ...AUTHOR, ...args]);
+  const runGit = (...args: string[]): Promise<string> =>
+    runProcess('git', ['-C', folder, ...AUTHOR, ...args]);
   try {
-    await git('init', '--quiet', '--initial-branch', branch);
+    await runGit('init', '--quiet', '--initial-branch', branch);
     if (!isFirst) {
-      await git('fetch', '--quiet', '--depth=1', url, branch);
-      await git('reset', '--quiet', '--hard', 'FETCH_HEAD');
+      await runGit('fetch', '--quiet', '--depth=1', url, branch);
+      await runGit('reset', '--quiet', '--hard', 'FETCH_HEAD');
     }
     for (const [path, text] of Object.entries(files)) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), text);
     }
     // Files that a .gitignore among them names are part of the commit, too.
-    await git('add', '--all', '--force');
-    await git('commit', '--quiet', '--allow-empty', '--message', message);
-    await git('push', '--quiet', url, `HEAD:refs/heads/${branch}`);
-    return (await git('rev-parse', 'HEAD')).trim();
+    await runGit('add', '--all', '--force');
+    await runGit('commit', '--quiet', '--allow-empty', '--message', message);
+    await runGit('push', '--quiet', url, `HEAD:refs/heads/${branch}`);
+    return (await runGit('rev-parse', 'HEAD')).trim();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-const AUTHOR = ['user.name=gx', 'user.email=gx@example.com', 'commit.gpgsign=false'].flatMap((setting) => ['-c', setting]);
+const AUTHOR = ['user.name=gx', 'user.email=gx@example.com', 'commit.gpgsign=false'].flatMap(
+  (setting) => ['-c', setting],
+);
 
 /** Has the host report every push to the repository to this address, signed with the secret. */
-export async function tellPushes(account: GitAccount, name: string, to: { url: string; secret: string }): Promise<void> {
+export async function createPushHook(
+  account: GitAccount,
+  name: string,
+  to: { url: string; secret: string },
+): Promise<void> {
   const config = { url: to.url, secret: to.secret, content_type: 'json' };
   const { hook } = FORMS[account.host.kind];
-  await refuseUnless(await ask(account, `/repos/${account.user}/${name}/hooks`, { ...hook, events: ['push'], active: true, config }));
+  await refuseUnless(
+    await ask(account, `/repos/${account.user}/${name}/hooks`, {
+      ...hook,
+      events: ['push'],
+      active: true,
+      config,
+    }),
+  );
 }
 
 /** Returns the files of a folder as texts, by path. */
-export function filesIn(folder: string): Record<string, string> {
-  const paths = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+export function readFolderFiles(folder: string): Record<string, string> {
+  const paths = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
   const names = paths.map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
   const own = names.filter((name) => !/(^|\/)(node_modules|\.gx)\//.test(name));
   return Object.fromEntries(own.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
@@ -93,9 +136,16 @@ export function filesIn(folder: string): Record<string, string> {
 
 function ask({ host, token }: GitAccount, path: string, body: object): Promise<Response> {
   const headers = { authorization: `token ${token}`, 'content-type': 'application/json' };
-  return fetch(`${host.url}${FORMS[host.kind].api}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  return fetch(`${host.url}${FORMS[host.kind].api}${path}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
 }
 
 async function refuseUnless(response: Response): Promise<void> {
-  if (!response.ok) throw new Unhealthy(`The git host answered ${response.status} at ${response.url}: ${await response.text()}`);
+  if (!response.ok)
+    throw new Unhealthy(
+      `The git host answered ${response.status} at ${response.url}: ${await response.text()}`,
+    );
 }

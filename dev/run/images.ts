@@ -1,7 +1,12 @@
 import type { Cluster } from '../cluster/cluster.ts';
-import { buildImages, engineNamed, referencesOf, type BuiltImage } from '../images/build.ts';
+import {
+  buildImages,
+  chooseEngine,
+  listImageReferences,
+  type BuiltImage,
+} from '../images/build.ts';
 import { isPushed, pushArchive } from '../images/push.ts';
-import { beside, type Report } from '../steps.ts';
+import { runBeside, type Report } from '../steps.ts';
 
 /** The images that the builder reads from the registry. */
 const AGENT_SERVER = 'gx-agent-server';
@@ -37,38 +42,44 @@ export type FurtherImage = 'gx-buildkit' | 'gx-example-python' | 'gx-postgres-18
  * Starts building images beside other steps, because building waits for downloads more than for the processor.
  */
 export const startImages = (names: readonly string[]): Promise<BuiltImage[]> =>
-  beside('images', async (report) => buildImages({ engine: await engineNamed(), only: names, report }));
+  runBeside('images', async (report) =>
+    buildImages({ engine: await chooseEngine(), only: names, report }),
+  );
 
 /** Returns the references of the images as their files are now, of those too that are still to be built. */
-export const imagesOf = async (cluster: Cluster, further: readonly FurtherImage[] = []): Promise<Images> =>
-  imagesNamed(referencesOf(await engineNamed()), cluster, further);
+export const listCurrentImages = async (
+  cluster: Cluster,
+  further: readonly FurtherImage[] = [],
+): Promise<Images> => resolveImages(listImageReferences(await chooseEngine()), cluster, further);
 
 /** Returns these references, with the agent servers where the cluster's registry has them. */
-export function imagesNamed(
+export function resolveImages(
   references: Readonly<Record<string, string>>,
   { registry }: Cluster,
   further: readonly FurtherImage[] = [],
 ): Images {
-  const one = (name: string): string => references[name] ?? '';
-  const inRegistry = (image: string): string => {
-    const { name, tag } = placeOf(one(image));
+  const getReference = (name: string): string => references[name] ?? '';
+  const toRegistryReference = (image: string): string => {
+    const { name, tag } = splitReference(getReference(image));
     return `${registry.name}/${name}:${tag}`;
   };
   return {
-    postgres: one('gx-postgres'),
-    valkey: one('gx-valkey'),
-    platform: one('gx-platform'),
-    builder: one('gx-builder'),
-    ...(further.includes('gx-buildkit') && { buildkit: one('gx-buildkit') }),
-    agentServer: inRegistry(AGENT_SERVER),
-    agentServerPython: inRegistry(PYTHON_AGENT_SERVER),
-    example: one('gx-example-echo'),
-    ...(further.includes('gx-example-python') && { pythonExample: one('gx-example-python') }),
+    postgres: getReference('gx-postgres'),
+    valkey: getReference('gx-valkey'),
+    platform: getReference('gx-platform'),
+    builder: getReference('gx-builder'),
+    ...(further.includes('gx-buildkit') && { buildkit: getReference('gx-buildkit') }),
+    agentServer: toRegistryReference(AGENT_SERVER),
+    agentServerPython: toRegistryReference(PYTHON_AGENT_SERVER),
+    example: getReference('gx-example-echo'),
+    ...(further.includes('gx-example-python') && {
+      pythonExample: getReference('gx-example-python'),
+    }),
   };
 }
 
 /** Returns the images as the chart's values name them. */
-export const imageValues = ({
+export const buildImageValues = ({
   platform,
   postgres,
   valkey,
@@ -78,17 +89,30 @@ export const imageValues = ({
   agentServerPython,
 }: Images): Record<string, object> =>
   Object.fromEntries(
-    Object.entries({ platform, postgres, valkey, builder, buildkit, agentServer, agentServerPython }).flatMap(([name, reference]) => {
+    Object.entries({
+      platform,
+      postgres,
+      valkey,
+      builder,
+      buildkit,
+      agentServer,
+      agentServerPython,
+    }).flatMap(([name, reference]) => {
       if (reference === undefined) return [];
-      const { registry, name: repository, tag } = placeOf(reference);
+      const { registry, name: repository, tag } = splitReference(reference);
       return [[name, { registry, repository, tag }]];
     }),
   );
 
 /** Loads images onto the node, and the agent servers into the registry. One that is there costs next to nothing. */
-export async function loadImages(cluster: Cluster, built: readonly BuiltImage[], report: Report): Promise<void> {
+export async function loadImages(
+  cluster: Cluster,
+  built: readonly BuiltImage[],
+  report: Report,
+): Promise<void> {
   for (const image of built) {
-    if (image.name === AGENT_SERVER || image.name === PYTHON_AGENT_SERVER) await push(cluster, image);
+    if (image.name === AGENT_SERVER || image.name === PYTHON_AGENT_SERVER)
+      await push(cluster, image);
     else await cluster.loadImage(image);
     report(image.reference);
   }
@@ -96,12 +120,12 @@ export async function loadImages(cluster: Cluster, built: readonly BuiltImage[],
 
 /** Puts an image into the cluster's registry, unless it is there. */
 async function push({ registry }: Cluster, { reference, archive }: BuiltImage): Promise<void> {
-  const to = { ...registry, ...placeOf(reference) };
+  const to = { ...registry, ...splitReference(reference) };
   if (!(await isPushed(to))) await pushArchive(archive, to);
 }
 
 /** Returns the parts of an image's reference. */
-function placeOf(reference: string): { registry: string; name: string; tag: string } {
+function splitReference(reference: string): { registry: string; name: string; tag: string } {
   const [, registry = '', name = '', tag = ''] = /^([^/]+)\/(.+):([^:]+)$/.exec(reference) ?? [];
   return { registry, name, tag };
 }

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Cluster } from '../cluster/provider.ts';
 import { call, type Api } from './control-plane.ts';
-import { createRepository, gitAccount, tellPushes, type GitAccount, type Repository } from './git-host.ts';
+import {
+  createRepository,
+  ensureGitAccount,
+  createPushHook,
+  type GitAccount,
+  type Repository,
+} from './git-host.ts';
 
 type Connection = { id: string; name: string };
 
@@ -12,8 +18,12 @@ export type GitSource = { account: GitAccount; repository: Repository; integrati
 type Wanted = { name: string; files: Record<string, string> };
 
 /** Creates a repository with these files on the cluster's git host, and connects it with the control plane. */
-export async function connectRepository(cluster: Cluster, api: Api, { name, files }: Wanted): Promise<GitSource> {
-  const account = await gitAccount(cluster.gitHost);
+export async function connectRepository(
+  cluster: Cluster,
+  api: Api,
+  { name, files }: Wanted,
+): Promise<GitSource> {
+  const account = await ensureGitAccount(cluster.gitHost);
   const repository = await createRepository(account, name, files);
   const connections = await call<Connection[]>(api, 'GET', '/v1/integrations/git');
   const known = connections.find((connection) => connection.name === name);
@@ -28,6 +38,9 @@ export async function connectRepository(cluster: Cluster, api: Api, { name, file
     webhook_secret: secret,
   });
   const { port } = new URL(api.url);
-  await tellPushes(account, name, { url: `http://${cluster.gitHost.nodeAddress}:${port}/v1/integrations/git/${id}/push`, secret });
+  await createPushHook(account, name, {
+    url: `http://${cluster.gitHost.nodeAddress}:${port}/v1/integrations/git/${id}/push`,
+    secret,
+  });
   return { account, repository, integrationId: id };
 }

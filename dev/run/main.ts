@@ -1,12 +1,31 @@
 import process from 'node:process';
 import { choose } from '../cluster/choose.ts';
-import { clusterStart, type Cluster } from '../cluster/cluster.ts';
-import { program, say, secondsSince, step, type Report } from '../steps.ts';
+import { startCluster, type Cluster } from '../cluster/cluster.ts';
+import { runMain, printLine, formatSecondsSince, step, type Report } from '../steps.ts';
 import { forwardConsole } from './console.ts';
-import { agentKey, agentUrl, deploy, untilDeployed, type Api } from './control-plane.ts';
-import { readEarlierGitEnv, ENV_FILE, writeEnvFile, type FirstEnv, type GitEnv } from './env-file.ts';
-import { filesIn } from './git-host.ts';
-import { FIRST_IMAGES, imagesOf, LATER_IMAGES, loadImages, startImages, type Images } from './images.ts';
+import {
+  fetchAgentKey,
+  requireAgentUrl,
+  deploy,
+  waitForDeployment,
+  type Api,
+} from './control-plane.ts';
+import {
+  readEarlierGitEnv,
+  ENV_FILE,
+  writeEnvFile,
+  type FirstEnv,
+  type GitEnv,
+} from './env-file.ts';
+import { readFolderFiles } from './git-host.ts';
+import {
+  FIRST_IMAGES,
+  listCurrentImages,
+  LATER_IMAGES,
+  loadImages,
+  startImages,
+  type Images,
+} from './images.ts';
 import { connectRepository } from './integration.ts';
 import { installPlatform } from './platform.ts';
 import { streamOneRun } from './stream.ts';
@@ -25,13 +44,13 @@ const REPOSITORY = 'hello';
 
 /** Goes from an empty folder to an answering agent, one named step after another, and leaves everything running. */
 async function main(): Promise<void> {
-  if (process.argv.includes('--help')) return say(HELP);
+  if (process.argv.includes('--help')) return printLine(HELP);
   const started = performance.now();
   await (await choose()).require();
   const first = startImages(FIRST_IMAGES);
-  const cluster = await step('cluster', (report) => clusterStart({ name: 'gx', report }));
+  const cluster = await step('cluster', (report) => startCluster({ name: 'gx', report }));
   await step('images', async (report) => loadImages(cluster, await first, report));
-  const images = await imagesOf(cluster);
+  const images = await listCurrentImages(cluster);
   const api = await step('platform', (report) => installPlatform({ cluster, images, report }));
   const agent = await step('deployment', (report) => deployExample(api, images.example, report));
   await step('run', (report) => streamOneRun(agent, 'Are you there?', report));
@@ -47,17 +66,25 @@ async function main(): Promise<void> {
     EXAMPLE_IMAGE: images.example,
   };
   writeEnvFile({ ...answers, ...readEarlierGitEnv(api.key) });
-  say(`\nAn agent answers after ${secondsSince(started)}: ${agent.url}`);
+  printLine(`\nAn agent answers after ${formatSecondsSince(started)}: ${agent.url}`);
   const env: FirstEnv & Partial<GitEnv> = process.argv.includes('--git')
     ? { ...answers, ...(await addBuilds({ cluster, api, images })) }
     : { ...answers, ...readEarlierGitEnv(api.key) };
   writeEnvFile(env);
-  say(summary(env, cluster, (performance.now() - started) / 1000));
+  printLine(formatSummary(env, cluster, (performance.now() - started) / 1000));
 }
 
-async function deployExample(api: Api, image: string, report: Report): Promise<{ url: string; key: string }> {
-  const deployment = await untilDeployed(api, await deploy(api, { name: EXAMPLE, image }, report), report);
-  return { url: agentUrl(deployment), key: await agentKey(api, deployment) };
+async function deployExample(
+  api: Api,
+  image: string,
+  report: Report,
+): Promise<{ url: string; key: string }> {
+  const deployment = await waitForDeployment(
+    api,
+    await deploy(api, { name: EXAMPLE, image }, report),
+    report,
+  );
+  return { url: requireAgentUrl(deployment), key: await fetchAgentKey(api, deployment) };
 }
 
 type Platform = { cluster: Cluster; api: Api; images: Images };
@@ -65,9 +92,11 @@ type Platform = { cluster: Cluster; api: Api; images: Images };
 /** Adds the parts for deployments from git: registry, git host, the builder's images, and a repository. */
 async function addBuilds({ cluster: first, api, images }: Platform): Promise<GitEnv> {
   const later = startImages(LATER_IMAGES);
-  const cluster = await step('registry and git host', (report) => first.with(['registry', 'git'], report));
+  const cluster = await step('registry and git host', (report) =>
+    first.with(['registry', 'git'], report),
+  );
   await step('images for builds', async (report) => loadImages(cluster, await later, report));
-  const now = await imagesOf(cluster);
+  const now = await listCurrentImages(cluster);
   if (JSON.stringify(now) !== JSON.stringify(images))
     await step('platform, as the sources are now', async (report) => {
       // They were changed meanwhile, so the cluster has the platform's images of before.
@@ -75,7 +104,10 @@ async function addBuilds({ cluster: first, api, images }: Platform): Promise<Git
       return installPlatform({ cluster, images: now, report });
     });
   const git = await step('git', async (report) => {
-    const source = await connectRepository(cluster, api, { name: REPOSITORY, files: filesIn(`examples/${EXAMPLE}`) });
+    const source = await connectRepository(cluster, api, {
+      name: REPOSITORY,
+      files: readFolderFiles(`examples/${EXAMPLE}`),
+    });
     report(`${source.repository.url}, integration ${source.integrationId}`);
     return source;
   });
@@ -87,7 +119,7 @@ async function addBuilds({ cluster: first, api, images }: Platform): Promise<Git
   };
 }
 
-function summary(env: FirstEnv & Partial<GitEnv>, cluster: Cluster, seconds: number): string {
+function formatSummary(env: FirstEnv & Partial<GitEnv>, cluster: Cluster, seconds: number): string {
   return `
 Everything runs (${seconds.toFixed(0)} s, ${cluster.kind} cluster "${cluster.name}").
 
@@ -106,4 +138,4 @@ Try next:
 `;
 }
 
-await program(main);
+await runMain(main);

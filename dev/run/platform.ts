@@ -1,13 +1,13 @@
 import process from 'node:process';
-import { command } from '../commands.ts';
+import { runProcess } from '../commands.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { pathTool } from '../cluster/path-tools.ts';
-import { environmentWith } from '../env.ts';
+import { ensurePathTool } from '../cluster/path-tools.ts';
+import { extendEnvironment } from '../env.ts';
 import type { Report } from '../steps.ts';
-import { acceptsKey, untilReady, type Api } from './control-plane.ts';
-import { earlierKey } from './env-file.ts';
-import { buildValues, lendToBuilds } from './builds.ts';
-import { imageValues, type Images } from './images.ts';
+import { isKeyAccepted, waitForControlPlane, type Api } from './control-plane.ts';
+import { readEarlierKey } from './env-file.ts';
+import { buildValues, applyBuildObjects } from './builds.ts';
+import { buildImageValues, type Images } from './images.ts';
 
 const SYSTEM_NAMESPACE = 'gx-system';
 const AGENT_NAMESPACE = 'gx-agents';
@@ -16,36 +16,58 @@ const AGENT_NAMESPACE = 'gx-agents';
 type Installation = { cluster: Cluster; images: Images; report: Report; source?: string };
 
 /** Installs or upgrades the Helm chart, waits for the control plane, and returns a key that it accepts. */
-export async function installPlatform({ cluster, images, report, source = '.' }: Installation): Promise<Api> {
-  const helm = await pathTool('helm', report);
-  await restrict(cluster);
+export async function installPlatform({
+  cluster,
+  images,
+  report,
+  source = '.',
+}: Installation): Promise<Api> {
+  const helm = await ensurePathTool('helm', report);
+  await applyPodSecurity(cluster);
   report('helm upgrade --install gx charts/gx-platform');
-  const install = ['upgrade', '--install', 'gx', 'charts/gx-platform', '--namespace', SYSTEM_NAMESPACE];
+  const install = [
+    'upgrade',
+    '--install',
+    'gx',
+    'charts/gx-platform',
+    '--namespace',
+    SYSTEM_NAMESPACE,
+  ];
   const flags = ['--values', '-', '--wait', '--timeout', '5m', '--kubeconfig', cluster.kubeconfig];
-  const values = { images: imageValues(images), ...(await localValues(cluster, images.buildkit !== undefined)) };
-  await command(helm, [...install, ...flags], { cwd: source, input: JSON.stringify(values) });
-  await lendToBuilds(cluster);
+  const values = {
+    images: buildImageValues(images),
+    ...(await buildLocalValues(cluster, images.buildkit !== undefined)),
+  };
+  await runProcess(helm, [...install, ...flags], { cwd: source, input: JSON.stringify(values) });
+  await applyBuildObjects(cluster);
   const url = `http://${cluster.nodeAddress}:${cluster.controlPlanePort}`;
-  await untilReady(url);
-  const key = earlierKey();
-  if (key !== undefined && (await acceptsKey({ url, key }))) return { url, key };
+  await waitForControlPlane(url);
+  const key = readEarlierKey();
+  if (key !== undefined && (await isKeyAccepted({ url, key }))) return { url, key };
   report('api-key create --name make-run --role admin');
   return { url, key: await createAdminKey(cluster, source) };
 }
 
 /** Gives the platform's own namespace the same pod security as the namespaces that the chart makes. */
-async function restrict({ kubectl, kubeconfig }: Cluster): Promise<void> {
+async function applyPodSecurity({ kubectl, kubeconfig }: Cluster): Promise<void> {
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
-  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM_NAMESPACE, labels } };
+  const namespace = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: SYSTEM_NAMESPACE, labels },
+  };
   const args = ['apply', '--server-side', '--filename', '-', '--kubeconfig', kubeconfig];
-  await command(kubectl, args, { input: JSON.stringify(namespace) });
+  await runProcess(kubectl, args, { input: JSON.stringify(namespace) });
 }
 
 /**
  * Returns the chart's values beside the images: small sizes, because everything shares one machine, and node ports, so
  * that the machine can reach the workloads.
  */
-export const localValues = async (cluster: Cluster, hasBuildkit: boolean): Promise<object> => ({
+export const buildLocalValues = async (
+  cluster: Cluster,
+  hasBuildkit: boolean,
+): Promise<object> => ({
   agents: { namespaces: [AGENT_NAMESPACE] },
   settings: {
     profile: 'small',
@@ -65,7 +87,21 @@ export const localValues = async (cluster: Cluster, hasBuildkit: boolean): Promi
 
 /** Makes a key with which everything may be done, by the program of a checkout. */
 export async function createAdminKey({ kubeconfig }: Cluster, source: string): Promise<string> {
-  const args = ['src/main.ts', 'api-key', 'create', '--name', 'make-run', '--role', 'admin', '--namespace', SYSTEM_NAMESPACE, '--quiet'];
-  const output = await command(process.execPath, args, { cwd: source, env: environmentWith({ KUBECONFIG: kubeconfig }) });
+  const args = [
+    'src/main.ts',
+    'api-key',
+    'create',
+    '--name',
+    'make-run',
+    '--role',
+    'admin',
+    '--namespace',
+    SYSTEM_NAMESPACE,
+    '--quiet',
+  ];
+  const output = await runProcess(process.execPath, args, {
+    cwd: source,
+    env: extendEnvironment({ KUBECONFIG: kubeconfig }),
+  });
   return output.trim();
 }

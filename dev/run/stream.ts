@@ -10,7 +10,8 @@ type Agent = { url: string; key: string };
 export async function streamOneRun(agent: Agent, question: string, report: Report): Promise<void> {
   const client = new Client({ apiUrl: agent.url, apiKey: agent.key });
   const [assistant] = await client.assistants.search({ limit: 1 });
-  if (assistant === undefined) throw new Unhealthy(`The agent at ${agent.url} serves no assistant.`);
+  if (assistant === undefined)
+    throw new Unhealthy(`The agent at ${agent.url} serves no assistant.`);
   const thread = await client.threads.create();
   report(`thread ${thread.thread_id}, assistant ${assistant.name}`);
   report(`human: ${question}`);

@@ -12,27 +12,35 @@ type Arrow = { from: string; to: string; file: string };
  * Returns the circles of imports between the folders and files of each folder of src, at every depth, types included. A
  * room that is in one can't be read or moved without the others. The lint knows circles between files alone.
  */
-export function folderCircles(root: string): FolderCircle[] {
+export function listFolderCircles(root: string): FolderCircle[] {
   const arrows = new Map<string, Arrow[]>();
   for (const file of globSync('src/**/*.ts', { cwd: root })) {
     for (const [, path = ''] of readFileSync(join(root, file), 'utf8').matchAll(IMPORTED)) {
-      const { folder, ...arrow } = arrowBetween(file, join(dirname(file), path));
+      const { folder, ...arrow } = buildArrow(file, join(dirname(file), path));
       if (arrow.from !== arrow.to) arrows.set(folder, [...(arrows.get(folder) ?? []), arrow]);
     }
   }
-  return [...arrows].flatMap(([folder, between]) => circlesOf(folder, between));
+  return [...arrows].flatMap(([folder, between]) => listCircles(folder, between));
 }
 
 /** Returns the folder that two files share, and the room of each in it. */
-function arrowBetween(file: string, imported: string): Arrow & { folder: string } {
+function buildArrow(file: string, imported: string): Arrow & { folder: string } {
   const [parts, others] = [file.split(sep), imported.split(sep)];
   const depth = parts.findIndex((part, at) => part !== others[at]);
-  return { folder: parts.slice(0, depth).join('/'), from: parts[depth] ?? '', to: others[depth] ?? '', file: relative('.', file) };
+  return {
+    folder: parts.slice(0, depth).join('/'),
+    from: parts[depth] ?? '',
+    to: others[depth] ?? '',
+    file: relative('.', file),
+  };
 }
 
-function circlesOf(folder: string, arrows: Arrow[]): FolderCircle[] {
-  const reached = new Map([...new Set(arrows.map(({ from }) => from))].map((room) => [room, reachedFrom(room, arrows)]));
-  const isMutual = (one: string, other: string): boolean => reached.get(one)?.has(other) === true && reached.get(other)?.has(one) === true;
+function listCircles(folder: string, arrows: Arrow[]): FolderCircle[] {
+  const reached = new Map(
+    [...new Set(arrows.map(({ from }) => from))].map((room) => [room, listReachable(room, arrows)]),
+  );
+  const isMutual = (one: string, other: string): boolean =>
+    reached.get(one)?.has(other) === true && reached.get(other)?.has(one) === true;
   const circles = new Map<string, string[]>();
   for (const room of reached.keys()) {
     const rooms = [...reached.keys()].filter((other) => isMutual(room, other)).sort();
@@ -44,7 +52,7 @@ function circlesOf(folder: string, arrows: Arrow[]): FolderCircle[] {
   });
 }
 
-function reachedFrom(room: string, arrows: Arrow[]): Set<string> {
+function listReachable(room: string, arrows: Arrow[]): Set<string> {
   const reached = new Set<string>();
   const open = [room];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {

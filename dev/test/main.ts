@@ -5,11 +5,11 @@ import { delimiter, resolve } from 'node:path';
 import process from 'node:process';
 import { choose } from '../cluster/choose.ts';
 import type { Provider } from '../cluster/provider.ts';
-import { devConfig, environmentWith } from '../env.ts';
+import { readDevConfig, extendEnvironment } from '../env.ts';
 import { UsageError } from '../errors.ts';
-import { program, say } from '../steps.ts';
-import { compileBehind, NEEDS_NO_PARTS, partsFor } from './parts-behind.ts';
-import { outcomeFile, type Outcome } from './reporter.ts';
+import { runMain, printLine } from '../steps.ts';
+import { compileBehind, NEEDS_NO_PARTS, listNeededParts } from './parts-behind.ts';
+import { getOutcomePath, type Outcome } from './reporter.ts';
 import { SUITES, type Check } from './suites.ts';
 
 type Cluster = Provider['kind'];
@@ -18,11 +18,14 @@ type Result = { check: Check; ok: boolean; seconds: number; busy: number; output
 /** Runs the named suites, even after a failure, and ends with a summary of passed and failed tests. */
 async function main(names: string[]): Promise<void> {
   const unknown = names.filter((name) => SUITES[name] === undefined);
-  if (names.length === 0 || unknown.length > 0) throw new UsageError(`Usage: node dev/test/main.ts ${Object.keys(SUITES).join('|')} ...`);
-  const provider = names.some((name) => ['system', 'runbooks'].includes(name)) ? await choose() : undefined;
+  if (names.length === 0 || unknown.length > 0)
+    throw new UsageError(`Usage: node dev/test/main.ts ${Object.keys(SUITES).join('|')} ...`);
+  const provider = names.some((name) => ['system', 'runbooks'].includes(name))
+    ? await choose()
+    : undefined;
   await provider?.require();
   mkdirSync('.run/test', { recursive: true });
-  const parts = compileBehind(partsFor(names, provider?.kind));
+  const parts = compileBehind(listNeededParts(names, provider?.kind));
   const results: Result[] = [];
   for (const name of names) {
     if (!NEEDS_NO_PARTS.includes(name)) await parts.compiled();
@@ -34,9 +37,10 @@ async function main(names: string[]): Promise<void> {
 async function runSuite(checks: Check[], cluster: Cluster | undefined): Promise<Result[]> {
   const results: Result[] = [];
   for (const check of checks) {
-    if (check.cluster === undefined || check.cluster === cluster) results.push(await run(forCluster(check, cluster)));
+    if (check.cluster === undefined || check.cluster === cluster)
+      results.push(await run(filterForCluster(check, cluster)));
     else
-      say(
+      printLine(
         `==> ${check.name}\n    nothing to prove: the cluster of this machine is ${cluster}, and they are about the ${check.cluster} one`,
       );
   }
@@ -44,44 +48,54 @@ async function runSuite(checks: Check[], cluster: Cluster | undefined): Promise<
 }
 
 /** Returns the check without the files that have nothing to prove on this kind of cluster, and says which they are. */
-function forCluster(check: Check, cluster: Cluster | undefined): Check {
+function filterForCluster(check: Check, cluster: Cluster | undefined): Check {
   const { nativeOnly = [], command } = check;
   if (nativeOnly.length === 0 || cluster === 'native') return check;
-  say(`==> ${nativeOnly.join(', ')}\n    nothing to prove: the cluster of this machine is ${cluster}, and they are about the native one`);
+  printLine(
+    `==> ${nativeOnly.join(', ')}\n    nothing to prove: the cluster of this machine is ${cluster}, and they are about the native one`,
+  );
   return { ...check, command: [...command, ...nativeOnly.map((file) => `--exclude=${file}`)] };
 }
 
 async function run(check: Check): Promise<Result> {
   if (check.vitest === true) rmSync(reportFile(check), { force: true });
-  say(`==> ${check.name}`);
+  printLine(`==> ${check.name}`);
   const started = performance.now();
-  const before = processorTime();
+  const before = readProcessorTime();
   const { code, output } = await execute(check.command, check.vitest === true);
   const seconds = (performance.now() - started) / 1000;
-  if (code !== 0 && check.vitest !== true) say(output.trimEnd());
-  say(`    ${code === 0 ? 'ok' : 'FAILED'} in ${seconds.toFixed(1)} s`);
-  return { check, ok: code === 0, seconds, busy: busySince(before), output };
+  if (code !== 0 && check.vitest !== true) printLine(output.trimEnd());
+  printLine(`    ${code === 0 ? 'ok' : 'FAILED'} in ${seconds.toFixed(1)} s`);
+  return { check, ok: code === 0, seconds, busy: computeBusyPercent(before), output };
 }
 
 type ProcessorTime = { idle: number; all: number };
 
 /** Returns the milliseconds that the machine's processors have spent idle, and in all, since it started. */
-function processorTime(): ProcessorTime {
+function readProcessorTime(): ProcessorTime {
   const times = cpus().map((cpu) => cpu.times);
   const sum = (of: number[]): number => of.reduce((one, other) => one + other, 0);
-  return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap((time) => Object.values(time))) };
+  return {
+    idle: sum(times.map(({ idle }) => idle)),
+    all: sum(times.flatMap((time) => Object.values(time))),
+  };
 }
 
 /** Returns the percent of the machine's processor time that were used since then. A suite that waits uses little. */
-function busySince(before: ProcessorTime): number {
-  const now = processorTime();
+function computeBusyPercent(before: ProcessorTime): number {
+  const now = readProcessorTime();
   return Math.round(100 * (1 - (now.idle - before.idle) / Math.max(1, now.all - before.all)));
 }
 
 /** Runs a command. Vitest's output is shown as it comes, a tool's only if it fails. */
-function execute([command = '', ...args]: string[], live: boolean): Promise<{ code: number; output: string }> {
+function execute(
+  [command = '', ...args]: string[],
+  live: boolean,
+): Promise<{ code: number; output: string }> {
   return new Promise((done, reject) => {
-    const env = environmentWith({ PATH: [resolve('node_modules/.bin'), ...devConfig().path].join(delimiter) });
+    const env = extendEnvironment({
+      PATH: [resolve('node_modules/.bin'), ...readDevConfig().path].join(delimiter),
+    });
     const child = spawn(command, args, {
       env,
       stdio: ['ignore', live ? 'inherit' : 'pipe', live ? 'inherit' : 'pipe'],
@@ -90,11 +104,13 @@ function execute([command = '', ...args]: string[], live: boolean): Promise<{ co
     child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
     child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk));
     child.once('error', reject);
-    child.once('close', (code) => done({ code: code ?? 1, output: Buffer.concat(chunks).toString() }));
+    child.once('close', (code) =>
+      done({ code: code ?? 1, output: Buffer.concat(chunks).toString() }),
+    );
   });
 }
 
-const reportFile = (check: Check): string => outcomeFile(check.name.replace('tests: ', ''));
+const reportFile = (check: Check): string => getOutcomePath(check.name.replace('tests: ', ''));
 
 type Counts = Pick<Outcome, 'passed' | 'failed' | 'skipped' | 'leftOut'>;
 
@@ -104,8 +120,9 @@ const NOTHING: Counts = { passed: 0, failed: 0, skipped: 0, leftOut: 0 };
  * Returns the counts of a result. A tool counts as one. A vitest run counts as its tests, or as one failure if it ended
  * without a report.
  */
-function counts({ check, ok }: Result): Counts {
-  if (check.vitest !== true) return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, leftOut: 0 };
+function countTests({ check, ok }: Result): Counts {
+  if (check.vitest !== true)
+    return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, leftOut: 0 };
   const { passed, failed, skipped, leftOut } = readReport(check) ?? NOTHING;
   return { passed, failed: Math.max(failed, ok ? 0 : 1), skipped, leftOut };
 }
@@ -121,30 +138,33 @@ function readReport(check: Check): Outcome | undefined {
 /** Seconds from which a suite's slowest files are named. */
 const LONG = 60;
 
-const slowest = ({ check }: Result): string[] =>
+const listSlowest = ({ check }: Result): string[] =>
   (readReport(check)?.files ?? []).slice(0, 5).map(([file, seconds]) => `${file} ${seconds} s`);
 
-const failures = ({ check }: Result): string[] => (check.vitest === true ? (readReport(check)?.failures ?? []) : []);
+const listFailures = ({ check }: Result): string[] =>
+  check.vitest === true ? (readReport(check)?.failures ?? []) : [];
 
 function report(results: Result[]): void {
   const total: Counts = { ...NOTHING };
-  say('');
+  printLine('');
   for (const result of results) {
-    const { passed, failed, skipped, leftOut } = counts(result);
+    const { passed, failed, skipped, leftOut } = countTests(result);
     total.passed += passed;
     total.failed += failed + (result.check.vitest === true && passed === 0 && failed === 0 ? 1 : 0);
     total.skipped += skipped;
     total.leftOut += leftOut;
-    say(
+    printLine(
       `${result.ok ? 'ok    ' : 'FAILED'} ${result.seconds.toFixed(1).padStart(7)} s ${String(result.busy).padStart(3)} % busy  ${String(passed).padStart(4)} passed ${String(failed).padStart(3)} failed  ${result.check.name}`,
     );
-    if (result.seconds > LONG) say(`        slowest: ${slowest(result).join(', ')}`);
+    if (result.seconds > LONG) printLine(`        slowest: ${listSlowest(result).join(', ')}`);
   }
-  for (const text of results.flatMap(failures)) say(`\n${text}`);
-  say('');
+  for (const text of results.flatMap(listFailures)) printLine(`\n${text}`);
+  printLine('');
   const without = total.leftOut > 0 ? `, ${total.leftOut} left out by tables, with reasons` : '';
-  say(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}${without}`);
+  printLine(
+    `${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}${without}`,
+  );
   if (total.failed > 0 || total.skipped > 0) process.exitCode = 1;
 }
 
-await program(() => main(process.argv.slice(2)));
+await runMain(() => main(process.argv.slice(2)));

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { openSync } from 'node:fs';
 import process from 'node:process';
-import { areBuilt, firstNodeParts, partsOfExtras, type PartName } from '../cluster/parts.ts';
+import { hasBuiltParts, firstNodeParts, listExtraParts, type PartName } from '../cluster/parts.ts';
 import type { Provider } from '../cluster/provider.ts';
 import { step } from '../steps.ts';
 
@@ -14,10 +14,13 @@ export const NEEDS_NO_PARTS: readonly string[] = ['check', 'agent'];
 const SUITES_WITH_PARTS: readonly string[] = ['kube', 'console', 'builder', 'charts'];
 const OF_TESTS: readonly PartName[] = ['kube', 'verdict', 'registry'];
 /** Parts of a node for the tests in pods that are among all tests. */
-const OF_PODS: readonly PartName[] = [...firstNodeParts, ...partsOfExtras(['registry', 'git'])];
+const OF_PODS: readonly PartName[] = [...firstNodeParts, ...listExtraParts(['registry', 'git'])];
 
 /** Returns the parts that later suites need, if there are suites during which they can be compiled. */
-export function partsFor(suites: readonly string[], cluster: Provider['kind'] | undefined): readonly PartName[] {
+export function listNeededParts(
+  suites: readonly string[],
+  cluster: Provider['kind'] | undefined,
+): readonly PartName[] {
   if (!suites.some((suite) => NEEDS_NO_PARTS.includes(suite))) return [];
   const needed = suites.some((suite) => SUITES_WITH_PARTS.includes(suite)) ? OF_TESTS : [];
   return [...new Set([...needed, ...(cluster === 'native' ? OF_PODS : [])])];
@@ -28,10 +31,20 @@ export function partsFor(suites: readonly string[], cluster: Provider['kind'] | 
  * waits for the end. A part that could not be compiled fails the suites that need it, each with the reason.
  */
 export function compileBehind(parts: readonly PartName[]): { compiled(): Promise<void> } {
-  if (areBuilt(parts)) return { compiled: () => Promise.resolve() };
+  if (hasBuiltParts(parts)) return { compiled: () => Promise.resolve() };
   const log = openSync(LOG, 'w');
-  const child = spawn('nice', ['-n', '19', process.execPath, 'dev/cluster/parts.ts', ...parts], { stdio: ['ignore', log, log] });
-  const ended = new Promise<void>((resolve) => void child.once('close', resolve).once('error', () => resolve()));
+  const child = spawn('nice', ['-n', '19', process.execPath, 'dev/cluster/parts.ts', ...parts], {
+    stdio: ['ignore', log, log],
+  });
+  const ended = new Promise<void>(
+    (resolve) => void child.once('close', resolve).once('error', () => resolve()),
+  );
   let compiled: Promise<void> | undefined;
-  return { compiled: () => (compiled ??= step(`parts of the cluster, compiled since the start: ${LOG} says how far`, () => ended)) };
+  return {
+    compiled: () =>
+      (compiled ??= step(
+        `parts of the cluster, compiled since the start: ${LOG} says how far`,
+        () => ended,
+      )),
+  };
 }

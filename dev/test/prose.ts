@@ -1,26 +1,37 @@
 import { globSync, readFileSync } from 'node:fs';
 import { DevError } from '../errors.ts';
-import { flat, headlessClauses, wordFaults } from '../lint/words.ts';
-import { referencePages } from '../reference/pages.ts';
-import { program, say } from '../steps.ts';
+import { maskLineStarts, checkClauses, checkWords } from '../lint/words.ts';
+import { buildReferencePages } from '../reference/pages.ts';
+import { runMain, printLine } from '../steps.ts';
 
 /*
  * Lines of prose in Markdown files are at most as wide as those of comments, which the lint measures
  * (house/comment-width). Pages, the chart and the make targets use the words that the lint asks of code (house/words).
  */
 const MOST_COLUMNS = 120;
-const PAGES = ['*.md', 'docs/**/*.md', 'src/**/*.md', 'dev/**/*.md', 'examples/**/*.md', 'charts/**/*.md'];
+const PAGES = [
+  '*.md',
+  'docs/**/*.md',
+  'src/**/*.md',
+  'dev/**/*.md',
+  'examples/**/*.md',
+  'charts/**/*.md',
+];
 /** Further files whose words are read by users. Lint reads TypeScript, and the CRDs are printed from it. */
 const WORDED = ['charts/**/*.{yaml,tpl,txt}', 'config/samples/**/*.yaml', 'Makefile'];
 
 /** Returns the lines that are too wide, except rows of tables, addresses and blocks of code. */
-function wideLines(page: string): string[] {
+function listWideLines(page: string): string[] {
   let isCode = false;
   return readFileSync(page, 'utf8')
     .split('\n')
     .flatMap((line, index) => {
       if (/^\s*```/.test(line)) isCode = !isCode;
-      const isWide = line.length > MOST_COLUMNS && !isCode && !line.trimStart().startsWith('|') && !line.includes('://');
+      const isWide =
+        line.length > MOST_COLUMNS &&
+        !isCode &&
+        !line.trimStart().startsWith('|') &&
+        !line.includes('://');
       return isWide ? [`${page}:${index + 1} has ${line.length} columns`] : [];
     });
 }
@@ -29,23 +40,27 @@ function wideLines(page: string): string[] {
 const NO_SENTENCES = /^ *```[\s\S]*?^ *```|^#.*/gm;
 
 /** Returns the lines of a file whose words the field does not use. */
-function oddWords(file: string): string[] {
+function listOddWords(file: string): string[] {
   const whole = readFileSync(file, 'utf8');
-  const text = file.endsWith('.md') ? whole.replaceAll(NO_SENTENCES, (part) => part.replaceAll(/./g, ' ')) : whole;
-  return [...wordFaults(text), ...headlessClauses(flat(text))]
+  const text = file.endsWith('.md')
+    ? whole.replaceAll(NO_SENTENCES, (part) => part.replaceAll(/./g, ' '))
+    : whole;
+  return [...checkWords(text), ...checkClauses(maskLineStarts(text))]
     .toSorted((a, b) => a.index - b.index)
     .map(({ index, message }) => `${file}:${text.slice(0, index).split('\n').length} ${message}`);
 }
 
 async function main(): Promise<void> {
   const exclude = ['**/node_modules/**', 'dev/cluster/parts/**', 'charts/*/templates/crds/**'];
-  const printed = Object.keys(referencePages()).map((page) => `docs/reference/${page}`);
+  const printed = Object.keys(buildReferencePages()).map((page) => `docs/reference/${page}`);
   const pages = globSync(PAGES, { exclude });
-  const wide = pages.filter((page) => !printed.includes(page)).flatMap(wideLines);
-  if (wide.length > 0) throw new DevError(`Prose has at most ${MOST_COLUMNS} columns:\n${wide.join('\n')}`);
-  const odd = [...pages, ...globSync(WORDED, { exclude })].flatMap(oddWords);
-  if (odd.length > 0) throw new DevError(`Prose uses the words of the field (dev/lint/words.ts):\n${odd.join('\n')}`);
-  say(`${pages.length} pages of prose`);
+  const wide = pages.filter((page) => !printed.includes(page)).flatMap(listWideLines);
+  if (wide.length > 0)
+    throw new DevError(`Prose has at most ${MOST_COLUMNS} columns:\n${wide.join('\n')}`);
+  const odd = [...pages, ...globSync(WORDED, { exclude })].flatMap(listOddWords);
+  if (odd.length > 0)
+    throw new DevError(`Prose uses the words of the field (dev/lint/words.ts):\n${odd.join('\n')}`);
+  printLine(`${pages.length} pages of prose`);
 }
 
-await program(main);
+await runMain(main);

@@ -7,11 +7,18 @@ import type { Reporter, TestModule, TestResult, TestSuite } from 'vitest/node';
  * The result of one run of vitest: counts of its tests, a text for each failure of a test, a hook or a file, and the
  * seconds that each file took, the slowest first.
  */
-export type Outcome = { passed: number; failed: number; skipped: number; leftOut: number; failures: string[]; files: Timed[] };
+export type Outcome = {
+  passed: number;
+  failed: number;
+  skipped: number;
+  leftOut: number;
+  failures: string[];
+  files: Timed[];
+};
 
 type Timed = [file: string, seconds: number];
 
-const slowestFirst = ([, one]: Timed, [, other]: Timed): number => other - one;
+const compareDurations = ([, one]: Timed, [, other]: Timed): number => other - one;
 
 type Fault = { message: string; stack?: string; diff?: string };
 
@@ -19,7 +26,7 @@ type Fault = { message: string; stack?: string; diff?: string };
 export const LEFT_OUT = 'Left out: ';
 
 /** The file that has the outcome of a project's last run. */
-export const outcomeFile = (project: string): string => `.run/test/${project}.json`;
+export const getOutcomePath = (project: string): string => `.run/test/${project}.json`;
 
 /** Writes the outcome of a run as JSON. Vitest's own JSON leaves out the failures of hooks in a `describe`. */
 export default class OutcomeReporter implements Reporter {
@@ -29,38 +36,53 @@ export default class OutcomeReporter implements Reporter {
       failed: 0,
       skipped: 0,
       leftOut: 0,
-      failures: unhandled.map((fault) => failure('outside of a test', [fault])),
-      files: modules.map((module): Timed => [fileOf(module), Math.round(module.diagnostic().duration / 1000)]).toSorted(slowestFirst),
+      failures: unhandled.map((fault) => formatFailure('outside of a test', [fault])),
+      files: modules
+        .map((module): Timed => [
+          toRelativePath(module),
+          Math.round(module.diagnostic().duration / 1000),
+        ])
+        .toSorted(compareDurations),
     };
     for (const module of modules) {
       for (const part of [module, ...module.children.allSuites()])
-        if (part.errors().length > 0) outcome.failures.push(ofHooks(module, part));
+        if (part.errors().length > 0) outcome.failures.push(formatHookFailure(module, part));
       for (const test of module.children.allTests()) {
         const result = test.result();
         if (result.state === 'pending') continue;
         outcome[isLeftOut(result) ? 'leftOut' : result.state] += 1;
-        if (result.state === 'failed') outcome.failures.push(failure(`${fileOf(module)}: ${test.fullName}`, result.errors));
+        if (result.state === 'failed')
+          outcome.failures.push(
+            formatFailure(`${toRelativePath(module)}: ${test.fullName}`, result.errors),
+          );
       }
     }
     const [first] = modules;
     if (first === undefined) return;
-    const file = outcomeFile(first.project.name);
+    const file = getOutcomePath(first.project.name);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, JSON.stringify(outcome));
   }
 }
 
-const isLeftOut = (result: TestResult): boolean => result.state === 'skipped' && result.note?.startsWith(LEFT_OUT) === true;
+const isLeftOut = (result: TestResult): boolean =>
+  result.state === 'skipped' && result.note?.startsWith(LEFT_OUT) === true;
 
-const fileOf = (module: TestModule): string => relative('.', module.moduleId);
+const toRelativePath = (module: TestModule): string => relative('.', module.moduleId);
 
-const ofHooks = (module: TestModule, part: TestModule | TestSuite): string =>
-  failure(part.type === 'module' ? fileOf(module) : `${fileOf(module)}: before or after "${part.fullName}"`, part.errors());
+const formatHookFailure = (module: TestModule, part: TestModule | TestSuite): string =>
+  formatFailure(
+    part.type === 'module'
+      ? toRelativePath(module)
+      : `${toRelativePath(module)}: before or after "${part.fullName}"`,
+    part.errors(),
+  );
 
-const failure = (where: string, faults: readonly Fault[]): string => `FAILED ${where}\n${faults.map(ownLines).join('\n')}`;
+const formatFailure = (where: string, faults: readonly Fault[]): string =>
+  `FAILED ${where}\n${faults.map(formatError).join('\n')}`;
 
 /** Returns a message with its stack, without the test runner's frames, and the difference of both values. */
-const ownLines = ({ message, stack = '', diff = '' }: Fault): string =>
+const formatError = ({ message, stack = '', diff = '' }: Fault): string =>
   [stack.includes(message) ? stack : `${message}\n${stack}`, stripVTControlCharacters(diff)]
     .join('\n')
     .trimEnd()

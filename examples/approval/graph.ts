@@ -1,10 +1,18 @@
 import { AIMessage, SystemMessage } from '@langchain/core/messages';
-import { Annotation, Command, interrupt, MessagesAnnotation, StateGraph } from '@langchain/langgraph';
+import {
+  Annotation,
+  Command,
+  interrupt,
+  MessagesAnnotation,
+  StateGraph,
+} from '@langchain/langgraph';
 import { model } from './model.ts';
 
 const State = Annotation.Root({ ...MessagesAnnotation.spec, draft: Annotation<string> });
 
-const TASK = new SystemMessage('Write a short mail that says what the user asks for. Answer with the mail alone.');
+const TASK = new SystemMessage(
+  'Write a short mail that says what the user asks for. Answer with the mail alone.',
+);
 
 async function write({ messages }: typeof State.State): Promise<Partial<typeof State.State>> {
   const draft = await model.invoke([TASK, ...messages]);
@@ -13,7 +21,9 @@ async function write({ messages }: typeof State.State): Promise<Partial<typeof S
 
 /** The run ends here as "interrupted". The next one brings the answer, a minute or a month later: `command.resume`. */
 function approve({ draft }: typeof State.State): Command {
-  const answer = String(interrupt({ question: 'Send this mail? Say yes, or what to change.', draft }));
+  const answer = String(
+    interrupt({ question: 'Send this mail? Say yes, or what to change.', draft }),
+  );
   if (/^yes\b/i.test(answer)) return new Command({ goto: 'send' });
   return new Command({ goto: 'write', update: { messages: [{ role: 'user', content: answer }] } });
 }

@@ -37,14 +37,21 @@ export class StandIn extends BaseChatModel {
   ): AsyncGenerator<ChatGenerationChunk> {
     const { text, tool_calls: calls = [] } = this.#reply(messages);
     const words = text.match(/\S+\s*/g) ?? [];
-    const asked = calls.map(({ id, name, args }, index) => ({ id, name, args: JSON.stringify(args), index }));
+    const asked = calls.map(({ id, name, args }, index) => ({
+      id,
+      name,
+      args: JSON.stringify(args),
+      index,
+    }));
     const pieces = words.map((content) => new AIMessageChunk({ content }));
     if (asked.length > 0) pieces.push(new AIMessageChunk({ content: '', tool_call_chunks: asked }));
     for (const message of pieces) {
       await wait(MILLISECONDS_PER_WORD);
       const chunk = new ChatGenerationChunk({ message, text: message.text });
       yield chunk;
-      await run?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
+      await run?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, {
+        chunk,
+      });
     }
   }
 }

@@ -39,7 +39,10 @@ export function parsed(options, help) {
 
 export function required(values, ...names) {
   const missing = names.filter((name) => !values[name]).map((name) => `--${name}`);
-  if (missing.length > 0) throw new Failure(`${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} not given; see --help.`);
+  if (missing.length > 0)
+    throw new Failure(
+      `${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} not given; see --help.`,
+    );
 }
 
 const seconds = (values, name) => {
@@ -48,16 +51,21 @@ const seconds = (values, name) => {
   return value;
 };
 
-export const timesOf = (values) => ({ timeout: seconds(values, 'timeout'), interval: seconds(values, 'interval') });
+export const timesOf = (values) => ({
+  timeout: seconds(values, 'timeout'),
+  interval: seconds(values, 'interval'),
+});
 
 /** Returns what to deploy. */
 export function wanted(values) {
   required(values, 'name', 'image');
   const secrets = values.secret?.map((name) => {
     const value = process.env[name];
-    if (value === undefined) throw new Failure(`--secret ${name}: there is no environment variable of this name.`);
+    if (value === undefined)
+      throw new Failure(`--secret ${name}: there is no environment variable of this name.`);
     return { name, value };
   });
-  const resources = values.resources === undefined ? undefined : JSON.parse(readFileSync(values.resources, 'utf8'));
+  const resources =
+    values.resources === undefined ? undefined : JSON.parse(readFileSync(values.resources, 'utf8'));
   return { name: values.name, image: values.image, secrets, resources };
 }

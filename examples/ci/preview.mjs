@@ -1,6 +1,17 @@
 #!/usr/bin/env node
 import process from 'node:process';
-import { apiFromEnvironment, createOrChange, findByName, main, request, say, Failure, untilDeployed, untilGone, urlOf } from './api.mjs';
+import {
+  apiFromEnvironment,
+  createOrChange,
+  findByName,
+  main,
+  request,
+  say,
+  Failure,
+  untilDeployed,
+  untilGone,
+  urlOf,
+} from './api.mjs';
 import { DEPLOY_HELP, DEPLOY_OPTIONS, parsed, required, timesOf, wanted } from './options.mjs';
 
 const HELP = `Gives a pull request a deployment of its own: creates or updates it, tries it, and deletes it with all its data.
@@ -34,7 +45,10 @@ function nameOf({ name, pr }) {
 }
 
 async function up(api, values) {
-  const [what, times] = [{ ...wanted(values), name: nameOf(values), cloneOf: values.clone }, timesOf(values)];
+  const [what, times] = [
+    { ...wanted(values), name: nameOf(values), cloneOf: values.clone },
+    timesOf(values),
+  ];
   await untilDeployed(api, await createOrChange(api, what, times), times);
 }
 
@@ -51,12 +65,15 @@ async function run(api, values) {
   const signal = AbortSignal.timeout(timesOf(values).timeout * 1000);
   const { api_key: key } = await request(api, 'GET', `/v2/deployments/${deployment.id}/key`);
   const headers = { 'content-type': 'application/json', 'x-api-key': key };
-  const response = await fetch(`${url}/runs/wait`, { method: 'POST', headers, body, signal }).catch((error) => {
-    throw new Failure(`${url} does not answer: ${error.cause?.message ?? error.message}`);
-  });
+  const response = await fetch(`${url}/runs/wait`, { method: 'POST', headers, body, signal }).catch(
+    (error) => {
+      throw new Failure(`${url} does not answer: ${error.cause?.message ?? error.message}`);
+    },
+  );
   const text = await response.text();
   const state = response.ok ? JSON.parse(text) : undefined;
-  if (state === undefined || state?.__error__) throw new Failure(`The run failed (${response.status}): ${text.trim().slice(0, 2000)}`);
+  if (state === undefined || state?.__error__)
+    throw new Failure(`The run failed (${response.status}): ${text.trim().slice(0, 2000)}`);
   say(`${values.assistant}: ${JSON.stringify(state.messages?.at(-1)?.content ?? state)}`);
 }
 
@@ -65,7 +82,12 @@ async function down(api, values) {
   const name = nameOf(values);
   const deployment = await findByName(api, name);
   if (deployment === undefined) return say(`There is no deployment ${name}.`);
-  await request(api, 'DELETE', `/v2/deployments/${deployment.id}?delete_tracing_project=true&delete_data=true`, { missing: true });
+  await request(
+    api,
+    'DELETE',
+    `/v2/deployments/${deployment.id}?delete_tracing_project=true&delete_data=true`,
+    { missing: true },
+  );
   await untilGone(api, deployment, timesOf(values));
   say(`${name} is gone.`);
 }

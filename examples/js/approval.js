@@ -10,7 +10,9 @@ function write({ messages }) {
 /** Ends the run as "interrupted". The next run of the thread brings the answer: {"command": {"resume": "yes"}}. */
 function ask({ draft }) {
   const answer = interrupt({ question: 'May I say this?', draft });
-  return { messages: [new AIMessage({ content: answer === 'yes' ? draft : 'I was told not to say it.' })] };
+  return {
+    messages: [new AIMessage({ content: answer === 'yes' ? draft : 'I was told not to say it.' })],
+  };
 }
 
 export const graph = new StateGraph(State)

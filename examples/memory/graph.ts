@@ -9,7 +9,10 @@ import { model } from './model.ts';
 type State = typeof MessagesAnnotation.State;
 
 /** Everybody has memories of their own: `config.configurable.user` says whose. */
-const memoriesOf = ({ configurable }: LangGraphRunnableConfig): string[] => ['memories', String(configurable?.['user'] ?? 'me')];
+const memoriesOf = ({ configurable }: LangGraphRunnableConfig): string[] => [
+  'memories',
+  String(configurable?.['user'] ?? 'me'),
+];
 
 const MOST = 100;
 
@@ -19,16 +22,25 @@ const remember = tool(
     await config.store?.put(memoriesOf(config), randomUUID(), { fact });
     return 'kept';
   },
-  { name: 'remember', description: 'Keeps a fact about the user for later.', schema: z.object({ fact: z.string() }) },
+  {
+    name: 'remember',
+    description: 'Keeps a fact about the user for later.',
+    schema: z.object({ fact: z.string() }),
+  },
 );
 
 const tools = [remember];
 const modelWithTools = model.bindTools(tools);
 
-async function answer({ messages }: State, config: LangGraphRunnableConfig): Promise<Partial<State>> {
+async function answer(
+  { messages }: State,
+  config: LangGraphRunnableConfig,
+): Promise<Partial<State>> {
   const known = (await config.store?.search(memoriesOf(config), { limit: MOST })) ?? [];
   const facts = known.map(({ value }) => `- ${String(value['fact'])}`).join('\n');
-  const instructions = new SystemMessage(`Keep what matters about the user with the tool "remember". You know:\n${facts}`);
+  const instructions = new SystemMessage(
+    `Keep what matters about the user with the tool "remember". You know:\n${facts}`,
+  );
   return { messages: [await modelWithTools.invoke([instructions, ...messages])] };
 }
 

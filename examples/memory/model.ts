@@ -11,9 +11,17 @@ function reply(messages: BaseMessage[]): AIMessage {
   const last = messages.at(-1);
   if (last?.type === 'tool') return new AIMessage('I will remember that.');
   const fact = /^remember(?: that)? (.+)$/i.exec(last?.text ?? '')?.[1];
-  if (fact !== undefined) return new AIMessage({ content: '', tool_calls: [{ id: 'remember', name: 'remember', args: { fact } }] });
+  if (fact !== undefined)
+    return new AIMessage({
+      content: '',
+      tool_calls: [{ id: 'remember', name: 'remember', args: { fact } }],
+    });
   const known = messages[0]?.text.match(/^- .+$/gm) ?? [];
-  return new AIMessage(known.length === 0 ? 'I know nothing about you yet.' : `I know this about you:\n${known.join('\n')}`);
+  return new AIMessage(
+    known.length === 0
+      ? 'I know nothing about you yet.'
+      : `I know this about you:\n${known.join('\n')}`,
+  );
 }
 
 export const model = process.env['OPENAI_API_KEY'] ? await openai() : new StandIn(reply);

@@ -9,7 +9,9 @@ async function openai() {
 
 function reply(messages: BaseMessage[]): AIMessage {
   const said = messages.findLast((message) => message.type === 'human')?.text ?? '';
-  return new AIMessage(`You said "${said}". I am a stand-in: put OPENAI_API_KEY into .env, and a model answers.`);
+  return new AIMessage(
+    `You said "${said}". I am a stand-in: put OPENAI_API_KEY into .env, and a model answers.`,
+  );
 }
 
 export const model = process.env['OPENAI_API_KEY'] ? await openai() : new StandIn(reply);

@@ -31,7 +31,9 @@ const tools = [
   subagent('critic', 'You are a critic. Answer with the strongest doubt.'),
 ];
 const modelWithTools = model.bindTools(tools);
-const LEAD = new SystemMessage('You lead a team. Ask your subagents first, then answer in your own words.');
+const LEAD = new SystemMessage(
+  'You lead a team. Ask your subagents first, then answer in your own words.',
+);
 
 async function lead({ messages }: State): Promise<Partial<State>> {
   return { messages: [await modelWithTools.invoke([LEAD, ...messages])] };

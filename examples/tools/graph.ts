@@ -7,13 +7,20 @@ import { model } from './model.ts';
 
 type State = typeof MessagesAnnotation.State;
 
-const WEATHER: Record<string, string> = { paris: 'sunny, 22 °C', london: 'rain, 14 °C', oslo: 'snow, -3 °C' };
+const WEATHER: Record<string, string> = {
+  paris: 'sunny, 22 °C',
+  london: 'rain, 14 °C',
+  oslo: 'snow, -3 °C',
+};
 
-const weather = tool(({ city }) => WEATHER[city.toLowerCase()] ?? `There is no report for ${city}.`, {
-  name: 'weather',
-  description: 'The weather of today in a city.',
-  schema: z.object({ city: z.string() }),
-});
+const weather = tool(
+  ({ city }) => WEATHER[city.toLowerCase()] ?? `There is no report for ${city}.`,
+  {
+    name: 'weather',
+    description: 'The weather of today in a city.',
+    schema: z.object({ city: z.string() }),
+  },
+);
 
 const rollDice = tool(({ sides }) => String(randomInt(1, sides + 1)), {
   name: 'roll_dice',

@@ -12,8 +12,16 @@ function reply(messages: BaseMessage[]): AIMessage {
   if (last?.type === 'tool') return new AIMessage(`The tool says: ${last.text}`);
   const said = last?.text ?? '';
   const city = /weather in (\p{L}+)/iu.exec(said)?.[1];
-  if (city !== undefined) return new AIMessage({ content: '', tool_calls: [{ id: 'weather', name: 'weather', args: { city } }] });
-  if (/dice|roll/i.test(said)) return new AIMessage({ content: '', tool_calls: [{ id: 'dice', name: 'roll_dice', args: { sides: 6 } }] });
+  if (city !== undefined)
+    return new AIMessage({
+      content: '',
+      tool_calls: [{ id: 'weather', name: 'weather', args: { city } }],
+    });
+  if (/dice|roll/i.test(said))
+    return new AIMessage({
+      content: '',
+      tool_calls: [{ id: 'dice', name: 'roll_dice', args: { sides: 6 } }],
+    });
   return new AIMessage('Ask me for the weather in a city, or to roll dice.');
 }
 

@@ -1,52 +1,63 @@
-import { momentOf, type CatalogueEntry } from '../schema/wire/backup-message.ts';
+import { parseBackupTime, type CatalogueEntry } from '../schema/wire/backup-message.ts';
 import type { RestoreOrder } from '../schema/wire/restore-message.ts';
-import { missingKeys } from '../schema/agent/aes-key-id.ts';
+import { listMissingKeys } from '../schema/agent/aes-key-id.ts';
 import { SCHEMA_MAJOR } from '../schema/agent/schema-major.ts';
 import { BackupFailed } from './s3/failure.ts';
 import { requireName, type Folder } from './folder.ts';
 import type { BackupStore } from './store.ts';
 
 /** Returns the entry of the catalogue that an order asks for. Throws with the reason where there is none. */
-export async function chosenEntry(
-  store: Pick<BackupStore, 'read' | 'keysBelow'>,
+export async function chooseCatalogueEntry(
+  store: Pick<BackupStore, 'read' | 'listKeys'>,
   folder: Folder,
   order: Pick<RestoreOrder, 'name' | 'at' | 'owner'>,
 ): Promise<CatalogueEntry> {
   const { name, at, owner } = order;
-  const entries = name === undefined ? newestFirst(await listed(store, folder)) : [requireName(name)];
+  const entries =
+    name === undefined ? sortNewestFirst(await listNames(store, folder)) : [requireName(name)];
   let oldest: CatalogueEntry | undefined;
   for (const each of entries) {
-    const entry = await entryOf(store, folder, each);
+    const entry = await readEntry(store, folder, each);
     if (entry === undefined || entry.owner.tenant !== owner.tenant) continue;
     if (at === undefined || Date.parse(entry.from) <= Date.parse(at)) return entry;
     oldest = entry;
   }
   if (oldest !== undefined)
-    throw new BackupFailed('TimeNotKept', `The oldest backup in ${folder.all} has the data of ${oldest.from}, which is later than ${at}.`);
-  throw new BackupFailed('BackupMissing', `${folder.catalogue} has no backup${name === undefined ? '' : ` ${name}`}.`);
+    throw new BackupFailed(
+      'TimeNotKept',
+      `The oldest backup in ${folder.all} has the data of ${oldest.from}, which is later than ${at}.`,
+    );
+  throw new BackupFailed(
+    'BackupMissing',
+    `${folder.catalogue} has no backup${name === undefined ? '' : ` ${name}`}.`,
+  );
 }
 
 /** Returns the names of all dumps and copies. */
-async function listed(store: Pick<BackupStore, 'keysBelow'>, folder: Folder): Promise<string[]> {
+async function listNames(store: Pick<BackupStore, 'listKeys'>, folder: Folder): Promise<string[]> {
   const names = [folder.catalogue, folder.copies].map(async (below) =>
-    (await store.keysBelow(below)).map((key) => key.slice(below.length)),
+    (await store.listKeys(below)).map((key) => key.slice(below.length)),
   );
   return (await Promise.all(names)).flat().map((file) => file.replace(/\.json$/, ''));
 }
 
 /** Reads an entry of the catalogue, or of that of copies. */
-async function entryOf(store: Pick<BackupStore, 'read'>, folder: Folder, name: string): Promise<CatalogueEntry | undefined> {
-  const dump = entryIn(await store.read(`${folder.catalogue}${name}.json`));
-  return dump ?? entryIn(await store.read(`${folder.copies}${name}.json`));
+async function readEntry(
+  store: Pick<BackupStore, 'read'>,
+  folder: Folder,
+  name: string,
+): Promise<CatalogueEntry | undefined> {
+  const dump = parseEntry(await store.read(`${folder.catalogue}${name}.json`));
+  return dump ?? parseEntry(await store.read(`${folder.copies}${name}.json`));
 }
 
-const newestFirst = (names: readonly string[]): string[] =>
+const sortNewestFirst = (names: readonly string[]): string[] =>
   names
-    .filter((name) => !Number.isNaN(momentOf(name)))
+    .filter((name) => !Number.isNaN(parseBackupTime(name)))
     .toSorted()
     .toReversed();
 
-function entryIn(text: string | undefined): CatalogueEntry | undefined {
+function parseEntry(text: string | undefined): CatalogueEntry | undefined {
   try {
     return text === undefined ? undefined : (JSON.parse(text) as CatalogueEntry);
   } catch {
@@ -58,27 +69,34 @@ function entryIn(text: string | undefined): CatalogueEntry | undefined {
 export type Receiver = { postgres: string; keys: readonly string[] };
 
 /** The entries of early backups lack some facts. */
-type Known = Pick<CatalogueEntry, 'name' | 'postgres'> & Partial<Pick<CatalogueEntry, 'method' | 'schema' | 'keys'>>;
+type Known = Pick<CatalogueEntry, 'name' | 'postgres'> &
+  Partial<Pick<CatalogueEntry, 'method' | 'schema' | 'keys'>>;
 
-const majorOf = (version: string): number => Number.parseInt(version, 10);
+const parseMajor = (version: string): number => Number.parseInt(version, 10);
 
 /** Throws if the data could not be read where it is to be restored. */
-export function requireReadable({ name, method, postgres, schema, keys = [] }: Known, receiver: Receiver): void {
+export function requireReadable(
+  { name, method, postgres, schema, keys = [] }: Known,
+  receiver: Receiver,
+): void {
   if (schema !== undefined && schema > SCHEMA_MAJOR)
-    throw new BackupFailed('SchemaTooNew', `Backup ${name} has schema version ${schema}; this installation knows up to ${SCHEMA_MAJOR}.`);
-  if (majorOf(postgres) > majorOf(receiver.postgres))
+    throw new BackupFailed(
+      'SchemaTooNew',
+      `Backup ${name} has schema version ${schema}; this installation knows up to ${SCHEMA_MAJOR}.`,
+    );
+  if (parseMajor(postgres) > parseMajor(receiver.postgres))
     throw new BackupFailed(
       'SchemaTooNew',
       `Backup ${name} is of Postgres ${postgres}; the image of the database has ${receiver.postgres}.`,
     );
-  if (method === 'continuous' && majorOf(postgres) !== majorOf(receiver.postgres))
+  if (method === 'continuous' && parseMajor(postgres) !== parseMajor(receiver.postgres))
     throw new BackupFailed(
       'RestoreFailed',
       `Copy ${name} has the files of Postgres ${postgres}, which only the same major version reads; the image of the database has ${receiver.postgres}. Restore it with the image of before, and move the data then.`,
     );
-  const missing = missingKeys(keys, receiver.keys);
-  if (missing.length > 0) throw new BackupFailed('KeysMissing', keysWords(name, missing));
+  const missing = listMissingKeys(keys, receiver.keys);
+  if (missing.length > 0) throw new BackupFailed('KeysMissing', describeMissingKeys(name, missing));
 }
 
-const keysWords = (name: string, missing: readonly string[]): string =>
+const describeMissingKeys = (name: string, missing: readonly string[]): string =>
   `Backup ${name} is encrypted with ${missing.length === 1 ? 'the key' : 'the keys'} ${missing.join(', ')}, which GX_AES_KEY of the deployment's Secret does not hold.`;

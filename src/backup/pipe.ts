@@ -32,8 +32,9 @@ export async function readAnswer(pipe: string, name: string): Promise<string> {
   const file = await openAnswer(pipe, name, constants.O_RDONLY);
   try {
     const found = await file.stat();
-    if (!found.isFile()) throw strange(name, 'is no regular file');
-    if (found.size > LONGEST_ANSWER) throw strange(name, `is longer than ${LONGEST_ANSWER} bytes`);
+    if (!found.isFile()) throw buildRejection(name, 'is no regular file');
+    if (found.size > LONGEST_ANSWER)
+      throw buildRejection(name, `is longer than ${LONGEST_ANSWER} bytes`);
     return await file.readFile('utf8');
   } finally {
     await file.close();
@@ -43,32 +44,49 @@ export async function readAnswer(pipe: string, name: string): Promise<string> {
 /** Opens the pipe for the bytes of a dump, to read or to write. Resolves once the other side has opened it, too. */
 export async function openDump(pipe: string, way: 'read' | 'write'): Promise<FileHandle> {
   const found = await lstat(join(pipe, 'answers', 'dump'));
-  if (!found.isFIFO()) throw strange('dump', 'is no pipe');
-  const file = await openAnswer(pipe, 'dump', way === 'read' ? constants.O_RDONLY : constants.O_WRONLY, 0);
+  if (!found.isFIFO()) throw buildRejection('dump', 'is no pipe');
+  const file = await openAnswer(
+    pipe,
+    'dump',
+    way === 'read' ? constants.O_RDONLY : constants.O_WRONLY,
+    0,
+  );
   // Another file may have taken its place meanwhile.
   if ((await file.stat()).isFIFO()) return file;
   await file.close();
-  throw strange('dump', 'is no pipe');
+  throw buildRejection('dump', 'is no pipe');
 }
 
 /** A pipe without another side must hold nobody up who wants to read a file. */
-async function openAnswer(pipe: string, name: string, mode: number, waiting: number = constants.O_NONBLOCK): Promise<FileHandle> {
+async function openAnswer(
+  pipe: string,
+  name: string,
+  mode: number,
+  waiting: number = constants.O_NONBLOCK,
+): Promise<FileHandle> {
   try {
     return await open(join(pipe, 'answers', name), mode | constants.O_NOFOLLOW | waiting);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw strange(name, 'is a link');
+    if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw buildRejection(name, 'is a link');
     throw error;
   }
 }
 
-const strange = (name: string, how: string): Rejected =>
-  new Rejected(`The answer "${name}" of the container with the database's programs ${how}, so it was not read.`);
+const buildRejection = (name: string, how: string): Rejected =>
+  new Rejected(
+    `The answer "${name}" of the container with the database's programs ${how}, so it was not read.`,
+  );
 
 /** Returns the last words of the other container's programs. */
-export const lastWords = async (pipe: string): Promise<string> => (await readAnswer(pipe, 'error').catch(() => '')).trim().slice(-1500);
+export const readErrorOutput = async (pipe: string): Promise<string> =>
+  (await readAnswer(pipe, 'error').catch(() => '')).trim().slice(-1500);
 
 /** Waits until one of these answers is there, and returns its name. */
-export async function appears(pipe: string, files: readonly string[], signal: AbortSignal): Promise<string> {
+export async function waitForAnswer(
+  pipe: string,
+  files: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
   for (;;) {
     signal.throwIfAborted();
     for (const file of files) if (await isThere(join(pipe, 'answers', file))) return file;

@@ -1,14 +1,14 @@
 import type { BackupJobConfig } from '../config/backup-job.ts';
-import { asError } from '../errors.ts';
+import { toError } from '../errors.ts';
 import type { BackupDone, DatabaseFiles, DumpEntry } from '../schema/wire/backup-message.ts';
 import { copyFiles } from './copy.ts';
-import { dumped, dumpFacts, requireWhole } from './dump.ts';
-import { expiredBackups } from '../schema/wire/backup-expiry.ts';
-import { claimFolder, folderOf, requireName, type Folder } from './folder.ts';
+import { readDump, readDumpFacts, requireWhole } from './dump.ts';
+import { listExpiredBackups } from '../schema/wire/backup-expiry.ts';
+import { claimFolder, getBackupFolder, requireName, type Folder } from './folder.ts';
 import { begin } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
 import { openBackupStore, type BackupStore } from './store.ts';
-import { reported } from './termination.ts';
+import { runAndReport } from './termination.ts';
 import { upload } from './upload.ts';
 
 export const BACKUP_HELP = `gx-platform backup: sends the dump of a deployment's database to its target
@@ -24,10 +24,15 @@ the container's termination message.
 /** Makes one backup by its method, removes those that have expired, and reports how it ended. */
 export const runBackup = (config: BackupJobConfig, signal: AbortSignal): Promise<void> =>
   config.order.files === undefined
-    ? reported(config, { reason: 'DumpFailed', what: 'The backup', signal, work: () => backUp(config, signal) })
-    : reported(config, copying(config, config.order.files, signal));
+    ? runAndReport(config, {
+        reason: 'DumpFailed',
+        what: 'The backup',
+        signal,
+        work: () => createBackup(config, signal),
+      })
+    : runAndReport(config, buildCopyWork(config, config.order.files, signal));
 
-const copying = (config: BackupJobConfig, files: DatabaseFiles, signal: AbortSignal) => ({
+const buildCopyWork = (config: BackupJobConfig, files: DatabaseFiles, signal: AbortSignal) => ({
   reason: 'CopyFailed',
   what: 'The copy',
   signal,
@@ -35,22 +40,35 @@ const copying = (config: BackupJobConfig, files: DatabaseFiles, signal: AbortSig
 });
 
 /** Makes one backup, and removes those that have expired. */
-export async function backUp({ order, keys, mount, pipe, pauses }: BackupJobConfig, signal: AbortSignal): Promise<BackupDone> {
+export async function createBackup(
+  { order, keys, mount, pipe, pauses }: BackupJobConfig,
+  signal: AbortSignal,
+): Promise<BackupDone> {
   const { owner, target } = order;
   const name = requireName(order.name);
   const store = openBackupStore(target, { keys, mount, signal, pauses });
-  const folder = folderOf(target, owner);
+  const folder = getBackupFolder(target, owner);
   await claimFolder(store, folder, owner);
   await begin(pipe);
   const sent = await upload(store, `${folder.dumps}${name}`, {
-    source: dumped(pipe, signal),
+    source: readDump(pipe, signal),
     whole: () => requireWhole(pipe, signal),
   });
-  const facts = await dumpFacts(pipe);
+  const facts = await readDumpFacts(pipe);
   const until = new Date().toISOString();
-  const entry: DumpEntry = { name, method: 'dump', owner, ...facts, until, ...sent, holds: order.holds };
+  const entry: DumpEntry = {
+    name,
+    method: 'dump',
+    owner,
+    ...facts,
+    until,
+    ...sent,
+    holds: order.holds,
+  };
   await store.write(`${folder.catalogue}${name}.json`, `${JSON.stringify(entry)}\n`);
-  const trouble = await tidy(store, folder, order).catch((error: unknown) => asError(error).message);
+  const trouble = await removeExpired(store, folder, order).catch(
+    (error: unknown) => toError(error).message,
+  );
   return {
     from: entry.from,
     until,
@@ -62,18 +80,29 @@ export async function backUp({ order, keys, mount, pipe, pauses }: BackupJobConf
 }
 
 /** Removes expired backups, and all that failed ones have left. Each leaves the catalogue before its data goes. */
-async function tidy(store: BackupStore, folder: Folder, { keep, name }: BackupJobConfig['order']): Promise<undefined> {
-  const listed = (await store.keysBelow(folder.catalogue)).map((key) => key.slice(folder.catalogue.length).replace(/\.json$/, ''));
-  const old = expiredBackups(listed, keep, new Date());
+async function removeExpired(
+  store: BackupStore,
+  folder: Folder,
+  { keep, name }: BackupJobConfig['order'],
+): Promise<undefined> {
+  const listed = (await store.listKeys(folder.catalogue)).map((key) =>
+    key.slice(folder.catalogue.length).replace(/\.json$/, ''),
+  );
+  const old = listExpiredBackups(listed, keep, new Date());
   for (const each of old) await store.remove(`${folder.catalogue}${each}.json`);
   const kept = new Set([...listed.filter((each) => !old.includes(each)), name]);
-  for (const key of await store.keysBelow(folder.dumps)) if (!kept.has(key.slice(folder.dumps.length))) await store.remove(key);
-  for (const { key, id } of await uploadsLeft(store, folder)) await store.abandon(key, id);
+  for (const key of await store.listKeys(folder.dumps))
+    if (!kept.has(key.slice(folder.dumps.length))) await store.remove(key);
+  for (const { key, id } of await listAbandonedUploads(store, folder))
+    await store.abortUpload(key, id);
 }
 
 /** Returns uploads that were cut off. A credential that may not list them leaves them to the bucket. */
-const uploadsLeft = (store: BackupStore, folder: Folder): Promise<{ key: string; id: string }[]> =>
-  store.begunBelow(folder.all).catch((error: unknown) => {
+const listAbandonedUploads = (
+  store: BackupStore,
+  folder: Folder,
+): Promise<{ key: string; id: string }[]> =>
+  store.listUploads(folder.all).catch((error: unknown) => {
     if (error instanceof BackupFailed && error.reason === 'TargetRefused') return [];
     throw error;
   });

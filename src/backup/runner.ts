@@ -1,4 +1,4 @@
-import { appears, readAnswer, writeOrder } from './pipe.ts';
+import { waitForAnswer, readAnswer, writeOrder } from './pipe.ts';
 
 /* Scripts that the other container runs one after the other, with the programs of the database. */
 
@@ -7,13 +7,19 @@ export type Ran = { status: number; output: string; words: string };
 export type RunScript = (script: string) => Promise<Ran>;
 
 /** Returns the function that has the other container run a script, and returns how it ended. */
-export function runnerIn(folder: string, signal: AbortSignal): RunScript {
+export function buildScriptRunner(folder: string, signal: AbortSignal): RunScript {
   let number = 0;
   return async (script) => {
     number += 1;
     await writeOrder(folder, `${number}.sh`, script);
-    await appears(folder, [`${number}.end`], signal);
-    const [status, output, words] = await Promise.all(['end', 'out', 'error'].map((name) => readAnswer(folder, `${number}.${name}`)));
-    return { status: Number(status), output: output ?? '', words: (words ?? '').trim().slice(-1500) };
+    await waitForAnswer(folder, [`${number}.end`], signal);
+    const [status, output, words] = await Promise.all(
+      ['end', 'out', 'error'].map((name) => readAnswer(folder, `${number}.${name}`)),
+    );
+    return {
+      status: Number(status),
+      output: output ?? '',
+      words: (words ?? '').trim().slice(-1500),
+    };
   };
 }

@@ -4,9 +4,10 @@ import type { BackupStore } from './store.ts';
 const MIB = 1_048_576;
 /** S3 takes 10,000 parts. They grow with each thousand: a dump may have 860 GiB, and few bytes take little memory. */
 const PARTS_OF_A_SIZE = 1000;
-const partSize = (number: number): number => 16 * MIB * (1 + Math.floor((number - 1) / PARTS_OF_A_SIZE));
+const computePartSize = (number: number): number =>
+  16 * MIB * (1 + Math.floor((number - 1) / PARTS_OF_A_SIZE));
 
-type Sending = Pick<BackupStore, 'begin' | 'part' | 'complete' | 'abandon'>;
+type Sending = Pick<BackupStore, 'begin' | 'sendPart' | 'complete' | 'abortUpload'>;
 export type SentDump = { bytes: number; sha256: string };
 
 /**
@@ -23,28 +24,28 @@ export async function upload(
     const hash = createHash('sha256');
     const tags: string[] = [];
     let bytes = 0;
-    for await (const body of inParts(source)) {
+    for await (const body of splitIntoParts(source)) {
       hash.update(body);
       bytes += body.length;
-      tags.push(await store.part(key, { id, number: tags.length + 1, body }));
+      tags.push(await store.sendPart(key, { id, number: tags.length + 1, body }));
     }
     await whole();
     await store.complete(key, { id, tags });
     return { bytes, sha256: hash.digest('hex') };
   } catch (error) {
     // The reason of the failure says more than a failure to clean up, which the next backup does again.
-    await store.abandon(key, id).catch(() => undefined);
+    await store.abortUpload(key, id).catch(() => undefined);
     throw error;
   }
 }
 
-async function* inParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* splitIntoParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let pieces: Buffer[] = [];
   let [size, number] = [0, 1];
   for await (const piece of source) {
     pieces.push(piece);
     size += piece.length;
-    if (size < partSize(number)) continue;
+    if (size < computePartSize(number)) continue;
     yield Buffer.concat(pieces);
     [pieces, size, number] = [[], 0, number + 1];
   }

@@ -1,44 +1,55 @@
 import { join } from 'node:path';
 import type { VerifyJobConfig } from '../config/restore-job.ts';
 import type { CatalogueEntry } from '../schema/wire/backup-message.ts';
-import { OWNER, ask, psql, WRITES_ALWAYS } from '../schema/wire/database-session.ts';
-import { inShell } from '../schema/wire/pgbackrest.ts';
+import { OWNER, ask, buildPsqlCommand, WRITES_ALWAYS } from '../schema/wire/database-session.ts';
+import { formatShellCommand } from '../schema/wire/pgbackrest.ts';
 import type { VerifyDone } from '../schema/wire/restore-message.ts';
-import { chosenEntry, requireReadable } from './choose.ts';
-import { configured, requireTaken } from './copy.ts';
-import { countsIn } from './dump.ts';
-import { feed, foundDatabase, requireRestored } from './feed.ts';
-import { folderOf } from './folder.ts';
+import { chooseCatalogueEntry, requireReadable } from './choose.ts';
+import { writeConfiguration, requireTaken } from './copy.ts';
+import { parseTableCounts } from './dump.ts';
+import { writeDump, readDatabaseState, requireRestored } from './feed.ts';
+import { getBackupFolder } from './folder.ts';
 import { begin, giveUp, readAnswer } from './pipe.ts';
-import { runnerIn, type RunScript } from './runner.ts';
+import { buildScriptRunner, type RunScript } from './runner.ts';
 import { BackupFailed } from './s3/failure.ts';
 import { openBackupStore } from './store.ts';
-import { reported } from './termination.ts';
+import { runAndReport } from './termination.ts';
 
 /** Tables whose differences are named. */
 const MOST_NAMED = 5;
 
 /** Verifies one backup, and reports how it ended. */
 export const runVerify = (config: VerifyJobConfig, signal: AbortSignal): Promise<void> =>
-  reported(config, { reason: 'RestoreFailed', what: 'The verification', signal, work: () => verifyBackup(config, signal) });
+  runAndReport(config, {
+    reason: 'RestoreFailed',
+    what: 'The verification',
+    signal,
+    work: () => verifyBackup(config, signal),
+  });
 
 /** Restores a backup into the scratch database of the other container, and compares the rows. */
 export const verifyBackup = (config: VerifyJobConfig, signal: AbortSignal): Promise<VerifyDone> =>
-  config.order.scratch === undefined ? verifyDump(config, signal) : verifyCopy(config, config.order.scratch, signal);
+  config.order.scratch === undefined
+    ? verifyDump(config, signal)
+    : verifyCopy(config, config.order.scratch, signal);
 
-async function verifyDump({ order, keys, mount, pipe, pauses }: VerifyJobConfig, signal: AbortSignal): Promise<VerifyDone> {
-  const { postgres } = await foundDatabase(pipe, signal);
+async function verifyDump(
+  { order, keys, mount, pipe, pauses }: VerifyJobConfig,
+  signal: AbortSignal,
+): Promise<VerifyDone> {
+  const { postgres } = await readDatabaseState(pipe, signal);
   const store = openBackupStore(order.target, { keys, mount, signal, pauses });
-  const folder = folderOf(order.target, order.owner);
-  const entry = await chosenEntry(store, folder, order);
+  const folder = getBackupFolder(order.target, order.owner);
+  const entry = await chooseCatalogueEntry(store, folder, order);
   // Nothing is decrypted here, so that no keys are needed.
   requireReadable({ ...entry, keys: [] }, { postgres, keys: [] });
-  if (entry.method !== 'dump') throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is no dump.`);
+  if (entry.method !== 'dump')
+    throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is no dump.`);
   await begin(pipe);
-  await feed(pipe, store.parts(`${folder.dumps}${entry.name}`, entry.bytes), entry);
+  await writeDump(pipe, store.readParts(`${folder.dumps}${entry.name}`, entry.bytes), entry);
   await requireRestored(pipe, signal);
   const [migration = '', ...lines] = (await readAnswer(pipe, 'counted')).split('\n');
-  requireSame(entry, Number(migration), countsIn(lines.join('\n')));
+  requireSame(entry, Number(migration), parseTableCounts(lines.join('\n')));
   return { verified: entry.name };
 }
 
@@ -46,31 +57,51 @@ async function verifyDump({ order, keys, mount, pipe, pauses }: VerifyJobConfig,
  * Fills a scratch database with a copy of files, as it was at its end, and compares the rows. The container that has
  * the credential fills it and applies the log, and runs no statement in it. The other one, which has none, does that.
  */
-async function verifyCopy(config: VerifyJobConfig, scratch: string, signal: AbortSignal): Promise<VerifyDone> {
+async function verifyCopy(
+  config: VerifyJobConfig,
+  scratch: string,
+  signal: AbortSignal,
+): Promise<VerifyDone> {
   const { order, keys, mount, pipe, copier, pauses } = config;
   const target = requireTaken(order.target);
   const store = openBackupStore(target, { keys, mount, signal, pauses });
-  const folder = folderOf(target, order.owner);
-  const entry = await chosenEntry(store, folder, order);
-  if (entry.method !== 'continuous') throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is no copy of files.`);
-  const [run, sql] = [runnerIn(copier, signal), runnerIn(pipe, signal)];
+  const folder = getBackupFolder(target, order.owner);
+  const entry = await chooseCatalogueEntry(store, folder, order);
+  if (entry.method !== 'continuous')
+    throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is no copy of files.`);
+  const [run, sql] = [buildScriptRunner(copier, signal), buildScriptRunner(pipe, signal)];
   // Nothing is decrypted here, so that no keys are needed.
-  requireReadable({ ...entry, keys: [] }, { postgres: (await done(sql, 'postgres --version')).replace(/^\D+/, ''), keys: [] });
+  requireReadable(
+    { ...entry, keys: [] },
+    { postgres: (await runScript(sql, 'postgres --version')).replace(/^\D+/, ''), keys: [] },
+  );
   const data = join(scratch, 'data');
-  const commands = await configured(copier, run, { target, folder: folder.archive, data, socket: scratch });
-  const refill = inShell(commands.refill({ copy: entry.copy, to: 'end of copy' }));
-  await done(run, `mkdir -p ${data} && chmod 0700 ${data} && $(command -v gx-named) ${refill} || exit\n${applyLog(scratch)}`);
+  const commands = await writeConfiguration(copier, run, {
+    target,
+    folder: folder.archive,
+    data,
+    socket: scratch,
+  });
+  const refill = formatShellCommand(commands.refill({ copy: entry.copy, to: 'end of copy' }));
+  await runScript(
+    run,
+    `mkdir -p ${data} && chmod 0700 ${data} && $(command -v gx-named) ${refill} || exit\n${applyLog(scratch)}`,
+  );
   await giveUp(copier);
-  const [migration = '', ...lines] = (await done(sql, countIn(scratch))).split('\n');
-  requireSame(entry, Number(migration), countsIn(lines.join('\n')));
+  const [migration = '', ...lines] = (await runScript(sql, countIn(scratch))).split('\n');
+  requireSame(entry, Number(migration), parseTableCounts(lines.join('\n')));
   await giveUp(pipe);
   return { verified: entry.name };
 }
 
 /** Runs a script that must succeed, and returns its output. */
-async function done(run: RunScript, script: string): Promise<string> {
+async function runScript(run: RunScript, script: string): Promise<string> {
   const { status, output, words } = await run(script);
-  if (status !== 0) throw new BackupFailed('RestoreFailed', words === '' ? `It ended with status ${status}.` : words);
+  if (status !== 0)
+    throw new BackupFailed(
+      'RestoreFailed',
+      words === '' ? `It ended with status ${status}.` : words,
+    );
   return output;
 }
 
@@ -93,16 +124,32 @@ pg_ctl stop -D data --silent --wait --timeout=86400 --mode=fast || { tail -n 20 
  * gives it one in another database, where the tenant has no object.
  */
 const countIn = (scratch: string): string => `${start(scratch)}
-${psql(`"host=${scratch} user=postgres dbname=postgres"`, { args: `-c 'alter role ${OWNER} login'`, options: [WRITES_ALWAYS] })} > /dev/null || exit
+${buildPsqlCommand(`"host=${scratch} user=postgres dbname=postgres"`, { args: `-c 'alter role ${OWNER} login'`, options: [WRITES_ALWAYS] })} > /dev/null || exit
 printf '%s\\n' "$MIGRATION" "$COUNTS" | ${ask(`"host=${scratch} user=${OWNER} dbname=${OWNER}"`)}
 `;
 
-function requireSame({ name, migration, counts }: CatalogueEntry, found: number, counted: Record<string, string>): void {
-  if (found !== migration) throw new BackupFailed('NotVerified', `Backup ${name} came back with migration ${found}, and had ${migration}.`);
+function requireSame(
+  { name, migration, counts }: CatalogueEntry,
+  found: number,
+  counted: Record<string, string>,
+): void {
+  if (found !== migration)
+    throw new BackupFailed(
+      'NotVerified',
+      `Backup ${name} came back with migration ${found}, and had ${migration}.`,
+    );
   const other = Object.keys(counts).filter((table) => counted[table] !== counts[table]);
   if (other.length === 0) return;
-  const named = other.slice(0, MOST_NAMED).map((table) => `${table} (${rowsOf(counted[table])} rows, and had ${rowsOf(counts[table])})`);
-  throw new BackupFailed('NotVerified', `Backup ${name} came back with other rows or keys: ${named.join(', ')}.`);
+  const named = other
+    .slice(0, MOST_NAMED)
+    .map(
+      (table) =>
+        `${table} (${parseRowCount(counted[table])} rows, and had ${parseRowCount(counts[table])})`,
+    );
+  throw new BackupFailed(
+    'NotVerified',
+    `Backup ${name} came back with other rows or keys: ${named.join(', ')}.`,
+  );
 }
 
-const rowsOf = (count = ''): string => count.split(' ')[0] || 'no';
+const parseRowCount = (count = ''): string => count.split(' ')[0] || 'no';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { say } from './progress.ts';
+import { logLine } from './progress.ts';
 
 export type ProgramRun = {
   /** A program with its arguments, or the text of a shell. */
@@ -40,7 +40,12 @@ export async function runProgram({
   signal?.throwIfAborted();
   const [program, ...args] = typeof run === 'string' ? (['/bin/sh', '-c', run] as const) : run;
   // A process group of its own, so that all that it has started ends with it.
-  const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn(program, args, {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   const end = (): void => {
     if (child.pid === undefined) return;
     try {
@@ -51,17 +56,25 @@ export async function runProgram({
   };
   signal?.addEventListener('abort', end, { once: true });
   const lines: string[] = [];
-  const hear = (line: string): void => {
-    const shown = hidden.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), show(line)).slice(0, LONGEST_LINE);
+  const handleLine = (line: string): void => {
+    const shown = hidden
+      .reduce((text, secret) => text.replaceAll(secret, '[redacted]'), show(line))
+      .slice(0, LONGEST_LINE);
     if (prefix !== undefined && lines.length >= 2 * KEPT_LINES) lines.splice(0, KEPT_LINES);
     lines.push(shown);
-    if (prefix !== undefined) say(`${prefix} | ${shown}`);
+    if (prefix !== undefined) logLine(`${prefix} | ${shown}`);
   };
-  const readers = [child.stdout, child.stderr].map((stream) => createInterface({ input: stream }).on('line', hear));
-  const read = readers.map((reader) => new Promise<void>((resolve) => void reader.once('close', resolve)));
+  const readers = [child.stdout, child.stderr].map((stream) =>
+    createInterface({ input: stream }).on('line', handleLine),
+  );
+  const read = readers.map(
+    (reader) => new Promise<void>((resolve) => void reader.once('close', resolve)),
+  );
   try {
     const code = await new Promise<number>((resolve, reject) => {
-      child.once('error', (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? resolve(127) : reject(error)));
+      child.once('error', (error: NodeJS.ErrnoException) =>
+        error.code === 'ENOENT' ? resolve(127) : reject(error),
+      );
       child.once('exit', (status, killed) => resolve(status ?? (killed === 'SIGKILL' ? 137 : 1)));
     });
     end();

@@ -1,17 +1,22 @@
 import process from 'node:process';
 import type { ImageBuildConfig } from '../config/image-build.ts';
 import { StartError } from '../errors.ts';
-import { type BuildStage, INDEXES, type StageFailure, STAGES } from '../schema/wire/build-message.ts';
+import {
+  type BuildStage,
+  INDEXES,
+  type StageFailure,
+  STAGES,
+} from '../schema/wire/build-message.ts';
 import { build } from './build.ts';
 import { serveIndexes } from './indexes/proxy.ts';
 import { buildWithBuildkit, pushFromBuildkit, restoreForBuildkit } from './buildkit/stages.ts';
 import { clone } from './clone/clone.ts';
 import { push } from './push.ts';
 import { restore, type Restored } from './restore.ts';
-import { say, stageFailureOf, tell } from './progress.ts';
+import { logLine, stageFailureOf, writeTerminationMessage } from './progress.ts';
 import { INSIDE } from './packages/base.ts';
 import { buildPlanOf } from './packages/plan.ts';
-import { keepJson, keptIn } from './work.ts';
+import { keepJson, getTrustedPaths } from './work.ts';
 
 export const BUILDER_HELP = `gx-platform builder: makes the image of an agent from its git repository, without Docker and without root
 
@@ -41,20 +46,27 @@ const withBuildkit: Record<BuildStage, Stage> = {
 };
 
 /** The operator knows better why it stopped the pod. */
-const stopped = (stage: BuildStage): StageFailure => ({
+const buildStoppedFailure = (stage: BuildStage): StageFailure => ({
   ...stageFailureOf(stage, undefined),
   message: 'The stage was stopped before its end.',
 });
 
 /** Runs one stage of a build and reports how it ended. */
-export async function runBuilder(args: string[], config: ImageBuildConfig, signal: AbortSignal): Promise<void> {
+export async function runBuilder(
+  args: string[],
+  config: ImageBuildConfig,
+  signal: AbortSignal,
+): Promise<void> {
   const [name, more] = args;
-  if (name === undefined || args.includes('--help') || args.includes('-h')) return void process.stdout.write(BUILDER_HELP);
+  if (name === undefined || args.includes('--help') || args.includes('-h'))
+    return void process.stdout.write(BUILDER_HELP);
   if (name === 'inside') return runStage('build', buildInside, { config, signal });
   if (name === INDEXES) return serveIndexes(config, signal);
   const stage = STAGES.find((known) => known === name);
   if (stage === undefined || more !== undefined)
-    throw new StartError(`builder: "${more ?? name}" is not known; stages: ${STAGES.join(', ')}. See builder --help.`);
+    throw new StartError(
+      `builder: "${more ?? name}" is not known; stages: ${STAGES.join(', ')}. See builder --help.`,
+    );
   await runStage(stage, (config.buildkit ? withBuildkit : stages)[stage], { config, signal });
 }
 
@@ -65,11 +77,11 @@ async function runStage(
 ): Promise<void> {
   try {
     const result = await run(config, signal);
-    if (result !== undefined) tell(config.terminationLog, result);
+    if (result !== undefined) writeTerminationMessage(config.terminationLog, result);
   } catch (thrown) {
-    const failure = signal.aborted ? stopped(stage) : stageFailureOf(stage, thrown);
-    say(`${failure.reason}: ${failure.message}`);
-    tell(config.terminationLog, failure);
+    const failure = signal.aborted ? buildStoppedFailure(stage) : stageFailureOf(stage, thrown);
+    logLine(`${failure.reason}: ${failure.message}`);
+    writeTerminationMessage(config.terminationLog, failure);
     process.exitCode = 1;
   }
 }
@@ -79,6 +91,6 @@ async function buildInside(given: ImageBuildConfig, signal: AbortSignal): Promis
   const config = { ...given, baseImage: INSIDE };
   const { plan } = buildPlanOf(config, INSIDE);
   const decided: Restored = { plan };
-  keepJson(keptIn(config).plan, decided);
+  keepJson(getTrustedPaths(config).plan, decided);
   await build(config, signal);
 }

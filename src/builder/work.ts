@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { ImageBuildConfig } from '../config/image-build.ts';
 
 /** Folders and files of a build, below the folder that all its stages share. */
-export const placesIn = (work: string) => ({
+export const getWorkPaths = (work: string) => ({
   source: path.join(work, 'source'),
   image: path.join(work, 'image'),
   home: path.join(work, 'home'),
@@ -15,7 +15,7 @@ export const placesIn = (work: string) => ({
  * Files and folders that are written before any command of the repository runs. In a pod those commands can't write
  * there, so the stage with the registry's credential trusts these files, and no others.
  */
-export const keptIn = ({ kept }: Pick<ImageBuildConfig, 'kept'>) => ({
+export const getTrustedPaths = ({ kept }: Pick<ImageBuildConfig, 'kept'>) => ({
   commit: path.join(kept, 'commit.json'),
   dockerfile: path.join(kept, 'Dockerfile'),
   plan: path.join(kept, 'plan.json'),
@@ -33,13 +33,13 @@ export function keepJson(file: string, value: unknown): void {
 }
 
 /** Returns the JSON of a file that an earlier stage kept. */
-export const keptJson = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) as T;
+export const readStageJson = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) as T;
 
 /**
  * Returns the real path of a file below a folder; undefined if it is not there, or if a link leads out of the folder,
  * where the credentials of a stage may lie.
  */
-export function realFileIn(folder: string, relative: string): string | undefined {
+export function resolveRealFile(folder: string, relative: string): string | undefined {
   const file = path.resolve(folder, relative);
   if (!existsSync(file)) return undefined;
   const real = realpathSync(file);
@@ -49,5 +49,8 @@ export function realFileIn(folder: string, relative: string): string | undefined
 /** Returns whether a path is a folder or lies in it. */
 export const isWithin = (folder: string, file: string): boolean => {
   const relative = path.relative(folder, file);
-  return relative === '' || (!relative.startsWith(`..${path.sep}`) && relative !== '..' && !path.isAbsolute(relative));
+  return (
+    relative === '' ||
+    (!relative.startsWith(`..${path.sep}`) && relative !== '..' && !path.isAbsolute(relative))
+  );
 };

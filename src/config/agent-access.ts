@@ -2,7 +2,13 @@ import type { SettingsReader } from './env.ts';
 import { isTrustworthy } from './oidc.ts';
 
 /** Whose tokens are accepted, and how they are checked. */
-type TokenRules = { issuer: string; audiences: string[]; jwksUrl: string | undefined; algorithms: string[]; clockSkewSeconds: number };
+type TokenRules = {
+  issuer: string;
+  audiences: string[];
+  jwksUrl: string | undefined;
+  algorithms: string[];
+  clockSkewSeconds: number;
+};
 
 /** `roleClaim` names the claim with a token's role; without it, every token may do everything. */
 type AgentTokenRules = TokenRules & { roleClaim: string | undefined };
@@ -19,7 +25,12 @@ export type AgentAccess = {
   tokens: AgentTokenRules | undefined;
 };
 
-export const OPEN_ACCESS: AgentAccess = { key: undefined, keyFolder: undefined, tenantKeys: undefined, tokens: undefined };
+export const OPEN_ACCESS: AgentAccess = {
+  key: undefined,
+  keyFolder: undefined,
+  tenantKeys: undefined,
+  tokens: undefined,
+};
 
 /** Algorithms with which identity providers sign by default. */
 const USUAL_ALGORITHMS = ['RS256', 'ES256'];
@@ -30,33 +41,58 @@ const SKEW = 30;
 const SHORTEST = 16;
 
 /** Reads who may call. */
-export function agentAccess(read: SettingsReader): AgentAccess {
-  const key = read.optional(['GX_AGENT_KEY']);
-  const keyFolder = read.optional(['GX_AGENT_KEY_FOLDER']);
-  if (key !== undefined && keyFolder !== undefined) read.problem('GX_AGENT_KEY and GX_AGENT_KEY_FOLDER exclude each other');
-  if (key !== undefined && key.length < SHORTEST) read.problem(`GX_AGENT_KEY must have at least ${SHORTEST} characters`);
-  return { key, keyFolder, tenantKeys: tenantKeys(read), tokens: issuerOf(read) };
+export function readAgentAccess(read: SettingsReader): AgentAccess {
+  const key = read.readOptional(['GX_AGENT_KEY']);
+  const keyFolder = read.readOptional(['GX_AGENT_KEY_FOLDER']);
+  if (key !== undefined && keyFolder !== undefined)
+    read.addProblem('GX_AGENT_KEY and GX_AGENT_KEY_FOLDER exclude each other');
+  if (key !== undefined && key.length < SHORTEST)
+    read.addProblem(`GX_AGENT_KEY must have at least ${SHORTEST} characters`);
+  return { key, keyFolder, tenantKeys: readTenantKeys(read), tokens: readIssuer(read) };
 }
 
-function tenantKeys(read: SettingsReader): AgentAccess['tenantKeys'] {
-  const url = read.optional(['GX_AUTH_CHECK_URL']);
-  const deploymentId = read.optional(['GX_DEPLOYMENT_ID']);
+function readTenantKeys(read: SettingsReader): AgentAccess['tenantKeys'] {
+  const url = read.readOptional(['GX_AUTH_CHECK_URL']);
+  const deploymentId = read.readOptional(['GX_DEPLOYMENT_ID']);
   if (url === undefined) return undefined;
-  if (!/^https?:\/\/[^/]/.test(url)) read.problem('GX_AUTH_CHECK_URL must be an http or https address');
-  if (deploymentId === undefined) read.problem('GX_AUTH_CHECK_URL is set without GX_DEPLOYMENT_ID');
+  if (!/^https?:\/\/[^/]/.test(url))
+    read.addProblem('GX_AUTH_CHECK_URL must be an http or https address');
+  if (deploymentId === undefined)
+    read.addProblem('GX_AUTH_CHECK_URL is set without GX_DEPLOYMENT_ID');
   return { url: url.replace(/\/$/, ''), deploymentId: deploymentId ?? '' };
 }
 
-function issuerOf(read: SettingsReader): AgentAccess['tokens'] {
-  const [issuer, jwksUrl] = [read.optional(['GX_AUTH_ISSUER']), read.optional(['GX_AUTH_JWKS_URL'])];
-  const [audiences, roleClaim] = [read.words(['GX_AUTH_AUDIENCE']), read.optional(['GX_AUTH_ROLE_CLAIM'])];
+function readIssuer(read: SettingsReader): AgentAccess['tokens'] {
+  const [issuer, jwksUrl] = [
+    read.readOptional(['GX_AUTH_ISSUER']),
+    read.readOptional(['GX_AUTH_JWKS_URL']),
+  ];
+  const [audiences, roleClaim] = [
+    read.readWords(['GX_AUTH_AUDIENCE']),
+    read.readOptional(['GX_AUTH_ROLE_CLAIM']),
+  ];
   if (issuer === undefined) {
     const isNamed = audiences.length > 0 || jwksUrl !== undefined || roleClaim !== undefined;
-    if (isNamed) read.problem('GX_AUTH_AUDIENCE, GX_AUTH_JWKS_URL and GX_AUTH_ROLE_CLAIM need GX_AUTH_ISSUER');
+    if (isNamed)
+      read.addProblem(
+        'GX_AUTH_AUDIENCE, GX_AUTH_JWKS_URL and GX_AUTH_ROLE_CLAIM need GX_AUTH_ISSUER',
+      );
     return undefined;
   }
-  for (const [name, address] of Object.entries({ GX_AUTH_ISSUER: issuer, GX_AUTH_JWKS_URL: jwksUrl }))
-    if (address !== undefined && !isTrustworthy(address)) read.problem(`${name} must be an https address (http only on localhost)`);
-  if (audiences.length === 0) read.problem('GX_AUTH_AUDIENCE is not set (the value of aud in tokens for this agent)');
-  return { issuer, audiences, jwksUrl, roleClaim, algorithms: USUAL_ALGORITHMS, clockSkewSeconds: SKEW };
+  for (const [name, address] of Object.entries({
+    GX_AUTH_ISSUER: issuer,
+    GX_AUTH_JWKS_URL: jwksUrl,
+  }))
+    if (address !== undefined && !isTrustworthy(address))
+      read.addProblem(`${name} must be an https address (http only on localhost)`);
+  if (audiences.length === 0)
+    read.addProblem('GX_AUTH_AUDIENCE is not set (the value of aud in tokens for this agent)');
+  return {
+    issuer,
+    audiences,
+    jwksUrl,
+    roleClaim,
+    algorithms: USUAL_ALGORITHMS,
+    clockSkewSeconds: SKEW,
+  };
 }

@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { trimCredential } from '../schema/platform/pasted-credential.ts';
-import { isClaimTarget, type BackupOrder, type BackupTarget } from '../schema/wire/backup-message.ts';
+import {
+  isClaimTarget,
+  type BackupOrder,
+  type BackupTarget,
+} from '../schema/wire/backup-message.ts';
 import { SettingsReader, type Env } from './env.ts';
 
 /** The settings of each Job that works with a store, which the operator writes. */
@@ -26,39 +30,44 @@ export type BackupJobConfig = StoreJobConfig & { order: BackupOrder };
 export function backupJobConfig(env: Env): BackupJobConfig {
   const read = new SettingsReader(env);
   // The operator of the same version writes it.
-  const order = (read.json(['GX_BACKUP']) ?? read.problem('GX_BACKUP is not set (the order, in JSON)')) as BackupOrder;
+  const order = (read.readJson(['GX_BACKUP']) ??
+    read.addProblem('GX_BACKUP is not set (the order, in JSON)')) as BackupOrder;
   const config: BackupJobConfig = { order, ...storeJobConfig(read, order) };
   read.finish();
   return config;
 }
 
 /** Reads the settings of each Job that works with a store. */
-export const storeJobConfig = (read: SettingsReader, order: { target: BackupTarget } | undefined): StoreJobConfig => ({
+export const storeJobConfig = (
+  read: SettingsReader,
+  order: { target: BackupTarget } | undefined,
+): StoreJobConfig => ({
   keys:
     order !== undefined && isClaimTarget(order.target)
       ? { accessKeyId: '', secretAccessKey: '' }
-      : keysIn(read.text(['GX_BACKUP_CREDENTIAL'], CREDENTIAL_FOLDER)),
-  mount: read.text(['GX_BACKUP_MOUNT'], '/gx/store'),
-  pipe: read.text(['GX_BACKUP_PIPE'], '/gx/pipe'),
-  copier: read.text(['GX_BACKUP_COPIER'], '/gx/copier'),
-  terminationLog: read.text(['GX_TERMINATION_LOG'], '/dev/termination-log'),
+      : readStoreKeys(read.readText(['GX_BACKUP_CREDENTIAL'], CREDENTIAL_FOLDER)),
+  mount: read.readText(['GX_BACKUP_MOUNT'], '/gx/store'),
+  pipe: read.readText(['GX_BACKUP_PIPE'], '/gx/pipe'),
+  copier: read.readText(['GX_BACKUP_COPIER'], '/gx/copier'),
+  terminationLog: read.readText(['GX_TERMINATION_LOG'], '/dev/termination-log'),
 });
 
 /** The folders with secrets in files. No variable holds one, because a process of this pod may read the variables. */
 const CREDENTIAL_FOLDER = '/gx/credential';
 
-const keysIn = (folder: string): StoreJobConfig['keys'] => ({
-  accessKeyId: secretFile(folder, 'accessKeyId') ?? '',
-  secretAccessKey: secretFile(folder, 'secretAccessKey') ?? '',
+const readStoreKeys = (folder: string): StoreJobConfig['keys'] => ({
+  accessKeyId: readMountedSecret(folder, 'accessKeyId') ?? '',
+  secretAccessKey: readMountedSecret(folder, 'secretAccessKey') ?? '',
 });
 
 /** Returns a value of a Secret that is mounted. Undefined if it has none of this name. */
-export function secretFile(folder: string, name: string): string | undefined {
+export function readMountedSecret(folder: string, name: string): string | undefined {
   try {
     const text = trimCredential(readFileSync(join(folder, name), 'utf8'));
     return text === '' ? undefined : text;
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return undefined;
     throw error;
   }
 }

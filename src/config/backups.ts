@@ -20,7 +20,8 @@ export type Backups = {
 type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string';
 const isWord: Check = (value) => typeof value === 'string' && value !== '';
-const isLabel: Check = (value) => typeof value === 'string' && value.length <= 63 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(value);
+const isLabel: Check = (value) =>
+  typeof value === 'string' && value.length <= 63 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(value);
 
 type Fields = Record<string, { check: Check; isNeeded?: boolean; says: string }>;
 
@@ -28,7 +29,8 @@ type Fields = Record<string, { check: Check; isNeeded?: boolean; says: string }>
 const FIELDS: Fields = {
   name: { check: isLabel, isNeeded: true, says: 'a DNS label' },
   prefix: {
-    check: (value) => typeof value === 'string' && /^[\w./-]*$/.test(value) && !value.includes('..'),
+    check: (value) =>
+      typeof value === 'string' && /^[\w./-]*$/.test(value) && !value.includes('..'),
     says: 'a path of letters, digits, "-", "_", "." and "/"',
   },
 };
@@ -37,7 +39,10 @@ const FIELDS: Fields = {
 const OF_CLAIM: Fields = {
   ...FIELDS,
   claim: {
-    check: (value) => typeof value === 'string' && value.length <= 253 && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(value),
+    check: (value) =>
+      typeof value === 'string' &&
+      value.length <= 253 &&
+      /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(value),
     isNeeded: true,
     says: "a volume claim's name",
   },
@@ -47,7 +52,8 @@ const OF_CLAIM: Fields = {
 const OF_S3: Fields = {
   ...FIELDS,
   endpoint: {
-    check: (value) => typeof value === 'string' && URL.canParse(value) && /^https?:\/\/[^/?#@]+\/?$/.test(value),
+    check: (value) =>
+      typeof value === 'string' && URL.canParse(value) && /^https?:\/\/[^/?#@]+\/?$/.test(value),
     isNeeded: true,
     says: 'an http or https address without a path',
   },
@@ -63,34 +69,43 @@ const OF_S3: Fields = {
 };
 
 /** Reads where backups go. Each fault is named with its target and field. */
-export function backups(read: SettingsReader): Backups {
-  const given = read.json(['GX_BACKUP_TARGETS']) ?? [];
+export function readBackupSettings(read: SettingsReader): Backups {
+  const given = read.readJson(['GX_BACKUP_TARGETS']) ?? [];
   const list = Array.isArray(given) ? given : [];
-  if (!Array.isArray(given)) read.problem('GX_BACKUP_TARGETS must be a list in JSON');
+  if (!Array.isArray(given)) read.addProblem('GX_BACKUP_TARGETS must be a list in JSON');
   const targets: Backups['targets'] = {};
   for (const [index, value] of list.entries()) {
-    const faults = faultsOf(value);
-    for (const fault of faults) read.problem(`GX_BACKUP_TARGETS[${index}]${fault}`);
+    const faults = checkTarget(value);
+    for (const fault of faults) read.addProblem(`GX_BACKUP_TARGETS[${index}]${fault}`);
     if (faults.length > 0) continue;
-    const target = targetIn(value as Given);
-    if (target.name in targets) read.problem(`GX_BACKUP_TARGETS[${index}].name: another target has the name ${target.name}`);
+    const target = toNamedTarget(value as Given);
+    if (target.name in targets)
+      read.addProblem(
+        `GX_BACKUP_TARGETS[${index}].name: another target has the name ${target.name}`,
+      );
     targets[target.name] = target.settings;
   }
-  const image = read.optional(['GX_PLATFORM_IMAGE']);
-  if (list.length > 0 && image === undefined) read.problem('GX_PLATFORM_IMAGE is not set (the image that sends backups)');
+  const image = read.readOptional(['GX_PLATFORM_IMAGE']);
+  if (list.length > 0 && image === undefined)
+    read.addProblem('GX_PLATFORM_IMAGE is not set (the image that sends backups)');
   return {
     targets,
-    atOnce: read.integer(['GX_BACKUPS_AT_ONCE'], 2, { min: 1, max: 1000 }),
-    deadlineMinutes: read.integer(['GX_BACKUP_DEADLINE_MINUTES'], 360, { min: 1, max: 10_080 }),
-    verifyDays: read.integer(['GX_BACKUP_VERIFY_DAYS'], 7, { min: 0, max: 365 }),
+    atOnce: read.readInteger(['GX_BACKUPS_AT_ONCE'], 2, { min: 1, max: 1000 }),
+    deadlineMinutes: read.readInteger(['GX_BACKUP_DEADLINE_MINUTES'], 360, { min: 1, max: 10_080 }),
+    verifyDays: read.readInteger(['GX_BACKUP_VERIFY_DAYS'], 7, { min: 0, max: 365 }),
     image: image ?? '',
   };
 }
 
-function faultsOf(value: unknown): string[] {
+function checkTarget(value: unknown): string[] {
   if (!isObject(value)) return [' must be an object'];
-  const [fields, kind] = 'claim' in value ? [OF_CLAIM, 'a target that is a volume claim'] : [OF_S3, 'a target that speaks S3'];
-  const missing = Object.keys(fields).filter((name) => fields[name]?.isNeeded === true && value[name] === undefined);
+  const [fields, kind] =
+    'claim' in value
+      ? [OF_CLAIM, 'a target that is a volume claim']
+      : [OF_S3, 'a target that speaks S3'];
+  const missing = Object.keys(fields).filter(
+    (name) => fields[name]?.isNeeded === true && value[name] === undefined,
+  );
   const wrong = Object.keys(value).filter((name) => fields[name]?.check(value[name]) === false);
   const unknown = Object.keys(value).filter((name) => !Object.hasOwn(fields, name));
   return [
@@ -103,7 +118,10 @@ function faultsOf(value: unknown): string[] {
 type GivenS3 = Pick<S3Target, 'endpoint' | 'bucket'> & Partial<S3Target> & { secretName: string };
 type Given = { name: string } & (GivenS3 | (Pick<ClaimTarget, 'claim'> & Partial<ClaimTarget>));
 
-function targetIn({ name, prefix: folder = '', ...given }: Given): { name: string; settings: NamedTarget } {
+function toNamedTarget({ name, prefix: folder = '', ...given }: Given): {
+  name: string;
+  settings: NamedTarget;
+} {
   const prefix = folder.replace(/^\/+|\/+$/g, '');
   if ('claim' in given) return { name, settings: { claim: given.claim, prefix } };
   const { endpoint, bucket, secretName, region = '', pathStyle = false, ca = '' } = given;

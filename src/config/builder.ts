@@ -55,51 +55,78 @@ const TEXTS = {
 };
 
 /** Reads the settings of the builder. There are none without a registry and path to push to. */
-export function builder(read: SettingsReader): { builder?: Builder } {
-  const repository = read.optional(['GX_BUILDER_REPOSITORY'])?.replace(/\/+$/, '');
+export function readBuilderSettings(read: SettingsReader): { builder?: Builder } {
+  const repository = read.readOptional(['GX_BUILDER_REPOSITORY'])?.replace(/\/+$/, '');
   if (repository === undefined) return {};
-  if (!REPOSITORY.test(repository)) read.problem('GX_BUILDER_REPOSITORY must be a registry and path, in lower case');
+  if (!REPOSITORY.test(repository))
+    read.addProblem('GX_BUILDER_REPOSITORY must be a registry and path, in lower case');
   if (isOnDockerHub(repository) && repository.split('/').length !== 2)
-    read.problem('GX_BUILDER_REPOSITORY must be docker.io/<organization>, because Docker Hub has no repositories below others');
-  const texts = Object.entries(TEXTS).map(([key, name]) => [key, read.optional([name])] as const);
+    read.addProblem(
+      'GX_BUILDER_REPOSITORY must be docker.io/<organization>, because Docker Hub has no repositories below others',
+    );
+  const texts = Object.entries(TEXTS).map(
+    ([key, name]) => [key, read.readOptional([name])] as const,
+  );
   return {
     builder: {
-      image: read.required(['GX_BUILD_IMAGE'], 'the image that builds'),
+      image: read.readRequired(['GX_BUILD_IMAGE'], 'the image that builds'),
       repository,
-      namespace: read.required(['GX_BUILD_NAMESPACE'], 'the namespace of builds'),
-      gitNamespace: read.required(['GX_GIT_NAMESPACE'], 'the namespace of the Secrets of git integrations'),
+      namespace: read.readRequired(['GX_BUILD_NAMESPACE'], 'the namespace of builds'),
+      gitNamespace: read.readRequired(
+        ['GX_GIT_NAMESPACE'],
+        'the namespace of the Secrets of git integrations',
+      ),
       ...Object.fromEntries(texts.filter(([, value]) => value !== undefined)),
-      ...buildkit(read),
-      insecureRegistry: read.flag(['GX_BUILD_REGISTRY_INSECURE'], false),
+      ...readBuildkit(read),
+      insecureRegistry: read.readFlag(['GX_BUILD_REGISTRY_INSECURE'], false),
       // Two builds of a core each leave room on a small cluster; the quota of the namespace bounds them as well.
-      ...places(read),
+      ...readBuildLimits(read),
       // Half a core and 1 GB are enough to install and bundle a JavaScript project of some hundred packages.
-      cpu: read.integer(['GX_BUILDER_CPU_MILLI'], 500, { min: 10, max: 512_000 }) / 1000,
-      memoryMb: read.integer(['GX_BUILDER_MEMORY_MB'], 1024, { min: 16, max: 4_194_304 }),
-      diskMb: read.integer(['GX_BUILD_DISK_MB'], 4096, { min: 64, max: 1_048_576 }),
-      deadlineSeconds: read.integer(['GX_BUILDER_DEADLINE_SECONDS'], 1800, { min: 10, max: 86_400 }),
-      keepSeconds: read.integer(['GX_BUILDER_KEEP_SECONDS'], 86_400, { min: 60, max: 31_536_000 }),
+      cpu: read.readInteger(['GX_BUILDER_CPU_MILLI'], 500, { min: 10, max: 512_000 }) / 1000,
+      memoryMb: read.readInteger(['GX_BUILDER_MEMORY_MB'], 1024, { min: 16, max: 4_194_304 }),
+      diskMb: read.readInteger(['GX_BUILD_DISK_MB'], 4096, { min: 64, max: 1_048_576 }),
+      deadlineSeconds: read.readInteger(['GX_BUILDER_DEADLINE_SECONDS'], 1800, {
+        min: 10,
+        max: 86_400,
+      }),
+      keepSeconds: read.readInteger(['GX_BUILDER_KEEP_SECONDS'], 86_400, {
+        min: 60,
+        max: 31_536_000,
+      }),
     },
   };
 }
 
-function places(read: SettingsReader): Pick<Builder, 'parallel' | 'parallelInAll'> {
-  const parallel = read.integer(['GX_BUILD_PARALLEL'], 2, { min: 1, max: 1000 });
-  const parallelInAll = read.integer(['GX_BUILD_PARALLEL_TOTAL'], 2 * parallel, { min: 2, max: 10_000 });
+function readBuildLimits(read: SettingsReader): Pick<Builder, 'parallel' | 'parallelInAll'> {
+  const parallel = read.readInteger(['GX_BUILD_PARALLEL'], 2, { min: 1, max: 1000 });
+  const parallelInAll = read.readInteger(['GX_BUILD_PARALLEL_TOTAL'], 2 * parallel, {
+    min: 2,
+    max: 10_000,
+  });
   if (parallelInAll <= parallel)
-    read.problem(`GX_BUILD_PARALLEL_TOTAL must be more than GX_BUILD_PARALLEL (${parallel}), or one tenant could hold all places`);
+    read.addProblem(
+      `GX_BUILD_PARALLEL_TOTAL must be more than GX_BUILD_PARALLEL (${parallel}), or one tenant could hold all places`,
+    );
   return { parallel, parallelInAll };
 }
 
-function buildkit(read: SettingsReader): Pick<Builder, 'buildkit'> {
-  const [namespace, image] = [read.optional(['GX_BUILDKIT_NAMESPACE']), read.optional(['GX_BUILDKIT_IMAGE'])];
-  if ((namespace === undefined) !== (image === undefined)) read.problem('GX_BUILDKIT_NAMESPACE and GX_BUILDKIT_IMAGE must be set together');
+function readBuildkit(read: SettingsReader): Pick<Builder, 'buildkit'> {
+  const [namespace, image] = [
+    read.readOptional(['GX_BUILDKIT_NAMESPACE']),
+    read.readOptional(['GX_BUILDKIT_IMAGE']),
+  ];
+  if ((namespace === undefined) !== (image === undefined))
+    read.addProblem('GX_BUILDKIT_NAMESPACE and GX_BUILDKIT_IMAGE must be set together');
   return namespace === undefined || image === undefined ? {} : { buildkit: { namespace, image } };
 }
 
 /** Returns the namespaces in which builds run. */
-export const buildNamespaces = (builds: Pick<Builder, 'namespace' | 'buildkit'> | undefined): string[] =>
-  builds === undefined ? [] : [builds.namespace, ...(builds.buildkit === undefined ? [] : [builds.buildkit.namespace])];
+export const buildNamespaces = (
+  builds: Pick<Builder, 'namespace' | 'buildkit'> | undefined,
+): string[] =>
+  builds === undefined
+    ? []
+    : [builds.namespace, ...(builds.buildkit === undefined ? [] : [builds.buildkit.namespace])];
 
 /** The part that may stand before `/<namespace>/<deployment>` in the name of an image. */
 const REPOSITORY = /^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/;

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
-import { commandOptions } from '../commands.ts';
-import { asError, StartError } from '../errors.ts';
-import { operatorConfig, type OperatorConfig } from './operator.ts';
+import { parseCommandOptions } from '../commands.ts';
+import { toError, StartError } from '../errors.ts';
+import { readOperatorConfig, type OperatorConfig } from './operator.ts';
 import type { Env } from './env.ts';
 
 export const DOWNGRADE_CHECK_HELP = `gx-platform downgrade-check: says which stored fields another version's definitions would drop
@@ -20,15 +20,28 @@ ends with 1 when a field would be dropped.
 export type DowngradeCheckConfig = { config: OperatorConfig; definitions: string };
 
 /** Reads the options of `downgrade-check`. Throws if the definitions are not named or can't be read. */
-export async function downgradeCheckConfig(env: Env, args: string[]): Promise<DowngradeCheckConfig> {
+export async function readDowngradeCheckConfig(
+  env: Env,
+  args: string[],
+): Promise<DowngradeCheckConfig> {
   const hint = 'See downgrade-check --help.';
-  const { crds: file } = commandOptions(args, { crds: { type: 'string' } }, { name: 'downgrade-check', hint });
+  const { crds: file } = parseCommandOptions(
+    args,
+    { crds: { type: 'string' } },
+    { name: 'downgrade-check', hint },
+  );
   if (file === undefined) throw new StartError(`downgrade-check: --crds is missing. ${hint}`);
-  const config = operatorConfig(env);
+  const config = readOperatorConfig(env);
   try {
     // By kubectl they come in pieces, for which a read of the whole file does not wait.
-    return { config, definitions: file === '-' ? await text(process.stdin) : await readFile(file, 'utf8') };
+    return {
+      config,
+      definitions: file === '-' ? await text(process.stdin) : await readFile(file, 'utf8'),
+    };
   } catch (error) {
-    throw new StartError(`downgrade-check: --crds ${file} can't be read: ${asError(error).message}`, { cause: error });
+    throw new StartError(
+      `downgrade-check: --crds ${file} can't be read: ${toError(error).message}`,
+      { cause: error },
+    );
   }
 }

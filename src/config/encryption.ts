@@ -38,43 +38,52 @@ const SYSTEM = [
 ];
 
 /** Says whether the server looks for the name in metadata and configs, which then can't be encrypted under it. */
-export const isSystemName = (name: string): boolean => SYSTEM.includes(name) || name.startsWith('langgraph_');
+export const isSystemName = (name: string): boolean =>
+  SYSTEM.includes(name) || name.startsWith('langgraph_');
 
 /** Reads the keys; undefined where the database holds values as they are. */
-export function encryptionSettings(read: SettingsReader): EncryptionSettings | undefined {
-  const text = read.optional(KEY);
-  const names = read.words(NAMES);
-  const strict = read.flag(STRICT, false);
+export function readEncryptionSettings(read: SettingsReader): EncryptionSettings | undefined {
+  const text = read.readOptional(KEY);
+  const names = read.readWords(NAMES);
+  const strict = read.readFlag(STRICT, false);
   if (text === undefined) {
-    if (names.length > 0) read.problem(`${NAMES[0]} is set without ${KEY[0]}`);
-    if (strict) read.problem(`${STRICT[0]} is set without ${KEY[0]}`);
+    if (names.length > 0) read.addProblem(`${NAMES[0]} is set without ${KEY[0]}`);
+    if (strict) read.addProblem(`${STRICT[0]} is set without ${KEY[0]}`);
     return undefined;
   }
-  for (const name of names) if (isSystemName(name)) read.problem(`${NAMES[0]} can't encrypt "${name}": the server searches by it`);
-  const { encrypts, keys } = keysIn(text);
+  for (const name of names)
+    if (isSystemName(name))
+      read.addProblem(`${NAMES[0]} can't encrypt "${name}": the server searches by it`);
+  const { encrypts, keys } = parseKeys(text);
   if (keys === undefined)
-    read.problem(`${KEY[0]} must hold keys of 16, 24 or 32 bytes, or of 32 bytes as base64, with commas between them`);
-  if (strict && !encrypts) read.problem(`${STRICT[0]} needs a key that encrypts: ${KEY[0]} must not begin with "${NONE}"`);
+    read.addProblem(
+      `${KEY[0]} must hold keys of 16, 24 or 32 bytes, or of 32 bytes as base64, with commas between them`,
+    );
+  if (strict && !encrypts)
+    read.addProblem(
+      `${STRICT[0]} needs a key that encrypts: ${KEY[0]} must not begin with "${NONE}"`,
+    );
   return { keys: keys ?? [], encrypts, names, ...(strict && { strict }) };
 }
 
 /** Returns the keys that can read values, in base64. None if the setting is wrong, which the agent server tells. */
-export function readingKeys(read: SettingsReader): string[] {
-  const text = read.optional(KEY);
-  return text === undefined ? [] : (keysIn(text).keys ?? []);
+export function readDecryptionKeys(read: SettingsReader): string[] {
+  const text = read.readOptional(KEY);
+  return text === undefined ? [] : (parseKeys(text).keys ?? []);
 }
 
 /** A key may have a comma in it, where it is the only one. */
-function keysIn(text: string): { encrypts: boolean; keys: string[] | undefined } {
+function parseKeys(text: string): { encrypts: boolean; keys: string[] | undefined } {
   const words = text.split(',').map((word) => word.trim());
   const encrypts = words[0] !== NONE;
-  const listed = (encrypts ? words : words.slice(1)).map(asBase64);
-  if (listed.length > 0 && listed.every((key) => key !== undefined)) return { encrypts, keys: [...new Set(listed)] };
-  const whole = asBase64(text);
+  const listed = (encrypts ? words : words.slice(1)).map(toBase64);
+  if (listed.length > 0 && listed.every((key) => key !== undefined))
+    return { encrypts, keys: [...new Set(listed)] };
+  const whole = toBase64(text);
   return { encrypts: true, keys: whole === undefined ? undefined : [whole] };
 }
 
-function asBase64(text: string): string | undefined {
+function toBase64(text: string): string | undefined {
   const bytes = Buffer.from(text);
   if (BYTES.includes(bytes.length)) return bytes.toString('base64');
   return /^[\w+/-]{43}=$/.test(text) ? Buffer.from(text, 'base64').toString('base64') : undefined;

@@ -3,7 +3,7 @@ import { StartError } from '../errors.ts';
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** Returns the environment of this process. Nothing else reads `process.env`. Empty values count as unset. */
-export function processEnv(): Env {
+export function readProcessEnv(): Env {
   // oxlint-disable-next-line node/no-process-env -- the one door to the environment
   return Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''));
 }
@@ -12,7 +12,7 @@ export function processEnv(): Env {
 const SECRET = ['GX_AES_KEY', 'LANGGRAPH_AES_KEY'];
 
 /** Returns the environment of the threads and processes that run code of others, or read it. */
-export function environmentOfOthers(): Env {
+export function readUserCodeEnv(): Env {
   // oxlint-disable-next-line node/no-process-env -- the one door to the environment
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !SECRET.includes(name)));
 }
@@ -24,11 +24,13 @@ export function environmentOfOthers(): Env {
 export class LentEnvironment {
   #lent: string[] = [];
 
-  lend(values: Env): void {
+  setVariables(values: Env): void {
     // oxlint-disable-next-line node/no-process-env -- the one door to the environment
     const env = process.env;
     for (const name of this.#lent) delete env[name];
-    this.#lent = Object.keys(values).filter((name) => values[name] !== '' && (env[name] ?? '') === '');
+    this.#lent = Object.keys(values).filter(
+      (name) => values[name] !== '' && (env[name] ?? '') === '',
+    );
     for (const name of this.#lent) env[name] = values[name];
   }
 }
@@ -45,38 +47,42 @@ export class SettingsReader {
   }
 
   /** Returns the first of `names` that is set, else the default. */
-  text(names: string[], fallback: string): string {
-    return this.optional(names) ?? fallback;
+  readText(names: string[], fallback: string): string {
+    return this.readOptional(names) ?? fallback;
   }
 
-  optional(names: string[]): string | undefined {
+  readOptional(names: string[]): string | undefined {
     for (const name of names) if (this.#env[name] !== undefined) return this.#env[name];
     return undefined;
   }
 
-  required(names: string[], meaning: string): string {
-    const value = this.optional(names);
+  readRequired(names: string[], meaning: string): string {
+    const value = this.readOptional(names);
     if (value === undefined) this.#problems.push(`${names[0]} is not set (${meaning})`);
     return value ?? '';
   }
 
-  integer(names: string[], fallback: number, range: { min: number; max: number }): number {
+  readInteger(names: string[], fallback: number, range: { min: number; max: number }): number {
     return this.#parse(names, fallback, (text) => {
       const value = Number(text);
       const fits = Number.isInteger(value) && value >= range.min && value <= range.max;
-      return fits ? { ok: value } : { problem: `must be a whole number from ${range.min} to ${range.max}` };
+      return fits
+        ? { ok: value }
+        : { problem: `must be a whole number from ${range.min} to ${range.max}` };
     });
   }
 
-  flag(names: string[], fallback: boolean): boolean {
+  readFlag(names: string[], fallback: boolean): boolean {
     return this.#parse(names, fallback, (text) => {
       const word = text.toLowerCase();
       if (['true', '1', 'yes', 'on'].includes(word)) return { ok: true };
-      return ['false', '0', 'no', 'off'].includes(word) ? { ok: false } : { problem: 'must be true or false' };
+      return ['false', '0', 'no', 'off'].includes(word)
+        ? { ok: false }
+        : { problem: 'must be true or false' };
     });
   }
 
-  oneOf<const T extends string>(names: string[], fallback: T, words: readonly T[]): T {
+  readOneOf<const T extends string>(names: string[], fallback: T, words: readonly T[]): T {
     return this.#parse(names, fallback, (text) => {
       const word = words.find((candidate) => candidate === text.toLowerCase());
       return word === undefined ? { problem: `must be one of ${words.join(', ')}` } : { ok: word };
@@ -84,28 +90,30 @@ export class SettingsReader {
   }
 
   /** Reads a comma-separated list, which is empty if unset. */
-  words(names: string[]): string[] {
-    return (this.optional(names) ?? '')
+  readWords(names: string[]): string[] {
+    return (this.readOptional(names) ?? '')
       .split(',')
       .map((word) => word.trim())
       .filter((word) => word !== '');
   }
 
   /** Reads a comma-separated list of known words, in upper or lower case. */
-  someOf<const T extends string>(names: string[], known: readonly T[]): T[] {
+  readSomeOf<const T extends string>(names: string[], known: readonly T[]): T[] {
     return this.#parse<T[]>(names, [], (text) => {
       const given = text.split(',').map((word) => word.trim().toLowerCase());
       const found = known.filter((word) => given.includes(word.toLowerCase()));
-      return found.length === new Set(given).size ? { ok: found } : { problem: `must be a list of ${known.join(', ')}` };
+      return found.length === new Set(given).size
+        ? { ok: found }
+        : { problem: `must be a list of ${known.join(', ')}` };
     });
   }
 
   /** Adds a problem that only the caller can see. */
-  problem(text: string): void {
+  addProblem(text: string): void {
     if (!this.#problems.includes(text)) this.#problems.push(text);
   }
 
-  json(names: string[]): unknown {
+  readJson(names: string[]): unknown {
     return this.#parse<unknown>(names, undefined, (text) => {
       try {
         return { ok: JSON.parse(text) as unknown };
@@ -121,7 +129,8 @@ export class SettingsReader {
 
   /** Throws one `StartError` with every problem found. */
   finish(): void {
-    if (this.#problems.length > 0) throw new StartError(`Configuration: ${this.#problems.join('; ')}.`);
+    if (this.#problems.length > 0)
+      throw new StartError(`Configuration: ${this.#problems.join('; ')}.`);
   }
 
   #parse<T>(names: string[], fallback: T, parse: (text: string) => Parsed<T>): T {

@@ -16,7 +16,11 @@ const listOf =
   (value) =>
     Array.isArray(value) && value.every(check);
 
-const REQUIRED: Record<string, Check> = { id: isUuid, name: isText, installation_id: Number.isInteger };
+const REQUIRED: Record<string, Check> = {
+  id: isUuid,
+  name: isText,
+  installation_id: Number.isInteger,
+};
 const OPTIONAL: Record<string, Check> = {
   tenant_id: isUuid,
   kind: (value) => GIT_KINDS.some((kind) => kind === value),
@@ -25,26 +29,30 @@ const OPTIONAL: Record<string, Check> = {
   repositories: listOf((value) => typeof value === 'string' && PATTERN.test(value)),
   credential_secret: isText,
   webhook_secret: isText,
-  poll_seconds: (value) => Number.isInteger(value) && (value as number) >= 10 && (value as number) <= 86_400,
+  poll_seconds: (value) =>
+    Number.isInteger(value) && (value as number) >= 10 && (value as number) <= 86_400,
   repos: listOf(isRepository),
 };
 
 /** Reads the git hosts that the installation lists, without a slash at their end. */
-export const gitHosts = (settings: SettingsReader): string[] => settings.words(['GX_GIT_HOSTS']).map((host) => host.replace(/\/+$/, ''));
+export const readGitHosts = (settings: SettingsReader): string[] =>
+  settings.readWords(['GX_GIT_HOSTS']).map((host) => host.replace(/\/+$/, ''));
 
 /** Reads the connections to git hosts that the installation sets up itself. */
-export function gitIntegrations(settings: SettingsReader): ConfiguredIntegration[] {
-  const value = settings.json(['GX_GIT_INTEGRATIONS']) ?? [];
-  const problem = Array.isArray(value) ? value.flatMap(problemOf)[0] : 'must be a list';
-  if (problem !== undefined) settings.problem(`GX_GIT_INTEGRATIONS ${problem}`);
+export function readGitIntegrations(settings: SettingsReader): ConfiguredIntegration[] {
+  const value = settings.readJson(['GX_GIT_INTEGRATIONS']) ?? [];
+  const problem = Array.isArray(value) ? value.flatMap(checkEntry)[0] : 'must be a list';
+  if (problem !== undefined) settings.addProblem(`GX_GIT_INTEGRATIONS ${problem}`);
   return problem === undefined ? (value as ConfiguredIntegration[]) : [];
 }
 
-function problemOf(entry: unknown, index: number): string[] {
+function checkEntry(entry: unknown, index: number): string[] {
   if (!isObject(entry)) return [`${index} must be an object`];
   const missing = Object.entries(REQUIRED).filter(([name, check]) => !check(entry[name]));
   const given = Object.entries(entry).filter(([, value]) => value !== undefined && value !== null);
-  const wrong = given.filter(([name, value]) => REQUIRED[name] === undefined && OPTIONAL[name]?.(value) !== true);
+  const wrong = given.filter(
+    ([name, value]) => REQUIRED[name] === undefined && OPTIONAL[name]?.(value) !== true,
+  );
   return [...missing, ...wrong].map(([name]) =>
     REQUIRED[name] === undefined && OPTIONAL[name] === undefined
       ? `${index}.${name}: there is no such field`
@@ -54,5 +62,8 @@ function problemOf(entry: unknown, index: number): string[] {
 
 function isRepository(value: unknown): boolean {
   const { id, ...texts } = (value ?? {}) as Record<string, unknown>;
-  return Number.isInteger(id) && ['name', 'owner', 'url', 'default_branch'].every((name) => typeof texts[name] === 'string');
+  return (
+    Number.isInteger(id) &&
+    ['name', 'owner', 'url', 'default_branch'].every((name) => typeof texts[name] === 'string')
+  );
 }

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { StartError } from '../errors.ts';
-import { bareName } from '../schema/agent/code-place.ts';
+import { parseBareName } from '../schema/agent/code-place.ts';
 import type { GxJson, PassedOver } from '../schema/agent/gx-json.ts';
-import { dropUnknownKeys, gxJsonFaults, withoutAbsent } from './gx-json.ts';
+import { dropUnknownKeys, checkGxJson, stripNullFields } from './gx-json.ts';
 
 /** The name of the same file for other servers. */
 const OTHER_NAME = 'langgraph.json';
@@ -13,13 +13,14 @@ const OUR_OWN = /(^|\.)gx(\..+)?\.json$/;
 export const isOwnFile = (file: string): boolean => OUR_OWN.test(path.basename(file));
 
 /** Returns the file that is there: the named one, or beside a gx.json that is not there the langgraph.json. */
-export function existingGxFile(file: string): string | undefined {
-  const names = path.basename(file) === 'gx.json' ? [file, path.join(path.dirname(file), OTHER_NAME)] : [file];
+export function findGxFile(file: string): string | undefined {
+  const names =
+    path.basename(file) === 'gx.json' ? [file, path.join(path.dirname(file), OTHER_NAME)] : [file];
   return names.find((name) => existsSync(name));
 }
 
 /** Returns the file's content. Throws a `StartError` that names the file if it can't be read, or is not JSON. */
-export function parsedGxFile(file: string): unknown {
+export function readGxContent(file: string): unknown {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -27,9 +28,11 @@ export function parsedGxFile(file: string): unknown {
     throw new StartError(unreadable(file, (error as NodeJS.ErrnoException).code), { cause: error });
   }
   try {
-    return withoutAbsent(JSON.parse(text.replace(/^\uFEFF/, '')));
+    return stripNullFields(JSON.parse(text.replace(/^\uFEFF/, '')));
   } catch (error) {
-    throw new StartError(`${file} is not valid JSON: ${(error as Error).message}.`, { cause: error });
+    throw new StartError(`${file} is not valid JSON: ${(error as Error).message}.`, {
+      cause: error,
+    });
   }
 }
 
@@ -57,29 +60,38 @@ export type GxFile = { settings: GxJson; unknown: PassedOver[] };
  * Throws a `StartError` that names the file and the fields that are wrong.
  */
 export function readGxJson(value: unknown, file: string): GxFile {
-  const { settings: known, passedOver } = isOwnFile(file) ? { settings: value, passedOver: [] } : dropUnknownKeys(value);
-  const faults = gxJsonFaults(known);
+  const { settings: known, passedOver } = isOwnFile(file)
+    ? { settings: value, passedOver: [] }
+    : dropUnknownKeys(value);
+  const faults = checkGxJson(known);
   if (faults.length > 0) throw new StartError(`${file}: ${faults.join('; ')}.`);
-  return { settings: withPlaces(known as GxJson, path.dirname(file)), unknown: passedOver };
+  return { settings: resolveBareNames(known as GxJson, path.dirname(file)), unknown: passedOver };
 }
 
 /** Returns the settings in which a name without a dot is a module of Python: `./` stands before names of JavaScript. */
-function withPlaces(settings: GxJson, folder: string): GxJson {
+function resolveBareNames(settings: GxJson, folder: string): GxJson {
   const { graphs, auth, http, encryption, dependencies = [] } = settings;
   const folders = [folder, ...dependencies.map((name) => path.resolve(folder, name))];
-  const placed = (reference: string): string => {
-    const name = bareName(reference);
-    const script = name && scriptOf(name, folders);
-    return name === undefined || script === undefined ? reference : `./${script}${reference.slice(name.length)}`;
+  const resolveReference = (reference: string): string => {
+    const name = parseBareName(reference);
+    const script = name && findScript(name, folders);
+    return name === undefined || script === undefined
+      ? reference
+      : `./${script}${reference.slice(name.length)}`;
   };
   return {
     ...settings,
     graphs: Object.fromEntries(
-      Object.entries(graphs).map(([id, graph]) => [id, typeof graph === 'string' ? placed(graph) : { ...graph, path: placed(graph.path) }]),
+      Object.entries(graphs).map(([id, graph]) => [
+        id,
+        typeof graph === 'string'
+          ? resolveReference(graph)
+          : { ...graph, path: resolveReference(graph.path) },
+      ]),
     ),
-    ...(auth && { auth: { ...auth, path: placed(auth.path) } }),
-    ...(http?.app !== undefined && { http: { ...http, app: placed(http.app) } }),
-    ...(encryption && { encryption: { ...encryption, path: placed(encryption.path) } }),
+    ...(auth && { auth: { ...auth, path: resolveReference(auth.path) } }),
+    ...(http?.app !== undefined && { http: { ...http, app: resolveReference(http.app) } }),
+    ...(encryption && { encryption: { ...encryption, path: resolveReference(encryption.path) } }),
   };
 }
 
@@ -88,12 +100,21 @@ const ENDINGS = ['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', '.jsx'];
 const OF_PYTHON = ['pyproject.toml', 'requirements.txt', 'setup.py', 'uv.lock', '.venv'];
 
 /** Returns the file of JavaScript in the first folder that a bare name means; undefined for a module of Python. */
-function scriptOf(name: string, folders: string[]): string | undefined {
+function findScript(name: string, folders: string[]): string | undefined {
   const [folder = ''] = folders;
   const has = (file: string): boolean => existsSync(path.join(folder, file));
-  if (folders.some((at) => isFile(path.join(at, `${name}.py`)) || isFile(path.join(at, name, '__init__.py')))) return undefined;
-  const script = ENDINGS.flatMap((ending) => [`${name}${ending}`, path.join(name, `index${ending}`)]).find(has);
+  if (
+    folders.some(
+      (at) => isFile(path.join(at, `${name}.py`)) || isFile(path.join(at, name, '__init__.py')),
+    )
+  )
+    return undefined;
+  const script = ENDINGS.flatMap((ending) => [
+    `${name}${ending}`,
+    path.join(name, `index${ending}`),
+  ]).find(has);
   return script ?? (has('package.json') && !OF_PYTHON.some(has) ? name : undefined);
 }
 
-const isFile = (file: string): boolean => statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+const isFile = (file: string): boolean =>
+  statSync(file, { throwIfNoEntry: false })?.isFile() === true;

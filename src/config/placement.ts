@@ -21,44 +21,57 @@ export type PodPlaces = Record<Placed, PodPlace>;
 
 type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string';
-const areObjects: Check = (value) => Array.isArray(value) && value.every(isObject);
+const isObjectList: Check = (value) => Array.isArray(value) && value.every(isObject);
 
 const FIELDS: Record<keyof PodPlace, Check> = {
   nodeSelector: (value) => isObject(value) && Object.values(value).every(isText),
-  tolerations: areObjects,
+  tolerations: isObjectList,
   affinity: isObject,
   priorityClassName: isText,
   runtimeClassName: isText,
-  topologySpreadConstraints: areObjects,
+  topologySpreadConstraints: isObjectList,
 };
 
 /** Returns the fields that a kind of pods has. Each but agents has one pod a deployment, which can't be spread. */
-const fieldsOf = (placed: string): Partial<Record<string, Check>> => {
+const getFieldChecks = (placed: string): Partial<Record<string, Check>> => {
   const { topologySpreadConstraints, ...others } = FIELDS;
   return placed === 'agents' ? { ...others, topologySpreadConstraints } : others;
 };
 
 /** Reads where pods stand. */
-export function placements(read: SettingsReader): PodPlaces {
-  const given = read.json(['GX_PLACEMENT']) ?? {};
-  const faults = faultsIn(given);
-  for (const fault of faults) read.problem(`GX_PLACEMENT ${fault}`);
+export function readPlacements(read: SettingsReader): PodPlaces {
+  const given = read.readJson(['GX_PLACEMENT']) ?? {};
+  const faults = checkPlacements(given);
+  for (const fault of faults) read.addProblem(`GX_PLACEMENT ${fault}`);
   const places = (faults.length > 0 ? {} : given) as Partial<PodPlaces>;
   const { agents, databases, stores, builds } = places;
-  return { agents: chosen(agents), databases: chosen(databases), stores: chosen(stores), builds: chosen(builds) };
+  return {
+    agents: pickSetFields(agents),
+    databases: pickSetFields(databases),
+    stores: pickSetFields(stores),
+    builds: pickSetFields(builds),
+  };
 }
 
-function faultsIn(given: unknown): string[] {
+function checkPlacements(given: unknown): string[] {
   if (!isObject(given)) return ['must be an object in JSON'];
   return Object.entries(given).flatMap(([placed, place]) => {
-    if (!PLACED.some((known) => known === placed)) return [`${placed} is none of ${PLACED.join(', ')}`];
+    if (!PLACED.some((known) => known === placed))
+      return [`${placed} is none of ${PLACED.join(', ')}`];
     if (!isObject(place)) return [`${placed} must be an object`];
-    const fields = fieldsOf(placed);
+    const fields = getFieldChecks(placed);
     const wrong = Object.keys(place).filter((name) => fields[name]?.(place[name]) !== true);
-    return wrong.map((name) => `${placed}.${name} is ${name in fields ? 'wrong' : 'no field of it'} (docs/how-to/install.md)`);
+    return wrong.map(
+      (name) =>
+        `${placed}.${name} is ${name in fields ? 'wrong' : 'no field of it'} (docs/how-to/install.md)`,
+    );
   });
 }
 
 /** Returns the fields that say something. */
-const chosen = (place: PodPlace = {}): PodPlace =>
-  Object.fromEntries(Object.entries(place).filter(([, value]) => (isComposite(value) ? Object.keys(value).length > 0 : value !== '')));
+const pickSetFields = (place: PodPlace = {}): PodPlace =>
+  Object.fromEntries(
+    Object.entries(place).filter(([, value]) =>
+      isComposite(value) ? Object.keys(value).length > 0 : value !== '',
+    ),
+  );

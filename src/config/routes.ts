@@ -2,9 +2,9 @@ import { isComposite, isObject } from '../schema/json.ts';
 import { isKey, isLabelValue } from '../schema/platform/object-keys.ts';
 import {
   GRANTED_HOST,
-  patternFaults,
+  checkRoutePatterns,
   ROUTE_KINDS,
-  tellsApart,
+  isUniquePattern,
   type PlacePatterns,
   type RouteKind,
 } from '../schema/platform/route-place.ts';
@@ -13,7 +13,14 @@ import type { SettingsReader } from './env.ts';
 type Words = Record<string, string>;
 
 /** The object that a route is attached to, mostly a Gateway, as an HTTPRoute names it. */
-export type ParentRef = { name: string; namespace?: string; sectionName?: string; port?: number; group?: string; kind?: string };
+export type ParentRef = {
+  name: string;
+  namespace?: string;
+  sectionName?: string;
+  port?: number;
+  group?: string;
+  kind?: string;
+};
 
 const TIMEOUTS = ['auto', 'always', 'never'] as const;
 type RouteTimeouts = (typeof TIMEOUTS)[number];
@@ -52,7 +59,8 @@ export type Routes = {
 type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string';
 const isNamed: Check = (value) => typeof value === 'string' && value !== '';
-const isPort: Check = (value) => Number.isInteger(value) && (value as number) > 0 && (value as number) <= 65_535;
+const isPort: Check = (value) =>
+  Number.isInteger(value) && (value as number) > 0 && (value as number) <= 65_535;
 const isListOf =
   (check: Check): Check =>
   (value) =>
@@ -60,18 +68,31 @@ const isListOf =
 const isWords =
   (check: (value: string) => boolean): Check =>
   (value) =>
-    isObject(value) && Object.entries(value).every(([key, word]) => isKey(key) && typeof word === 'string' && check(word));
+    isObject(value) &&
+    Object.entries(value).every(
+      ([key, word]) => isKey(key) && typeof word === 'string' && check(word),
+    );
 const hasFields =
   (fields: Record<string, Check>, needed: readonly string[] = []): Check =>
   (value) =>
     isObject(value) &&
     needed.every((name) => name in value) &&
-    Object.entries(value).every(([name, inner]) => inner === null || fields[name]?.(inner) === true);
+    Object.entries(value).every(
+      ([name, inner]) => inner === null || fields[name]?.(inner) === true,
+    );
 
 const isKind: Check = (value) => ROUTE_KINDS.some((kind) => kind === value);
-const isParent = hasFields({ name: isNamed, namespace: isNamed, sectionName: isNamed, port: isPort, group: isText, kind: isNamed }, [
-  'name',
-]);
+const isParent = hasFields(
+  {
+    name: isNamed,
+    namespace: isNamed,
+    sectionName: isNamed,
+    port: isPort,
+    group: isText,
+    kind: isNamed,
+  },
+  ['name'],
+);
 /** The fields of a NetworkPolicy's peer. */
 const PEER = { podSelector: isComposite, namespaceSelector: isComposite, ipBlock: isComposite };
 const isPeer: Check = (value) => hasFields(PEER)(value) && Object.keys(value as object).length > 0;
@@ -86,11 +107,17 @@ const FIELDS: Record<string, Check> = {
   path: isText,
   timeouts: (value) => TIMEOUTS.some((word) => word === value),
   scheme: (value) => value === 'http' || value === 'https',
-  tls: hasFields({ enabled: (value) => typeof value === 'boolean', secretName: isText, annotations: isWords(() => true) }),
+  tls: hasFields({
+    enabled: (value) => typeof value === 'boolean',
+    secretName: isText,
+    annotations: isWords(() => true),
+  }),
   labels: isWords(isLabelValue),
   annotations: isWords(() => true),
   proxies: isListOf(isPeer),
-  reservedHosts: isListOf((value) => typeof value === 'string' && new RegExp(GRANTED_HOST).test(value)),
+  reservedHosts: isListOf(
+    (value) => typeof value === 'string' && new RegExp(GRANTED_HOST).test(value),
+  ),
 };
 
 type Given = {
@@ -126,45 +153,97 @@ const USUAL: Given = {
 };
 
 /** Reads the settings of routes of the namespaces; none means any. With a single one, a pattern need not name it. */
-export function routes(read: SettingsReader, namespaces: readonly string[]): Routes {
-  const given = givenIn(read);
-  const faults = given.kind === 'None' ? [] : patternFaults(given, namespaces);
-  for (const fault of [...contradictions(given), ...faults]) read.problem(`GX_ROUTE ${fault}`);
+export function readRoutes(read: SettingsReader, namespaces: readonly string[]): Routes {
+  const given = readRouteSetting(read);
+  const faults = given.kind === 'None' ? [] : checkRoutePatterns(given, namespaces);
+  for (const fault of [...listContradictions(given), ...faults])
+    read.addProblem(`GX_ROUTE ${fault}`);
   const { kind, former, proxies } = given;
-  return { ...(kind !== 'None' && { route: route(given, kind, namespaces) }), formerRoutes: former, routeProxies: proxies };
+  return {
+    ...(kind !== 'None' && { route: buildRouteSettings(given, kind, namespaces) }),
+    formerRoutes: former,
+    routeProxies: proxies,
+  };
 }
 
-function givenIn(read: SettingsReader): Given {
-  const value = read.json(['GX_ROUTE']) ?? {};
+function readRouteSetting(read: SettingsReader): Given {
+  const value = read.readJson(['GX_ROUTE']) ?? {};
   if (!isObject(value)) {
-    read.problem('GX_ROUTE must be an object in JSON');
+    read.addProblem('GX_ROUTE must be an object in JSON');
     return USUAL;
   }
   const wrong = Object.keys(value).filter((name) => FIELDS[name]?.(value[name]) !== true);
-  for (const name of wrong) read.problem(`GX_ROUTE ${name} is ${name in FIELDS ? 'wrong' : 'no field of it'} (docs/how-to/reach.md)`);
+  for (const name of wrong)
+    read.addProblem(
+      `GX_ROUTE ${name} is ${name in FIELDS ? 'wrong' : 'no field of it'} (docs/how-to/reach.md)`,
+    );
   // Each field is of its type by its check.
-  const { tls = {}, ...rest } = (wrong.length > 0 ? {} : value) as Partial<Omit<Given, 'tls'>> & { tls?: Partial<Given['tls']> };
+  const { tls = {}, ...rest } = (wrong.length > 0 ? {} : value) as Partial<Omit<Given, 'tls'>> & {
+    tls?: Partial<Given['tls']>;
+  };
   return { ...USUAL, ...rest, tls: { ...TLS, ...tls } };
 }
 
-function route(given: Given, kind: RouteKind, namespaces: readonly string[]): RouteSettings {
-  const { parentRefs, className, host, path, scheme, timeouts, tls, labels, annotations, reservedHosts } = given;
-  const isHostShared = !tellsApart(host, namespaces);
-  const certificate = { ...(tls.secretName !== '' && { secretName: tls.secretName }), annotations: tls.annotations };
-  const ofKind = { ...(className !== '' && { className }), ...(tls.enabled && { tls: certificate }) };
-  return { kind, isHostShared, parentRefs, ...ofKind, host, path, scheme, timeouts, labels, annotations, reservedHosts };
+function buildRouteSettings(
+  given: Given,
+  kind: RouteKind,
+  namespaces: readonly string[],
+): RouteSettings {
+  const {
+    parentRefs,
+    className,
+    host,
+    path,
+    scheme,
+    timeouts,
+    tls,
+    labels,
+    annotations,
+    reservedHosts,
+  } = given;
+  const isHostShared = !isUniquePattern(host, namespaces);
+  const certificate = {
+    ...(tls.secretName !== '' && { secretName: tls.secretName }),
+    annotations: tls.annotations,
+  };
+  const ofKind = {
+    ...(className !== '' && { className }),
+    ...(tls.enabled && { tls: certificate }),
+  };
+  return {
+    kind,
+    isHostShared,
+    parentRefs,
+    ...ofKind,
+    host,
+    path,
+    scheme,
+    timeouts,
+    labels,
+    annotations,
+    reservedHosts,
+  };
 }
 
 /** Returns the contradictions of the settings, each as the end of a sentence. */
-function contradictions({ kind, former, parentRefs, className, tls }: Given): string[] {
+function listContradictions({ kind, former, parentRefs, className, tls }: Given): string[] {
   const [isHttp, isIngress] = [kind === 'HTTPRoute', kind === 'Ingress'];
   const hasNoCertificate = tls.secretName === '' && Object.keys(tls.annotations).length === 0;
   const faults: [string, boolean][] = [
     ['of kind HTTPRoute needs parentRefs', isHttp && parentRefs.length === 0],
-    ['of kind Ingress has parentRefs, which are those of an HTTPRoute: a deployment has one route', isIngress && parentRefs.length > 0],
-    ['of kind HTTPRoute has className, which is that of an Ingress: a deployment has one route', isHttp && className !== ''],
+    [
+      'of kind Ingress has parentRefs, which are those of an HTTPRoute: a deployment has one route',
+      isIngress && parentRefs.length > 0,
+    ],
+    [
+      'of kind HTTPRoute has className, which is that of an Ingress: a deployment has one route',
+      isHttp && className !== '',
+    ],
     ['of kind HTTPRoute has tls, which its Gateway decides about', isHttp && tls.enabled],
-    ['has tls without a secretName, or annotations by which an issuer makes one', tls.enabled && hasNoCertificate],
+    [
+      'has tls without a secretName, or annotations by which an issuer makes one',
+      tls.enabled && hasNoCertificate,
+    ],
     [`has the kind ${kind} also among the former ones`, former.some((one) => one === kind)],
   ];
   return faults.flatMap(([sentence, isTrue]) => (isTrue ? [sentence] : []));

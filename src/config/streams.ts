@@ -8,12 +8,20 @@ const DAY = 86_400;
 export function streamSettings(read: SettingsReader) {
   return {
     /** Seconds for which they can be read again. */
-    resumableSeconds: read.integer(['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'], 120, { min: 1, max: DAY }),
+    resumableSeconds: read.readInteger(
+      ['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'],
+      120,
+      { min: 1, max: DAY },
+    ),
     /** A larger message is left out. */
-    maxEventBytes: read.integer(['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'], 128 * 1024 * 1024, {
-      min: 1024,
-      max: Number.MAX_SAFE_INTEGER,
-    }),
+    maxEventBytes: read.readInteger(
+      ['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'],
+      128 * 1024 * 1024,
+      {
+        min: 1024,
+        max: Number.MAX_SAFE_INTEGER,
+      },
+    ),
     /** The key-value store that they go through; undefined: they go through the database. */
     store: storeSettings(read),
   };
@@ -21,9 +29,10 @@ export function streamSettings(read: SettingsReader) {
 
 function storeSettings(read: SettingsReader): { uri: string; prefix: string } | undefined {
   // The custom one is chosen instead of the one that the server would otherwise get.
-  const uri = read.optional(['REDIS_URI_CUSTOM', 'GX_REDIS_URI', 'REDIS_URI']);
-  const prefix = read.text(['GX_REDIS_KEY_PREFIX', 'REDIS_KEY_PREFIX'], 'gx:');
+  const uri = read.readOptional(['REDIS_URI_CUSTOM', 'GX_REDIS_URI', 'REDIS_URI']);
+  const prefix = read.readText(['GX_REDIS_KEY_PREFIX', 'REDIS_KEY_PREFIX'], 'gx:');
   if (uri === undefined) return undefined;
-  if (!/^rediss?:\/\/./.test(uri)) read.problem('REDIS_URI must begin with redis:// or rediss://');
+  if (!/^rediss?:\/\/./.test(uri))
+    read.addProblem('REDIS_URI must begin with redis:// or rediss://');
   return { uri, prefix };
 }

@@ -1,6 +1,6 @@
-import { commandOptions } from '../commands.ts';
+import { parseCommandOptions } from '../commands.ts';
 import { StartError } from '../errors.ts';
-import { agentConfig, type AgentConfig } from './agent.ts';
+import { readAgentConfig, type AgentConfig } from './agent.ts';
 import type { Env } from './env.ts';
 
 export const IMPORT_THREADS_HELP = `gx-platform import-threads: copies threads from the tables of LangGraph's own Postgres saver
@@ -35,9 +35,16 @@ const OPTIONS = {
 
 /** Reads the options of `import-threads`, and the settings that it shares with the agent server. */
 export function importConfig(env: Env, args: string[]): ImportConfig {
-  const { from, graph, thread, 'dry-run': dryRun = false } = commandOptions(args, OPTIONS, { name: 'import-threads' });
-  if (from === undefined) throw new StartError('import-threads: --from is missing. See import-threads --help.');
-  if (!/^postgres(ql)?:\/\/./.test(from)) throw new StartError('import-threads: --from must begin with postgresql://');
-  const { database, encryption, logLevel } = agentConfig(env);
+  const {
+    from,
+    graph,
+    thread,
+    'dry-run': dryRun = false,
+  } = parseCommandOptions(args, OPTIONS, { name: 'import-threads' });
+  if (from === undefined)
+    throw new StartError('import-threads: --from is missing. See import-threads --help.');
+  if (!/^postgres(ql)?:\/\/./.test(from))
+    throw new StartError('import-threads: --from must begin with postgresql://');
+  const { database, encryption, logLevel } = readAgentConfig(env);
   return { from, graph, threads: thread, dryRun, database, encryption, logLevel };
 }

@@ -1,4 +1,4 @@
-import { proxyFor } from '../http/proxies.ts';
+import { chooseProxy } from '../http/proxies.ts';
 import type { SettingsReader } from './env.ts';
 import { readProxies } from './proxies.ts';
 
@@ -54,8 +54,10 @@ const IN_SPANS = ['true', '1', 'yes', 'on', 'span_only', 'span_and_event'];
 export const LANGSMITH_PROJECTS = ['LANGSMITH_PROJECT', 'LANGCHAIN_PROJECT', 'LANGCHAIN_SESSION'];
 
 /** Reads the project that such a library gets, where the environment names none: the deployment's own. */
-export const langsmithProject = (read: SettingsReader): string | undefined =>
-  read.optional(LANGSMITH_PROJECTS) === undefined ? read.optional(['GX_DEPLOYMENT']) : undefined;
+export const readLangsmithProject = (read: SettingsReader): string | undefined =>
+  read.readOptional(LANGSMITH_PROJECTS) === undefined
+    ? read.readOptional(['GX_DEPLOYMENT'])
+    : undefined;
 
 const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 const TIMEOUT = { min: 1, max: MINUTE };
@@ -65,12 +67,17 @@ const TIMEOUT = { min: 1, max: MINUTE };
  * without an endpoint, and if tracing is switched off. Values that this process can't follow are problems, so that
  * nobody waits for traces in vain.
  */
-export function tracingSettings(read: SettingsReader, service = 'gx-agent-server'): TracingSettings | undefined {
-  const exact = read.optional(['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
-  const base = read.optional([ENDPOINT]);
-  if ((exact ?? base) === undefined || read.flag(['OTEL_SDK_DISABLED'], false)) return undefined;
-  if (read.oneOf(['OTEL_TRACES_EXPORTER'], 'otlp', ['otlp', 'none']) === 'none') return undefined;
-  const url = checkedUrl(
+export function readTracingSettings(
+  read: SettingsReader,
+  service = 'gx-agent-server',
+): TracingSettings | undefined {
+  const exact = read.readOptional(['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
+  const base = read.readOptional([ENDPOINT]);
+  if ((exact ?? base) === undefined || read.readFlag(['OTEL_SDK_DISABLED'], false))
+    return undefined;
+  if (read.readOneOf(['OTEL_TRACES_EXPORTER'], 'otlp', ['otlp', 'none']) === 'none')
+    return undefined;
+  const url = checkCollectorUrl(
     read,
     exact ?? `${base?.replace(/\/+$/, '')}/v1/traces`,
     exact === undefined ? ENDPOINT : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
@@ -78,16 +85,20 @@ export function tracingSettings(read: SettingsReader, service = 'gx-agent-server
   return {
     url,
     ...wayTo(read, url),
-    headers: pairs(read, ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']),
-    resource: resource(read, service),
-    timeoutMilliseconds: read.integer(['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'], 10_000, TIMEOUT),
-    delayMilliseconds: read.integer(['OTEL_BSP_SCHEDULE_DELAY'], 5000, TIMEOUT),
-    compression: compression(read, 'TRACES'),
-    protocol: protocol(read, 'TRACES'),
-    sampler: sampler(read),
-    contents: IN_SPANS.includes(read.text(CONTENTS, 'false').toLowerCase()),
+    headers: readPairs(read, ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']),
+    resource: readResource(read, service),
+    timeoutMilliseconds: read.readInteger(
+      ['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'],
+      10_000,
+      TIMEOUT,
+    ),
+    delayMilliseconds: read.readInteger(['OTEL_BSP_SCHEDULE_DELAY'], 5000, TIMEOUT),
+    compression: readCompression(read, 'TRACES'),
+    protocol: readProtocol(read, 'TRACES'),
+    sampler: readSampler(read),
+    contents: IN_SPANS.includes(read.readText(CONTENTS, 'false').toLowerCase()),
     passesOn: read
-      .text(['OTEL_PROPAGATORS'], 'tracecontext')
+      .readText(['OTEL_PROPAGATORS'], 'tracecontext')
       .toLowerCase()
       .split(/\s*,\s*/)
       .includes('tracecontext'),
@@ -97,7 +108,10 @@ export function tracingSettings(read: SettingsReader, service = 'gx-agent-server
 
 /** Returns the proxy for a collector. One without TLS is in the cluster, often by a short name, and asked directly. */
 function wayTo(read: SettingsReader, url: string): Pick<CollectorSettings, 'through'> {
-  const through = URL.canParse(url) && url.startsWith('https:') ? proxyFor(new URL(url), readProxies(read)) : undefined;
+  const through =
+    URL.canParse(url) && url.startsWith('https:')
+      ? chooseProxy(new URL(url), readProxies(read))
+      : undefined;
   return through === undefined ? {} : { through };
 }
 
@@ -105,98 +119,119 @@ const LINK = 'GX_TRACE_LINK';
 const TRACE_ID = '{trace_id}';
 
 function linkOf(read: SettingsReader): Pick<TracingSettings, 'link'> {
-  const link = read.optional([LINK]);
+  const link = read.readOptional([LINK]);
   if (link === undefined) return {};
-  if (!link.includes(TRACE_ID)) read.problem(`${LINK} must have ${TRACE_ID} in the place of the id of a trace`);
-  return { link: checkedUrl(read, link, LINK) };
+  if (!link.includes(TRACE_ID))
+    read.addProblem(`${LINK} must have ${TRACE_ID} in the place of the id of a trace`);
+  return { link: checkCollectorUrl(read, link, LINK) };
 }
 
 type Signal = 'TRACES' | 'LOGS';
 
 /** OpenTelemetry's default is none; every collector takes both. */
-const compression = (read: SettingsReader, of: Signal): CollectorSettings['compression'] =>
-  read.oneOf([`OTEL_EXPORTER_OTLP_${of}_COMPRESSION`, 'OTEL_EXPORTER_OTLP_COMPRESSION'], 'gzip', ['gzip', 'none']);
+const readCompression = (read: SettingsReader, of: Signal): CollectorSettings['compression'] =>
+  read.readOneOf(
+    [`OTEL_EXPORTER_OTLP_${of}_COMPRESSION`, 'OTEL_EXPORTER_OTLP_COMPRESSION'],
+    'gzip',
+    ['gzip', 'none'],
+  );
 
-function protocol(read: SettingsReader, of: Signal): OtlpProtocol {
+function readProtocol(read: SettingsReader, of: Signal): OtlpProtocol {
   const names = [`OTEL_EXPORTER_OTLP_${of}_PROTOCOL`, 'OTEL_EXPORTER_OTLP_PROTOCOL'];
-  const given = read.text(names, 'http/protobuf').toLowerCase();
+  const given = read.readText(names, 'http/protobuf').toLowerCase();
   const found = PROTOCOLS.find((one) => one === given);
-  if (found === undefined) read.problem(`${names.at(-1)} is ${given}, and this process speaks ${PROTOCOLS.join(' and ')} alone`);
+  if (found === undefined)
+    read.addProblem(
+      `${names.at(-1)} is ${given}, and this process speaks ${PROTOCOLS.join(' and ')} alone`,
+    );
   return found ?? 'http/protobuf';
 }
 
-function sampler(read: SettingsReader): SamplerSettings {
-  const name = read.oneOf(['OTEL_TRACES_SAMPLER'], 'parentbased_always_on', SAMPLERS);
-  const ratio = name.endsWith('traceidratio') ? Number(read.text(['OTEL_TRACES_SAMPLER_ARG'], '1')) : 1;
+function readSampler(read: SettingsReader): SamplerSettings {
+  const name = read.readOneOf(['OTEL_TRACES_SAMPLER'], 'parentbased_always_on', SAMPLERS);
+  const ratio = name.endsWith('traceidratio')
+    ? Number(read.readText(['OTEL_TRACES_SAMPLER_ARG'], '1'))
+    : 1;
   if (ratio >= 0 && ratio <= 1) return { name, ratio };
-  read.problem('OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1');
+  read.addProblem('OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1');
   return { name, ratio: 1 };
 }
 
 /** Reads an address of a collector. One of another protocol than HTTP is a problem that names it. */
-export function checkedUrl(read: SettingsReader, url: string, setting: string): string {
+export function checkCollectorUrl(read: SettingsReader, url: string, setting: string): string {
   // A user's name and password in front of the host are nobody's business.
   const shown = url.replace(/\/\/[^@/]*@/, '//');
-  if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) read.problem(`${setting} must be an http or https URL, and ${shown} is none`);
+  if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url))
+    read.addProblem(`${setting} must be an http or https URL, and ${shown} is none`);
   return url;
 }
 
 /** The switch and the address are the names of other servers of this interface. */
 const LOGS = ['SELF_HOSTED_LOGS_ENABLED', 'LANGGRAPH_LOGS_ENABLED'];
-const LOGS_ENDPOINT = ['SELF_HOSTED_LOGS_ENDPOINT', 'LANGGRAPH_LOGS_ENDPOINT', 'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT'];
+const LOGS_ENDPOINT = [
+  'SELF_HOSTED_LOGS_ENDPOINT',
+  'LANGGRAPH_LOGS_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT',
+];
 
 /**
  * Reads where lines of the log go, besides standard output; undefined when they go nowhere else. An address without a
  * path gets that of the protocol.
  */
 export function logSettings(read: SettingsReader): CollectorSettings | undefined {
-  if (!read.flag(LOGS, false)) return undefined;
+  if (!read.readFlag(LOGS, false)) return undefined;
   // Lines are sent as JSON, which collectors take at the same address. One that speaks gRPC alone does not.
-  protocol(read, 'LOGS');
-  const url = logsUrl(read);
+  readProtocol(read, 'LOGS');
+  const url = readLogsUrl(read);
   return {
     url,
     ...wayTo(read, url),
-    headers: pairs(read, ['OTEL_EXPORTER_OTLP_LOGS_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']),
-    resource: resource(read, 'gx-agent-server'),
-    timeoutMilliseconds: read.integer(['OTEL_EXPORTER_OTLP_LOGS_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'], 10_000, TIMEOUT),
-    delayMilliseconds: read.integer(['OTEL_BLRP_SCHEDULE_DELAY'], 1000, TIMEOUT),
-    compression: compression(read, 'LOGS'),
+    headers: readPairs(read, ['OTEL_EXPORTER_OTLP_LOGS_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']),
+    resource: readResource(read, 'gx-agent-server'),
+    timeoutMilliseconds: read.readInteger(
+      ['OTEL_EXPORTER_OTLP_LOGS_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'],
+      10_000,
+      TIMEOUT,
+    ),
+    delayMilliseconds: read.readInteger(['OTEL_BLRP_SCHEDULE_DELAY'], 1000, TIMEOUT),
+    compression: readCompression(read, 'LOGS'),
   };
 }
 
-function logsUrl(read: SettingsReader): string {
-  const own = read.optional(LOGS_ENDPOINT);
-  const given = own ?? read.optional(['OTEL_EXPORTER_OTLP_ENDPOINT']);
+function readLogsUrl(read: SettingsReader): string {
+  const own = read.readOptional(LOGS_ENDPOINT);
+  const given = own ?? read.readOptional(['OTEL_EXPORTER_OTLP_ENDPOINT']);
   if (given === undefined) {
-    read.problem(`${LOGS[0]} is set without ${LOGS_ENDPOINT[0]}, the address of a collector`);
+    read.addProblem(`${LOGS[0]} is set without ${LOGS_ENDPOINT[0]}, the address of a collector`);
     return '';
   }
   if (!/^https?:\/\/[^/]/.test(given) || !URL.canParse(given)) {
-    read.problem(`${LOGS_ENDPOINT[0]} must be an http or https URL`);
+    read.addProblem(`${LOGS_ENDPOINT[0]} must be an http or https URL`);
     return '';
   }
   const url = new URL(given);
-  if (own === undefined || url.pathname === '/') url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/logs`;
+  if (own === undefined || url.pathname === '/')
+    url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/logs`;
   return url.href;
 }
 
-const resource = (read: SettingsReader, service: string): Record<string, string> => ({
-  'service.name': read.text(['OTEL_SERVICE_NAME', 'GX_DEPLOYMENT'], service),
-  ...pairs(read, ['OTEL_RESOURCE_ATTRIBUTES']),
+const readResource = (read: SettingsReader, service: string): Record<string, string> => ({
+  'service.name': read.readText(['OTEL_SERVICE_NAME', 'GX_DEPLOYMENT'], service),
+  ...readPairs(read, ['OTEL_RESOURCE_ATTRIBUTES']),
 });
 
 /** Reads pairs of the form `a=b,c=d`, with percent-encoded values. */
-function pairs(read: SettingsReader, names: string[]): Record<string, string> {
-  const entries = read.words(names).map((pair): [string, string] => {
+function readPairs(read: SettingsReader, names: string[]): Record<string, string> {
+  const entries = read.readWords(names).map((pair): [string, string] => {
     const at = pair.indexOf('=');
-    return [pair.slice(0, Math.max(at, 0)).trim(), decoded(pair.slice(at + 1).trim())];
+    return [pair.slice(0, Math.max(at, 0)).trim(), decodePercent(pair.slice(at + 1).trim())];
   });
-  if (entries.some(([name]) => name === '')) read.problem(`${names.at(-1)} must be a list of name=value`);
+  if (entries.some(([name]) => name === ''))
+    read.addProblem(`${names.at(-1)} must be a list of name=value`);
   return Object.fromEntries(entries);
 }
 
-function decoded(text: string): string {
+function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

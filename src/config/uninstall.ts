@@ -1,4 +1,4 @@
-import { commandOptions } from '../commands.ts';
+import { parseCommandOptions } from '../commands.ts';
 import { StartError } from '../errors.ts';
 import { SettingsReader, type Env } from './env.ts';
 
@@ -17,21 +17,32 @@ It works with the settings of the installation's operator, if that is there. Whe
 the operator's work itself. Run it in a pod of its own, by config/uninstall (docs/how-to/uninstall.md).
 `;
 
-export type UninstallConfig = { namespace: string; logLevel: string; deletesData: boolean; seconds: number };
+export type UninstallConfig = {
+  namespace: string;
+  logLevel: string;
+  deletesData: boolean;
+  seconds: number;
+};
 
 const OPTIONS = { data: { type: 'string' }, timeout: { type: 'string' } } as const;
 
 /** Reads the options of `uninstall`. Throws if data is to be deleted without the word for it. */
-export function uninstallConfig(env: Env, args: string[]): UninstallConfig {
-  const { data, timeout = '600' } = commandOptions(args, OPTIONS, { name: 'uninstall', hint: 'See uninstall --help.' });
+export function readUninstallConfig(env: Env, args: string[]): UninstallConfig {
+  const { data, timeout = '600' } = parseCommandOptions(args, OPTIONS, {
+    name: 'uninstall',
+    hint: 'See uninstall --help.',
+  });
   if (data !== undefined && data !== DATA_WORD)
-    throw new StartError(`uninstall: --data "${data}" deletes nothing. To delete all data, the word is ${DATA_WORD}.`);
+    throw new StartError(
+      `uninstall: --data "${data}" deletes nothing. To delete all data, the word is ${DATA_WORD}.`,
+    );
   const seconds = Number(timeout);
-  if (!Number.isInteger(seconds) || seconds < 1) throw new StartError(`uninstall: --timeout "${timeout}" is no number of seconds.`);
+  if (!Number.isInteger(seconds) || seconds < 1)
+    throw new StartError(`uninstall: --timeout "${timeout}" is no number of seconds.`);
   const read = new SettingsReader(env);
   const config = {
-    namespace: read.text(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default'),
-    logLevel: read.text(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'warn'),
+    namespace: read.readText(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default'),
+    logLevel: read.readText(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'warn'),
     deletesData: data === DATA_WORD,
     seconds,
   };

@@ -1,7 +1,7 @@
 import type { SettingsReader } from './env.ts';
 
 /** How the server reports ends of runs by webhook. */
-export type WebhookConfig = ReturnType<typeof webhookSettings>;
+export type WebhookConfig = ReturnType<typeof readWebhookSettings>;
 
 const SECRET = 'GX_WEBHOOK_SECRET';
 
@@ -10,23 +10,27 @@ const PREFIX = 'whsec_';
 const BYTES = { least: 24, most: 64 };
 
 /** Returns the key of a secret; undefined when it is none. */
-function signingKey(secret: string): Buffer | undefined {
+function parseSigningKey(secret: string): Buffer | undefined {
   const text = secret.replace(PREFIX, '');
   const key = Buffer.from(text, 'base64');
-  const isWhole = secret.startsWith(PREFIX) && key.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '');
+  const isWhole =
+    secret.startsWith(PREFIX) &&
+    key.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '');
   return isWhole && key.length >= BYTES.least && key.length <= BYTES.most ? key : undefined;
 }
 
-export function webhookSettings(read: SettingsReader) {
-  const keys = read.words([SECRET]).map(signingKey);
+export function readWebhookSettings(read: SettingsReader) {
+  const keys = read.readWords([SECRET]).map(parseSigningKey);
   if (keys.includes(undefined))
-    read.problem(`${SECRET} must be "${PREFIX}" and the base64 of ${BYTES.least} to ${BYTES.most} bytes; several have commas between them`);
+    read.addProblem(
+      `${SECRET} must be "${PREFIX}" and the base64 of ${BYTES.least} to ${BYTES.most} bytes; several have commas between them`,
+    );
   return {
     /** Whether they may call this machine, where gx.json does not say. */
     loopback: false,
     /** Sign each message; several while one takes the place of another. */
     keys: keys.filter((key) => key !== undefined),
     /** How long a receiver may take to answer. */
-    timeoutSeconds: read.integer(['GX_WEBHOOK_TIMEOUT_SECS'], 30, { min: 1, max: 300 }),
+    timeoutSeconds: read.readInteger(['GX_WEBHOOK_TIMEOUT_SECS'], 30, { min: 1, max: 300 }),
   };
 }

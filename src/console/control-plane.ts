@@ -15,19 +15,30 @@ export class ControlPlaneDoor {
     this.#signer = signer;
     const isSecure = protocol === 'https:';
     const usual = isSecure ? 443 : 80;
-    this.#place = { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? usual : Number(port), isSecure };
+    this.#place = {
+      host: hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: port === '' ? usual : Number(port),
+      isSecure,
+    };
     this.#below = pathname.replace(/\/$/, '');
   }
 
   /** Returns the answer once its headers are there. Throws `Unavailable` if there is none. */
   ask(asked: AskedThere): Promise<IncomingMessage> {
     const path = `${this.#below}${asked.path}`;
-    return this.#door.ask(this.#place, { ...asked, path, headers: { ...asked.headers, ...this.#signed({ ...asked, path }) } });
+    return this.#door.ask(this.#place, {
+      ...asked,
+      path,
+      headers: { ...asked.headers, ...this.#signHeaders({ ...asked, path }) },
+    });
   }
 
-  #signed({ method, path, headers }: AskedThere): Record<string, string> {
+  #signHeaders({ method, path, headers }: AskedThere): Record<string, string> {
     const at = Math.floor(Date.now() / 1000);
-    const signature = this.#signer?.sign({ method, url: path, headers }, { of: OF_CONTROL_PLANE, at });
+    const signature = this.#signer?.sign(
+      { method, url: path, headers },
+      { of: OF_CONTROL_PLANE, at },
+    );
     return signature === undefined ? {} : { [SIGNATURE_HEADER]: signature };
   }
 

@@ -1,4 +1,10 @@
-import { Agent as PlainAgent, request as askPlain, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import {
+  Agent as PlainAgent,
+  request as askPlain,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import { Agent as SecureAgent, request as askSecure } from 'node:https';
 import type { Readable } from 'node:stream';
 import { Problem, Unavailable } from '../errors.ts';
@@ -55,16 +61,38 @@ export class ProcessDoor {
     this.#agents.secure.destroy();
   }
 
-  #send({ host, port, isSecure }: ProcessPlace, asked: AskedThere, reuses: boolean): Promise<IncomingMessage | Broken> {
+  #send(
+    { host, port, isSecure }: ProcessPlace,
+    asked: AskedThere,
+    reuses: boolean,
+  ): Promise<IncomingMessage | Broken> {
     const { method, path, headers, body, signal } = asked;
     const agent = isSecure ? this.#agents.secure : this.#agents.plain;
-    const options: RequestOptions = { hostname: host, port, method, path, headers, agent: reuses ? agent : false };
+    const options: RequestOptions = {
+      hostname: host,
+      port,
+      method,
+      path,
+      headers,
+      agent: reuses ? agent : false,
+    };
     const outgoing = isSecure ? askSecure(options) : askPlain(options);
-    return answerTo(outgoing, { body, signal, connected: isSecure ? 'secureConnect' : 'connect', ...this.#options });
+    return answerTo(outgoing, {
+      body,
+      signal,
+      connected: isSecure ? 'secureConnect' : 'connect',
+      ...this.#options,
+    });
   }
 }
 
-type Failure = { cause: Error; isSent: boolean; wasReused: boolean; hasLeft: boolean; called: string };
+type Failure = {
+  cause: Error;
+  isSent: boolean;
+  wasReused: boolean;
+  hasLeft: boolean;
+  called: string;
+};
 
 /** A request without an answer: whether it may have been done, and whether its connection had been used before. */
 class Broken {
@@ -74,7 +102,8 @@ class Broken {
   constructor({ cause, isSent, wasReused, hasLeft, called }: Failure) {
     this.wasReused = wasReused && !hasLeft;
     if (hasLeft) this.problem = new Problem(499, 'The client has left.');
-    else if (!isSent) this.problem = new Unavailable(`${called} does not answer; try again.`, { cause });
+    else if (!isSent)
+      this.problem = new Unavailable(`${called} does not answer; try again.`, { cause });
     else {
       const words = `${called} broke off before it answered. It is not known whether the request was done.`;
       this.problem = new Problem(503, words, { cause, ...LATER });
@@ -82,17 +111,32 @@ class Broken {
   }
 }
 
-type Sending = Pick<AskedThere, 'body' | 'signal'> & DoorOptions & { connected: 'connect' | 'secureConnect' };
+type Sending = Pick<AskedThere, 'body' | 'signal'> &
+  DoorOptions & { connected: 'connect' | 'secureConnect' };
 
 /** Sends a request, its body once there is a connection. */
-function answerTo(outgoing: ClientRequest, { body, signal, connected, called, within }: Sending): Promise<IncomingMessage | Broken> {
+function answerTo(
+  outgoing: ClientRequest,
+  { body, signal, connected, called, within }: Sending,
+): Promise<IncomingMessage | Broken> {
   return new Promise((resolve) => {
     let isSent = false;
     const leave = (): void => void outgoing.destroy(new Error('the client has left'));
     const timer = setTimeout(() => outgoing.destroy(new Error('no connection in time')), CONNECTS);
-    const late = within === undefined ? undefined : setTimeout(() => outgoing.destroy(new Error('no answer in time')), within);
-    const broken = (cause: Error): void =>
-      resolve(new Broken({ cause, isSent, wasReused: outgoing.reusedSocket, hasLeft: signal.aborted, called }));
+    const late =
+      within === undefined
+        ? undefined
+        : setTimeout(() => outgoing.destroy(new Error('no answer in time')), within);
+    const resolveBroken = (cause: Error): void =>
+      resolve(
+        new Broken({
+          cause,
+          isSent,
+          wasReused: outgoing.reusedSocket,
+          hasLeft: signal.aborted,
+          called,
+        }),
+      );
     const send = (): void => {
       clearTimeout(timer);
       isSent = true;
@@ -107,12 +151,12 @@ function answerTo(outgoing: ClientRequest, { body, signal, connected, called, wi
       clearTimeout(late);
       resolve(answer);
     });
-    outgoing.on('error', broken);
+    outgoing.on('error', resolveBroken);
     outgoing.once('close', () => {
       clearTimeout(timer);
       clearTimeout(late);
       // An answer that changes the protocol, which nobody asked for, ends so.
-      broken(new Error('the connection was closed'));
+      resolveBroken(new Error('the connection was closed'));
       signal.removeEventListener('abort', leave);
     });
     if (signal.aborted) leave();

@@ -35,9 +35,12 @@ const OUTWARDS = [
 const VIA = '1.1 gx-console';
 
 /** Returns the headers with which a request goes on to the control plane. */
-export function headersInwards(given: IncomingHttpHeaders, { key, source, requestId }: SentAlong): Record<string, string> {
+export function buildInwardHeaders(
+  given: IncomingHttpHeaders,
+  { key, source, requestId }: SentAlong,
+): Record<string, string> {
   return {
-    ...picked(given, INWARDS),
+    ...pickHeaders(given, INWARDS),
     'x-api-key': key,
     'x-request-id': requestId,
     ...(source !== 'unknown' && { 'x-forwarded-for': source }),
@@ -46,7 +49,8 @@ export function headersInwards(given: IncomingHttpHeaders, { key, source, reques
 }
 
 /** Returns the headers with which an answer of the control plane goes on to the page. */
-export const headersOutwards = (given: IncomingHttpHeaders): Record<string, string> => picked(given, OUTWARDS);
+export const buildOutwardHeaders = (given: IncomingHttpHeaders): Record<string, string> =>
+  pickHeaders(given, OUTWARDS);
 
 /** Headers of a page's request that an agent reads. */
 const TO_AGENTS = [
@@ -62,8 +66,11 @@ const TO_AGENTS = [
 ];
 
 /** Returns the headers with which a request goes on to an agent: with a pass in place of every other credential. */
-export const headersToAgent = (given: IncomingHttpHeaders, { pass, requestId }: { pass: string; requestId: string }) => ({
-  ...picked(given, TO_AGENTS),
+export const buildAgentHeaders = (
+  given: IncomingHttpHeaders,
+  { pass, requestId }: { pass: string; requestId: string },
+) => ({
+  ...pickHeaders(given, TO_AGENTS),
   authorization: `Bearer ${pass}`,
   // Nobody unpacks answers of agents, so that a small one is no large one.
   'accept-encoding': 'identity',
@@ -72,7 +79,14 @@ export const headersToAgent = (given: IncomingHttpHeaders, { pass, requestId }: 
 });
 
 /** Headers of an agent's answer that a page may see, besides its type. */
-const FROM_AGENTS = ['content-length', 'content-location', 'retry-after', 'x-pagination-cursor', 'x-pagination-next', 'x-pagination-total'];
+const FROM_AGENTS = [
+  'content-length',
+  'content-location',
+  'retry-after',
+  'x-pagination-cursor',
+  'x-pagination-next',
+  'x-pagination-total',
+];
 
 /** Types that a page reads. All others are bytes to keep: a browser that opens one shows nothing of it. */
 const READ_TYPES = ['application/json', 'text/event-stream', 'text/plain'];
@@ -81,11 +95,11 @@ const READ_TYPES = ['application/json', 'text/event-stream', 'text/plain'];
  * Returns the headers with which an agent's answer goes on to the page. The agent chooses none of them freely: its code
  * is somebody else's, and a browser would act on them in the name of the page.
  */
-export function headersFromAgent(given: IncomingHttpHeaders): Record<string, string> {
+export function filterAgentHeaders(given: IncomingHttpHeaders): Record<string, string> {
   const type = (given['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   const isRead = READ_TYPES.includes(type);
   return {
-    ...picked(given, FROM_AGENTS),
+    ...pickHeaders(given, FROM_AGENTS),
     'content-type': isRead ? `${type}; charset=utf-8` : 'application/octet-stream',
     ...(!isRead && { 'content-disposition': 'attachment' }),
     ...(type === EVENTS && { 'x-accel-buffering': 'no' }),
@@ -95,9 +109,10 @@ export function headersFromAgent(given: IncomingHttpHeaders): Record<string, str
 const EVENTS = 'text/event-stream';
 
 /** Returns whether an answer is a stream of events, which may go on for long. */
-export const isEvents = (headers: Record<string, string>): boolean => headers['content-type']?.startsWith(EVENTS) === true;
+export const isEvents = (headers: Record<string, string>): boolean =>
+  headers['content-type']?.startsWith(EVENTS) === true;
 
-const picked = (given: IncomingHttpHeaders, names: string[]): Record<string, string> =>
+const pickHeaders = (given: IncomingHttpHeaders, names: string[]): Record<string, string> =>
   Object.fromEntries(
     names.flatMap((name) => {
       const value = given[name];
@@ -109,5 +124,5 @@ const picked = (given: IncomingHttpHeaders, names: string[]): Record<string, str
 export const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
 
 /** Returns whether a request brings a body. */
-export const bringsBody = (headers: IncomingHttpHeaders): boolean =>
+export const hasBody = (headers: IncomingHttpHeaders): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

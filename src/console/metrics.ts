@@ -9,13 +9,23 @@ export type ConsoleMetrics = {
 };
 
 /** Registers the metrics of this process. */
-export function consoleMetrics(): ConsoleMetrics {
+export function createConsoleMetrics(): ConsoleMetrics {
   const measures = new Measures();
-  const passed = measures.gauge('gx_console_passed_requests', 'Requests passed on to the control plane or to agents that are under way.');
-  const signIns = measures.counter('gx_console_sign_ins_total', 'Attempts to sign in, by their result.', ['result']);
+  const passed = measures.createGauge(
+    'gx_console_passed_requests',
+    'Requests passed on to the control plane or to agents that are under way.',
+  );
+  const signIns = measures.createCounter(
+    'gx_console_sign_ins_total',
+    'Attempts to sign in, by their result.',
+    ['result'],
+  );
   return {
-    print: async () => ({ body: await measures.registry.metrics(), contentType: measures.registry.contentType }),
-    onAnswer: measures.answers(),
+    print: async () => ({
+      body: await measures.registry.metrics(),
+      contentType: measures.registry.contentType,
+    }),
+    onAnswer: measures.createAnswerMeter(),
     opens: () => {
       passed.inc();
       return () => passed.dec();

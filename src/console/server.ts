@@ -1,5 +1,5 @@
-import { trusting } from '../http/client.ts';
-import { clientIn } from '../http/in-process.ts';
+import { buildTrusts } from '../http/client.ts';
+import { getClient } from '../http/in-process.ts';
 import { probeRoutes } from '../http/probes.ts';
 import { createApp, type AppOptions } from '../http/server.ts';
 import type { Log } from '../log.ts';
@@ -7,13 +7,13 @@ import type { ConsoleConfig } from '../config/console.ts';
 import type { ControlPlaneDoor } from './control-plane.ts';
 import type { BuiltPage } from './files/built-files.ts';
 import { COMMON_HEADERS } from './files/security-headers.ts';
-import { servedPage } from './files/serve.ts';
+import { buildPageHandler } from './files/serve.ts';
 import type { ConsoleMetrics } from './metrics.ts';
-import { passingToAgents, type AgentPassing } from './passing/agents.ts';
-import { passing } from './passing/pass.ts';
+import { buildAgentForwarder, type AgentPassing } from './passing/agents.ts';
+import { buildPlaneForwarder } from './passing/pass.ts';
 import { PASSED } from './passing/target.ts';
 import { refuseOtherPages } from './session/own-pages.ts';
-import { sessionRoutes } from './session/routes.ts';
+import { buildSessionRoutes } from './session/routes.ts';
 import type { BrowserSessions } from './session/sessions.ts';
 
 /** A body is a key. Those that go on to the control plane are not read here. */
@@ -33,28 +33,40 @@ export type ConsoleParts = {
 const shared = { invalid: 'sentence', authenticate: () => undefined, body: SMALL_BODIES } as const;
 
 /** Returns the application of the page: its files, its session, and the ways to the control plane and to agents. */
-export function consoleApp(parts: ConsoleParts) {
+export function createConsoleApp(parts: ConsoleParts) {
   const { config, page, sessions, door, agents, metrics, log } = parts;
   const { opens } = metrics;
-  const probes = consoleProbes(parts).filter(({ id }) => id !== 'metrics');
+  const probes = buildConsoleProbes(parts).filter(({ id }) => id !== 'metrics');
   return createApp<undefined>({
     ...shared,
     log,
-    routes: [...sessionRoutes({ sessions, door, signedIn: metrics.signedIn }), ...probes],
-    trusts: trusting(config.trustedProxies),
-    middleware: [ofOwnPages, servedPage(page), passingToAgents({ sessions, opens, ...agents }), passing({ sessions, door, opens })],
+    routes: [...buildSessionRoutes({ sessions, door, signedIn: metrics.signedIn }), ...probes],
+    trusts: buildTrusts(config.trustedProxies),
+    middleware: [
+      refuseForeignPages,
+      buildPageHandler(page),
+      buildAgentForwarder({ sessions, opens, ...agents }),
+      buildPlaneForwarder({ sessions, door, opens }),
+    ],
     onAnswer: metrics.onAnswer,
   });
 }
 
 /** Returns the routes that the cluster asks. */
-export const consoleProbes = ({ metrics, isReady }: ConsoleParts) =>
-  probeRoutes({ missing: () => (isReady() ? undefined : 'the console stops'), metrics: metrics.print });
+export const buildConsoleProbes = ({ metrics, isReady }: ConsoleParts) =>
+  probeRoutes({
+    missing: () => (isReady() ? undefined : 'the console stops'),
+    metrics: metrics.print,
+  });
 
 /** Gives every answer its headers, and lets only the console's own page use a session. */
-const ofOwnPages: NonNullable<AppOptions<undefined>['middleware']>[number] = async (ctx, next) => {
+const refuseForeignPages: NonNullable<AppOptions<undefined>['middleware']>[number] = async (
+  ctx,
+  next,
+) => {
   ctx.set(COMMON_HEADERS);
   const usesSession = ctx.path.startsWith(PASSED) || ctx.path === '/console/session';
-  if (usesSession) refuseOtherPages(ctx.method, { headers: ctx.headers, forwarded: clientIn(ctx).forwarded });
+  if (usesSession)
+    refuseOtherPages(ctx.method, { headers: ctx.headers, forwarded: getClient(ctx).forwarded });
   return next();
 };

@@ -4,17 +4,17 @@ import type { ConsoleConfig } from '../config/console.ts';
 import { Problem } from '../errors.ts';
 import { listen } from '../http/listen.ts';
 import { serveProbes } from '../http/probes.ts';
-import { LEAST_SECRET, secretIn } from '../http/secret-file.ts';
-import { clientSignerIn } from '../http/signed-client.ts';
+import { LEAST_SECRET, readSecretFile } from '../http/secret-file.ts';
+import { readClientSigner } from '../http/signed-client.ts';
 import type { Log } from '../log.ts';
 import { ControlPlaneDoor } from './control-plane.ts';
-import { BUILT, builtPage } from './files/built-files.ts';
+import { BUILT, readBuiltPage } from './files/built-files.ts';
 import { ProcessDoor } from './door.ts';
-import { consoleMetrics } from './metrics.ts';
+import { createConsoleMetrics } from './metrics.ts';
 import { AgentPasses } from './passing/agent-passes.ts';
 import type { AgentPassing } from './passing/agents.ts';
-import { agentPlaceOf } from './passing/target.ts';
-import { consoleApp, consoleProbes } from './server.ts';
+import { resolveAgentAddress } from './passing/target.ts';
+import { createConsoleApp, buildConsoleProbes } from './server.ts';
 import { Seal } from './session/seal.ts';
 import { BrowserSessions } from './session/sessions.ts';
 
@@ -33,29 +33,52 @@ export type Console = { port: number; healthPort: number; stop(): Promise<void> 
 /** Milliseconds that an agent may take to begin an answer. */
 const ANSWERS = 60_000;
 
-const atPort80 = (host: string): { host: string; port: number } => ({ host, port: 80 });
+const buildPort80Address = (host: string): { host: string; port: number } => ({ host, port: 80 });
 
 /** Returns the function that finds agents by the names in their passes. */
-const placesIn =
-  ({ clusterDomain }: Pick<ConsoleConfig, 'clusterDomain'>, reach: NonNullable<StartOptions['reach']>): AgentPassing['placeOf'] =>
+const buildPlaceFinder =
+  (
+    { clusterDomain }: Pick<ConsoleConfig, 'clusterDomain'>,
+    reach: NonNullable<StartOptions['reach']>,
+  ): AgentPassing['placeOf'] =>
   (pass) => {
-    const named = agentPlaceOf(pass, clusterDomain);
+    const named = resolveAgentAddress(pass, clusterDomain);
     if (named === undefined) throw new Problem(502, 'The names of the agent make no address.');
     return { ...reach(named.host), prefix: named.prefix, isSecure: false };
   };
 
 /** Listens, and is ready at once: whether the control plane answers, the page says itself. */
-export async function startConsole({ config, log, signal, folder = BUILT, reach = atPort80 }: StartOptions): Promise<Console> {
-  const page = builtPage(folder);
-  if (page === undefined) log.warn({ folder }, 'the page of the console is not built: run node dev/console/build.ts');
-  const sessions = new BrowserSessions(new Seal(sessionSecret(config, log)));
-  const door = new ControlPlaneDoor(config.controlPlaneUrl, clientSignerIn(config.clientKeyFile));
+export async function startConsole({
+  config,
+  log,
+  signal,
+  folder = BUILT,
+  reach = buildPort80Address,
+}: StartOptions): Promise<Console> {
+  const page = readBuiltPage(folder);
+  if (page === undefined)
+    log.warn({ folder }, 'the page of the console is not built: run node dev/console/build.ts');
+  const sessions = new BrowserSessions(new Seal(readSessionSecret(config, log)));
+  const door = new ControlPlaneDoor(config.controlPlaneUrl, readClientSigner(config.clientKeyFile));
   const agentDoor = new ProcessDoor({ called: 'The agent', within: ANSWERS });
-  const agents = { door: agentDoor, passes: new AgentPasses(door), placeOf: placesIn(config, reach) };
-  const parts = { config, page, sessions, door, agents, metrics: consoleMetrics(), isReady: () => !signal.aborted, log };
+  const agents = {
+    door: agentDoor,
+    passes: new AgentPasses(door),
+    placeOf: buildPlaceFinder(config, reach),
+  };
+  const parts = {
+    config,
+    page,
+    sessions,
+    door,
+    agents,
+    metrics: createConsoleMetrics(),
+    isReady: () => !signal.aborted,
+    log,
+  };
   const { host, port, healthPort } = config;
-  const served = await listen(consoleApp(parts), { host, port });
-  const health = await serveProbes(consoleProbes(parts), { host, port: healthPort, log });
+  const served = await listen(createConsoleApp(parts), { host, port });
+  const health = await serveProbes(buildConsoleProbes(parts), { host, port: healthPort, log });
   log.info({ port: served.port, control_plane: config.controlPlaneUrl.origin }, 'console is ready');
   return {
     port: served.port,
@@ -73,9 +96,15 @@ export async function startConsole({ config, log, signal, folder = BUILT, reach 
 }
 
 /** Returns the secret that seals sessions. One of this process itself ends with it, and so do its sessions. */
-function sessionSecret({ sessionKeyFile: file }: Pick<ConsoleConfig, 'sessionKeyFile'>, log: Log): Buffer {
-  const secret = secretIn(file, 'GX_SESSION_KEY_FILE');
+function readSessionSecret(
+  { sessionKeyFile: file }: Pick<ConsoleConfig, 'sessionKeyFile'>,
+  log: Log,
+): Buffer {
+  const secret = readSecretFile(file, 'GX_SESSION_KEY_FILE');
   if (secret !== undefined) return secret;
-  log.warn({ file }, 'there is no secret for sessions: they end with this process, and other replicas do not know them');
+  log.warn(
+    { file },
+    'there is no secret for sessions: they end with this process, and other replicas do not know them',
+  );
   return randomBytes(LEAST_SECRET);
 }

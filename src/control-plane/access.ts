@@ -3,8 +3,16 @@ import type { PolicyRule } from '../schema/platform/policy-rule.ts';
 
 /** The control plane's permissions in each namespace that it serves. It neither reads nor writes workloads. */
 export const SERVED_NAMESPACE_ACCESS: readonly PolicyRule[] = [
-  { apiGroups: [GROUP], resources: ['deployments'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
-  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch', 'create', 'patch'] },
+  {
+    apiGroups: [GROUP],
+    resources: ['deployments'],
+    verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+  },
+  {
+    apiGroups: [GROUP],
+    resources: ['revisions'],
+    verbs: ['get', 'list', 'watch', 'create', 'patch'],
+  },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
   { apiGroups: [GROUP], resources: ['backups'], verbs: ['list'] },
   // A namespace's label says which tenant it has joined.
@@ -25,13 +33,23 @@ export const POD_ACCESS: readonly PolicyRule[] = [
 ];
 
 /** Its permissions on Secrets in the agents' namespaces. It uses them by name and can't list them. */
-export const SECRET_ACCESS: readonly PolicyRule[] = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'delete'] }];
+export const SECRET_ACCESS: readonly PolicyRule[] = [
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'delete'] },
+];
 
 /** Its further permissions in its own namespace: manage listeners and their lock, and read API keys by name. */
 export const OWN_NAMESPACE_ACCESS: readonly PolicyRule[] = [
-  { apiGroups: [GROUP], resources: ['listeners'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
+  {
+    apiGroups: [GROUP],
+    resources: ['listeners'],
+    verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+  },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
-  { apiGroups: [GROUP], resources: ['gitintegrations'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
+  {
+    apiGroups: [GROUP],
+    resources: ['gitintegrations'],
+    verbs: ['list', 'watch', 'create', 'patch', 'delete'],
+  },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
   // One Lease lets one change of listeners run at a time. One for each key says when it was last used.
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },

@@ -9,24 +9,36 @@ type Fields = Record<string, unknown>;
  * Writes one line for each request of a known caller that writes or makes a pass, also for one that is refused. Lines
  * are written whatever the level of the log.
  */
-export function auditTo(log: Log): (answer: Answered<Caller>) => void {
+export function buildAuditor(log: Log): (answer: Answered<Caller>) => void {
   const lines = log.child({ audit: true }, { level: 'info' });
   return (answer) => {
-    const line = auditLine(answer);
+    const line = buildAuditLine(answer);
     if (line !== undefined) lines.info(line, 'audit');
   };
 }
 
-function auditLine({ asked, status, requestId, source }: Answered<Caller>): Fields | undefined {
+function buildAuditLine({
+  asked,
+  status,
+  requestId,
+  source,
+}: Answered<Caller>): Fields | undefined {
   const { caller } = asked ?? {};
   if (asked === undefined) return undefined;
-  if (isSignedEvent(asked, status)) return { action: asked.route.id, ...objectOf(asked), ...end(status), source, request_id: requestId };
+  if (isSignedEvent(asked, status))
+    return {
+      action: asked.route.id,
+      ...listObjects(asked),
+      ...end(status),
+      source,
+      request_id: requestId,
+    };
   if (caller === undefined || !isOnRecord(asked.route)) return undefined;
   if ((asked.query as Fields | undefined)?.dry_run === true) return undefined;
   const { keyId, keyName, tenantId, role } = caller;
   return {
     action: asked.route.id,
-    ...objectOf(asked),
+    ...listObjects(asked),
     ...(keyId === undefined ? { subject: keyName } : { key_id: keyId, key_name: keyName }),
     tenant_id: tenantId,
     role,
@@ -43,10 +55,10 @@ const isOnRecord = ({ access, audited }: Pick<Route<Caller>, 'access' | 'audited
 const isSignedEvent = ({ route }: Asked<Caller>, status: number): boolean =>
   route.access === 'open' && route.method === 'post' && status < 400;
 
-const end = (status: number): Fields => ({ outcome: outcomeOf(status), status });
+const end = (status: number): Fields => ({ outcome: describeOutcome(status), status });
 
 /** Returns the request's objects: the ids of its path, and those that its answer shows. */
-function objectOf({ params: given, query, reply }: Asked<Caller>): Fields {
+function listObjects({ params: given, query, reply }: Asked<Caller>): Fields {
   const params = (given ?? {}) as Fields;
   const { deployment_ids: ids } = (query ?? {}) as Fields;
   const shown = reply?.kind === 'json' ? (reply.body as Fields) : {};
@@ -54,4 +66,5 @@ function objectOf({ params: given, query, reply }: Asked<Caller>): Fields {
   return { ...params, id: shown.id ?? Object.values(params).at(-1), ...bulk };
 }
 
-const outcomeOf = (status: number): string => (status < 400 ? 'done' : status < 500 ? 'refused' : 'failed');
+const describeOutcome = (status: number): string =>
+  status < 400 ? 'done' : status < 500 ? 'refused' : 'failed';

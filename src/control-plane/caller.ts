@@ -5,7 +5,8 @@ export type Role = (typeof ROLES)[number];
 export const isRole = (word: string): word is Role => ROLES.some((role) => role === word);
 
 /** Returns true if a role includes the needed one. */
-export const includesRole = (role: Role, needed: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(needed);
+export const hasRole = (role: Role, needed: Role): boolean =>
+  ROLES.indexOf(role) >= ROLES.indexOf(needed);
 
 /** Who calls: the tenant, the role, the name of the key or the subject of the token that was sent, and the key's id. */
 export type Caller = {

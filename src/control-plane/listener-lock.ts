@@ -26,18 +26,28 @@ export class ListenerLock {
   /** Runs a change when it is its turn. Throws `Unavailable` when the changes before it do not end in time. */
   run<T>(change: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const patience = AbortSignal.timeout(PATIENCE_MILLISECONDS);
-    const turn = this.#last.then(() => this.#underLease(change, patience));
+    const turn = this.#last.then(() => this.#runUnderLease(change, patience));
     this.#last = turn.catch(() => undefined);
     return turn;
   }
 
-  async #underLease<T>(change: (signal: AbortSignal) => Promise<T>, patience: AbortSignal): Promise<T> {
-    const lock = new Election({ ...this.#lease, name: LEASE, identity: randomUUID(), seconds: SECONDS });
+  async #runUnderLease<T>(
+    change: (signal: AbortSignal) => Promise<T>,
+    patience: AbortSignal,
+  ): Promise<T> {
+    const lock = new Election({
+      ...this.#lease,
+      name: LEASE,
+      identity: randomUUID(),
+      seconds: SECONDS,
+    });
     try {
       await lock.acquire(patience);
     } catch (error) {
       if (!patience.aborted) throw error;
-      throw new Unavailable('Other changes of listeners are under way; try again.', { cause: error });
+      throw new Unavailable('Other changes of listeners are under way; try again.', {
+        cause: error,
+      });
     }
     try {
       return await change(AbortSignal.timeout(WRITE_MILLISECONDS));

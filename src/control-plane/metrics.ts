@@ -2,13 +2,15 @@ import type { Registry } from 'prom-client';
 import { Measures } from '../http/measures.ts';
 import type { Answered } from '../http/server.ts';
 import type { RequestSample } from '../kube/client.ts';
-import { requestMetrics, watchMetrics } from '../kube/kube-metrics.ts';
+import { registerRequestMetrics, watchMetrics } from '../kube/kube-metrics.ts';
 import type { WatchState } from '../kube/watch.ts';
 import type { Stored } from './stored/stored.ts';
 
 export type ControlPlaneMetrics = {
   registry: Registry;
-  onAnswer: (answer: Pick<Answered<unknown>, 'method' | 'route' | 'status' | 'seconds' | 'refusal'>) => void;
+  onAnswer: (
+    answer: Pick<Answered<unknown>, 'method' | 'route' | 'status' | 'seconds' | 'refusal'>,
+  ) => void;
   /** Counts a request to the API server. */
   onRequest: (sample: RequestSample) => void;
   /** Counts credentials that were refused. */
@@ -18,7 +20,7 @@ export type ControlPlaneMetrics = {
 };
 
 type Measured = {
-  stored: Pick<Stored, 'deployments' | 'listeners' | 'faulty'>;
+  stored: Pick<Stored, 'listDeployments' | 'listListeners' | 'listFaulty'>;
   watches: () => WatchState[];
   /** The reasons of failed log-ins, which are 0 at first. */
   loginFailures: readonly string[];
@@ -27,18 +29,32 @@ type Measured = {
 };
 
 /** Registers the metrics of this process. */
-export function createControlPlaneMetrics({ stored, watches, loginFailures, certificateUntil }: Measured): ControlPlaneMetrics {
+export function createControlPlaneMetrics({
+  stored,
+  watches,
+  loginFailures,
+  certificateUntil,
+}: Measured): ControlPlaneMetrics {
   const measures = new Measures();
   const { registry } = measures;
   watchMetrics(measures, watches);
-  resourceMetrics(measures, stored);
-  if (certificateUntil !== undefined) certificateMetric(measures, certificateUntil);
-  return { registry, onRequest: requestMetrics(measures), ...answerMetrics(measures), ...callerMetrics(measures, loginFailures) };
+  registerResourceMetrics(measures, stored);
+  if (certificateUntil !== undefined) registerCertificateMetric(measures, certificateUntil);
+  return {
+    registry,
+    onRequest: registerRequestMetrics(measures),
+    ...answerMetrics(measures),
+    ...registerCallerMetrics(measures, loginFailures),
+  };
 }
 
 function answerMetrics(measures: Measures): Pick<ControlPlaneMetrics, 'onAnswer'> {
-  const answered = measures.answers();
-  const refusals = measures.counter('gx_control_plane_refusals_total', 'Requests that were refused, by reason.', ['reason']);
+  const answered = measures.createAnswerMeter();
+  const refusals = measures.createCounter(
+    'gx_control_plane_refusals_total',
+    'Requests that were refused, by reason.',
+    ['reason'],
+  );
   return {
     onAnswer: ({ refusal, ...answer }) => {
       answered(answer);
@@ -47,10 +63,20 @@ function answerMetrics(measures: Measures): Pick<ControlPlaneMetrics, 'onAnswer'
   };
 }
 
-function callerMetrics(measures: Measures, loginFailures: readonly string[]): Pick<ControlPlaneMetrics, 'onFailedLogin' | 'opens'> {
-  const failures = measures.counter('gx_control_plane_failed_logins_total', 'Credentials that were refused, by reason.', ['reason']);
+function registerCallerMetrics(
+  measures: Measures,
+  loginFailures: readonly string[],
+): Pick<ControlPlaneMetrics, 'onFailedLogin' | 'opens'> {
+  const failures = measures.createCounter(
+    'gx_control_plane_failed_logins_total',
+    'Credentials that were refused, by reason.',
+    ['reason'],
+  );
   for (const reason of loginFailures) failures.inc({ reason }, 0);
-  const streams = measures.gauge('gx_control_plane_open_streams', 'Streams and waits that clients hold open.');
+  const streams = measures.createGauge(
+    'gx_control_plane_open_streams',
+    'Streams and waits that clients hold open.',
+  );
   return {
     onFailedLogin: (reason) => failures.inc({ reason }),
     opens: () => {
@@ -60,20 +86,36 @@ function callerMetrics(measures: Measures, loginFailures: readonly string[]): Pi
   };
 }
 
-function resourceMetrics(measures: Measures, stored: Measured['stored']): void {
-  const held = measures.gauge('gx_control_plane_resources', 'Custom resources as last seen.', ['kind'], () => {
-    held.set({ kind: 'Deployment' }, stored.deployments().length);
-    held.set({ kind: 'Listener' }, stored.listeners().length);
-  });
-  const faulty = measures.gauge('gx_faulty_objects', 'Resources that are shown with parts cut, or left out.', ['kind', 'reason'], () => {
-    faulty.reset();
-    for (const { object, fault } of stored.faulty()) faulty.inc({ kind: object.kind, reason: fault.reason });
-  });
+function registerResourceMetrics(measures: Measures, stored: Measured['stored']): void {
+  const held = measures.createGauge(
+    'gx_control_plane_resources',
+    'Custom resources as last seen.',
+    ['kind'],
+    () => {
+      held.set({ kind: 'Deployment' }, stored.listDeployments().length);
+      held.set({ kind: 'Listener' }, stored.listListeners().length);
+    },
+  );
+  const faulty = measures.createGauge(
+    'gx_faulty_objects',
+    'Resources that are shown with parts cut, or left out.',
+    ['kind', 'reason'],
+    () => {
+      faulty.reset();
+      for (const { object, fault } of stored.listFaulty())
+        faulty.inc({ kind: object.kind, reason: fault.reason });
+    },
+  );
 }
 
-function certificateMetric(measures: Measures, until: () => Date | undefined): void {
+function registerCertificateMetric(measures: Measures, until: () => Date | undefined): void {
   const name = 'gx_control_plane_certificate_expiry_timestamp_seconds';
-  const expiry = measures.gauge(name, 'When the certificate of the REST API expires.', [], () => {
-    expiry.set((until()?.getTime() ?? NaN) / 1000);
-  });
+  const expiry = measures.createGauge(
+    name,
+    'When the certificate of the REST API expires.',
+    [],
+    () => {
+      expiry.set((until()?.getTime() ?? NaN) / 1000);
+    },
+  );
 }

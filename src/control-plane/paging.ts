@@ -11,17 +11,24 @@ export const paging = {
 export type Paging = { limit?: number; offset?: number };
 
 /** Returns one page and the offset of the next. */
-export function pageOf<T>(items: T[], { limit = 20, offset = 0 }: Paging): { items: T[]; offset: number } {
+export function takePage<T>(
+  items: T[],
+  { limit = 20, offset = 0 }: Paging,
+): { items: T[]; offset: number } {
   const page = items.slice(offset, offset + limit);
   return { items: page, offset: offset + page.length };
 }
 
 /** Returns the first page of the items that pass a test, and tests no more of them than it needs. */
-export function firstPageOf<T>(items: readonly T[], { limit = 20, offset = 0 }: Paging, passes: (item: T) => boolean) {
+export function takeFirstPage<T>(
+  items: readonly T[],
+  { limit = 20, offset = 0 }: Paging,
+  passes: (item: T) => boolean,
+) {
   const found: T[] = [];
   for (const item of items) {
     if (found.length === offset + limit) break;
     if (passes(item)) found.push(item);
   }
-  return pageOf(found, { limit, offset });
+  return takePage(found, { limit, offset });
 }

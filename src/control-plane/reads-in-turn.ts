@@ -19,38 +19,47 @@ type Reader = (namespace: string | undefined) => string | undefined;
  * Returns a client whose reads take turns by tenant, so that nobody's requests hold up those of others. It is the one
  * that handlers of requests get. Lists come in pages, each of which is a turn, and end where there are too many.
  */
-export function readingInTurn(kube: CountedKube, readerOf: Reader): CountedKube {
+export function wrapReadsInTurn(kube: CountedKube, readerOf: Reader): CountedKube {
   const turns = new TurnsByName(READS);
-  const inTurn = <T>(namespace: string | undefined, read: () => Promise<T>): Promise<T> => {
+  const runInTurn = <T>(namespace: string | undefined, read: () => Promise<T>): Promise<T> => {
     const reader = readerOf(namespace);
     return reader === undefined ? read() : turns.run(reader, read);
   };
-  const list: Kube['list'] = (kind, options, signal) => inTurn(options?.namespace, () => kube.list(kind, options, signal));
+  const list: Kube['list'] = (kind, options, signal) =>
+    runInTurn(options?.namespace, () => kube.list(kind, options, signal));
   return {
-    get: (kind, ref, signal) => inTurn(ref.namespace, () => kube.get(kind, ref, signal)),
-    find: (kind, ref, signal) => inTurn(ref.namespace, () => kube.find(kind, ref, signal)),
+    get: (kind, ref, signal) => runInTurn(ref.namespace, () => kube.get(kind, ref, signal)),
+    find: (kind, ref, signal) => runInTurn(ref.namespace, () => kube.find(kind, ref, signal)),
     list,
-    all: (kind, options, signal) => listAll(list, { kind, options }, signal),
+    listAll: (kind, options, signal) => listAll(list, { kind, options }, signal),
     create: (...given) => kube.create(...given),
     apply: (...given) => kube.apply(...given),
-    jsonPatch: (...given) => kube.jsonPatch(...given),
+    patchJson: (...given) => kube.patchJson(...given),
     patchStatus: (...given) => kube.patchStatus(...given),
     replace: (...given) => kube.replace(...given),
     delete: (...given) => kube.delete(...given),
     watch: (...given) => kube.watch(...given),
-    podLog: (...given) => kube.podLog(...given),
+    readPodLog: (...given) => kube.readPodLog(...given),
     close: () => kube.close(),
-    ...(kube.onRequest && { onRequest: kube.onRequest.bind(kube) }),
+    ...(kube.addRequestListener && { addRequestListener: kube.addRequestListener.bind(kube) }),
   };
 }
 
 type Listing<T extends KubeObject> = { kind: Kind<T>; options: ListOptions | undefined };
 
-async function listAll<T extends KubeObject>(list: Kube['list'], { kind, options }: Listing<T>, signal?: AbortSignal): Promise<T[]> {
+async function listAll<T extends KubeObject>(
+  list: Kube['list'],
+  { kind, options }: Listing<T>,
+  signal?: AbortSignal,
+): Promise<T[]> {
   const items: T[] = [];
   let next: string | undefined;
   do {
-    const page: Page<T> = await list(kind, { limit: PAGE, ...options, ...(next !== undefined && { continue: next }) }, signal);
+    const page: Page<T> = await list(
+      kind,
+      { limit: PAGE, ...options, ...(next !== undefined && { continue: next }) },
+      signal,
+    );
     items.push(...page.items);
     next = page.continue;
     if (next !== undefined && items.length >= MAX_LISTED)

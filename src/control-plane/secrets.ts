@@ -3,9 +3,9 @@ import { kinds, type Kube, type SecretObject } from '../kube/kube.ts';
 import type { DeploymentResource } from '../schema/platform/custom-resources.ts';
 import type { Secret } from '../schema/platform/deployment.ts';
 import { PART_OF, SECRETS_OF, TENANT } from '../schema/platform/labels.ts';
-import { labelValue, names } from '../schema/names.ts';
-import { type Caller, includesRole, type Role } from './caller.ts';
-import { requestedBy } from './requested-by.ts';
+import { toLabelValue, names } from '../schema/names.ts';
+import { type Caller, hasRole, type Role } from './caller.ts';
+import { buildRequestedBy } from './requested-by.ts';
 
 /** A page of Secrets takes a fifth of a second; an API server that is slower must not hold up the start. */
 const WARM_MILLISECONDS = 3000;
@@ -41,7 +41,10 @@ export class SecretValues {
   }
 
   /** Stores the values as one immutable Secret and returns its name. Values are written nowhere else. */
-  async store(owner: Owner, given: { secrets: readonly Secret[]; nonce: string; caller: Caller }): Promise<string> {
+  async store(
+    owner: Owner,
+    given: { secrets: readonly Secret[]; nonce: string; caller: Caller },
+  ): Promise<string> {
     const name = names.secrets(owner.deployment, given.nonce);
     const made = await this.#kube.create(kinds.secret, {
       apiVersion: 'v1',
@@ -49,8 +52,12 @@ export class SecretValues {
       metadata: {
         name,
         namespace: owner.namespace,
-        labels: { [SECRETS_OF]: labelValue(owner.deployment), [TENANT]: owner.tenantId, [PART_OF]: 'gx-platform' },
-        annotations: { [SECRETS_OF]: owner.deployment, ...requestedBy(given.caller) },
+        labels: {
+          [SECRETS_OF]: toLabelValue(owner.deployment),
+          [TENANT]: owner.tenantId,
+          [PART_OF]: 'gx-platform',
+        },
+        annotations: { [SECRETS_OF]: owner.deployment, ...buildRequestedBy(given.caller) },
       },
       type: 'Opaque',
       immutable: true,
@@ -61,40 +68,56 @@ export class SecretValues {
   }
 
   /** Returns the secrets of a deployment for this caller: empty texts for a read key. */
-  async read(deployment: DeploymentResource, { role, signal }: { role: Role; signal: AbortSignal }): Promise<Secret[]> {
+  async read(
+    deployment: DeploymentResource,
+    { role, signal }: { role: Role; signal: AbortSignal },
+  ): Promise<Secret[]> {
     const name = deployment.spec.template.secretName;
     if (name === undefined) return [];
-    const values = await this.#values({ namespace: deployment.metadata.namespace, name }, signal);
-    return values.map((secret) => ({ name: secret.name, value: includesRole(role, 'write') ? secret.value : '' }));
+    const values = await this.#readValues(
+      { namespace: deployment.metadata.namespace, name },
+      signal,
+    );
+    return values.map((secret) => ({
+      name: secret.name,
+      value: hasRole(role, 'write') ? secret.value : '',
+    }));
   }
 
   /**
    * Returns the names in a Secret without their values. For a caller who may read those, each has a digest that is the
    * same for the same value within one deployment.
    */
-  async digests(
+  async listDigests(
     ref: { namespace: string | undefined; name: string },
     { deployment, role, signal }: { deployment: string; role: Role; signal: AbortSignal },
   ): Promise<{ name: string; digest: string | null }[]> {
-    const digestOf = ({ name, value }: Secret): string => hash('sha256', `${deployment}/${name}/${value}`).slice(0, DIGEST_LENGTH);
-    const values = await this.#values(ref, signal);
-    return values.map((secret) => ({ name: secret.name, digest: includesRole(role, 'write') ? digestOf(secret) : null }));
+    const deriveDigest = ({ name, value }: Secret): string =>
+      hash('sha256', `${deployment}/${name}/${value}`).slice(0, DIGEST_LENGTH);
+    const values = await this.#readValues(ref, signal);
+    return values.map((secret) => ({
+      name: secret.name,
+      digest: hasRole(role, 'write') ? deriveDigest(secret) : null,
+    }));
   }
 
   /**
    * Reads the secrets that lists show first, a few at a time. One that can't be read now is read when somebody asks.
    */
-  async warm(deployments: readonly DeploymentResource[]): Promise<void> {
+  async readAhead(deployments: readonly DeploymentResource[]): Promise<void> {
     const left = [...deployments];
     const signal = AbortSignal.timeout(WARM_MILLISECONDS);
-    const reader = async (): Promise<void> => {
+    const readRemaining = async (): Promise<void> => {
       for (let next = left.pop(); next !== undefined && !signal.aborted; next = left.pop())
         await this.read(next, { role: 'read', signal }).catch(() => undefined);
     };
-    await Promise.all(Array.from({ length: WARM_AT_ONCE }, reader));
+    await Promise.all(Array.from({ length: WARM_AT_ONCE }, readRemaining));
   }
 
-  async #values(ref: { namespace: string | undefined; name: string }, signal: AbortSignal): Promise<Secret[]> {
+  async #readValues(
+    ref: { namespace: string | undefined; name: string },
+    signal: AbortSignal,
+  ): Promise<Secret[]> {
     const key = `${ref.namespace}/${ref.name}`;
     const kept = this.#kept.get(key);
     if (kept !== undefined) {
@@ -111,19 +134,22 @@ export class SecretValues {
       .filter(([name]) => ENV_NAME.test(name))
       .map(([name, value]) => ({ name, value: Buffer.from(value, 'base64').toString('utf8') }));
     if (immutable !== true || metadata.labels?.[SECRETS_OF] === undefined) return values;
-    const size = values.reduce((sum, { name, value }) => sum + ENTRY_BYTES + 2 * (name.length + value.length), ENTRY_BYTES);
+    const size = values.reduce(
+      (sum, { name, value }) => sum + ENTRY_BYTES + 2 * (name.length + value.length),
+      ENTRY_BYTES,
+    );
     const key = `${metadata.namespace}/${metadata.name}`;
-    this.#forget(key);
+    this.#dropKept(key);
     this.#kept.set(key, { values, size });
     this.#size += size;
     for (const oldest of this.#kept.keys()) {
       if (this.#size <= this.#room) break;
-      this.#forget(oldest);
+      this.#dropKept(oldest);
     }
     return values;
   }
 
-  #forget(key: string): void {
+  #dropKept(key: string): void {
     this.#size -= this.#kept.get(key)?.size ?? 0;
     this.#kept.delete(key);
   }

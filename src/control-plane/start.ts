@@ -1,18 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ControlPlaneConfig } from '../config/control-plane.ts';
-import { gitPlaces } from '../git/places.ts';
+import { buildGitPlaces } from '../git/places.ts';
 import { listen } from '../http/listen.ts';
 import { Lookups } from '../http/lookups.ts';
 import { serveProbes } from '../http/probes.ts';
-import { spanRequests } from '../http/request-spans.ts';
+import { addRequestSpans } from '../http/request-spans.ts';
 import type { CountedKube } from '../kube/client.ts';
 import type { Log } from '../log.ts';
-import { namedTenant } from '../schema/platform/tenancy.ts';
-import { requestSpans } from '../tracing/request-spans.ts';
+import { resolveTenantId } from '../schema/platform/tenancy.ts';
+import { buildSpanStarter } from '../tracing/request-spans.ts';
 import { openTracing } from '../tracing/open.ts';
 import { ListenerLock } from './listener-lock.ts';
 import { LONGEST_PAGE } from './paging.ts';
-import { readingInTurn } from './reads-in-turn.ts';
+import { wrapReadsInTurn } from './reads-in-turn.ts';
 import { SecretValues } from './secrets.ts';
 import { buildControlPlane } from './server.ts';
 import { StoredIntegrations } from './stored/integrations.ts';
@@ -29,6 +29,17 @@ type StartOptions = {
   log: Log;
   signal: AbortSignal;
 };
+
+/** Builds the function that names in whose turn a namespace is read: of its tenant, of itself, or of nobody. */
+const buildTurnNaming =
+  (stored: Stored, config: StartOptions['config']) =>
+  (namespace = config.namespace): string | undefined => {
+    if (namespace === config.namespace) return undefined;
+    const owner = stored.getOwners().get(namespace);
+    return owner === undefined
+      ? `namespace ${namespace}`
+      : resolveTenantId(owner.spec, config.defaultTenantId);
+  };
 
 /**
  * Listens at once, and is ready when the cluster has been read. When the signal is aborted, it is no longer ready, but
@@ -48,43 +59,55 @@ export async function startControlPlane({
   let synced = false;
   const closing = new AbortController();
   let certificateUntil: Date | undefined;
-  const health = { synced: () => synced, stopping: () => signal.aborted, certificateUntil: () => certificateUntil };
-  const listenerLock = new ListenerLock({ kube, log, namespace: config.namespace });
-  const readerOf = (namespace = config.namespace): string | undefined => {
-    const owner = stored.owners().get(namespace);
-    if (namespace === config.namespace) return undefined;
-    return owner === undefined ? `namespace ${namespace}` : namedTenant(owner.spec, config.defaultTenantId);
+  const health = {
+    synced: () => synced,
+    stopping: () => signal.aborted,
+    certificateUntil: () => certificateUntil,
   };
-  const reads = readingInTurn(kube, readerOf);
+  const listenerLock = new ListenerLock({ kube, log, namespace: config.namespace });
+  const reads = wrapReadsInTurn(kube, buildTurnNaming(stored, config));
   const secrets = new SecretValues(reads);
-  const given = {
+  const plane = {
     config,
     kube: reads,
     logs,
     log,
-    gitPlaces: gitPlaces(config, new Lookups(config.proxies)),
+    gitPlaces: buildGitPlaces(config, new Lookups(config.proxies)),
     now: () => new Date(),
     stopping: closing.signal,
+    stored,
+    overview: new Overview(stored),
+    integrations,
+    secrets,
+    listenerLock,
   };
-  const plane = { ...given, stored, overview: new Overview(stored), integrations, secrets, listenerLock };
   const tracing = await openTracing(config.tracing, { name: 'gx-control-plane', log });
   const { app, probes } = buildControlPlane(plane, health, keys);
-  if (tracing !== undefined) spanRequests(app, requestSpans(tracing, { roots: true }));
+  if (tracing !== undefined) addRequestSpans(app, buildSpanStarter(tracing, { roots: true }));
   const { host, port: wantedPort, healthPort, tls } = config;
-  const served = (until: Date): void => void (certificateUntil = until);
-  const listener = await listen(app, { host, port: wantedPort, tls: tls && { files: tls, log, served } });
+  const noteCertificate = (until: Date): void => void (certificateUntil = until);
+  const listener = await listen(app, {
+    host,
+    port: wantedPort,
+    tls: tls && { files: tls, log, served: noteCertificate },
+  });
   const cluster = await serveProbes(probes, { host, port: healthPort, log });
   log.info(
-    { port: listener.port, health_port: cluster.port, namespaces: config.namespaces, hosting: config.hosting },
+    {
+      port: listener.port,
+      health_port: cluster.port,
+      namespaces: config.namespaces,
+      hosting: config.hosting,
+    },
     'control plane listens',
   );
-  const reading = async (): Promise<void> => {
+  const startReading = async (): Promise<void> => {
     await Promise.all([stored.start(), integrations.start()]);
-    await secrets.warm(stored.deployments().slice(0, LONGEST_PAGE));
+    await secrets.readAhead(stored.listDeployments().slice(0, LONGEST_PAGE));
     synced = true;
-    log.info({ deployments: stored.deployments().length }, 'control plane is ready');
+    log.info({ deployments: stored.listDeployments().length }, 'control plane is ready');
   };
-  void reading();
+  void startReading();
   return {
     port: listener.port,
     healthPort: cluster.port,

@@ -26,74 +26,91 @@ const MORE_WORDS: [string, string[]][] = [
 /** Fields that the vendor's clients also send and that nothing here depends on. */
 const IGNORED = ['tracked_packages'];
 
-const turned = (words: Record<string, string>) => Object.fromEntries(Object.entries(words).map(([ours, theirs]) => [theirs, ours]));
+const convertToInverse = (words: Record<string, string>) =>
+  Object.fromEntries(Object.entries(words).map(([ours, theirs]) => [theirs, ours]));
 type Words = { sources: Record<string, string>; fields: Record<string, string> };
 const THEIRS: Words = { sources: SOURCES, fields: FIELDS };
-const OURS: Words = { sources: turned(SOURCES), fields: turned(FIELDS) };
+const OURS: Words = { sources: convertToInverse(SOURCES), fields: convertToInverse(FIELDS) };
 
 /** Translates the words of a record and of records inside it. Secrets stay as they are, whatever they are named. */
-function inWords(value: unknown, words: Words): unknown {
-  if (Array.isArray(value)) return value.map((item) => inWords(item, words));
+function replaceWords(value: unknown, words: Words): unknown {
+  if (Array.isArray(value)) return value.map((item) => replaceWords(item, words));
   if (!isComposite(value)) return value;
   const entries = Object.entries(value).map(([name, inner]) => {
-    if (name === 'source' && typeof inner === 'string') return [name, words.sources[inner] ?? inner];
-    return [words.fields[name] ?? name, name === 'secrets' ? inner : inWords(inner, words)];
+    if (name === 'source' && typeof inner === 'string')
+      return [name, words.sources[inner] ?? inner];
+    return [words.fields[name] ?? name, name === 'secrets' ? inner : replaceWords(inner, words)];
   });
   return Object.fromEntries(entries) as unknown;
 }
 
-type Properties = Record<string, { enum?: string[]; properties?: Properties; anyOf?: object[]; default?: unknown }>;
+type Properties = Record<
+  string,
+  { enum?: string[]; properties?: Properties; anyOf?: object[]; default?: unknown }
+>;
 
 /** Returns a body's schema that also takes the vendor's words, and a creation without secrets. */
-function takingBoth(schema: TSchema): TSchema {
-  const whole = structuredClone(JSON.parse(JSON.stringify(schema))) as { properties?: Properties; required?: string[] };
-  widen(whole);
-  for (const name of IGNORED) if (whole.properties?.source !== undefined) whole.properties[name] = {};
-  if (whole.required?.includes('secrets') === true) whole.required = whole.required.filter((name) => name !== 'secrets');
+function buildVendorSchema(schema: TSchema): TSchema {
+  const whole = structuredClone(JSON.parse(JSON.stringify(schema))) as {
+    properties?: Properties;
+    required?: string[];
+  };
+  extendSchema(whole);
+  for (const name of IGNORED)
+    if (whole.properties?.source !== undefined) whole.properties[name] = {};
+  if (whole.required?.includes('secrets') === true)
+    whole.required = whole.required.filter((name) => name !== 'secrets');
   return whole;
 }
 
-function widen(node: unknown): void {
+function extendSchema(node: unknown): void {
   if (!isComposite(node)) return;
   const { enum: values, properties } = node as { enum?: unknown[]; properties?: Properties };
-  for (const [ours, theirs] of MORE_WORDS) if (values?.includes(ours) === true) values.push(...theirs);
+  for (const [ours, theirs] of MORE_WORDS)
+    if (values?.includes(ours) === true) values.push(...theirs);
   for (const [ours, theirs] of Object.entries(FIELDS))
     if (properties?.[ours] !== undefined) properties[theirs] = structuredClone(properties[ours]);
-  for (const inner of Object.values(node)) widen(inner);
+  for (const inner of Object.values(node)) extendSchema(inner);
 }
 
 /** Returns the body as our own route takes it. */
-function inOurs(body: unknown, schema: TSchema): unknown {
-  const own = inWords(body, OURS) as Record<string, unknown>;
+function toOwnBody(body: unknown, schema: TSchema): unknown {
+  const own = replaceWords(body, OURS) as Record<string, unknown>;
   for (const name of IGNORED) delete own[name];
-  known(own);
+  checkFeatures(own);
   const { required } = schema as { required?: string[] };
   return required?.includes('secrets') === true ? { secrets: [], ...own } : own;
 }
 
 /** Refuses, with a clear message, requests of the vendor's clients for features that only the vendor has. */
-function known({ source, source_config: config }: Record<string, unknown>): void {
+function checkFeatures({ source, source_config: config }: Record<string, unknown>): void {
   if (BUILT_THERE.includes(source as string)) {
-    const way = 'deploy from a git repository (source github), or push the image to a registry and name it with --image-uri';
-    throw new Rejected(`source: ${String(source)} uploads what is to be built, which is not taken here: ${way}`);
+    const way =
+      'deploy from a git repository (source github), or push the image to a registry and name it with --image-uri';
+    throw new Rejected(
+      `source: ${String(source)} uploads what is to be built, which is not taken here: ${way}`,
+    );
   }
   const { deployment_type: type } = (config ?? {}) as { deployment_type?: unknown };
   if (ASLEEP.includes(type as string))
-    throw new Rejected(`source_config.deployment_type: ${String(type)} is not offered; take dev or prod`);
+    throw new Rejected(
+      `source_config.deployment_type: ${String(type)} is not offered; take dev or prod`,
+    );
 }
 
 /** Returns the same routes in the vendor's words. The OpenAPI document does not list them. */
-export function vendorRoutes(routes: Route<Caller>[]): Route<Caller>[] {
+export function buildVendorRoutes(routes: Route<Caller>[]): Route<Caller>[] {
   return routes.map((route) => {
     const { body: schema, handler } = route;
     return {
       ...route,
       path: PREFIX + route.path.replace('/integrations/git/', '/integrations/github/'),
-      ...(schema !== undefined && { body: takingBoth(schema) }),
+      ...(schema !== undefined && { body: buildVendorSchema(schema) }),
       handler: async (request): Promise<Reply> => {
-        const given = schema === undefined ? request : { ...request, body: inOurs(request.body, schema) };
+        const given =
+          schema === undefined ? request : { ...request, body: toOwnBody(request.body, schema) };
         const reply = await handler(given);
-        return reply.kind === 'json' ? { ...reply, body: inWords(reply.body, THEIRS) } : reply;
+        return reply.kind === 'json' ? { ...reply, body: replaceWords(reply.body, THEIRS) } : reply;
       },
     };
   });

@@ -1,15 +1,21 @@
-import { createServer, request as ask, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  request as ask,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { asError, NotFound, Problem } from '../errors.ts';
-import { clientOf, isOfProxies, passedOnAs, type Trusts } from '../http/client.ts';
-import { headerPairs } from '../http/in-process.ts';
+import { toError, NotFound, Problem } from '../errors.ts';
+import { resolveClient, isOfProxies, buildForwardedHeaders, type Trusts } from '../http/client.ts';
+import { listHeaderPairs } from '../http/in-process.ts';
 import { SIGNATURE_HEADER, type ClientSigner } from '../http/signed-client.ts';
 import type { BeginsSpan } from '../http/request-spans.ts';
 import { answerUnreadable } from '../http/unreadable.ts';
 import type { Log } from '../log.ts';
-import { headersOfTrace, underTrace, type TraceContext } from '../trace-context.ts';
-import { workPath } from '../schema/wire/work-report.ts';
+import { getCurrentTraceHeaders, runInTrace, type TraceContext } from '../trace-context.ts';
+import { buildWorkPath } from '../schema/wire/work-report.ts';
 import type { HeldRequests } from './held-requests.ts';
 import type { KnownDeployment } from './known-deployments.ts';
 import type { AgentPlace, Waking } from './waking.ts';
@@ -18,7 +24,7 @@ import type { WakingCallers } from './waking-callers.ts';
 export type DoorParts = {
   find: () => KnownDeployment | undefined;
   callers: Pick<WakingCallers, 'admit'>;
-  waking: Pick<Waking, 'answering'>;
+  waking: Pick<Waking, 'waitForPlace'>;
   held: HeldRequests;
   /** The proxies whose word about the client counts. */
   trusts: Trusts;
@@ -32,7 +38,15 @@ export type DoorParts = {
 /** Bytes of address and headers, as an agent server takes them. */
 const HEADER_LIMIT = 65_536;
 /** Headers that are about one connection and not about the request. */
-const OF_CONNECTION = ['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'upgrade'];
+const OF_CONNECTION = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'upgrade',
+];
 /** How often a request is sent that no pod has answered yet. */
 const TRIES = 20;
 /** Requests that change nothing, so that one whose pod died may be sent to the next. */
@@ -46,39 +60,59 @@ const BROKEN_OFF = 2;
  * passes it on. The body stays with the client until then.
  */
 export function openDoor(parts: DoorParts): Server {
-  const server = createServer({ maxHeaderSize: HEADER_LIMIT }, (incoming, answer) => void answered(parts, incoming, answer));
-  server.on('upgrade', (incoming, socket, head) => void upgraded(parts, incoming, { socket, head }));
+  const server = createServer(
+    { maxHeaderSize: HEADER_LIMIT },
+    (incoming, answer) => void answerRequest(parts, incoming, answer),
+  );
+  server.on(
+    'upgrade',
+    (incoming, socket, head) => void forwardSocket(parts, incoming, { socket, head }),
+  );
   answerUnreadable(server);
   server.requestTimeout = 0;
   return server;
 }
 
-async function answered(parts: DoorParts, incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
+async function answerRequest(
+  parts: DoorParts,
+  incoming: IncomingMessage,
+  answer: ServerResponse,
+): Promise<void> {
   try {
-    if (answeredHere(incoming, answer)) return;
-    await underTrace(begun(parts, incoming, answer), async () => {
-      const asked = askedBy(incoming, parts);
-      const deployment = await admitted(parts, incoming, asked);
-      await passedOn(parts, { rewritten: () => asked.rewritten(deployment), incoming, answer }, deployment);
+    if (answerHere(incoming, answer)) return;
+    await runInTrace(beginSpan(parts, incoming, answer), async () => {
+      const asked = readClient(incoming, parts);
+      const deployment = await admitCaller(parts, incoming, asked);
+      await forwardRequest(
+        parts,
+        { rewritten: () => asked.rewritten(deployment), incoming, answer },
+        deployment,
+      );
     });
   } catch (error) {
-    refuse(answer, problemOf(error, parts.log));
+    refuse(answer, toProblem(error, parts.log));
   }
 }
 
 /** Begins the span of a request, which ends with its answer. Returns its place in the trace. */
-function begun(
+function beginSpan(
   { begins }: DoorParts,
   { method = '', url = '', headers }: IncomingMessage,
   answer: ServerResponse,
 ): TraceContext | undefined {
   const span = begins?.({ method, path: url.split('?')[0] ?? '', headers });
-  if (span !== undefined) answer.once('close', () => span.end({ route: 'through the gateway', status: answer.statusCode }));
+  if (span !== undefined)
+    answer.once('close', () =>
+      span.end({ route: 'through the gateway', status: answer.statusCode }),
+    );
   return span?.place;
 }
 
 /** Answers requests that the deployment need not see: probes of monitors, and CORS preflights of browsers. */
-function answeredHere({ method, url = '', headers }: IncomingMessage, answer: ServerResponse): boolean {
+function answerHere(
+  { method, url = '', headers }: IncomingMessage,
+  answer: ServerResponse,
+): boolean {
   const path = url.split('?')[0] ?? '';
   if (method === 'GET' && path.endsWith('/ok')) {
     answer.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true,"asleep":true}');
@@ -100,50 +134,84 @@ function answeredHere({ method, url = '', headers }: IncomingMessage, answer: Se
 /** The client of a request, and the headers that tell the deployment of it. */
 type Asked = { source: string; rewritten: (deployment: KnownDeployment) => Record<string, string> };
 
-function askedBy(incoming: IncomingMessage, { trusts, signer }: Pick<DoorParts, 'trusts' | 'signer'>): Asked {
+function readClient(
+  incoming: IncomingMessage,
+  { trusts, signer }: Pick<DoorParts, 'trusts' | 'signer'>,
+): Asked {
   const { headers, socket, method, url } = incoming;
-  const client = clientOf(incoming, socket.remoteAddress, trusts);
-  const word = passedOnAs(client, headers);
+  const client = resolveClient(incoming, socket.remoteAddress, trusts);
+  const word = buildForwardedHeaders(client, headers);
   /** It is signed when it is sent: a request may have been held for longer than a signature counts. */
-  const rewritten = ({ namespace, name }: KnownDeployment): Record<string, string> => {
-    const signing = { of: workPath(namespace, name), at: Math.floor(Date.now() / 1000) };
-    return { ...word, ...headersOfTrace(), [SIGNATURE_HEADER]: signer.sign({ headers: word, method, url }, signing) };
+  const signHeaders = ({ namespace, name }: KnownDeployment): Record<string, string> => {
+    const signing = { of: buildWorkPath(namespace, name), at: Math.floor(Date.now() / 1000) };
+    return {
+      ...word,
+      ...getCurrentTraceHeaders(),
+      [SIGNATURE_HEADER]: signer.sign({ headers: word, method, url }, signing),
+    };
   };
-  return { source: client.source, rewritten };
+  return { source: client.source, rewritten: signHeaders };
 }
 
-async function admitted({ find, callers }: DoorParts, { headers }: IncomingMessage, { source }: Asked): Promise<KnownDeployment> {
+async function admitCaller(
+  { find, callers }: DoorParts,
+  { headers }: IncomingMessage,
+  { source }: Asked,
+): Promise<KnownDeployment> {
   const deployment = find();
   if (deployment === undefined) throw new NotFound('There is no such deployment.');
   await callers.admit(deployment, { headers, source });
   return deployment;
 }
 
-type Exchange = { rewritten: () => Record<string, string>; incoming: IncomingMessage; answer: ServerResponse };
+type Exchange = {
+  rewritten: () => Record<string, string>;
+  incoming: IncomingMessage;
+  answer: ServerResponse;
+};
 
-async function passedOn({ held, waking }: DoorParts, exchange: Exchange, deployment: KnownDeployment): Promise<void> {
-  const left = closed(exchange.answer);
+async function forwardRequest(
+  { held, waking }: DoorParts,
+  exchange: Exchange,
+  deployment: KnownDeployment,
+): Promise<void> {
+  const left = waitForClose(exchange.answer);
   for (let tried = 1; ; tried += 1) {
-    const place = await held.hold(deployment, () => waking.answering(deployment.key), left);
+    const place = await held.hold(deployment, () => waking.waitForPlace(deployment.key), left);
     if (place === undefined || exchange.answer.destroyed) return;
-    if (await passed(exchange, place)) return;
-    if (tried === TRIES) throw new Problem(503, 'The deployment does not accept requests yet.', { headers: { 'retry-after': '5' } });
+    if (await forwardOnce(exchange, place)) return;
+    if (tried === TRIES)
+      throw new Problem(503, 'The deployment does not accept requests yet.', {
+        headers: { 'retry-after': '5' },
+      });
   }
 }
 
 /** Resolves when the client has left. */
-const closed = (stream: ServerResponse | Duplex): Promise<undefined> =>
+const waitForClose = (stream: ServerResponse | Duplex): Promise<undefined> =>
   new Promise((resolve) => {
     stream.once('close', () => resolve(undefined));
     if (stream.destroyed) resolve(undefined);
   });
 
 /** Passes a request on. Returns false if it may be sent again: nothing of it was sent, or it changes nothing. */
-function passed({ rewritten, incoming, answer }: Exchange, { host, port }: AgentPlace): Promise<boolean> {
+function forwardOnce(
+  { rewritten, incoming, answer }: Exchange,
+  { host, port }: AgentPlace,
+): Promise<boolean> {
   const { method, url, headers } = incoming;
-  const kept = Object.entries(headers).filter(([name]) => !OF_CONNECTION.includes(name) && !isOfProxies(name));
+  const kept = Object.entries(headers).filter(
+    ([name]) => !OF_CONNECTION.includes(name) && !isOfProxies(name),
+  );
   return new Promise((resolve, reject) => {
-    const outgoing = ask({ host, port, method, path: url, headers: { ...Object.fromEntries(kept), ...rewritten() }, agent: false });
+    const outgoing = ask({
+      host,
+      port,
+      method,
+      path: url,
+      headers: { ...Object.fromEntries(kept), ...rewritten() },
+      agent: false,
+    });
     let isSent = false;
     const leave = (): void => {
       if (!answer.writableFinished) outgoing.destroy();
@@ -170,51 +238,73 @@ function passed({ rewritten, incoming, answer }: Exchange, { host, port }: Agent
         answer.destroy();
         resolve(true);
       } else if (!isSent || isRepeatable(incoming)) resolve(false);
-      else reject(brokenOff(error));
+      else reject(buildBrokenOff(error));
     });
   });
 }
 
 /** A request with a body can't be repeated, because the bytes that were read are gone. */
 const isRepeatable = ({ method = '', headers }: IncomingMessage): boolean =>
-  REPEATABLE.includes(method) && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
+  REPEATABLE.includes(method) &&
+  headers['content-length'] === undefined &&
+  headers['transfer-encoding'] === undefined;
 
-const brokenOff = (cause: Error): Problem =>
-  new Problem(503, 'The pod that took the request ended before it answered. It is not known whether it did its work.', {
-    cause,
-    headers: { 'retry-after': String(BROKEN_OFF) },
-  });
+const buildBrokenOff = (cause: Error): Problem =>
+  new Problem(
+    503,
+    'The pod that took the request ended before it answered. It is not known whether it did its work.',
+    {
+      cause,
+      headers: { 'retry-after': String(BROKEN_OFF) },
+    },
+  );
 
 type Upgrade = { socket: Duplex; head: Buffer };
 
 /** Passes on a request for a WebSocket, once the deployment answers. */
-async function upgraded(parts: DoorParts, incoming: IncomingMessage, { socket, head }: Upgrade): Promise<void> {
+async function forwardSocket(
+  parts: DoorParts,
+  incoming: IncomingMessage,
+  { socket, head }: Upgrade,
+): Promise<void> {
   socket.on('error', () => socket.destroy());
   try {
-    const asked = askedBy(incoming, parts);
-    const deployment = await admitted(parts, incoming, asked);
-    const place = await parts.held.hold(deployment, () => parts.waking.answering(deployment.key), closed(socket));
+    const asked = readClient(incoming, parts);
+    const deployment = await admitCaller(parts, incoming, asked);
+    const place = await parts.held.hold(
+      deployment,
+      () => parts.waking.waitForPlace(deployment.key),
+      waitForClose(socket),
+    );
     if (place === undefined) return;
     const outgoing = connect(place);
-    const kept = headerPairs(incoming).filter(([name]) => !isOfProxies(name));
-    const lines = [...kept, ...Object.entries(asked.rewritten(deployment))].map(([name, value]) => `${name}: ${value}`);
+    const kept = listHeaderPairs(incoming).filter(([name]) => !isOfProxies(name));
+    const lines = [...kept, ...Object.entries(asked.rewritten(deployment))].map(
+      ([name, value]) => `${name}: ${value}`,
+    );
     outgoing.write(`${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
     outgoing.write(head);
     outgoing.once('error', () => socket.destroy());
     socket.once('close', () => outgoing.destroy());
     outgoing.pipe(socket).pipe(outgoing);
   } catch (error) {
-    const { status, message, headers } = problemOf(error, parts.log);
+    const { status, message, headers } = toProblem(error, parts.log);
     const body = JSON.stringify({ detail: message });
-    const all = Object.entries({ ...headers, 'content-type': 'application/json', connection: 'close' });
+    const all = Object.entries({
+      ...headers,
+      'content-type': 'application/json',
+      connection: 'close',
+    });
     const lines = all.map(([name, value]) => `${name}: ${value}`).join('\r\n');
-    socket.end(`HTTP/1.1 ${status} Refused\r\n${lines}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+    socket.end(
+      `HTTP/1.1 ${status} Refused\r\n${lines}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
   }
 }
 
-function problemOf(error: unknown, log: Log): Problem {
+function toProblem(error: unknown, log: Log): Problem {
   if (error instanceof Problem) return error;
-  log.error({ err: asError(error) }, 'a request for a deployment that sleeps failed');
+  log.error({ err: toError(error) }, 'a request for a deployment that sleeps failed');
   return new Problem(500, 'Internal Server Error');
 }
 

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { asError } from '../errors.ts';
+import { toError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { KnownDeployment } from './known-deployments.ts';
 
@@ -40,9 +40,13 @@ export class Doors {
   }
 
   /** Returns how many connections are open. */
-  async connections(): Promise<number> {
+  async countConnections(): Promise<number> {
     const counts = [...this.#doors.values()].map(
-      ({ server }) => new Promise<number>((resolve) => void server.getConnections((error, count) => resolve(error === null ? count : 0))),
+      ({ server }) =>
+        new Promise<number>(
+          (resolve) =>
+            void server.getConnections((error, count) => resolve(error === null ? count : 0)),
+        ),
     );
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
@@ -68,7 +72,10 @@ export class Doors {
     this.#doors.set(port, door);
     const listen = (): void => void door.server.listen(port, host);
     door.server.on('error', (error) => {
-      log.warn({ err: asError(error), port, deployment: key }, 'a port could not be opened; this will be tried again');
+      log.warn(
+        { err: toError(error), port, deployment: key },
+        'a port could not be opened; this will be tried again',
+      );
       door.retry = setTimeout(listen, AGAIN).unref();
     });
     listen();

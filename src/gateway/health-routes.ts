@@ -18,25 +18,46 @@ type Parts = {
 };
 
 /** Returns the routes of probes and metrics, which the cluster reads. */
-export function healthRoutes({ isReady, ...parts }: Parts): Route<undefined>[] {
+export function buildHealthRoutes({ isReady, ...parts }: Parts): Route<undefined>[] {
   const measures = new Measures();
-  const measured = metricsIn(measures, parts);
-  const metrics = async () => ({ body: await measured(), contentType: measures.registry.contentType });
-  return probeRoutes({ missing: () => (isReady() ? undefined : 'the deployments are not known yet'), metrics });
+  const measured = registerMetrics(measures, parts);
+  const printMetrics = async () => ({
+    body: await measured(),
+    contentType: measures.registry.contentType,
+  });
+  return probeRoutes({
+    missing: () => (isReady() ? undefined : 'the deployments are not known yet'),
+    metrics: printMetrics,
+  });
 }
 
 /** Registers the metrics of this process. Returns the function that measures and prints them. */
-function metricsIn(
+function registerMetrics(
   measures: Measures,
   { reports, deployments, doors, held, waking, watches }: Omit<Parts, 'isReady'>,
 ): () => Promise<string> {
   watchMetrics(measures, watches);
-  const known = measures.gauge('gx_gateway_deployments', 'Deployments that the gateway knows.');
-  const reporting = measures.gauge('gx_gateway_reporting_deployments', 'Deployments that have reported work here lately.');
-  const open = measures.gauge('gx_gateway_doors', 'Deployments that may sleep, for each of which a port is open.');
-  const waiting = measures.gauge('gx_gateway_held_requests', 'Requests that wait for a deployment to wake.');
-  const woken = measures.counter('gx_gateway_wakes_total', 'Sleeps that a request has ended here.');
-  const refused = measures.counter(
+  const known = measures.createGauge(
+    'gx_gateway_deployments',
+    'Deployments that the gateway knows.',
+  );
+  const reporting = measures.createGauge(
+    'gx_gateway_reporting_deployments',
+    'Deployments that have reported work here lately.',
+  );
+  const open = measures.createGauge(
+    'gx_gateway_doors',
+    'Deployments that may sleep, for each of which a port is open.',
+  );
+  const waiting = measures.createGauge(
+    'gx_gateway_held_requests',
+    'Requests that wait for a deployment to wake.',
+  );
+  const woken = measures.createCounter(
+    'gx_gateway_wakes_total',
+    'Sleeps that a request has ended here.',
+  );
+  const refused = measures.createCounter(
     'gx_gateway_refused_requests_total',
     'Requests answered with 503 because too many waited, or the process ended.',
   );

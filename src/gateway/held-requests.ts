@@ -1,4 +1,4 @@
-import { later } from './waking.ts';
+import { buildRetryLater } from './waking.ts';
 
 /** How many requests may wait, of one deployment and in all. */
 export type HoldLimits = { perDeployment: number; total: number };
@@ -43,7 +43,11 @@ export class HeldRequests {
    * Waits for something on behalf of a request, until `left` resolves. Returns undefined if it did. Throws a 503 for
    * one too many, and when the process stops.
    */
-  async hold<T>({ key, namespace }: Asked, work: () => Promise<T>, left: Promise<undefined>): Promise<T | undefined> {
+  async hold<T>(
+    { key, namespace }: Asked,
+    work: () => Promise<T>,
+    left: Promise<undefined>,
+  ): Promise<T | undefined> {
     if (this.#isLeaving) throw this.#refuse('This process is stopping; try again.', LEAVING);
     const { perDeployment, total } = this.#limits;
     const isFull = countOf(this.#inNamespace, namespace) >= total - this.#total;
@@ -60,12 +64,15 @@ export class HeldRequests {
   /** Answers all who wait, and all who come from now on, with a 503 that says when to come back. */
   leave(): void {
     this.#isLeaving = true;
-    this.#leaving.reject(later('This process is stopping; try again.', LEAVING));
+    this.#leaving.reject(buildRetryLater('This process is stopping; try again.', LEAVING));
   }
 
   #count({ key, namespace }: Asked, more: 1 | -1): void {
     this.#total += more;
-    for (const [counts, name] of [[this.#held, key] as const, [this.#inNamespace, namespace] as const]) {
+    for (const [counts, name] of [
+      [this.#held, key] as const,
+      [this.#inNamespace, namespace] as const,
+    ]) {
       const now = countOf(counts, name) + more;
       if (now > 0) counts.set(name, now);
       else counts.delete(name);
@@ -74,7 +81,7 @@ export class HeldRequests {
 
   #refuse(message: string, seconds: number): Error {
     this.#refused += 1;
-    return later(message, seconds);
+    return buildRetryLater(message, seconds);
   }
 }
 

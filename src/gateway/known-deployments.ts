@@ -4,30 +4,45 @@ import { kinds, type ConfigMapObject, type Kube } from '../kube/kube.ts';
 import { Limiter } from '../http/limiter.ts';
 import { Reflector, type WatchState } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
-import { gatewayKeyHash } from '../schema/wire/agent-key.ts';
+import { hashGatewayKey } from '../schema/wire/agent-key.ts';
 import { ASKED_OPEN, UNAUTHENTICATED } from '../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../schema/platform/custom-resources.ts';
-import { GATEWAY_KEYS_ENTRY, gatewayKeysIn } from '../schema/wire/gateway-key.ts';
-import { gateId, type CandidateRevision } from '../schema/platform/rollout-spec.ts';
-import { comparedIn, gateInput } from '../schema/platform/rollout-trial.ts';
+import { GATEWAY_KEYS_ENTRY, parseGatewayKeys } from '../schema/wire/gateway-key.ts';
+import { buildGateId, type CandidateRevision } from '../schema/platform/rollout-spec.ts';
+import { findComparedRevisions, parseGateInput } from '../schema/platform/rollout-trial.ts';
 import type { RolloutGate, RolloutPlan } from '../schema/wire/rollout-plan.ts';
-import { portsIn, PORTS_CONFIG_MAP, PORTS_KEY, type KeptPorts } from '../schema/platform/kept-ports.ts';
+import {
+  parseKeptPorts,
+  PORTS_CONFIG_MAP,
+  PORTS_KEY,
+  type KeptPorts,
+} from '../schema/platform/kept-ports.ts';
 
 /** `namespace` is the platform's own. */
 type Options = { kube: Kube; log: Log; namespace: string; namespaces: string[] };
 
 /** Returns the parts of a deployment that the gateway reads. The rest of ten thousand would be most of its memory. */
-function lean({ apiVersion, kind, metadata, spec, status = {} }: DeploymentResource): DeploymentResource {
+function trimDeployment({
+  apiVersion,
+  kind,
+  metadata,
+  spec,
+  status = {},
+}: DeploymentResource): DeploymentResource {
   const { name, namespace, uid, resourceVersion } = metadata;
   const { auth } = spec.template.sourceRevisionConfig ?? {};
-  const kept = given({ keyHashes: status.keyHashes, asleepSince: status.asleepSince, rollout: status.rollout });
+  const kept = stripUndefined({
+    keyHashes: status.keyHashes,
+    asleepSince: status.asleepSince,
+    rollout: status.rollout,
+  });
   const conditions = status.conditions?.filter(({ type }) => type === UNAUTHENTICATED);
   return {
     apiVersion,
     kind,
-    metadata: { ...given({ namespace, uid, resourceVersion }), name },
+    metadata: { ...stripUndefined({ namespace, uid, resourceVersion }), name },
     spec: {
-      ...given({ id: spec.id, suspend: spec.suspend, rollout: leanRollout(spec, status) }),
+      ...stripUndefined({ id: spec.id, suspend: spec.suspend, rollout: trimRollout(spec, status) }),
       source: spec.source,
       template: auth === undefined ? {} : { sourceRevisionConfig: { auth } },
     },
@@ -36,15 +51,25 @@ function lean({ apiVersion, kind, metadata, spec, status = {} }: DeploymentResou
 }
 
 /** Returns the gate that a revision is at, and one of the checks: that there are some is all that is asked here. */
-const leanRollout = (spec: DeploymentResource['spec'], status: NonNullable<DeploymentResource['status']>) =>
+const trimRollout = (
+  spec: DeploymentResource['spec'],
+  status: NonNullable<DeploymentResource['status']>,
+) =>
   status.rollout?.candidate &&
-  given({ gate: isAtGate(status) ? spec.rollout?.gate : undefined, checks: spec.rollout?.checks?.slice(0, 1) });
+  stripUndefined({
+    gate: isAtGate(status) ? spec.rollout?.gate : undefined,
+    checks: spec.rollout?.checks?.slice(0, 1),
+  });
 
 const isAtGate = ({ rollout }: NonNullable<DeploymentResource['status']>): boolean =>
   rollout?.candidate?.gate !== undefined && rollout.candidate.gate.passed !== true;
 
-const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
+const stripUndefined = <T extends object>(
+  fields: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
 
 /** A deployment as the gateway sees it. */
 export type KnownDeployment = {
@@ -87,15 +112,30 @@ export class KnownDeployments {
     const pages = new Limiter(2);
     const shared = { kube, log, pages };
     this.#watches = [
-      new Reflector({ ...shared, namespace: own, kind: kinds.configMap, cache: this.#portsObject, only: PORTS_CONFIG_MAP }),
-      ...places.map((namespace) => new Reflector({ ...shared, namespace, kind: kinds.deployment, cache: this.#cache, project: lean })),
+      new Reflector({
+        ...shared,
+        namespace: own,
+        kind: kinds.configMap,
+        cache: this.#portsObject,
+        only: PORTS_CONFIG_MAP,
+      }),
+      ...places.map(
+        (namespace) =>
+          new Reflector({
+            ...shared,
+            namespace,
+            kind: kinds.deployment,
+            cache: this.#cache,
+            project: trimDeployment,
+          }),
+      ),
     ];
-    this.#portsObject.onChange(({ after }) => {
-      this.#ports = portsIn(after?.data?.[PORTS_KEY] ?? '');
-      this.#gatewayKeys = gatewayKeysIn(after?.data?.[GATEWAY_KEYS_ENTRY] ?? '');
+    this.#portsObject.addChangeListener(({ after }) => {
+      this.#ports = parseKeptPorts(after?.data?.[PORTS_KEY] ?? '');
+      this.#gatewayKeys = parseGatewayKeys(after?.data?.[GATEWAY_KEYS_ENTRY] ?? '');
       this.#changed();
     });
-    this.#cache.onChange(({ before, after }) => {
+    this.#cache.addChangeListener(({ before, after }) => {
       if (before?.metadata.uid !== after?.metadata.uid) this.#changed();
     });
   }
@@ -111,7 +151,7 @@ export class KnownDeployments {
   }
 
   /** Returns how each watch is. */
-  watches(): WatchState[] {
+  listWatches(): WatchState[] {
     return this.#watches.map(({ state }) => state);
   }
 
@@ -125,25 +165,28 @@ export class KnownDeployments {
   }
 
   /** Calls back whenever other deployments may sleep than before. */
-  onSleeper(changed: () => void): void {
+  setSleeperListener(changed: () => void): void {
     this.#changed = changed;
   }
 
   /** Returns the deployments that may sleep. */
-  sleepers(): KnownDeployment[] {
+  listSleepers(): KnownDeployment[] {
     return this.#cache
       .list()
-      .map((object) => knownDeployment(object, this.#ports))
+      .map((object) => toKnownDeployment(object, this.#ports))
       .filter(({ port }) => port !== undefined);
   }
 
   get(key: string): KnownDeployment | undefined {
     const found = this.#cache.get(key);
-    return found && knownDeployment(found, this.#ports);
+    return found && toKnownDeployment(found, this.#ports);
   }
 }
 
-function knownDeployment({ metadata, spec, status = {} }: DeploymentResource, ports: ReadonlyMap<string, KeptPorts>): KnownDeployment {
+function toKnownDeployment(
+  { metadata, spec, status = {} }: DeploymentResource,
+  ports: ReadonlyMap<string, KeptPorts>,
+): KnownDeployment {
   const { namespace = '', name, uid = '' } = metadata;
   return {
     key: `${namespace}/${name}`,
@@ -154,17 +197,22 @@ function knownDeployment({ metadata, spec, status = {} }: DeploymentResource, po
     port: ports.get(uid)?.gateway,
     asleepSince: status.asleepSince,
     isOpen:
-      status.conditions?.some(({ type, reason, status: is }) => type === UNAUTHENTICATED && is === 'True' && reason === ASKED_OPEN) ===
-      true,
+      status.conditions?.some(
+        ({ type, reason, status: is }) =>
+          type === UNAUTHENTICATED && is === 'True' && reason === ASKED_OPEN,
+      ) === true,
     rollout: planIn(spec, status),
-    compared: comparedIn({ spec, status }),
+    compared: findComparedRevisions({ spec, status }),
     auth: spec.template.sourceRevisionConfig?.auth,
     isOpenedBy: (text) => isAmong(status.keyHashes ?? [], text),
   };
 }
 
 /** Returns the plan as agents get it. */
-function planIn(spec: DeploymentResource['spec'], { rollout }: NonNullable<DeploymentResource['status']>): RolloutPlan | undefined {
+function planIn(
+  spec: DeploymentResource['spec'],
+  { rollout }: NonNullable<DeploymentResource['status']>,
+): RolloutPlan | undefined {
   if (rollout === undefined) return undefined;
   const { madeAt, current, living, draining, candidate } = rollout;
   const aborted = draining.filter((each) => each.aborted === true).map(({ revision }) => revision);
@@ -173,20 +221,39 @@ function planIn(spec: DeploymentResource['spec'], { rollout }: NonNullable<Deplo
     current,
     living,
     draining: draining.map(({ revision }) => revision),
-    ...(candidate && { candidate: { revision: candidate.revision, share: candidate.share, by: candidate.by, ...gateIn(spec, candidate) } }),
+    ...(candidate && {
+      candidate: {
+        revision: candidate.revision,
+        share: candidate.share,
+        by: candidate.by,
+        ...readGate(spec, candidate),
+      },
+    }),
     ...(aborted.length > 0 && { aborted }),
   };
 }
 
 /** Returns the gate that a revision is at, with the run that it asks for. */
-function gateIn({ rollout }: DeploymentResource['spec'], candidate: CandidateRevision): { gate?: RolloutGate } {
-  if (rollout?.gate === undefined || candidate.gate === undefined || candidate.gate.passed === true) return {};
-  const input = gateInput(rollout.gate);
-  return input === undefined ? {} : { gate: { id: gateId(candidate, candidate.gate), assistant: rollout.gate.assistant, input } };
+function readGate(
+  { rollout }: DeploymentResource['spec'],
+  candidate: CandidateRevision,
+): { gate?: RolloutGate } {
+  if (rollout?.gate === undefined || candidate.gate === undefined || candidate.gate.passed === true)
+    return {};
+  const input = parseGateInput(rollout.gate);
+  return input === undefined
+    ? {}
+    : {
+        gate: {
+          id: buildGateId(candidate, candidate.gate),
+          assistant: rollout.gate.assistant,
+          input,
+        },
+      };
 }
 
 function isAmong(hashes: readonly string[], text: string): boolean {
-  const shown = Buffer.from(gatewayKeyHash(text));
+  const shown = Buffer.from(hashGatewayKey(text));
   let found = false;
   for (const hash of hashes) {
     const known = Buffer.from(hash);

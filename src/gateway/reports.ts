@@ -1,6 +1,11 @@
-import { flattenCounts } from '../schema/wire/run-counts.ts';
-import { knownFields, REPORT_LIFE, type ReportsPage, type WorkReport } from '../schema/wire/work-report.ts';
-import { workOf, type WorkSummary } from '../schema/wire/work-summary.ts';
+import { toFlatCounts } from '../schema/wire/run-counts.ts';
+import {
+  pickReportFields,
+  REPORT_LIFE,
+  type ReportsPage,
+  type WorkReport,
+} from '../schema/wire/work-report.ts';
+import { summarizeReports, type WorkSummary } from '../schema/wire/work-summary.ts';
 import { LastReports, type KeptEntry } from '../work/last-reports.ts';
 import type { BytesBounds } from '../http/kept-bytes.ts';
 
@@ -42,7 +47,11 @@ export class Reports {
   readonly #page: number;
 
   /** `instance` is another one for each process, because each counts its reports from the start. */
-  constructor(instance: string, clock: () => number = () => performance.now(), bounds: Partial<ReportBounds> = {}) {
+  constructor(
+    instance: string,
+    clock: () => number = () => performance.now(),
+    bounds: Partial<ReportBounds> = {},
+  ) {
     const { page, ...kept } = { ...BOUNDS, ...bounds };
     this.#instance = instance;
     this.#clock = clock;
@@ -63,37 +72,50 @@ export class Reports {
   /** Keeps a report. The counts of its runs are kept only for revisions that are compared. */
   keep(deployment: string, given: WorkReport, compared?: Compared): void {
     const at = this.#clock();
-    const { ended: all, ...report } = knownFields(given);
-    const some = all?.filter(({ revision }) => revision === compared?.candidate || revision === compared?.stable);
-    const counts = compared === undefined || some === undefined ? undefined : JSON.stringify(some.map(flattenCounts));
+    const { ended: all, ...report } = pickReportFields(given);
+    const some = all?.filter(
+      ({ revision }) => revision === compared?.candidate || revision === compared?.stable,
+    );
+    const counts =
+      compared === undefined || some === undefined
+        ? undefined
+        : JSON.stringify(some.map(toFlatCounts));
     const { from } = report;
-    const kept = { deployment, from, report, at, extra: counts?.length ?? 0, counts, number: (this.#number += 1) };
+    const kept = {
+      deployment,
+      from,
+      report,
+      at,
+      extra: counts?.length ?? 0,
+      counts,
+      number: (this.#number += 1),
+    };
     this.#kept.keep(deployment, kept);
     this.#arrivals.push(kept);
-    this.#forget(at - REPORT_LIFE * 1000);
+    this.#dropBefore(at - REPORT_LIFE * 1000);
   }
 
   /** Returns the work of a deployment. Undefined while nothing was reported lately. */
-  work(deployment: string): WorkSummary | undefined {
+  summarizeWork(deployment: string): WorkSummary | undefined {
     const now = this.#clock();
-    return workOf(this.#kept.living(deployment, now), now);
+    return summarizeReports(this.#kept.listLiveReports(deployment, now), now);
   }
 
   /**
    * Returns, as JSON, the reports that have arrived since a page was read, without those that newer ones have replaced.
    * A page that is full says so, and its cursor is where the next one begins.
    */
-  since({ cursor, instance, key }: Since): string {
+  formatSince({ cursor, instance, key }: Since): string {
     const now = this.#clock();
-    this.#forget(now - REPORT_LIFE * 1000);
+    this.#dropBefore(now - REPORT_LIFE * 1000);
     const after = instance === this.#instance ? (cursor ?? 0) : 0;
     const reports = new Map<string, string[]>();
     let room = this.#page;
     let last = this.#number;
-    for (let at = this.#firstAfter(after); at < this.#arrivals.length; at += 1) {
+    for (let at = this.#findFirstAfter(after); at < this.#arrivals.length; at += 1) {
       const arrival = this.#arrivals[at]!;
       if (!this.#isCurrent(arrival)) continue;
-      const text = textOf(arrival, now);
+      const text = formatReport(arrival, now);
       if (room < text.length && room < this.#page) {
         last = arrival.number - 1;
         break;
@@ -103,13 +125,17 @@ export class Reports {
       some.push(text);
       reports.set(arrival.deployment, some);
     }
-    const head: Omit<ReportsPage, 'reports'> = { instance: this.#instance, cursor: last, more: last < this.#number };
+    const head: Omit<ReportsPage, 'reports'> = {
+      instance: this.#instance,
+      cursor: last,
+      more: last < this.#number,
+    };
     const all = [...reports].map(([name, some]) => `${JSON.stringify(name)}:[${some.join(',')}]`);
     return `${JSON.stringify({ ...head, ...(key !== undefined && { key }) }).slice(0, -1)},"reports":{${all.join(',')}}}`;
   }
 
   /** Returns the place of the first arrival with a greater number. */
-  #firstAfter(number: number): number {
+  #findFirstAfter(number: number): number {
     let [from, to] = [0, this.#arrivals.length];
     while (from < to) {
       const middle = (from + to) >> 1;
@@ -123,16 +149,18 @@ export class Reports {
     return this.#kept.get(arrival.deployment, arrival.from) === arrival;
   }
 
-  #forget(before: number): void {
+  #dropBefore(before: number): void {
     const past = this.#arrivals.findIndex(({ at }) => at >= before);
     const old = this.#arrivals.splice(0, past === -1 ? this.#arrivals.length : past);
-    for (const arrival of old) if (this.#isCurrent(arrival)) this.#kept.drop(arrival.deployment, arrival.from);
-    if (this.#arrivals.length > 2 * this.#kept.count + REPLACED) this.#arrivals = this.#arrivals.filter((one) => this.#isCurrent(one));
+    for (const arrival of old)
+      if (this.#isCurrent(arrival)) this.#kept.drop(arrival.deployment, arrival.from);
+    if (this.#arrivals.length > 2 * this.#kept.count + REPLACED)
+      this.#arrivals = this.#arrivals.filter((one) => this.#isCurrent(one));
   }
 }
 
 /** Returns a report with its age, as JSON. */
-function textOf({ report, at, counts }: Kept, now: number): string {
+function formatReport({ report, at, counts }: Kept, now: number): string {
   const text = JSON.stringify({ ...report, age_seconds: (now - at) / 1000 });
   return counts === undefined ? text : `${text.slice(0, -1)},"counts":${counts}}`;
 }

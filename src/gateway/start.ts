@@ -1,29 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { GatewayConfig } from '../config/gateway.ts';
-import { trusting } from '../http/client.ts';
+import { buildTrusts } from '../http/client.ts';
 import { listen } from '../http/listen.ts';
 import type { BeginsSpan } from '../http/request-spans.ts';
 import { createApp } from '../http/server.ts';
-import { newClientSigner } from '../http/signed-client.ts';
+import { createClientSigner } from '../http/signed-client.ts';
 import type { Kube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { names } from '../schema/names.ts';
-import { requestSpans } from '../tracing/request-spans.ts';
+import { buildSpanStarter } from '../tracing/request-spans.ts';
 import { openTracing } from '../tracing/open.ts';
 import { openDoor } from './door.ts';
 import { Doors } from './doors.ts';
 import { serveProbes } from '../http/probes.ts';
-import { healthRoutes } from './health-routes.ts';
+import { buildHealthRoutes } from './health-routes.ts';
 import { HeldRequests } from './held-requests.ts';
 import { type KnownDeployment, KnownDeployments } from './known-deployments.ts';
 import { Reports } from './reports.ts';
 import { type AgentPlace, Waking } from './waking.ts';
 import { WakingCallers } from './waking-callers.ts';
-import { REPORT_BODIES, workRoutes } from './work-routes.ts';
+import { REPORT_BODIES, buildWorkRoutes } from './work-routes.ts';
 import { Type } from 'typebox';
-import { jsonText, type Route, routesOf } from '../http/route.ts';
-import { gatewayKeysOf } from '../schema/wire/gateway-key.ts';
+import { answerJsonText, type Route, buildRouteMakers } from '../http/route.ts';
+import { filterGatewayKeys } from '../schema/wire/gateway-key.ts';
 import { REPORTS_PATH } from '../schema/wire/work-report.ts';
 
 /** Nothing but reports has a body. */
@@ -42,33 +42,59 @@ type StartOptions = {
   placeOf?: (deployment: KnownDeployment) => AgentPlace;
 };
 
-export type Gateway = { port: number; healthPort: number; reportsPort: number; stop(): Promise<void> };
+export type Gateway = {
+  port: number;
+  healthPort: number;
+  reportsPort: number;
+  stop(): Promise<void>;
+};
 
 /** Listens at once, and is ready when all deployments are known and the ports of those that may sleep are open. */
 export async function startGateway(options: StartOptions): Promise<Gateway> {
   const { config, kube, log, signal } = options;
   const tracing = await openTracing(config.tracing, { name: 'gx-gateway', log });
-  const parts = assemble(options, tracing && requestSpans(tracing, { roots: true }));
+  const parts = createParts(options, tracing && buildSpanStarter(tracing, { roots: true }));
   const { known, reports, doors, held, waking } = parts;
   const state = { synced: false };
   const isReady = (): boolean => state.synced && !signal.aborted;
-  const shared = { log, invalid: 'sentence', authenticate: () => undefined, body: SMALL_BODIES } as const;
+  const shared = {
+    log,
+    invalid: 'sentence',
+    authenticate: () => undefined,
+    body: SMALL_BODIES,
+  } as const;
   const { host, port, healthPort, reportsPort } = config;
   const working = { known, reports, gatewayKeys: parts.gatewayKeys, isReady: () => state.synced };
-  const work = await listen(createApp({ ...shared, body: REPORT_BODIES, routes: workRoutes(working) }), { host, port });
-  const measured = { deployments: () => known.size, doors: () => doors.count, held, waking, watches: () => known.watches() };
-  const health = await serveProbes(healthRoutes({ reports, isReady, ...measured }), { host, port: healthPort, log });
-  const read = await listen(createApp({ ...shared, routes: reportRoutes(reports, parts.key) }), { host, port: reportsPort });
+  const work = await listen(
+    createApp({ ...shared, body: REPORT_BODIES, routes: buildWorkRoutes(working) }),
+    { host, port },
+  );
+  const measured = {
+    deployments: () => known.size,
+    doors: () => doors.count,
+    held,
+    waking,
+    watches: () => known.listWatches(),
+  };
+  const health = await serveProbes(buildHealthRoutes({ reports, isReady, ...measured }), {
+    host,
+    port: healthPort,
+    log,
+  });
+  const read = await listen(createApp({ ...shared, routes: reportRoutes(reports, parts.key) }), {
+    host,
+    port: reportsPort,
+  });
   // Held requests are answered at once; the client is to repeat them, and another process answers.
   const leave = (): void => held.leave();
   signal.addEventListener('abort', leave);
-  const reading = async (): Promise<void> => {
+  const startReading = async (): Promise<void> => {
     await known.start();
     parts.keepDoors();
     state.synced = true;
     log.info({ port: work.port, deployments: known.size, doors: doors.count }, 'gateway is ready');
   };
-  void reading();
+  void startReading();
   return {
     port: work.port,
     healthPort: health.port,
@@ -89,50 +115,82 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   };
 }
 
-function assemble({ config, kube, log, placeOf }: StartOptions, begins: BeginsSpan | undefined) {
-  const { host, namespaces, clusterDomain, controlPlaneUrl, issuerHosts, proxies, holdSeconds, trustedProxies } = config;
+function createParts({ config, kube, log, placeOf }: StartOptions, begins: BeginsSpan | undefined) {
+  const {
+    host,
+    namespaces,
+    clusterDomain,
+    controlPlaneUrl,
+    issuerHosts,
+    proxies,
+    holdSeconds,
+    trustedProxies,
+  } = config;
   const known = new KnownDeployments({ kube, log, namespace: config.namespace, namespaces });
-  const direct = ({ name, namespace }: KnownDeployment): AgentPlace => ({
+  const buildDirectPlace = ({ name, namespace }: KnownDeployment): AgentPlace => ({
     host: `${names.directService(name)}.${namespace}.svc.${clusterDomain}`,
     port: 80,
   });
-  const waking = new Waking({ kube, known, placeOf: placeOf ?? direct, holdSeconds, log });
+  const waking = new Waking({
+    kube,
+    known,
+    placeOf: placeOf ?? buildDirectPlace,
+    holdSeconds,
+    log,
+  });
   const held = new HeldRequests(config.held);
   const callers = new WakingCallers({ controlPlaneUrl, issuerHosts, proxies, log });
-  const signer = newClientSigner();
-  const door = { callers, waking, held, trusts: trusting(trustedProxies), signer, begins, log };
-  const doors = new Doors({ host, log, open: (key) => openDoor({ ...door, find: () => known.get(key) }) });
+  const signer = createClientSigner();
+  const door = { callers, waking, held, trusts: buildTrusts(trustedProxies), signer, begins, log };
+  const doors = new Doors({
+    host,
+    log,
+    open: (key) => openDoor({ ...door, find: () => known.get(key) }),
+  });
   let timer: NodeJS.Timeout | undefined;
-  const keepDoors = (): void => doors.keep(known.sleepers());
-  known.onSleeper(() => {
+  const keepDoors = (): void => doors.keep(known.listSleepers());
+  known.setSleeperListener(() => {
     timer ??= setTimeout(() => {
       timer = undefined;
       keepDoors();
     }, SOON).unref();
   });
   /** Resolves when no request is under way any more, or the time is over. */
-  const passedOn = async (milliseconds: number): Promise<void> => {
+  const waitForRequests = async (milliseconds: number): Promise<void> => {
     const until = performance.now() + milliseconds;
-    while (performance.now() < until && (await doors.connections()) > 0) await wait(SOON);
+    while (performance.now() < until && (await doors.countConnections()) > 0) await wait(SOON);
   };
-  const gatewayKeys = (): string[] => gatewayKeysOf([signer.key, ...known.gatewayKeys]);
-  return { known, reports: new Reports(randomUUID()), waking, held, doors, keepDoors, passedOn, key: signer.key, gatewayKeys };
+  const listGatewayKeys = (): string[] => filterGatewayKeys([signer.key, ...known.gatewayKeys]);
+  return {
+    known,
+    reports: new Reports(randomUUID()),
+    waking,
+    held,
+    doors,
+    keepDoors,
+    passedOn: waitForRequests,
+    key: signer.key,
+    gatewayKeys: listGatewayKeys,
+  };
 }
 
-const query = Type.Object({ instance: Type.Optional(Type.String()), cursor: Type.Optional(Type.Integer({ minimum: 0 })) });
+const query = Type.Object({
+  instance: Type.Optional(Type.String()),
+  cursor: Type.Optional(Type.Integer({ minimum: 0 })),
+});
 
 /**
  * Returns the routes of the operator: the reports of all deployments, with the key of this process. They have a port of
  * their own, because nobody else is to learn which deployments there are and how busy they are: the chart's
  * NetworkPolicy lets in the operator alone.
  */
-const reportRoutes = (reports: Pick<Reports, 'since'>, key: string): Route<undefined>[] => [
-  routesOf<undefined>('System').get(REPORTS_PATH, {
+const reportRoutes = (reports: Pick<Reports, 'formatSince'>, key: string): Route<undefined>[] => [
+  buildRouteMakers<undefined>('System').get(REPORTS_PATH, {
     id: 'reports',
     summary: 'Reports of all deployments since a cursor',
     access: 'open',
     answers: { 200: { description: 'The page.' } },
     query,
-    handler: ({ query: since }) => jsonText(reports.since({ ...since, key })),
+    handler: ({ query: since }) => answerJsonText(reports.formatSince({ ...since, key })),
   }),
 ];

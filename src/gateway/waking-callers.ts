@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Conflict, Unauthorized } from '../errors.ts';
-import { credentialOf, withKeyOfSocket } from '../http/shown-key.ts';
+import { readCredential, mergeSocketKey } from '../http/shown-key.ts';
 import { Lookups } from '../http/lookups.ts';
 import type { Proxies } from '../http/proxies.ts';
 import type { Log } from '../log.ts';
@@ -8,7 +8,7 @@ import { isAgentPass } from '../schema/wire/agent-pass.ts';
 import { IssuerTokens } from '../tokens/issuer-tokens.ts';
 import { TenantKeys } from '../tokens/tenant-keys.ts';
 import type { KnownDeployment } from './known-deployments.ts';
-import { later } from './waking.ts';
+import { buildRetryLater } from './waking.ts';
 
 type Options = {
   controlPlaneUrl: string | undefined;
@@ -43,31 +43,48 @@ export class WakingCallers {
    * can't be known now. The deployment itself decides what a caller may do once it is awake. A pass wakes nobody, so
    * that people may look at a deployment without disturbing it: that is a `Conflict`.
    */
-  async admit(deployment: KnownDeployment, { headers, source }: { headers: IncomingHttpHeaders; source: string }): Promise<void> {
-    const shown = credentialOf(withKeyOfSocket(headers));
-    if (shown !== undefined && isAgentPass(shown.text)) throw new Conflict('The deployment sleeps, and a pass does not wake it.');
+  async admit(
+    deployment: KnownDeployment,
+    { headers, source }: { headers: IncomingHttpHeaders; source: string },
+  ): Promise<void> {
+    const shown = readCredential(mergeSocketKey(headers));
+    if (shown !== undefined && isAgentPass(shown.text))
+      throw new Conflict('The deployment sleeps, and a pass does not wake it.');
     if (deployment.isOpen) return;
-    if (shown === undefined) throw new Unauthorized('Send the key of this deployment in X-Api-Key, or as a bearer token.');
+    if (shown === undefined)
+      throw new Unauthorized('Send the key of this deployment in X-Api-Key, or as a bearer token.');
     if (deployment.isOpenedBy(shown.text)) return;
-    const { tenant, tokens } = this.#checksOf(deployment);
+    const { tenant, tokens } = this.#getChecks(deployment);
     if ((await tenant?.find(shown.text, { reads: false, source })) !== undefined) return;
-    if (tokens === undefined || shown.from !== 'Authorization') throw new Unauthorized('This is not a key of this deployment.');
-    await this.#turns.run(deployment.namespace, () => tokens.claimsOf(shown.text));
+    if (tokens === undefined || shown.from !== 'Authorization')
+      throw new Unauthorized('This is not a key of this deployment.');
+    await this.#turns.run(deployment.namespace, () => tokens.verifyToken(shown.text));
   }
 
-  #checksOf({ key, id, auth = {} }: KnownDeployment): Checks {
+  #getChecks({ key, id, auth = {} }: KnownDeployment): Checks {
     const { controlPlaneUrl, issuerHosts, log } = this.#options;
     const stamp = JSON.stringify([id, auth]);
     const known = this.#checks.get(key);
     if (known?.stamp === stamp) return known;
     const { mode, issuer, audiences = [], jwks } = auth;
-    const place = mode === 'tenant' && controlPlaneUrl !== undefined ? { url: controlPlaneUrl, deploymentId: id } : undefined;
-    const rules = issuer === undefined ? undefined : { issuer, audiences, jwksUrl: jwks, algorithms: ALGORITHMS, clockSkewSeconds: SKEW };
-    const places = { privateHosts: issuerHosts, addressesOf: (host: string) => this.#lookups.addressesOf(host) };
+    const place =
+      mode === 'tenant' && controlPlaneUrl !== undefined
+        ? { url: controlPlaneUrl, deploymentId: id }
+        : undefined;
+    const rules =
+      issuer === undefined
+        ? undefined
+        : { issuer, audiences, jwksUrl: jwks, algorithms: ALGORITHMS, clockSkewSeconds: SKEW };
+    const places = {
+      privateHosts: issuerHosts,
+      addressesOf: (host: string) => this.#lookups.resolveAddresses(host),
+    };
     const made = {
       stamp,
       tenant: place && new TenantKeys({ place, log }),
-      tokens: rules && new IssuerTokens({ rules, realm: 'agent', places, proxies: this.#lookups.proxies, log }),
+      tokens:
+        rules &&
+        new IssuerTokens({ rules, realm: 'agent', places, proxies: this.#lookups.proxies, log }),
     };
     this.#checks.set(key, made);
     return made;
@@ -89,7 +106,8 @@ class NamespaceTurns {
     const line = this.#lines.get(namespace) ?? { running: 0, waiting: [] };
     this.#lines.set(namespace, line);
     if (line.running < AT_A_TIME) line.running += 1;
-    else if (line.waiting.length >= WAITING) throw later('Too many tokens wait to be checked.', CROWDED);
+    else if (line.waiting.length >= WAITING)
+      throw buildRetryLater('Too many tokens wait to be checked.', CROWDED);
     else await new Promise<void>((resolve) => line.waiting.push(resolve));
     try {
       return await work();

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError, Problem, Unavailable } from '../errors.ts';
+import { toError, Problem, Unavailable } from '../errors.ts';
 import { SharedAnswers } from '../http/shared-answers.ts';
 import { kinds, type Kube, type KubeObject } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
@@ -27,7 +27,7 @@ type Options = {
 };
 
 /** Returns an error that says when to come back. */
-export const later = (message: string, seconds: number): Problem =>
+export const buildRetryLater = (message: string, seconds: number): Problem =>
   new Problem(503, message, { headers: { 'retry-after': String(seconds) } });
 
 /** Wakes deployments, each once for all who ask at a time, and waits until they answer. */
@@ -48,8 +48,8 @@ export class Waking {
   }
 
   /** Resolves with where a deployment answers, once it does. Throws a 503 if it takes too long. */
-  answering(key: string): Promise<AgentPlace> {
-    return this.#underWay.of(key, () => this.#wake(key));
+  waitForPlace(key: string): Promise<AgentPlace> {
+    return this.#underWay.getOrAsk(key, () => this.#wake(key));
   }
 
   async #wake(key: string): Promise<AgentPlace> {
@@ -66,7 +66,7 @@ export class Waking {
       if (await isReached(place)) return place;
       await wait(PAUSE);
     }
-    throw later('The deployment is waking and does not answer yet.', 5);
+    throw buildRetryLater('The deployment is waking and does not answer yet.', 5);
   }
 
   /** Names the sleep that is to end. Naming it again changes nothing. */
@@ -75,14 +75,21 @@ export class Waking {
     if (this.#asked.get(key) === since) return;
     try {
       const metadata = { name, namespace, annotations: { [WAKE]: since } };
-      await kube.apply<KubeObject>(kinds.deployment, { apiVersion: API_VERSION, kind: 'Deployment', metadata });
+      await kube.apply<KubeObject>(kinds.deployment, {
+        apiVersion: API_VERSION,
+        kind: 'Deployment',
+        metadata,
+      });
       this.#asked.set(key, since);
       this.#woken += 1;
       log.info({ namespace, name, asleep_since: since }, 'a request wakes a deployment');
     } catch (error) {
-      log.warn({ err: asError(error), namespace, name }, 'a deployment could not be woken; this will be tried again');
+      log.warn(
+        { err: toError(error), namespace, name },
+        'a deployment could not be woken; this will be tried again',
+      );
       if (error instanceof Unavailable) return;
-      if (error instanceof Problem) throw later("The deployment can't be woken now.", 10);
+      if (error instanceof Problem) throw buildRetryLater("The deployment can't be woken now.", 10);
       throw error;
     }
   }

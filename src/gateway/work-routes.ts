@@ -2,12 +2,17 @@ import { Type, type Static } from 'typebox';
 import { Invalid, Unauthorized, Unavailable } from '../errors.ts';
 import { BodyPlaces } from '../http/admission.ts';
 import { Rate } from '../http/quota.ts';
-import { json, routesOf, type BodyAdmission, type Route } from '../http/route.ts';
-import { credentialOf } from '../http/shown-key.ts';
+import { answerJson, buildRouteMakers, type BodyAdmission, type Route } from '../http/route.ts';
+import { readCredential } from '../http/shown-key.ts';
 import { DNS_LABEL } from '../schema/dns-label.ts';
-import { workOfServing, USUAL_SLOTS, workersAsked, type WorkSummary } from '../schema/wire/work-summary.ts';
+import {
+  filterServingWork,
+  USUAL_SLOTS,
+  computeNeededWorkers,
+  type WorkSummary,
+} from '../schema/wire/work-summary.ts';
 import { ReportAnswer } from '../schema/wire/report-answer.ts';
-import { WorkReport, workPath } from '../schema/wire/work-report.ts';
+import { WorkReport, buildWorkPath } from '../schema/wire/work-report.ts';
 import type { KnownDeployments } from './known-deployments.ts';
 import type { Reports } from './reports.ts';
 
@@ -15,7 +20,12 @@ import type { Reports } from './reports.ts';
  * A report has a dozen values. While a revision is tried out it has counts of some revisions, too, with up to four
  * histograms each: 8 of them with 146 full buckets are some 78 kB.
  */
-export const REPORT_BODIES = { bytes: 131_072, selectionBytes: 4096, values: 40_000, listItems: 10 };
+export const REPORT_BODIES = {
+  bytes: 131_072,
+  selectionBytes: 4096,
+  values: 40_000,
+  listItems: 10,
+};
 
 type Parts = {
   known: Pick<KnownDeployments, 'get'>;
@@ -28,8 +38,8 @@ type Parts = {
 
 const label = Type.String({ maxLength: 63, pattern: DNS_LABEL });
 const params = Type.Object({ namespace: label, deployment: label });
-const path = workPath('{namespace}', '{deployment}');
-const route = routesOf<undefined>('Work');
+const path = buildWorkPath('{namespace}', '{deployment}');
+const route = buildRouteMakers<undefined>('Work');
 const REFUSED = {
   401: { description: 'No key of this deployment.' },
   429: { description: 'Too many requests for this deployment, or too large ones.' },
@@ -42,18 +52,33 @@ const PER_MINUTE = 6000;
 /** Bytes of its reports: 5 kB for each. To read and check them takes 3 % of a processor. */
 const BYTES_PER_MINUTE = 32 * MEBIBYTE;
 /** Bytes of reports that are read at a time, and the seconds in which each must have come. */
-const UNDER_WAY = { deployment: 4 * MEBIBYTE, address: 8 * MEBIBYTE, namespace: 12 * MEBIBYTE, all: 24 * MEBIBYTE };
+const UNDER_WAY = {
+  deployment: 4 * MEBIBYTE,
+  address: 8 * MEBIBYTE,
+  namespace: 12 * MEBIBYTE,
+  all: 24 * MEBIBYTE,
+};
 const SECONDS = 10;
 
-const nameOf = ({ namespace, deployment }: Static<typeof params>): string => `${namespace}/${deployment}`;
+const formatName = ({ namespace, deployment }: Static<typeof params>): string =>
+  `${namespace}/${deployment}`;
 
 /**
  * Returns the routes at which agents report their work and scalers read the counts, with the deployment's own key.
  * Nothing of a body is read before the key is known.
  */
-export function workRoutes({ known, reports, gatewayKeys, isReady, perMinute = PER_MINUTE }: Parts): Route<undefined>[] {
+export function buildWorkRoutes({
+  known,
+  reports,
+  gatewayKeys,
+  isReady,
+  perMinute = PER_MINUTE,
+}: Parts): Route<undefined>[] {
   const message = 'Too many reports from this deployment; report later.';
-  const [rate, bytesRate] = [new Rate({ perMinute, message }), new Rate({ perMinute: BYTES_PER_MINUTE, message })];
+  const [rate, bytesRate] = [
+    new Rate({ perMinute, message }),
+    new Rate({ perMinute: BYTES_PER_MINUTE, message }),
+  ];
   const places = new BodyPlaces(message);
   const admission: BodyAdmission = {
     seconds: SECONDS,
@@ -61,8 +86,8 @@ export function workRoutes({ known, reports, gatewayKeys, isReady, perMinute = P
       if (!isReady()) throw new Unavailable('The deployments are not known yet.');
       // The route's schema has accepted the parameters.
       const { namespace, deployment } = of as Static<typeof params>;
-      const name = nameOf({ namespace, deployment });
-      const key = credentialOf(headers)?.text;
+      const name = formatName({ namespace, deployment });
+      const key = readCredential(headers)?.text;
       // An unknown deployment is refused in the same words, so that nobody learns that it does not exist.
       if (key === undefined || known.get(name)?.isOpenedBy(key) !== true)
         throw new Unauthorized('Send a key of this deployment in X-Api-Key.');
@@ -86,20 +111,28 @@ export function workRoutes({ known, reports, gatewayKeys, isReady, perMinute = P
       answers: { 200: { description: 'Kept.', schema: ReportAnswer }, ...REFUSED },
       handler: ({ params: of, body }) => {
         refuseTwice(body);
-        const { rollout: plan, compared } = known.get(nameOf(of)) ?? {};
-        reports.keep(nameOf(of), body, compared);
-        return json({ gateway_keys: gatewayKeys(), ...(plan && { rollout: plan }) });
+        const { rollout: plan, compared } = known.get(formatName(of)) ?? {};
+        reports.keep(formatName(of), body, compared);
+        return answerJson({ gateway_keys: gatewayKeys(), ...(plan && { rollout: plan }) });
       },
     }),
     route.get(path, {
       ...shared,
       id: 'read_work',
       summary: 'Read the work of a deployment, as counts',
-      answers: { 200: { description: 'The counts; nulls where nothing was reported lately.' }, ...REFUSED },
+      answers: {
+        200: { description: 'The counts; nulls where nothing was reported lately.' },
+        ...REFUSED,
+      },
       handler: ({ params: of }) => {
-        const { due, running, slots = USUAL_SLOTS, nextDue = null } = servingWork(reports.work(nameOf(of)));
-        const workers = due === null ? null : workersAsked({ due, running }, slots);
-        return json({ due, running, slots, workers, next_due: nextDue });
+        const {
+          due,
+          running,
+          slots = USUAL_SLOTS,
+          nextDue = null,
+        } = pickServingWork(reports.summarizeWork(formatName(of)));
+        const workers = due === null ? null : computeNeededWorkers({ due, running }, slots);
+        return answerJson({ due, running, slots, workers, next_due: nextDue });
       },
     }),
   ];
@@ -110,10 +143,17 @@ function refuseTwice({ ended = [] }: WorkReport): void {
   const revisions = ended.map(({ revision }) => revision);
   const twice = revisions.findIndex((revision, at) => revisions.indexOf(revision) < at);
   if (twice >= 0)
-    throw new Invalid([{ loc: ['body', 'ended', twice, 'revision'], msg: 'This revision stands in the list twice', type: 'value_error' }]);
+    throw new Invalid([
+      {
+        loc: ['body', 'ended', twice, 'revision'],
+        msg: 'This revision stands in the list twice',
+        type: 'value_error',
+      },
+    ]);
 }
 
 /** Returns the work of the revision that serves, whose queue pods another scaler sets. */
-const servingWork = (work: WorkSummary | undefined) => (work === undefined ? NONE : workOfServing(work));
+const pickServingWork = (work: WorkSummary | undefined) =>
+  work === undefined ? NONE : filterServingWork(work);
 
 const NONE = { due: null, running: null, slots: undefined, nextDue: undefined };

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Problem, Rejected, Unavailable } from '../errors.ts';
-import { answerTo, findWay, wholeAnswer } from '../http/checked-request.ts';
+import { answerTo, findWay, readWholeAnswer } from '../http/checked-request.ts';
 import { describeConnectionFault } from '../http/connection-cause.ts';
 import type { GitIntegration } from '../schema/platform/git-connection.ts';
 import type { GitPlaces } from './places.ts';
@@ -11,10 +11,12 @@ export type Host = Pick<GitIntegration, 'kind' | 'apiUrl'> & { host: string; pla
 const API_PATHS = { github: '/api/v3', gitlab: '/api/v4', gitea: '/api/v1', generic: '' };
 
 /** Returns the address of a host's API, without a slash at its end. */
-export function apiUrlOf({ kind, host, apiUrl }: Omit<Host, 'places'>): string {
+export function buildApiUrl({ kind, host, apiUrl }: Omit<Host, 'places'>): string {
   if (apiUrl !== undefined) return apiUrl.replace(/\/+$/, '');
   const base = host.replace(/\/+$/, '');
-  return kind === 'github' && new URL(base).hostname === 'github.com' ? 'https://api.github.com' : `${base}${API_PATHS[kind]}`;
+  return kind === 'github' && new URL(base).hostname === 'github.com'
+    ? 'https://api.github.com'
+    : `${base}${API_PATHS[kind]}`;
 }
 
 /** Milliseconds that a host may take for one answer. */
@@ -39,62 +41,88 @@ type Place = Pick<Host, 'host' | 'places'>;
  * there. The host's name is looked up for each request, which goes to the addresses that were found and may be called.
  * Throws `Unavailable` if the host does not answer, and `Rejected` if requests may not go to its address.
  */
-export async function bytesFrom(place: Place, asked: Asked): Promise<Answer> {
+export async function fetchFromHost(place: Place, asked: Asked): Promise<Answer> {
   const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(PATIENCE)]);
   try {
     signal.throwIfAborted();
     // No signal ends the look-up of a name.
-    const late = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
-    return await Promise.race([followed(place, asked, signal), late]);
+    const late = new Promise<never>((_, reject) =>
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+    );
+    return await Promise.race([followRedirects(place, asked, signal), late]);
   } catch (error) {
     if (error instanceof Problem) throw error;
-    throw new Unavailable(`The git host ${place.host} ${describeConnectionFault(error)}; try again.`, { cause: error });
+    throw new Unavailable(
+      `The git host ${place.host} ${describeConnectionFault(error)}; try again.`,
+      { cause: error },
+    );
   }
 }
 
-async function followed(place: Place, asked: Asked, signal: AbortSignal): Promise<Answer> {
+async function followRedirects(place: Place, asked: Asked, signal: AbortSignal): Promise<Answer> {
   const { host } = place;
   let url: URL | undefined = new URL(asked.url);
   for (let asks = 0; url !== undefined && asks <= MOST_REDIRECTS; asks += 1) {
     const answer = await ask(url, place, { ...asked, signal });
     const { statusCode: status = 0, headers } = answer;
-    const next = placeIn(answer, url);
+    const next = readRedirect(answer, url);
     if (next === undefined) {
-      const bytes = await wholeAnswer(answer, MOST_BYTES);
-      if (bytes === undefined) throw new Rejected(`The answer of the git host ${host} is larger than ${MOST_BYTES} bytes, or compressed.`);
+      const bytes = await readWholeAnswer(answer, MOST_BYTES);
+      if (bytes === undefined)
+        throw new Rejected(
+          `The answer of the git host ${host} is larger than ${MOST_BYTES} bytes, or compressed.`,
+        );
       return { status, headers, bytes };
     }
     answer.destroy();
     url = next.origin === url.origin ? next : undefined;
   }
-  throw new Rejected(`The git host ${host} redirects to another address: name that one in the integration.`);
+  throw new Rejected(
+    `The git host ${host} redirects to another address: name that one in the integration.`,
+  );
 }
 
-async function ask(url: URL, { host, places }: Place, { headers = {}, ...asked }: Asked): Promise<IncomingMessage> {
-  const { addressesOf, proxies } = places;
+async function ask(
+  url: URL,
+  { host, places }: Place,
+  { headers = {}, ...asked }: Asked,
+): Promise<IncomingMessage> {
+  const { resolveAddresses: addressesOf, proxies } = places;
   const way = await findWay(url, { isListed: places.isListed(url), addressesOf, proxies });
   if ('problem' in way) throw new Rejected(`The git host ${host} ${way.problem} (GX_GIT_HOSTS).`);
-  if (way.addresses.length === 0 && way.through === undefined) throw new Unavailable(`The git host ${host} has no address.`);
+  if (way.addresses.length === 0 && way.through === undefined)
+    throw new Unavailable(`The git host ${host} has no address.`);
   return answerTo(url, { ...asked, way, headers });
 }
 
 /** Returns the URL to which an answer redirects. */
-function placeIn({ statusCode = 0, headers: { location } }: IncomingMessage, from: URL): URL | undefined {
-  return location === undefined || statusCode < 300 || statusCode > 399 ? undefined : new URL(location, from);
+function readRedirect(
+  { statusCode = 0, headers: { location } }: IncomingMessage,
+  from: URL,
+): URL | undefined {
+  return location === undefined || statusCode < 300 || statusCode > 399
+    ? undefined
+    : new URL(location, from);
 }
 
 /**
  * Asks a host's API, which answers in JSON. Throws a failure as the error that the owner of the integration should see.
  */
-export async function answerOf(host: Place, asked: Asked): Promise<{ body: unknown; headers: IncomingHttpHeaders }> {
-  const { status, headers, bytes } = await bytesFrom(host, asked);
+export async function answerOf(
+  host: Place,
+  asked: Asked,
+): Promise<{ body: unknown; headers: IncomingHttpHeaders }> {
+  const { status, headers, bytes } = await fetchFromHost(host, asked);
   refuseFailure(host, status);
   try {
     return { body: JSON.parse(bytes.toString('utf8')) as unknown, headers };
   } catch (error) {
-    throw new Unavailable(`The git host ${host.host} does not answer in JSON: check the integration's host.`, {
-      cause: error,
-    });
+    throw new Unavailable(
+      `The git host ${host.host} does not answer in JSON: check the integration's host.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -102,7 +130,12 @@ export async function answerOf(host: Place, asked: Asked): Promise<{ body: unkno
 export function refuseFailure({ host }: Pick<Host, 'host'>, status: number): void {
   if (status < 300) return;
   if (status === 401 || status === 403)
-    throw new Rejected(`The git host ${host} refuses the credential of the integration (${status}): renew it, or give it more rights.`);
-  if (status === 404) throw new Rejected(`The git host ${host} does not know this, or hides it from the integration's credential (404).`);
+    throw new Rejected(
+      `The git host ${host} refuses the credential of the integration (${status}): renew it, or give it more rights.`,
+    );
+  if (status === 404)
+    throw new Rejected(
+      `The git host ${host} does not know this, or hides it from the integration's credential (404).`,
+    );
   throw new Unavailable(`The git host ${host} answers with status ${status}; try again.`);
 }

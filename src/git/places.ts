@@ -2,19 +2,29 @@ import type { Lookups } from '../http/lookups.ts';
 import type { ConfiguredIntegration } from '../schema/platform/git-connection.ts';
 
 /** Where git hosts may be asked: at public addresses, and at others where the installation lists the host. */
-export type GitPlaces = { isListed: (url: URL) => boolean } & Pick<Lookups, 'addressesOf'> & Partial<Pick<Lookups, 'proxies'>>;
+export type GitPlaces = { isListed: (url: URL) => boolean } & Pick<Lookups, 'resolveAddresses'> &
+  Partial<Pick<Lookups, 'proxies'>>;
 
 /** `gitHosts` are addresses of hosts, such as `https://git.example.com`. */
 type Listing = { gitHosts: readonly string[]; gitIntegrations: readonly ConfiguredIntegration[] };
 
 /** Returns the places of an installation: it lists hosts itself, and by the connections of its own settings. */
-export function gitPlaces({ gitHosts, gitIntegrations }: Listing, lookups: Pick<Lookups, 'addressesOf' | 'proxies'>): GitPlaces {
-  const named = gitIntegrations.flatMap(({ host, api_url: api, repos = [] }) => [host, api, ...repos.map(({ url }) => url)]);
-  const addresses = [...gitHosts, ...named].filter((url) => url !== undefined && /^https?:/i.test(url) && URL.canParse(url));
+export function buildGitPlaces(
+  { gitHosts, gitIntegrations }: Listing,
+  lookups: Pick<Lookups, 'resolveAddresses' | 'proxies'>,
+): GitPlaces {
+  const named = gitIntegrations.flatMap(({ host, api_url: api, repos = [] }) => [
+    host,
+    api,
+    ...repos.map(({ url }) => url),
+  ]);
+  const addresses = [...gitHosts, ...named].filter(
+    (url) => url !== undefined && /^https?:/i.test(url) && URL.canParse(url),
+  );
   const origins = new Set(addresses.map((url) => new URL(url!).origin));
   return {
     isListed: ({ origin }) => origins.has(origin),
-    addressesOf: (host) => lookups.addressesOf(host),
+    resolveAddresses: (host) => lookups.resolveAddresses(host),
     proxies: lookups.proxies,
   };
 }

@@ -3,13 +3,19 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { GitKind } from '../schema/platform/git-integration.ts';
 import { isComposite } from '../schema/json.ts';
 
-const headerOf = (headers: IncomingHttpHeaders, name: string): string => [headers[name]].flat()[0] ?? '';
+const readHeader = (headers: IncomingHttpHeaders, name: string): string =>
+  [headers[name]].flat()[0] ?? '';
 
 /**
  * The contents of a push event: the branch, the commit that it now has, and the repository below its host. The host's
  * id of a repository stays when it is renamed or moved.
  */
-export type PushEvent = { branch: string; commit: string; repository: string; repositoryId?: string };
+export type PushEvent = {
+  branch: string;
+  commit: string;
+  repository: string;
+  repositoryId?: string;
+};
 
 type Delivery = { headers: IncomingHttpHeaders; body: Uint8Array };
 
@@ -17,9 +23,9 @@ type Delivery = { headers: IncomingHttpHeaders; body: Uint8Array };
 const FORM = 'application/x-www-form-urlencoded';
 
 /** Returns the JSON of an event as a text, whichever of the two forms the host sends. */
-export function payloadText({ headers, body }: Delivery): string {
+export function readPayload({ headers, body }: Delivery): string {
   const text = Buffer.from(body).toString('utf8');
-  const isForm = headerOf(headers, 'content-type').split(';')[0]?.trim().toLowerCase() === FORM;
+  const isForm = readHeader(headers, 'content-type').split(';')[0]?.trim().toLowerCase() === FORM;
   return isForm ? (new URLSearchParams(text).get('payload') ?? '') : text;
 }
 
@@ -39,12 +45,12 @@ function isEqual(one: string, other: string): boolean {
 
 /** Returns true if the sender of the body knows the secret of the webhook. */
 export function isSignedBy(secret: string, kind: GitKind, { headers, body }: Delivery): boolean {
-  if (kind === 'gitlab') return isEqual(headerOf(headers, GITLAB_TOKEN), secret);
+  if (kind === 'gitlab') return isEqual(readHeader(headers, GITLAB_TOKEN), secret);
   const { header, prefix } = SIGNATURES[kind];
   // Gitea signs the JSON, and the others the whole body.
-  const signed = kind === 'gitea' ? payloadText({ headers, body }) : body;
+  const signed = kind === 'gitea' ? readPayload({ headers, body }) : body;
   const wanted = `${prefix}${createHmac('sha256', secret).update(signed).digest('hex')}`;
-  return isEqual(headerOf(headers, header), wanted);
+  return isEqual(readHeader(headers, header), wanted);
 }
 
 /** Headers that name the event, and their value for a push. Without one, the body says it. */
@@ -59,31 +65,47 @@ const COMMIT = /^[0-9a-f]{40,64}$/;
 const NO_COMMIT = /^0+$/;
 const REPOSITORY_ID = /^[\w:.{}-]{1,100}$/;
 
-const part = (value: unknown, name: string): unknown => (isComposite(value) ? value[name] : undefined);
+const getPart = (value: unknown, name: string): unknown =>
+  isComposite(value) ? value[name] : undefined;
 
 /** Returns the push of a branch, or why the event means nothing here. */
-export function pushIn(kind: GitKind, headers: IncomingHttpHeaders, payload: unknown): PushEvent | { ignored: string } {
-  const other = otherEvent(kind, headers);
+export function pushIn(
+  kind: GitKind,
+  headers: IncomingHttpHeaders,
+  payload: unknown,
+): PushEvent | { ignored: string } {
+  const other = readOtherEvent(kind, headers);
   if (other !== undefined) return { ignored: `It is no push to a branch, but: ${other}.` };
-  const source = part(payload, kind === 'gitlab' ? 'project' : 'repository');
+  const source = getPart(payload, kind === 'gitlab' ? 'project' : 'repository');
   const [ref, commit, repository] = [
-    part(payload, 'ref'),
-    part(payload, 'after'),
-    part(source, kind === 'gitlab' ? 'path_with_namespace' : 'full_name'),
+    getPart(payload, 'ref'),
+    getPart(payload, 'after'),
+    getPart(source, kind === 'gitlab' ? 'path_with_namespace' : 'full_name'),
   ];
   if (typeof ref !== 'string') return { ignored: 'It names no ref.' };
   if (!ref.startsWith(BRANCH)) return { ignored: 'Only pushes to branches make revisions.' };
-  if (typeof commit !== 'string' || !COMMIT.test(commit) || typeof repository !== 'string' || repository === '')
+  if (
+    typeof commit !== 'string' ||
+    !COMMIT.test(commit) ||
+    typeof repository !== 'string' ||
+    repository === ''
+  )
     return { ignored: 'It names no commit or no repository.' };
-  if (part(payload, 'deleted') === true || NO_COMMIT.test(commit)) return { ignored: 'The branch was deleted.' };
-  const id = part(source, 'id');
+  if (getPart(payload, 'deleted') === true || NO_COMMIT.test(commit))
+    return { ignored: 'The branch was deleted.' };
+  const id = getPart(source, 'id');
   const isId = typeof id === 'number' || (typeof id === 'string' && REPOSITORY_ID.test(id));
-  return { branch: ref.slice(BRANCH.length), commit, repository, ...(isId && { repositoryId: String(id) }) };
+  return {
+    branch: ref.slice(BRANCH.length),
+    commit,
+    repository,
+    ...(isId && { repositoryId: String(id) }),
+  };
 }
 
 /** Returns the name of an event that is no push. */
-function otherEvent(kind: GitKind, headers: IncomingHttpHeaders): string | undefined {
+function readOtherEvent(kind: GitKind, headers: IncomingHttpHeaders): string | undefined {
   const named = EVENTS[kind];
-  const event = named && headerOf(headers, named.header);
+  const event = named && readHeader(headers, named.header);
   return named === undefined || event === named.push ? undefined : event?.slice(0, 50) || 'unnamed';
 }

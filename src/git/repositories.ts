@@ -2,7 +2,7 @@ import type { GitIntegration } from '../schema/platform/git-connection.ts';
 import type { ListedRepository } from '../schema/platform/git-integration.ts';
 import { isAmong } from '../schema/platform/repo-url.ts';
 import type { GitToken } from './credential.ts';
-import { answerOf, apiUrlOf, type Host } from './host.ts';
+import { answerOf, buildApiUrl, type Host } from './host.ts';
 import type { GitPlaces } from './places.ts';
 import type { Json } from '../schema/json.ts';
 
@@ -24,7 +24,8 @@ const APIS: Record<Exclude<GitIntegration['kind'], 'generic'>, Api> = {
   github: {
     path: (isApp) => `${isApp ? '/installation/repositories' : '/user/repos'}?per_page=${PER_PAGE}`,
     authorization: (token) => `Bearer ${token}`,
-    items: (body) => (Array.isArray(body) ? listIn(body) : listIn((body as Json | null)?.repositories)),
+    items: (body) =>
+      Array.isArray(body) ? listIn(body) : listIn((body as Json | null)?.repositories),
     of: ({ id, full_name: path, default_branch: branch }) => ({ id, path, branch }),
   },
   gitlab: {
@@ -41,30 +42,50 @@ const APIS: Record<Exclude<GitIntegration['kind'], 'generic'>, Api> = {
   },
 };
 
-type Listing = { integration: GitIntegration; token: GitToken | undefined; places: GitPlaces; signal: AbortSignal };
+type Listing = {
+  integration: GitIntegration;
+  token: GitToken | undefined;
+  places: GitPlaces;
+  signal: AbortSignal;
+};
 
 /**
  * Returns the repositories of an integration, in the host's order: those that it lists itself, else those that its
  * credential may see at the host and that its patterns mean. Throws if the host is away or refuses the credential.
  */
-export async function repositoriesOf({ integration, token, places, signal }: Listing): Promise<ListedRepository[]> {
+export async function listGitRepositories({
+  integration,
+  token,
+  places,
+  signal,
+}: Listing): Promise<ListedRepository[]> {
   const { kind, host, listed } = integration;
-  if (listed !== undefined || kind === 'generic' || host === undefined || token === undefined) return listed ?? [];
+  if (listed !== undefined || kind === 'generic' || host === undefined || token === undefined)
+    return listed ?? [];
   const api = APIS[kind];
   const place: Host = { kind, host, apiUrl: integration.apiUrl, places };
-  const base = apiUrlOf(place);
-  const headers = { authorization: api.authorization(token.token), accept: 'application/json', 'user-agent': 'gx-platform' };
+  const base = buildApiUrl(place);
+  const headers = {
+    authorization: api.authorization(token.token),
+    accept: 'application/json',
+    'user-agent': 'gx-platform',
+  };
   const found: ListedRepository[] = [];
   let url: string | undefined = `${base}${api.path(token.isApp)}`;
   for (let page = 0; url !== undefined && page < MOST_PAGES; page += 1) {
     const answer = await answerOf(place, { url, headers, signal });
-    found.push(...api.items(answer.body).flatMap((item) => repository(api.of(item), integration) ?? []));
-    url = nextPage(answer.headers['link'], url);
+    found.push(
+      ...api.items(answer.body).flatMap((item) => toRepository(api.of(item), integration) ?? []),
+    );
+    url = readNextPage(answer.headers['link'], url);
   }
   return found;
 }
 
-function repository({ id, path, branch }: ReturnType<Api['of']>, integration: GitIntegration): ListedRepository | undefined {
+function toRepository(
+  { id, path, branch }: ReturnType<Api['of']>,
+  integration: GitIntegration,
+): ListedRepository | undefined {
   if (typeof path !== 'string' || !isAmong(integration, path)) return undefined;
   const slash = path.lastIndexOf('/');
   return {
@@ -78,7 +99,7 @@ function repository({ id, path, branch }: ReturnType<Api['of']>, integration: Gi
 }
 
 /** Returns the next page that an answer names (RFC 8288), if it is of the same host. */
-function nextPage(link: string | string[] | undefined, from: string): string | undefined {
+function readNextPage(link: string | string[] | undefined, from: string): string | undefined {
   const next = link
     ?.toString()
     .split(',')

@@ -48,21 +48,22 @@ const EMBEDDING: [prefix: string, bits: number, at: number][] = [
 ];
 
 /** Returns the bytes of an address, 4 or 16; undefined when the text is no address. */
-export function addressBytes(text: string): number[] | undefined {
+export function parseAddress(text: string): number[] | undefined {
   const [address = ''] = text.split('%');
-  return address.includes(':') ? bytesOfSix(address) : bytesOfFour(address);
+  return address.includes(':') ? parseIpv6(address) : parseIpv4(address);
 }
 
-function bytesOfFour(text: string): number[] | undefined {
+function parseIpv4(text: string): number[] | undefined {
   const parts = text.split('.');
-  if (parts.length !== 4 || !parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) < 256)) return undefined;
+  if (parts.length !== 4 || !parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) < 256))
+    return undefined;
   return parts.map(Number);
 }
 
-function bytesOfSix(text: string): number[] | undefined {
+function parseIpv6(text: string): number[] | undefined {
   const [head = '', tail, ...more] = text.split('::');
   if (more.length > 0) return undefined;
-  const [before, after] = [groups(head), tail === undefined ? [] : groups(tail)];
+  const [before, after] = [parseGroups(head), tail === undefined ? [] : parseGroups(tail)];
   if (before === undefined || after === undefined) return undefined;
   const missing = 16 - before.length - after.length;
   if (tail === undefined ? missing !== 0 : missing < 0) return undefined;
@@ -70,11 +71,13 @@ function bytesOfSix(text: string): number[] | undefined {
 }
 
 /** Returns the bytes of some groups of an IPv6 address, the last of which may be an IPv4 address. */
-function groups(text: string): number[] | undefined {
+function parseGroups(text: string): number[] | undefined {
   if (text === '') return [];
   const found = text.split(':').map((part) => {
-    if (part.includes('.')) return bytesOfFour(part);
-    return /^[\da-f]{1,4}$/i.test(part) ? [Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 255] : undefined;
+    if (part.includes('.')) return parseIpv4(part);
+    return /^[\da-f]{1,4}$/i.test(part)
+      ? [Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 255]
+      : undefined;
   });
   return found.some((part) => part === undefined) ? undefined : found.flatMap((part) => part!);
 }
@@ -86,16 +89,18 @@ const NETWORK_BYTES = 8;
  * Returns the name by which attempts of an address are counted: an IPv4 address itself, of an IPv6 address its network
  * of 64 bits, because a client has all addresses there. A text that is no address is its own name.
  */
-export function networkOf(address: string): string {
-  const bytes = address.includes(':') ? addressBytes(address) : undefined;
+export function deriveNetwork(address: string): string {
+  const bytes = address.includes(':') ? parseAddress(address) : undefined;
   if (bytes === undefined) return address;
-  if (begins(bytes, '::ffff:0:0', 96)) return bytes.slice(12).join('.');
-  const words = Array.from({ length: NETWORK_BYTES / 2 }, (_, at) => ((bytes[2 * at]! << 8) | bytes[2 * at + 1]!).toString(16));
+  if (hasPrefix(bytes, '::ffff:0:0', 96)) return bytes.slice(12).join('.');
+  const words = Array.from({ length: NETWORK_BYTES / 2 }, (_, at) =>
+    ((bytes[2 * at]! << 8) | bytes[2 * at + 1]!).toString(16),
+  );
   return `${words.join(':')}::/64`;
 }
 
-function begins(bytes: number[], prefix: string, bits: number): boolean {
-  const wanted = addressBytes(prefix)!;
+function hasPrefix(bytes: number[], prefix: string, bits: number): boolean {
+  const wanted = parseAddress(prefix)!;
   if (wanted.length !== bytes.length) return false;
   return wanted.every((byte, at) => {
     const mask = (0xff_00 >> Math.min(8, Math.max(0, bits - at * 8))) & 0xff;
@@ -104,12 +109,13 @@ function begins(bytes: number[], prefix: string, bits: number): boolean {
 }
 
 /** Returns the kind of the address. An IPv6 address that stands for an IPv4 address has the kind of that one. */
-export function kindOfAddress(text: string): AddressKind {
-  const bytes = addressBytes(text);
+export function getAddressKind(text: string): AddressKind {
+  const bytes = parseAddress(text);
   if (bytes === undefined) return 'never';
-  const kindOf = (some: number[]): AddressKind => RANGES.find(([prefix, bits]) => begins(some, prefix, bits))?.[2] ?? 'public';
-  const own = kindOf(bytes);
+  const findKind = (some: number[]): AddressKind =>
+    RANGES.find(([prefix, bits]) => hasPrefix(some, prefix, bits))?.[2] ?? 'public';
+  const own = findKind(bytes);
   if (own !== 'public') return own;
-  const embedding = EMBEDDING.find(([prefix, bits]) => begins(bytes, prefix, bits));
-  return embedding === undefined ? own : kindOf(bytes.slice(embedding[2], embedding[2] + 4));
+  const embedding = EMBEDDING.find(([prefix, bits]) => hasPrefix(bytes, prefix, bits));
+  return embedding === undefined ? own : findKind(bytes.slice(embedding[2], embedding[2] + 4));
 }

@@ -18,13 +18,25 @@ export class BodyPlaces {
   /** Takes room for a body of so many bytes with each holder. Returns the function that gives it back. */
   enter(bytes: number, holders: Holding[]): () => void {
     const count = Math.max(bytes, LEAST_BYTES);
-    return this.#places.enter(holders.map(({ name, bytes: most }) => ({ name, most, count, message: this.#message })));
+    return this.#places.enter(
+      holders.map(({ name, bytes: most }) => ({ name, most, count, message: this.#message })),
+    );
   }
 }
 
 /** Lets in the bodies of senders without a key, so many bytes of an address and of all at a time. */
-export function admitStrangers({ seconds, address, all }: { seconds: number; address: number; all: number }): BodyAdmission {
-  const places = new BodyPlaces('Too many requests from this address are under way; try again later.');
+export function admitStrangers({
+  seconds,
+  address,
+  all,
+}: {
+  seconds: number;
+  address: number;
+  all: number;
+}): BodyAdmission {
+  const places = new BodyPlaces(
+    'Too many requests from this address are under way; try again later.',
+  );
   return {
     seconds,
     admit: ({ source, bytes }) =>

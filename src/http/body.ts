@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Invalid, Problem } from '../errors.ts';
-import { aside, type CostlyBodies, type BodyStep } from './costly-bodies.ts';
-import { excessOf, lookAt, type JsonLimits } from './json-structure.ts';
-import { boundedBytes } from './bounded-bytes.ts';
+import { runDeferred, type CostlyBodies, type BodyStep } from './costly-bodies.ts';
+import { findExcess, lookAt, type JsonLimits } from './json-structure.ts';
+import { readBoundedBytes } from './bounded-bytes.ts';
 
 /** Limits of a request's body. A larger one is answered with 413. */
 export type BodyLimits = {
@@ -45,10 +45,15 @@ type Use<T> = { refuse: (value: unknown) => void; check: (value: unknown) => T }
  */
 export async function readJson<T>(
   request: IncomingMessage,
-  { limits, seconds, costly, caller }: { limits: BodyLimits; seconds: number | undefined; costly: CostlyBodies; caller: string },
+  {
+    limits,
+    seconds,
+    costly,
+    caller,
+  }: { limits: BodyLimits; seconds: number | undefined; costly: CostlyBodies; caller: string },
   { refuse, check }: Use<T>,
 ): Promise<T> {
-  const bytes = await bytesWithin(request, { bytes: limits.bytes, seconds });
+  const bytes = await readBytesWithin(request, { bytes: limits.bytes, seconds });
   if (bytes.length <= SMALL) {
     const value = bytes.length === 0 ? undefined : parseJson(bytes);
     refuse(value);
@@ -60,21 +65,31 @@ export async function readJson<T>(
     await step(() => refuse(value));
     return step(() => check(value));
   };
-  return bytes.length <= IN_TURN ? read(aside) : costly.inTurn({ caller, bytes: bytes.length }, read);
+  return bytes.length <= IN_TURN
+    ? read(runDeferred)
+    : costly.runInTurn({ caller, bytes: bytes.length }, read);
 }
 
 /** Returns the bytes of a body. Throws 413 when they are too many. */
-export function bytesOf(request: IncomingMessage, limits: Pick<BodyLimits, 'bytes'>): Promise<Buffer> {
+export function readBytes(
+  request: IncomingMessage,
+  limits: Pick<BodyLimits, 'bytes'>,
+): Promise<Buffer> {
   const { headers } = request;
-  const tooLarge = (): Problem =>
-    new Problem(413, `Request body is larger than ${limits.bytes} bytes`, { headers: { connection: 'close' } });
-  const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
-  if (length !== undefined && length > limits.bytes) throw tooLarge();
-  return length === undefined ? unmeasured(request, limits.bytes, tooLarge) : measured(request, length);
+  const buildTooLarge = (): Problem =>
+    new Problem(413, `Request body is larger than ${limits.bytes} bytes`, {
+      headers: { connection: 'close' },
+    });
+  const length =
+    headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
+  if (length !== undefined && length > limits.bytes) throw buildTooLarge();
+  return length === undefined
+    ? readUnmeasured(request, limits.bytes, buildTooLarge)
+    : readMeasured(request, length);
 }
 
 /** Returns the bytes that the headers announce, or the most that may come where they announce nothing. */
-export function announced({ headers }: IncomingMessage, most: number): number {
+export function readAnnouncedBytes({ headers }: IncomingMessage, most: number): number {
   const length = headers['content-length'];
   return length === undefined ? most : Math.min(Number(length), most);
 }
@@ -82,41 +97,50 @@ export function announced({ headers }: IncomingMessage, most: number): number {
 type BytesInTime = { bytes: number; seconds: number | undefined };
 
 /** Returns the bytes of a body. Throws 413 when they are too many, and 408 when they have not come in time. */
-export async function bytesWithin(request: IncomingMessage, { bytes, seconds }: BytesInTime): Promise<Buffer> {
-  if (seconds === undefined) return bytesOf(request, { bytes });
+export async function readBytesWithin(
+  request: IncomingMessage,
+  { bytes, seconds }: BytesInTime,
+): Promise<Buffer> {
+  if (seconds === undefined) return readBytes(request, { bytes });
   const { promise, reject } = Promise.withResolvers<never>();
   // The connection is closed with the answer, so that nothing of the body stays.
-  const late = new Problem(408, `The body did not arrive within ${seconds} seconds`, { headers: { connection: 'close' } });
+  const late = new Problem(408, `The body did not arrive within ${seconds} seconds`, {
+    headers: { connection: 'close' },
+  });
   const timer = setTimeout(() => reject(late), seconds * 1000);
   try {
-    return await Promise.race([bytesOf(request, { bytes }), promise]);
+    return await Promise.race([readBytes(request, { bytes }), promise]);
   } finally {
     clearTimeout(timer);
   }
 }
 
 async function refuseCostly(bytes: Buffer, limits: BodyLimits, step: BodyStep): Promise<void> {
-  const look = lookAt(bytes, limitsFor(bytes.length, limits), SEED);
+  const look = lookAt(bytes, deriveLimits(bytes.length, limits), SEED);
   let piece = await step(() => look.next());
   while (piece.done !== true) piece = await step(() => look.next());
   const excess = piece.value;
-  if (excess?.of === 'depth') throw new Invalid([{ loc: ['body'], msg: excess.msg, type: 'value_error' }]);
-  if (excess !== undefined) throw new Problem(413, `Request body is too costly to read: ${excess.msg}`);
+  if (excess?.of === 'depth')
+    throw new Invalid([{ loc: ['body'], msg: excess.msg, type: 'value_error' }]);
+  if (excess !== undefined)
+    throw new Problem(413, `Request body is too costly to read: ${excess.msg}`);
 }
 
 /** Returns the limits of a JSON text of this size. */
-const limitsFor = (bytes: number, { values }: BodyLimits): JsonLimits => ({
+const deriveLimits = (bytes: number, { values }: BodyLimits): JsonLimits => ({
   names: MOST_NAMES,
   values: Math.floor(values * (1 + bytes / MEBIBYTE / 2)),
 });
 
 /** Refuses a text of a WebSocket that would be too costly to parse; undefined means that it may be parsed. */
-export function refusalOfText(text: Uint8Array, limits: BodyLimits): string | undefined {
-  return text.length <= SMALL ? undefined : excessOf(text, limitsFor(text.length, limits), SEED)?.msg;
+export function checkTextCost(text: Uint8Array, limits: BodyLimits): string | undefined {
+  return text.length <= SMALL
+    ? undefined
+    : findExcess(text, deriveLimits(text.length, limits), SEED)?.msg;
 }
 
 /** Reads a body whose length the headers give. The HTTP parser lets no more through. */
-function measured(request: IncomingMessage, length: number): Promise<Buffer> {
+function readMeasured(request: IncomingMessage, length: number): Promise<Buffer> {
   // The memory is taken as it is written, so a client that announces much and sends little costs little.
   const whole = length > SMALL ? Buffer.allocUnsafeSlow(length) : undefined;
   const chunks: Buffer[] = [];
@@ -127,14 +151,23 @@ function measured(request: IncomingMessage, length: number): Promise<Buffer> {
       else chunk.copy(whole, size);
       size += chunk.length;
     });
-    request.once('end', () => resolve(whole ?? (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))));
+    request.once('end', () =>
+      resolve(whole ?? (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))),
+    );
     request.once('error', reject);
-    request.once('close', () => request.complete || reject(new Problem(400, 'The request ended before its body.')));
+    request.once(
+      'close',
+      () => request.complete || reject(new Problem(400, 'The request ended before its body.')),
+    );
   });
 }
 
-async function unmeasured(request: IncomingMessage, limit: number, tooLarge: () => Problem): Promise<Buffer> {
-  const bytes = await boundedBytes(request as AsyncIterable<Buffer>, limit);
+async function readUnmeasured(
+  request: IncomingMessage,
+  limit: number,
+  tooLarge: () => Problem,
+): Promise<Buffer> {
+  const bytes = await readBoundedBytes(request as AsyncIterable<Buffer>, limit);
   if (bytes === undefined) throw tooLarge();
   return bytes;
 }
@@ -145,6 +178,9 @@ function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(utf8.decode(bytes));
   } catch (error) {
-    throw new Invalid([{ loc: ['body'], msg: 'Invalid JSON in request body', type: 'json_invalid' }], { cause: error });
+    throw new Invalid(
+      [{ loc: ['body'], msg: 'Invalid JSON in request body', type: 'json_invalid' }],
+      { cause: error },
+    );
   }
 }

@@ -1,5 +1,5 @@
 import { Unavailable } from '../errors.ts';
-import { boundedBytes } from './bounded-bytes.ts';
+import { readBoundedBytes } from './bounded-bytes.ts';
 
 /** An answer of another server, by `fetch` or by Node's own client. */
 type Answer = { body?: AsyncIterable<Uint8Array> | null } | AsyncIterable<Uint8Array>;
@@ -10,10 +10,11 @@ type Answer = { body?: AsyncIterable<Uint8Array> | null } | AsyncIterable<Uint8A
  */
 export async function readText(answer: Answer, maxBytes: number): Promise<string> {
   const pieces = Symbol.asyncIterator in answer ? answer : (answer.body ?? []);
-  const bytes = await boundedBytes(pieces, maxBytes);
+  const bytes = await readBoundedBytes(pieces, maxBytes);
   if (bytes === undefined) throw new Unavailable(`The answer is larger than ${maxBytes} bytes.`);
   return bytes.toString('utf8');
 }
 
 /** Does the same with JSON, whose form nobody has checked. Throws a `SyntaxError` for other text. */
-export const readJsonAnswer = async (answer: Answer, maxBytes: number): Promise<unknown> => JSON.parse(await readText(answer, maxBytes));
+export const readJsonAnswer = async (answer: Answer, maxBytes: number): Promise<unknown> =>
+  JSON.parse(await readText(answer, maxBytes));

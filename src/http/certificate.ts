@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { asError, StartError } from '../errors.ts';
+import { toError, StartError } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 /** Paths of a certificate chain and its private key, in PEM. */
@@ -24,24 +24,32 @@ async function readPair({ cert, key }: CertificateFiles): Promise<Pair> {
 const endOf = ({ cert }: Pair): Date => new X509Certificate(cert).validToDate;
 
 /** Reads them for the start of a server. Throws a `StartError` that names the files. */
-export async function firstPair(files: CertificateFiles): Promise<Pair> {
+export async function readFirstPair(files: CertificateFiles): Promise<Pair> {
   try {
     return await readPair(files);
   } catch (error) {
-    const problem = `The certificate ${files.cert} and its key ${files.key} can't be used: ${asError(error).message}`;
+    const problem = `The certificate ${files.cert} and its key ${files.key} can't be used: ${toError(error).message}`;
     throw new StartError(problem, { cause: error });
   }
 }
 
 /** `served` hears of the end of each certificate that is served. */
-export type ServedCertificate = { files: CertificateFiles; log: Log; every?: number; served?: ((until: Date) => void) | undefined };
+export type ServedCertificate = {
+  files: CertificateFiles;
+  log: Log;
+  every?: number;
+  served?: ((until: Date) => void) | undefined;
+};
 type Following = ServedCertificate & { first: Pair };
 
 /**
  * Gives new connections the certificate that the files hold now. Files that can't be used, as in the middle of a
  * change, leave the last certificate in use. Returns a function that ends it.
  */
-export function followCertificate(server: Server, { files, first, log, every = LOOK_MILLISECONDS, served: tell }: Following): () => void {
+export function followCertificate(
+  server: Server,
+  { files, first, log, every = LOOK_MILLISECONDS, served: tell }: Following,
+): () => void {
   let served = first;
   tell?.(endOf(first));
   let last = '';
@@ -56,10 +64,13 @@ export function followCertificate(server: Server, { files, first, log, every = L
       tell?.(until);
       log.info({ not_after: until.toISOString() }, 'new certificate is served');
     } catch (error) {
-      const problem = asError(error).message;
+      const problem = toError(error).message;
       // The same problem is logged once.
       if (problem !== last)
-        log.error({ err: asError(error), file: files.cert }, 'certificate could not be read; the last one stays in use');
+        log.error(
+          { err: toError(error), file: files.cert },
+          'certificate could not be read; the last one stays in use',
+        );
       last = problem;
     }
   };

@@ -3,9 +3,9 @@ import { Agent, request as overHttp, type IncomingMessage, type RequestOptions }
 import { Agent as SecureAgent, request as overHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { addressBytes, kindOfAddress } from './addresses.ts';
-import { boundedBytes } from './bounded-bytes.ts';
-import { proxyFor, type Proxies } from './proxies.ts';
+import { parseAddress, getAddressKind } from './addresses.ts';
+import { readBoundedBytes } from './bounded-bytes.ts';
+import { chooseProxy, type Proxies } from './proxies.ts';
 
 /*
  * Requests to URLs that others chose. A name may mean another address at each look-up, so the sender looks it up once,
@@ -19,17 +19,22 @@ type Permission = { isListed: boolean; addressesOf: (host: string) => Promise<Lo
  * Returns the addresses of a URL's host, which `addressesOf` looks up, or why it may not be called, as the end of a
  * sentence. A name without an address has an empty list.
  */
-export async function callableAddresses(
+export async function resolveCallableAddresses(
   hostname: string,
   { isListed, addressesOf }: Permission,
 ): Promise<LookupAddress[] | { problem: string }> {
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  const bytes = addressBytes(host);
-  const found = bytes === undefined ? await addressesOf(host) : [{ address: host, family: bytes.length === 4 ? 4 : 6 }];
+  const bytes = parseAddress(host);
+  const found =
+    bytes === undefined
+      ? await addressesOf(host)
+      : [{ address: host, family: bytes.length === 4 ? 4 : 6 }];
   for (const { address } of found) {
-    const kind = kindOfAddress(address);
+    const kind = getAddressKind(address);
     if (kind === 'never' || (kind !== 'public' && !isListed))
-      return { problem: `leads to a ${kind === 'never' ? 'reserved' : kind} address, which its host is not listed for` };
+      return {
+        problem: `leads to a ${kind === 'never' ? 'reserved' : kind} address, which its host is not listed for`,
+      };
   }
   return found;
 }
@@ -48,30 +53,38 @@ export async function findWay(
   url: URL,
   { proxies, ...permission }: Permission & { proxies: Proxies | undefined },
 ): Promise<Way | { problem: string }> {
-  const through = proxies && proxyFor(url, proxies);
+  const through = proxies && chooseProxy(url, proxies);
   if (through === undefined) {
-    const found = await callableAddresses(url.hostname, permission);
+    const found = await resolveCallableAddresses(url.hostname, permission);
     return 'problem' in found ? found : { addresses: found };
   }
-  const addressesOf = async (host: string): Promise<LookupAddress[]> => {
+  const resolveInTime = async (host: string): Promise<LookupAddress[]> => {
     const late = wait(LOOK_UP_MS, [], { ref: false });
     return Promise.race([permission.addressesOf(host).catch(() => []), late]);
   };
-  const found = await callableAddresses(url.hostname, { ...permission, addressesOf });
+  const found = await resolveCallableAddresses(url.hostname, {
+    ...permission,
+    addressesOf: resolveInTime,
+  });
   return 'problem' in found ? found : { addresses: found, through };
 }
 
 /** Returns the options by which a request goes its way, over a connection of its own. */
-export function connectionBy({ protocol }: URL, { addresses, through }: Way): Pick<RequestOptions, 'agent' | 'lookup'> {
-  if (through === undefined) return { agent: false, lookup: connectingTo(addresses) };
+export function buildConnectionOptions(
+  { protocol }: URL,
+  { addresses, through }: Way,
+): Pick<RequestOptions, 'agent' | 'lookup'> {
+  if (through === undefined) return { agent: false, lookup: buildLookup(addresses) };
   return {
     agent:
-      protocol === 'https:' ? new SecureAgent({ proxyEnv: { HTTPS_PROXY: through } }) : new Agent({ proxyEnv: { HTTP_PROXY: through } }),
+      protocol === 'https:'
+        ? new SecureAgent({ proxyEnv: { HTTPS_PROXY: through } })
+        : new Agent({ proxyEnv: { HTTP_PROXY: through } }),
   };
 }
 
 /** Makes a connection go to the given addresses, whatever the name means by then; TLS and `Host` keep the name. */
-const connectingTo =
+const buildLookup =
   (addresses: LookupAddress[]): LookupFunction =>
   (_host, { all }, answer) => {
     if (all === true) answer(null, addresses);
@@ -89,14 +102,21 @@ type Sending = Pick<RequestOptions, 'method' | 'signal'> & {
  * Sends a request that asks for an answer without compression. Resolves with the head of the answer, and follows no
  * redirect.
  */
-export function answerTo(url: URL, { way, headers, body, method = 'GET', signal }: Sending): Promise<IncomingMessage> {
+export function answerTo(
+  url: URL,
+  { way, headers, body, method = 'GET', signal }: Sending,
+): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const bytes = body === undefined ? undefined : Buffer.from(body);
   const request = (url.protocol === 'https:' ? overHttps : overHttp)(url, {
     method,
-    headers: { ...headers, 'accept-encoding': 'identity', ...(bytes !== undefined && { 'content-length': String(bytes.length) }) },
+    headers: {
+      ...headers,
+      'accept-encoding': 'identity',
+      ...(bytes !== undefined && { 'content-length': String(bytes.length) }),
+    },
     ...(signal !== undefined && { signal }),
-    ...(way !== undefined && connectionBy(url, way)),
+    ...(way !== undefined && buildConnectionOptions(url, way)),
   });
   request.once('response', resolve);
   request.on('error', reject);
@@ -105,9 +125,12 @@ export function answerTo(url: URL, { way, headers, body, method = 'GET', signal 
 }
 
 /** Reads an answer whole. Undefined if it is compressed or larger than `most` bytes; its connection is closed then. */
-export async function wholeAnswer(answer: IncomingMessage, most: number): Promise<Buffer | undefined> {
+export async function readWholeAnswer(
+  answer: IncomingMessage,
+  most: number,
+): Promise<Buffer | undefined> {
   const isPlain = (answer.headers['content-encoding'] ?? 'identity') === 'identity';
-  const bytes = isPlain ? await boundedBytes(answer as AsyncIterable<Buffer>, most) : undefined;
+  const bytes = isPlain ? await readBoundedBytes(answer as AsyncIterable<Buffer>, most) : undefined;
   if (bytes === undefined) answer.destroy();
   return bytes;
 }

@@ -11,10 +11,11 @@ export type Client = { source: string; forwarded: Forwarded };
 export type FromPage = { headers: IncomingHttpHeaders; forwarded: Forwarded };
 
 /** Returns a client that nobody has passed on. */
-export const fromAddress = (source: string): Client => ({ source, forwarded: {} });
+export const buildDirectClient = (source: string): Client => ({ source, forwarded: {} });
 
 /** The parts of a request that tell how it came here. */
-export type AskedOver = Pick<IncomingMessage, 'headers'> & Partial<Pick<IncomingMessage, 'method' | 'url'>>;
+export type AskedOver = Pick<IncomingMessage, 'headers'> &
+  Partial<Pick<IncomingMessage, 'method' | 'url'>>;
 
 /**
  * Returns whether the address is that of a proxy whose word counts. The nearest one may prove it by the request itself.
@@ -22,21 +23,22 @@ export type AskedOver = Pick<IncomingMessage, 'headers'> & Partial<Pick<Incoming
 export type Trusts = (address: string, asked?: AskedOver) => boolean;
 
 /** Trusts no proxy. */
-export const trustsNobody: Trusts = () => false;
+export const isNeverTrusted: Trusts = () => false;
 
 /** Returns the trust in the proxies of these addresses and blocks (`10.0.0.0/8`), which are valid. */
-export function trusting(blocks: readonly string[]): Trusts {
-  if (blocks.length === 0) return trustsNobody;
+export function buildTrusts(blocks: readonly string[]): Trusts {
+  if (blocks.length === 0) return isNeverTrusted;
   const list = new BlockList();
   for (const block of blocks) {
     const [address = '', length] = block.split('/');
-    if (length === undefined) list.addAddress(address, familyOf(address));
-    else list.addSubnet(address, Number(length), familyOf(address));
+    if (length === undefined) list.addAddress(address, getFamily(address));
+    else list.addSubnet(address, Number(length), getFamily(address));
   }
-  return (address) => isIP(address) !== 0 && list.check(address.replace(ZONE, ''), familyOf(address));
+  return (address) =>
+    isIP(address) !== 0 && list.check(address.replace(ZONE, ''), getFamily(address));
 }
 
-const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+const getFamily = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /** An IPv4 address as a server of both families sees it (RFC 4291, 2.5.5.2). */
 const MAPPED = /^::ffff:(?=\d+\.)/i;
@@ -47,21 +49,28 @@ const ZONE = /%.*$/;
  * Returns the client of a request by its headers and the address of its connection. `X-Forwarded-*` count only from
  * trusted proxies: anybody can write them.
  */
-export function clientOf(asked: AskedOver, socketAddress: string | undefined, trusts: Trusts): Client {
+export function resolveClient(
+  asked: AskedOver,
+  socketAddress: string | undefined,
+  trusts: Trusts,
+): Client {
   const near = socketAddress?.replace(MAPPED, '') ?? 'unknown';
-  if (!trusts(near, asked)) return fromAddress(near);
+  if (!trusts(near, asked)) return buildDirectClient(near);
   const { headers } = asked;
-  return { source: farthest(near, listIn(headers, 'x-forwarded-for'), trusts), forwarded: forwardedBy(headers) };
+  return {
+    source: findFarthest(near, listIn(headers, 'x-forwarded-for'), trusts),
+    forwarded: readForwarded(headers),
+  };
 }
 
 /**
  * Returns the last address on the way to a trusted proxy that is none itself: each proxy adds the address that it sees
  * at the right, so the client may have written everything to the left of its own.
  */
-function farthest(near: string, hops: string[], trusts: Trusts): string {
+function findFarthest(near: string, hops: string[], trusts: Trusts): string {
   let known = near;
   for (const hop of hops.toReversed()) {
-    const address = addressIn(hop);
+    const address = parseHop(hop);
     if (address === undefined) break;
     known = address;
     if (!trusts(known)) break;
@@ -70,24 +79,28 @@ function farthest(near: string, hops: string[], trusts: Trusts): string {
 }
 
 /** Returns the address of a hop, which some proxies write with a port; undefined for other words. */
-function addressIn(hop: string): string | undefined {
+function parseHop(hop: string): string | undefined {
   const bare = hop
     .replace(/^"(.*)"$/, '$1')
     .replace(/^\[(.*)\](?::\d+)?$/, '$1')
     .replace(/^([\d.]+):\d+$/, '$1');
   if (isIP(bare) === 0 || ZONE.test(bare)) return undefined;
   // The same address has one form, so that it is counted once.
-  return new SocketAddress({ address: bare, family: familyOf(bare) }).address.replace(MAPPED, '');
+  return new SocketAddress({ address: bare, family: getFamily(bare) }).address.replace(MAPPED, '');
 }
 
 /** A host with or without a port, and a path whose characters need no escape in HTML. */
 const HOST = /^(?:[a-z\d][\w.-]{0,252}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i;
 const PREFIX = /^(?:\/[\w.~%-]+)+$/;
 
-function forwardedBy(headers: IncomingHttpHeaders): Forwarded {
+function readForwarded(headers: IncomingHttpHeaders): Forwarded {
   // Of several words, the nearest proxy has written the last one. The client may have written the first.
-  const last = (name: string): string => listIn(headers, name).at(-1) ?? '';
-  const [protocol, host, prefix] = [last('x-forwarded-proto').toLowerCase(), last('x-forwarded-host'), last('x-forwarded-prefix')];
+  const getLast = (name: string): string => listIn(headers, name).at(-1) ?? '';
+  const [protocol, host, prefix] = [
+    getLast('x-forwarded-proto').toLowerCase(),
+    getLast('x-forwarded-host'),
+    getLast('x-forwarded-prefix'),
+  ];
   const path = prefix.replace(/\/$/, '');
   return {
     ...((protocol === 'http' || protocol === 'https') && { protocol }),
@@ -103,7 +116,10 @@ const listIn = (headers: IncomingHttpHeaders, name: string): string[] =>
     .map((word) => word.trim());
 
 /** Returns the headers with which a proxy passes a request on: its own knowledge, and nothing that strangers wrote. */
-export function passedOnAs({ source, forwarded }: Client, { host }: IncomingHttpHeaders): Record<string, string> {
+export function buildForwardedHeaders(
+  { source, forwarded }: Client,
+  { host }: IncomingHttpHeaders,
+): Record<string, string> {
   const { protocol = 'http', host: asked = host, prefix } = forwarded;
   return {
     ...(source !== 'unknown' && { 'x-forwarded-for': source }),
@@ -114,4 +130,5 @@ export function passedOnAs({ source, forwarded }: Client, { host }: IncomingHttp
 }
 
 /** Headers that a proxy writes itself, with its signature. */
-export const isOfProxies = (name: string): boolean => /^x-(forwarded-(for|proto|host|prefix)|gx-forwarded-signature)$/i.test(name);
+export const isOfProxies = (name: string): boolean =>
+  /^x-(forwarded-(for|proto|host|prefix)|gx-forwarded-signature)$/i.test(name);

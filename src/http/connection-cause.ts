@@ -1,4 +1,4 @@
-import { asError } from '../errors.ts';
+import { toError } from '../errors.ts';
 
 /** The codes of certificates that nobody whom this process trusts has signed. */
 const UNTRUSTED = [
@@ -14,16 +14,21 @@ const UNTRUSTED = [
  * name addresses inside the network.
  */
 export function describeConnectionFault(thrown: unknown): string {
-  const error = asError(thrown);
+  const error = toError(thrown);
   // The error of a fetch has its cause inside.
-  const [code = error.name] = [error, error.cause].map(codeOf).filter((each) => each !== undefined);
+  const [code = error.name] = [error, error.cause]
+    .map(readCode)
+    .filter((each) => each !== undefined);
   if (UNTRUSTED.includes(code))
     return `has a certificate of an authority that is not trusted here (${code}): name its ConfigMap in settings.caConfigMap`;
   if (code === 'CERT_HAS_EXPIRED') return `has a certificate that has expired (${code})`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `has a certificate for other names (${code})`;
-  if (code === 'ERR_PROXY_TUNNEL') return `is not let through by the proxy (${code}): settings.proxy, or ask its administrators`;
+  if (code === 'ERR_PROXY_TUNNEL')
+    return `is not let through by the proxy (${code}): settings.proxy, or ask its administrators`;
   return `does not answer (${code})`;
 }
 
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+const readCode = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : undefined;

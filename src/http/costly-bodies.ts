@@ -20,7 +20,7 @@ const LATER = 5;
 export type BodyStep = <T>(work: () => T) => Promise<T>;
 
 /** Runs a step after others had their turn of the event loop. */
-export const aside: BodyStep = async (work) => {
+export const runDeferred: BodyStep = async (work) => {
   await nextTurn();
   return work();
 };
@@ -35,14 +35,21 @@ export class CostlyBodies {
   #busy = false;
 
   /** `most` is how many bytes of one caller may wait, beside the body that is read. */
-  constructor(most: number, pause = (longest: number): Promise<unknown> => wait(pauseAfter(longest), undefined, { ref: false })) {
+  constructor(
+    most: number,
+    pause = (longest: number): Promise<unknown> =>
+      wait(pauseAfter(longest), undefined, { ref: false }),
+  ) {
     this.#most = most;
     this.#pause = pause;
   }
 
   /** Reads a body of so many bytes when it is the caller's turn. Throws a 429 when too many of theirs wait. */
-  async inTurn<T>({ caller, bytes }: { caller: string; bytes: number }, read: (step: BodyStep) => Promise<T>): Promise<T> {
-    if (this.#busy) await this.#turn(caller, bytes);
+  async runInTurn<T>(
+    { caller, bytes }: { caller: string; bytes: number },
+    read: (step: BodyStep) => Promise<T>,
+  ): Promise<T> {
+    if (this.#busy) await this.#waitTurn(caller, bytes);
     this.#busy = true;
     let longest = 0;
     const step: BodyStep = async (work) => {
@@ -57,11 +64,11 @@ export class CostlyBodies {
     try {
       return await read(step);
     } finally {
-      void this.#pause(longest).then(() => this.#next());
+      void this.#pause(longest).then(() => this.#startNext());
     }
   }
 
-  #turn(caller: string, bytes: number): Promise<void> {
+  #waitTurn(caller: string, bytes: number): Promise<void> {
     const mine = this.#waiting.get(caller) ?? [];
     const held = mine.reduce((sum, one) => sum + one.bytes, 0);
     if (mine.length > 0 && held + bytes > this.#most)
@@ -74,7 +81,7 @@ export class CostlyBodies {
     });
   }
 
-  #next(): void {
+  #startNext(): void {
     const [first] = this.#waiting;
     if (first === undefined) {
       this.#busy = false;

@@ -1,7 +1,7 @@
 import { createServer, request, type IncomingMessage, type Server } from 'node:http';
 import { duplexPair, type Duplex } from 'node:stream';
 import type Koa from 'koa';
-import { clientOf, type Client, type Trusts } from './client.ts';
+import { resolveClient, type Client, type Trusts } from './client.ts';
 
 /** The origin of a request that comes from this process itself: where it began, and its caller if known. */
 export type Inside<Caller> = Client & { caller?: Caller };
@@ -16,16 +16,17 @@ export type InsideRequest = {
 };
 
 /** Returns the origin of a request that an `InProcess` made; undefined for one that came over the network. */
-export const insideOf = <Caller>({ socket }: IncomingMessage): Inside<Caller> | undefined =>
+export const getInside = <Caller>({ socket }: IncomingMessage): Inside<Caller> | undefined =>
   // Node types every connection of its server as one of the network.
   (socket as unknown as { inside?: Inside<Caller> }).inside;
 
 /** Returns the client of a request. One of this process itself brings its client along. */
-export const clientOfRequest = (asked: IncomingMessage, trusts: Trusts): Client =>
-  insideOf(asked) ?? clientOf(asked, asked.socket.remoteAddress, trusts);
+export const resolveRequestClient = (asked: IncomingMessage, trusts: Trusts): Client =>
+  getInside(asked) ?? resolveClient(asked, asked.socket.remoteAddress, trusts);
 
 /** Returns the client of a request that an application answers. */
-export const clientIn = ({ state }: Pick<Koa.Context, 'state'>): Client => (state as { client: Client }).client;
+export const getClient = ({ state }: Pick<Koa.Context, 'state'>): Client =>
+  (state as { client: Client }).client;
 
 /**
  * Asks an application without the network. A request takes the way of any other through Node's own HTTP, over a pair of
@@ -39,9 +40,15 @@ export class InProcess<Caller> {
   }
 
   /** Returns the answer once its headers are there. Throws the signal's reason when it is aborted before that. */
-  async ask({ method, path, headers, body, signal }: InsideRequest, inside: Inside<Caller>): Promise<IncomingMessage> {
+  async ask(
+    { method, path, headers, body, signal }: InsideRequest,
+    inside: Inside<Caller>,
+  ): Promise<IncomingMessage> {
     const [near, far] = duplexPair();
-    const socket: Duplex & { inside?: Inside<unknown> } = Object.assign(far, { inside, remoteAddress: inside.source });
+    const socket: Duplex & { inside?: Inside<unknown> } = Object.assign(far, {
+      inside,
+      remoteAddress: inside.source,
+    });
     // Neither side hears by itself that the other was destroyed.
     near.once('close', () => socket.destroy());
     socket.once('close', () => socket.writableEnded || near.destroyed || near.push(null));
@@ -51,7 +58,7 @@ export class InProcess<Caller> {
       createConnection: () => near,
       method,
       path,
-      headers: grouped(headers),
+      headers: groupHeaders(headers),
       signal,
     });
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -65,11 +72,14 @@ export class InProcess<Caller> {
 }
 
 /** Sends a body as fast as it is taken. One that breaks off breaks the request off. */
-async function send(body: AsyncIterable<Uint8Array>, to: ReturnType<typeof request>): Promise<void> {
+async function send(
+  body: AsyncIterable<Uint8Array>,
+  to: ReturnType<typeof request>,
+): Promise<void> {
   try {
     for await (const bytes of body) {
       if (to.destroyed) return;
-      if (!to.write(bytes)) await room(to);
+      if (!to.write(bytes)) await waitForDrain(to);
     }
     to.end();
   } catch (error) {
@@ -77,31 +87,43 @@ async function send(body: AsyncIterable<Uint8Array>, to: ReturnType<typeof reque
   }
 }
 
-const room = (to: ReturnType<typeof request>): Promise<void> =>
+const waitForDrain = (to: ReturnType<typeof request>): Promise<void> =>
   new Promise((resolve) => {
-    const done = (): void => {
-      to.off('drain', done);
-      to.off('close', done);
+    const finish = (): void => {
+      to.off('drain', finish);
+      to.off('close', finish);
       resolve();
     };
-    to.once('drain', done);
-    to.once('close', done);
+    to.once('drain', finish);
+    to.once('close', finish);
   });
 
 /** These belong to a connection, which is another one from here on. */
-const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'proxy-connection', 'te', 'trailer']);
+const OF_CONNECTION = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+  'proxy-connection',
+  'te',
+  'trailer',
+]);
 
 /** Returns the headers that belong to a message, and not to the connection that it came on. */
-export const ofMessage = (headers: [name: string, value: string][]): [name: string, value: string][] =>
+export const filterMessageHeaders = (
+  headers: [name: string, value: string][],
+): [name: string, value: string][] =>
   headers.filter(([name]) => !OF_CONNECTION.has(name.toLowerCase()));
 
-function grouped(headers: [name: string, value: string][]): Record<string, string[]> {
+function groupHeaders(headers: [name: string, value: string][]): Record<string, string[]> {
   // A header may have the name of a property that every object has.
   const all = Object.create(null) as Record<string, string[]>;
-  for (const [name, value] of ofMessage(headers)) (all[name] ??= []).push(value);
+  for (const [name, value] of filterMessageHeaders(headers)) (all[name] ??= []).push(value);
   return all;
 }
 
 /** Returns a message's headers as pairs, as they came. */
-export const headerPairs = ({ rawHeaders }: IncomingMessage): [name: string, value: string][] =>
-  rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as [string, string]] : []));
+export const listHeaderPairs = ({ rawHeaders }: IncomingMessage): [name: string, value: string][] =>
+  rawHeaders.flatMap((name, at) =>
+    at % 2 === 0 ? [[name, rawHeaders[at + 1]!] as [string, string]] : [],
+  );

@@ -33,7 +33,7 @@ const PIECE = 512 * 1024;
 /**
  * Returns the first part of the text beyond a limit, or undefined. It does not notice whether the text is valid JSON.
  */
-export function excessOf(text: Uint8Array, limits: JsonLimits, seed: number): Excess | undefined {
+export function findExcess(text: Uint8Array, limits: JsonLimits, seed: number): Excess | undefined {
   const look = lookAt(text, limits, seed);
   for (;;) {
     const { done, value } = look.next();
@@ -42,7 +42,11 @@ export function excessOf(text: Uint8Array, limits: JsonLimits, seed: number): Ex
 }
 
 /** Does the same piece by piece. */
-export function* lookAt(text: Uint8Array, limits: JsonLimits, seed: number): Generator<undefined, Excess | undefined> {
+export function* lookAt(
+  text: Uint8Array,
+  limits: JsonLimits,
+  seed: number,
+): Generator<undefined, Excess | undefined> {
   let piece = PIECE;
   const names = new NameCount(seed);
   let values = 0;
@@ -64,7 +68,8 @@ export function* lookAt(text: Uint8Array, limits: JsonLimits, seed: number): Gen
         values += 1;
         break;
       case COLON:
-        if (names.add(text, start, end) > limits.names) return { of: 'names', msg: `more than ${limits.names} different names of fields` };
+        if (names.add(text, start, end) > limits.names)
+          return { of: 'names', msg: `more than ${limits.names} different names of fields` };
         break;
       case OPEN_LIST:
       case OPEN_OBJECT:
@@ -78,7 +83,11 @@ export function* lookAt(text: Uint8Array, limits: JsonLimits, seed: number): Gen
         break;
       default:
     }
-    if (values > limits.values) return { of: 'values', msg: `more than ${limits.values} fields and items in a body of this size` };
+    if (values > limits.values)
+      return {
+        of: 'values',
+        msg: `more than ${limits.values} fields and items in a body of this size`,
+      };
   }
   return undefined;
 }

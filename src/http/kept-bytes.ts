@@ -29,20 +29,20 @@ export class KeptBytes {
     else this.#kept.delete(name);
   }
 
-  of(name: string): number {
+  getBytes(name: string): number {
     return this.#kept.get(name) ?? 0;
   }
 
   /** Returns whether a name keeps more than one may. */
   isOver(name: string): boolean {
-    return this.of(name) > this.#bounds.each;
+    return this.getBytes(name) > this.#bounds.each;
   }
 
   /**
    * Returns the bytes to which each name that keeps much is to be cut, if all keep too much: one level for all of them.
    * The caller counts as it drops something.
    */
-  cuts(): Map<string, number> {
+  planCuts(): Map<string, number> {
     const { all } = this.#bounds;
     if (this.#total <= all) return new Map();
     const sorted = [...this.#kept].toSorted(([, one], [, other]) => one - other);

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import type Koa from 'koa';
 import { StartError } from '../errors.ts';
-import { firstPair, followCertificate, type ServedCertificate } from './certificate.ts';
+import { readFirstPair, followCertificate, type ServedCertificate } from './certificate.ts';
 import { answerUnreadable } from './unreadable.ts';
 
 /** Milliseconds that an idle connection is kept open. */
@@ -48,14 +48,19 @@ type ListenOptions = {
 
 /** Opens the port (0 = any free one). A port in use, or not allowed, is a `StartError` that names it. */
 export async function listen(app: Koa, options: ListenOptions): Promise<ListeningServer> {
-  const { server, unfollow } = await serverFor(app, options);
+  const { server, unfollow } = await createAppServer(app, options);
   const open = new Set<ServerResponse>();
   let leftOpen = -Infinity;
   server.on('request', (_, answer) => {
     open.add(answer);
     answer.once('close', () => {
       open.delete(answer);
-      if (answer.writableFinished && answer.shouldKeepAlive && answer.getHeader('connection') !== 'close') leftOpen = performance.now();
+      if (
+        answer.writableFinished &&
+        answer.shouldKeepAlive &&
+        answer.getHeader('connection') !== 'close'
+      )
+        leftOpen = performance.now();
     });
   });
   answerUnreadable(server);
@@ -70,20 +75,23 @@ export async function listen(app: Koa, options: ListenOptions): Promise<Listenin
   const sendAway = (): void => {
     server.prependListener('request', (_, answer) => answer.setHeader('connection', 'close'));
   };
-  const unanswered = (): number => [...open].filter(({ headersSent }) => !headersSent).length;
+  const countUnanswered = (): number => [...open].filter(({ headersSent }) => !headersSent).length;
   const mayBeAsked = (): boolean => performance.now() - leftOpen < NEXT;
   const stop = async (grace: number): Promise<void> => {
     unfollow();
     await close(server, { grace, mayBeAsked });
   };
-  return { port, server, sendAway, unanswered, mayBeAsked, stop };
+  return { port, server, sendAway, unanswered: countUnanswered, mayBeAsked, stop };
 }
 
 /** Errors on a machine whose kernel has no IPv6. */
 const NO_IPV6 = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
 
 /** Listens. A host of `::` means both families, and IPv4 alone on a machine that has no other. */
-async function openPort(server: Server, { host, port }: Pick<ListenOptions, 'host' | 'port'>): Promise<void> {
+async function openPort(
+  server: Server,
+  { host, port }: Pick<ListenOptions, 'host' | 'port'>,
+): Promise<void> {
   try {
     server.listen(port, host);
     await once(server, 'listening');
@@ -93,19 +101,32 @@ async function openPort(server: Server, { host, port }: Pick<ListenOptions, 'hos
   }
 }
 
-async function serverFor(app: Koa, { tls }: ListenOptions): Promise<{ server: Server; unfollow: () => void }> {
+async function createAppServer(
+  app: Koa,
+  { tls }: ListenOptions,
+): Promise<{ server: Server; unfollow: () => void }> {
   const limits = { maxHeaderSize: HEADER_LIMIT };
-  if (tls === undefined) return { server: createServer(limits, app.callback()), unfollow: () => undefined };
-  const first = await firstPair(tls.files);
+  if (tls === undefined)
+    return { server: createServer(limits, app.callback()), unfollow: () => undefined };
+  const first = await readFirstPair(tls.files);
   const server = createTlsServer({ ...limits, ...first }, app.callback());
   return { server, unfollow: followCertificate(server, { ...tls, first }) };
 }
 
-function listenError(error: NodeJS.ErrnoException, { host, port, portSettings = 'GX_SERVER_PORT or --port' }: ListenOptions): StartError {
+function listenError(
+  error: NodeJS.ErrnoException,
+  { host, port, portSettings = 'GX_SERVER_PORT or --port' }: ListenOptions,
+): StartError {
   if (error.code === 'EADDRINUSE')
-    return new StartError(`Port ${port} on ${host} is in use: choose another one (${portSettings}).`, { cause: error });
+    return new StartError(
+      `Port ${port} on ${host} is in use: choose another one (${portSettings}).`,
+      { cause: error },
+    );
   if (error.code === 'EACCES')
-    return new StartError(`Port ${port} on ${host} needs permissions that this process does not have.`, { cause: error });
+    return new StartError(
+      `Port ${port} on ${host} needs permissions that this process does not have.`,
+      { cause: error },
+    );
   return new StartError(`Can't listen on ${host}:${port}: ${error.message}`, { cause: error });
 }
 
@@ -113,7 +134,10 @@ function listenError(error: NodeJS.ErrnoException, { host, port, portSettings = 
  * Stops taking connections. Idle ones close as soon as nobody is about to use them, busy ones after their answer, and
  * all of them when the grace period is over.
  */
-async function close(server: Server, { grace, mayBeAsked }: { grace: number; mayBeAsked: () => boolean }): Promise<void> {
+async function close(
+  server: Server,
+  { grace, mayBeAsked }: { grace: number; mayBeAsked: () => boolean },
+): Promise<void> {
   const end = performance.now() + grace;
   while (mayBeAsked() && performance.now() < end) await wait(SWEEP);
   const closed = new Promise<void>((resolve) => {
@@ -123,7 +147,10 @@ async function close(server: Server, { grace, mayBeAsked }: { grace: number; may
   const sweep = setInterval(() => {
     if (!mayBeAsked()) server.closeIdleConnections();
   }, SWEEP);
-  const timer = setTimeout(() => server.closeAllConnections(), Math.max(0, end - performance.now()));
+  const timer = setTimeout(
+    () => server.closeAllConnections(),
+    Math.max(0, end - performance.now()),
+  );
   await closed;
   clearInterval(sweep);
   clearTimeout(timer);

@@ -27,8 +27,8 @@ export class Lookups {
     this.#resolve = resolve;
   }
 
-  addressesOf(host: string): Promise<LookupAddress[]> {
+  resolveAddresses(host: string): Promise<LookupAddress[]> {
     const domain = host.toLowerCase().split('.').slice(-2).join('.');
-    return this.#asked.of(host, () => this.#turns.run(domain, () => this.#resolve(host)));
+    return this.#asked.getOrAsk(host, () => this.#turns.run(domain, () => this.#resolve(host)));
   }
 }

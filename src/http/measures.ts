@@ -12,29 +12,52 @@ export class Measures {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  counter(name: string, help: string, labelNames: string[] = []): Counter {
-    return this.#known<Counter>(name) ?? new Counter({ name, help, labelNames, registers: [this.registry] });
+  createCounter(name: string, help: string, labelNames: string[] = []): Counter {
+    return (
+      this.#findMetric<Counter>(name) ??
+      new Counter({ name, help, labelNames, registers: [this.registry] })
+    );
   }
 
   /** `collect` measures at each scrape. */
-  gauge(name: string, help: string, labelNames: string[] = [], collect?: () => void): Gauge {
-    const given = { name, help, labelNames, registers: [this.registry], ...(collect !== undefined && { collect }) };
-    return this.#known<Gauge>(name) ?? new Gauge(given);
+  createGauge(name: string, help: string, labelNames: string[] = [], collect?: () => void): Gauge {
+    const given = {
+      name,
+      help,
+      labelNames,
+      registers: [this.registry],
+      ...(collect !== undefined && { collect }),
+    };
+    return this.#findMetric<Gauge>(name) ?? new Gauge(given);
   }
 
   /** Measures seconds of work. */
-  seconds(name: string, help: string, labelNames: string[], buckets = LONG): Histogram {
-    return this.#known<Histogram>(name) ?? new Histogram({ name, help, labelNames, buckets, registers: [this.registry] });
+  createHistogram(name: string, help: string, labelNames: string[], buckets = LONG): Histogram {
+    return (
+      this.#findMetric<Histogram>(name) ??
+      new Histogram({ name, help, labelNames, buckets, registers: [this.registry] })
+    );
   }
 
   /** Returns the function that measures an answer of a REST API. */
-  answers(): (answer: { method: string; route: string; status: number; seconds: number }) => void {
+  createAnswerMeter(): (answer: {
+    method: string;
+    route: string;
+    status: number;
+    seconds: number;
+  }) => void {
     const labels = ['method', 'route', 'status'];
-    const time = this.seconds('gx_http_request_duration_seconds', 'Time to answer a request.', labels, SECONDS);
-    return ({ method, route, status, seconds }) => time.observe({ method, route, status: String(status) }, seconds);
+    const time = this.createHistogram(
+      'gx_http_request_duration_seconds',
+      'Time to answer a request.',
+      labels,
+      SECONDS,
+    );
+    return ({ method, route, status, seconds }) =>
+      time.observe({ method, route, status: String(status) }, seconds);
   }
 
-  #known<M>(name: string): M | undefined {
+  #findMetric<M>(name: string): M | undefined {
     return this.registry.getSingleMetric(name) as M | undefined;
   }
 }

@@ -1,6 +1,11 @@
-import { STATUS_CODES, validateHeaderName, validateHeaderValue, type IncomingMessage } from 'node:http';
+import {
+  STATUS_CODES,
+  validateHeaderName,
+  validateHeaderValue,
+  type IncomingMessage,
+} from 'node:http';
 import type { Duplex } from 'node:stream';
-import { asError, Problem, Unavailable } from '../errors.ts';
+import { toError, Problem, Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 /* WebSockets that another side accepts or refuses before their handshake ends, as an application of the user does. */
@@ -18,7 +23,10 @@ export type MessageSocket = {
 };
 
 /** The handlers of the client's messages, and of the end of the connection. */
-export type MessagesHeard = { message(data: Uint8Array, isText: boolean): void; closed(code: number, reason: string): void };
+export type MessagesHeard = {
+  message(data: Uint8Array, isText: boolean): void;
+  closed(code: number, reason: string): void;
+};
 
 export type AcceptedSocket = {
   protocol: string | undefined;
@@ -35,7 +43,7 @@ export type RefusedSocket = { status: number; headers: Pairs; body: Uint8Array }
 
 export type OtherSockets = {
   /** Whether the path may be one of the other side's. */
-  takes(path: string): boolean;
+  canServe(path: string): boolean;
   /** Asks the other side, until the signal. Throws a refusal as a `Problem`. */
   ask(request: IncomingMessage, signal: AbortSignal): Promise<AcceptedSocket | RefusedSocket>;
 };
@@ -44,7 +52,10 @@ type Upgrade = { request: IncomingMessage; stream: Duplex };
 type Deps = { others: OtherSockets; accept: (accepted: AcceptedSocket) => void; log: Log };
 
 /** Asks the other side, and carries out its answer. Never throws. */
-export async function upgradeElsewhere({ request, stream }: Upgrade, { others, accept, log }: Deps): Promise<void> {
+export async function forwardUpgrade(
+  { request, stream }: Upgrade,
+  { others, accept, log }: Deps,
+): Promise<void> {
   const left = new AbortController();
   const leave = (): void => left.abort(LEFT);
   // A client has left when its side of the stream ends, or is readable without anything to read.
@@ -55,7 +66,9 @@ export async function upgradeElsewhere({ request, stream }: Upgrade, { others, a
   // A stream that breaks is closed, too.
   stream.on('error', () => undefined);
   stream.on('readable', look);
-  const answer = await others.ask(request, left.signal).catch((thrown: unknown) => refusalOf(thrown, log));
+  const answer = await others
+    .ask(request, left.signal)
+    .catch((thrown: unknown) => toRefusedSocket(thrown, log));
   stream.off('readable', look).off('close', leave);
   if (left.signal.aborted) {
     // A stream of which only one end is closed would keep its server from closing.
@@ -65,11 +78,16 @@ export async function upgradeElsewhere({ request, stream }: Upgrade, { others, a
   else accept({ ...answer, headers: answer.headers.filter(isValid) });
 }
 
-function refusalOf(thrown: unknown, log: Log): RefusedSocket {
+function toRefusedSocket(thrown: unknown, log: Log): RefusedSocket {
   const isProblem = thrown instanceof Problem;
-  if (!isProblem) log.error({ err: asError(thrown) }, 'a connection could not be opened');
-  const [status, detail] = isProblem ? [thrown.status, thrown.message] : [500, 'Internal Server Error'];
-  const headers: Pairs = [...Object.entries(isProblem ? thrown.headers : {}), ['content-type', 'application/json; charset=utf-8']];
+  if (!isProblem) log.error({ err: toError(thrown) }, 'a connection could not be opened');
+  const [status, detail] = isProblem
+    ? [thrown.status, thrown.message]
+    : [500, 'Internal Server Error'];
+  const headers: Pairs = [
+    ...Object.entries(isProblem ? thrown.headers : {}),
+    ['content-type', 'application/json; charset=utf-8'],
+  ];
   return { status, headers, body: Buffer.from(JSON.stringify({ detail })) };
 }
 
@@ -81,7 +99,12 @@ function answerInstead(stream: Duplex, { status, headers, body }: RefusedSocket)
     .filter(([name]) => !OWN.has(name.toLowerCase()))
     .filter(isValid)
     .map(([name, value]) => `${name}: ${value}`);
-  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, 'connection: close', `content-length: ${body.length}`];
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...lines,
+    'connection: close',
+    `content-length: ${body.length}`,
+  ];
   stream.once('finish', () => stream.destroy());
   stream.end(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), body]));
 }

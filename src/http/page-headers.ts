@@ -1,9 +1,14 @@
 /** Features of browsers that the page uses none of. */
-const UNUSED = ['accelerometer', 'camera', 'display-capture', 'geolocation', 'gyroscope', 'magnetometer', 'microphone', 'midi'].concat([
-  'payment',
-  'serial',
-  'usb',
-]);
+const UNUSED = [
+  'accelerometer',
+  'camera',
+  'display-capture',
+  'geolocation',
+  'gyroscope',
+  'magnetometer',
+  'microphone',
+  'midi',
+].concat(['payment', 'serial', 'usb']);
 
 /**
  * The rules of a page of ours: it runs its server's own files alone, talks to its server alone, is shown in no other

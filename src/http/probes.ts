@@ -1,7 +1,7 @@
 import { Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { listen, type ListeningServer } from './listen.ts';
-import { json, routesOf, text, type Route } from './route.ts';
+import { answerJson, buildRouteMakers, answerText, type Route } from './route.ts';
 import { createApp } from './server.ts';
 
 /** The probes of a process without a REST API. */
@@ -15,7 +15,7 @@ export type Probes = {
 
 /** Returns /healthz, /readyz and /metrics. */
 export function probeRoutes({ alive, missing, metrics }: Probes): Route<undefined>[] {
-  const route = routesOf<undefined>('System');
+  const route = buildRouteMakers<undefined>('System');
   const shared = { access: 'open', answers: { 200: { description: 'Well.' } } } as const;
   return [
     route.get('/healthz', {
@@ -24,7 +24,7 @@ export function probeRoutes({ alive, missing, metrics }: Probes): Route<undefine
       summary: 'Is the process alive',
       handler: () => {
         alive?.();
-        return json({ ok: true });
+        return answerJson({ ok: true });
       },
     }),
     route.get('/readyz', {
@@ -34,7 +34,7 @@ export function probeRoutes({ alive, missing, metrics }: Probes): Route<undefine
       handler: () => {
         const lacks = missing();
         if (lacks !== undefined) throw new Unavailable(lacks);
-        return json({ ok: true });
+        return answerJson({ ok: true });
       },
     }),
     route.get('/metrics', {
@@ -43,7 +43,9 @@ export function probeRoutes({ alive, missing, metrics }: Probes): Route<undefine
       summary: 'Prometheus metrics',
       handler: async () => {
         const { body, contentType } = await metrics();
-        return typeof body === 'string' ? text(body, contentType) : { kind: 'chunks', status: 200, chunks: body, type: contentType };
+        return typeof body === 'string'
+          ? answerText(body, contentType)
+          : { kind: 'chunks', status: 200, chunks: body, type: contentType };
       },
     }),
   ];
@@ -53,7 +55,16 @@ export function probeRoutes({ alive, missing, metrics }: Probes): Route<undefine
 const NO_BODIES = { bytes: 0, selectionBytes: 0, values: 0, listItems: 0 };
 
 /** Serves these routes on the cluster's port (GX_HEALTH_PORT), so that no user of the process reads its metrics. */
-export const serveProbes = (routes: Route<undefined>[], at: { host: string; port: number; log: Log }): Promise<ListeningServer> => {
-  const app = createApp<undefined>({ routes, log: at.log, invalid: 'sentence', authenticate: () => undefined, body: NO_BODIES });
+export const serveProbes = (
+  routes: Route<undefined>[],
+  at: { host: string; port: number; log: Log },
+): Promise<ListeningServer> => {
+  const app = createApp<undefined>({
+    routes,
+    log: at.log,
+    invalid: 'sentence',
+    authenticate: () => undefined,
+    body: NO_BODIES,
+  });
   return listen(app, { host: at.host, port: at.port, portSettings: 'GX_HEALTH_PORT' });
 };

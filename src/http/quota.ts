@@ -6,7 +6,8 @@ const MINUTE = 60_000;
 /** Seconds after which somebody who holds too much may ask again. */
 const LATER = 10;
 
-const tooMany = (message: string, seconds: number): Problem => new Problem(429, message, { headers: { 'retry-after': String(seconds) } });
+const buildTooMany = (message: string, seconds: number): Problem =>
+  new Problem(429, message, { headers: { 'retry-after': String(seconds) } });
 
 type Bucket = { left: number; at: number };
 type RateOptions = { perMinute: number; message: string; clock?: () => number };
@@ -28,7 +29,8 @@ export class Rate {
     const bucket = this.#buckets.get(name) ?? this.#add(name, now);
     bucket.left = Math.min(perMinute, bucket.left + ((now - bucket.at) * perMinute) / MINUTE);
     bucket.at = now;
-    if (bucket.left < count) throw tooMany(message, Math.ceil(((count - bucket.left) / perMinute) * (MINUTE / 1000)));
+    if (bucket.left < count)
+      throw buildTooMany(message, Math.ceil(((count - bucket.left) / perMinute) * (MINUTE / 1000)));
     bucket.left -= count;
   }
 
@@ -39,17 +41,18 @@ export class Rate {
   }
 
   #add(name: string, now: number): Bucket {
-    if (this.#buckets.size >= REMEMBERED) this.#forget(now);
+    if (this.#buckets.size >= REMEMBERED) this.#dropIdle(now);
     const bucket = { left: this.#options.perMinute, at: now };
     this.#buckets.set(name, bucket);
     return bucket;
   }
 
   /** Forgets who has been silent for a minute, because their buckets are full again; else the oldest half. */
-  #forget(now: number): void {
+  #dropIdle(now: number): void {
     for (const [name, { at }] of this.#buckets) if (now - at >= MINUTE) this.#buckets.delete(name);
     if (this.#buckets.size < REMEMBERED) return;
-    for (const name of [...this.#buckets.keys()].slice(0, REMEMBERED / 2)) this.#buckets.delete(name);
+    for (const name of [...this.#buckets.keys()].slice(0, REMEMBERED / 2))
+      this.#buckets.delete(name);
   }
 }
 
@@ -70,8 +73,10 @@ export class Places {
    */
   enter(holders: Holder[]): () => void {
     for (const { name, most, message, count = 1 } of holders)
-      if (most > 0 && (this.#held.get(name) ?? 0) + count > most) throw tooMany(message, LATER);
-    for (const { name, count = 1 } of holders) this.#held.set(name, (this.#held.get(name) ?? 0) + count);
+      if (most > 0 && (this.#held.get(name) ?? 0) + count > most)
+        throw buildTooMany(message, LATER);
+    for (const { name, count = 1 } of holders)
+      this.#held.set(name, (this.#held.get(name) ?? 0) + count);
     let isHeld = true;
     return () => {
       if (isHeld) for (const { name, count = 1 } of holders) this.#leave(name, count);

@@ -32,7 +32,7 @@ export type SseDialect = {
 /** The ids of a stream's messages, and how they are written. */
 export type StreamForm = MessageIds & { dialect?: SseDialect };
 
-/** The answer of a handler. It is made by `json`, `jsonText`, `noContent`, `text`, `sse`, `slowJson` and `webReply`. */
+/** The answer of a handler. Functions that begin with `answer` make it. */
 export type Reply = { status: number; headers?: Record<string, string> } & (
   | { kind: 'json'; body: unknown }
   | { kind: 'empty' }
@@ -44,19 +44,33 @@ export type Reply = { status: number; headers?: Record<string, string> } & (
 
 type Headers = Record<string, string>;
 
-export const json = (body: unknown, status = 200, headers: Headers = {}): Reply => ({ kind: 'json', status, body, headers });
+export const answerJson = (body: unknown, status = 200, headers: Headers = {}): Reply => ({
+  kind: 'json',
+  status,
+  body,
+  headers,
+});
 
 /** Answers with JSON that is already text. */
-export const jsonText = (body: string): Reply => text(body, 'application/json; charset=utf-8');
+export const answerJsonText = (body: string): Reply =>
+  answerText(body, 'application/json; charset=utf-8');
 
-export const noContent = (status = 204, headers: Headers = {}): Reply => ({ kind: 'empty', status, headers });
+export const answerNoContent = (status = 204, headers: Headers = {}): Reply => ({
+  kind: 'empty',
+  status,
+  headers,
+});
 
-export const text = (body: string, type = 'text/plain; charset=utf-8', status = 200): Reply => ({ kind: 'text', status, body, type });
+export const answerText = (
+  body: string,
+  type = 'text/plain; charset=utf-8',
+  status = 200,
+): Reply => ({ kind: 'text', status, body, type });
 
 /**
  * Answers with a stream of events. The signal is aborted when the client leaves, and every generator must end on it.
  */
-export const sse = (
+export const answerEvents = (
   events: (signal: AbortSignal) => SseEvents,
   { headers = {}, ...form }: { headers?: Headers } & StreamForm = {},
 ): Reply => ({ kind: 'sse', status: 200, events, headers, ...form });
@@ -65,11 +79,17 @@ export const sse = (
  * Answers with JSON that may take minutes. The status 200 is sent at once, and blank lines keep the connection alive
  * until the body is known.
  */
-export const slowJson = (body: (signal: AbortSignal) => Promise<unknown>, headers: Headers = {}): Reply =>
-  slowJsonText(async (signal) => JSON.stringify((await body(signal)) ?? null), headers);
+export const answerSlowJson = (
+  body: (signal: AbortSignal) => Promise<unknown>,
+  headers: Headers = {},
+): Reply =>
+  answerSlowJsonText(async (signal) => JSON.stringify((await body(signal)) ?? null), headers);
 
 /** Does the same with JSON that is text already. */
-export const slowJsonText = (body: (signal: AbortSignal) => Promise<string>, headers: Headers = {}): Reply => ({
+export const answerSlowJsonText = (
+  body: (signal: AbortSignal) => Promise<string>,
+  headers: Headers = {},
+): Reply => ({
   kind: 'slow-json',
   status: 200,
   text: body,
@@ -107,7 +127,12 @@ export type AnswerDescription = {
 };
 
 /** A request before its body is read. `params`: the route's, which are valid. `bytes`: the most that the body takes. */
-export type Arriving = { params: unknown; headers: IncomingHttpHeaders; source: string; bytes: number };
+export type Arriving = {
+  params: unknown;
+  headers: IncomingHttpHeaders;
+  source: string;
+  bytes: number;
+};
 
 /** Lets bodies in where the route itself knows who may send them. */
 export type BodyAdmission = {
@@ -159,47 +184,77 @@ export type Route<Caller = unknown, Parts extends unknown[] = []> = {
   /** Returns a failure in the words of the route's own protocol; by default it is answered as `{detail}`. */
   reword?: (refusal: PlainFailure) => { status: number; body: unknown };
   /** Called with values that the route's own schemas have accepted. */
-  handler: (request: Request<unknown, unknown, unknown, Caller>, ...parts: Parts) => Promise<Reply> | Reply;
+  handler: (
+    request: Request<unknown, unknown, unknown, Caller>,
+    ...parts: Parts
+  ) => Promise<Reply> | Reply;
 };
 
-type TypedRoute<P, Q, B, Caller, Parts extends unknown[]> = Omit<Route<Caller>, 'tag' | 'params' | 'query' | 'body' | 'handler'> & {
+type TypedRoute<P, Q, B, Caller, Parts extends unknown[]> = Omit<
+  Route<Caller>,
+  'tag' | 'params' | 'query' | 'body' | 'handler'
+> & {
   params?: P;
   query?: Q;
   body?: B;
-  handler: (request: Request<Of<P>, Of<Q>, Of<B>, Caller>, ...parts: Parts) => Promise<Reply> | Reply;
+  handler: (
+    request: Request<Of<P>, Of<Q>, Of<B>, Caller>,
+    ...parts: Parts
+  ) => Promise<Reply> | Reply;
 };
 
 /** Ties the handler's types to the route's schemas. The server's `authenticate` returns the `Caller`. */
-export const routeFor =
+export const buildRouteMaker =
   <Caller, Parts extends unknown[] = []>() =>
-  <P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined, B extends TSchema | undefined = undefined>(
+  <
+    P extends TSchema | undefined = undefined,
+    Q extends TSchema | undefined = undefined,
+    B extends TSchema | undefined = undefined,
+  >(
     route: TypedRoute<P, Q, B, Caller, Parts> & Pick<Route, 'tag'>,
   ): Route<Caller, Parts> =>
     // The handler takes narrower types than `unknown`. The server checks each part against the schemas beside it.
     route as unknown as Route<Caller, Parts>;
 
 /** Makes the routes of one tag, a function a method. `usual` returns the answers that a route has besides its own. */
-export function routesOf<Caller, Parts extends unknown[] = []>(
+export function buildRouteMakers<Caller, Parts extends unknown[] = []>(
   tag: string,
   usual: (route: Pick<Route, 'access' | 'params'>) => Route['answers'] = () => ({}),
 ) {
-  const by =
+  const buildMaker =
     (method: Route['method']) =>
-    <P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined, B extends TSchema | undefined = undefined>(
+    <
+      P extends TSchema | undefined = undefined,
+      Q extends TSchema | undefined = undefined,
+      B extends TSchema | undefined = undefined,
+    >(
       path: string,
       route: Omit<TypedRoute<P, Q, B, Caller, Parts>, 'method' | 'path'>,
     ): Route<Caller, Parts> => {
       const { access, params } = route;
-      const answers = { ...usual({ access, ...(params !== undefined && { params }) }), ...route.answers };
+      const answers = {
+        ...usual({ access, ...(params !== undefined && { params }) }),
+        ...route.answers,
+      };
       // The compiler does not see that the two parts together are the whole of a generic type.
-      const whole = { ...route, method, path, tag, answers } as TypedRoute<P, Q, B, Caller, Parts> & Pick<Route, 'tag'>;
-      return routeFor<Caller, Parts>()<P, Q, B>(whole);
+      const whole = { ...route, method, path, tag, answers } as TypedRoute<P, Q, B, Caller, Parts> &
+        Pick<Route, 'tag'>;
+      return buildRouteMaker<Caller, Parts>()<P, Q, B>(whole);
     };
-  return { get: by('get'), post: by('post'), put: by('put'), patch: by('patch'), delete: by('delete') };
+  return {
+    get: buildMaker('get'),
+    post: buildMaker('post'),
+    put: buildMaker('put'),
+    patch: buildMaker('patch'),
+    delete: buildMaker('delete'),
+  };
 }
 
 /** Returns the function that gives the parts to the handlers of these routes. */
-export const routesWith =
+export const bindRoutes =
   <Caller, Parts extends unknown[]>(routes: Route<Caller, Parts>[]) =>
   (...parts: Parts): Route<Caller>[] =>
-    routes.map(({ handler, ...route }) => ({ ...route, handler: (request) => handler(request, ...parts) }));
+    routes.map(({ handler, ...route }) => ({
+      ...route,
+      handler: (request) => handler(request, ...parts),
+    }));

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type Koa from 'koa';
-import { asError } from '../errors.ts';
+import { toError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { errorReply, isFault } from './error-body.ts';
+import { buildErrorReply, isFault } from './error-body.ts';
 import type { Reply, SseEvent, SseEvents, StreamForm } from './route.ts';
-import { buildHeartbeat, frame, SSE_HEADERS, USUAL_DIALECT, withHeartbeat } from './sse.ts';
+import { buildHeartbeat, formatSseFrame, SSE_HEADERS, USUAL_DIALECT, addHeartbeat } from './sse.ts';
 
 /**
  * Milliseconds within which a slow answer is sent as a whole. After that its headers go ahead, so that the client
@@ -39,7 +39,12 @@ export async function send(
       return;
     case 'sse':
       ctx.set(SSE_HEADERS);
-      ctx.body = withHeartbeat(frames(reply.events(signal), reply, log), buildHeartbeat(reply.dialect), heartbeatSeconds, signal);
+      ctx.body = addHeartbeat(
+        formatFrames(reply.events(signal), reply, log),
+        buildHeartbeat(reply.dialect),
+        heartbeatSeconds,
+        signal,
+      );
       // The client gets its headers at once, not with the first event.
       ctx.flushHeaders();
       return;
@@ -52,15 +57,23 @@ export async function send(
       ctx.type = 'application/json';
       const text = reply.text(signal);
       // A failure within this time is answered like any other.
-      const soon = await Promise.race([text, pause(Math.min(AT_ONCE, heartbeatSeconds * 100), undefined, { ref: false })]);
-      if (soon === undefined) await sendLate(ctx, text.catch(lateFailure(log)), heartbeatSeconds);
+      const soon = await Promise.race([
+        text,
+        pause(Math.min(AT_ONCE, heartbeatSeconds * 100), undefined, { ref: false }),
+      ]);
+      if (soon === undefined)
+        await sendLate(ctx, text.catch(buildFailureFormatter(log)), heartbeatSeconds);
       else ctx.body = soon;
     }
   }
 }
 
 /** Sends the headers now, blank lines while the client waits, and the text when it is ready. */
-async function sendLate(ctx: Koa.Context, text: Promise<string>, heartbeatSeconds: number): Promise<void> {
+async function sendLate(
+  ctx: Koa.Context,
+  text: Promise<string>,
+  heartbeatSeconds: number,
+): Promise<void> {
   const { res } = ctx;
   ctx.respond = false;
   res.flushHeaders();
@@ -73,27 +86,37 @@ async function sendLate(ctx: Koa.Context, text: Promise<string>, heartbeatSecond
 }
 
 /** Writes events as text. A failure after the headers are out can only be reported inside the stream. */
-async function* frames(events: SseEvents, { idsFrom, dialect = USUAL_DIALECT }: StreamForm, log: Log): AsyncGenerator<string> {
+async function* formatFrames(
+  events: SseEvents,
+  { idsFrom, dialect = USUAL_DIALECT }: StreamForm,
+  log: Log,
+): AsyncGenerator<string> {
   let last = idsFrom;
-  const framed = (message: SseEvent): string => {
-    if (idsFrom === undefined) return frame(message, dialect);
+  const formatNext = (message: SseEvent): string => {
+    if (idsFrom === undefined) return formatSseFrame(message, dialect);
     last = message.id ?? last;
-    return frame(message, dialect, last);
+    return formatSseFrame(message, dialect, last);
   };
   try {
-    for await (const some of events) yield Array.isArray(some) ? some.map(framed).join('') : framed(some);
+    for await (const some of events)
+      yield Array.isArray(some) ? some.map(formatNext).join('') : formatNext(some);
   } catch (error) {
     if (isFault(error)) log.error({ err: error }, 'stream failed');
-    yield framed(dialect.writeFailure(String(errorReply(error, 'sentence').body.detail)));
+    yield formatNext(dialect.writeFailure(String(buildErrorReply(error, 'sentence').body.detail)));
   }
 }
 
 /**
  * Returns the body of a failure whose status 200 has already been sent. Clients recognise it by the field `__error__`.
  */
-const lateFailure =
+const buildFailureFormatter =
   (log: Log) =>
   (error: unknown): string => {
     if (isFault(error)) log.error({ err: error }, 'answer failed');
-    return JSON.stringify({ __error__: { error: asError(error).name, message: String(errorReply(error, 'sentence').body.detail) } });
+    return JSON.stringify({
+      __error__: {
+        error: toError(error).name,
+        message: String(buildErrorReply(error, 'sentence').body.detail),
+      },
+    });
   };

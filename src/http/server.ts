@@ -4,28 +4,38 @@ import { Router, type RouterContext } from '@koa/router';
 import Koa from 'koa';
 import { Forbidden, Invalid, NotFound, Problem, StartError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { announced, bytesWithin, readJson, type BodyLimits } from './body.ts';
+import { readAnnouncedBytes, readBytesWithin, readJson, type BodyLimits } from './body.ts';
 import { CostlyBodies } from './costly-bodies.ts';
-import { errorReply, isFault, refusalReason, type InvalidStyle } from './error-body.ts';
-import { trustsNobody, type Trusts } from './client.ts';
-import { clientIn, clientOfRequest, insideOf } from './in-process.ts';
-import { tracedFields } from './request-spans.ts';
+import { buildErrorReply, isFault, getRefusalReason, type InvalidStyle } from './error-body.ts';
+import { isNeverTrusted, type Trusts } from './client.ts';
+import { getClient, resolveRequestClient, getInside } from './in-process.ts';
+import { getTraceFields } from './request-spans.ts';
 import type { Reply, Request, Route } from './route.ts';
 import { refuseUnstorable } from './storable.ts';
 import { send } from './send.ts';
 import { SSE_TYPE } from './sse.ts';
 import { leaveUnread } from './unread-body.ts';
 import { createValidator, type Check } from './validate.ts';
-import { whileLetIn } from './while-allowed.ts';
+import { limitReply } from './while-allowed.ts';
 
 /** The address, method and URL of a request. */
 export type Origin = { source: string; method: string; url: string };
 
 /** Returns who calls, by the request's headers and origin. Throws `Unauthorized` or `Forbidden`. */
-type Authenticate<Caller> = (headers: Koa.Context['headers'], access: Route['access'], origin: Origin) => Promise<Caller> | Caller;
+type Authenticate<Caller> = (
+  headers: Koa.Context['headers'],
+  access: Route['access'],
+  origin: Origin,
+) => Promise<Caller> | Caller;
 
 /** The parts of a request that are known when it is answered. Each is there once the request got so far. */
-export type Asked<Caller> = { route: Route<Caller>; caller?: Caller; params?: unknown; query?: unknown; reply?: Reply };
+export type Asked<Caller> = {
+  route: Route<Caller>;
+  caller?: Caller;
+  params?: unknown;
+  query?: unknown;
+  reply?: Reply;
+};
 
 export type Answered<Caller> = {
   method: string;
@@ -55,7 +65,9 @@ export type AppOptions<Caller> = {
   /** Returns the name under which large bodies of a caller take turns with those of others; by default the address. */
   nameOf?: (caller: Caller) => string;
   /** Returns how the work of a request of the caller is done; by default, as it is. */
-  surrounding?: ((headers: IncomingHttpHeaders, caller: Caller) => Promise<Surrounding>) | undefined;
+  surrounding?:
+    | ((headers: IncomingHttpHeaders, caller: Caller) => Promise<Surrounding>)
+    | undefined;
   /**
    * Called before a stream or a wait for a run opens. Returns the function to call when it has ended. Throws a 429 for
    * one too many.
@@ -72,7 +84,9 @@ export type AppOptions<Caller> = {
   /** Runs before everything else (CORS, metrics). */
   middleware?: Koa.Middleware[];
   /** Returns the headers of a request that each line of its log has; undefined for none. */
-  loggedHeaders?: ((headers: IncomingHttpHeaders) => Record<string, string> | undefined) | undefined;
+  loggedHeaders?:
+    | ((headers: IncomingHttpHeaders) => Record<string, string> | undefined)
+    | undefined;
   /** Called once per answered request. */
   onAnswer?: (answer: Answered<Caller>) => void;
 };
@@ -92,13 +106,16 @@ export function createApp<Caller>(options: AppOptions<Caller>): Koa {
   const router = new Router();
   const check = createValidator({ listItems: options.body.listItems });
   const costly = new CostlyBodies(MOST_WAITING * options.body.bytes);
-  for (const route of options.routes) router[route.method](koaPath(route.path), endpoint(route, { check, costly }, options));
+  for (const route of options.routes)
+    router[route.method](toKoaPath(route.path), buildEndpoint(route, { check, costly }, options));
   app.on('error', (error: Error & { code?: string }) => {
-    if (!CLIENT_LEFT.includes(error.code ?? '')) options.log.error({ err: error }, 'answer could not be sent');
+    if (!CLIENT_LEFT.includes(error.code ?? ''))
+      options.log.error({ err: error }, 'answer could not be sent');
   });
-  app.use(frameOf(options));
+  app.use(buildOuterMiddleware(options));
   // Requests of this process itself have been through the middleware, or need not go.
-  for (const middleware of options.middleware ?? []) app.use((ctx, next) => (insideOf(ctx.req) ? next() : middleware(ctx, next)));
+  for (const middleware of options.middleware ?? [])
+    app.use((ctx, next) => (getInside(ctx.req) ? next() : middleware(ctx, next)));
   app.use(router.routes());
   app.use((ctx) => {
     const known = router.match(ctx.path, ctx.method);
@@ -112,7 +129,7 @@ export function createApp<Caller>(options: AppOptions<Caller>): Koa {
 /** These are not our failures. The client left before the answer was complete. */
 const CLIENT_LEFT = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'];
 
-const koaPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+const toKoaPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
 /** A client's request id is kept when it is short and plain, because every log line of the request carries it. */
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
@@ -121,7 +138,13 @@ const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 export type Elsewhere = { route: string; passedOn: boolean };
 
 /** Builds the outermost middleware: request id, timing, and the only `catch` that turns an error into an answer. */
-function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders, trusts = trustsNobody }: AppOptions<Caller>): Koa.Middleware {
+function buildOuterMiddleware<Caller>({
+  log,
+  invalid,
+  onAnswer,
+  loggedHeaders,
+  trusts = isNeverTrusted,
+}: AppOptions<Caller>): Koa.Middleware {
   return async (ctx, next) => {
     const started = performance.now();
     const given = ctx.get('x-request-id');
@@ -130,87 +153,124 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders, trusts = trust
     let refusal: string | undefined;
     // The logger is made on demand, because most requests log nothing and a logger costs as much as a route.
     const headers = loggedHeaders?.(ctx.headers);
-    const own = (): Log => (child ??= log.child({ request_id: requestId, ...tracedFields(), ...(headers && { headers }) }));
-    const client = clientOfRequest(ctx.req, trusts);
-    ctx.state = { requestId, log: own, client };
+    const getLog = (): Log =>
+      (child ??= log.child({
+        request_id: requestId,
+        ...getTraceFields(),
+        ...(headers && { headers }),
+      }));
+    const client = resolveRequestClient(ctx.req, trusts);
+    ctx.state = { requestId, log: getLog, client };
     ctx.set('x-request-id', requestId);
     try {
       await next();
     } catch (error) {
-      if (isFault(error)) own().error({ err: error }, 'request failed');
-      refusal = refusalReason(error);
-      const reply = worded(errorReply(error, invalid), ctx.state as { asked?: Asked<Caller> });
+      if (isFault(error)) getLog().error({ err: error }, 'request failed');
+      refusal = getRefusalReason(error);
+      const reply = applyWording(
+        buildErrorReply(error, invalid),
+        ctx.state as { asked?: Asked<Caller> },
+      );
       ctx.set(reply.headers);
       if (!ctx.headerSent) leaveUnread(ctx.req, ctx.res);
       ctx.status = reply.status;
       ctx.body = reply.body;
     }
-    const answered = { method: ctx.method, status: ctx.status, seconds: (performance.now() - started) / 1000 };
+    const answered = {
+      method: ctx.method,
+      status: ctx.status,
+      seconds: (performance.now() - started) / 1000,
+    };
     const { asked, elsewhere } = ctx.state as { asked?: Asked<Caller>; elsewhere?: Elsewhere };
-    const about = { route: routeOf(ctx), requestId, source: client.source, headers: ctx.headers };
+    const about = {
+      route: getRouteName(ctx),
+      requestId,
+      source: client.source,
+      headers: ctx.headers,
+    };
     if (elsewhere?.passedOn !== true) onAnswer?.({ ...answered, ...about, asked, refusal });
     // Users who log headers look for their requests in the log.
     const level = headers === undefined ? 'debug' : 'info';
-    if (log.isLevelEnabled(level)) own()[level]({ ...answered, path: ctx.path }, 'request answered');
+    if (log.isLevelEnabled(level))
+      getLog()[level]({ ...answered, path: ctx.path }, 'request answered');
   };
 }
 
 /** Returns a failure in the words of the route's protocol, if it has any. */
-function worded<Caller>(
-  reply: ReturnType<typeof errorReply>,
+function applyWording<Caller>(
+  reply: ReturnType<typeof buildErrorReply>,
   { asked }: { asked?: Asked<Caller> },
 ): { status: number; headers: Record<string, string>; body: unknown } {
-  const reworded = asked?.route.reword?.({ status: reply.status, detail: String(reply.body.detail) });
+  const reworded = asked?.route.reword?.({
+    status: reply.status,
+    detail: String(reply.body.detail),
+  });
   return { ...reply, ...reworded };
 }
 
 /** Returns the name of the route that answered, for metrics. */
-function routeOf(ctx: Koa.Context): string {
+function getRouteName(ctx: Koa.Context): string {
   const { asked, elsewhere } = ctx.state as { asked?: Asked<unknown>; elsewhere?: Elsewhere };
-  return (ctx as Partial<RouterContext>).routerPath ?? asked?.route.path ?? elsewhere?.route ?? 'none';
+  return (
+    (ctx as Partial<RouterContext>).routerPath ?? asked?.route.path ?? elsewhere?.route ?? 'none'
+  );
 }
 
-function endpoint<Caller>(
+function buildEndpoint<Caller>(
   route: Route<Caller>,
   { check, costly }: { check: ReturnType<typeof createValidator>; costly: CostlyBodies },
   options: AppOptions<Caller>,
 ): (ctx: RouterContext) => Promise<void> {
-  if (route.access === 'open' && bytesFor(route, options.body) > 0 && route.admission === undefined)
-    throw new StartError(`The route ${route.id} reads bodies of everybody, so it needs an admission.`);
+  if (
+    route.access === 'open' &&
+    getBodyLimit(route, options.body) > 0 &&
+    route.admission === undefined
+  )
+    throw new StartError(
+      `The route ${route.id} reads bodies of everybody, so it needs an admission.`,
+    );
   const checks = {
     path: route.params && check(route.params, 'path'),
     query: route.query && check(route.query, 'query'),
     body: route.body && check(route.body, 'body'),
   };
-  const streams = route.waits === true || Object.values(route.answers).some(({ contentType }) => contentType === SSE_TYPE);
+  const streams =
+    route.waits === true ||
+    Object.values(route.answers).some(({ contentType }) => contentType === SSE_TYPE);
   return async (ctx) => {
     const asked: Asked<Caller> = { route };
     (ctx.state as { asked?: Asked<Caller> }).asked = asked;
     refuseForeign(ctx, route, options.permitsOrigin);
-    const { source, forwarded } = clientIn(ctx);
+    const { source, forwarded } = getClient(ctx);
     const origin = { source, method: ctx.method, url: ctx.url };
-    const known = insideOf<Caller>(ctx.req)?.caller;
+    const known = getInside<Caller>(ctx.req)?.caller;
     // Known before it is refused, so that the log of the request names its caller.
-    const caller = (asked.caller = known ?? (await options.authenticate(ctx.headers, route.access, origin)));
+    const caller = (asked.caller =
+      known ?? (await options.authenticate(ctx.headers, route.access, origin)));
     options.permit?.(caller, route.access);
     refuseUnstorable(ctx.params, 'path');
     refuseUnstorable(ctx.query, 'query');
     const params = (asked.params = checks.path?.({ ...ctx.params }, 'path'));
     const query = (asked.query = checks.query?.({ ...ctx.query }, 'query'));
-    const most = bytesFor(route, options.body);
-    const bytes = most === 0 ? 0 : announced(ctx.req, most);
+    const most = getBodyLimit(route, options.body);
+    const bytes = most === 0 ? 0 : readAnnouncedBytes(ctx.req, most);
     const release = route.admission?.admit({ params, headers: ctx.headers, source, bytes });
     try {
-      const from = { costly, caller: nameFor(options, caller, source) };
-      const again = known === undefined ? () => allowed(ctx, { route, origin }, options) : undefined;
+      const from = { costly, caller: getCallerName(options, caller, source) };
+      const again =
+        known === undefined ? () => authenticateCaller(ctx, { route, origin }, options) : undefined;
       const began = performance.now();
-      const body = await bodyOf(ctx, { route, check: checks.body, limits: options.body, from });
+      const body = await readBody(ctx, { route, check: checks.body, limits: options.body, from });
       // A caller who sends slowly may have lost the right meanwhile.
       if (performance.now() - began > LONG_BODY_MS) await again?.();
       const surrounded = await options.surrounding?.(ctx.headers, caller);
-      const work = (): Promise<void> =>
-        answer(ctx, { asked, streams, again, valid: { params, query, body, caller, source, forwarded } }, options);
-      await (surrounded === undefined ? work() : surrounded(work));
+      const runAnswer = (): Promise<void> =>
+        answer(
+          ctx,
+          { asked, streams, again, valid: { params, query, body, caller, source, forwarded } },
+          options,
+        );
+      await (surrounded === undefined ? runAnswer() : surrounded(runAnswer));
     } finally {
       release?.();
     }
@@ -223,14 +283,26 @@ const LONG_BODY_MS = 1000;
 type Door<Caller> = { route: Pick<Route<Caller>, 'access'>; origin: Origin };
 
 /** Returns who calls, if they still may. */
-async function allowed<Caller>(ctx: RouterContext, { route, origin }: Door<Caller>, options: AppOptions<Caller>): Promise<Caller> {
+async function authenticateCaller<Caller>(
+  ctx: RouterContext,
+  { route, origin }: Door<Caller>,
+  options: AppOptions<Caller>,
+): Promise<Caller> {
   const caller = await options.authenticate(ctx.headers, route.access, origin);
   options.permit?.(caller, route.access);
   return caller;
 }
 
-type Valid<Caller> = Pick<Request<unknown, unknown, unknown, Caller>, 'params' | 'query' | 'body' | 'caller' | 'source' | 'forwarded'>;
-type Answering<Caller> = { asked: Asked<Caller>; streams: boolean; again: (() => Promise<Caller>) | undefined; valid: Valid<Caller> };
+type Valid<Caller> = Pick<
+  Request<unknown, unknown, unknown, Caller>,
+  'params' | 'query' | 'body' | 'caller' | 'source' | 'forwarded'
+>;
+type Answering<Caller> = {
+  asked: Asked<Caller>;
+  streams: boolean;
+  again: (() => Promise<Caller>) | undefined;
+  valid: Valid<Caller>;
+};
 
 /** Calls the handler of a request whose parts are valid, and sends its reply. */
 async function answer<Caller>(
@@ -250,7 +322,11 @@ async function answer<Caller>(
   // A client that has left already leaves no second time.
   if (ctx.req.socket.destroyed) leave?.();
   const over = new AbortController();
-  const isChecked = streams && route.access !== 'open' && again !== undefined && options.checksAgainEvery !== undefined;
+  const isChecked =
+    streams &&
+    route.access !== 'open' &&
+    again !== undefined &&
+    options.checksAgainEvery !== undefined;
   const request: Request<unknown, unknown, unknown, Caller> = {
     ...valid,
     headers: ctx.headers,
@@ -261,7 +337,12 @@ async function answer<Caller>(
     signal: isChecked ? AbortSignal.any([left.signal, over.signal]) : left.signal,
   };
   asked.reply = await route.handler(request);
-  if (isChecked) asked.reply = whileLetIn(asked.reply, { again, over, every: options.checksAgainEvery!(valid.caller) * 1000 });
+  if (isChecked)
+    asked.reply = limitReply(asked.reply, {
+      again,
+      over,
+      every: options.checksAgainEvery!(valid.caller) * 1000,
+    });
   await send(ctx, asked.reply, left.signal, options);
 }
 
@@ -269,13 +350,22 @@ async function answer<Caller>(
  * Refuses a page that may not call. Browsers send some requests of other origins' pages without asking. That an origin
  * has the name that was asked for proves nothing: the owner of a name can have it mean this server (DNS rebinding).
  */
-function refuseForeign(ctx: Koa.Context, { ownPages }: { ownPages?: boolean }, permits: (origin: string) => boolean = () => true): void {
+function refuseForeign(
+  ctx: Koa.Context,
+  { ownPages }: { ownPages?: boolean },
+  permits: (origin: string) => boolean = () => true,
+): void {
   if (ownPages !== true) return;
   const origin = ctx.get('origin');
-  if (origin !== '' && !permits(origin)) throw new Forbidden(`Pages of ${origin} may not call this server.`);
+  if (origin !== '' && !permits(origin))
+    throw new Forbidden(`Pages of ${origin} may not call this server.`);
 }
 
-const nameFor = <Caller>({ nameOf }: AppOptions<Caller>, caller: Caller, source: string): string => nameOf?.(caller) ?? source;
+const getCallerName = <Caller>(
+  { nameOf }: AppOptions<Caller>,
+  caller: Caller,
+  source: string,
+): string => nameOf?.(caller) ?? source;
 
 type Reading<Caller> = {
   route: Route<Caller>;
@@ -285,15 +375,23 @@ type Reading<Caller> = {
 };
 
 /** Returns the bytes that a body of a route may have; 0 for one that takes none. */
-function bytesFor<Caller>({ rawBody, body, bodyBytes = Infinity, selects }: Route<Caller>, limits: BodyLimits): number {
+function getBodyLimit<Caller>(
+  { rawBody, body, bodyBytes = Infinity, selects }: Route<Caller>,
+  limits: BodyLimits,
+): number {
   if (rawBody !== undefined) return rawBody.bytes;
-  return body === undefined ? 0 : Math.min(limits.bytes, bodyBytes, selects === true ? limits.selectionBytes : Infinity);
+  return body === undefined
+    ? 0
+    : Math.min(limits.bytes, bodyBytes, selects === true ? limits.selectionBytes : Infinity);
 }
 
 /** Reads the body of a request whose caller is known. */
-async function bodyOf<Caller>(ctx: RouterContext, { route, check, limits, from }: Reading<Caller>): Promise<unknown> {
-  const [bytes, seconds] = [bytesFor(route, limits), route.admission?.seconds];
-  if (route.rawBody !== undefined) return bytesWithin(ctx.req, { bytes, seconds });
+async function readBody<Caller>(
+  ctx: RouterContext,
+  { route, check, limits, from }: Reading<Caller>,
+): Promise<unknown> {
+  const [bytes, seconds] = [getBodyLimit(route, limits), route.admission?.seconds];
+  if (route.rawBody !== undefined) return readBytesWithin(ctx.req, { bytes, seconds });
   if (check === undefined) return undefined;
   return readJson(
     ctx.req,
@@ -310,4 +408,6 @@ async function bodyOf<Caller>(ctx: RouterContext, { route, check, limits, from }
 }
 
 /** The reason is made once, because an abort without one would cost each request an exception with its stack. */
-const LEFT = Object.assign(new Error('the client has left, or has its answer'), { name: 'AbortError' });
+const LEFT = Object.assign(new Error('the client has left, or has its answer'), {
+  name: 'AbortError',
+});

@@ -3,7 +3,7 @@ export class SharedAnswers<T> {
   readonly #asked = new Map<string, Promise<T>>();
 
   /** Returns the answer that is on its way for a name, else asks for it. */
-  of(name: string, ask: () => Promise<T>): Promise<T> {
+  getOrAsk(name: string, ask: () => Promise<T>): Promise<T> {
     const asked = this.#asked.get(name);
     if (asked !== undefined) return asked;
     const answer = ask().finally(() => this.#asked.delete(name));
@@ -19,13 +19,16 @@ export class RecentAnswers<T> {
   /** The oldest first. */
   readonly #known = new Map<string, { answer: Promise<T>; until: number }>();
 
-  constructor(bounds: { milliseconds: number; most: number }, clock: () => number = () => performance.now()) {
+  constructor(
+    bounds: { milliseconds: number; most: number },
+    clock: () => number = () => performance.now(),
+  ) {
     this.#bounds = bounds;
     this.#clock = clock;
   }
 
   /** Returns the answer of a name that is recent or on its way, else asks for it. */
-  of(name: string, ask: () => Promise<T>): Promise<T> {
+  getOrAsk(name: string, ask: () => Promise<T>): Promise<T> {
     const now = this.#clock();
     for (const [known, { until }] of this.#known) {
       if (until > now && this.#known.size < this.#bounds.most) break;

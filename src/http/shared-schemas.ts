@@ -13,13 +13,15 @@ const DATA = new Set(['const', 'default', 'enum', 'example', 'examples']);
  * places, compiling a deployment's schema held a server for half a second. A part with a default stays where it is,
  * because ajv reads defaults beside the field. A schema that has references of its own is returned as it is.
  */
-export function withSharedParts(schema: object): object {
+export function shareSchemaParts(schema: object): object {
   const counts = new Map<string, number>();
   if (!countParts(schema, counts)) return schema;
-  const names = new Map([...counts].filter(([, count]) => count > 1).map(([text], index) => [text, `part${index}`]));
+  const names = new Map(
+    [...counts].filter(([, count]) => count > 1).map(([text], index) => [text, `part${index}`]),
+  );
   if (names.size === 0) return schema;
   const $defs: Json = {};
-  const root = replaced(schema, { names, $defs });
+  const root = replaceParts(schema, { names, $defs });
   return { ...(root as Json), $defs };
 }
 
@@ -27,35 +29,41 @@ export function withSharedParts(schema: object): object {
 function countParts(value: unknown, counts: Map<string, number>): boolean {
   if (!isComposite(value)) return true;
   if ('$ref' in value || '$id' in value || '$defs' in value) return false;
-  const text = sharedAs(value);
+  const text = formatSharable(value);
   if (text !== undefined) {
     const count = counts.get(text) ?? 0;
     counts.set(text, count + 1);
     if (count > 0) return true;
   }
-  return Object.entries(value).every(([keyword, part]) => DATA.has(keyword) || countParts(part, counts));
+  return Object.entries(value).every(
+    ([keyword, part]) => DATA.has(keyword) || countParts(part, counts),
+  );
 }
 
 /** Returns the JSON of a part that may be shared. */
-function sharedAs(part: Json): string | undefined {
-  const isLarge = part['type'] === 'object' || part['type'] === 'array' || Array.isArray(part['anyOf']);
+function formatSharable(part: Json): string | undefined {
+  const isLarge =
+    part['type'] === 'object' || part['type'] === 'array' || Array.isArray(part['anyOf']);
   if (!isLarge || 'default' in part) return undefined;
   const text = JSON.stringify(part);
   return text.length < LEAST ? undefined : text;
 }
 
-function replaced(value: unknown, shared: { names: ReadonlyMap<string, string>; $defs: Json }): unknown {
+function replaceParts(
+  value: unknown,
+  shared: { names: ReadonlyMap<string, string>; $defs: Json },
+): unknown {
   if (!isComposite(value)) return value;
-  if (Array.isArray(value)) return value.map((part) => replaced(part, shared));
-  const text = sharedAs(value);
+  if (Array.isArray(value)) return value.map((part) => replaceParts(part, shared));
+  const text = formatSharable(value);
   const name = text === undefined ? undefined : shared.names.get(text);
-  const copied = (): Json =>
+  const copyPart = (): Json =>
     Object.fromEntries(
       Object.entries(value)
         .filter(([keyword]) => !keyword.startsWith(OF_API_SERVER))
-        .map(([keyword, part]) => [keyword, DATA.has(keyword) ? part : replaced(part, shared)]),
+        .map(([keyword, part]) => [keyword, DATA.has(keyword) ? part : replaceParts(part, shared)]),
     );
-  if (name === undefined) return copied();
-  shared.$defs[name] ??= copied();
+  if (name === undefined) return copyPart();
+  shared.$defs[name] ??= copyPart();
   return { $ref: `#/$defs/${name}` };
 }

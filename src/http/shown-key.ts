@@ -7,7 +7,7 @@ export const KEY_PROTOCOL = 'gx.key.';
 export type ShownKey = { from: 'X-Api-Key' | 'Authorization'; text: string };
 
 /** Returns the credential in the headers. A key in `X-Api-Key` wins: proxies add an Authorization of their own. */
-export function credentialOf(headers: IncomingHttpHeaders): ShownKey | undefined {
+export function readCredential(headers: IncomingHttpHeaders): ShownKey | undefined {
   const key = [headers['x-api-key']].flat()[0]?.trim();
   if (key !== undefined && key !== '') return { from: 'X-Api-Key', text: key };
   const token = /^Bearer +([\w.~+/=-]+) *$/i.exec(headers.authorization ?? '')?.[1];
@@ -15,7 +15,7 @@ export function credentialOf(headers: IncomingHttpHeaders): ShownKey | undefined
 }
 
 /** Returns the headers of a WebSocket's request, with the key that one of its subprotocols carries as a header. */
-export function withKeyOfSocket(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+export function mergeSocketKey(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   if (headers['x-api-key'] !== undefined) return headers;
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
   const carrier = offered.find((name) => name.startsWith(KEY_PROTOCOL));

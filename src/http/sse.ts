@@ -5,7 +5,11 @@ import type { SseDialect, SseEvent } from './route.ts';
 /**
  * Writes one message, with one line of JSON. Without an id, the client keeps the one that it has.
  */
-export function frame(message: SseEvent, { newline, names } = USUAL_DIALECT, messageId = message.id): string {
+export function formatSseFrame(
+  message: SseEvent,
+  { newline, names } = USUAL_DIALECT,
+  messageId = message.id,
+): string {
   const name = names ? `event: ${message.event}${newline}` : '';
   const id = messageId === undefined ? '' : `id: ${messageId}${newline}`;
   const line = 'json' in message ? message.json : (JSON.stringify(message.data) ?? 'null');
@@ -29,24 +33,37 @@ export const SSE_HEADERS = {
 } as const;
 
 /** Returns a comment, which clients pass over. */
-export const buildHeartbeat = ({ newline } = USUAL_DIALECT): string => `: heartbeat${newline}${newline}`;
+export const buildHeartbeat = ({ newline } = USUAL_DIALECT): string =>
+  `: heartbeat${newline}${newline}`;
 
 /**
  * Sends `filler` whenever `seconds` pass without a chunk, so that neither a client nor a proxy takes the silence for a
  * dead connection. A slow reader stops the source, as in any stream.
  */
-export function withHeartbeat(chunks: AsyncIterable<string>, filler: string, seconds: number, signal: AbortSignal): Readable {
-  const stream = Readable.from(beating(chunks, filler, seconds * 1000, signal), { objectMode: false });
+export function addHeartbeat(
+  chunks: AsyncIterable<string>,
+  filler: string,
+  seconds: number,
+  signal: AbortSignal,
+): Readable {
+  const stream = Readable.from(streamWithBeats(chunks, filler, seconds * 1000, signal), {
+    objectMode: false,
+  });
   return stream;
 }
 
-async function* beating(chunks: AsyncIterable<string>, filler: string, every: number, signal: AbortSignal): AsyncGenerator<string> {
+async function* streamWithBeats(
+  chunks: AsyncIterable<string>,
+  filler: string,
+  every: number,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   const source = chunks[Symbol.asyncIterator]();
   let next: Promise<IteratorResult<string>> | undefined;
   try {
     while (!signal.aborted) {
       next ??= source.next();
-      const winner = await firstOf(next, every, signal);
+      const winner = await waitForFirst(next, every, signal);
       if (winner === 'silence') yield filler;
       if (typeof winner === 'string') continue;
       if (winner.done === true) return;
@@ -61,7 +78,11 @@ async function* beating(chunks: AsyncIterable<string>, filler: string, every: nu
 }
 
 /** Returns the promise's value, or which came first: silence, or the client's leaving. */
-async function firstOf<T>(promise: Promise<T>, milliseconds: number, signal: AbortSignal): Promise<T | 'silence' | 'left'> {
+async function waitForFirst<T>(
+  promise: Promise<T>,
+  milliseconds: number,
+  signal: AbortSignal,
+): Promise<T | 'silence' | 'left'> {
   const { promise: other, resolve } = Promise.withResolvers<'silence' | 'left'>();
   const timer = setTimeout(() => resolve('silence'), milliseconds);
   const leave = (): void => resolve('left');

@@ -11,45 +11,47 @@ type Fault = { path: string[]; msg: string };
  * names that change the prototype of an object they are copied into.
  */
 export function refuseUnstorable(value: unknown, at: 'body' | 'query' | 'path'): void {
-  const fault = faultIn(value, 0);
+  const fault = findFault(value, 0);
   if (fault === undefined) return;
   const loc = [at, ...fault.path.toReversed()];
   throw new Invalid([{ loc, msg: fault.msg, type: 'value_error' }]);
 }
 
-function faultIn(value: unknown, depth: number): Fault | undefined {
-  if (typeof value === 'string') return faultHere(textFault(value));
-  if (typeof value === 'number') return faultHere(Number.isFinite(value) ? undefined : 'the number is too large');
+function findFault(value: unknown, depth: number): Fault | undefined {
+  if (typeof value === 'string') return buildFault(checkText(value));
+  if (typeof value === 'number')
+    return buildFault(Number.isFinite(value) ? undefined : 'the number is too large');
   if (!isComposite(value)) return undefined;
-  if (depth === DEEPEST) return faultHere(`nested deeper than ${DEEPEST} levels`);
-  return Array.isArray(value) ? faultInList(value, depth) : faultInObject(value, depth);
+  if (depth === DEEPEST) return buildFault(`nested deeper than ${DEEPEST} levels`);
+  return Array.isArray(value) ? findListFault(value, depth) : findObjectFault(value, depth);
 }
 
-function faultInList(list: unknown[], depth: number): Fault | undefined {
+function findListFault(list: unknown[], depth: number): Fault | undefined {
   // By number, because a list of a million items would first make a million names.
   for (let at = 0; at < list.length; at += 1) {
-    const fault = faultIn(list[at], depth + 1);
-    if (fault !== undefined) return within(String(at), fault);
+    const fault = findFault(list[at], depth + 1);
+    if (fault !== undefined) return addPathStep(String(at), fault);
   }
   return undefined;
 }
 
-function faultInObject(object: Record<string, unknown>, depth: number): Fault | undefined {
+function findObjectFault(object: Record<string, unknown>, depth: number): Fault | undefined {
   for (const name of Object.keys(object)) {
-    const fault = faultHere(nameFault(name, object[name])) ?? faultIn(object[name], depth + 1);
-    if (fault !== undefined) return within(name, fault);
+    const fault = buildFault(checkName(name, object[name])) ?? findFault(object[name], depth + 1);
+    if (fault !== undefined) return addPathStep(name, fault);
   }
   return undefined;
 }
 
-function within(name: string, fault: Fault): Fault {
+function addPathStep(name: string, fault: Fault): Fault {
   fault.path.push(name);
   return fault;
 }
 
-const faultHere = (msg: string | undefined): Fault | undefined => (msg === undefined ? undefined : { path: [], msg });
+const buildFault = (msg: string | undefined): Fault | undefined =>
+  msg === undefined ? undefined : { path: [], msg };
 
-function textFault(text: string): string | undefined {
+function checkText(text: string): string | undefined {
   if (text.includes('\0')) return 'the NUL character can not be stored';
   return text.isWellFormed() ? undefined : 'half of a surrogate pair can not be stored';
 }
@@ -58,7 +60,9 @@ function textFault(text: string): string | undefined {
  * `constructor` alone is an ordinary name. With a `prototype` inside, it reaches the class of the object it is copied
  * into.
  */
-function nameFault(name: string, part: unknown): string | undefined {
-  const isTrap = name === '__proto__' || (name === 'constructor' && isComposite(part) && Object.hasOwn(part, 'prototype'));
-  return isTrap ? 'this name is not allowed' : textFault(name);
+function checkName(name: string, part: unknown): string | undefined {
+  const isTrap =
+    name === '__proto__' ||
+    (name === 'constructor' && isComposite(part) && Object.hasOwn(part, 'prototype'));
+  return isTrap ? 'this name is not allowed' : checkText(name);
 }

@@ -26,7 +26,7 @@ export class TurnsByName {
   /** Does the work when it is the name's turn. Throws a 429 when too many of the name wait. */
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
     if (this.#mayBegin(name) && !this.#waiting.has(name)) this.#begin(name);
-    else await this.#turn(name);
+    else await this.#waitTurn(name);
     try {
       return await work();
     } finally {
@@ -44,10 +44,12 @@ export class TurnsByName {
     this.#running.set(name, (this.#running.get(name) ?? 0) + 1);
   }
 
-  #turn(name: string): Promise<void> {
+  #waitTurn(name: string): Promise<void> {
     const mine = this.#waiting.get(name) ?? [];
     if (mine.length >= this.#bounds.waiting)
-      throw new Problem(429, 'Too many such requests are under way; try again later.', { headers: { 'retry-after': String(LATER) } });
+      throw new Problem(429, 'Too many such requests are under way; try again later.', {
+        headers: { 'retry-after': String(LATER) },
+      });
     this.#waiting.set(name, mine);
     return new Promise((enter) => void mine.push(enter));
   }

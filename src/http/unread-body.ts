@@ -13,7 +13,13 @@ const LINGER = 1000;
  */
 export function leaveUnread(request: IncomingMessage, response: ServerResponse): void {
   const isReadElsewhere = request.readableFlowing !== null;
-  if (request.complete || request.destroyed || isReadElsewhere || announcedBytes(request) <= FORGOTTEN) return;
+  if (
+    request.complete ||
+    request.destroyed ||
+    isReadElsewhere ||
+    getAnnouncedBytes(request) <= FORGOTTEN
+  )
+    return;
   endLate(request, response);
   // Node reads on only in a body of which nobody has read anything.
   request.read(0);
@@ -35,5 +41,5 @@ function endLate({ socket }: IncomingMessage, response: ServerResponse): void {
   };
 }
 
-const announcedBytes = ({ headers }: IncomingMessage): number =>
+const getAnnouncedBytes = ({ headers }: IncomingMessage): number =>
   headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;

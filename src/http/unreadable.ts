@@ -3,7 +3,10 @@ import type { Socket } from 'node:net';
 
 /** The parser's code -> status line and sentence. Any other code means that the request is not HTTP. */
 const ANSWERS: Record<string, [status: string, detail: string]> = {
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'Address and headers of the request are too large.'],
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'Address and headers of the request are too large.',
+  ],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request did not arrive in time.'],
 };
 const NO_HTTP = ['400 Bad Request', 'The request is not valid HTTP.'] as const;

@@ -2,13 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { asError, Forbidden, Problem, Unavailable } from '../errors.ts';
+import { toError, Forbidden, Problem, Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { refusalOfText, type BodyLimits } from './body.ts';
+import { checkTextCost, type BodyLimits } from './body.ts';
 import type { FromPage, Trusts } from './client.ts';
-import { clientOfRequest } from './in-process.ts';
-import { upgradeElsewhere, type AcceptedSocket, type MessageSocket, type OtherSockets } from './other-sockets.ts';
-import { pathMatcher } from './path-matcher.ts';
+import { resolveRequestClient } from './in-process.ts';
+import {
+  forwardUpgrade,
+  type AcceptedSocket,
+  type MessageSocket,
+  type OtherSockets,
+} from './other-sockets.ts';
+import { buildPathMatcher } from './path-matcher.ts';
 import type { Request } from './route.ts';
 import type { Origin, Surrounding } from './server.ts';
 import { isRefusal } from './while-allowed.ts';
@@ -44,7 +49,9 @@ type Options<Caller> = {
   log: Log;
   authenticate: (headers: IncomingHttpHeaders, origin: Origin) => Promise<Caller> | Caller;
   /** Returns how the work of a connection of the caller is done; by default, as it is. */
-  surrounding?: ((headers: IncomingHttpHeaders, caller: Caller) => Promise<Surrounding>) | undefined;
+  surrounding?:
+    | ((headers: IncomingHttpHeaders, caller: Caller) => Promise<Surrounding>)
+    | undefined;
   /**
    * Called before a connection is used. Returns the function to call when it has ended, and throws a 429 for one too
    * many.
@@ -82,9 +89,9 @@ const REFUSED = 4000;
 export function serveSockets<Caller>(server: Server, options: Options<Caller>): Sockets {
   const { log, routes, others } = options;
   const elsewhere = new WeakMap<IncomingMessage, AcceptedSocket>();
-  const sockets = handshakes(elsewhere, options);
-  const { watch, stop } = watched(sockets, log);
-  const patterns = routes.map((route) => ({ route, matches: pathMatcher(route.path) }));
+  const sockets = createHandshakeServer(elsewhere, options);
+  const { watch, stop } = watchClients(sockets, log);
+  const patterns = routes.map((route) => ({ route, matches: buildPathMatcher(route.path) }));
   server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     const path = new URL(request.url ?? '/', 'http://any').pathname;
     for (const { route, matches } of patterns) {
@@ -98,7 +105,7 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
       });
       return;
     }
-    if (request.headers.upgrade?.toLowerCase() === 'websocket' && others?.takes(path) === true) {
+    if (request.headers.upgrade?.toLowerCase() === 'websocket' && others?.canServe(path) === true) {
       const accept = (accepted: AcceptedSocket): void => {
         elsewhere.set(request, accepted);
         stream.once('close', accepted.abandon);
@@ -108,7 +115,7 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
           connectElsewhere(socket, accepted, log);
         });
       };
-      void upgradeElsewhere({ request, stream }, { others, accept, log });
+      void forwardUpgrade({ request, stream }, { others, accept, log });
       return;
     }
     stream.once('finish', () => stream.destroy());
@@ -123,7 +130,10 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
 }
 
 /** Asks clients from time to time whether they are there, and ends the connections of those that do not answer. */
-function watched({ clients }: WebSocketServer, log: Log): { watch(socket: WebSocket): void; stop(): void } {
+function watchClients(
+  { clients }: WebSocketServer,
+  log: Log,
+): { watch(socket: WebSocket): void; stop(): void } {
   const silent = new WeakSet<WebSocket>();
   const look = setInterval(() => {
     for (const socket of clients) {
@@ -142,7 +152,7 @@ function watched({ clients }: WebSocketServer, log: Log): { watch(socket: WebSoc
 }
 
 /** Returns a server that makes handshakes, with the protocols and headers of those that another side has accepted. */
-function handshakes<Caller>(
+function createHandshakeServer<Caller>(
   elsewhere: WeakMap<IncomingMessage, AcceptedSocket>,
   { body, secretProtocols }: Options<Caller>,
 ): WebSocketServer {
@@ -152,22 +162,36 @@ function handshakes<Caller>(
     if (accepted !== undefined) return accepted.protocol ?? false;
     return [...offered].find((name) => !name.startsWith(secretProtocols)) ?? [...offered][0] ?? '';
   };
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: body.bytes, clientTracking: true, handleProtocols });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: body.bytes,
+    clientTracking: true,
+    handleProtocols,
+  });
   sockets.on('headers', (lines, request) => {
-    for (const [name, value] of elsewhere.get(request)?.headers ?? []) lines.push(`${name}: ${value}`);
+    for (const [name, value] of elsewhere.get(request)?.headers ?? [])
+      lines.push(`${name}: ${value}`);
   });
   return sockets;
 }
 
-type Upgrade<Caller> = { request: IncomingMessage; params: Record<string, string>; route: SocketRoute<Caller> };
+type Upgrade<Caller> = {
+  request: IncomingMessage;
+  params: Record<string, string>;
+  route: SocketRoute<Caller>;
+};
 
 /** Makes the same checks as for any request. Messages of the client wait meanwhile. */
-async function open<Caller>(socket: WebSocket, { request, params, route }: Upgrade<Caller>, options: Options<Caller>): Promise<void> {
+async function open<Caller>(
+  socket: WebSocket,
+  { request, params, route }: Upgrade<Caller>,
+  options: Options<Caller>,
+): Promise<void> {
   const { log, authenticate, opens, permits, body, trusts } = options;
   const waiting: string[] = [];
   let receive = (text: string): void => void waiting.push(text);
   socket.on('message', (data, isBinary) => {
-    const excess = isBinary ? undefined : refusalOfText(data as Buffer, body);
+    const excess = isBinary ? undefined : checkTextCost(data as Buffer, body);
     if (isBinary) socket.close(1003, 'Messages must be text.');
     else if (excess !== undefined) close(socket, TOO_BIG, excess);
     else receive((data as Buffer).toString('utf8'));
@@ -177,12 +201,13 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
   const requestId = randomUUID();
   try {
     const { origin } = request.headers;
-    const { source, forwarded } = clientOfRequest(request, trusts);
+    const { source, forwarded } = resolveRequestClient(request, trusts);
     if (origin !== undefined && !permits(origin, { headers: request.headers, forwarded }))
       throw new Forbidden(`Pages of ${origin} may not connect.`);
     const asked = { source, method: 'GET', url: request.url ?? '/' };
     const caller = await authenticate(request.headers, asked);
-    const surrounded: Surrounding = (await options.surrounding?.(request.headers, caller)) ?? ((work) => work());
+    const surrounded: Surrounding =
+      (await options.surrounding?.(request.headers, caller)) ?? ((work) => work());
     const leave = opens(caller);
     if (left.signal.aborted) leave();
     else left.signal.addEventListener('abort', leave, { once: true });
@@ -195,16 +220,24 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
       log: log.child({ request_id: requestId }),
       signal: left.signal,
     };
-    const again = (): unknown => authenticate(request.headers, asked);
-    const admit = checkAgain(socket, { again, every: options.checksAgainEvery(caller), left: left.signal }, log);
-    const connected = surrounded(() => route.connect(own, textSocket(socket)));
+    const authenticateAgain = (): unknown => authenticate(request.headers, asked);
+    const admit = checkAgain(
+      socket,
+      { again: authenticateAgain, every: options.checksAgainEvery(caller), left: left.signal },
+      log,
+    );
+    const connected = surrounded(() => route.connect(own, wrapTextSocket(socket)));
     receive = (text) => admit(() => surrounded(() => connected.receive(text)));
     for (const text of waiting.splice(0)) receive(text);
   } catch (error) {
     receive = () => undefined;
     const status = error instanceof Problem ? error.status : 500;
-    if (status === 500) log.error({ err: asError(error) }, 'connection could not be opened');
-    close(socket, REFUSED + status, error instanceof Problem ? error.message : 'Internal Server Error');
+    if (status === 500) log.error({ err: toError(error) }, 'connection could not be opened');
+    close(
+      socket,
+      REFUSED + status,
+      error instanceof Problem ? error.message : 'Internal Server Error',
+    );
   } finally {
     socket.resume();
   }
@@ -212,9 +245,12 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
 
 /** Passes all messages of the connection to the other side. */
 function connectElsewhere(socket: WebSocket, { connect, checks }: AcceptedSocket, log: Log): void {
-  const heard = connect(messageSocket(socket));
+  const heard = connect(wrapMessageSocket(socket));
   const left = new AbortController();
-  const admit = checks === undefined ? (work: () => void) => work() : checkAgain(socket, { ...checks, left: left.signal }, log);
+  const admit =
+    checks === undefined
+      ? (work: () => void) => work()
+      : checkAgain(socket, { ...checks, left: left.signal }, log);
   socket.on('message', (data, isBinary) => admit(() => heard.message(data as Buffer, !isBinary)));
   socket.on('close', (code, reason) => {
     left.abort(LEFT);
@@ -232,7 +268,11 @@ const CHECK_COUNTS_MS = 1000;
  * Closes a connection whose credentials are refused once they are checked again: from time to time, and before a
  * message of its client counts. Returns the function that does the work of a message then, in the order of messages.
  */
-function checkAgain(socket: WebSocket, { again, every, left }: Checks, log: Log): (work: () => void) => void {
+function checkAgain(
+  socket: WebSocket,
+  { again, every, left }: Checks,
+  log: Log,
+): (work: () => void) => void {
   let checkedAt = performance.now();
   const refuse = (error: Problem): void => close(socket, REFUSED + error.status, error.message);
   const look = async (): Promise<void> => {
@@ -241,7 +281,11 @@ function checkAgain(socket: WebSocket, { again, every, left }: Checks, log: Log)
       checkedAt = performance.now();
     } catch (error) {
       if (error instanceof Problem && isRefusal(error)) refuse(error);
-      else log.warn({ err: asError(error) }, 'the credentials of a connection could not be checked again');
+      else
+        log.warn(
+          { err: toError(error) },
+          'the credentials of a connection could not be checked again',
+        );
     }
   };
   const timer = setInterval(() => void look(), every * 1000).unref();
@@ -261,8 +305,13 @@ function checkAgain(socket: WebSocket, { again, every, left }: Checks, log: Log)
       }
     } catch (error) {
       // Without a check nothing is done; the client comes back, as after a 503.
-      if (!(error instanceof Problem)) log.error({ err: asError(error) }, 'a message of a connection failed');
-      refuse(error instanceof Problem ? error : new Unavailable('The credentials of this connection can not be checked now.'));
+      if (!(error instanceof Problem))
+        log.error({ err: toError(error) }, 'a message of a connection failed');
+      refuse(
+        error instanceof Problem
+          ? error
+          : new Unavailable('The credentials of this connection can not be checked now.'),
+      );
     } finally {
       waiting.length = 0;
       socket.resume();
@@ -280,7 +329,7 @@ function checkAgain(socket: WebSocket, { again, every, left }: Checks, log: Log)
 /** The reason is made once, because an abort without one would cost an exception with its stack. */
 const LEFT = Object.assign(new Error('the client has left'), { name: 'AbortError' });
 
-const textSocket = (socket: WebSocket): TextSocket => ({
+const wrapTextSocket = (socket: WebSocket): TextSocket => ({
   send: (text) =>
     new Promise((resolve) => {
       // A client that left gets nothing, and the sender learns of that by the signal.
@@ -289,8 +338,9 @@ const textSocket = (socket: WebSocket): TextSocket => ({
   close: (code, reason) => close(socket, code, reason),
 });
 
-const messageSocket = (socket: WebSocket): MessageSocket => ({
-  send: (data, isText) => new Promise((resolve) => socket.send(data, { binary: !isText }, () => resolve())),
+const wrapMessageSocket = (socket: WebSocket): MessageSocket => ({
+  send: (data, isText) =>
+    new Promise((resolve) => socket.send(data, { binary: !isText }, () => resolve())),
   close: (code, reason) => close(socket, code, reason),
   pause: () => socket.pause(),
   resume: () => socket.resume(),

@@ -17,29 +17,33 @@ type WatchedCaller = {
   ending?: (reason: EndReason) => SseEvent | undefined;
 };
 
-const sayWhy = (reason: EndReason): SseEvent => ({ event: 'end', data: { reason } });
+const buildEndEvent = (reason: EndReason): SseEvent => ({ event: 'end', data: { reason } });
 
 /** Statuses by which a server says that it can't check now, and not that the caller is refused. */
 const UNCHECKED = [408, 429];
 
 /** Returns true for a refusal of the caller, and not of the check itself. A handler of a user may choose its status. */
-export const isRefusal = (error: unknown): boolean => error instanceof Problem && error.status < 500 && !UNCHECKED.includes(error.status);
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof Problem && error.status < 500 && !UNCHECKED.includes(error.status);
 
 /** The refusal in place of an answer whose credentials have ended. */
-const ended = (): Unauthorized => new Unauthorized(LOST_WAIT);
+const buildLostRight = (): Unauthorized => new Unauthorized(LOST_WAIT);
 
 /**
  * Calls `refuse` once `again` refuses the caller, with the answer's refusal. A check that fails for another reason ends
  * nothing. Returns the function that ends the checks. `every`: milliseconds between two.
  */
-export function watchRefusal({ again, every }: Pick<Checking, 'again' | 'every'>, refuse: (refusal: Unauthorized) => void): () => void {
+export function watchRefusal(
+  { again, every }: Pick<Checking, 'again' | 'every'>,
+  refuse: (refusal: Unauthorized) => void,
+): () => void {
   const look = async (): Promise<void> => {
     try {
       await again();
     } catch (error) {
       if (!isRefusal(error)) return;
       clearInterval(timer);
-      refuse(ended());
+      refuse(buildLostRight());
     }
   };
   const timer = setInterval(() => void look(), every).unref();
@@ -50,7 +54,7 @@ export function watchRefusal({ again, every }: Pick<Checking, 'again' | 'every'>
  * Waits for the text of an answer until `again` refuses the caller. Then it throws `Unauthorized` in place of the text,
  * and aborts the signal with which the text is made.
  */
-async function textWhileAllowed(
+async function waitForText(
   text: (signal: AbortSignal) => Promise<string>,
   { signal, over, ...checking }: Checking & Pick<WatchedCaller, 'signal'>,
 ): Promise<string> {
@@ -71,9 +75,15 @@ async function textWhileAllowed(
  * Streams events until `again` refuses the caller, or can't tell for so long that nobody is believed any more. A check
  * that fails for another reason ends nothing.
  */
-export async function* whileAllowed(
+export async function* streamWhileAllowed(
   events: (signal: AbortSignal) => SseEvents,
-  { signal, again, every = LOOK_MILLISECONDS, ending = sayWhy, over = new AbortController() }: WatchedCaller,
+  {
+    signal,
+    again,
+    every = LOOK_MILLISECONDS,
+    ending = buildEndEvent,
+    over = new AbortController(),
+  }: WatchedCaller,
 ): AsyncGenerator<SseEvent | SseEvent[]> {
   let last: SseEvent | undefined;
   const look = async (): Promise<void> => {
@@ -101,13 +111,19 @@ export async function* whileAllowed(
 type Checking = { again: () => Promise<unknown>; over: AbortController; every: number };
 
 /** Returns a stream, or a slow answer, that ends once its credentials are refused; other answers stay as they are. */
-export function whileLetIn(reply: Reply, checking: Checking): Reply {
+export function limitReply(reply: Reply, checking: Checking): Reply {
   if (reply.kind === 'sse') {
     const { lostRight } = reply.dialect ?? USUAL_DIALECT;
     // A check that can't be made ends nothing.
-    const ending = (reason: EndReason): SseEvent | undefined => (reason === 'refused' ? lostRight : undefined);
-    return { ...reply, events: (signal) => whileAllowed(reply.events, { ...checking, signal, ending }) };
+    const buildLastEvent = (reason: EndReason): SseEvent | undefined =>
+      reason === 'refused' ? lostRight : undefined;
+    return {
+      ...reply,
+      events: (signal) =>
+        streamWhileAllowed(reply.events, { ...checking, signal, ending: buildLastEvent }),
+    };
   }
-  if (reply.kind === 'slow-json') return { ...reply, text: (signal) => textWhileAllowed(reply.text, { ...checking, signal }) };
+  if (reply.kind === 'slow-json')
+    return { ...reply, text: (signal) => waitForText(reply.text, { ...checking, signal }) };
   return reply;
 }

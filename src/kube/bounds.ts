@@ -1,7 +1,12 @@
 import { GROUP } from '../schema/platform/api-group.ts';
 import { MANAGED_BY } from '../schema/platform/labels.ts';
-import { faultOfPart, REST_LIMIT, SPEC_LIMIT, type ObjectFault } from '../schema/platform/object-fault.ts';
-import { withReadableStatus } from '../schema/platform/readable-status.ts';
+import {
+  checkObjectPart,
+  REST_LIMIT,
+  SPEC_LIMIT,
+  type ObjectFault,
+} from '../schema/platform/object-fault.ts';
+import { stripUnreadableStatus } from '../schema/platform/readable-status.ts';
 import type { KubeObject } from './kube.ts';
 import { isComposite } from '../schema/json.ts';
 
@@ -9,7 +14,7 @@ import { isComposite } from '../schema/json.ts';
 export type Bounded<T> = { object: T; fault?: ObjectFault };
 
 /** Removes managedFields, which are nearly half of an object and which nobody reads here. */
-export function withoutManagedFields<T extends KubeObject>(object: T): T {
+export function stripManagedFields<T extends KubeObject>(object: T): T {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
@@ -19,14 +24,14 @@ export function withoutManagedFields<T extends KubeObject>(object: T): T {
  * status) that is nested too deep or too large is cut, and the first such part is the fault. Fields outside of a
  * status's schema are left out.
  */
-export function bounded<T extends KubeObject>(given: T, specLimit = SPEC_LIMIT): Bounded<T> {
-  const object = withReadableStatus(given);
+export function limitObject<T extends KubeObject>(given: T, specLimit = SPEC_LIMIT): Bounded<T> {
+  const object = stripUnreadableStatus(given);
   let fault: ObjectFault | undefined;
   const parts: Record<string, unknown> = {};
   for (const [name, part] of Object.entries(object)) {
-    const found = faultOfPart(name, part, name === 'spec' ? specLimit : REST_LIMIT);
+    const found = checkObjectPart(name, part, name === 'spec' ? specLimit : REST_LIMIT);
     fault ??= found;
-    if (found !== undefined) parts[name] = cut(part);
+    if (found !== undefined) parts[name] = trimValue(part);
   }
   return fault === undefined ? { object } : { object: { ...object, ...parts }, fault };
 }
@@ -44,10 +49,10 @@ type Container = unknown[] | Record<string, unknown>;
  * Returns the part near the root of a value: its fields level by level, with long texts shortened, until enough is
  * kept. Keys of the platform come first, so that an object is found by them however much was added to it.
  */
-function cut(root: unknown): unknown {
+function trimValue(root: unknown): unknown {
   let left = VALUES;
   const steps: { from: Container; to: Container; level: number }[] = [];
-  const kept = (value: unknown, level: number): unknown => {
+  const copyLimited = (value: unknown, level: number): unknown => {
     if (typeof value === 'string') return value.slice(0, CHARACTERS);
     if (!isComposite(value)) return value;
     const from = value as Container;
@@ -55,23 +60,28 @@ function cut(root: unknown): unknown {
     if (level < LEVELS) steps.push({ from, to, level });
     return to;
   };
-  const copy = kept(root, 0);
+  const copy = copyLimited(root, 0);
   for (let next = steps.shift(); next !== undefined && left > 0; next = steps.shift()) {
     const { from, to, level } = next;
-    for (const [name, value] of firstOf(from).slice(0, left)) {
+    for (const [name, value] of pickEntries(from).slice(0, left)) {
       left -= 1;
-      if (Array.isArray(to)) to.push(kept(value, level + 1));
-      else to[name] = kept(value, level + 1);
+      if (Array.isArray(to)) to.push(copyLimited(value, level + 1));
+      else to[name] = copyLimited(value, level + 1);
     }
   }
   return copy;
 }
 
 /** Returns the entries that are kept of a list or map. An own key `__proto__` could not be copied by assignment. */
-function firstOf(container: Container): [string, unknown][] {
+function pickEntries(container: Container): [string, unknown][] {
   const entries = Object.entries(container).filter(([name]) => name !== '__proto__');
   if (entries.length <= ENTRIES) return entries;
   const isOurs = ([name, value]: [string, unknown]): boolean =>
-    name.startsWith(`${GROUP}/`) || name === MANAGED_BY || (typeof value === 'string' && value.startsWith(`${GROUP}/`));
-  return [...entries.filter(isOurs), ...entries.filter((entry) => !isOurs(entry))].slice(0, ENTRIES);
+    name.startsWith(`${GROUP}/`) ||
+    name === MANAGED_BY ||
+    (typeof value === 'string' && value.startsWith(`${GROUP}/`));
+  return [...entries.filter(isOurs), ...entries.filter((entry) => !isOurs(entry))].slice(
+    0,
+    ENTRIES,
+  );
 }

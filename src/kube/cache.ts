@@ -1,9 +1,9 @@
-import { bounded, withoutManagedFields } from './bounds.ts';
+import { limitObject, stripManagedFields } from './bounds.ts';
 import { FaultyObjects } from './faulty-objects.ts';
 import type { KubeObject } from './kube.ts';
-import { keyOf } from './object-key.ts';
+import { buildObjectKey } from './object-key.ts';
 
-export { keyOf } from './object-key.ts';
+export { buildObjectKey } from './object-key.ts';
 
 /**
  * How a change became known: by a list (at startup, or a later check), by a watch, or as the answer to a write of this
@@ -11,9 +11,17 @@ export { keyOf } from './object-key.ts';
  */
 export type Via = 'list' | 'watch' | 'answer';
 /** A change that a cache reports to its listeners: the object before and after. At least one of the two is defined. */
-export type Change<T extends KubeObject = KubeObject> = { key: string; before: T | undefined; after: T | undefined; via: Via };
+export type Change<T extends KubeObject = KubeObject> = {
+  key: string;
+  before: T | undefined;
+  after: T | undefined;
+  via: Via;
+};
 /** The methods by which a watch fills a cache. */
-export type Intake<T extends KubeObject = KubeObject> = Pick<Cache<T>, 'offer' | 'remove' | 'forgetOthers' | 'faults'>;
+export type Intake<T extends KubeObject = KubeObject> = Pick<
+  Cache<T>,
+  'addIfNewer' | 'remove' | 'removeOthers' | 'faults'
+>;
 /** The values under which an index finds an object. */
 export type IndexBy<T extends KubeObject = KubeObject> = (object: T) => string[];
 
@@ -24,7 +32,7 @@ type CacheOptions = { packed?: boolean; recent?: number; specLimit?: number | un
 /** How many deletions are remembered, so that a late answer to one of our writes does not bring an object back. */
 const TOMBS = 2000;
 
-const versionOf = (object: KubeObject): bigint => BigInt(object.metadata.resourceVersion ?? '0');
+const parseVersion = (object: KubeObject): bigint => BigInt(object.metadata.resourceVersion ?? '0');
 
 /** An object as it stays in memory: parsed, or packed as JSON text. */
 type Held<T> = { version: bigint; kept: T | string };
@@ -56,7 +64,10 @@ export class Cache<T extends KubeObject = KubeObject> {
    * collector. It is for tens of thousands of objects that are seldom read. The `recent` objects that changed last are
    * also kept parsed.
    */
-  constructor(indexes: Record<string, IndexBy<T>> = {}, { packed = false, recent = 0, specLimit }: CacheOptions = {}) {
+  constructor(
+    indexes: Record<string, IndexBy<T>> = {},
+    { packed = false, recent = 0, specLimit }: CacheOptions = {},
+  ) {
     this.#packed = packed;
     this.#room = recent;
     this.#specLimit = specLimit;
@@ -75,16 +86,16 @@ export class Cache<T extends KubeObject = KubeObject> {
     return [...this.#objects.keys()].flatMap((key) => this.#read(key) ?? []);
   }
 
-  byIndex(index: string, value: string): T[] {
-    return this.keysByIndex(index, value).flatMap((key) => this.get(key) ?? []);
+  listByIndex(index: string, value: string): T[] {
+    return this.listKeysByIndex(index, value).flatMap((key) => this.get(key) ?? []);
   }
 
   /** Returns the keys without reading the objects. */
-  keysByIndex(index: string, value: string): string[] {
-    return this.#indexes.keys(index, value);
+  listKeysByIndex(index: string, value: string): string[] {
+    return this.#indexes.listKeys(index, value);
   }
 
-  onChange(listener: (change: Change<T>) => void): void {
+  addChangeListener(listener: (change: Change<T>) => void): void {
     this.#listeners.push(listener);
   }
 
@@ -99,49 +110,50 @@ export class Cache<T extends KubeObject = KubeObject> {
     let stored: T | undefined;
     try {
       stored = await send();
-      this.offer(withoutManagedFields(stored), 'answer');
+      this.addIfNewer(stripManagedFields(stored), 'answer');
       return stored;
     } finally {
       writes.delete(meanwhile);
       if (writes.size === 0) this.#writes.delete(key);
-      const own = stored && versionOf(stored);
+      const own = stored && parseVersion(stored);
       for (const change of meanwhile)
-        if (change.after === undefined || versionOf(change.after) !== own) this.#tell({ ...change, via: 'watch' });
+        if (change.after === undefined || parseVersion(change.after) !== own)
+          this.#notify({ ...change, via: 'watch' });
     }
   }
 
   /** Adds an object unless the one that is held, or its deletion, is newer. Returns true if it was news. */
-  offer(object: T, via: Via = 'watch'): boolean {
-    const key = keyOf(object.metadata);
+  addIfNewer(object: T, via: Via = 'watch'): boolean {
+    const key = buildObjectKey(object.metadata);
     const known = this.#objects.get(key)?.version ?? this.#tombs.get(key);
-    const version = versionOf(object);
+    const version = parseVersion(object);
     if (known !== undefined && known >= version) return false;
-    const { object: after, fault } = bounded(object, this.#specLimit);
+    const { object: after, fault } = limitObject(object, this.#specLimit);
     const before = this.#read(key);
     try {
       this.#indexes.move(key, before, after);
     } catch (error) {
-      this.faults.unreadable(object, error);
+      this.faults.noteUnreadable(object, error);
       return false;
     }
     this.#objects.set(key, { version, kept: this.#packed ? JSON.stringify(after) : after });
-    this.#remember(key, via === 'list' ? undefined : after);
+    this.#keepRecent(key, via === 'list' ? undefined : after);
     this.faults.note(after, fault);
-    this.#tellUnlessWriting({ key, before, after, via });
+    this.#notifyUnlessWriting({ key, before, after, via });
     return true;
   }
 
   /** Forgets an object that was deleted at the given version. */
   remove(key: string, version: bigint, via: Via = 'watch'): boolean {
     const held = this.#objects.get(key);
-    this.#bury(key, version);
-    this.faults.forget(key);
+    this.#addTombstone(key, version);
+    this.faults.remove(key);
     if (held === undefined || held.version > version) return false;
     const before = this.#read(key);
     this.#objects.delete(key);
     this.#recent.delete(key);
     this.#indexes.move(key, before, undefined);
-    this.#tell({ key, before, after: undefined, via });
+    this.#notify({ key, before, after: undefined, via });
     return true;
   }
 
@@ -149,17 +161,18 @@ export class Cache<T extends KubeObject = KubeObject> {
    * Ends a list whose objects were offered: forgets the objects in its scope that it did not have. Returns the keys
    * that are gone.
    */
-  forgetOthers(listed: Set<string>, version: bigint, inScope: (key: string) => boolean): string[] {
+  removeOthers(listed: Set<string>, version: bigint, inScope: (key: string) => boolean): string[] {
     const isOther = (key: string): boolean => inScope(key) && !listed.has(key);
     const others = [...this.#objects.keys()].filter(isOther);
-    for (const key of this.faults.keys().filter(isOther)) this.faults.forget(key);
+    for (const key of this.faults.listKeys().filter(isOther)) this.faults.remove(key);
     return others.filter((key) => this.remove(key, version, 'list'));
   }
 
   #read(key: string): T | undefined {
     const held = this.#objects.get(key);
     if (held === undefined) return undefined;
-    const known = this.#recent.get(key) ?? (this.#unpacked?.held === held ? this.#unpacked.object : undefined);
+    const known =
+      this.#recent.get(key) ?? (this.#unpacked?.held === held ? this.#unpacked.object : undefined);
     if (known !== undefined) return known;
     const object = typeof held.kept === 'string' ? (JSON.parse(held.kept) as T) : held.kept;
     if (this.#room > 0) this.#unpacked = { held, object };
@@ -170,7 +183,7 @@ export class Cache<T extends KubeObject = KubeObject> {
    * Objects from a list are not remembered: tens of thousands that live for a moment each would let the heap grow by
    * half.
    */
-  #remember(key: string, object: T | undefined): void {
+  #keepRecent(key: string, object: T | undefined): void {
     this.#recent.delete(key);
     if (this.#room === 0 || object === undefined) return;
     this.#recent.set(key, object);
@@ -178,7 +191,7 @@ export class Cache<T extends KubeObject = KubeObject> {
     if (this.#recent.size > this.#room && oldest !== undefined) this.#recent.delete(oldest);
   }
 
-  #bury(key: string, version: bigint): void {
+  #addTombstone(key: string, version: bigint): void {
     this.#tombs.delete(key);
     this.#tombs.set(key, version);
     const oldest = this.#tombs.keys().next().value;
@@ -186,21 +199,21 @@ export class Cache<T extends KubeObject = KubeObject> {
   }
 
   /** Reports a change, as an answer if a write of the object is under way. */
-  #tellUnlessWriting(change: Change<T>): void {
+  #notifyUnlessWriting(change: Change<T>): void {
     const writes = change.via === 'watch' ? this.#writes.get(change.key) : undefined;
     for (const meanwhile of writes ?? []) meanwhile.add(change);
-    this.#tell(writes === undefined ? change : { ...change, via: 'answer' });
+    this.#notify(writes === undefined ? change : { ...change, via: 'answer' });
   }
 
   /** Calls every listener. An object that a listener can't read is faulty, and must not end the watch. */
-  #tell(change: Change<T>): void {
+  #notify(change: Change<T>): void {
     const { key, before, after } = change;
     for (const listener of this.#listeners) {
       try {
         listener(change);
       } catch (error) {
-        this.faults.unreadable((after ?? before) as T, error);
-        if (after === undefined) this.faults.forget(key);
+        this.faults.noteUnreadable((after ?? before) as T, error);
+        if (after === undefined) this.faults.remove(key);
       }
     }
   }
@@ -211,17 +224,23 @@ class ObjectIndexes<T extends KubeObject> {
   readonly #indexes = new Map<string, Index<T>>();
 
   constructor(indexes: Record<string, IndexBy<T>>) {
-    for (const [name, by] of Object.entries(indexes)) this.#indexes.set(name, { by, keys: new Map() });
+    for (const [name, by] of Object.entries(indexes))
+      this.#indexes.set(name, { by, keys: new Map() });
   }
 
-  keys(index: string, value: string): string[] {
+  listKeys(index: string, value: string): string[] {
     return [...(this.#indexes.get(index)?.keys.get(value) ?? [])];
   }
 
   /** Moves the key in all indexes. Changes nothing, and throws, if one of them can't read the object. */
   move(key: string, before: T | undefined, after: T | undefined): void {
-    const valuesIn = ({ by }: Index<T>, object: T | undefined): string[] => (object === undefined ? [] : by(object));
-    const moves = [...this.#indexes.values()].map((index) => ({ ...index, from: valuesIn(index, before), to: valuesIn(index, after) }));
+    const listIndexValues = ({ by }: Index<T>, object: T | undefined): string[] =>
+      object === undefined ? [] : by(object);
+    const moves = [...this.#indexes.values()].map((index) => ({
+      ...index,
+      from: listIndexValues(index, before),
+      to: listIndexValues(index, after),
+    }));
     for (const { keys, from, to } of moves) {
       for (const value of from) {
         const set = keys.get(value);

@@ -1,8 +1,17 @@
-import { AnswerTooLong, kubeError } from './errors.ts';
+import { AnswerTooLong, buildKubeError } from './errors.ts';
 import { Forbidden, NotFound, Unavailable } from '../errors.ts';
 import { loadCredentials } from './credentials.ts';
-import type { JsonPatch, Kind, Kube, KubeObject, ListOptions, Page, PodLogOptions, Ref } from './kube.ts';
-import { withRetries } from './retry.ts';
+import type {
+  JsonPatch,
+  Kind,
+  Kube,
+  KubeObject,
+  ListOptions,
+  Page,
+  PodLogOptions,
+  Ref,
+} from './kube.ts';
+import { sendWithRetries } from './retry.ts';
 import { type HttpAnswer, Transport } from './transport.ts';
 import { watchStream } from './watch-stream.ts';
 
@@ -29,18 +38,18 @@ export type ConnectOptions = {
 
 /** The client, with the parts that only its owner uses. */
 export type ConnectedKube = Kube & {
-  onRequest(listener: (sample: RequestSample) => void): void;
+  addRequestListener(listener: (sample: RequestSample) => void): void;
   /**
    * Returns the same client for a process that may write only while `holds`. Afterwards no write leaves it, not even a
    * repetition of an earlier one.
    */
-  fenced(holds: () => boolean): Kube;
+  buildFenced(holds: () => boolean): Kube;
   /** Returns the published description of a group and version, such as `apps/v1`; undefined where it can't be read. */
   openApi(groupVersion: string, signal?: AbortSignal): Promise<OpenApi | undefined>;
 };
 
 /** A client whose requests may be counted. */
-export type CountedKube = Kube & Partial<Pick<ConnectedKube, 'onRequest'>>;
+export type CountedKube = Kube & Partial<Pick<ConnectedKube, 'addRequestListener'>>;
 
 /** The part of an OpenAPI document that its readers here need. */
 type OpenApi = { components?: { schemas?: Record<string, { description?: string } | undefined> } };
@@ -58,7 +67,10 @@ type Call = {
 
 /** Opens a client of the API server. It sends nothing yet. */
 export async function connect(options: ConnectOptions): Promise<ConnectedKube> {
-  return new Client(new Transport(await loadCredentials(options.kubeconfig), options.userAgent), options);
+  return new Client(
+    new Transport(await loadCredentials(options.kubeconfig), options.userAgent),
+    options,
+  );
 }
 
 class Client implements ConnectedKube {
@@ -73,19 +85,24 @@ class Client implements ConnectedKube {
     this.#mayWrite = mayWrite;
   }
 
-  fenced(holds: () => boolean): Kube {
+  buildFenced(holds: () => boolean): Kube {
     const door = new Client(this.#transport, this.#options, holds);
     door.#listeners = this.#listeners;
     return door;
   }
 
-  onRequest(listener: (sample: RequestSample) => void): void {
+  addRequestListener(listener: (sample: RequestSample) => void): void {
     this.#listeners.push(listener);
   }
 
   async openApi(groupVersion: string, signal?: AbortSignal): Promise<OpenApi | undefined> {
     try {
-      return await this.#json<OpenApi>({ method: 'GET', path: `/openapi/v3/apis/${groupVersion}`, idempotent: true, signal });
+      return await this.#fetchJson<OpenApi>({
+        method: 'GET',
+        path: `/openapi/v3/apis/${groupVersion}`,
+        idempotent: true,
+        signal,
+      });
     } catch (error) {
       if (error instanceof NotFound || error instanceof Forbidden) return undefined;
       throw error;
@@ -93,10 +110,19 @@ class Client implements ConnectedKube {
   }
 
   get<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T> {
-    return this.#json<T>({ method: 'GET', path: pathOf(kind, ref), idempotent: true, signal });
+    return this.#fetchJson<T>({
+      method: 'GET',
+      path: buildKubePath(kind, ref),
+      idempotent: true,
+      signal,
+    });
   }
 
-  async find<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T | undefined> {
+  async find<T extends KubeObject>(
+    kind: Kind<T>,
+    ref: Ref,
+    signal?: AbortSignal,
+  ): Promise<T | undefined> {
     try {
       return await this.get(kind, ref, signal);
     } catch (error) {
@@ -105,9 +131,13 @@ class Client implements ConnectedKube {
     }
   }
 
-  async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}, signal?: AbortSignal): Promise<Page<T>> {
+  async list<T extends KubeObject>(
+    kind: Kind<T>,
+    options: ListOptions = {},
+    signal?: AbortSignal,
+  ): Promise<Page<T>> {
     try {
-      return await this.#page(kind, options, signal);
+      return await this.#listPage(kind, options, signal);
     } catch (error) {
       const { limit = 1 } = options;
       if (!(error instanceof AnswerTooLong) || limit === 1) throw error;
@@ -115,9 +145,19 @@ class Client implements ConnectedKube {
     }
   }
 
-  async #page<T extends KubeObject>(kind: Kind<T>, options: ListOptions, signal: AbortSignal | undefined): Promise<Page<T>> {
-    const path = pathOf(kind, { ...(options.namespace !== undefined && { namespace: options.namespace }) }) + listQuery(options);
-    const list = await this.#json<{ items: T[] | null; metadata: { resourceVersion: string; continue?: string } }>({
+  async #listPage<T extends KubeObject>(
+    kind: Kind<T>,
+    options: ListOptions,
+    signal: AbortSignal | undefined,
+  ): Promise<Page<T>> {
+    const path =
+      buildKubePath(kind, {
+        ...(options.namespace !== undefined && { namespace: options.namespace }),
+      }) + listQuery(options);
+    const list = await this.#fetchJson<{
+      items: T[] | null;
+      metadata: { resourceVersion: string; continue?: string };
+    }>({
       method: 'GET',
       path,
       idempotent: true,
@@ -130,54 +170,118 @@ class Client implements ConnectedKube {
     const head = { apiVersion: kind.apiVersion, kind: kind.kind };
     const items = (list.items ?? []).map((item) => ({ ...head, ...item }));
     const next = list.metadata.continue;
-    return { items, resourceVersion: list.metadata.resourceVersion, ...(next !== undefined && next !== '' && { continue: next }) };
+    return {
+      items,
+      resourceVersion: list.metadata.resourceVersion,
+      ...(next !== undefined && next !== '' && { continue: next }),
+    };
   }
 
-  async all<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}, signal?: AbortSignal): Promise<T[]> {
+  async listAll<T extends KubeObject>(
+    kind: Kind<T>,
+    options: ListOptions = {},
+    signal?: AbortSignal,
+  ): Promise<T[]> {
     const items: T[] = [];
     let next: string | undefined;
     do {
-      const page: Page<T> = await this.list(kind, { limit: PAGE, ...options, ...(next !== undefined && { continue: next }) }, signal);
+      const page: Page<T> = await this.list(
+        kind,
+        { limit: PAGE, ...options, ...(next !== undefined && { continue: next }) },
+        signal,
+      );
       items.push(...page.items);
       next = page.continue;
     } while (next !== undefined);
     return items;
   }
 
-  create<T extends KubeObject>(kind: Kind<T>, object: T, options: { dryRun?: boolean } = {}, signal?: AbortSignal): Promise<T> {
-    const path = pathOf(kind, { namespace: refOf(object).namespace }) + this.#writeQuery(options);
-    return this.#json<T>({ method: 'POST', path, body: object, type: JSON_BODY, idempotent: false, signal });
+  create<T extends KubeObject>(
+    kind: Kind<T>,
+    object: T,
+    options: { dryRun?: boolean } = {},
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const path =
+      buildKubePath(kind, { namespace: toRef(object).namespace }) + this.#writeQuery(options);
+    return this.#fetchJson<T>({
+      method: 'POST',
+      path,
+      body: object,
+      type: JSON_BODY,
+      idempotent: false,
+      signal,
+    });
   }
 
   apply<T extends KubeObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
-    const path = pathOf(kind, refOf(object)) + queryOf({ fieldManager: this.#options.fieldManager, force: true });
-    return this.#json<T>({ method: 'PATCH', path, body: object, type: APPLY_PATCH, idempotent: true, signal });
+    const path =
+      buildKubePath(kind, toRef(object)) +
+      formatQuery({ fieldManager: this.#options.fieldManager, force: true });
+    return this.#fetchJson<T>({
+      method: 'PATCH',
+      path,
+      body: object,
+      type: APPLY_PATCH,
+      idempotent: true,
+      signal,
+    });
   }
 
-  jsonPatch<T extends KubeObject>(
+  patchJson<T extends KubeObject>(
     kind: Kind<T>,
     ref: Ref,
     patch: JsonPatch,
     ...[options = {}, signal]: [options?: { dryRun?: boolean }, signal?: AbortSignal]
   ): Promise<T> {
-    const path = pathOf(kind, ref) + this.#writeQuery(options);
-    return this.#json<T>({ method: 'PATCH', path, body: patch, type: JSON_PATCH, idempotent: false, signal });
+    const path = buildKubePath(kind, ref) + this.#writeQuery(options);
+    return this.#fetchJson<T>({
+      method: 'PATCH',
+      path,
+      body: patch,
+      type: JSON_PATCH,
+      idempotent: false,
+      signal,
+    });
   }
 
-  patchStatus<T extends KubeObject>(kind: Kind<T>, ref: Ref, status: object, signal?: AbortSignal): Promise<T> {
-    const path = pathOf(kind, ref, 'status') + this.#writeQuery({});
-    return this.#json<T>({ method: 'PATCH', path, body: { status }, type: MERGE_PATCH, idempotent: true, signal });
+  patchStatus<T extends KubeObject>(
+    kind: Kind<T>,
+    ref: Ref,
+    status: object,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const path = buildKubePath(kind, ref, 'status') + this.#writeQuery({});
+    return this.#fetchJson<T>({
+      method: 'PATCH',
+      path,
+      body: { status },
+      type: MERGE_PATCH,
+      idempotent: true,
+      signal,
+    });
   }
 
   replace<T extends KubeObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
-    const path = pathOf(kind, refOf(object)) + this.#writeQuery({});
-    return this.#json<T>({ method: 'PUT', path, body: object, type: JSON_BODY, idempotent: false, signal });
+    const path = buildKubePath(kind, toRef(object)) + this.#writeQuery({});
+    return this.#fetchJson<T>({
+      method: 'PUT',
+      path,
+      body: object,
+      type: JSON_BODY,
+      idempotent: false,
+      signal,
+    });
   }
 
   async delete(
     kind: Kind,
     ref: Ref,
-    options: { uid?: string; resourceVersion?: string; propagation?: 'Background' | 'Foreground' | 'Orphan' } = {},
+    options: {
+      uid?: string;
+      resourceVersion?: string;
+      propagation?: 'Background' | 'Foreground' | 'Orphan';
+    } = {},
     signal?: AbortSignal,
   ): Promise<boolean> {
     const { uid, resourceVersion, propagation = 'Background' } = options;
@@ -185,10 +289,20 @@ class Client implements ConnectedKube {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
       propagationPolicy: propagation,
-      preconditions: { ...(uid !== undefined && { uid }), ...(resourceVersion !== undefined && { resourceVersion }) },
+      preconditions: {
+        ...(uid !== undefined && { uid }),
+        ...(resourceVersion !== undefined && { resourceVersion }),
+      },
     };
     try {
-      await this.#json({ method: 'DELETE', path: pathOf(kind, ref), body, type: JSON_BODY, idempotent: true, signal });
+      await this.#fetchJson({
+        method: 'DELETE',
+        path: buildKubePath(kind, ref),
+        body,
+        type: JSON_BODY,
+        idempotent: true,
+        signal,
+      });
       return true;
     } catch (error) {
       if (error instanceof NotFound) return false;
@@ -202,16 +316,35 @@ class Client implements ConnectedKube {
     signal: AbortSignal,
   ) {
     const { labelSelector, fieldSelector, resourceVersion, timeoutSeconds, namespace } = options;
-    const query = queryOf({ watch: true, allowWatchBookmarks: true, labelSelector, fieldSelector, resourceVersion, timeoutSeconds });
-    const path = pathOf(kind, { ...(namespace !== undefined && { namespace }) }) + query;
-    const response = await this.#sample('GET', () => this.#transport.stream({ method: 'GET', path, timeout: CALL_LIMIT, signal }));
+    const query = formatQuery({
+      watch: true,
+      allowWatchBookmarks: true,
+      labelSelector,
+      fieldSelector,
+      resourceVersion,
+      timeoutSeconds,
+    });
+    const path = buildKubePath(kind, { ...(namespace !== undefined && { namespace }) }) + query;
+    const response = await this.#sample('GET', () =>
+      this.#transport.stream({ method: 'GET', path, timeout: CALL_LIMIT, signal }),
+    );
     yield* watchStream<T>(response, signal);
   }
 
-  async podLog(ref: Ref, options: PodLogOptions, signal?: AbortSignal): Promise<string> {
-    const { container, tailLines, limitBytes, previous, timestamps, sinceTime, once = false } = options;
+  async readPodLog(ref: Ref, options: PodLogOptions, signal?: AbortSignal): Promise<string> {
+    const {
+      container,
+      tailLines,
+      limitBytes,
+      previous,
+      timestamps,
+      sinceTime,
+      once = false,
+    } = options;
     const kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
-    const path = pathOf(kind, ref, 'log') + queryOf({ container, tailLines, limitBytes, previous, timestamps, sinceTime });
+    const path =
+      buildKubePath(kind, ref, 'log') +
+      formatQuery({ container, tailLines, limitBytes, previous, timestamps, sinceTime });
     return (await this.#send({ method: 'GET', path, idempotent: !once, signal })).body;
   }
 
@@ -220,9 +353,12 @@ class Client implements ConnectedKube {
   }
 
   readonly #writeQuery = ({ dryRun }: { dryRun?: boolean }): string =>
-    queryOf({ fieldManager: this.#options.fieldManager, ...(dryRun === true && { dryRun: 'All' }) });
+    formatQuery({
+      fieldManager: this.#options.fieldManager,
+      ...(dryRun === true && { dryRun: 'All' }),
+    });
 
-  async #json<T>(call: Call): Promise<T> {
+  async #fetchJson<T>(call: Call): Promise<T> {
     return JSON.parse((await this.#send(call)).body) as T;
   }
 
@@ -230,22 +366,35 @@ class Client implements ConnectedKube {
     const { method, path, idempotent, timeout = CALL_LIMIT, mostBytes, signal } = call;
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     const headers = { ...(call.type !== undefined && { 'content-type': call.type }) };
-    const once = async () => {
-      if (method !== 'GET' && !this.#mayWrite()) throw new Unavailable('not sent: this process may not write any more');
+    const sendOnce = async () => {
+      if (method !== 'GET' && !this.#mayWrite())
+        throw new Unavailable('not sent: this process may not write any more');
       return this.#sample(method, () =>
-        this.#transport.call({ method, path, headers, timeout, mostBytes, signal, ...(body !== undefined && { body }) }),
+        this.#transport.call({
+          method,
+          path,
+          headers,
+          timeout,
+          mostBytes,
+          signal,
+          ...(body !== undefined && { body }),
+        }),
       );
     };
-    let answer = await withRetries(once, { idempotent, signal });
+    let answer = await sendWithRetries(sendOnce, { idempotent, signal });
     if (answer.status === 401) {
       this.#transport.renew();
-      answer = await withRetries(once, { idempotent, signal });
+      answer = await sendWithRetries(sendOnce, { idempotent, signal });
     }
-    if (answer.status < 200 || answer.status > 299) throw kubeError(answer.status, answer.body);
+    if (answer.status < 200 || answer.status > 299)
+      throw buildKubeError(answer.status, answer.body);
     return answer;
   }
 
-  async #sample<A extends { status?: number; statusCode?: number | undefined }>(method: string, send: () => Promise<A>): Promise<A> {
+  async #sample<A extends { status?: number; statusCode?: number | undefined }>(
+    method: string,
+    send: () => Promise<A>,
+  ): Promise<A> {
     const started = performance.now();
     let code = '<error>';
     try {
@@ -253,31 +402,54 @@ class Client implements ConnectedKube {
       code = String(answer.status ?? answer.statusCode);
       return answer;
     } finally {
-      const sample = { method, code, host: this.#transport.host, seconds: (performance.now() - started) / 1000 };
+      const sample = {
+        method,
+        code,
+        host: this.#transport.host,
+        seconds: (performance.now() - started) / 1000,
+      };
       for (const listener of this.#listeners) listener(sample);
     }
   }
 }
 
-const refOf = ({ metadata: { namespace, name } }: KubeObject): Ref => ({ name, ...(namespace !== undefined && { namespace }) });
+const toRef = ({ metadata: { namespace, name } }: KubeObject): Ref => ({
+  name,
+  ...(namespace !== undefined && { namespace }),
+});
 
 /**
  * Returns a path such as `/apis/gx.dev/v1alpha1/namespaces/team/deployments/chat`. A namespaced kind without a
  * namespace means all of them.
  */
-export function pathOf(kind: Kind, ref: Partial<Ref>, sub?: string): string {
-  const root = kind.apiVersion.includes('/') ? `/apis/${kind.apiVersion}` : `/api/${kind.apiVersion}`;
-  const inside = kind.namespaced && ref.namespace !== undefined ? ['namespaces', ref.namespace] : [];
-  const parts = [...inside, kind.plural, ...(ref.name === undefined ? [] : [ref.name]), ...(sub === undefined ? [] : [sub])];
+export function buildKubePath(kind: Kind, ref: Partial<Ref>, sub?: string): string {
+  const root = kind.apiVersion.includes('/')
+    ? `/apis/${kind.apiVersion}`
+    : `/api/${kind.apiVersion}`;
+  const inside =
+    kind.namespaced && ref.namespace !== undefined ? ['namespaces', ref.namespace] : [];
+  const parts = [
+    ...inside,
+    kind.plural,
+    ...(ref.name === undefined ? [] : [ref.name]),
+    ...(sub === undefined ? [] : [sub]),
+  ];
   return `${root}/${parts.map(encodeURIComponent).join('/')}`;
 }
 
 /** Returns a query string of the values that are set, with its question mark, or an empty text. */
-export function queryOf(values: Record<string, string | number | boolean | undefined>): string {
+export function formatQuery(values: Record<string, string | number | boolean | undefined>): string {
   const set = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) if (value !== undefined) set.set(name, String(value));
+  for (const [name, value] of Object.entries(values))
+    if (value !== undefined) set.set(name, String(value));
   return set.size === 0 ? '' : `?${set.toString()}`;
 }
 
-export const listQuery = ({ labelSelector, fieldSelector, limit, continue: next, resourceVersion }: ListOptions): string =>
-  queryOf({ labelSelector, fieldSelector, limit, continue: next, resourceVersion });
+export const listQuery = ({
+  labelSelector,
+  fieldSelector,
+  limit,
+  continue: next,
+  resourceVersion,
+}: ListOptions): string =>
+  formatQuery({ labelSelector, fieldSelector, limit, continue: next, resourceVersion });

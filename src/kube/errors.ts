@@ -20,11 +20,15 @@ export class KubeRefused extends Problem {
 }
 
 /** Returns the error for a name that somebody else's object has; `what` reads like `Service chat-agent`. */
-export const taken = (what: string): KubeRefused =>
-  new KubeRefused(409, `${what} already exists and belongs to somebody else, so it is left alone.`, {
-    reason: 'AlreadyExists',
-    causes: [],
-  });
+export const buildNameTaken = (what: string): KubeRefused =>
+  new KubeRefused(
+    409,
+    `${what} already exists and belongs to somebody else, so it is left alone.`,
+    {
+      reason: 'AlreadyExists',
+      causes: [],
+    },
+  );
 
 /** 403 because of the object, not because of the caller's permissions: a quota or an admission policy refused it. */
 export class Denied extends Forbidden {
@@ -86,10 +90,16 @@ const parseStatus = (body: string): Status => {
 const PATCH_DOES_NOT_FIT = 'the server rejected our request due to an error in our request';
 
 const isFailedTest = (causes: KubeCause[], message: string): boolean =>
-  [message, ...causes.map((cause) => cause.message)].some((text) => text === PATCH_DOES_NOT_FIT || text.includes('test failed'));
+  [message, ...causes.map((cause) => cause.message)].some(
+    (text) => text === PATCH_DOES_NOT_FIT || text.includes('test failed'),
+  );
 
-const causesOf = ({ details }: Status): KubeCause[] =>
-  (details?.causes ?? []).map(({ field = '', reason = '', message = '' }) => ({ field, reason, message }));
+const readCauses = ({ details }: Status): KubeCause[] =>
+  (details?.causes ?? []).map(({ field = '', reason = '', message = '' }) => ({
+    field,
+    reason,
+    message,
+  }));
 
 /**
  * The API server answers 500 to a server-side apply of an object that does not fit its schema: by an unknown field, a
@@ -102,21 +112,23 @@ const DOES_NOT_FIT = /^failed to (create typed patch|convert new) object/;
  * expired.
  */
 const mayPass = (status: number, message: string): boolean =>
-  (status < 400 || status >= 500 || status === 401 || status === 429) && !DOES_NOT_FIT.test(message);
+  (status < 400 || status >= 500 || status === 401 || status === 429) &&
+  !DOES_NOT_FIT.test(message);
 
-const forbidden = (message: string): Forbidden =>
+const buildForbidden = (message: string): Forbidden =>
   QUOTA.test(message) || POLICY.test(message) ? new Denied(message) : new Forbidden(message);
 
 /** Turns an answer of the API server that is not 2xx into an error that says what can be done next. */
-export function kubeError(status: number, body: string): Problem {
+export function buildKubeError(status: number, body: string): Problem {
   const parsed = parseStatus(body);
   const { message = `the API server answered ${status}`, reason = '' } = parsed;
-  const causes = causesOf(parsed);
+  const causes = readCauses(parsed);
   if (mayPass(status, message)) return new Unavailable(message);
-  if (status === 403) return forbidden(message);
+  if (status === 403) return buildForbidden(message);
   if (status === 404) return new NotFound(message);
   if (reason === 'AlreadyExists') return new AlreadyExists(message);
-  if (status === 409 || (status === 422 && isFailedTest(causes, message))) return new Conflict(message);
+  if (status === 409 || (status === 422 && isFailedTest(causes, message)))
+    return new Conflict(message);
   if (status === 410) return new Expired(message);
   return new KubeRefused(Math.min(status, 422), message, { reason, causes });
 }

@@ -1,10 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { asError } from '../errors.ts';
+import { toError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { kinds, type Kube, type KubeObject } from './kube.ts';
-import { microTime } from './lease.ts';
+import { formatMicroTime } from './lease.ts';
 
-export type EventNote = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
+export type EventNote = {
+  type: 'Normal' | 'Warning';
+  reason: string;
+  action: string;
+  note: string;
+};
 export type Recorder = (regarding: object, note: EventNote) => void;
 
 /** The bytes, not characters, that the API server accepts in a note. */
@@ -14,7 +19,7 @@ export const NOTE_LENGTH = 1024;
  * Returns as much of a text, from its beginning or its end, as the given number of bytes holds, without half a
  * character.
  */
-export function cut(text: string, bytes: number, from: 'start' | 'end' = 'start'): string {
+export function trimToBytes(text: string, bytes: number, from: 'start' | 'end' = 'start'): string {
   const whole = Buffer.from(text);
   if (whole.length <= bytes) return text;
   const part = from === 'start' ? whole.subarray(0, bytes) : whole.subarray(whole.length - bytes);
@@ -25,7 +30,12 @@ export function cut(text: string, bytes: number, from: 'start' | 'end' = 'start'
  * Returns a recorder of events.k8s.io/v1 events. Its caller records transitions only. A lost event is logged and fails
  * nothing.
  */
-export function createRecorder(options: { kube: Kube; log: Log; controller: string; instance: string }): Recorder {
+export function createRecorder(options: {
+  kube: Kube;
+  log: Log;
+  controller: string;
+  instance: string;
+}): Recorder {
   const { kube, log, controller, instance } = options;
   return (regarding, { type, reason, action, note }) => {
     const { apiVersion, kind, metadata } = regarding as KubeObject;
@@ -33,13 +43,16 @@ export function createRecorder(options: { kube: Kube; log: Log; controller: stri
     const event = {
       apiVersion: kinds.event.apiVersion,
       kind: kinds.event.kind,
-      metadata: { namespace, name: `${metadata.name.slice(0, 200)}.${randomBytes(8).toString('hex')}` },
-      eventTime: microTime(),
+      metadata: {
+        namespace,
+        name: `${metadata.name.slice(0, 200)}.${randomBytes(8).toString('hex')}`,
+      },
+      eventTime: formatMicroTime(),
       reportingController: controller,
       reportingInstance: instance.slice(0, 128),
       action,
       reason,
-      note: cut(note, NOTE_LENGTH),
+      note: trimToBytes(note, NOTE_LENGTH),
       type,
       regarding: {
         apiVersion,
@@ -50,6 +63,8 @@ export function createRecorder(options: { kube: Kube; log: Log; controller: stri
         resourceVersion: metadata.resourceVersion,
       },
     };
-    kube.create(kinds.event, event).catch((error: unknown) => log.debug({ err: asError(error), reason }, 'event not written'));
+    kube
+      .create(kinds.event, event)
+      .catch((error: unknown) => log.debug({ err: toError(error), reason }, 'event not written'));
   };
 }

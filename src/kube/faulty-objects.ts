@@ -1,7 +1,7 @@
-import { asError } from '../errors.ts';
+import { toError } from '../errors.ts';
 import type { ObjectFault } from '../schema/platform/object-fault.ts';
 import type { KubeObject } from './kube.ts';
-import { keyOf } from './object-key.ts';
+import { buildObjectKey } from './object-key.ts';
 
 /** An object that can't be worked on as it is, and why. It holds only the parts that identify the object. */
 export type Faulty = { object: KubeObject; fault: ObjectFault };
@@ -12,40 +12,48 @@ export class FaultyObjects {
   readonly #listeners: ((faulty: Faulty) => void)[] = [];
 
   /** Calls the listener once for each fault of an object, when it is found. */
-  onFault(listener: (faulty: Faulty) => void): void {
+  addFaultListener(listener: (faulty: Faulty) => void): void {
     this.#listeners.push(listener);
   }
 
-  of(key: string): ObjectFault | undefined {
+  findFault(key: string): ObjectFault | undefined {
     return this.#faulty.get(key)?.fault;
   }
 
-  all(): Faulty[] {
+  listAll(): Faulty[] {
     return [...this.#faulty.values()];
   }
 
-  keys(): string[] {
+  listKeys(): string[] {
     return [...this.#faulty.keys()];
   }
 
   /** Notes the fault of an object, or that it has none any more. */
   note({ apiVersion, kind, metadata }: KubeObject, fault: ObjectFault | undefined): void {
-    const key = keyOf(metadata);
-    if (fault === undefined) return this.forget(key);
-    const isKnown = this.of(key)?.reason === fault.reason;
+    const key = buildObjectKey(metadata);
+    if (fault === undefined) return this.remove(key);
+    const isKnown = this.findFault(key)?.reason === fault.reason;
     const { namespace, name, uid, resourceVersion } = metadata;
-    const identity = { name, ...(namespace && { namespace }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+    const identity = {
+      name,
+      ...(namespace && { namespace }),
+      ...(uid && { uid }),
+      ...(resourceVersion && { resourceVersion }),
+    };
     const faulty = { object: { apiVersion, kind, metadata: identity }, fault };
     this.#faulty.set(key, faulty);
     if (!isKnown) for (const listener of this.#listeners) listener(faulty);
   }
 
   /** Notes that an object can't be read. */
-  unreadable(object: KubeObject, error: unknown): void {
-    this.note(object, { reason: 'Unreadable', message: `It can't be read: ${asError(error).message}`.slice(0, 512) });
+  noteUnreadable(object: KubeObject, error: unknown): void {
+    this.note(object, {
+      reason: 'Unreadable',
+      message: `It can't be read: ${toError(error).message}`.slice(0, 512),
+    });
   }
 
-  forget(key: string): void {
+  remove(key: string): void {
     this.#faulty.delete(key);
   }
 }

@@ -11,7 +11,12 @@ import {
 import { API_VERSION } from '../schema/platform/api-group.ts';
 
 /** Any Kubernetes object as plain JSON. No field is dropped or renamed. */
-export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta; [field: string]: unknown };
+export type KubeObject = {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  [field: string]: unknown;
+};
 
 /** A kind as the API server addresses it; `T` is the shape of its objects. */
 export type Kind<T extends KubeObject = KubeObject> = {
@@ -22,14 +27,19 @@ export type Kind<T extends KubeObject = KubeObject> = {
   readonly shape?: T;
 };
 
-const builtIn = <T extends KubeObject = KubeObject>(apiVersion: string, kind: string, plural: string, namespaced = true): Kind<T> => ({
+const buildKind = <T extends KubeObject = KubeObject>(
+  apiVersion: string,
+  kind: string,
+  plural: string,
+  namespaced = true,
+): Kind<T> => ({
   apiVersion,
   kind,
   plural,
   namespaced,
 });
 
-const custom = <T extends KubeObject>(kind: string): Kind<T> => {
+const buildCustomKind = <T extends KubeObject>(kind: string): Kind<T> => {
   const plural = KINDS.find((known) => known.kind === kind)?.plural;
   if (plural === undefined) throw new Error(`${kind} is not a kind of ours`);
   return { apiVersion: API_VERSION, kind, plural, namespaced: true };
@@ -43,7 +53,11 @@ export type SecretObject = KubeObject & {
   stringData?: Record<string, string>;
 };
 /** `binaryData` holds base64. */
-export type ConfigMapObject = KubeObject & { immutable?: boolean; data?: Record<string, string>; binaryData?: Record<string, string> };
+export type ConfigMapObject = KubeObject & {
+  immutable?: boolean;
+  data?: Record<string, string>;
+  binaryData?: Record<string, string>;
+};
 export type LeaseObject = KubeObject & {
   spec: {
     holderIdentity?: string;
@@ -56,37 +70,45 @@ export type LeaseObject = KubeObject & {
 
 /** The kinds that the platform reads or writes. */
 export const kinds = {
-  deployment: custom<DeploymentResource>('Deployment'),
-  revision: custom<RevisionResource>('Revision'),
-  backup: custom<BackupResource>('Backup'),
-  listener: custom<ListenerResource>('Listener'),
-  tracingProject: custom<TracingProjectResource>('TracingProject'),
-  gitIntegration: custom<GitIntegrationResource>('GitIntegration'),
-  workload: builtIn('apps/v1', 'Deployment', 'deployments'),
-  statefulSet: builtIn('apps/v1', 'StatefulSet', 'statefulsets'),
-  service: builtIn('v1', 'Service', 'services'),
-  secret: builtIn<SecretObject>('v1', 'Secret', 'secrets'),
-  configMap: builtIn<ConfigMapObject>('v1', 'ConfigMap', 'configmaps'),
-  job: builtIn('batch/v1', 'Job', 'jobs'),
-  pod: builtIn('v1', 'Pod', 'pods'),
-  volumeClaim: builtIn('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims'),
-  namespace: builtIn('v1', 'Namespace', 'namespaces', false),
-  node: builtIn('v1', 'Node', 'nodes', false),
-  lease: builtIn<LeaseObject>('coordination.k8s.io/v1', 'Lease', 'leases'),
-  event: builtIn('events.k8s.io/v1', 'Event', 'events'),
-  networkPolicy: builtIn('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
-  ingress: builtIn('networking.k8s.io/v1', 'Ingress', 'ingresses'),
-  gateway: builtIn('gateway.networking.k8s.io/v1', 'Gateway', 'gateways'),
-  gatewayClass: builtIn('gateway.networking.k8s.io/v1', 'GatewayClass', 'gatewayclasses', false),
-  httpRoute: builtIn('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes'),
-  endpointSlice: builtIn('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),
-  disruptionBudget: builtIn('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
-  autoscaler: builtIn('autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers'),
-  customResourceDefinition: builtIn('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false),
+  deployment: buildCustomKind<DeploymentResource>('Deployment'),
+  revision: buildCustomKind<RevisionResource>('Revision'),
+  backup: buildCustomKind<BackupResource>('Backup'),
+  listener: buildCustomKind<ListenerResource>('Listener'),
+  tracingProject: buildCustomKind<TracingProjectResource>('TracingProject'),
+  gitIntegration: buildCustomKind<GitIntegrationResource>('GitIntegration'),
+  workload: buildKind('apps/v1', 'Deployment', 'deployments'),
+  statefulSet: buildKind('apps/v1', 'StatefulSet', 'statefulsets'),
+  service: buildKind('v1', 'Service', 'services'),
+  secret: buildKind<SecretObject>('v1', 'Secret', 'secrets'),
+  configMap: buildKind<ConfigMapObject>('v1', 'ConfigMap', 'configmaps'),
+  job: buildKind('batch/v1', 'Job', 'jobs'),
+  pod: buildKind('v1', 'Pod', 'pods'),
+  volumeClaim: buildKind('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims'),
+  namespace: buildKind('v1', 'Namespace', 'namespaces', false),
+  node: buildKind('v1', 'Node', 'nodes', false),
+  lease: buildKind<LeaseObject>('coordination.k8s.io/v1', 'Lease', 'leases'),
+  event: buildKind('events.k8s.io/v1', 'Event', 'events'),
+  networkPolicy: buildKind('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
+  ingress: buildKind('networking.k8s.io/v1', 'Ingress', 'ingresses'),
+  gateway: buildKind('gateway.networking.k8s.io/v1', 'Gateway', 'gateways'),
+  gatewayClass: buildKind('gateway.networking.k8s.io/v1', 'GatewayClass', 'gatewayclasses', false),
+  httpRoute: buildKind('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes'),
+  endpointSlice: buildKind('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),
+  disruptionBudget: buildKind('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
+  autoscaler: buildKind('autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers'),
+  customResourceDefinition: buildKind(
+    'apiextensions.k8s.io/v1',
+    'CustomResourceDefinition',
+    'customresourcedefinitions',
+    false,
+  ),
 } as const;
 
 export type Ref = { namespace?: string | undefined; name: string };
-export type JsonPatch = ({ op: 'add' | 'replace' | 'test'; path: string; value: unknown } | { op: 'remove'; path: string })[];
+export type JsonPatch = (
+  | { op: 'add' | 'replace' | 'test'; path: string; value: unknown }
+  | { op: 'remove'; path: string }
+)[];
 export type Page<T> = { items: T[]; resourceVersion: string; continue?: string };
 export type ListOptions = {
   namespace?: string;
@@ -125,15 +147,28 @@ export type Kube = {
   /** Returns an object, or undefined if there is none. */
   find<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T | undefined>;
   /** Returns one page, of fewer objects than the limit if they are large; `all` follows `continue`. */
-  list<T extends KubeObject>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<Page<T>>;
-  all<T extends KubeObject>(kind: Kind<T>, options?: ListOptions, signal?: AbortSignal): Promise<T[]>;
-  create<T extends KubeObject>(kind: Kind<T>, object: T, options?: { dryRun?: boolean }, signal?: AbortSignal): Promise<T>;
+  list<T extends KubeObject>(
+    kind: Kind<T>,
+    options?: ListOptions,
+    signal?: AbortSignal,
+  ): Promise<Page<T>>;
+  listAll<T extends KubeObject>(
+    kind: Kind<T>,
+    options?: ListOptions,
+    signal?: AbortSignal,
+  ): Promise<T[]>;
+  create<T extends KubeObject>(
+    kind: Kind<T>,
+    object: T,
+    options?: { dryRun?: boolean },
+    signal?: AbortSignal,
+  ): Promise<T>;
   /**
    * Applies on the server with this client's field manager, which owns the fields that the object names. Throws
    * `Conflict` when the object names a version that the live one does not have.
    */
   apply<T extends KubeObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>;
-  jsonPatch<T extends KubeObject>(
+  patchJson<T extends KubeObject>(
     kind: Kind<T>,
     ref: Ref,
     patch: JsonPatch,
@@ -141,7 +176,12 @@ export type Kube = {
     signal?: AbortSignal,
   ): Promise<T>;
   /** Replaces the fields of `status`, by merge patch on the status sub-resource. A null removes a field. */
-  patchStatus<T extends KubeObject>(kind: Kind<T>, ref: Ref, status: object, signal?: AbortSignal): Promise<T>;
+  patchStatus<T extends KubeObject>(
+    kind: Kind<T>,
+    ref: Ref,
+    status: object,
+    signal?: AbortSignal,
+  ): Promise<T>;
   replace<T extends KubeObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>;
   /**
    * Deletes in the background by default. Throws `Conflict` when a precondition does not hold, as for another object of
@@ -150,7 +190,11 @@ export type Kube = {
   delete(
     kind: Kind,
     ref: Ref,
-    options?: { uid?: string; resourceVersion?: string; propagation?: 'Background' | 'Foreground' | 'Orphan' },
+    options?: {
+      uid?: string;
+      resourceVersion?: string;
+      propagation?: 'Background' | 'Foreground' | 'Orphan';
+    },
     signal?: AbortSignal,
   ): Promise<boolean>;
   /**
@@ -166,6 +210,6 @@ export type Kube = {
    * Reads the last lines of a container's log; `previous` is the log before its last restart. `timestamps` puts an RFC
    * 3339 time before each line.
    */
-  podLog(ref: Ref, options: PodLogOptions, signal?: AbortSignal): Promise<string>;
+  readPodLog(ref: Ref, options: PodLogOptions, signal?: AbortSignal): Promise<string>;
   close(): Promise<void>;
 };

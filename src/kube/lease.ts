@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError, Conflict } from '../errors.ts';
+import { toError, Conflict } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { kinds, type Kube, type LeaseObject } from './kube.ts';
 
@@ -60,8 +60,12 @@ export class Election {
    */
   async acquire(signal: AbortSignal): Promise<void> {
     const pause = (this.#seconds.retry * 1000) / 2;
-    while (!(await this.#try(signal))) await wait(pause * (1 + Math.random() * (JITTER - 1)), undefined, { signal });
-    this.#options.log.info({ lease: this.#options.name, identity: this.#options.identity }, 'leading');
+    while (!(await this.#try(signal)))
+      await wait(pause * (1 + Math.random() * (JITTER - 1)), undefined, { signal });
+    this.#options.log.info(
+      { lease: this.#options.name, identity: this.#options.identity },
+      'leading',
+    );
   }
 
   /** The version of the Lease as its last holder left it. The next holder must know the world at least as new. */
@@ -74,7 +78,9 @@ export class Election {
    * its lease. The last one may still go on.
    */
   get absences(): TimeSpan[] {
-    return this.#renewedAt === 0 || !this.#isOverdue() ? this.#absences : [...this.#absences, this.#untilNow()];
+    return this.#renewedAt === 0 || !this.#isOverdue()
+      ? this.#absences
+      : [...this.#absences, this.#buildSpan()];
   }
 
   /** True while the Lease was renewed within the deadline and nobody else was seen to lead. */
@@ -101,17 +107,24 @@ export class Election {
   async release(): Promise<void> {
     const lease = this.#observed?.lease;
     if (lease === undefined || lease.spec.holderIdentity !== this.#options.identity) return;
-    const spec: LeaseObject['spec'] = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() };
-    await this.#options.kube.replace(kinds.lease, { ...lease, spec }, AbortSignal.timeout(3000)).catch((error: unknown) => {
-      this.#options.log.warn({ err: asError(error) }, 'lease not released');
-    });
+    const spec: LeaseObject['spec'] = {
+      ...lease.spec,
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      renewTime: formatMicroTime(),
+    };
+    await this.#options.kube
+      .replace(kinds.lease, { ...lease, spec }, AbortSignal.timeout(3000))
+      .catch((error: unknown) => {
+        this.#options.log.warn({ err: toError(error) }, 'lease not released');
+      });
   }
 
   #isOverdue(): boolean {
     return this.renewAge >= this.#seconds.renewDeadline * 1000;
   }
 
-  #untilNow(from = Date.now() - this.renewAge): TimeSpan {
+  #buildSpan(from = Date.now() - this.renewAge): TimeSpan {
     return { from, to: Date.now() };
   }
 
@@ -122,7 +135,7 @@ export class Election {
   #noteAbsence(found: LeaseObject | undefined): void {
     const isFirst = this.#renewedAt === 0;
     if (!isFirst && !this.#isOverdue()) return;
-    const span = this.#untilNow(isFirst ? Date.parse(found?.spec.renewTime ?? '') : undefined);
+    const span = this.#buildSpan(isFirst ? Date.parse(found?.spec.renewTime ?? '') : undefined);
     if (span.to > span.from) this.#absences = [...this.#absences, span].slice(-ABSENCES);
   }
 
@@ -132,12 +145,15 @@ export class Election {
   }
 
   async #try(signal: AbortSignal): Promise<boolean> {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout((this.#seconds.renewDeadline * 1000) / 2)]);
+    const limit = AbortSignal.any([
+      signal,
+      AbortSignal.timeout((this.#seconds.renewDeadline * 1000) / 2),
+    ]);
     const startedAt = performance.now();
     try {
-      const lease = await this.#current(limit);
+      const lease = await this.#readLease(limit);
       if (lease !== undefined && this.#isAlive(lease)) return false;
-      this.#see(await this.#write(lease, limit));
+      this.#observeLease(await this.#write(lease, limit));
       if (this.#renewedAt === 0) this.#since = BigInt(lease?.metadata.resourceVersion ?? 0);
       this.#noteAbsence(lease);
       this.#renewedAt = startedAt;
@@ -145,19 +161,20 @@ export class Election {
       return true;
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof Conflict)) this.#options.log.warn({ err: asError(error) }, 'lease not renewed');
+      if (!(error instanceof Conflict))
+        this.#options.log.warn({ err: toError(error) }, 'lease not renewed');
       return false;
     }
   }
 
-  async #current(signal: AbortSignal): Promise<LeaseObject | undefined> {
+  async #readLease(signal: AbortSignal): Promise<LeaseObject | undefined> {
     const { kube, namespace, name } = this.#options;
     const lease = await kube.find(kinds.lease, { namespace, name }, signal);
-    if (lease !== undefined) this.#see(lease);
+    if (lease !== undefined) this.#observeLease(lease);
     return lease;
   }
 
-  #see(lease: LeaseObject): void {
+  #observeLease(lease: LeaseObject): void {
     const record = JSON.stringify(lease.spec);
     if (this.#observed?.record === record) this.#observed.lease = lease;
     else this.#observed = { record, at: performance.now(), lease };
@@ -171,7 +188,7 @@ export class Election {
 
   async #write(lease: LeaseObject | undefined, signal: AbortSignal): Promise<LeaseObject> {
     const { kube, namespace, name, identity, annotations: own } = this.#options;
-    const now = microTime();
+    const now = formatMicroTime();
     const mine = lease?.spec.holderIdentity === identity;
     const spec: LeaseObject['spec'] = {
       holderIdentity: identity,
@@ -182,10 +199,20 @@ export class Election {
     };
     const head = { apiVersion: kinds.lease.apiVersion, kind: kinds.lease.kind };
     const annotations = { ...lease?.metadata.annotations, ...own };
-    if (lease !== undefined) return kube.replace(kinds.lease, { ...lease, metadata: { ...lease.metadata, annotations }, spec }, signal);
-    return kube.create(kinds.lease, { ...head, metadata: { namespace, name, annotations }, spec }, {}, signal);
+    if (lease !== undefined)
+      return kube.replace(
+        kinds.lease,
+        { ...lease, metadata: { ...lease.metadata, annotations }, spec },
+        signal,
+      );
+    return kube.create(
+      kinds.lease,
+      { ...head, metadata: { namespace, name, annotations }, spec },
+      {},
+      signal,
+    );
   }
 }
 
 /** metav1.MicroTime needs six digits. */
-export const microTime = (now = new Date()): string => now.toISOString().replace('Z', '000Z');
+export const formatMicroTime = (now = new Date()): string => now.toISOString().replace('Z', '000Z');

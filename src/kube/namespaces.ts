@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError, Forbidden } from '../errors.ts';
+import { toError, Forbidden } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Cache } from './cache.ts';
 import { kinds, type Kube, type KubeObject } from './kube.ts';
@@ -21,10 +21,19 @@ export type NamespaceOptions = {
 };
 
 /** Returns a Namespace with its labels alone. */
-export const leanNamespace = ({ apiVersion, kind, metadata: { name, uid, resourceVersion, labels } }: KubeObject): KubeObject => ({
+export const trimNamespace = ({
   apiVersion,
   kind,
-  metadata: { name, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }), ...(labels && { labels }) },
+  metadata: { name, uid, resourceVersion, labels },
+}: KubeObject): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: {
+    name,
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(labels && { labels }),
+  },
 });
 
 /**
@@ -49,7 +58,12 @@ export class NamespaceReader implements Watch {
   }
 
   get state(): WatchState {
-    return { kind: 'Namespace', namespace: '', selector: '', silent: performance.now() - this.#heardAt };
+    return {
+      kind: 'Namespace',
+      namespace: '',
+      selector: '',
+      silent: performance.now() - this.#heardAt,
+    };
   }
 
   start(): void {
@@ -63,22 +77,24 @@ export class NamespaceReader implements Watch {
   }
 
   /** Reads each namespace once more, whatever the version. */
-  async reach(): Promise<void> {
+  async waitForVersion(): Promise<void> {
     await this.synced;
-    await this.#readAll().catch((error: unknown) => this.#failed(error));
+    await this.#readAll().catch((error: unknown) => this.#logFailure(error));
   }
 
   /** Reads those that were never read. Called when there are new names. */
   readNew(): void {
     const { cache, names } = this.#options;
     const unknown = names().filter((name) => cache.get(name) === undefined);
-    this.#readThese(unknown).catch((error: unknown) => this.#failed(error));
+    this.#readThese(unknown).catch((error: unknown) => this.#logFailure(error));
   }
 
   async #run(): Promise<void> {
     const { every = EVERY, after } = this.#options;
     const { signal } = this.#stopped;
-    const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    const stopped = new Promise<void>((resolve) =>
+      signal.addEventListener('abort', () => resolve(), { once: true }),
+    );
     await Promise.race([after, stopped]);
     for (let failures = 0; !signal.aborted;) {
       try {
@@ -87,7 +103,7 @@ export class NamespaceReader implements Watch {
         this.#synced.resolve();
         failures = 0;
       } catch (error) {
-        this.#failed(error);
+        this.#logFailure(error);
         failures += 1;
       }
       const pause = failures === 0 ? every : Math.min(every, FIRST_RETRY * 2 ** failures);
@@ -95,8 +111,9 @@ export class NamespaceReader implements Watch {
     }
   }
 
-  #failed(error: unknown): void {
-    if (!this.#stopped.signal.aborted) this.#options.log.warn({ err: asError(error) }, 'labels of namespaces could not be read');
+  #logFailure(error: unknown): void {
+    if (!this.#stopped.signal.aborted)
+      this.#options.log.warn({ err: toError(error) }, 'labels of namespaces could not be read');
   }
 
   #readAll(): Promise<void> {
@@ -104,17 +121,22 @@ export class NamespaceReader implements Watch {
   }
 
   async #readThese(names: readonly string[]): Promise<void> {
-    for (const name of new Set(names)) await readNamespace(this.#options, name, this.#stopped.signal);
+    for (const name of new Set(names))
+      await readNamespace(this.#options, name, this.#stopped.signal);
   }
 }
 
 /** Reads the labels of a namespace into a cache. */
-export async function readNamespace({ kube, cache }: Pick<NamespaceOptions, 'kube' | 'cache'>, name: string, signal: AbortSignal) {
+export async function readNamespace(
+  { kube, cache }: Pick<NamespaceOptions, 'kube' | 'cache'>,
+  name: string,
+  signal: AbortSignal,
+) {
   const known = cache.get(name)?.metadata.resourceVersion ?? '0';
   try {
     const found = await kube.find(kinds.namespace, { name }, signal);
     if (found === undefined) cache.remove(name, BigInt(known));
-    else cache.offer(leanNamespace(found));
+    else cache.addIfNewer(trimNamespace(found));
   } catch (error) {
     if (!(error instanceof Forbidden)) throw error;
   }

@@ -1,14 +1,22 @@
 import type { Kind, KubeObject } from './kube.ts';
 
 /** `namespace/name`, or `name` for an object without a namespace. */
-export const keyOf = ({ namespace, name }: { namespace?: string | undefined; name: string }): string =>
-  namespace === undefined ? name : `${namespace}/${name}`;
+export const buildObjectKey = ({
+  namespace,
+  name,
+}: {
+  namespace?: string | undefined;
+  name: string;
+}): string => (namespace === undefined ? name : `${namespace}/${name}`);
 
 /** Returns a name that no other object of any kind has at the same time. */
-export const objectId = ({ apiVersion, kind, metadata }: KubeObject): string => `${apiVersion} ${kind} ${keyOf(metadata)}`;
+export const buildObjectId = ({ apiVersion, kind, metadata }: KubeObject): string =>
+  `${apiVersion} ${kind} ${buildObjectKey(metadata)}`;
 
 type OfKind = Pick<KubeObject, 'apiVersion' | 'kind'>;
 
 /** Returns true if an object is of this kind. The name alone does not tell, because two kinds are named Deployment. */
-export const isOfKind = (object: OfKind, { apiVersion, kind }: Pick<Kind, 'apiVersion' | 'kind'>): boolean =>
-  object.kind === kind && object.apiVersion === apiVersion;
+export const isOfKind = (
+  object: OfKind,
+  { apiVersion, kind }: Pick<Kind, 'apiVersion' | 'kind'>,
+): boolean => object.kind === kind && object.apiVersion === apiVersion;

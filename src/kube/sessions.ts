@@ -20,7 +20,12 @@ const CONNECT_LIMIT = 10_000;
 const WINDOW = 2 ** 20;
 
 /** A session is `doubted` while it has not answered a ping. */
-type Shared = { session: ClientHttp2Session; streams: number; doubted: boolean; pinging: NodeJS.Timeout };
+type Shared = {
+  session: ClientHttp2Session;
+  streams: number;
+  doubted: boolean;
+  pinging: NodeJS.Timeout;
+};
 
 /**
  * Holds the HTTP/2 connections that carry all watches of a process. There are none if the server speaks only HTTP/1.1.
@@ -37,9 +42,9 @@ export class Sessions {
   }
 
   /** Opens a stream. Returns undefined if the server has no HTTP/2. */
-  async request(headers: http2.OutgoingHttpHeaders): Promise<ClientHttp2Stream | undefined> {
+  async openStream(headers: http2.OutgoingHttpHeaders): Promise<ClientHttp2Stream | undefined> {
     if (this.#server.protocol !== 'https:') return undefined;
-    const shared = await this.#withRoom();
+    const shared = await this.#acquireSession();
     if (shared === undefined) return undefined;
     const { session } = shared;
     const stream = session.request(headers);
@@ -51,7 +56,7 @@ export class Sessions {
       shared.streams -= 1;
       // An idle connection does not keep the process running.
       if (shared.streams === 0) session.unref();
-      if (!stream.readableEnded) doubt(shared);
+      if (!stream.readableEnded) probeSession(shared);
     });
     return stream;
   }
@@ -60,7 +65,7 @@ export class Sessions {
     for (const { session } of this.#open) session.destroy();
   }
 
-  async #withRoom(): Promise<Shared | undefined> {
+  async #acquireSession(): Promise<Shared | undefined> {
     for (const shared of this.#open) if (shared.streams < STREAMS && !shared.doubted) return shared;
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined;
@@ -72,7 +77,13 @@ export class Sessions {
     const { hostname, port } = this.#server;
     const host = hostname.replace(/^\[|\]$/g, '');
     const name = isIP(host) === 0 ? { servername: host } : {};
-    const options = { host, port: Number(port || 443), ALPNProtocols: ['h2', 'http/1.1'], ...name, ...this.#tls };
+    const options = {
+      host,
+      port: Number(port || 443),
+      ALPNProtocols: ['h2', 'http/1.1'],
+      ...name,
+      ...this.#tls,
+    };
     const socket = tls.connect(options);
     try {
       await once(socket, 'secureConnect', { signal: AbortSignal.timeout(CONNECT_LIMIT) });
@@ -84,45 +95,50 @@ export class Sessions {
       socket.destroy();
       return undefined;
     }
-    return this.#keep(http2.connect(this.#server, { createConnection: () => socket, settings: { initialWindowSize: WINDOW } }));
+    return this.#keep(
+      http2.connect(this.#server, {
+        createConnection: () => socket,
+        settings: { initialWindowSize: WINDOW },
+      }),
+    );
   }
 
   #keep(session: ClientHttp2Session): Shared {
     session.once('connect', () => session.setLocalWindowSize(4 * WINDOW));
-    const pinging = setInterval(() => ping(session, PING_LIMIT), PING_EVERY);
+    const pinging = setInterval(() => testSession(session, PING_LIMIT), PING_EVERY);
     const shared: Shared = { session, streams: 0, doubted: false, pinging };
     shared.pinging.unref();
     this.#open.add(shared);
-    const forget = (): void => {
+    const removeSession = (): void => {
       clearInterval(shared.pinging);
       this.#open.delete(shared);
     };
     // Every stream reports the error.
     session.on('error', () => undefined);
-    session.once('goaway', forget);
-    session.once('close', forget);
+    session.once('goaway', removeSession);
+    session.once('close', removeSession);
     return shared;
   }
 }
 
 /** Pings a session. Until it has answered, new streams use another one. */
-function doubt(shared: Shared): void {
+function probeSession(shared: Shared): void {
   if (shared.doubted) return;
   shared.doubted = true;
-  ping(shared.session, DOUBT_LIMIT, () => {
+  testSession(shared.session, DOUBT_LIMIT, () => {
     shared.doubted = false;
   });
 }
 
 /** Pings a session. If no answer comes in time, the connection is dead and its streams end. */
-function ping(session: ClientHttp2Session, limit: number, answered?: () => void): void {
+function testSession(session: ClientHttp2Session, limit: number, answered?: () => void): void {
   if (session.destroyed || session.closed) return;
   let isAnswered = false;
-  const die = (): void => {
+  const killSession = (): void => {
     if (!isAnswered) session.destroy(new Unavailable('the connection to the API server is dead'));
   };
   // After the process was paused, the timer fires before the data that arrived meanwhile is read.
-  const late = setTimeout(() => setImmediate(die), limit);
+  const late = setTimeout(() => setImmediate(killSession), limit);
   late.unref();
   session.ping((error) => {
     isAnswered = true;

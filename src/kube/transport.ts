@@ -4,11 +4,11 @@ import type { ClientHttp2Stream } from 'node:http2';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
 import { Unavailable } from '../errors.ts';
-import { headersOfTrace } from '../trace-context.ts';
+import { getCurrentTraceHeaders } from '../trace-context.ts';
 import type { Credentials, Tls } from './credentials.ts';
 import { AnswerTooLong } from './errors.ts';
 import { Sessions } from './sessions.ts';
-import { boundedBytes } from '../http/bounded-bytes.ts';
+import { readBoundedBytes } from '../http/bounded-bytes.ts';
 
 /** Sockets for all calls together. If the server speaks HTTP/2, watches share one more. */
 const MAX_SOCKETS = 8;
@@ -52,7 +52,11 @@ export class Transport {
     const deadline = new Deadline(request);
     try {
       const response = await this.#send({ request, deadline }, 'calls');
-      return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response, request.mostBytes) };
+      return {
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        body: await readText(response, request.mostBytes),
+      };
     } catch (error) {
       throw deadline.explain(error);
     } finally {
@@ -64,7 +68,9 @@ export class Transport {
   async stream(request: HttpRequest): Promise<Stream> {
     const deadline = new Deadline(request);
     try {
-      const response = (await this.#share({ request, deadline })) ?? (await this.#send({ request, deadline }, 'streams'));
+      const response =
+        (await this.#share({ request, deadline })) ??
+        (await this.#send({ request, deadline }, 'streams'));
       deadline.stopTimer();
       response.once('close', () => deadline.clear());
       return response;
@@ -89,34 +95,58 @@ export class Transport {
   async #share({ request, deadline }: Sending): Promise<Stream | undefined> {
     const { tls, headers } = await this.#credentials.access();
     const path = this.#credentials.server.pathname.replace(/\/$/, '') + request.path;
-    const head = { ':method': request.method, ':path': path, accept: 'application/json', 'user-agent': this.#userAgent };
-    const opening = this.#agentsFor(tls).sessions.request({ ...head, ...headersOfTrace(), ...headers, ...request.headers });
+    const head = {
+      ':method': request.method,
+      ':path': path,
+      accept: 'application/json',
+      'user-agent': this.#userAgent,
+    };
+    const opening = this.#getAgents(tls).sessions.openStream({
+      ...head,
+      ...getCurrentTraceHeaders(),
+      ...headers,
+      ...request.headers,
+    });
     // A stream that opens too late is closed again.
-    opening.then((stream) => stream && deadline.guard(stream)).catch(() => undefined);
+    opening.then((stream) => stream && deadline.attachRequest(stream)).catch(() => undefined);
     const stream = await Promise.race([opening, deadline.over]);
-    return stream && Object.assign(stream, { statusCode: await statusOf(stream) });
+    return stream && Object.assign(stream, { statusCode: await readStatus(stream) });
   }
 
-  async #send({ request, deadline }: Sending, pool: 'calls' | 'streams'): Promise<http.IncomingMessage> {
+  async #send(
+    { request, deadline }: Sending,
+    pool: 'calls' | 'streams',
+  ): Promise<http.IncomingMessage> {
     const access = await this.#credentials.access();
-    const agents = this.#agentsFor(access.tls);
+    const agents = this.#getAgents(access.tls);
     const { server } = this.#credentials;
     // Node sends no length with the body of a DELETE, so the API server would take the body for the next request.
-    const length = request.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(request.body)) };
-    const own = { accept: 'application/json', 'user-agent': this.#userAgent, ...headersOfTrace() };
+    const length =
+      request.body === undefined
+        ? {}
+        : { 'content-length': String(Buffer.byteLength(request.body)) };
+    const own = {
+      accept: 'application/json',
+      'user-agent': this.#userAgent,
+      ...getCurrentTraceHeaders(),
+    };
     const headers = { ...own, ...access.headers, ...request.headers, ...length };
     const sender = server.protocol === 'http:' ? http : https;
     return new Promise((resolve, reject) => {
       const target = new URL(server.pathname.replace(/\/$/, '') + request.path, server);
-      const outgoing = sender.request(target, { method: request.method, headers, agent: agents[pool] });
-      deadline.guard(outgoing);
+      const outgoing = sender.request(target, {
+        method: request.method,
+        headers,
+        agent: agents[pool],
+      });
+      deadline.attachRequest(outgoing);
       outgoing.once('response', resolve);
       outgoing.once('error', reject);
       outgoing.end(request.body);
     });
   }
 
-  #agentsFor(tls: Tls): Agents {
+  #getAgents(tls: Tls): Agents {
     if (this.#agents?.tls === tls) return this.#agents;
     const key = createHash('sha256').update(JSON.stringify(tls)).digest('hex');
     if (this.#agents?.key === key) return Object.assign(this.#agents, { tls });
@@ -125,7 +155,13 @@ export class Transport {
     this.#agents = {
       tls,
       key,
-      calls: new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: MAX_SOCKETS, timeout: IDLE_SOCKET, ...tls }),
+      calls: new Agent({
+        keepAlive: true,
+        maxSockets: MAX_SOCKETS,
+        maxFreeSockets: MAX_SOCKETS,
+        timeout: IDLE_SOCKET,
+        ...tls,
+      }),
       streams: new Agent({ keepAlive: false, ...tls }),
       sessions: new Sessions(this.#credentials.server, tls),
     };
@@ -157,14 +193,16 @@ class Deadline {
     return this.#over.promise;
   }
 
-  guard(request: Ending): void {
+  attachRequest(request: Ending): void {
     this.#request = request;
     if (this.#late || this.#signal?.aborted) request.destroy(new Error('ended before it was sent'));
   }
 
   explain(error: unknown): unknown {
     if (this.#signal?.aborted) return this.#signal.reason;
-    return this.#late ? new Unavailable('the API server did not answer in time', { cause: error }) : error;
+    return this.#late
+      ? new Unavailable('the API server did not answer in time', { cause: error })
+      : error;
   }
 
   stopTimer(): void {
@@ -185,16 +223,18 @@ class Deadline {
 }
 
 /** Returns the status of an HTTP/2 answer once its headers have arrived. */
-async function statusOf(stream: ClientHttp2Stream): Promise<number | undefined> {
+async function readStatus(stream: ClientHttp2Stream): Promise<number | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
   stream.once('response', (headers) => resolve(headers[':status']));
   stream.once('error', reject);
-  stream.once('close', () => reject(new Unavailable('the connection was closed before the answer')));
+  stream.once('close', () =>
+    reject(new Unavailable('the connection was closed before the answer')),
+  );
   return promise;
 }
 
-async function text(response: http.IncomingMessage, mostBytes = Infinity): Promise<string> {
-  const bytes = await boundedBytes(response as AsyncIterable<Buffer>, mostBytes);
+async function readText(response: http.IncomingMessage, mostBytes = Infinity): Promise<string> {
+  const bytes = await readBoundedBytes(response as AsyncIterable<Buffer>, mostBytes);
   if (bytes === undefined) throw new AnswerTooLong(mostBytes);
   return bytes.toString('utf8');
 }

@@ -1,5 +1,5 @@
 import { Unavailable } from '../errors.ts';
-import { kubeError } from './errors.ts';
+import { buildKubeError } from './errors.ts';
 import type { WatchEvent } from './kube.ts';
 import type { Stream } from './transport.ts';
 
@@ -7,10 +7,14 @@ import type { Stream } from './transport.ts';
  * Yields the events of one watch, one JSON object a line. It ends when the server ends the watch, and throws when the
  * connection breaks.
  */
-export async function* watchStream<T>(response: Stream, signal: AbortSignal): AsyncGenerator<WatchEvent<T>> {
+export async function* watchStream<T>(
+  response: Stream,
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent<T>> {
   try {
-    if (response.statusCode !== 200) throw kubeError(response.statusCode ?? 0, await rest(response));
-    for await (const line of lines(response)) {
+    if (response.statusCode !== 200)
+      throw buildKubeError(response.statusCode ?? 0, await readRest(response));
+    for await (const line of readLines(response)) {
       const event = JSON.parse(line) as WatchEvent<T>;
       yield event;
     }
@@ -23,7 +27,7 @@ export async function* watchStream<T>(response: Stream, signal: AbortSignal): As
   }
 }
 
-async function* lines(response: Stream): AsyncGenerator<string> {
+async function* readLines(response: Stream): AsyncGenerator<string> {
   response.setEncoding('utf8');
   const parts: string[] = [];
   for await (const chunk of response as AsyncIterable<string>) {
@@ -38,8 +42,9 @@ async function* lines(response: Stream): AsyncGenerator<string> {
   }
 }
 
-async function rest(response: Stream): Promise<string> {
+async function readRest(response: Stream): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of response as AsyncIterable<Buffer | string>) chunks.push(Buffer.from(chunk));
+  for await (const chunk of response as AsyncIterable<Buffer | string>)
+    chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError, NotFound } from '../errors.ts';
+import { toError, NotFound } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { withoutManagedFields } from './bounds.ts';
-import { keyOf, type Intake, type Via } from './cache.ts';
-import { Expired, kubeError } from './errors.ts';
+import { stripManagedFields } from './bounds.ts';
+import { buildObjectKey, type Intake, type Via } from './cache.ts';
+import { Expired, buildKubeError } from './errors.ts';
 import { Limiter } from '../http/limiter.ts';
 import type { Kind, Kube, KubeObject, ListOptions, Page, WatchEvent } from './kube.ts';
 
@@ -41,10 +41,13 @@ const PAGE = 250;
 const CATCH_UP = 10;
 
 /** A running watch, whatever its kind. */
-export type Watch = Pick<Reflector, 'synced' | 'start' | 'stop' | 'reach' | 'state'>;
+export type Watch = Pick<Reflector, 'synced' | 'start' | 'stop' | 'waitForVersion' | 'state'>;
 
 /** The events that a watch reports about itself. */
-export type WatchObserver = { relisted(kind: string): void; missed(kind: string, count: number): void };
+export type WatchObserver = {
+  relisted(kind: string): void;
+  missed(kind: string, count: number): void;
+};
 
 /** The objects of a watch, and the milliseconds since its last sign of life. `namespace` is empty for all of them. */
 export type WatchState = {
@@ -88,7 +91,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
   readonly #timings: WatchTimings;
   readonly #stopped = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
-  readonly #inScope = (key: string): boolean => this.#options.namespace === undefined || key.startsWith(`${this.#options.namespace}/`);
+  readonly #inScope = (key: string): boolean =>
+    this.#options.namespace === undefined || key.startsWith(`${this.#options.namespace}/`);
   #version: string | undefined;
   #listedAt = 0;
   /** When the API server last answered: with a page of a list, an event, or the end of a watch in its time. */
@@ -111,7 +115,12 @@ export class Reflector<T extends KubeObject = KubeObject> {
   get state(): WatchState {
     const { kind, namespace = '', labelSelector, only } = this.#options;
     const selector = labelSelector ?? (only === undefined ? '' : `metadata.name=${only}`);
-    return { kind: kind.kind, namespace, selector, silent: this.#isMissing ? undefined : performance.now() - this.#heardAt };
+    return {
+      kind: kind.kind,
+      namespace,
+      selector,
+      silent: this.#isMissing ? undefined : performance.now() - this.#heardAt,
+    };
   }
 
   start(): void {
@@ -130,11 +139,12 @@ export class Reflector<T extends KubeObject = KubeObject> {
    * list that stays older is believed in the end: kinds may be stored apart, and then their versions cannot be
    * compared.
    */
-  async reach(version: bigint): Promise<void> {
+  async waitForVersion(version: bigint): Promise<void> {
     await this.synced;
-    const isBehind = (): boolean => !this.#isMissing && BigInt(this.#version ?? 0) < version && !this.#signal.aborted;
+    const isBehind = (): boolean =>
+      !this.#isMissing && BigInt(this.#version ?? 0) < version && !this.#signal.aborted;
     for (let attempt = 0; attempt < CATCH_UP && isBehind(); attempt += 1) {
-      await this.#list().catch((error: unknown) => this.#failed(error));
+      await this.#list().catch((error: unknown) => this.#handleFailure(error));
       if (isBehind()) await this.#pause(0);
     }
   }
@@ -156,19 +166,24 @@ export class Reflector<T extends KubeObject = KubeObject> {
     while (!this.#signal.aborted) {
       const started = performance.now();
       try {
-        if (this.#version === undefined || performance.now() - this.#listedAt > this.#timings.relist) await this.#list();
+        if (
+          this.#version === undefined ||
+          performance.now() - this.#listedAt > this.#timings.relist
+        )
+          await this.#list();
         await this.#watch();
         this.#failures = 0;
       } catch (error) {
-        this.#failed(error);
+        this.#handleFailure(error);
       }
       await this.#pause(performance.now() - started);
     }
   }
 
-  #failed(error: unknown): void {
+  #handleFailure(error: unknown): void {
     if (this.#signal.aborted) return;
-    if (error instanceof NotFound && this.#options.optional === true) return this.#goWithout();
+    if (error instanceof NotFound && this.#options.optional === true)
+      return this.#handleMissingKind();
     if (error instanceof Expired) {
       this.#version = undefined;
       return;
@@ -176,15 +191,19 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#failures += 1;
     // A version that fails twice may come from a past that the API server no longer has, as after a restore of etcd.
     if (this.#failures > 1) this.#version = undefined;
-    this.#options.log.warn({ err: asError(error), kind: this.#options.kind.kind, failures: this.#failures }, 'watch failed');
+    this.#options.log.warn(
+      { err: toError(error), kind: this.#options.kind.kind, failures: this.#failures },
+      'watch failed',
+    );
   }
 
   /** Goes on without a kind that the API server does not have, and without the objects that there were. */
-  #goWithout(): void {
+  #handleMissingKind(): void {
     const { kind, cache, log } = this.#options;
-    if (!this.#isMissing) log.info({ kind: kind.kind, apiVersion: kind.apiVersion }, 'kind is not installed');
+    if (!this.#isMissing)
+      log.info({ kind: kind.kind, apiVersion: kind.apiVersion }, 'kind is not installed');
     this.#options.onPresence?.(false);
-    cache.forgetOthers(new Set(), BigInt(this.#version ?? 0), this.#inScope);
+    cache.removeOthers(new Set(), BigInt(this.#version ?? 0), this.#inScope);
     this.#isMissing = true;
     this.#version = undefined;
     this.#failures = 0;
@@ -193,8 +212,13 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   async #pause(spent: number): Promise<void> {
     const { pace, longestDelay, missing } = this.#timings;
-    const backOff = this.#failures === 0 ? 0 : Math.min(pace * 2 ** this.#failures, longestDelay) * (0.5 + Math.random());
-    const delay = this.#isMissing ? missing * (0.5 + Math.random() / 2) : Math.max(backOff, pace - spent);
+    const backOff =
+      this.#failures === 0
+        ? 0
+        : Math.min(pace * 2 ** this.#failures, longestDelay) * (0.5 + Math.random());
+    const delay = this.#isMissing
+      ? missing * (0.5 + Math.random() / 2)
+      : Math.max(backOff, pace - spent);
     if (delay > 0) await wait(delay, undefined, { signal: this.#signal }).catch(() => undefined);
   }
 
@@ -202,7 +226,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const { kind, cache, log, observer } = this.#options;
     const listing: Listing = { keys: new Set(), news: 0, late: false };
     let page: Pick<Page<T>, 'resourceVersion' | 'continue'> | undefined;
-    do page = await this.#page(listing, page?.continue);
+    do page = await this.#listPage(listing, page?.continue);
     while (page.continue !== undefined && !this.#signal.aborted);
     if (this.#signal.aborted) return;
     const seen = this.#version;
@@ -211,10 +235,11 @@ export class Reflector<T extends KubeObject = KubeObject> {
       this.#isMissing = false;
       this.#options.onPresence?.(true);
     }
-    const gone = cache.forgetOthers(listing.keys, BigInt(page.resourceVersion), this.#inScope);
+    const gone = cache.removeOthers(listing.keys, BigInt(page.resourceVersion), this.#inScope);
     observer?.relisted(kind.kind);
     // A difference proves a missed event only if nothing has happened since the last event.
-    if (seen !== undefined && (seen === page.resourceVersion || listing.late)) observer?.missed(kind.kind, listing.news + gone.length);
+    if (seen !== undefined && (seen === page.resourceVersion || listing.late))
+      observer?.missed(kind.kind, listing.news + gone.length);
     this.#version = page.resourceVersion;
     this.#listedAt = performance.now();
     this.#synced.resolve();
@@ -224,7 +249,10 @@ export class Reflector<T extends KubeObject = KubeObject> {
    * Adds one page when it is its turn. Parsing pages and waking reconcilers for several kinds at once would hold up the
    * event loop.
    */
-  #page(listing: Listing, next: string | undefined): Promise<Pick<Page<T>, 'resourceVersion' | 'continue'>> {
+  #listPage(
+    listing: Listing,
+    next: string | undefined,
+  ): Promise<Pick<Page<T>, 'resourceVersion' | 'continue'>> {
     const { kube, kind, pages } = this.#options;
     const scope = this.#scope;
     return pages.run(async () => {
@@ -234,10 +262,12 @@ export class Reflector<T extends KubeObject = KubeObject> {
       for (const item of items) {
         if (this.#signal.aborted) break;
         const { metadata } = item;
-        listing.keys.add(keyOf(metadata));
-        if (!this.#offer(item, 'list')) continue;
+        listing.keys.add(buildObjectKey(metadata));
+        if (!this.#addObject(item, 'list')) continue;
         listing.news += 1;
-        listing.late ||= this.#version !== undefined && BigInt(metadata.resourceVersion ?? '0') <= BigInt(this.#version);
+        listing.late ||=
+          this.#version !== undefined &&
+          BigInt(metadata.resourceVersion ?? '0') <= BigInt(this.#version);
       }
       return page;
     });
@@ -264,7 +294,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
         this.#take(event);
       }
       // A proxy may end watches at once, however dead the API server behind it is.
-      if (!silence.signal.aborted && performance.now() - began > timeoutSeconds * 500) this.#heardAt = performance.now();
+      if (!silence.signal.aborted && performance.now() - began > timeoutSeconds * 500)
+        this.#heardAt = performance.now();
     } finally {
       clearTimeout(timer);
       this.#signal.removeEventListener('abort', stop);
@@ -273,22 +304,24 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   #take(event: WatchEvent<T>): void {
     const { cache } = this.#options;
-    if (event.type === 'ERROR') throw kubeError(event.object.code, JSON.stringify(event.object));
+    if (event.type === 'ERROR')
+      throw buildKubeError(event.object.code, JSON.stringify(event.object));
     const { metadata } = event.object;
     this.#version = metadata.resourceVersion;
     this.#failures = 0;
     this.#heardAt = performance.now();
-    if (event.type === 'DELETED') cache.remove(keyOf(metadata), BigInt(metadata.resourceVersion ?? '0'));
-    else if (event.type !== 'BOOKMARK') this.#offer(event.object, 'watch');
+    if (event.type === 'DELETED')
+      cache.remove(buildObjectKey(metadata), BigInt(metadata.resourceVersion ?? '0'));
+    else if (event.type !== 'BOOKMARK') this.#addObject(event.object, 'watch');
   }
 
   /** Adds one object. An object that can't be read must not keep the others of its list or watch away. */
-  #offer(object: T, via: Via): boolean {
-    const { cache, project = withoutManagedFields } = this.#options;
+  #addObject(object: T, via: Via): boolean {
+    const { cache, project = stripManagedFields } = this.#options;
     try {
-      return cache.offer(project(object), via);
+      return cache.addIfNewer(project(object), via);
     } catch (error) {
-      cache.faults.unreadable(object, error);
+      cache.faults.noteUnreadable(object, error);
       return false;
     }
   }

@@ -5,15 +5,26 @@ import type { KindRow, KindTable, RightPlace } from './kinds/row.ts';
 import { OPERATOR_KINDS } from './kinds/table.ts';
 
 /** Returns the rules for the rights that a row has in one place. */
-const rulesAt = (place: RightPlace, { kind, rights }: KindRow): PolicyRule[] =>
+const buildRowRules = (place: RightPlace, { kind, rights }: KindRow): PolicyRule[] =>
   rights.flatMap(({ at, verbs, part, only }) => {
-    const group = kind.apiVersion.includes('/') ? kind.apiVersion.slice(0, kind.apiVersion.indexOf('/')) : '';
+    const group = kind.apiVersion.includes('/')
+      ? kind.apiVersion.slice(0, kind.apiVersion.indexOf('/'))
+      : '';
     const resource = part === undefined ? kind.plural : `${kind.plural}/${part}`;
-    return at === place ? [{ apiGroups: [group], resources: [resource], ...(only && { resourceNames: [only] }), verbs: [...verbs] }] : [];
+    return at === place
+      ? [
+          {
+            apiGroups: [group],
+            resources: [resource],
+            ...(only && { resourceNames: [only] }),
+            verbs: [...verbs],
+          },
+        ]
+      : [];
   });
 
 /** Returns one rule per resource with all its verbs, sorted as a chart prints them. */
-export function merged(rules: PolicyRule[]): PolicyRule[] {
+export function mergeRules(rules: PolicyRule[]): PolicyRule[] {
   const verbs = new Map<string, Set<string>>();
   for (const rule of rules) {
     for (const apiGroup of rule.apiGroups) {
@@ -40,7 +51,7 @@ const MAKING = ['create', 'patch', 'update'];
 const READING_PODS = ['pods/log'];
 
 /** Returns the part of a rule that may be granted where nobody agreed that agents run. */
-function harmless(rule: PolicyRule): PolicyRule[] {
+function stripMakingVerbs(rule: PolicyRule): PolicyRule[] {
   const [group = '', resource = ''] = [rule.apiGroups[0], rule.resources[0]];
   if (group === GROUP || group === 'events.k8s.io') return [rule];
   const verbs = rule.verbs.filter((verb) => !MAKING.includes(verb));
@@ -54,26 +65,29 @@ function harmless(rule: PolicyRule): PolicyRule[] {
  * server is, and on nodes. `staged` are those of the second that only builds in stages need. `routes` are those on each
  * kind of routes, which an installation grants that has them, and `parents` those in all namespaces on their parents.
  */
-export function accessTo(table: KindTable) {
-  const rules = (...places: RightPlace[]): PolicyRule[] =>
-    places.flatMap((place) => Object.values(table).flatMap((row) => rulesAt(place, row)));
-  const worked = merged(rules('worked', 'staged'));
-  const ofRoutes = (kind: RouteKind) => ({ watched: merged(rules(kind)).flatMap(harmless), worked: merged(rules(kind)) });
+export function buildAccessRules(table: KindTable) {
+  const collectRules = (...places: RightPlace[]): PolicyRule[] =>
+    places.flatMap((place) => Object.values(table).flatMap((row) => buildRowRules(place, row)));
+  const worked = mergeRules(collectRules('worked', 'staged'));
+  const buildRouteRules = (kind: RouteKind) => ({
+    watched: mergeRules(collectRules(kind)).flatMap(stripMakingVerbs),
+    worked: mergeRules(collectRules(kind)),
+  });
   return {
-    watched: worked.flatMap(harmless),
+    watched: worked.flatMap(stripMakingVerbs),
     worked,
-    staged: rules('staged'),
-    secrets: merged(rules('secrets')),
-    own: merged(rules('own')),
-    ports: rules('ports'),
-    apiServer: rules('apiServer'),
-    builds: merged(rules('builds')),
-    buildkit: merged(rules('buildkit')),
-    git: merged(rules('git')),
-    nodes: merged(rules('nodes')),
-    parents: merged(rules('parents')),
-    routes: { HTTPRoute: ofRoutes('HTTPRoute'), Ingress: ofRoutes('Ingress') },
+    staged: collectRules('staged'),
+    secrets: mergeRules(collectRules('secrets')),
+    own: mergeRules(collectRules('own')),
+    ports: collectRules('ports'),
+    apiServer: collectRules('apiServer'),
+    builds: mergeRules(collectRules('builds')),
+    buildkit: mergeRules(collectRules('buildkit')),
+    git: mergeRules(collectRules('git')),
+    nodes: mergeRules(collectRules('nodes')),
+    parents: mergeRules(collectRules('parents')),
+    routes: { HTTPRoute: buildRouteRules('HTTPRoute'), Ingress: buildRouteRules('Ingress') },
   };
 }
 
-export const operatorAccess = accessTo(OPERATOR_KINDS);
+export const operatorAccess = buildAccessRules(OPERATOR_KINDS);

@@ -6,17 +6,21 @@ import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/spans.ts';
 import type { RevisionResource } from '../schema/platform/custom-resources.ts';
 import { BUILD_FINALIZER, FINALIZER } from '../schema/platform/labels.ts';
-import { finalizeDeployment } from './deployment/finalize.ts';
+import { buildDeploymentFinalizer } from './deployment/finalize.ts';
 import { reconcileDeployment } from './deployment/reconcile.ts';
-import { faultyDeployment, refusedDeployment } from './deployment/status.ts';
+import { buildFaultyDeploymentStatus, buildRefusedDeploymentReport } from './deployment/status.ts';
 import type { OperatorDeps } from './view/deps.ts';
-import { joinedIn } from './view/tenancy.ts';
+import { buildJoinedTenantLookup } from './view/tenancy.ts';
 import { Controller, type ControllerOptions } from './kernel/controller.ts';
 import type { OperatorMetrics } from './kernel/metrics.ts';
-import { listenerReport } from './listener/status.ts';
+import { buildListenerReport } from './listener/status.ts';
 import type { Queues } from './wake.ts';
-import { faultyRevision } from './revision/refusal.ts';
-import { finalizeRevision, reconcileRevision, revisionRefused } from './revision/reconcile.ts';
+import { buildFaultyRevisionStatus } from './revision/refusal.ts';
+import {
+  buildRevisionFinalizer,
+  reconcileRevision,
+  buildRefusalReporter,
+} from './revision/reconcile.ts';
 
 type Parts = {
   deps: OperatorDeps;
@@ -31,63 +35,93 @@ type Parts = {
 type Running = { start(): void; stop(): Promise<void> };
 
 /** Creates one controller per kind. */
-export function createControllers({ deps, queues, record, log, metrics, config, tracing }: Parts): Running[] {
-  const shared = { kube: deps.kube, record, log, tracing, workers: config.workers, clock: () => new Date() };
+export function createControllers({
+  deps,
+  queues,
+  record,
+  log,
+  metrics,
+  config,
+  tracing,
+}: Parts): Running[] {
+  const shared = {
+    kube: deps.kube,
+    record,
+    log,
+    tracing,
+    workers: config.workers,
+    clock: () => new Date(),
+  };
   const deployments = new Controller({
     ...shared,
     queue: queues.deployments,
-    observer: metrics.controller('deployment', config.workers),
+    observer: metrics.createControllerObserver('deployment', config.workers),
     reconciler: {
       name: 'deployment',
       kind: kinds.deployment,
       cache: deps.caches.deployments,
       reconcile: reconcileDeployment(deps),
       // A quota may get room by itself, so the deployment is tried again.
-      refused: (deployment, refusal) => (refusal instanceof Denied ? undefined : refusedDeployment(deployment, refusal.message)),
-      faulty: faultyDeployment,
-      finalizer: { name: FINALIZER, finalize: finalizeDeployment(deps) },
+      refused: (deployment, refusal) =>
+        refusal instanceof Denied
+          ? undefined
+          : buildRefusedDeploymentReport(deployment, refusal.message),
+      faulty: buildFaultyDeploymentStatus,
+      finalizer: { name: FINALIZER, finalize: buildDeploymentFinalizer(deps) },
       isPaused: ({ spec }) => spec.suspend === true,
     },
   });
   const revisions = new Controller({
     ...shared,
     queue: queues.revisions,
-    observer: metrics.controller('revision', config.workers),
+    observer: metrics.createControllerObserver('revision', config.workers),
     reconciler: {
       name: 'revision',
       kind: kinds.revision,
       cache: deps.caches.revisions,
       reconcile: reconcileRevision(deps),
-      refused: revisionRefused(deps),
-      faulty: faultyRevision,
+      refused: buildRefusalReporter(deps),
+      faulty: buildFaultyRevisionStatus,
       finalizer: {
         name: BUILD_FINALIZER,
-        finalize: finalizeRevision(deps),
+        finalize: buildRevisionFinalizer(deps),
         isNeeded: ({ spec }) => spec.source === 'git' && deps.settings.builder !== undefined,
       },
-      isPaused: ({ metadata, spec }) => deps.caches.deployments.get(`${metadata.namespace}/${spec.deployment}`)?.spec.suspend === true,
+      isPaused: ({ metadata, spec }) =>
+        deps.caches.deployments.get(`${metadata.namespace}/${spec.deployment}`)?.spec.suspend ===
+        true,
     },
   });
-  return [deployments, revisions, listenerController({ deps, queues, metrics }, shared)];
+  return [deployments, revisions, createListenerController({ deps, queues, metrics }, shared)];
 }
 
-type Shared = Pick<ControllerOptions<RevisionResource, NonNullable<RevisionResource['status']>>, 'kube' | 'record' | 'log' | 'clock'>;
+type Shared = Pick<
+  ControllerOptions<RevisionResource, NonNullable<RevisionResource['status']>>,
+  'kube' | 'record' | 'log' | 'clock'
+>;
 
 /** Creates the controller that reports of Listeners, whose namespaces are read in no hurry. */
-function listenerController({ deps, queues, metrics }: Pick<Parts, 'deps' | 'queues' | 'metrics'>, shared: Shared): Running {
+function createListenerController(
+  { deps, queues, metrics }: Pick<Parts, 'deps' | 'queues' | 'metrics'>,
+  shared: Shared,
+): Running {
   return new Controller({
     ...shared,
     workers: 1,
     queue: queues.listeners,
-    observer: metrics.controller('listener', 1),
+    observer: metrics.createControllerObserver('listener', 1),
     reconciler: {
       name: 'listener',
       kind: kinds.listener,
       cache: deps.caches.listeners,
       reconcile: async (listener) => {
         const { caches, settings } = deps;
-        const joined = joinedIn(caches, settings);
-        return listenerReport(listener, { all: caches.listeners.list(), joined, defaultTenantId: settings.defaultTenantId });
+        const joined = buildJoinedTenantLookup(caches, settings);
+        return buildListenerReport(listener, {
+          all: caches.listeners.list(),
+          joined,
+          defaultTenantId: settings.defaultTenantId,
+        });
       },
     },
   });

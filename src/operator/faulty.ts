@@ -9,10 +9,12 @@ import type { Caches } from './view/caches.ts';
 /** Kinds whose status reports the fault of an object, and with it an event. */
 const REPORTED: Kind[] = [kinds.deployment, kinds.revision, kinds.listener];
 
-const isReported = ({ object, fault }: Faulty): boolean => REPORTED.some((kind) => isOfKind(object, kind)) && fault.reason !== 'Unreadable';
+const isReported = ({ object, fault }: Faulty): boolean =>
+  REPORTED.some((kind) => isOfKind(object, kind)) && fault.reason !== 'Unreadable';
 
 /** Returns the objects that the operator does not work on as they are. */
-export const faultyIn = (caches: Caches): Faulty[] => Object.values(caches).flatMap(({ faults }: Pick<Cache, 'faults'>) => faults.all());
+export const listFaultyObjects = (caches: Caches): Faulty[] =>
+  Object.values(caches).flatMap(({ faults }: Pick<Cache, 'faults'>) => faults.listAll());
 
 /** Milliseconds between two events. Ten thousand faulty objects must not hold up other requests. */
 const PACE = 100;
@@ -21,28 +23,40 @@ const PACE = 100;
  * Tells of objects that are out of bounds or can't be read: in the log, and by an event where no status does. Events
  * are written only by a process that leads, which calls the returned function when it begins to.
  */
-export function tellOfFaults(caches: Caches, { record, log }: { record: Recorder; log: Log }): () => void {
+export function reportFaultyObjects(
+  caches: Caches,
+  { record, log }: { record: Recorder; log: Log },
+): () => void {
   const untold: Faulty[] = [];
   let timer: NodeJS.Timeout | undefined;
   let leads = false;
-  const next = (): void => {
+  const reportNext = (): void => {
     const faulty = untold.shift();
-    timer = faulty && setTimeout(next, PACE).unref();
-    if (faulty) record(faulty.object, { type: 'Warning', reason: faulty.fault.reason, action: 'Read', note: faulty.fault.message });
+    timer = faulty && setTimeout(reportNext, PACE).unref();
+    if (faulty)
+      record(faulty.object, {
+        type: 'Warning',
+        reason: faulty.fault.reason,
+        action: 'Read',
+        note: faulty.fault.message,
+      });
   };
   const note = (faulty: Faulty): void => {
     if (!leads || isReported(faulty)) return;
     untold.push(faulty);
-    if (timer === undefined) next();
+    if (timer === undefined) reportNext();
   };
-  const found = (faulty: Faulty): void => {
+  const handleFaulty = (faulty: Faulty): void => {
     const { object, fault } = faulty;
-    log.warn({ kind: object.kind, ...object.metadata, reason: fault.reason, fault: fault.message }, 'object is left as it is');
+    log.warn(
+      { kind: object.kind, ...object.metadata, reason: fault.reason, fault: fault.message },
+      'object is left as it is',
+    );
     note(faulty);
   };
-  for (const { faults } of Object.values(caches)) faults.onFault(found);
+  for (const { faults } of Object.values(caches)) faults.addFaultListener(handleFaulty);
   return () => {
     leads = true;
-    faultyIn(caches).forEach(note);
+    listFaultyObjects(caches).forEach(note);
   };
 }

@@ -9,11 +9,12 @@ const LOOK = 5000;
  * Returns the percentage by which the heap may grow before V8 collects it again; 0 leaves that to V8. V8 would let
  * garbage of half a large heap's size gather. A small heap is cheaper if it is collected seldom.
  */
-const growthOf = (usedBytes: number): number => (usedBytes > LARGE ? 20 : 0);
+const chooseGrowth = (usedBytes: number): number => (usedBytes > LARGE ? 20 : 0);
 
 /** Keeps the process small while it reads the cluster, and later if the cluster is large. */
 export function watchHeap(): void {
-  const allow = (percent: number): void => setFlagsFromString(`--heap-growing-percent=${percent}`);
-  allow(growthOf(Infinity));
-  setInterval(() => allow(growthOf(getHeapStatistics().used_heap_size)), LOOK).unref();
+  const setHeapGrowth = (percent: number): void =>
+    setFlagsFromString(`--heap-growing-percent=${percent}`);
+  setHeapGrowth(chooseGrowth(Infinity));
+  setInterval(() => setHeapGrowth(chooseGrowth(getHeapStatistics().used_heap_size)), LOOK).unref();
 }

@@ -1,11 +1,11 @@
 import { buildNamespaces } from '../config/builder.ts';
 import type { OperatorConfig, OperatorSettings } from '../config/operator.ts';
-import { ownVersion } from '../config/own-version.ts';
-import { asError } from '../errors.ts';
-import { gitPlaces } from '../git/places.ts';
+import { readPlatformVersion } from '../config/own-version.ts';
+import { toError } from '../errors.ts';
+import { buildGitPlaces } from '../git/places.ts';
 import { Lookups } from '../http/lookups.ts';
 import type { ConnectedKube, CountedKube } from '../kube/client.ts';
-import { keyOf } from '../kube/cache.ts';
+import { buildObjectKey } from '../kube/cache.ts';
 import { createRecorder } from '../kube/events.ts';
 import type { Kube } from '../kube/kube.ts';
 import { Election, type LeaseOptions } from '../kube/lease.ts';
@@ -16,17 +16,23 @@ import type { Tracing } from '../tracing/spans.ts';
 import { OPERATOR, OPERATOR_VERSION } from '../schema/platform/labels.ts';
 import { BranchFollower } from './branches/branch-follower.ts';
 import { BuildLooks } from './branches/build-looks.ts';
-import { branchPlace, followersIn, lookAtBranch } from './deployment/look-at-branch.ts';
+import { findBranchPlace, trackFollowers, lookAtBranch } from './deployment/look-at-branch.ts';
 import { InTurn } from './view/in-turn.ts';
 import { TakenTurns } from './view/taken-turns.ts';
 import { MissingKinds } from './view/missing-kinds.ts';
 import { RouteParents } from './view/route-parents.ts';
 import { PortKeeper } from './view/port-keeper.ts';
-import { createCaches, writable, type Caches } from './view/caches.ts';
+import { createCaches, listWrittenKinds, type Caches } from './view/caches.ts';
 import { createControllers } from './controllers.ts';
-import { faultyIn, tellOfFaults } from './faulty.ts';
+import { listFaultyObjects, reportFaultyObjects } from './faulty.ts';
 import type { OperatorDeps } from './view/deps.ts';
-import { drainingQueues, interruptedIn, trialsIn, scalableIn, sleepConcernIn } from './rollout/scalable.ts';
+import {
+  buildDrainingLookup,
+  buildInterruptedLookup,
+  buildTrialLookup,
+  buildScalableLookup,
+  sleepConcernIn,
+} from './rollout/scalable.ts';
 import type { KindTable } from './kinds/row.ts';
 import { OPERATOR_KINDS } from './kinds/table.ts';
 import { serveHealth } from './kernel/health.ts';
@@ -35,13 +41,13 @@ import { WorkQueue } from './kernel/queue.ts';
 import { Writer } from './kernel/writer.ts';
 import { sweepBackups } from './backup/sweep.ts';
 import { sweepBuilds } from './revision/build/sweep.ts';
-import { gatewayUrls } from './scale/gateways.ts';
+import { listGatewayUrls } from './scale/gateways.ts';
 import { PromQueries } from './scale/prom-queries.ts';
 import { WorkFollower } from './scale/work-follower.ts';
 import { exportArchiveLag, exportObjects } from './series/export-objects.ts';
 import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
-import { wakeForDrain, wakeForFacts, wakeForWork, wireWakeUps, type Queues } from './wake.ts';
-import { deadWatches, watches } from './watches.ts';
+import { wakeForDrain, wakeForFacts, wakeForWork, registerWakeUps, type Queues } from './wake.ts';
+import { describeDeadWatches, createWatches } from './watches.ts';
 
 /** Milliseconds after which Secrets and builds that nothing refers to are removed. */
 const SWEEP_EVERY = 600_000;
@@ -50,7 +56,7 @@ const OVERDUE = 30_000;
 
 export type OperatorOptions = {
   config: OperatorConfig;
-  kube: CountedKube & Partial<Pick<ConnectedKube, 'fenced'>>;
+  kube: CountedKube & Partial<Pick<ConnectedKube, 'buildFenced'>>;
   log: Log;
   /** Aborted on SIGTERM. */
   signal: AbortSignal;
@@ -76,8 +82,11 @@ export type Operator = {
 /** Starts watching at once, and starts working when this process leads. */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
   const { config, kube, log, signal, times = {} } = options;
-  const [metrics, tracing] = [countingRequests(kube), await openTracing(config.tracing, { name: 'gx-operator', log })];
-  const parts = assemble({ ...options, tracing }, metrics);
+  const [metrics, tracing] = [
+    createMetrics(kube),
+    await openTracing(config.tracing, { name: 'gx-operator', log }),
+  ];
+  const parts = createParts({ ...options, tracing }, metrics);
   metrics.watchAges(() => parts.reflectors.map(({ state }) => state));
   const state = { synced: false, leads: false };
   const health = await serveHealth({
@@ -85,7 +94,8 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     port: config.port,
     log,
     metrics,
-    missing: () => (state.synced ? deadWatches(parts.reflectors) : 'the caches are not filled yet'),
+    missing: () =>
+      state.synced ? describeDeadWatches(parts.reflectors) : 'the caches are not filled yet',
     isOverdue: () => state.leads && parts.election.renewAge > OVERDUE,
   });
   for (const reflector of parts.reflectors) reflector.start();
@@ -95,22 +105,27 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   if (signal.aborted) stop();
   const leading = Promise.withResolvers<void>();
 
-  const lead = async (): Promise<End> => {
+  const runAsLeader = async (): Promise<End> => {
     await Promise.all(parts.reflectors.map((reflector) => reflector.synced));
     state.synced = true;
     await parts.election.acquire(stopped.signal);
     state.leads = true;
-    metrics.leader(config.leaseName)(true);
+    metrics.createLeaderObserver(config.leaseName)(true);
     const end = parts.election.hold(stopped.signal);
-    await Promise.race([end, work()]);
+    await Promise.race([end, startWork()]);
     return end;
   };
   /** Work begins with a view no older than the last leader's, because an older one would undo that leader's work. */
-  const work = async (): Promise<void> => {
-    await Promise.all(parts.reflectors.map((reflector) => reflector.reach(parts.election.since)));
+  const startWork = async (): Promise<void> => {
+    await Promise.all(
+      parts.reflectors.map((reflector) => reflector.waitForVersion(parts.election.since)),
+    );
     await parts.deps.routeParents.look(stopped.signal);
     parts.begin(stopped.signal);
-    sweeping({ ...parts.deps, log, namespaces: config.namespaces, every: times.sweep ?? SWEEP_EVERY }, stopped.signal).catch(stop);
+    runSweeps(
+      { ...parts.deps, log, namespaces: config.namespaces, every: times.sweep ?? SWEEP_EVERY },
+      stopped.signal,
+    ).catch(stop);
     leading.resolve();
   };
   const close = async (end: End): Promise<End> => {
@@ -123,12 +138,21 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     log.info({ end }, 'operator ended');
     return end;
   };
-  const ended = firstEnd(lead(), stopped.signal, log).then(close);
-  return { port: health.port, leading: leading.promise, ended, stop: () => (stop(), ended.then(() => undefined)) };
+  const ended = waitForEnd(runAsLeader(), stopped.signal, log).then(close);
+  return {
+    port: health.port,
+    leading: leading.promise,
+    ended,
+    stop: () => (stop(), ended.then(() => undefined)),
+  };
 }
 
-const sweeping = (options: SweepOptions, signal: AbortSignal): Promise<unknown> =>
-  Promise.all([sweepSecrets(options, signal), sweepBuilds(options, signal), sweepBackups(options, signal)]);
+const runSweeps = (options: SweepOptions, signal: AbortSignal): Promise<unknown> =>
+  Promise.all([
+    sweepSecrets(options, signal),
+    sweepBuilds(options, signal),
+    sweepBackups(options, signal),
+  ]);
 
 type End = 'stopped' | 'lost';
 
@@ -140,29 +164,45 @@ type TracedOptions = OperatorOptions & { tracing: Tracing | undefined };
  */
 const PACE = 100;
 
-function assemble({ config, kube, log, tracing, times = {}, ...given }: TracedOptions, metrics: OperatorMetrics) {
+function createParts(
+  { config, kube, log, tracing, times = {}, ...given }: TracedOptions,
+  metrics: OperatorMetrics,
+) {
   const table = given.table ?? OPERATOR_KINDS;
   const builds = buildNamespaces(config.settings.builder);
   const caches = createCaches({ buildNamespaces: builds, table });
   measure(metrics, caches);
-  const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());
-  const election = electionOf({ config, kube, log, times }, renewed);
+  const resumeQueues = (): void => Object.values(queues).forEach((queue) => queue.resume());
+  const election = createElection({ config, kube, log, times }, resumeQueues);
   // Work that could not be written is not begun. It would fail repeatedly and then wait long for its next turn.
-  const queueOf = (kind: string): WorkQueue => new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
-  const queues = { deployments: queueOf('deployment'), revisions: queueOf('revision'), listeners: queueOf('listener') };
+  const queueOf = (kind: string): WorkQueue =>
+    new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
+  const queues = {
+    deployments: queueOf('deployment'),
+    revisions: queueOf('revision'),
+    listeners: queueOf('listener'),
+  };
   const missing = new MissingKinds();
-  wireWakeUps(caches, queues, { buildNamespaces: builds, table, missing });
+  registerWakeUps(caches, queues, { buildNamespaces: builds, table, missing });
   // All writes except those of the Lease go through the fence.
-  const door = kube.fenced?.(() => election.holds) ?? kube;
-  const writer = new Writer(door, writable(caches, table));
+  const door = kube.buildFenced?.(() => election.holds) ?? kube;
+  const writer = new Writer(door, listWrittenKinds(caches, table));
   const { settings } = config;
-  const gateways = given.gateways ?? (() => gatewayUrls(caches.gateways.list()));
+  const gateways = given.gateways ?? (() => listGatewayUrls(caches.gateways.list()));
   const ports = new PortKeeper({ kube: door, namespace: config.namespace, caches });
   const lagged = exportArchiveLag(metrics, caches.deployments);
-  const follower = workFollower({ caches, settings, queues, log }, { gateways, ports, lagged, observer: metrics.work() });
-  const looking = { kube: door, caches, settings, gitPlaces: gitPlaces(settings, new Lookups(settings.proxies)) };
-  const { run: look, ...looks } = gitLooks(looking, queues, log);
-  const routeParents = routeParentsOf({ ...looking, queues, log });
+  const follower = createWorkFollower(
+    { caches, settings, queues, log },
+    { gateways, ports, lagged, observer: metrics.createWorkObserver() },
+  );
+  const looking = {
+    kube: door,
+    caches,
+    settings,
+    gitPlaces: buildGitPlaces(settings, new Lookups(settings.proxies)),
+  };
+  const { run: look, ...looks } = createGitLooks(looking, queues, log);
+  const routeParents = createRouteParents({ ...looking, queues, log });
   const deps = {
     ...looking,
     table,
@@ -170,13 +210,18 @@ function assemble({ config, kube, log, tracing, times = {}, ...given }: TracedOp
     routeParents,
     writer,
     ...looks,
-    ...turns(),
+    ...createTurns(),
     ports,
     absences: () => election.absences,
     work: follower,
   } satisfies OperatorDeps;
-  const record = createRecorder({ kube: door, log, controller: `gx.dev/${OPERATOR}`, instance: config.identity });
-  const tell = tellOfFaults(caches, { record, log });
+  const record = createRecorder({
+    kube: door,
+    log,
+    controller: `gx.dev/${OPERATOR}`,
+    instance: config.identity,
+  });
+  const tell = reportFaultyObjects(caches, { record, log });
   const controllers = createControllers({ deps, queues, record, log, metrics, config, tracing });
   return {
     deps,
@@ -189,70 +234,102 @@ function assemble({ config, kube, log, tracing, times = {}, ...given }: TracedOp
       look(until);
       void routeParents.run(until);
     },
-    reflectors: watches({ kube: door, log, caches, table, missing, observer: metrics.watches(), config, timings: times.watch }),
+    reflectors: createWatches({
+      kube: door,
+      log,
+      caches,
+      table,
+      missing,
+      observer: metrics.createWatchObserver(),
+      config,
+      timings: times.watch,
+    }),
   };
 }
 
-const turns = () => ({ buildTurns: new InTurn(), backupTurns: new InTurn(), restartTurns: new TakenTurns() });
+const createTurns = () => ({
+  buildTurns: new InTurn(),
+  backupTurns: new InTurn(),
+  restartTurns: new TakenTurns(),
+});
 
 /** The Lease names the version of its holder, so that an operator sees the version before it. */
-const electionOf = ({ config, kube, log, times }: Omit<OperatorOptions, 'signal'>, renewed: () => void): Election =>
+const createElection = (
+  { config, kube, log, times }: Omit<OperatorOptions, 'signal'>,
+  renewed: () => void,
+): Election =>
   new Election({
     kube,
     log,
     namespace: config.namespace,
     name: config.leaseName,
     identity: config.identity,
-    annotations: { [OPERATOR_VERSION]: ownVersion() },
+    annotations: { [OPERATOR_VERSION]: readPlatformVersion() },
     renewed,
     ...(times?.lease && { seconds: times.lease }),
   });
 
-function countingRequests(kube: OperatorOptions['kube']): OperatorMetrics {
+function createMetrics(kube: OperatorOptions['kube']): OperatorMetrics {
   const metrics = new OperatorMetrics();
-  kube.onRequest?.(metrics.requests());
+  kube.addRequestListener?.(metrics.createRequestObserver());
   return metrics;
 }
 
 /** Lets the metrics read the caches, at each change or at each scrape. */
 function measure(metrics: OperatorMetrics, caches: Caches): void {
   exportObjects(metrics, caches);
-  metrics.faulty(() => faultyIn(caches));
+  metrics.measureFaulty(() => listFaultyObjects(caches));
 }
 
 type Following = { caches: Caches; settings: OperatorSettings; queues: Queues; log: Log };
-type Reports = Pick<ConstructorParameters<typeof WorkFollower>[0], 'gateways' | 'observer' | 'lagged'> & { ports: PortKeeper };
+type Reports = Pick<
+  ConstructorParameters<typeof WorkFollower>[0],
+  'gateways' | 'observer' | 'lagged'
+> & { ports: PortKeeper };
 
-const workFollower = ({ caches, settings, queues, log }: Following, { ports, ...reports }: Reports): WorkFollower =>
+const createWorkFollower = (
+  { caches, settings, queues, log }: Following,
+  { ports, ...reports }: Reports,
+): WorkFollower =>
   new WorkFollower({
     ...reports,
     signs: (keys, signal) => ports.keepGatewayKeys(keys, signal),
-    scalable: scalableIn(caches, settings),
+    scalable: buildScalableLookup(caches, settings),
     concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
-    interrupted: interruptedIn(caches),
+    interrupted: buildInterruptedLookup(caches),
     wake: wakeForWork(caches, queues),
-    draining: drainingQueues(caches, settings),
-    trial: trialsIn(caches),
-    queries: settings.prometheusUrl === undefined ? undefined : new PromQueries({ url: settings.prometheusUrl, log }),
+    draining: buildDrainingLookup(caches, settings),
+    trial: buildTrialLookup(caches),
+    queries:
+      settings.prometheusUrl === undefined
+        ? undefined
+        : new PromQueries({ url: settings.prometheusUrl, log }),
     wakeDraining: wakeForDrain(queues),
     learned: wakeForFacts(caches, queues),
     downSeconds: settings.queueScaleDownSeconds,
     log,
   });
 
-const routeParentsOf = ({ kube, caches, settings: { route }, queues, log }: Following & { kube: Kube }): RouteParents =>
+const createRouteParents = ({
+  kube,
+  caches,
+  settings: { route },
+  queues,
+  log,
+}: Following & { kube: Kube }): RouteParents =>
   new RouteParents({
     kube,
     parents: route?.kind === 'HTTPRoute' && route.timeouts === 'auto' ? route.parentRefs : [],
     changed: () => {
-      for (const { metadata } of caches.deployments.list()) queues.deployments.add(keyOf(metadata), 'background');
+      for (const { metadata } of caches.deployments.list())
+        queues.deployments.add(buildObjectKey(metadata), 'background');
     },
     log,
   });
 
 /** The looks at git hosts: at the branches that deployments follow, and before builds. */
-function gitLooks(looking: Parameters<typeof lookAtBranch>[0], queues: Queues, log: Log) {
-  const branches = branchFollower(looking, queues, log);
+function createGitLooks(looking: Parameters<typeof lookAtBranch>[0], queues: Queues, log: Log) {
+  const branches = createBranchFollower(looking, queues, log);
   const buildLooks = new BuildLooks((key) => queues.revisions.add(key));
   const run = (until: AbortSignal): void => {
     if (looking.settings.builder === undefined) return;
@@ -262,10 +339,14 @@ function gitLooks(looking: Parameters<typeof lookAtBranch>[0], queues: Queues, l
   return { branches, buildLooks, run };
 }
 
-function branchFollower(looking: Parameters<typeof lookAtBranch>[0], { deployments }: Queues, log: Log): BranchFollower {
+function createBranchFollower(
+  looking: Parameters<typeof lookAtBranch>[0],
+  { deployments }: Queues,
+  log: Log,
+): BranchFollower {
   const follower: BranchFollower = new BranchFollower({
-    followers: followersIn(looking.caches, () => follower.hurry()),
-    placeOf: (key) => branchPlace(looking, key),
+    followers: trackFollowers(looking.caches, () => follower.searchNow()),
+    placeOf: (key) => findBranchPlace(looking, key),
     ask: (key, signal) => lookAtBranch(looking, key, signal),
     wake: (key) => deployments.add(key),
     log,
@@ -277,7 +358,7 @@ function branchFollower(looking: Parameters<typeof lookAtBranch>[0], { deploymen
  * Resolves with the signal before leadership, or with how leadership ended. A failure to lead ends the process like a
  * lost lease.
  */
-async function firstEnd(lead: Promise<End>, signal: AbortSignal, log: Log): Promise<End> {
+async function waitForEnd(lead: Promise<End>, signal: AbortSignal, log: Log): Promise<End> {
   const stopped = new Promise<End>((resolve) => {
     signal.addEventListener('abort', () => resolve('stopped'), { once: true });
   });
@@ -285,7 +366,7 @@ async function firstEnd(lead: Promise<End>, signal: AbortSignal, log: Log): Prom
     return await Promise.race([lead, stopped]);
   } catch (error) {
     if (signal.aborted) return 'stopped';
-    log.error({ err: asError(error) }, 'leading failed');
+    log.error({ err: toError(error) }, 'leading failed');
     return 'lost';
   }
 }

@@ -3,7 +3,7 @@ import { StartError, Unavailable } from '../errors.ts';
 import type { ConnectedKube } from '../kube/client.ts';
 import { kinds, type LeaseObject } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
-import { versionIn } from '../schema/platform/crd.ts';
+import { parseCrdVersion } from '../schema/platform/crd.ts';
 import { API_VERSION } from '../schema/platform/api-group.ts';
 import { OPERATOR_VERSION } from '../schema/platform/labels.ts';
 
@@ -25,7 +25,7 @@ export async function requireSupportedJump(given: Given, signal: AbortSignal): P
   for (;;) {
     signal.throwIfAborted();
     try {
-      const fault = unsupportedJump(await foundVersions(given, signal));
+      const fault = explainUnsupportedJump(await readVersions(given, signal));
       if (fault !== undefined) throw new StartError(fault);
       return;
     } catch (error) {
@@ -35,16 +35,27 @@ export async function requireSupportedJump(given: Given, signal: AbortSignal): P
   }
 }
 
-async function foundVersions({ kube, config, log, own }: Given, signal: AbortSignal) {
-  const lease = await kube.find(kinds.lease, { namespace: config.namespace, name: config.leaseName }, signal);
-  const description = (await kube.openApi(API_VERSION, signal))?.components?.schemas?.[schemaName]?.description;
-  if (description === undefined) log.warn('the version of the custom resource definitions is not known');
-  return { own, definitions: versionIn(description), former: lease === undefined ? undefined : formerOf(lease) };
+async function readVersions({ kube, config, log, own }: Given, signal: AbortSignal) {
+  const lease = await kube.find(
+    kinds.lease,
+    { namespace: config.namespace, name: config.leaseName },
+    signal,
+  );
+  const description = (await kube.openApi(API_VERSION, signal))?.components?.schemas?.[schemaName]
+    ?.description;
+  if (description === undefined)
+    log.warn('the version of the custom resource definitions is not known');
+  return {
+    own,
+    definitions: parseCrdVersion(description),
+    former: lease === undefined ? undefined : getFormerVersion(lease),
+  };
 }
 
 const schemaName = `${['dev.gx', ...API_VERSION.split('/').slice(1)].join('.')}.Deployment`;
 
-const formerOf = ({ metadata }: LeaseObject): string => metadata.annotations?.[OPERATOR_VERSION] ?? FIRST_VERSION;
+const getFormerVersion = ({ metadata }: LeaseObject): string =>
+  metadata.annotations?.[OPERATOR_VERSION] ?? FIRST_VERSION;
 
 /** The versions that an operator finds when it starts. */
 type FoundVersions = {
@@ -62,27 +73,39 @@ const FIRST_VERSION = '0.1.0';
 type Line = { major: number; minor: number };
 
 /** Returns why an operator must not start with these versions, as sentences; undefined if it may. */
-export function unsupportedJump({ own, definitions, former }: FoundVersions): string | undefined {
-  const [mine, defined, led] = [lineOf(own), lineOf(definitions), lineOf(former)];
+export function explainUnsupportedJump({
+  own,
+  definitions,
+  former,
+}: FoundVersions): string | undefined {
+  const [mine, defined, led] = [
+    parseMinorVersion(own),
+    parseMinorVersion(definitions),
+    parseMinorVersion(former),
+  ];
   if (mine === undefined) return undefined;
   if (defined !== undefined && isNewer(defined, mine)) {
-    return `operator: the custom resource definitions are of version ${definitions}, and this operator is of ${own}. It does not know all of their fields: install version ${lineText(defined)} or newer.`;
+    return `operator: the custom resource definitions are of version ${definitions}, and this operator is of ${own}. It does not know all of their fields: install version ${formatMinorVersion(defined)} or newer.`;
   }
   if (led !== undefined && isFar(led, mine)) {
-    return `operator: the operator that led here last is of version ${former}, and this one is of ${own}. An upgrade goes one minor version at a time: install ${lineText({ ...led, minor: led.minor + 1 })} first.`;
+    return `operator: the operator that led here last is of version ${former}, and this one is of ${own}. An upgrade goes one minor version at a time: install ${formatMinorVersion({ ...led, minor: led.minor + 1 })} first.`;
   }
   return undefined;
 }
 
 /** Patches of one minor version go together in any order, so only these two numbers count. */
-function lineOf(version: string | undefined): Line | undefined {
+function parseMinorVersion(version: string | undefined): Line | undefined {
   const [, major, minor] = /^v?(\d+)\.(\d+)\.\d+/.exec(version ?? '') ?? [];
-  return major === undefined || minor === undefined ? undefined : { major: Number(major), minor: Number(minor) };
+  return major === undefined || minor === undefined
+    ? undefined
+    : { major: Number(major), minor: Number(minor) };
 }
 
-const isNewer = (a: Line, b: Line): boolean => a.major > b.major || (a.major === b.major && a.minor > b.minor);
+const isNewer = (a: Line, b: Line): boolean =>
+  a.major > b.major || (a.major === b.major && a.minor > b.minor);
 
 /** Nobody knows which minor version was the last of its major one, so a step between major versions is not judged. */
-const isFar = (from: Line, to: Line): boolean => from.major === to.major && to.minor - from.minor > 1;
+const isFar = (from: Line, to: Line): boolean =>
+  from.major === to.major && to.minor - from.minor > 1;
 
-const lineText = ({ major, minor }: Line): string => `${major}.${minor}`;
+const formatMinorVersion = ({ major, minor }: Line): string => `${major}.${minor}`;

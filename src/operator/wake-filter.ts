@@ -1,13 +1,18 @@
 import type { Change } from '../kube/cache.ts';
 import type { KubeObject } from '../kube/kube.ts';
-import { DATABASE_READY, READY, ROLLED_OUT, type Condition } from '../schema/platform/conditions.ts';
+import {
+  DATABASE_READY,
+  READY,
+  ROLLED_OUT,
+  type Condition,
+} from '../schema/platform/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../schema/platform/custom-resources.ts';
 import { isReplacing } from '../schema/platform/replacement.ts';
-import { canonicalJson } from '../schema/canonical-json.ts';
+import { formatCanonicalJson } from '../schema/canonical-json.ts';
 import { ENDED } from '../schema/platform/revision.ts';
-import { databaseOf } from './database/engines.ts';
+import { getDatabaseEngine } from './database/engines.ts';
 import { isRollingOut } from './rollout/complete.ts';
-import { conditionIn, isTrue } from './kernel/conditions.ts';
+import { findCondition, isTrue } from './kernel/conditions.ts';
 import type { KindRow } from './kinds/row.ts';
 
 /*
@@ -17,29 +22,51 @@ import type { KindRow } from './kinds/row.ts';
  */
 
 /** Returns true if the change of a child may make a difference to a reconcile of its owner. */
-export const concernsOwner = ({ before, after }: Change, row: Pick<KindRow, 'statusRead' | 'isSilent'>): boolean => {
+export const isRelevantToOwner = (
+  { before, after }: Change,
+  row: Pick<KindRow, 'statusRead' | 'isSilent'>,
+): boolean => {
   if (after === undefined) return true;
   if (before === undefined) return row.isSilent?.(after) !== true;
-  return canonicalJson(readOf(before, row)) !== canonicalJson(readOf(after, row));
+  return formatCanonicalJson(readOf(before, row)) !== formatCanonicalJson(readOf(after, row));
 };
 
 /**
  * Returns true if the change of a deployment may make a difference to its revisions. Of its status, only the fields of
  * readByRevisions do.
  */
-export const concernsRevisions = ({ before, after }: Change): boolean =>
-  before === undefined || after === undefined || canonicalJson(readByRevisions(before)) !== canonicalJson(readByRevisions(after));
+export const isRelevantToRevisions = ({ before, after }: Change): boolean =>
+  before === undefined ||
+  after === undefined ||
+  formatCanonicalJson(readByRevisions(before)) !== formatCanonicalJson(readByRevisions(after));
 
 function readByRevisions(object: KubeObject): object {
   const deployment = object as DeploymentResource & KubeObject;
-  const database = { address: databaseOf(deployment.spec).address(deployment), ready: isTrue(deployment, DATABASE_READY) };
-  const { activeRevision: active, asleepSince: asleep, restoredAt, rollout } = deployment.status ?? {};
+  const database = {
+    address: getDatabaseEngine(deployment.spec).address(deployment),
+    ready: isTrue(deployment, DATABASE_READY),
+  };
+  const {
+    activeRevision: active,
+    asleepSince: asleep,
+    restoredAt,
+    rollout,
+  } = deployment.status ?? {};
   const draining = rollout?.draining;
   const kept = draining?.map(({ revision, runs, threads }) => [revision, runs, threads]);
   const tried = { candidate: rollout?.candidate, aborted: rollout?.aborted };
   return {
-    ...askedOf(object),
-    status: { active, asleep, replacing: isReplacing(deployment), restoredAt, isPlanned: rollout !== undefined, kept, tried, database },
+    ...pickDesiredState(object),
+    status: {
+      active,
+      asleep,
+      replacing: isReplacing(deployment),
+      restoredAt,
+      isPlanned: rollout !== undefined,
+      kept,
+      tried,
+      database,
+    },
   };
 }
 
@@ -47,18 +74,24 @@ function readByRevisions(object: KubeObject): object {
  * Returns true if the change of a revision may make a difference to its deployment. Steps of a rollout that goes well
  * do not.
  */
-export const concernsDeployment = ({ before, after }: Change): boolean =>
-  before === undefined || after === undefined || canonicalJson(readByDeployment(before)) !== canonicalJson(readByDeployment(after));
+export const isRelevantToDeployment = ({ before, after }: Change): boolean =>
+  before === undefined ||
+  after === undefined ||
+  formatCanonicalJson(readByDeployment(before)) !== formatCanonicalJson(readByDeployment(after));
 
 function readByDeployment(object: KubeObject): object {
   const revision = object as RevisionResource & KubeObject;
   const { status = {} } = revision;
   const { phase, reason, message, serverVersion, mountPrefix, guard, pin, endedAt } = status;
-  const over = phase !== undefined && ENDED.includes(phase) ? { phase, endedAt, ready: seen(conditionIn({ status }, READY)) } : undefined;
+  const over =
+    phase !== undefined && ENDED.includes(phase)
+      ? { phase, endedAt, ready: pickConditionFields(findCondition({ status }, READY)) }
+      : undefined;
   // The deployment itself knows more about the database.
-  const trouble = reason === undefined || reason === 'DatabaseNotReady' ? undefined : [reason, message];
+  const trouble =
+    reason === undefined || reason === 'DatabaseNotReady' ? undefined : [reason, message];
   return {
-    ...askedOf(object),
+    ...pickDesiredState(object),
     status: {
       over,
       trouble,
@@ -77,33 +110,54 @@ function readByDeployment(object: KubeObject): object {
  * of its own object, and nothing else shows the change if the answer comes before the watch's event.
  */
 export const isAskedByOthers = ({ before, after }: Change): boolean =>
-  before !== undefined && after !== undefined && canonicalJson(askedBySomeone(before)) !== canonicalJson(askedBySomeone(after));
-
-/** Returns true if the answer shows that others changed a child, whose status they write. */
-export const isReportedByOthers = ({ before, after }: Change, { statusRead }: Pick<KindRow, 'statusRead'>): boolean =>
   before !== undefined &&
   after !== undefined &&
-  canonicalJson({ status: statusRead?.(before) }) !== canonicalJson({ status: statusRead?.(after) });
+  formatCanonicalJson(pickUserMetadata(before)) !== formatCanonicalJson(pickUserMetadata(after));
+
+/** Returns true if the answer shows that others changed a child, whose status they write. */
+export const isReportedByOthers = (
+  { before, after }: Change,
+  { statusRead }: Pick<KindRow, 'statusRead'>,
+): boolean =>
+  before !== undefined &&
+  after !== undefined &&
+  formatCanonicalJson({ status: statusRead?.(before) }) !==
+    formatCanonicalJson({ status: statusRead?.(after) });
 
 /** Returns the parts of an object that others change. Its finalizers are the reconcile's own. */
-function askedBySomeone({ metadata }: KubeObject): object {
-  const { generation, deletionTimestamp, labels, annotations } = metadata as Record<string, unknown>;
+function pickUserMetadata({ metadata }: KubeObject): object {
+  const { generation, deletionTimestamp, labels, annotations } = metadata as Record<
+    string,
+    unknown
+  >;
   return { generation, deletionTimestamp, labels, annotations };
 }
 
-const seen = (condition: Condition | undefined): string[] | undefined =>
+const pickConditionFields = (condition: Condition | undefined): string[] | undefined =>
   condition && [condition.status, condition.reason, condition.message];
 
 /** Returns the parts of an object by which others ask for something. */
-function askedOf({ metadata, spec }: KubeObject): object {
-  const { resourceVersion: _version, managedFields: _fields, ...asked } = metadata as Record<string, unknown>;
+function pickDesiredState({ metadata, spec }: KubeObject): object {
+  const {
+    resourceVersion: _version,
+    managedFields: _fields,
+    ...asked
+  } = metadata as Record<string, unknown>;
   return { metadata: asked, spec };
 }
 
 /** Returns the parts of an object that a reconcile may read. */
 function readOf(object: KubeObject, { statusRead }: Pick<KindRow, 'statusRead'>): object {
-  const { resourceVersion: _version, managedFields: _fields, annotations = {}, ...metadata } = object.metadata as Record<string, unknown>;
-  const { 'deployment.kubernetes.io/revision': _turn, ...kept } = annotations as Record<string, string>;
+  const {
+    resourceVersion: _version,
+    managedFields: _fields,
+    annotations = {},
+    ...metadata
+  } = object.metadata as Record<string, unknown>;
+  const { 'deployment.kubernetes.io/revision': _turn, ...kept } = annotations as Record<
+    string,
+    string
+  >;
   // If the kind counts generations, another spec has another generation.
   const spec = object.metadata.generation === undefined ? object.spec : undefined;
   return { metadata: { ...metadata, annotations: kept }, spec, status: statusRead?.(object) };

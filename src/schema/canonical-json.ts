@@ -6,13 +6,13 @@ import { isComposite } from './json.ts';
  * JavaScript itself orders them. It sorts a copy, because JSON.stringify with a replacer takes three times as long, and
  * a busy operator spends most of its time hashing.
  */
-export const canonicalJson = (value: unknown): string => JSON.stringify(sorted(value));
+export const formatCanonicalJson = (value: unknown): string => JSON.stringify(sortKeys(value));
 
-function sorted(value: unknown): unknown {
+function sortKeys(value: unknown): unknown {
   if (!isComposite(value) || value instanceof Date) return value;
-  if (Array.isArray(value)) return value.map(sorted);
+  if (Array.isArray(value)) return value.map(sortKeys);
   const keys = Object.keys(value).toSorted();
-  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
+  return Object.fromEntries(keys.map((key) => [key, sortKeys(value[key])]));
 }
 
 /** Hashes that are kept, some 2 MB of them. */
@@ -28,7 +28,7 @@ const remembered = new Map<string, string>();
 /** Returns 32 hexadecimal digits, equal for values that are equal as JSON, whatever the order of their keys. */
 export function hashOf(value: unknown): string {
   const plain = hash('sha256', JSON.stringify(value));
-  const known = remembered.get(plain) ?? hash('sha256', canonicalJson(value)).slice(0, 32);
+  const known = remembered.get(plain) ?? hash('sha256', formatCanonicalJson(value)).slice(0, 32);
   remembered.delete(plain);
   remembered.set(plain, known);
   const oldest = remembered.keys().next().value;

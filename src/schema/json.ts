@@ -2,13 +2,15 @@
 export type Json = Record<string, unknown>;
 
 /** Returns true for an object or a list: for a value that has parts. */
-export const isComposite = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+export const isComposite = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null;
 
 /** Returns true for an object with named fields: neither null nor a list. */
-export const isObject = (value: unknown): value is Json => isComposite(value) && !Array.isArray(value);
+export const isObject = (value: unknown): value is Json =>
+  isComposite(value) && !Array.isArray(value);
 
 /** Returns the value of a JSON text, or another one where it has none. */
-export function parsedOr(text: string, otherwise: unknown): unknown {
+export function parseJsonOr(text: string, otherwise: unknown): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -10,21 +10,21 @@ const LABEL_MAX = 63;
 const CHILD_MAX = 52;
 const HASH_LENGTH = 8;
 
-const shortHash = (text: string): string => hash('sha256', text).slice(0, HASH_LENGTH);
+const hashText = (text: string): string => hash('sha256', text).slice(0, HASH_LENGTH);
 
 /** Returns `stem-suffix`, or if that is too long, a shortened stem with a hash of the whole. */
-function bounded(stem: string, suffix: string, max: number): string {
+function limitName(stem: string, suffix: string, max: number): string {
   const whole = suffix === '' ? stem : `${stem}-${suffix}`;
   if (whole.length <= max) return whole;
-  const tail = [shortHash(stem), suffix].filter((part) => part !== '').join('-');
+  const tail = [hashText(stem), suffix].filter((part) => part !== '').join('-');
   return `${stem.slice(0, max - tail.length - 1).replace(/-+$/, '')}-${tail}`;
 }
 
 /** Returns a label value that stands for a name of any length. */
-export const labelValue = (name: string): string => bounded(name, '', LABEL_MAX);
+export const toLabelValue = (name: string): string => limitName(name, '', LABEL_MAX);
 
 /** Returns `chat-00007` for generation 7, and `chat-00007-2` for the second push within it. Both only grow. */
-export const revisionName = (deployment: string, generation: number, push?: number): string =>
+export const buildRevisionName = (deployment: string, generation: number, push?: number): string =>
   `${deployment}-${String(generation).padStart(5, '0')}${push === undefined ? '' : `-${push}`}`;
 
 /** The container of an agent's pods that runs the agent server. */
@@ -40,63 +40,69 @@ export const BUILD_STAGES = ['clone', 'restore', 'build', 'push'] as const;
 export const BUILD_LOG_KEY = 'log.gz';
 
 export const names = {
-  service: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
+  service: (deployment: string): string => limitName(deployment, 'agent', CHILD_MAX),
   /** The route from outside, and the Secret of its certificate where an issuer makes one. */
-  route: (deployment: string): string => bounded(deployment, 'route', CHILD_MAX),
-  routeTls: (deployment: string): string => bounded(deployment, 'route-tls', CHILD_MAX),
+  route: (deployment: string): string => limitName(deployment, 'route', CHILD_MAX),
+  routeTls: (deployment: string): string => limitName(deployment, 'route-tls', CHILD_MAX),
   /** Leads to the api pods alone, also while the other one leads to the gateway. */
-  directService: (deployment: string): string => bounded(deployment, 'direct', CHILD_MAX),
-  gatewaySlice: (deployment: string, family: string): string => bounded(deployment, `gateway-${family.toLowerCase()}`, CHILD_MAX),
+  directService: (deployment: string): string => limitName(deployment, 'direct', CHILD_MAX),
+  gatewaySlice: (deployment: string, family: string): string =>
+    limitName(deployment, `gateway-${family.toLowerCase()}`, CHILD_MAX),
   /** Leads to the api pods of the revision that is tried out. */
-  candidateService: (deployment: string): string => bounded(deployment, 'candidate', CHILD_MAX),
-  database: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
+  candidateService: (deployment: string): string => limitName(deployment, 'candidate', CHILD_MAX),
+  database: (deployment: string): string => limitName(deployment, 'db', CHILD_MAX),
   /**
    * The credential and the volume outlive a deployment. Their names contain the deployment's uid, so that a later one
    * of the same name never finds them by accident.
    */
   databaseSecret: (deployment: string, uid: string, number = 0): string =>
-    bounded(deployment, `db-${shortHash(uid)}${number === 0 ? '' : `-${number}`}`, CHILD_MAX),
-  databaseAdmin: (deployment: string, uid: string): string => bounded(deployment, `db-${shortHash(uid)}-admin`, CHILD_MAX),
+    limitName(deployment, `db-${hashText(uid)}${number === 0 ? '' : `-${number}`}`, CHILD_MAX),
+  databaseAdmin: (deployment: string, uid: string): string =>
+    limitName(deployment, `db-${hashText(uid)}-admin`, CHILD_MAX),
   /** This name goes without the uid, because a certificate can be made again. */
-  databaseTls: (deployment: string): string => bounded(deployment, 'db-tls', CHILD_MAX),
-  databaseAuthority: (deployment: string): string => bounded(deployment, 'db-ca', CHILD_MAX),
-  passwordJob: (deployment: string, task: string, number: number): string => bounded(deployment, `db-${task}-${number}`, CHILD_MAX),
+  databaseTls: (deployment: string): string => limitName(deployment, 'db-tls', CHILD_MAX),
+  databaseAuthority: (deployment: string): string => limitName(deployment, 'db-ca', CHILD_MAX),
+  passwordJob: (deployment: string, task: string, number: number): string =>
+    limitName(deployment, `db-${task}-${number}`, CHILD_MAX),
   /** A backup, and the Job that makes it. */
-  backup: (deployment: string, backup: string): string => bounded(deployment, backup, CHILD_MAX),
+  backup: (deployment: string, backup: string): string => limitName(deployment, backup, CHILD_MAX),
   /** The Job that restores a backup. */
-  restore: (deployment: string): string => bounded(deployment, 'restore', CHILD_MAX),
+  restore: (deployment: string): string => limitName(deployment, 'restore', CHILD_MAX),
   /** The Job that looks whether a backup can be restored. */
-  restoreCheck: (deployment: string): string => bounded(deployment, 'restore-check', CHILD_MAX),
+  restoreCheck: (deployment: string): string => limitName(deployment, 'restore-check', CHILD_MAX),
   /** The Job that verifies a backup. */
-  verify: (deployment: string): string => bounded(deployment, 'verify', CHILD_MAX),
+  verify: (deployment: string): string => limitName(deployment, 'verify', CHILD_MAX),
   /** The Secret by which a database's log is taken, or its volume filled. */
-  archive: (deployment: string): string => bounded(deployment, 'db-archive', CHILD_MAX),
-  databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,
-  databasePolicy: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
+  archive: (deployment: string): string => limitName(deployment, 'db-archive', CHILD_MAX),
+  databaseVolume: (uid: string): string => `data-${hashText(uid)}`,
+  databasePolicy: (deployment: string): string => limitName(deployment, 'db', CHILD_MAX),
   /** The policies of the pods of Jobs: for their database, and for the stores of backups. */
-  databaseJobsPolicy: (deployment: string): string => bounded(deployment, 'db-jobs', CHILD_MAX),
-  storesPolicy: (deployment: string): string => bounded(deployment, 'backups', CHILD_MAX),
+  databaseJobsPolicy: (deployment: string): string => limitName(deployment, 'db-jobs', CHILD_MAX),
+  storesPolicy: (deployment: string): string => limitName(deployment, 'backups', CHILD_MAX),
   /** The key-value store, its Service and its policy. */
-  store: (deployment: string): string => bounded(deployment, 'store', CHILD_MAX),
-  storeSecret: (deployment: string): string => bounded(deployment, 'store', CHILD_MAX),
+  store: (deployment: string): string => limitName(deployment, 'store', CHILD_MAX),
+  storeSecret: (deployment: string): string => limitName(deployment, 'store', CHILD_MAX),
   /** The Secret with the key that opens the agents. */
-  agentKey: (deployment: string): string => bounded(deployment, 'key', CHILD_MAX),
-  agentPolicy: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
-  agentBudget: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
-  apiAutoscaler: (deployment: string): string => bounded(deployment, 'api', CHILD_MAX),
-  databaseBudget: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
-  apiWorkload: (revision: string): string => bounded(revision, 'api', CHILD_MAX),
-  queueWorkload: (revision: string): string => bounded(revision, 'queue', CHILD_MAX),
+  agentKey: (deployment: string): string => limitName(deployment, 'key', CHILD_MAX),
+  agentPolicy: (deployment: string): string => limitName(deployment, 'agent', CHILD_MAX),
+  agentBudget: (deployment: string): string => limitName(deployment, 'agent', CHILD_MAX),
+  apiAutoscaler: (deployment: string): string => limitName(deployment, 'api', CHILD_MAX),
+  databaseBudget: (deployment: string): string => limitName(deployment, 'db', CHILD_MAX),
+  apiWorkload: (revision: string): string => limitName(revision, 'api', CHILD_MAX),
+  queueWorkload: (revision: string): string => limitName(revision, 'queue', CHILD_MAX),
   /** The Job of a build, in the namespace of all builds, where revisions of all namespaces meet. */
-  stagedBuild: (revision: string, uid: string): string => bounded(revision, `build-${shortHash(uid)}`, CHILD_MAX),
+  stagedBuild: (revision: string, uid: string): string =>
+    limitName(revision, `build-${hashText(uid)}`, CHILD_MAX),
   /** The whole log of a revision's build. */
-  buildLog: (revision: string): string => bounded(revision, 'build-log', CHILD_MAX),
+  buildLog: (revision: string): string => limitName(revision, 'build-log', CHILD_MAX),
   /**
    * The immutable Secret of one change. It is named by a nonce, because the same values asked for twice are two
    * changes.
    */
-  secrets: (deployment: string, nonce: string): string => bounded(deployment, `env-${shortHash(nonce)}`, CHILD_MAX),
+  secrets: (deployment: string, nonce: string): string =>
+    limitName(deployment, `env-${hashText(nonce)}`, CHILD_MAX),
   /** A revision's own immutable copy of a Secret that its user may change. */
-  secretCopy: (revision: string): string => bounded(revision, 'env', CHILD_MAX),
-  tracingProject: (tenantId: string, project: string): string => bounded(project, shortHash(`${tenantId}/${project}`), LABEL_MAX),
+  secretCopy: (revision: string): string => limitName(revision, 'env', CHILD_MAX),
+  tracingProject: (tenantId: string, project: string): string =>
+    limitName(project, hashText(`${tenantId}/${project}`), LABEL_MAX),
 };

@@ -1,8 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import { Unavailable } from '../errors.ts';
-import { answerTo, findWay, wholeAnswer, type Way } from '../http/checked-request.ts';
+import { answerTo, findWay, readWholeAnswer, type Way } from '../http/checked-request.ts';
 import { describeConnectionFault } from '../http/connection-cause.ts';
-import { proxyFor, type Proxies } from '../http/proxies.ts';
+import { chooseProxy, type Proxies } from '../http/proxies.ts';
 
 /** Where the documents of issuers that others chose may be: at public addresses, and at hosts that are named here. */
 export type IssuerPlaces = {
@@ -22,17 +22,23 @@ const TIMEOUT_MILLISECONDS = 5000;
  * Reads a JSON document of an issuer within five seconds. It follows no redirect, unpacks nothing, and leaves an answer
  * that is too long. Without `places`, it may be anywhere. Throws `Unavailable` if there is none.
  */
-export async function issuerDocument(url: string, ways: IssuerWays): Promise<unknown> {
+export async function fetchIssuerDocument(url: string, ways: IssuerWays): Promise<unknown> {
   const signal = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
   const late = new Promise<never>((_, reject) =>
-    signal.addEventListener('abort', () => reject(new Unavailable(`${url} took longer than ${TIMEOUT_MILLISECONDS / 1000} seconds.`))),
+    signal.addEventListener('abort', () =>
+      reject(new Unavailable(`${url} took longer than ${TIMEOUT_MILLISECONDS / 1000} seconds.`)),
+    ),
   );
   return Promise.race([read(new URL(url), ways, signal), late]);
 }
 
 async function read(url: URL, ways: IssuerWays, signal: AbortSignal): Promise<unknown> {
-  const way = await wayTo(url, ways);
-  const answer = await answerTo(url, { way, headers: { accept: 'application/json' }, signal }).catch((error: unknown) => {
+  const way = await resolveWay(url, ways);
+  const answer = await answerTo(url, {
+    way,
+    headers: { accept: 'application/json' },
+    signal,
+  }).catch((error: unknown) => {
     throw new Unavailable(`${url.href} ${describeConnectionFault(error)}.`, { cause: error });
   });
   const { statusCode = 0 } = answer;
@@ -40,21 +46,23 @@ async function read(url: URL, ways: IssuerWays, signal: AbortSignal): Promise<un
     answer.destroy();
     throw new Unavailable(`${url.href} answered ${statusCode}.`);
   }
-  const bytes = await wholeAnswer(answer, LARGEST);
-  if (bytes === undefined) throw new Unavailable(`${url.href} answered with more than ${LARGEST} bytes, or compressed.`);
+  const bytes = await readWholeAnswer(answer, LARGEST);
+  if (bytes === undefined)
+    throw new Unavailable(`${url.href} answered with more than ${LARGEST} bytes, or compressed.`);
   return JSON.parse(bytes.toString('utf8'));
 }
 
 /** Returns how the URL is asked. Throws if this process may not call an address of its host. */
-async function wayTo(url: URL, { places, proxies }: IssuerWays): Promise<Way | undefined> {
+async function resolveWay(url: URL, { places, proxies }: IssuerWays): Promise<Way | undefined> {
   if (places === undefined) {
-    const through = proxies && proxyFor(url, proxies);
+    const through = proxies && chooseProxy(url, proxies);
     return through === undefined ? undefined : { addresses: [], through };
   }
   const { privateHosts, addressesOf } = places;
   const isListed = privateHosts.includes(url.hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase());
   const found = await findWay(url, { isListed, addressesOf, proxies });
   if ('problem' in found) throw new Unavailable(`${url.href} ${found.problem}.`);
-  if (found.addresses.length === 0 && found.through === undefined) throw new Unavailable(`${url.href} has no address.`);
+  if (found.addresses.length === 0 && found.through === undefined)
+    throw new Unavailable(`${url.href} has no address.`);
   return found;
 }

@@ -12,13 +12,16 @@ import {
   type LocalJWKSet,
 } from 'jose';
 import { type OidcConfig, isTrustworthy } from '../config/oidc.ts';
-import { Unauthorized, asError, Unavailable } from '../errors.ts';
+import { Unauthorized, toError, Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Proxies } from '../http/proxies.ts';
-import { type IssuerPlaces, type IssuerWays, issuerDocument } from './issuer-document.ts';
+import { type IssuerPlaces, type IssuerWays, fetchIssuerDocument } from './issuer-document.ts';
 
 /** Whose tokens are accepted: those of this issuer that are for one of the audiences. */
-export type TokenRules = Pick<OidcConfig, 'issuer' | 'audiences' | 'jwksUrl' | 'algorithms' | 'clockSkewSeconds'>;
+export type TokenRules = Pick<
+  OidcConfig,
+  'issuer' | 'audiences' | 'jwksUrl' | 'algorithms' | 'clockSkewSeconds'
+>;
 
 /** The claims of a token. */
 export type TokenClaims = JWTPayload;
@@ -46,7 +49,13 @@ export class IssuerTokens {
   constructor({ rules, realm, places, proxies, log, clock }: TokensOptions) {
     this.#realm = realm;
     this.#rules = rules;
-    this.#keys = new IssuerKeys({ issuer: rules.issuer, jwksUrl: rules.jwksUrl, ways: { places, proxies }, log, ...(clock && { clock }) });
+    this.#keys = new IssuerKeys({
+      issuer: rules.issuer,
+      jwksUrl: rules.jwksUrl,
+      ways: { places, proxies },
+      log,
+      ...(clock && { clock }),
+    });
     this.#checks = {
       issuer: rules.issuer,
       audience: rules.audiences,
@@ -59,41 +68,44 @@ export class IssuerTokens {
   /**
    * Returns the claims of a token. Throws `Unauthorized` for an invalid one, `Unavailable` if it can't be verified now.
    */
-  async claimsOf(token: string): Promise<TokenClaims> {
+  async verifyToken(token: string): Promise<TokenClaims> {
     try {
       checkForm(token, this.#rules);
-      return await this.#claimsByKnownKeys(token);
+      return await this.#verifyWithKnownKeys(token);
     } catch (error) {
-      if (error instanceof errors.JOSEError) throw refusal(error, this.#realm);
+      if (error instanceof errors.JOSEError) throw buildRefusal(error, this.#realm);
       throw error;
     }
   }
 
-  async #claimsByKnownKeys(token: string): Promise<JWTPayload> {
+  async #verifyWithKnownKeys(token: string): Promise<JWTPayload> {
     try {
-      return await this.#verified(token, await this.#keys.current());
+      return await this.#verifyWithKeys(token, await this.#keys.requireKeys());
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      const renewed = await this.#keys.renewed();
+      const renewed = await this.#keys.renewKeys();
       if (renewed === undefined) throw error;
-      return this.#verified(token, renewed);
+      return this.#verifyWithKeys(token, renewed);
     }
   }
 
-  async #verified(token: string, keys: JWTVerifyGetKey): Promise<JWTPayload> {
+  async #verifyWithKeys(token: string, keys: JWTVerifyGetKey): Promise<JWTPayload> {
     try {
-      return payloadOf(await jwtVerify(token, keys, this.#checks));
+      return requireApiPayload(await jwtVerify(token, keys, this.#checks));
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-      return this.#verifiedByAny(token, error);
+      return this.#verifyWithAny(token, error);
     }
   }
 
   /** Verifies a token without a key id, from an issuer with several keys. */
-  async #verifiedByAny(token: string, candidates: errors.JWKSMultipleMatchingKeys): Promise<JWTPayload> {
+  async #verifyWithAny(
+    token: string,
+    candidates: errors.JWKSMultipleMatchingKeys,
+  ): Promise<JWTPayload> {
     for await (const key of candidates) {
       try {
-        return payloadOf(await jwtVerify(token, key, this.#checks));
+        return requireApiPayload(await jwtVerify(token, key, this.#checks));
       } catch (error) {
         if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
       }
@@ -106,7 +118,7 @@ export class IssuerTokens {
 const TYPES = ['jwt', 'at+jwt', 'application/at+jwt', 'application/jwt'];
 
 /** Returns the claims of a token. Throws if it was not made for calling an API. */
-function payloadOf({ payload, protectedHeader }: JWTVerifyResult): JWTPayload {
+function requireApiPayload({ payload, protectedHeader }: JWTVerifyResult): JWTPayload {
   const { typ = 'jwt' } = protectedHeader;
   if (TYPES.includes(typ.toLowerCase())) return payload;
   throw new errors.JWTClaimValidationFailed('another type', payload, 'typ', 'check_failed');
@@ -121,18 +133,23 @@ const OF_CLAIM: Record<string, string> = {
 };
 
 /** Returns the fault of the token, without quoting any part of it. */
-function fault(error: Error): string {
+function describeFault(error: Error): string {
   if (error instanceof errors.JWTExpired) return 'has expired';
-  if (error instanceof errors.JWTClaimValidationFailed) return OF_CLAIM[error.claim] ?? `has a claim ${error.claim} that does not fit`;
-  if (error instanceof errors.JOSEAlgNotAllowed) return 'is signed by an algorithm that is not accepted';
-  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed)
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return OF_CLAIM[error.claim] ?? `has a claim ${error.claim} that does not fit`;
+  if (error instanceof errors.JOSEAlgNotAllowed)
+    return 'is signed by an algorithm that is not accepted';
+  if (
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWSSignatureVerificationFailed
+  )
     return 'is not signed by a key of the issuer';
   return 'is not a signed JSON Web Token';
 }
 
 /** The challenge says the same as the body (RFC 6750, section 3). */
-function refusal(error: Error, realm: string): Unauthorized {
-  const text = `The bearer token ${fault(error)}.`;
+function buildRefusal(error: Error, realm: string): Unauthorized {
+  const text = `The bearer token ${describeFault(error)}.`;
   const challenge = `Bearer realm="${realm}", error="invalid_token", error_description="${text}"`;
   return new Unauthorized(text, { cause: error, headers: { 'www-authenticate': challenge } });
 }
@@ -141,15 +158,19 @@ function refusal(error: Error, realm: string): Unauthorized {
  * Throws jose's own error for a text that no key can make a good token of, so that nobody reads keys for it. Its
  * claims are believed only once its signature is verified.
  */
-function checkForm(token: string, { issuer, algorithms }: { issuer: string; algorithms: readonly string[] }): void {
-  const { alg } = headerOf(token);
+function checkForm(
+  token: string,
+  { issuer, algorithms }: { issuer: string; algorithms: readonly string[] },
+): void {
+  const { alg } = decodeHeader(token);
   if (alg === undefined) throw new errors.JWTInvalid('no algorithm');
   if (!algorithms.includes(alg)) throw new errors.JOSEAlgNotAllowed('another algorithm');
   const claims = decodeJwt(token);
-  if (claims.iss !== issuer) throw new errors.JWTClaimValidationFailed('another issuer', claims, 'iss', 'check_failed');
+  if (claims.iss !== issuer)
+    throw new errors.JWTClaimValidationFailed('another issuer', claims, 'iss', 'check_failed');
 }
 
-function headerOf(token: string): { alg?: string | undefined } {
+function decodeHeader(token: string): { alg?: string | undefined } {
   try {
     return decodeProtectedHeader(token);
   } catch (error) {
@@ -192,10 +213,11 @@ class IssuerKeys {
   }
 
   /** Returns the keys as last read. Throws `Unavailable` if there are none. */
-  async current(): Promise<LocalJWKSet> {
-    const age = this.#age();
+  async requireKeys(): Promise<LocalJWKSet> {
+    const age = this.#measureAge();
     if (age > FRESH_MILLISECONDS && this.#mayTry()) await this.#read();
-    if (this.#held === undefined || this.#age() > STALE_MILLISECONDS) throw this.#away();
+    if (this.#held === undefined || this.#measureAge() > STALE_MILLISECONDS)
+      throw this.#buildUnavailable();
     return this.#held.keys;
   }
 
@@ -203,15 +225,15 @@ class IssuerKeys {
    * Reads the keys again, for a token whose key is not among the current ones. Returns undefined when they were read
    * just now.
    */
-  async renewed(): Promise<LocalJWKSet | undefined> {
-    if (this.#age() < COOLDOWN_MILLISECONDS) return undefined;
+  async renewKeys(): Promise<LocalJWKSet | undefined> {
+    if (this.#measureAge() < COOLDOWN_MILLISECONDS) return undefined;
     if (this.#mayTry()) await this.#read();
     // The key may be new. Nobody can tell while the issuer is away.
-    if (this.#failed) throw this.#away();
+    if (this.#failed) throw this.#buildUnavailable();
     return this.#held?.keys;
   }
 
-  #age(): number {
+  #measureAge(): number {
     return this.#held === undefined ? Infinity : this.#clock() - this.#held.at;
   }
 
@@ -220,8 +242,10 @@ class IssuerKeys {
     return this.#reading !== undefined || !this.#failed || this.#clock() - this.#triedAt > pause;
   }
 
-  #away(): Unavailable {
-    return new Unavailable(`The identity provider ${this.#options.issuer} does not answer, so the token can't be checked; try again.`);
+  #buildUnavailable(): Unavailable {
+    return new Unavailable(
+      `The identity provider ${this.#options.issuer} does not answer, so the token can't be checked; try again.`,
+    );
   }
 
   /** One read serves all who wait. Its failure is logged and remembered. */
@@ -237,26 +261,33 @@ class IssuerKeys {
       this.#failed = false;
     } catch (error) {
       this.#failed = true;
-      this.#options.log.warn({ err: asError(error), issuer: this.#options.issuer }, 'keys of the identity provider could not be read');
+      this.#options.log.warn(
+        { err: toError(error), issuer: this.#options.issuer },
+        'keys of the identity provider could not be read',
+      );
     }
   }
 
   async #fetchKeys(): Promise<JSONWebKeySet> {
     const { issuer, jwksUrl, ways } = this.#options;
-    const url = jwksUrl ?? (await discovered(issuer, ways));
-    const { keys } = (await issuerDocument(url, ways)) as Partial<JSONWebKeySet>;
+    const url = jwksUrl ?? (await fetchJwksUrl(issuer, ways));
+    const { keys } = (await fetchIssuerDocument(url, ways)) as Partial<JSONWebKeySet>;
     if (!Array.isArray(keys)) throw new Unavailable(`${url} holds no list of keys.`);
-    if (keys.length > MOST_KEYS) throw new Unavailable(`${url} holds ${keys.length} keys; at most ${MOST_KEYS} are accepted.`);
+    if (keys.length > MOST_KEYS)
+      throw new Unavailable(`${url} holds ${keys.length} keys; at most ${MOST_KEYS} are accepted.`);
     return { keys };
   }
 }
 
 /** The document lies below the issuer's address and must name the issuer (OpenID Connect Discovery 1.0, section 4). */
-async function discovered(issuer: string, ways: IssuerWays): Promise<string> {
+async function fetchJwksUrl(issuer: string, ways: IssuerWays): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const document = (await issuerDocument(url, ways)) as Record<string, unknown>;
-  if (document.issuer !== issuer) throw new Unavailable(`The discovery document of ${issuer} names another issuer.`);
-  if (typeof document.jwks_uri !== 'string') throw new Unavailable(`The discovery document of ${issuer} names no jwks_uri.`);
-  if (!isTrustworthy(document.jwks_uri)) throw new Unavailable(`The discovery document of ${issuer} names a jwks_uri without https.`);
+  const document = (await fetchIssuerDocument(url, ways)) as Record<string, unknown>;
+  if (document.issuer !== issuer)
+    throw new Unavailable(`The discovery document of ${issuer} names another issuer.`);
+  if (typeof document.jwks_uri !== 'string')
+    throw new Unavailable(`The discovery document of ${issuer} names no jwks_uri.`);
+  if (!isTrustworthy(document.jwks_uri))
+    throw new Unavailable(`The discovery document of ${issuer} names a jwks_uri without https.`);
   return document.jwks_uri;
 }

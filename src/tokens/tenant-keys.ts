@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { AgentAccess } from '../config/agent-access.ts';
 import { readJsonAnswer } from '../http/bounded-answer.ts';
-import { asError, Problem, Unavailable } from '../errors.ts';
-import { networkOf } from '../http/addresses.ts';
+import { toError, Problem, Unavailable } from '../errors.ts';
+import { deriveNetwork } from '../http/addresses.ts';
 import { Rate } from '../http/quota.ts';
 import { SharedAnswers } from '../http/shared-answers.ts';
 import type { Log } from '../log.ts';
@@ -34,7 +34,12 @@ export type Shown = { reads: boolean; source: string };
 
 type Checked<T> = { answer: T; at: number };
 /** `patience`: milliseconds that the control plane has for an answer. */
-type Options = { place: NonNullable<AgentAccess['tenantKeys']>; log: Log; clock?: () => number; patience?: number };
+type Options = {
+  place: NonNullable<AgentAccess['tenantKeys']>;
+  log: Log;
+  clock?: () => number;
+  patience?: number;
+};
 
 /** The name by which the keys of all callers are counted. */
 const OF_ALL = 'all';
@@ -58,7 +63,11 @@ export class TenantKeys {
     this.#clock = clock;
     this.#patience = patience;
     this.#inVain = new Rate({ perMinute: IN_VAIN.perMinute, message: GUESSING, clock });
-    this.#inVainOfAddress = new Rate({ perMinute: IN_VAIN.perMinuteOfAddress, message: GUESSING, clock });
+    this.#inVainOfAddress = new Rate({
+      perMinute: IN_VAIN.perMinuteOfAddress,
+      message: GUESSING,
+      clock,
+    });
   }
 
   /**
@@ -69,26 +78,32 @@ export class TenantKeys {
     if (!FORM.test(key)) return undefined;
     const digest = createHash('sha256').update(key).digest('base64');
     const [good, refused] = [this.#good.get(digest), this.#refused.get(digest)];
-    if (good !== undefined && this.#ageOf(good) < FRESH.good) return good.answer;
-    if (refused !== undefined && this.#ageOf(refused) < FRESH.refused) return undefined;
-    const wasGood = good !== undefined && this.#ageOf(good) < IN_OUTAGE;
+    if (good !== undefined && this.#measureAge(good) < FRESH.good) return good.answer;
+    if (refused !== undefined && this.#measureAge(refused) < FRESH.refused) return undefined;
+    const wasGood = good !== undefined && this.#measureAge(good) < IN_OUTAGE;
     try {
-      return await (wasGood ? this.#checked(digest, key) : this.#checkedForStranger(digest, key, source));
+      return await (wasGood
+        ? this.#checkShared(digest, key)
+        : this.#checkWithLimit(digest, key, source));
     } catch (error) {
       if (reads && wasGood && isUnanswered(error)) return { ...good.answer, role: 'read' };
       throw error;
     }
   }
 
-  #ageOf({ at }: Checked<unknown>): number {
+  #measureAge({ at }: Checked<unknown>): number {
     return this.#clock() - at;
   }
 
   /** A failure is assumed until the opposite is shown, because thousands may be under way at a time. */
-  async #checkedForStranger(digest: string, key: string, source: string): Promise<AuthCheck | undefined> {
+  async #checkWithLimit(
+    digest: string,
+    key: string,
+    source: string,
+  ): Promise<AuthCheck | undefined> {
     const giveBack = this.#take(source);
     try {
-      const answer = await this.#checked(digest, key);
+      const answer = await this.#checkShared(digest, key);
       if (answer !== undefined) giveBack();
       return answer;
     } catch (error) {
@@ -99,7 +114,7 @@ export class TenantKeys {
 
   /** Counts a key of an address. Returns the function that takes that back. */
   #take(address: string): () => void {
-    const source = networkOf(address);
+    const source = deriveNetwork(address);
     this.#inVain.take(OF_ALL);
     try {
       this.#inVainOfAddress.take(source);
@@ -114,17 +129,23 @@ export class TenantKeys {
   }
 
   /** One question serves all requests that came with the same key. */
-  #checked(digest: string, key: string): Promise<AuthCheck | undefined> {
-    return this.#asking.of(digest, async () => this.#remember(digest, await this.#ask(key)));
+  #checkShared(digest: string, key: string): Promise<AuthCheck | undefined> {
+    return this.#asking.getOrAsk(digest, async () =>
+      this.#cacheAnswer(digest, await this.#ask(key)),
+    );
   }
 
   async #ask(key: string): Promise<AuthCheck | undefined> {
-    if (this.#clock() < this.#awayUntil) throw away();
+    if (this.#clock() < this.#awayUntil) throw buildUnavailable();
     const { url, deploymentId } = this.#place;
     try {
       const response = await fetch(`${url}/v2/auth/check`, {
         method: 'POST',
-        headers: { 'x-api-key': key, [FOR_DEPLOYMENT]: deploymentId, 'content-type': 'application/json' },
+        headers: {
+          'x-api-key': key,
+          [FOR_DEPLOYMENT]: deploymentId,
+          'content-type': 'application/json',
+        },
         body: JSON.stringify({ deployment_id: deploymentId }),
         signal: AbortSignal.timeout(this.#patience),
         redirect: 'error',
@@ -133,35 +154,40 @@ export class TenantKeys {
       await response.body?.cancel();
       if ([401, 403, 404].includes(response.status)) return undefined;
       if (response.status === 429)
-        throw new Problem(429, GUESSING, { headers: { 'retry-after': response.headers.get('retry-after') ?? '1' } });
+        throw new Problem(429, GUESSING, {
+          headers: { 'retry-after': response.headers.get('retry-after') ?? '1' },
+        });
       throw new Unavailable(`the control plane answers ${response.status}`);
     } catch (error) {
       // It answers, and other keys may be known to it.
       if (error instanceof Problem && error.status === 429) throw error;
       this.#awayUntil = this.#clock() + AWAY;
-      this.#log.warn({ err: asError(error) }, 'the control plane could not check a key');
-      throw away(error);
+      this.#log.warn({ err: toError(error) }, 'the control plane could not check a key');
+      throw buildUnavailable(error);
     }
   }
 
-  #remember(digest: string, answer: AuthCheck | undefined): AuthCheck | undefined {
+  #cacheAnswer(digest: string, answer: AuthCheck | undefined): AuthCheck | undefined {
     this.#good.delete(digest);
     this.#refused.delete(digest);
     const at = this.#clock();
-    if (answer === undefined) withRoom(this.#refused, MOST.refused).set(digest, { answer, at });
-    else withRoom(this.#good, MOST.good).set(digest, { answer, at });
+    if (answer === undefined) dropOldest(this.#refused, MOST.refused).set(digest, { answer, at });
+    else dropOldest(this.#good, MOST.good).set(digest, { answer, at });
     return answer;
   }
 }
 
 /** Returns true for an error that says nothing of the key. */
-const isUnanswered = (error: unknown): boolean => error instanceof Problem && [429, 503].includes(error.status);
+const isUnanswered = (error: unknown): boolean =>
+  error instanceof Problem && [429, 503].includes(error.status);
 
-const away = (cause?: unknown): Unavailable =>
-  new Unavailable('The control plane does not answer, so the key is not checked; try again.', { cause });
+const buildUnavailable = (cause?: unknown): Unavailable =>
+  new Unavailable('The control plane does not answer, so the key is not checked; try again.', {
+    cause,
+  });
 
 /** Returns the map with room for one more: the oldest entry goes first. */
-function withRoom<T>(map: Map<string, T>, most: number): Map<string, T> {
+function dropOldest<T>(map: Map<string, T>, most: number): Map<string, T> {
   const [oldest] = map.keys();
   if (map.size >= most && oldest !== undefined) map.delete(oldest);
   return map;

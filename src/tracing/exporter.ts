@@ -2,9 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { CollectorSettings } from '../config/tracing.ts';
-import { asError } from '../errors.ts';
+import { toError } from '../errors.ts';
 import { answerTo } from '../http/checked-request.ts';
-import { slept } from '../pause.ts';
+import { sleepUnlessAborted } from '../pause.ts';
 
 /**
  * OpenTelemetry's defaults for a batch, and for how many spans or lines may wait. They take some megabytes, whatever
@@ -35,7 +35,12 @@ type Sent<T> = {
 
 type Body = { bytes: string | Uint8Array; headers: Record<string, string> };
 
-type CollectorRequest = { method: string; headers: Record<string, string>; body: string | Uint8Array; signal: AbortSignal };
+type CollectorRequest = {
+  method: string;
+  headers: Record<string, string>;
+  body: string | Uint8Array;
+  signal: AbortSignal;
+};
 
 /** Sends a request and returns the status of the answer, over a connection that stays for the next one. */
 async function statusOf(url: string, asked: CollectorRequest): Promise<number> {
@@ -44,7 +49,11 @@ async function statusOf(url: string, asked: CollectorRequest): Promise<number> {
   return response.status;
 }
 
-async function statusThrough(through: string, url: string, asked: CollectorRequest): Promise<number> {
+async function statusThrough(
+  through: string,
+  url: string,
+  asked: CollectorRequest,
+): Promise<number> {
   const answer = await answerTo(new URL(url), { ...asked, way: { addresses: [], through } });
   answer.destroy();
   return answer.statusCode ?? 0;
@@ -70,7 +79,11 @@ export class OtlpExporter<T> {
     this.#waiting.push(...records.slice(0, room));
     this.counts.dropped += Math.max(0, records.length - room);
     if (this.#waiting.length >= BATCH) void this.#flush();
-    else this.#timer ??= setTimeout(() => void this.#flush(), this.#sent.settings.delayMilliseconds).unref();
+    else
+      this.#timer ??= setTimeout(
+        () => void this.#flush(),
+        this.#sent.settings.delayMilliseconds,
+      ).unref();
   }
 
   /** Sends everything that waits, within some seconds. */
@@ -91,14 +104,14 @@ export class OtlpExporter<T> {
   async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, BATCH);
-      const problem = await this.#deliver(await this.#packed(this.#sent.body(batch)));
+      const problem = await this.#sendWithRetries(await this.#packBody(this.#sent.body(batch)));
       this.#waiting = this.#waiting.slice(batch.length);
       this.counts[problem === undefined ? 'exported' : 'dropped'] += batch.length;
-      if (problem !== undefined) this.#complain(problem, batch.length);
+      if (problem !== undefined) this.#reportProblem(problem, batch.length);
     }
   }
 
-  async #packed(body: string | Uint8Array): Promise<Body> {
+  async #packBody(body: string | Uint8Array): Promise<Body> {
     const { compression } = this.#sent.settings;
     const headers = { 'content-type': this.#sent.type };
     return compression === 'gzip'
@@ -107,29 +120,38 @@ export class OtlpExporter<T> {
   }
 
   /** Returns the problem that remains after the last try; undefined when the batch arrived. */
-  async #deliver(body: Body): Promise<string | undefined> {
+  async #sendWithRetries(body: Body): Promise<string | undefined> {
     for (let attempt = 0; ; attempt += 1) {
-      const { status, problem } = await this.#post(body);
+      const { status, problem } = await this.#sendOnce(body);
       const pause = PAUSES[attempt];
       const again = status === undefined || LATER.includes(status);
-      if (problem === undefined || !again || pause === undefined || this.#closing.signal.aborted) return problem;
-      await slept(pause, this.#closing.signal);
+      if (problem === undefined || !again || pause === undefined || this.#closing.signal.aborted)
+        return problem;
+      await sleepUnlessAborted(pause, this.#closing.signal);
     }
   }
 
-  async #post({ bytes, headers: own }: Body): Promise<{ status?: number; problem?: string }> {
+  async #sendOnce({ bytes, headers: own }: Body): Promise<{ status?: number; problem?: string }> {
     const { url, through, headers: given, timeoutMilliseconds } = this.#sent.settings;
-    const asked = { method: 'POST', headers: { ...given, ...own }, body: bytes, signal: AbortSignal.timeout(timeoutMilliseconds) };
+    const asked = {
+      method: 'POST',
+      headers: { ...given, ...own },
+      body: bytes,
+      signal: AbortSignal.timeout(timeoutMilliseconds),
+    };
     try {
-      const status = through === undefined ? await statusOf(url, asked) : await statusThrough(through, url, asked);
+      const status =
+        through === undefined
+          ? await statusOf(url, asked)
+          : await statusThrough(through, url, asked);
       return { status, ...((status < 200 || status > 299) && { problem: `it answers ${status}` }) };
     } catch (thrown) {
-      const error = asError(thrown);
-      return { problem: error.cause === undefined ? error.message : asError(error.cause).message };
+      const error = toError(thrown);
+      return { problem: error.cause === undefined ? error.message : toError(error.cause).message };
     }
   }
 
-  #complain(problem: string, batch: number): void {
+  #reportProblem(problem: string, batch: number): void {
     const now = performance.now();
     if (now - this.#complainedAt < QUIET_MILLISECONDS) return;
     this.#complainedAt = now;

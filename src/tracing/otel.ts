@@ -45,23 +45,30 @@ export class OtelTracing implements Tracing {
   /** The id of the trace whose root is being made. */
   #nextTrace: string | undefined;
 
-  constructor(settings: TracingSettings, { name, version, log }: TracedProcess & { version: string }) {
+  constructor(
+    settings: TracingSettings,
+    { name, version, log }: TracedProcess & { version: string },
+  ) {
     const { protocol } = settings;
     const serializer = SERIALIZERS[protocol];
     this.#exporter = new OtlpExporter({
       settings,
       type: TYPES[protocol],
       body: (batch) => serializer.serializeRequest(batch) ?? new Uint8Array(),
-      complain: (problem, { batch, dropped }) => log.warn({ problem, spans: batch, dropped }, 'traces do not reach their collector'),
+      complain: (problem, { batch, dropped }) =>
+        log.warn({ problem, spans: batch, dropped }, 'traces do not reach their collector'),
     });
     const resource = resourceFromAttributes(settings.resource);
     this.#shared = { resource, instrumentationScope: { name, version } };
     const random = new RandomIdGenerator();
     const provider = new TracerProvider({
       resource,
-      sampler: samplerOf(settings.sampler),
-      idGenerator: { generateTraceId: () => this.#nextTrace ?? random.generateTraceId(), generateSpanId: () => random.generateSpanId() },
-      spanProcessors: [exportingTo(this.#exporter)],
+      sampler: buildSampler(settings.sampler),
+      idGenerator: {
+        generateTraceId: () => this.#nextTrace ?? random.generateTraceId(),
+        generateSpanId: () => random.generateSpanId(),
+      },
+      spanProcessors: [buildSpanProcessor(this.#exporter)],
     });
     this.#tracer = provider.getTracer(name, version);
   }
@@ -70,13 +77,24 @@ export class OtelTracing implements Tracing {
     return this.#exporter.counts;
   }
 
-  begin(name: string, { kind = 'internal', parent, traceId, attributes = {}, start }: SpanStart = {}): OpenSpan {
+  begin(
+    name: string,
+    { kind = 'internal', parent, traceId, attributes = {}, start }: SpanStart = {},
+  ): OpenSpan {
     this.#nextTrace = traceId;
-    const options = { kind: KINDS[kind], attributes, ...(start !== undefined && { startTime: start }) };
-    const span = this.#tracer.startSpan(name, options, parent === undefined ? ROOT_CONTEXT : contextOf(parent));
+    const options = {
+      kind: KINDS[kind],
+      attributes,
+      ...(start !== undefined && { startTime: start }),
+    };
+    const span = this.#tracer.startSpan(
+      name,
+      options,
+      parent === undefined ? ROOT_CONTEXT : toContext(parent),
+    );
     this.#nextTrace = undefined;
     return {
-      place: placeOf(span.spanContext()),
+      place: toTraceContext(span.spanContext()),
       end: ({ name: better = name, attributes: more = {}, error, at } = {}) => {
         span.updateName(better);
         span.setAttributes(more);
@@ -87,7 +105,7 @@ export class OtelTracing implements Tracing {
   }
 
   add(spans: Span[]): void {
-    this.#exporter.add(spans.map((span) => readable(span, this.#shared)));
+    this.#exporter.add(spans.map((span) => toReadableSpan(span, this.#shared)));
   }
 
   close(): Promise<void> {
@@ -96,7 +114,7 @@ export class OtelTracing implements Tracing {
 }
 
 /** Returns a sampler by its name in OTEL_TRACES_SAMPLER. */
-function samplerOf({ name, ratio }: SamplerSettings): Sampler {
+function buildSampler({ name, ratio }: SamplerSettings): Sampler {
   const roots: Record<string, () => Sampler> = {
     always_on: () => new AlwaysOnSampler(),
     always_off: () => new AlwaysOffSampler(),
@@ -107,7 +125,7 @@ function samplerOf({ name, ratio }: SamplerSettings): Sampler {
   return base === undefined ? root : new ParentBasedSampler({ root });
 }
 
-const exportingTo = (exporter: OtlpExporter<ReadableSpan>): SpanProcessor => ({
+const buildSpanProcessor = (exporter: OtlpExporter<ReadableSpan>): SpanProcessor => ({
   onStart: () => undefined,
   onEnd: (span) => {
     if (isSampled(span.spanContext())) exporter.add([span]);
@@ -118,43 +136,60 @@ const exportingTo = (exporter: OtlpExporter<ReadableSpan>): SpanProcessor => ({
 
 /** The flag of W3C by which a trace is sent. */
 const SAMPLED: number = TraceFlags.SAMPLED;
-const isSampled = ({ traceFlags }: Pick<SpanContext, 'traceFlags'>): boolean => (traceFlags & SAMPLED) === SAMPLED;
-const flagsOf = (sampled: boolean): TraceFlags => (sampled ? TraceFlags.SAMPLED : TraceFlags.NONE);
+const isSampled = ({ traceFlags }: Pick<SpanContext, 'traceFlags'>): boolean =>
+  (traceFlags & SAMPLED) === SAMPLED;
+const toTraceFlags = (sampled: boolean): TraceFlags =>
+  sampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
 
-const contextOf = ({ traceId, spanId, sampled, state }: TraceContext): Context =>
+const toContext = ({ traceId, spanId, sampled, state }: TraceContext): Context =>
   trace.setSpanContext(ROOT_CONTEXT, {
     traceId,
     spanId,
-    traceFlags: flagsOf(sampled),
+    traceFlags: toTraceFlags(sampled),
     isRemote: true,
     ...(state !== undefined && { traceState: createTraceState(state) }),
   });
 
-function placeOf({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
+function toTraceContext({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
   const state = traceState?.serialize();
-  return { traceId, spanId, sampled: isSampled({ traceFlags }), ...(state !== undefined && { state }) };
+  return {
+    traceId,
+    spanId,
+    sampled: isSampled({ traceFlags }),
+    ...(state !== undefined && { state }),
+  };
 }
 
 /** Returns a time in seconds and nanoseconds. */
-const timeOf = (milliseconds: number): HrTime => {
+const toHrTime = (milliseconds: number): HrTime => {
   const seconds = Math.floor(milliseconds / 1000);
   return [seconds, Math.round((milliseconds - seconds * 1000) * 1e6)];
 };
 
 /** Returns a span that another thread or process has made as the packages take it. */
-function readable({ traceId, spanId, parentSpanId, name, start, end, attributes, error }: Span, shared: Shared): ReadableSpan {
-  const place = (id: string): SpanContext => ({ traceId, spanId: id, traceFlags: TraceFlags.SAMPLED });
+function toReadableSpan(
+  { traceId, spanId, parentSpanId, name, start, end, attributes, error }: Span,
+  shared: Shared,
+): ReadableSpan {
+  const buildSpanContext = (id: string): SpanContext => ({
+    traceId,
+    spanId: id,
+    traceFlags: TraceFlags.SAMPLED,
+  });
   return {
     ...shared,
     name,
     kind: SpanKind.INTERNAL,
-    spanContext: () => place(spanId),
-    ...(parentSpanId !== undefined && { parentSpanContext: place(parentSpanId) }),
-    startTime: timeOf(start),
-    endTime: timeOf(end),
-    duration: timeOf(end - start),
+    spanContext: () => buildSpanContext(spanId),
+    ...(parentSpanId !== undefined && { parentSpanContext: buildSpanContext(parentSpanId) }),
+    startTime: toHrTime(start),
+    endTime: toHrTime(end),
+    duration: toHrTime(end - start),
     ended: true,
-    status: error === undefined ? { code: SpanStatusCode.UNSET } : { code: SpanStatusCode.ERROR, message: error },
+    status:
+      error === undefined
+        ? { code: SpanStatusCode.UNSET }
+        : { code: SpanStatusCode.ERROR, message: error },
     attributes,
     links: [],
     events: [],

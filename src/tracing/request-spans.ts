@@ -1,5 +1,5 @@
 import type { BeginsSpan } from '../http/request-spans.ts';
-import { traceContextOf } from '../trace-context.ts';
+import { readTraceContext } from '../trace-context.ts';
 import type { Tracing } from './spans.ts';
 
 /** Paths that monitors ask all the time. */
@@ -9,12 +9,16 @@ const MONITORED = /\/(metrics|healthz|readyz|ok)$/;
  * Returns a maker of spans of requests. A request that names its place in a trace goes on with it. Others begin a trace
  * if there are to be `roots`.
  */
-export const requestSpans =
+export const buildSpanStarter =
   (tracing: Tracing, { roots }: { roots: boolean }): BeginsSpan =>
   ({ method, path, headers }) => {
-    const parent = traceContextOf(headers);
+    const parent = readTraceContext(headers);
     if (parent === undefined && (!roots || MONITORED.test(path))) return undefined;
-    const span = tracing.begin(method, { kind: 'server', parent, attributes: { 'http.request.method': method, 'url.path': path } });
+    const span = tracing.begin(method, {
+      kind: 'server',
+      parent,
+      attributes: { 'http.request.method': method, 'url.path': path },
+    });
     return {
       place: span.place,
       end: ({ route, status }) =>

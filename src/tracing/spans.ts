@@ -19,7 +19,12 @@ export type SpanStart = {
 export type OpenSpan = {
   place: TraceContext;
   /** `name`: a better one than that of its beginning. */
-  end(given?: { name?: string; attributes?: Attributes; error?: string | undefined; at?: number }): void;
+  end(given?: {
+    name?: string;
+    attributes?: Attributes;
+    error?: string | undefined;
+    at?: number;
+  }): void;
 };
 
 /** Sends spans to a collector. */

@@ -1,5 +1,10 @@
 import { KeptBytes, type BytesBounds } from '../http/kept-bytes.ts';
-import { MOST_PROCESSES, REPORT_LIFE, weightOfReport, type WorkReport } from '../schema/wire/work-report.ts';
+import {
+  MOST_PROCESSES,
+  REPORT_LIFE,
+  measureReport,
+  type WorkReport,
+} from '../schema/wire/work-report.ts';
 import type { HeardReport } from '../schema/wire/work-summary.ts';
 
 /** A report as it is kept. `extra`: bytes that its keeper has besides. */
@@ -55,14 +60,21 @@ export class LastReports<Entry extends KeptEntry> {
     this.#kept.set(deployment, known);
     known.entries.set(entry.from, entry);
     this.#count += 1;
-    this.#bytes.add(deployment, weightOf(entry));
+    this.#bytes.add(deployment, measureWeight(entry));
     this.#replaceNewest(deployment, known, entry);
-    this.#cut(deployment, ({ size }) => size > MOST_PROCESSES || this.#bytes.isOver(deployment));
-    for (const [name, bytes] of this.#bytes.cuts()) this.#cut(name, () => this.#bytes.of(name) > bytes);
+    this.#trimReports(
+      deployment,
+      ({ size }) => size > MOST_PROCESSES || this.#bytes.isOver(deployment),
+    );
+    for (const [name, bytes] of this.#bytes.planCuts())
+      this.#trimReports(name, () => this.#bytes.getBytes(name) > bytes);
   }
 
   /** Forgets the processes of a deployment that were silent for longest, but for one, while there is too much. */
-  #cut(deployment: string, isTooMuch: (entries: ReadonlyMap<string, Entry>) => boolean): void {
+  #trimReports(
+    deployment: string,
+    isTooMuch: (entries: ReadonlyMap<string, Entry>) => boolean,
+  ): void {
     const entries = this.#kept.get(deployment)?.entries ?? new Map<string, Entry>();
     for (const from of entries.keys()) {
       if (entries.size === 1 || !isTooMuch(entries)) break;
@@ -82,7 +94,7 @@ export class LastReports<Entry extends KeptEntry> {
     if (known === undefined || entry === undefined) return undefined;
     known.entries.delete(from);
     this.#count -= 1;
-    this.#bytes.add(deployment, -weightOf(entry));
+    this.#bytes.add(deployment, -measureWeight(entry));
     if (known.newestQueue === entry) delete known.newestQueue;
     if (known.newestGate === entry) delete known.newestGate;
     if (known.entries.size === 0) this.#kept.delete(deployment);
@@ -90,10 +102,11 @@ export class LastReports<Entry extends KeptEntry> {
   }
 
   /** Forgets the reports of a deployment that count no more, and returns the others, the oldest first. */
-  living(deployment: string, now: number): Iterable<Entry> {
+  listLiveReports(deployment: string, now: number): Iterable<Entry> {
     const entries = this.#kept.get(deployment)?.entries;
     if (entries === undefined) return [];
-    for (const [from, { at }] of entries) if (now - at > REPORT_LIFE * 1000) this.drop(deployment, from);
+    for (const [from, { at }] of entries)
+      if (now - at > REPORT_LIFE * 1000) this.drop(deployment, from);
     return entries.values();
   }
 
@@ -101,30 +114,31 @@ export class LastReports<Entry extends KeptEntry> {
   #replaceNewest(deployment: string, known: Entries<Entry>, entry: Entry): void {
     const { queue, gate } = entry.report;
     if (queue !== undefined && (known.newestQueue?.at ?? -Infinity) <= entry.at) {
-      if (known.newestQueue !== undefined) this.#replace(deployment, known.newestQueue, withoutPinned);
+      if (known.newestQueue !== undefined)
+        this.#replace(deployment, known.newestQueue, stripPinned);
       known.newestQueue = entry;
-    } else if (queue?.pinned !== undefined) this.#replace(deployment, entry, withoutPinned);
+    } else if (queue?.pinned !== undefined) this.#replace(deployment, entry, stripPinned);
     if (gate === undefined) return;
-    if (known.newestGate !== undefined) this.#replace(deployment, known.newestGate, withoutGate);
+    if (known.newestGate !== undefined) this.#replace(deployment, known.newestGate, stripGate);
     known.newestGate = entry;
   }
 
   #replace(deployment: string, entry: Entry, by: (report: WorkReport) => WorkReport): void {
-    this.#bytes.add(deployment, -weightOf(entry));
+    this.#bytes.add(deployment, -measureWeight(entry));
     entry.report = by(entry.report);
-    this.#bytes.add(deployment, weightOf(entry));
+    this.#bytes.add(deployment, measureWeight(entry));
   }
 }
 
-const weightOf = ({ report, extra }: KeptEntry): number => weightOfReport(report) + extra;
+const measureWeight = ({ report, extra }: KeptEntry): number => measureReport(report) + extra;
 
-function withoutPinned({ queue, ...report }: WorkReport): WorkReport {
+function stripPinned({ queue, ...report }: WorkReport): WorkReport {
   if (queue === undefined) return report;
   const { pinned: _, ...stand } = queue;
   return { ...report, queue: stand };
 }
 
-function withoutGate(report: WorkReport): WorkReport {
+function stripGate(report: WorkReport): WorkReport {
   const { gate: _, ...rest } = report;
   return rest;
 }

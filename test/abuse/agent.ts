@@ -42,7 +42,9 @@ async function attack(server: WatchedServer, verdicts: Verdicts): Promise<void> 
   const name = 'agent server';
   const post = async (to: string): Promise<{ thread_id: string }> => {
     const headers = { 'content-type': 'application/json' };
-    return (await (await fetch(server.url + to, { method: 'POST', headers, body: '{}' })).json()) as never;
+    return (await (
+      await fetch(server.url + to, { method: 'POST', headers, body: '{}' })
+    ).json()) as never;
   };
   const { thread_id } = await post('/threads');
   const url = `${server.url}/threads/${(await post('/threads')).thread_id}`;
@@ -54,8 +56,17 @@ async function attack(server: WatchedServer, verdicts: Verdicts): Promise<void> 
   // No run begins here, so who waits for one would wait for ever.
   const stays = (template: string): boolean => STAYS.some((end) => template.endsWith(end));
   const needed = (field: string): unknown => NEEDED[field];
-  const attacked = { server, headers: {}, known: { thread_id }, needed, limitOf, skips: () => false, stays };
-  for (let count = 0; count < 200; count += 1) await attempt(url, { method: 'GET', headers: {}, body: '' });
+  const attacked = {
+    server,
+    headers: {},
+    known: { thread_id },
+    needed,
+    limitOf,
+    skips: () => false,
+    stays,
+  };
+  for (let count = 0; count < 200; count += 1)
+    await attempt(url, { method: 'GET', headers: {}, body: '' });
   const before = server.memory();
   // What the machine itself does to the other tenant's figure.
   await beside('no attack', () => Promise.resolve());
@@ -69,7 +80,11 @@ async function attack(server: WatchedServer, verdicts: Verdicts): Promise<void> 
       Array.from({ length: 200 }, () => `${server.url}/threads/${thread_id}/stream`),
       {},
     );
-    verdicts.check(`${name}: streams`, `${streams.statuses.filter((status) => status === 200).length} of 200 open`, true);
+    verdicts.check(
+      `${name}: streams`,
+      `${streams.statuses.filter((status) => status === 200).length} of 200 open`,
+      true,
+    );
     await new Promise((resolve) => setTimeout(resolve, 5000));
     streams.close();
   });

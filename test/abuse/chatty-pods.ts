@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { ownLabels } from '../../src/schema/platform/labels.ts';
+import { buildManagedLabels } from '../../src/schema/platform/labels.ts';
 import { faultProxy, type FaultProxy } from '../kit/fault-proxy.ts';
 import { attempt, openStreams } from './attacks.ts';
 
@@ -34,16 +34,28 @@ export async function chattyProxy(kubeconfig: string): Promise<FaultProxy> {
 }
 
 /** Makes the pods of a deployment. */
-export async function deployChatty(kube: Kube, namespace: string, deployment: string): Promise<void> {
+export async function deployChatty(
+  kube: Kube,
+  namespace: string,
+  deployment: string,
+): Promise<void> {
   for (let index = 0; index < PODS; index += 1) {
-    const metadata = { name: `chatty-${index}`, namespace, labels: ownLabels(deployment, 'api', `${deployment}-00001`) };
+    const metadata = {
+      name: `chatty-${index}`,
+      namespace,
+      labels: buildManagedLabels(deployment, 'api', `${deployment}-00001`),
+    };
     const spec = { containers: [{ name: 'agent', image: 'registry.example/agent:1' }] };
     await kube.create(kinds.pod, { apiVersion: 'v1', kind: 'Pod', metadata, spec });
   }
 }
 
 /** Reads pages of the log side by side, again and again. Returns the statuses and their numbers. */
-export async function readPages(url: string, headers: Record<string, string>, seconds: number): Promise<Map<number, number>> {
+export async function readPages(
+  url: string,
+  headers: Record<string, string>,
+  seconds: number,
+): Promise<Map<number, number>> {
   const statuses = new Map<number, number>();
   const until = performance.now() + seconds * 1000;
   const reader = async (): Promise<void> => {
@@ -59,7 +71,11 @@ export async function readPages(url: string, headers: Record<string, string>, se
 }
 
 /** Follows the log by as many streams as there are readers. Returns their statuses. */
-export async function followLog(url: string, headers: Record<string, string>, seconds: number): Promise<number[]> {
+export async function followLog(
+  url: string,
+  headers: Record<string, string>,
+  seconds: number,
+): Promise<number[]> {
   const { statuses, close } = await openStreams(
     Array.from({ length: READERS }, () => url),
     headers,

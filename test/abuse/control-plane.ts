@@ -45,8 +45,21 @@ async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
       metadata: { name, labels: { 'gx.dev/tenant': tenantId } },
     });
     const spec = { computeId: name, namespaces: [name], tenantId };
-    await kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata: { name, namespace: 'default' }, spec });
-    keys.push((await createKey(kube, 'default', { name, tenantId, role: name === 'attacker' ? 'admin' : 'write' })).key);
+    await kube.create(kinds.listener, {
+      apiVersion: API_VERSION,
+      kind: 'Listener',
+      metadata: { name, namespace: 'default' },
+      spec,
+    });
+    keys.push(
+      (
+        await createKey(kube, 'default', {
+          name,
+          tenantId,
+          role: name === 'attacker' ? 'admin' : 'write',
+        })
+      ).key,
+    );
   }
   const [attacker = '', key = ''] = keys;
   const server = await startWatched(
@@ -62,7 +75,11 @@ async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
   );
   const make = async (path: string, own: string, body: object): Promise<string> => {
     const headers = { 'x-api-key': own, 'content-type': 'application/json' };
-    const answer = await fetch(`${server.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    const answer = await fetch(`${server.url}${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
     if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${await answer.text()}`);
     return ((await answer.json()) as { id: string }).id;
   };
@@ -74,7 +91,10 @@ async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
     webhook_secret: 'a secret of the webhook',
   });
   await deployChatty(kube, 'attacker', 'mine');
-  const neighbour = { url: `${server.url}/v2/deployments/${theirs}`, headers: { 'x-api-key': key } };
+  const neighbour = {
+    url: `${server.url}/v2/deployments/${theirs}`,
+    headers: { 'x-api-key': key },
+  };
   return { server, attacker, mine, connection, neighbour };
 }
 
@@ -87,24 +107,41 @@ const newAgent = (name: string): object => ({
 });
 
 /** Holds large push events back, as a stranger with a drawn id and as one who has learned an id. */
-async function attackPushes({ server, connection }: Stage, verdicts: Verdicts, beside: Beside): Promise<void> {
+async function attackPushes(
+  { server, connection }: Stage,
+  verdicts: Verdicts,
+  beside: Beside,
+): Promise<void> {
   for (const [whose, id] of [
     ['no id', randomUUID()],
     ['a known id', connection],
   ] as const) {
     await beside(`140 push events held back by a stranger with ${whose}`, async () => {
       await server.reset();
-      const event = { url: server.url, path: `/v1/integrations/git/${id}/push`, headers: {}, bytes: 5 * MEBIBYTE };
+      const event = {
+        url: server.url,
+        path: `/v1/integrations/git/${id}/push`,
+        headers: {},
+        bytes: 5 * MEBIBYTE,
+      };
       await withhold(event, { connections: 140, seconds: 12 });
       const { memory } = await server.cost();
       const held = `${(memory / MEBIBYTE).toFixed(0)} MiB of ${HELD_BACK}`;
-      verdicts.check(`control plane: events held back with ${whose}`, held, memory <= HELD_BACK * MEBIBYTE);
+      verdicts.check(
+        `control plane: events held back with ${whose}`,
+        held,
+        memory <= HELD_BACK * MEBIBYTE,
+      );
     });
   }
 }
 
 /** Reads and follows the log of twenty pods that write all they can. */
-async function attackLogs({ server, attacker, mine }: Stage, verdicts: Verdicts, beside: Beside): Promise<void> {
+async function attackLogs(
+  { server, attacker, mine }: Stage,
+  verdicts: Verdicts,
+  beside: Beside,
+): Promise<void> {
   const [headers, logs] = [{ 'x-api-key': attacker }, `${server.url}/v2/deployments/${mine}/logs`];
   await beside('20 readers of the pages of chatty logs', async () => {
     await server.reset();
@@ -124,7 +161,11 @@ async function attackLogs({ server, attacker, mine }: Stage, verdicts: Verdicts,
     const { memory } = await server.cost();
     const taken = `${(memory / MEBIBYTE).toFixed(0)} MiB of ${READ}`;
     const isServed = statuses.every((status) => status === 200);
-    verdicts.check(`control plane: streams of chatty logs`, `${statuses.length} readers; ${taken}`, isServed && memory <= READ * MEBIBYTE);
+    verdicts.check(
+      `control plane: streams of chatty logs`,
+      `${statuses.length} readers; ${taken}`,
+      isServed && memory <= READ * MEBIBYTE,
+    );
   });
 }
 
@@ -139,9 +180,18 @@ async function attack(stage: Stage, verdicts: Verdicts): Promise<void> {
     return besideNeighbour(verdicts, { name: `${name}, ${what}`, ...neighbour }, work);
   };
   const skips = (path: string): boolean => path.startsWith('/api-host');
-  const attacked = { server, headers, known, needed, limitOf: () => MEBIBYTE, skips, stays: () => false };
+  const attacked = {
+    server,
+    headers,
+    known,
+    needed,
+    limitOf: () => MEBIBYTE,
+    skips,
+    stays: () => false,
+  };
   // The first requests load and compile what stays for the life of the process.
-  for (let count = 0; count < 200; count += 1) await attempt(neighbour.url, { method: 'GET', headers: neighbour.headers, body: '' });
+  for (let count = 0; count < 200; count += 1)
+    await attempt(neighbour.url, { method: 'GET', headers: neighbour.headers, body: '' });
   const before = server.memory();
   // What the machine itself does to the other tenant's figure.
   await beside('no attack', () => Promise.resolve());
@@ -160,14 +210,19 @@ async function attack(stage: Stage, verdicts: Verdicts): Promise<void> {
       Array.from({ length: 200 }, () => of('events')),
       headers,
     );
-    const refused = [...logs.statuses, ...events.statuses].filter((status) => status === 429).length;
+    const refused = [...logs.statuses, ...events.statuses].filter(
+      (status) => status === 429,
+    ).length;
     verdicts.check(`${name}: streams beyond a key's`, `${refused} of 250 refused`, refused === 150);
     await new Promise((resolve) => setTimeout(resolve, 10_000));
     logs.close();
     events.close();
   });
   await beside('1,000 forged keys a second', async () => {
-    const statuses = await forgeKeys(`${server.url}/v2/deployments`, { perSecond: 1000, seconds: 10 });
+    const statuses = await forgeKeys(`${server.url}/v2/deployments`, {
+      perSecond: 1000,
+      seconds: 10,
+    });
     const told = [...statuses].map(([status, count]) => `${count} x ${status}`).join(', ');
     // A connection of the attacker may also be cut.
     const expected = [...statuses.keys()].every((status) => [0, 401, 429].includes(status));
@@ -183,7 +238,11 @@ export async function attackControlPlane(verdicts: Verdicts): Promise<void> {
   const api = await startApiServer({ controllers: false });
   const proxy = await chattyProxy(api.kubeconfig);
   try {
-    const kube = await connect({ fieldManager: 'abuse', userAgent: 'abuse', kubeconfig: api.kubeconfig });
+    const kube = await connect({
+      fieldManager: 'abuse',
+      userAgent: 'abuse',
+      kubeconfig: api.kubeconfig,
+    });
     const stage = await stageOn(kube, proxy.kubeconfig);
     await attackMetrics(stage.server, verdicts);
     await attack(stage, verdicts);

@@ -50,13 +50,13 @@ const follower = new WorkFollower({
 
 /** Answers with the times of the looks since the last question, and the work of the deployment that the path names. */
 const server = createServer((request, response) => {
-  const summary = follower.summary((request.url ?? '').slice(1));
+  const summary = follower.getSummary((request.url ?? '').slice(1));
   response.end(
     JSON.stringify({
       looks: looks.splice(0),
       unread,
       due: summary?.due ?? null,
-      verdicts: tried.map((name) => follower.verdict(name)),
+      verdicts: tried.map((name) => follower.getVerdict(name)),
     }),
   );
 }).listen(0, '127.0.0.1', () => {
@@ -73,5 +73,7 @@ while (!over.signal.aborted) {
   const [began, used] = [performance.now(), usedMs()];
   const hasRead = await follower.look(over.signal);
   looks.push([performance.now() - began, usedMs() - used]);
-  await new Promise((resolve) => setTimeout(resolve, hasRead ? Math.max(0, 1000 - (performance.now() - began)) : 0));
+  await new Promise((resolve) =>
+    setTimeout(resolve, hasRead ? Math.max(0, 1000 - (performance.now() - began)) : 0),
+  );
 }

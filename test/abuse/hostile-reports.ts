@@ -8,7 +8,8 @@ type Pairs = [number, number][];
 const MOST = 1_000_000_000;
 const REVISIONS = Array.from({ length: MOST_COUNTED }, (_, at) => `sleeper-0000${at + 1}`);
 
-const full = (count: () => number): Pairs => Array.from({ length: BUCKETS }, (_, bucket) => [bucket, count()]);
+const full = (count: () => number): Pairs =>
+  Array.from({ length: BUCKETS }, (_, bucket) => [bucket, count()]);
 
 /** Returns the largest report that the schema takes: full histograms of all revisions, and work pinned to many. */
 export function largestReport(from: string): WorkReport {
@@ -37,7 +38,12 @@ export function largestReport(from: string): WorkReport {
     slots: MOST,
     idle_seconds: 1e9,
     queue: { due: MOST, running: MOST, webhooks: MOST, next_due: null, pinned },
-    server: { revision: 'r'.repeat(253), version: 'v'.repeat(64), guard: 'key', mount_prefix: `/${'m'.repeat(200)}` },
+    server: {
+      revision: 'r'.repeat(253),
+      version: 'v'.repeat(64),
+      guard: 'key',
+      mount_prefix: `/${'m'.repeat(200)}`,
+    },
     gate: { id: 'g'.repeat(320), status: 'error', message: 'é'.repeat(512) },
     ended,
   };
@@ -68,7 +74,12 @@ export class HostileProcess {
 
   report(): WorkReport {
     for (const revision of REVISIONS.slice(0, 2)) this.#counts.set(revision, this.#next(revision));
-    return { from: this.#from, slots: anyCount(), idle_seconds: anyCount(), ended: [...this.#counts.values()] };
+    return {
+      from: this.#from,
+      slots: anyCount(),
+      idle_seconds: anyCount(),
+      ended: [...this.#counts.values()],
+    };
   }
 
   /** Returns counts that have grown by a possible number as often as by an impossible one. */

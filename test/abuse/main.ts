@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { DevError } from '../../dev/errors.ts';
-import { program } from '../../dev/steps.ts';
+import { runMain } from '../../dev/steps.ts';
 import { attackAgent } from './agent.ts';
 import { attackByCalls } from './demonstrations.ts';
 import { attackControlPlane } from './control-plane.ts';
@@ -24,13 +24,14 @@ const TARGETS: Record<string, (verdicts: Verdicts, seconds?: number) => Promise<
 };
 
 /** Arguments: the names of the targets; `reports=600` sends random reports for ten minutes. The default is all. */
-await program(async () => {
+await runMain(async () => {
   const named = process.argv.slice(2);
   const verdicts = new Verdicts();
   for (const name of named.length > 0 ? named : Object.keys(TARGETS)) {
     const [own = '', seconds] = name.split('=');
     const target = TARGETS[own];
-    if (target === undefined) throw new DevError(`"${name}" is not a target; known: ${Object.keys(TARGETS).join(', ')}.`);
+    if (target === undefined)
+      throw new DevError(`"${name}" is not a target; known: ${Object.keys(TARGETS).join(', ')}.`);
     await target(verdicts, seconds === undefined ? undefined : Number(seconds));
   }
   process.stdout.write(`${verdicts.lines.join('\n')}\n`);

@@ -5,5 +5,9 @@ import type { WatchedServer } from './watched-server.ts';
 export async function attackMetrics({ url }: WatchedServer, verdicts: Verdicts): Promise<void> {
   const answer = await fetch(`${url}/metrics`);
   const text = await answer.text();
-  verdicts.check(`metrics at ${url}`, `${answer.status}, ${text.length} characters`, answer.status === 404 && !text.includes('# HELP'));
+  verdicts.check(
+    `metrics at ${url}`,
+    `${answer.status}, ${text.length} characters`,
+    answer.status === 404 && !text.includes('# HELP'),
+  );
 }

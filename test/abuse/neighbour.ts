@@ -19,7 +19,9 @@ export async function besideNeighbour(
   { name, url, headers = {} }: { name: string; url: string; headers?: Record<string, string> },
   attack: () => Promise<void>,
 ): Promise<void> {
-  const child = spawn(process.execPath, [VICTIM, url, JSON.stringify(headers)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [VICTIM, url, JSON.stringify(headers)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const closed = once(child, 'close');
@@ -28,7 +30,10 @@ export async function besideNeighbour(
   await Promise.all([attack(), wait(LEAST)]);
   child.kill('SIGTERM');
   await closed;
-  const { times, failed } = JSON.parse(output.replace('ready\n', '')) as { times: number[]; failed: number };
+  const { times, failed } = JSON.parse(output.replace('ready\n', '')) as {
+    times: number[];
+    failed: number;
+  };
   const p99 = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
   const figure = `another tenant's GET p99 ${p99.toFixed(0)} ms of ${GOAL} in ${times.length} requests, ${failed} failed`;
   verdicts.check(name, figure, p99 <= LIMIT && failed === 0);

@@ -4,7 +4,14 @@ const MEBIBYTE = 1024 * 1024;
 const MEGABYTE = 1_000_000;
 const LONGEST_ANSWER = 64 * 1024;
 
-export type Attempt = { what: string; bytes: number; status: number; answer: number; block: number; memory: number };
+export type Attempt = {
+  what: string;
+  bytes: number;
+  status: number;
+  answer: number;
+  block: number;
+  memory: number;
+};
 
 export const blockAllowed = (bytes: number): number => 40 + (10 * bytes) / MEBIBYTE;
 export const memoryAllowed = (bytes: number): number => 64 * MEGABYTE + 6 * bytes;
@@ -23,10 +30,15 @@ export class Verdicts {
     if (status >= 400) worst.answer = Math.max(worst.answer, answer);
     const told = `${what} (${(bytes / MEBIBYTE).toFixed(2)} MiB, ${status})`;
     if (block > blockAllowed(bytes) * MARGIN)
-      this.missed.push(`${told}: blocked for ${block.toFixed(0)} ms of ${blockAllowed(bytes).toFixed(0)}`);
+      this.missed.push(
+        `${told}: blocked for ${block.toFixed(0)} ms of ${blockAllowed(bytes).toFixed(0)}`,
+      );
     if (memory > memoryAllowed(bytes) * MARGIN)
-      this.missed.push(`${told}: took ${(memory / MEGABYTE).toFixed(0)} MB of ${(memoryAllowed(bytes) / MEGABYTE).toFixed(0)}`);
-    if (status >= 400 && answer > LONGEST_ANSWER) this.missed.push(`${told}: answered with ${answer} bytes`);
+      this.missed.push(
+        `${told}: took ${(memory / MEGABYTE).toFixed(0)} MB of ${(memoryAllowed(bytes) / MEGABYTE).toFixed(0)}`,
+      );
+    if (status >= 400 && answer > LONGEST_ANSWER)
+      this.missed.push(`${told}: answered with ${answer} bytes`);
     if (status >= 500) this.missed.push(`${told}: answered with ${status}`);
   }
 

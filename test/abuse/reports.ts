@@ -2,8 +2,8 @@ import { loadavg } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { gatewayKeyHash } from '../../src/schema/wire/agent-key.ts';
-import { workPath, type WorkReport } from '../../src/schema/wire/work-report.ts';
+import { hashGatewayKey } from '../../src/schema/wire/agent-key.ts';
+import { buildWorkPath, type WorkReport } from '../../src/schema/wire/work-report.ts';
 import { freePort } from '../kit/agent-server.ts';
 import { startApiServer } from '../kit/api-server.ts';
 import { imageEnvironment } from '../kit/image-environment.ts';
@@ -42,24 +42,37 @@ function environmentWith(megabytes: number): Record<string, string> {
 /** Makes a deployment of which a revision is tried out. */
 async function deployTried(kube: Kube, namespace: keyof typeof KEYS, name: string): Promise<void> {
   const template = { sourceRevisionConfig: { imageUri: 'agent:1' } };
-  const rollout = { checks: [{ figure: 'errors' as const, worseBy: 5 }], steps: [{ share: 10, pause: true }] };
-  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, template, spec: { rollout } }));
+  const rollout = {
+    checks: [{ figure: 'errors' as const, worseBy: 5 }],
+    steps: [{ share: 10, pause: true }],
+  };
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name }, template, spec: { rollout } }),
+  );
   const [current, candidate] = ['sleeper-00001', 'sleeper-00002'];
   const status = {
-    keyHashes: [gatewayKeyHash(KEYS[namespace])],
+    keyHashes: [hashGatewayKey(KEYS[namespace])],
     rollout: {
       madeAt: '2026-01-05T00:00:00Z',
       current,
       living: [current, candidate],
       draining: [],
-      candidate: { revision: candidate, share: 10, by: 'thread', step: 1, since: '2026-01-05T00:00:00Z' },
+      candidate: {
+        revision: candidate,
+        share: 10,
+        by: 'thread',
+        step: 1,
+        since: '2026-01-05T00:00:00Z',
+      },
     },
   };
   await kube.patchStatus(kinds.deployment, { namespace, name }, status);
 }
 
 async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
-  for (const name of Object.keys(KEYS)) await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  for (const name of Object.keys(KEYS))
+    await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   const names = Array.from({ length: DEPLOYMENTS }, (_, index) => `sleeper-${index}`);
   for (const name of names) await deployTried(kube, 'attacker', name);
   await deployTried(kube, 'neighbour', 'chat');
@@ -74,9 +87,13 @@ async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
     GX_CONTROL_PLANE_URL: 'http://127.0.0.1:1',
   });
   const of = names.map((name) => `attacker/${name}`);
-  const follower = await startWatched([`http://127.0.0.1:${reportsPort}`, ...of], environmentWith(HEAP.follower), {
-    program: 'test/abuse/follower-process.ts',
-  });
+  const follower = await startWatched(
+    [`http://127.0.0.1:${reportsPort}`, ...of],
+    environmentWith(HEAP.follower),
+    {
+      program: 'test/abuse/follower-process.ts',
+    },
+  );
   return {
     gateway,
     follower,
@@ -87,21 +104,35 @@ async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
 }
 
 /** Sends a report. Returns its status. */
-async function send({ gateway }: Stage, namespace: keyof typeof KEYS, name: string, report: WorkReport): Promise<number> {
+async function send(
+  { gateway }: Stage,
+  namespace: keyof typeof KEYS,
+  name: string,
+  report: WorkReport,
+): Promise<number> {
   const headers = { 'x-api-key': KEYS[namespace], 'content-type': 'application/json' };
   const sent = { method: 'POST', headers, body: JSON.stringify(report) };
-  return (await attempt(gateway.url + workPath(namespace, name), sent)).status;
+  return (await attempt(gateway.url + buildWorkPath(namespace, name), sent)).status;
 }
 
 /** Sends reports of one tenant while another one's queue grows, and judges the costs. */
 async function flood(
   stage: Stage,
   verdicts: Verdicts,
-  { name, seconds, next }: { name: string; seconds: number; next: (index: number) => { deployment: string; report: WorkReport } },
+  {
+    name,
+    seconds,
+    next,
+  }: {
+    name: string;
+    seconds: number;
+    next: (index: number) => { deployment: string; report: WorkReport };
+  },
 ): Promise<void> {
   tell(`${name}, for ${seconds} s`);
   const { gateway, follower } = stage;
-  const ask = async (): Promise<Told> => (await (await fetch(`${follower.url}/neighbour/chat`)).json()) as Told;
+  const ask = async (): Promise<Told> =>
+    (await (await fetch(`${follower.url}/neighbour/chat`)).json()) as Told;
   const until = performance.now() + seconds * 1000;
   const statuses = new Map<number, number>();
   let index = 0;
@@ -137,16 +168,29 @@ async function flood(
   };
   await Promise.all([gateway.reset(), follower.reset()]);
   await Promise.all([neighbour(), ...Array.from({ length: 40 }, attacker)]);
-  const p99Of = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? 0;
+  const p99Of = (values: number[]): number =>
+    values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? 0;
   const [p99, cpu] = [p99Of(looks.map(([clock]) => clock)), p99Of(looks.map(([, used]) => used))];
   const [{ block }, { block: blockOfGateway }] = [await follower.cost(), await gateway.cost()];
-  verdicts.check(`${name}: reports`, [...statuses].map(([status, count]) => `${count} x ${status}`).join(', '), statuses.has(200));
+  verdicts.check(
+    `${name}: reports`,
+    [...statuses].map(([status, count]) => `${count} x ${status}`).join(', '),
+    statuses.has(200),
+  );
   for (const [process, most] of Object.entries(memory) as [keyof typeof MEMORY, number][]) {
     const figure = `${(most / MEBIBYTE).toFixed(0)} MiB of ${MEMORY[process]}`;
     verdicts.check(`${name}: memory of ${process}`, figure, most < MEMORY[process] * MEBIBYTE);
   }
-  verdicts.check(`${name}: longest block of the operator`, `${block.toFixed(0)} ms of ${BLOCK}`, block < BLOCK);
-  verdicts.check(`${name}: longest block of the gateway`, `${blockOfGateway.toFixed(0)} ms of ${BLOCK}`, blockOfGateway < BLOCK);
+  verdicts.check(
+    `${name}: longest block of the operator`,
+    `${block.toFixed(0)} ms of ${BLOCK}`,
+    block < BLOCK,
+  );
+  verdicts.check(
+    `${name}: longest block of the gateway`,
+    `${blockOfGateway.toFixed(0)} ms of ${BLOCK}`,
+    blockOfGateway < BLOCK,
+  );
   const seen = `p99 ${p99.toFixed(0)} ms of ${LOOK}, of processor time ${cpu.toFixed(0)} ms, in ${looks.length} looks, ${unread} pages not read; load ${loadavg()[0]?.toFixed(1)}`;
   verdicts.check(`${name}: looks`, seen, p99 < LOOK && looks.length > 0);
   const slow = `${(slowest / 1000).toFixed(1)} s of ${SOON} until the other tenant's work is known`;
@@ -158,17 +202,27 @@ async function flood(
 export async function attackByReports(verdicts: Verdicts, seconds = SECONDS): Promise<void> {
   const api = await startApiServer({ controllers: false });
   try {
-    const kube = await connect({ fieldManager: 'abuse', userAgent: 'abuse', kubeconfig: api.kubeconfig });
+    const kube = await connect({
+      fieldManager: 'abuse',
+      userAgent: 'abuse',
+      kubeconfig: api.kubeconfig,
+    });
     const stage = await stageOn(kube, api.kubeconfig);
     await flood(stage, verdicts, {
       name: `${PROCESSES} processes of a deployment with the largest reports`,
       seconds: Math.min(seconds, SECONDS),
-      next: (index) => ({ deployment: 'sleeper-0', report: largestReport(`p${index % PROCESSES}`) }),
+      next: (index) => ({
+        deployment: 'sleeper-0',
+        report: largestReport(`p${index % PROCESSES}`),
+      }),
     });
     await flood(stage, verdicts, {
       name: `the same of ${DEPLOYMENTS} deployments`,
       seconds: Math.min(seconds, SECONDS),
-      next: (index) => ({ deployment: `sleeper-${index % DEPLOYMENTS}`, report: largestReport(`p${index % PROCESSES}`) }),
+      next: (index) => ({
+        deployment: `sleeper-${index % DEPLOYMENTS}`,
+        report: largestReport(`p${index % PROCESSES}`),
+      }),
     });
     const made = new Map<string, HostileProcess>();
     await flood(stage, verdicts, {

@@ -8,7 +8,10 @@ const WITHIN = 60;
 const STAYS = 1.2;
 
 /** Judges that the server is still there, and that its memory is back where it was. */
-export async function settled(verdicts: Verdicts, { name, server, before }: { name: string; server: WatchedServer; before: number }) {
+export async function settled(
+  verdicts: Verdicts,
+  { name, server, before }: { name: string; server: WatchedServer; before: number },
+) {
   const began = performance.now();
   const seconds = (): number => (performance.now() - began) / 1000;
   while (server.memory() > before * STAYS && seconds() < WITHIN) await wait(1000);

@@ -14,7 +14,9 @@ const over = new AbortController();
 process.once('SIGTERM', () => over.abort());
 while (!over.signal.aborted) {
   const started = performance.now();
-  const answer = await fetch(url, { headers: JSON.parse(headers) as Record<string, string> }).catch(() => undefined);
+  const answer = await fetch(url, { headers: JSON.parse(headers) as Record<string, string> }).catch(
+    () => undefined,
+  );
   await answer?.arrayBuffer();
   if (answer?.ok !== true) failed += 1;
   asked += 1;

@@ -31,7 +31,13 @@ export async function startWatched(
   { ready, program = 'src/main.ts' }: Program = {},
 ): Promise<WatchedServer> {
   const child = spawn(process.execPath, [...LEASHED, '--import', WATCH, program, ...args], {
-    env: { PATH: '', GX_SERVER_HOST: '127.0.0.1', GX_SERVER_PORT: '0', GX_LOG_LEVEL: 'info', ...env },
+    env: {
+      PATH: '',
+      GX_SERVER_HOST: '127.0.0.1',
+      GX_SERVER_PORT: '0',
+      GX_LOG_LEVEL: 'info',
+      ...env,
+    },
     stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
   });
   let output = '';
@@ -41,7 +47,8 @@ export async function startWatched(
   const port = (): string | undefined => /"port":(\d+)/.exec(output)?.[1];
   await until(`${args[0]} listens`, () => port() !== undefined, 60);
   const url = `http://127.0.0.1:${port()}`;
-  if (ready !== undefined) await until(`${args[0]} is ready`, async () => (await fetch(`${url}${ready}`)).ok);
+  if (ready !== undefined)
+    await until(`${args[0]} is ready`, async () => (await fetch(`${url}${ready}`)).ok);
   let before = 0;
   const pid = child.pid as number;
   return {
@@ -52,7 +59,10 @@ export async function startWatched(
       writeFileSync(`/proc/${pid}/clear_refs`, '5');
       before = statusOf(pid, 'VmRSS');
     },
-    cost: async () => ({ block: await longestBlock(child), memory: Math.max(0, statusOf(pid, 'VmHWM') - before) }),
+    cost: async () => ({
+      block: await longestBlock(child),
+      memory: Math.max(0, statusOf(pid, 'VmHWM') - before),
+    }),
     memory: () => statusOf(pid, 'VmRSS'),
     isAlive: () => child.exitCode === null && child.signalCode === null,
     stop: async () => {
@@ -70,4 +80,8 @@ async function longestBlock(child: ChildProcess): Promise<number> {
 }
 
 const statusOf = (pid: number, name: 'VmRSS' | 'VmHWM'): number =>
-  Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+  Number(
+    new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(
+      readFileSync(`/proc/${pid}/status`, 'utf8'),
+    )?.[1],
+  ) * 1024;

@@ -1,6 +1,6 @@
 import { Annotation, END, MemorySaver, START, StateGraph } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
-import { someNodes, unknownNode } from '../../src/agent/kernel/nodes.ts';
+import { toNodeSelection, findUnknownNode } from '../../src/agent/kernel/nodes.ts';
 
 /* How LangGraph treats the nodes that a call stops at. This server's rules depend on it. */
 
@@ -28,16 +28,23 @@ test('LangGraph stops at nodes of the graph, never in a subgraph, and knows "*" 
   expect(await nextAfter({ interruptBefore: ['called'] })).toEqual(['called']);
   expect(await nextAfter({ interruptBefore: '*' })).toEqual(['sub']);
   for (const nodes of [['deep'], ['*'], ['sub:deep'], ['nowhere'], ['__end__']])
-    for (const stop of [{ interruptBefore: nodes }, { interruptAfter: nodes }]) expect(await nextAfter(stop)).toEqual([]);
+    for (const stop of [{ interruptBefore: nodes }, { interruptAfter: nodes }])
+      expect(await nextAfter(stop)).toEqual([]);
 });
 
 test('of the nodes that a call goes to the first that the graph does not have is told', () => {
   const nodes = ['__start__', 'a', 'b'];
-  expect(unknownNode({ command: { goto: ['a', '__end__', { node: 'b' }] } }, nodes)).toBeUndefined();
-  expect(unknownNode({ command: { goto: ['a', 'c', 'd'] } }, nodes)).toBe('c');
-  expect(unknownNode({ command: { goto: { node: '__start__' } } }, nodes)).toBe('__start__');
-  expect(unknownNode({ command: { goto: [null] } }, nodes)).toBe('null');
-  expect(unknownNode({ command: { goto: ['a', { node: 7 }] } }, nodes)).toBe('7');
-  expect(unknownNode({ command: null }, nodes)).toBeUndefined();
-  expect([someNodes(['a', '*']), someNodes([]), someNodes(null)]).toEqual(['*', null, null]);
+  expect(
+    findUnknownNode({ command: { goto: ['a', '__end__', { node: 'b' }] } }, nodes),
+  ).toBeUndefined();
+  expect(findUnknownNode({ command: { goto: ['a', 'c', 'd'] } }, nodes)).toBe('c');
+  expect(findUnknownNode({ command: { goto: { node: '__start__' } } }, nodes)).toBe('__start__');
+  expect(findUnknownNode({ command: { goto: [null] } }, nodes)).toBe('null');
+  expect(findUnknownNode({ command: { goto: ['a', { node: 7 }] } }, nodes)).toBe('7');
+  expect(findUnknownNode({ command: null }, nodes)).toBeUndefined();
+  expect([toNodeSelection(['a', '*']), toNodeSelection([]), toNodeSelection(null)]).toEqual([
+    '*',
+    null,
+    null,
+  ]);
 });

@@ -1,6 +1,6 @@
 import process from 'node:process';
-import { command, succeeds } from '../../dev/commands.ts';
-import { childrenOf, readRecord, toolOf } from '../../dev/cluster/native/record.ts';
+import { runProcess, canRun } from '../../dev/commands.ts';
+import { listChildProcesses, readRecord, requireTool } from '../../dev/cluster/native/record.ts';
 
 /** The network of a native cluster's node, and of its pods. */
 export type NodeNetwork = {
@@ -13,15 +13,22 @@ export type NodeNetwork = {
 /** Returns the network of a running native cluster. */
 export function nodeNetwork(name: string): NodeNetwork {
   const record = readRecord(name);
-  const pid = childrenOf(record?.process?.pid ?? 0)[0];
-  if (record === undefined || pid === undefined) throw new Error(`There is no node of a native cluster ${name}.`);
+  const pid = listChildProcesses(record?.process?.pid ?? 0)[0];
+  if (record === undefined || pid === undefined)
+    throw new Error(`There is no node of a native cluster ${name}.`);
   const inside = (tool: string, ...args: string[]): [string, string[]] => [
-    toolOf(record, 'nsenter'),
+    requireTool(record, 'nsenter'),
     ['--target', String(pid), '--net', '--', tool, ...args],
   ];
   return {
-    close: async (open) => void (await command(...inside(toolOf(record, 'nft'), '-f', '-'), { input: closed(open) })),
-    reaches: (url) => succeeds(...inside(process.execPath, '-e', `fetch('${url}', { signal: AbortSignal.timeout(5000) })`)),
+    close: async (open) =>
+      void (await runProcess(...inside(requireTool(record, 'nft'), '-f', '-'), {
+        input: closed(open),
+      })),
+    reaches: (url) =>
+      canRun(
+        ...inside(process.execPath, '-e', `fetch('${url}', { signal: AbortSignal.timeout(5000) })`),
+      ),
   };
 }
 

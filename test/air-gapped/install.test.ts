@@ -7,16 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { choose } from '../../dev/cluster/choose.ts';
-import { clusterDown, clusterUp, type Cluster } from '../../dev/cluster/cluster.ts';
-import { registriesFolder } from '../../dev/cluster/native/parts/registry.ts';
+import { removeCluster, ensureCluster, type Cluster } from '../../dev/cluster/cluster.ts';
+import { getRegistriesFolder } from '../../dev/cluster/native/parts/registry.ts';
 import { readRecord } from '../../dev/cluster/native/record.ts';
 import { ensureTools } from '../../dev/cluster/parts.ts';
-import { buildImages, engineNamed } from '../../dev/images/build.ts';
+import { buildImages, chooseEngine } from '../../dev/images/build.ts';
 import { pushArchive } from '../../dev/images/push.ts';
-import { lendToBuilds } from '../../dev/run/builds.ts';
-import { untilReady, type Api } from '../../dev/run/control-plane.ts';
-import { filesIn } from '../../dev/run/git-host.ts';
-import { createAdminKey, localValues } from '../../dev/run/platform.ts';
+import { applyBuildObjects } from '../../dev/run/builds.ts';
+import { waitForControlPlane, type Api } from '../../dev/run/control-plane.ts';
+import { readFolderFiles } from '../../dev/run/git-host.ts';
+import { createAdminKey, buildLocalValues } from '../../dev/run/platform.ts';
 import { step } from '../../dev/steps.ts';
 import { addressToward } from '../kit/address.ts';
 import { deployCounting, executions } from '../kit/counting-agent.ts';
@@ -45,7 +45,8 @@ let outside: Server;
 let api: Api;
 
 /** Returns a block of the page with the registry of this test. */
-const onPage = (words: string): string => commandOf(PAGE, words).replaceAll('registry.internal', registry.host);
+const onPage = (words: string): string =>
+  commandOf(PAGE, words).replaceAll('registry.internal', registry.host);
 
 async function listen(address: string): Promise<string> {
   outside = createServer((_request, response) => response.end()).listen(0, address);
@@ -55,7 +56,7 @@ async function listen(address: string): Promise<string> {
 
 /** Has the node ask the registry by plain http. */
 function trustRegistry(): void {
-  const hosts = join(registriesFolder(readRecord(NAME)!.layout), registry.host);
+  const hosts = join(getRegistriesFolder(readRecord(NAME)!.layout), registry.host);
   mkdirSync(hosts, { recursive: true });
   writeFileSync(join(hosts, 'hosts.toml'), `server = "http://${registry.host}"\n`);
 }
@@ -63,20 +64,29 @@ function trustRegistry(): void {
 beforeAll(async () => {
   await (await choose()).require();
   await step('the folder of a release', () => releaseFolder(folder));
-  cluster = await step('cluster', (report) => clusterUp({ name: NAME, extras: ['git'], report }));
-  registry = await startRegistry({ isOpen: true, address: await addressToward(cluster.nodeAddress) });
+  cluster = await step('cluster', (report) =>
+    ensureCluster({ name: NAME, extras: ['git'], report }),
+  );
+  registry = await startRegistry({
+    isOpen: true,
+    address: await addressToward(cluster.nodeAddress),
+  });
   trustRegistry();
 });
 afterAll(async () => {
   outside?.close();
   await registry?.stop();
-  if (process.env.GX_KEEP_CLUSTER === undefined) await step('cluster down', (report) => clusterDown({ name: NAME, report }));
+  if (process.env.GX_KEEP_CLUSTER === undefined)
+    await step('cluster down', (report) => removeCluster({ name: NAME, report }));
   await rm(work, { recursive: true, force: true });
 });
 
 test('the node reaches the registry, and nothing else any more', async () => {
   const network = nodeNetwork(NAME);
-  const urls = [await listen(await addressToward(cluster.nodeAddress)), `http://${registry.host}/v2/`];
+  const urls = [
+    await listen(await addressToward(cluster.nodeAddress)),
+    `http://${registry.host}/v2/`,
+  ];
   const reached = (): Promise<boolean[]> => Promise.all(urls.map(network.reaches));
   expect(await reached()).toEqual([true, true]);
   await network.close(registry.host);
@@ -88,45 +98,84 @@ test('the script of the release copies each image of its list into the registry'
   const [login = '', mirror = ''] = onPage('skopeo login').split('\n');
   expect(login).toBe(`skopeo login ${registry.host}`);
   const tools = { ...cluster, kubectl: skopeo };
-  const { code, output } = await step('mirror', () => runInShell(`${mirror} --dest-tls-verify=false`, tools, { cwd: folder }));
+  const { code, output } = await step('mirror', () =>
+    runInShell(`${mirror} --dest-tls-verify=false`, tools, { cwd: folder }),
+  );
   const listed = readFileSync(join(folder, 'images.txt'), 'utf8').trim().split('\n');
   expect([code, output.trim().split('\n')]).toEqual([
     0,
-    listed.map((reference) => `${reference} -> ${registry.host}/gx-mirror/${reference.replace('docker.io/', '')}`),
+    listed.map(
+      (reference) =>
+        `${reference} -> ${registry.host}/gx-mirror/${reference.replace('docker.io/', '')}`,
+    ),
   ]);
   expect(listed.length).toBeGreaterThanOrEqual(6);
 });
 
 test('the chart installs from there', async () => {
   const [host, port] = registry.host.split(':');
-  const values = (await localValues(cluster, false)) as { builds: { network: { reached: object[] } } };
-  const { pushSecret: _none, ...builds } = values.builds as Record<string, unknown> & typeof values.builds;
-  const reached = { to: [{ ipBlock: { cidr: `${host}/32` } }], ports: [{ port: Number(port), protocol: 'TCP' }] };
-  const own = { ...builds, registry: `${registry.host}/agents`, network: { reached: [...builds.network.reached, reached] } };
+  const values = (await buildLocalValues(cluster, false)) as {
+    builds: { network: { reached: object[] } };
+  };
+  const { pushSecret: _none, ...builds } = values.builds as Record<string, unknown> &
+    typeof values.builds;
+  const reached = {
+    to: [{ ipBlock: { cidr: `${host}/32` } }],
+    ports: [{ port: Number(port), protocol: 'TCP' }],
+  };
+  const own = {
+    ...builds,
+    registry: `${registry.host}/agents`,
+    network: { reached: [...builds.network.reached, reached] },
+  };
   writeFileSync(join(folder, 'local.json'), JSON.stringify({ ...values, builds: own }));
   const install = `${onPage('helm install gx')} --values local.json --wait --timeout 5m`;
-  const { code, output } = await step('helm install', () => runInShell(install, cluster, { cwd: folder }));
+  const { code, output } = await step('helm install', () =>
+    runInShell(install, cluster, { cwd: folder }),
+  );
   expect([code, output]).toEqual([0, expect.stringContaining('STATUS: deployed')]);
-  await lendToBuilds(cluster);
+  await applyBuildObjects(cluster);
   const url = `http://${cluster.nodeAddress}:${cluster.controlPlanePort}`;
-  await untilReady(url);
+  await waitForControlPlane(url);
   api = { url, key: await createAdminKey(cluster, '.') };
 });
 
 test('an agent with a database and a key-value store runs', async () => {
-  const [example] = await buildImages({ engine: await engineNamed(), only: ['gx-example-echo'], report: () => undefined });
-  await pushArchive(example!.archive, { url: `http://${registry.host}`, name: 'examples/echo', tag: 'own' });
+  const [example] = await buildImages({
+    engine: await chooseEngine(),
+    only: ['gx-example-echo'],
+    report: () => undefined,
+  });
+  await pushArchive(example!.archive, {
+    url: `http://${registry.host}`,
+    name: 'examples/echo',
+    tag: 'own',
+  });
   const at = { ...cluster, api, image: `${registry.host}/examples/echo:own` };
-  const { client } = await step('an agent', () => deployCounting(at, 'counting', { resources: { redis_memory_mb: 64 } }));
+  const { client } = await step('an agent', () =>
+    deployCounting(at, 'counting', { resources: { redis_memory_mb: 64 } }),
+  );
   await client.runs.wait(null, 'counting', { input: { round: 'first', milliseconds: 1 } });
   expect(await executions(client)).toEqual({ first: ['first', 'second'] });
 });
 
 test('a repository without packages of its own is built on the mirrored image, and serves', async () => {
-  const { 'graph.js': graph = '', ...files } = filesIn(TELLER);
+  const { 'graph.js': graph = '', ...files } = readFolderFiles(TELLER);
   const bare = { name: 'teller', private: true, type: 'module' };
-  const lock = { name: 'teller', lockfileVersion: 3, requires: true, packages: { '': { name: 'teller' } } };
-  const system = { ...cluster, controlPlane: api.url, key: api.key, image: '', pythonImage: undefined, cluster: cluster.kind };
+  const lock = {
+    name: 'teller',
+    lockfileVersion: 3,
+    requires: true,
+    packages: { '': { name: 'teller' } },
+  };
+  const system = {
+    ...cluster,
+    controlPlane: api.url,
+    key: api.key,
+    image: '',
+    pythonImage: undefined,
+    cluster: cluster.kind,
+  };
   const deployment = await deployFromGit(system, {
     name: 'built',
     files: {
@@ -149,9 +198,17 @@ test('a repository without packages of its own is built on the mirrored image, a
 });
 
 test('every container of the cluster runs an image of that registry', async () => {
-  type Pods = { items: { spec: { containers: { image: string }[]; initContainers?: { image: string }[] } }[] };
+  type Pods = {
+    items: { spec: { containers: { image: string }[]; initContainers?: { image: string }[] } }[];
+  };
   const { items } = await kubectlFor(cluster).json<Pods>('get', 'pods', '--all-namespaces');
-  const images = new Set(items.flatMap(({ spec }) => [...spec.containers, ...(spec.initContainers ?? [])]).map(({ image }) => image));
+  const images = new Set(
+    items
+      .flatMap(({ spec }) => [...spec.containers, ...(spec.initContainers ?? [])])
+      .map(({ image }) => image),
+  );
   expect([...images].filter((image) => !image.startsWith(`${registry.host}/`))).toEqual([]);
-  expect([...images].filter((image) => image.startsWith(`${registry.host}/gx-mirror/`)).length).toBeGreaterThanOrEqual(4);
+  expect(
+    [...images].filter((image) => image.startsWith(`${registry.host}/gx-mirror/`)).length,
+  ).toBeGreaterThanOrEqual(4);
 });

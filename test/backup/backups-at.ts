@@ -1,6 +1,10 @@
-import { backUp } from '../../src/backup/run.ts';
+import { createBackup } from '../../src/backup/run.ts';
 import type { BackupJobConfig } from '../../src/config/backup-job.ts';
-import type { BackupDone, BackupOrder, BackupTarget } from '../../src/schema/wire/backup-message.ts';
+import type {
+  BackupDone,
+  BackupOrder,
+  BackupTarget,
+} from '../../src/schema/wire/backup-message.ts';
 import { S3_KEYS } from '../kit/s3-server.ts';
 import { dumpInto, forgetDump } from './dump-double.ts';
 
@@ -16,7 +20,11 @@ type Dumped = { status?: string; words?: string };
 export function backupsAt(place: () => Place) {
   let next = 0;
   /** Returns an owner whose folder nobody has used. */
-  const someone = () => ({ tenant: TENANT, id: `00000000-0000-4000-8000-${String((next += 1)).padStart(12, '0')}`, uid: `uid-${next}` });
+  const someone = () => ({
+    tenant: TENANT,
+    id: `00000000-0000-4000-8000-${String((next += 1)).padStart(12, '0')}`,
+    uid: `uid-${next}`,
+  });
   const order = (given: Partial<BackupOrder> = {}): BackupOrder => ({
     name: '20261126t020000z',
     target: place().target,
@@ -35,9 +43,17 @@ export function backupsAt(place: () => Place) {
     pauses: [10, 20, 50],
     ...more,
   });
-  const dumps = (bytes: Buffer, given?: Dumped): Promise<void> => dumpInto(place().pipe, bytes, given);
-  async function run(given: BackupOrder, bytes = Buffer.from('a dump'), more: Partial<BackupJobConfig> = {}): Promise<BackupDone> {
-    const [done] = await Promise.all([backUp(configFor(given, more), new AbortController().signal), dumps(bytes)]);
+  const dumps = (bytes: Buffer, given?: Dumped): Promise<void> =>
+    dumpInto(place().pipe, bytes, given);
+  async function run(
+    given: BackupOrder,
+    bytes = Buffer.from('a dump'),
+    more: Partial<BackupJobConfig> = {},
+  ): Promise<BackupDone> {
+    const [done] = await Promise.all([
+      createBackup(configFor(given, more), new AbortController().signal),
+      dumps(bytes),
+    ]);
     await forgetDump(place().pipe);
     return done;
   }

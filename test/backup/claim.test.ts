@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { giveUp } from '../../src/backup/pipe.ts';
 import { checkBackup, restoreBackup } from '../../src/backup/restore.ts';
-import { backUp } from '../../src/backup/run.ts';
+import { createBackup } from '../../src/backup/run.ts';
 import { openBackupStore } from '../../src/backup/store.ts';
 import { backupJobConfig } from '../../src/config/backup-job.ts';
 import type { RestoreJobConfig } from '../../src/config/restore-job.ts';
@@ -17,7 +17,11 @@ import { dumpInto, forgetDump, newPipe } from './dump-double.ts';
 
 /* A volume claim as the target of backups. */
 
-const OWNER = { tenant: '00000000-0000-4000-8000-000000000000', id: '00000000-0000-4000-8000-00000000000a', uid: 'uid' };
+const OWNER = {
+  tenant: '00000000-0000-4000-8000-000000000000',
+  id: '00000000-0000-4000-8000-00000000000a',
+  uid: 'uid',
+};
 const FOLDER = `gx/${OWNER.tenant}/${OWNER.id}`;
 const BYTES = randomBytes(20 * 1_048_576);
 const NO_KEYS = { accessKeyId: '', secretAccessKey: '' };
@@ -34,9 +38,25 @@ beforeEach(async () => {
 afterEach(() => rm(pipe, { recursive: true }));
 
 const signal = (): AbortSignal => new AbortController().signal;
-const orderFor = ({ target }: TestedStore, name: string): BackupOrder => ({ name, target, owner: OWNER, keep: { count: 7 }, holds: {} });
+const orderFor = ({ target }: TestedStore, name: string): BackupOrder => ({
+  name,
+  target,
+  owner: OWNER,
+  keep: { count: 7 },
+  holds: {},
+});
 const backs = ({ mount, ...at }: TestedStore, name: string): Promise<BackupDone> =>
-  backUp({ order: orderFor({ mount, ...at }, name), keys: NO_KEYS, mount, pipe, copier: '/none', terminationLog: '/dev/null' }, signal());
+  createBackup(
+    {
+      order: orderFor({ mount, ...at }, name),
+      keys: NO_KEYS,
+      mount,
+      pipe,
+      copier: '/none',
+      terminationLog: '/dev/null',
+    },
+    signal(),
+  );
 /** Restores, and lets the other container end if that failed, as the Job does. */
 const restore = (name?: string): Promise<RestoreDone> =>
   restoreBackup(restoring(name), signal()).catch(async (error: unknown) => {
@@ -44,7 +64,13 @@ const restore = (name?: string): Promise<RestoreDone> =>
     throw error;
   });
 const restoring = (name?: string): RestoreJobConfig => ({
-  order: { target: store.target, owner: OWNER, into: 'the-new-one', resume: true, ...(name !== undefined && { name }) },
+  order: {
+    target: store.target,
+    owner: OWNER,
+    into: 'the-new-one',
+    resume: true,
+    ...(name !== undefined && { name }),
+  },
   keys: NO_KEYS,
   mount: store.mount,
   encryptionKeys: [],
@@ -77,7 +103,9 @@ test('a backup comes back from it byte by byte, and a check finds it', async () 
   expect(await checkBackup(restoring(), signal())).toMatchObject({ backup: `${OWNER.id}/${name}` });
   const [done, bytes] = await Promise.all([restore(), restores()]);
   expect(done.backup).toBe(`${OWNER.id}/${name}`);
-  expect(createHash('sha256').update(bytes).digest('hex')).toBe(createHash('sha256').update(BYTES).digest('hex'));
+  expect(createHash('sha256').update(bytes).digest('hex')).toBe(
+    createHash('sha256').update(BYTES).digest('hex'),
+  );
 });
 
 test('a dump that was cut off on it is not restored', async () => {
@@ -98,10 +126,16 @@ test('a full one says so, holds no half backup, and keeps those that it has', as
     await Promise.all([backs(small, '20261126t020000z'), dumpInto(pipe, Buffer.alloc(1000, 'a'))]);
     await forgetDump(pipe);
     const before = await small.keys();
-    const [failed] = await Promise.allSettled([backs(small, '20261127t020000z'), dumpInto(pipe, BYTES)]);
+    const [failed] = await Promise.allSettled([
+      backs(small, '20261127t020000z'),
+      dumpInto(pipe, BYTES),
+    ]);
     expect(failed).toMatchObject({
       status: 'rejected',
-      reason: { reason: 'NoRoom', message: expect.stringMatching(/Volume claim gx-backups answers "ENOSPC/) as string },
+      reason: {
+        reason: 'NoRoom',
+        message: expect.stringMatching(/Volume claim gx-backups answers "ENOSPC/) as string,
+      },
     });
     expect(await small.keys()).toEqual(before);
   } finally {
@@ -113,24 +147,42 @@ test('the next backup removes what one that was killed has left', async () => {
   const left = join(store.mount, FOLDER, 'dumps', '20261128t020000z.begun-1');
   await mkdir(join(store.mount, FOLDER, 'dumps'), { recursive: true });
   await writeFile(left, 'half of it');
-  const opened = openBackupStore(store.target, { keys: NO_KEYS, mount: store.mount, signal: signal() });
-  expect(await opened.keysBelow(`${FOLDER}/dumps/`)).not.toContain(`${FOLDER}/dumps/20261128t020000z.begun-1`);
+  const opened = openBackupStore(store.target, {
+    keys: NO_KEYS,
+    mount: store.mount,
+    signal: signal(),
+  });
+  expect(await opened.listKeys(`${FOLDER}/dumps/`)).not.toContain(
+    `${FOLDER}/dumps/20261128t020000z.begun-1`,
+  );
   await Promise.all([backs(store, '20261129t020000z'), dumpInto(pipe, Buffer.from('a dump'))]);
   expect((await store.keys()).filter((key) => key.includes('begun'))).toEqual([]);
 });
 
 test('a name that leads out of the folder is refused', async () => {
-  const opened = openBackupStore(store.target, { keys: NO_KEYS, mount: store.mount, signal: signal() });
-  await expect(opened.read(`${FOLDER}/catalogue/../../other.json`)).rejects.toMatchObject({ reason: 'TargetRefused' });
+  const opened = openBackupStore(store.target, {
+    keys: NO_KEYS,
+    mount: store.mount,
+    signal: signal(),
+  });
+  await expect(opened.read(`${FOLDER}/catalogue/../../other.json`)).rejects.toMatchObject({
+    reason: 'TargetRefused',
+  });
 });
 
 test('its Job needs no credential', () => {
   const order = orderFor(store, '20261126t020000z');
-  expect(backupJobConfig({ GX_BACKUP: JSON.stringify(order) })).toMatchObject({ order, mount: '/gx/store', keys: NO_KEYS });
+  expect(backupJobConfig({ GX_BACKUP: JSON.stringify(order) })).toMatchObject({
+    order,
+    mount: '/gx/store',
+    keys: NO_KEYS,
+  });
   const { target } = order;
-  expect(() => openBackupStore(target, { keys: NO_KEYS, mount: store.mount, signal: signal() })).not.toThrow();
+  expect(() =>
+    openBackupStore(target, { keys: NO_KEYS, mount: store.mount, signal: signal() }),
+  ).not.toThrow();
   const s3 = { endpoint: 'https://s3', bucket: 'b', region: '', prefix: '', pathStyle: true };
-  expect(() => openBackupStore(s3, { keys: NO_KEYS, mount: store.mount, signal: signal() })).toThrow(
-    'lacks accessKeyId or secretAccessKey',
-  );
+  expect(() =>
+    openBackupStore(s3, { keys: NO_KEYS, mount: store.mount, signal: signal() }),
+  ).toThrow('lacks accessKeyId or secretAccessKey');
 });

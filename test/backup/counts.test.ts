@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Client } from 'pg';
-import { countsIn } from '../../src/backup/dump.ts';
+import { parseTableCounts } from '../../src/backup/dump.ts';
 import { COUNTS, FACTS } from '../../src/operator/backup/dump-script.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 
@@ -20,13 +20,16 @@ async function counted(path: string): Promise<Record<string, string>> {
   await client.connect();
   try {
     await client.query(`select set_config('search_path', $1, false)`, [path]);
-    const queries = await client.query<string[]>({ text: COUNTS.replace(String.raw`\gexec`, ''), rowMode: 'array' });
+    const queries = await client.query<string[]>({
+      text: COUNTS.replace(String.raw`\gexec`, ''),
+      rowMode: 'array',
+    });
     const lines: string[] = [];
     for (const [query = ''] of queries.rows) {
       const { rows } = await client.query<string[]>({ text: query, rowMode: 'array' });
       lines.push(...rows.map((row) => row.join(' ')));
     }
-    return countsIn(lines.join('\n'));
+    return parseTableCounts(lines.join('\n'));
   } finally {
     await client.end();
   }
@@ -36,7 +39,8 @@ test('tables and rows are counted alike, wherever the session looks: a restored 
   const usual = await counted('"$user", public');
   expect(usual['gx.thread']).toMatch(/^2 -?\d+$/);
   expect(Object.keys(usual).filter((table) => !table.startsWith('gx.'))).toEqual([]);
-  for (const path of ['', 'gx', 'gx, public', 'pg_catalog']) expect(await counted(path)).toEqual(usual);
+  for (const path of ['', 'gx', 'gx, public', 'pg_catalog'])
+    expect(await counted(path)).toEqual(usual);
 });
 
 test('another key changes the checksum, and the order of the rows does not', async () => {
@@ -44,7 +48,9 @@ test('another key changes the checksum, and the order of the rows does not', asy
   await database.sql(`delete from gx.thread`);
   await database.sql(`insert into gx.thread (thread_id) values ('${FIRST}'), ('${SECOND}')`);
   expect(await counted('')).toEqual(before);
-  await database.sql(`update gx.thread set thread_id = '00000003-0000-4000-8000-000000000000' where thread_id = '${FIRST}'`);
+  await database.sql(
+    `update gx.thread set thread_id = '00000003-0000-4000-8000-000000000000' where thread_id = '${FIRST}'`,
+  );
   const after = await counted('');
   expect(after['gx.thread']).toMatch(/^2 /);
   expect(after['gx.thread']).not.toBe(before['gx.thread']);

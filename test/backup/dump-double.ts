@@ -28,7 +28,8 @@ export async function dumpInto(
 
 /** Makes the pipe ready for another dump. */
 export async function forgetDump(pipe: string): Promise<void> {
-  for (const name of ['answers/dump', 'answers/end', 'orders/go', 'orders/stop']) await rm(join(pipe, name), { force: true });
+  for (const name of ['answers/dump', 'answers/end', 'orders/go', 'orders/stop'])
+    await rm(join(pipe, name), { force: true });
 }
 
 /**

@@ -36,6 +36,8 @@ export async function openFaultyProxy(server: string): Promise<FaultyProxy> {
 
 /** Refuses with a status and a code of S3. */
 export const refuse = (answer: ServerResponse, status: number, code: string): 'handled' => {
-  answer.writeHead(status, { connection: 'close' }).end(`<Error><Code>${code}</Code><Message>by the test</Message></Error>`);
+  answer
+    .writeHead(status, { connection: 'close' })
+    .end(`<Error><Code>${code}</Code><Message>by the test</Message></Error>`);
   return 'handled';
 };

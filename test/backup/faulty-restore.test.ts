@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { restoreBackup } from '../../src/backup/restore.ts';
-import { backUp } from '../../src/backup/run.ts';
+import { createBackup } from '../../src/backup/run.ts';
 import type { RestoreDone } from '../../src/schema/wire/restore-message.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
 import { until } from '../kit/until.ts';
@@ -32,7 +32,10 @@ beforeAll(async () => {
   const { order, configFor } = backupsAt(() => ({ target: store.target, mount: '/none', pipe }));
   const given = order({ name: NAME });
   ({ owner } = given);
-  await Promise.all([backUp(configFor(given), new AbortController().signal), dumpInto(pipe, BYTES, { keys: '' })]);
+  await Promise.all([
+    createBackup(configFor(given), new AbortController().signal),
+    dumpInto(pipe, BYTES, { keys: '' }),
+  ]);
   await rm(pipe, { recursive: true });
 });
 afterAll(async () => {
@@ -47,9 +50,16 @@ beforeEach(async () => {
 afterEach(() => rm(pipe, { recursive: true }));
 
 /** Restores the backup through the proxy. Returns the result, and the bytes if they are committed. */
-async function restore(fault: Fault): Promise<{ done: PromiseSettledResult<RestoreDone>; committed: Buffer | undefined }> {
+async function restore(
+  fault: Fault,
+): Promise<{ done: PromiseSettledResult<RestoreDone>; committed: Buffer | undefined }> {
   proxy.fault = fault;
-  const order = { target: { ...store.target, endpoint: proxy.endpoint }, owner, into: 'the-new-one', resume: true };
+  const order = {
+    target: { ...store.target, endpoint: proxy.endpoint },
+    owner,
+    into: 'the-new-one',
+    resume: true,
+  };
   const config = {
     order,
     keys: S3_KEYS,
@@ -68,21 +78,27 @@ async function restore(fault: Fault): Promise<{ done: PromiseSettledResult<Resto
   let committed: Buffer | undefined;
   let over: 'over' | undefined;
   const receives = async (): Promise<void> => {
-    const begins = await until('it begins or ends', async () => ((await isThere('go')) ? 'go' : over));
+    const begins = await until('it begins or ends', async () =>
+      (await isThere('go')) ? 'go' : over,
+    );
     if (begins !== 'go') return;
     const bytes = await readFile(join(pipe, 'answers', 'dump'));
     const isWhole = await until('it ends', async () => ((await isThere('whole')) ? 'whole' : over));
     if (isWhole === 'whole') committed = bytes;
     await writeFile(join(pipe, 'answers', 'end'), isWhole === 'whole' ? '0\n' : '1\n');
   };
-  const restoring = restoreBackup(config, new AbortController().signal).finally(() => (over = 'over'));
+  const restoring = restoreBackup(config, new AbortController().signal).finally(
+    () => (over = 'over'),
+  );
   const [done] = await Promise.allSettled([restoring, receives()]);
   return { done, committed };
 }
 
 test('a store that is overloaded now and then gives all bytes', async () => {
   let count = 0;
-  const { done, committed } = await restore((_asked, answer) => ((count += 1) % 2 === 0 ? refuse(answer, 503, 'SlowDown') : undefined));
+  const { done, committed } = await restore((_asked, answer) =>
+    (count += 1) % 2 === 0 ? refuse(answer, 503, 'SlowDown') : undefined,
+  );
   expect(done).toMatchObject({ status: 'fulfilled', value: { backup: `${owner.id}/${NAME}` } });
   expect(committed?.equals(BYTES)).toBe(true);
   expect(count).toBeGreaterThan(4);
@@ -105,10 +121,14 @@ test.each<[string, Fault]>([
   ['is overloaded for good', (_asked, answer) => refuse(answer, 503, 'SlowDown')],
   [
     'cuts every download of the dump',
-    (asked, answer) => ((asked.url ?? '').includes('/dumps/') ? (answer.destroy(), 'handled' as const) : undefined),
+    (asked, answer) =>
+      (asked.url ?? '').includes('/dumps/') ? (answer.destroy(), 'handled' as const) : undefined,
   ],
-])('from a store that %s nothing is committed, and the reason is told', async (_situation, fault) => {
-  const { done, committed } = await restore(fault);
-  expect(done).toMatchObject({ status: 'rejected', reason: { reason: 'TargetUnreachable' } });
-  expect(committed).toBeUndefined();
-});
+])(
+  'from a store that %s nothing is committed, and the reason is told',
+  async (_situation, fault) => {
+    const { done, committed } = await restore(fault);
+    expect(done).toMatchObject({ status: 'rejected', reason: { reason: 'TargetUnreachable' } });
+    expect(committed).toBeUndefined();
+  },
+);

@@ -10,7 +10,7 @@ import { verifyBackup } from '../../src/backup/verify.ts';
 import { S3Store } from '../../src/backup/s3/store.ts';
 import { upload } from '../../src/backup/upload.ts';
 import type { RestoreJobConfig } from '../../src/config/restore-job.ts';
-import { aesKeyId } from '../../src/schema/agent/aes-key-id.ts';
+import { deriveAesKeyId } from '../../src/schema/agent/aes-key-id.ts';
 import type { CatalogueEntry } from '../../src/schema/wire/backup-message.ts';
 import type { RestoreOrder } from '../../src/schema/wire/restore-message.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
@@ -40,13 +40,21 @@ beforeEach(async () => {
 afterEach(() => rm(pipe, { recursive: true }));
 
 /** Keeps a backup at the store, as the Job of a backup does. */
-async function keep(name: string, entry: Partial<CatalogueEntry>, bytes: Buffer, id = ID): Promise<void> {
+async function keep(
+  name: string,
+  entry: Partial<CatalogueEntry>,
+  bytes: Buffer,
+  id = ID,
+): Promise<void> {
   const s3 = new S3Store(store.target, S3_KEYS, { signal: new AbortController().signal });
   const folder = `gx/${TENANT}/${id}`;
   const source = (async function* pieces() {
     yield await Promise.resolve(bytes);
   })();
-  const sent = await upload(s3, `${folder}/dumps/${name}`, { source, whole: () => Promise.resolve() });
+  const sent = await upload(s3, `${folder}/dumps/${name}`, {
+    source,
+    whole: () => Promise.resolve(),
+  });
   const owner = { tenant: TENANT, id, uid: id };
   const about = {
     name,
@@ -61,7 +69,10 @@ async function keep(name: string, entry: Partial<CatalogueEntry>, bytes: Buffer,
     until: '',
     from: '',
   };
-  await s3.write(`${folder}/catalogue/${name}.json`, JSON.stringify({ ...about, ...sent, ...entry }));
+  await s3.write(
+    `${folder}/catalogue/${name}.json`,
+    JSON.stringify({ ...about, ...sent, ...entry }),
+  );
 }
 
 const order = (given: Partial<RestoreOrder> = {}): RestoreOrder => ({
@@ -105,9 +116,15 @@ describe('a restore', () => {
     const before = await store.keys();
     const [done, bytes] = await Promise.all([attempt({ at: '2026-11-26T02:00:00Z' }), restores()]);
     expect(done).toEqual({ backup: `${ID}/20261125t020000z`, from: '2026-11-25T02:00:01.000Z' });
-    expect(createHash('sha256').update(bytes).digest('hex')).toBe(createHash('sha256').update(BYTES).digest('hex'));
-    expect(await readFile(join(pipe, 'orders', 'quiet.sql'), 'utf8')).toContain('update gx.cron set enabled = false');
-    expect(await readFile(join(pipe, 'orders', 'marker.sql'), 'utf8')).toContain('"restoredInto":"the-new-one"');
+    expect(createHash('sha256').update(bytes).digest('hex')).toBe(
+      createHash('sha256').update(BYTES).digest('hex'),
+    );
+    expect(await readFile(join(pipe, 'orders', 'quiet.sql'), 'utf8')).toContain(
+      'update gx.cron set enabled = false',
+    );
+    expect(await readFile(join(pipe, 'orders', 'marker.sql'), 'utf8')).toContain(
+      '"restoredInto":"the-new-one"',
+    );
     // Nothing at the store is changed.
     expect(await store.keys()).toEqual(before);
   });
@@ -125,10 +142,17 @@ describe('a restore', () => {
   });
 
   test('that a former Job has done is only told', async () => {
-    const marker = { backup: `${ID}/20261124t020000z`, from: '2026-11-24T02:00:01.000Z', restoredInto: 'the-new-one' };
+    const marker = {
+      backup: `${ID}/20261124t020000z`,
+      from: '2026-11-24T02:00:01.000Z',
+      restoredInto: 'the-new-one',
+    };
     await found(JSON.stringify(marker));
     expect(await attempt()).toEqual({ backup: marker.backup, from: marker.from });
-    expect([existsSync(join(pipe, 'orders', 'go')), existsSync(join(pipe, 'orders', 'stop'))]).toEqual([false, true]);
+    expect([
+      existsSync(join(pipe, 'orders', 'go')),
+      existsSync(join(pipe, 'orders', 'stop')),
+    ]).toEqual([false, true]);
   });
 
   test('of bytes that are not those of the backup is never committed', async () => {
@@ -150,11 +174,16 @@ describe('a restore', () => {
       await found();
       while (!(await isThere('go'))) await wait(20);
       await readFile(join(pipe, 'answers', 'dump'));
-      await writeFile(join(pipe, 'answers', 'error'), 'pg_restore: error: unsupported version (1.16) in file header');
+      await writeFile(
+        join(pipe, 'answers', 'error'),
+        'pg_restore: error: unsupported version (1.16) in file header',
+      );
       await writeFile(join(pipe, 'answers', 'end'), '1\n');
     };
     await Promise.all([
-      expect(attempt()).rejects.toMatchObject({ message: expect.stringContaining('unsupported version (1.16)') as string }),
+      expect(attempt()).rejects.toMatchObject({
+        message: expect.stringContaining('unsupported version (1.16)') as string,
+      }),
       refuse(),
     ]);
   });
@@ -163,20 +192,33 @@ describe('a restore', () => {
 describe('a restore is refused before anything begins', () => {
   /** Returns how the attempt is refused, and whether the other container was let begin. */
   const refusal = async (given: Partial<RestoreOrder>, more: Partial<RestoreJobConfig> = {}) => {
-    const { reason, message } = (await attempt(given, more).catch((error: unknown) => error)) as { reason?: string; message?: string };
+    const { reason, message } = (await attempt(given, more).catch((error: unknown) => error)) as {
+      reason?: string;
+      message?: string;
+    };
     return { reason, message, begun: existsSync(join(pipe, 'orders', 'go')) };
   };
-  const like = (reason: string, words: string) => ({ reason, message: expect.stringContaining(words) as string, begun: false });
+  const like = (reason: string, words: string) => ({
+    reason,
+    message: expect.stringContaining(words) as string,
+    begun: false,
+  });
 
   test('of a moment before the oldest backup', async () => {
     await found();
-    expect(await refusal({ at: '2026-11-01T00:00:00Z' })).toEqual(like('TimeNotKept', '2026-11-24T02:00:01.000Z'));
+    expect(await refusal({ at: '2026-11-01T00:00:00Z' })).toEqual(
+      like('TimeNotKept', '2026-11-24T02:00:01.000Z'),
+    );
   });
 
   test("of a backup that is not there, and of another tenant's", async () => {
     await found();
-    expect(await refusal({ name: '20261101t020000z' })).toEqual(like('BackupMissing', 'no backup 20261101t020000z'));
-    expect(await refusal({ owner: { tenant: OTHER_TENANT, id: ID } })).toEqual(like('BackupMissing', 'no backup'));
+    expect(await refusal({ name: '20261101t020000z' })).toEqual(
+      like('BackupMissing', 'no backup 20261101t020000z'),
+    );
+    expect(await refusal({ owner: { tenant: OTHER_TENANT, id: ID } })).toEqual(
+      like('BackupMissing', 'no backup'),
+    );
   });
 
   test('into a database that holds data', async () => {
@@ -188,25 +230,36 @@ describe('a restore is refused before anything begins', () => {
     const id = '00000000-0000-4000-8000-00000000000c';
     await keep('20261126t020000z', { schema: 2 }, Buffer.from('newer'), id);
     await found();
-    expect(await refusal({ owner: { tenant: TENANT, id } })).toEqual(like('SchemaTooNew', 'schema version 2'));
+    expect(await refusal({ owner: { tenant: TENANT, id } })).toEqual(
+      like('SchemaTooNew', 'schema version 2'),
+    );
     await found('empty', '16.4');
     expect(await refusal({})).toEqual(like('SchemaTooNew', 'Postgres 17.6'));
   });
 
   test('without a key that its data needs', async () => {
     const id = '00000000-0000-4000-8000-00000000000d';
-    const needed = aesKeyId(Buffer.from(KEY, 'base64'));
-    await keep('20261126t020000z', { keys: [needed, 'encryption.path'] }, Buffer.from('sealed'), id);
+    const needed = deriveAesKeyId(Buffer.from(KEY, 'base64'));
+    await keep(
+      '20261126t020000z',
+      { keys: [needed, 'encryption.path'] },
+      Buffer.from('sealed'),
+      id,
+    );
     const owner = { tenant: TENANT, id };
     await found();
-    expect(await refusal({ owner }, { encryptionKeys: [Buffer.alloc(32, 8).toString('base64')] })).toEqual(like('KeysMissing', needed));
+    expect(
+      await refusal({ owner }, { encryptionKeys: [Buffer.alloc(32, 8).toString('base64')] }),
+    ).toEqual(like('KeysMissing', needed));
     const [done] = await Promise.all([attempt({ owner }, { encryptionKeys: [KEY] }), restores()]);
     expect(done.backup).toBe(`${id}/20261126t020000z`);
   });
 
   test('with a credential that the store refuses', async () => {
     await found();
-    expect(await refusal({}, { keys: { ...S3_KEYS, secretAccessKey: 'another' } })).toEqual(like('TargetRefused', 'SignatureDoesNotMatch'));
+    expect(await refusal({}, { keys: { ...S3_KEYS, secretAccessKey: 'another' } })).toEqual(
+      like('TargetRefused', 'SignatureDoesNotMatch'),
+    );
   });
 });
 
@@ -235,7 +288,10 @@ describe('a verification', () => {
 
   test('finds the rows that were counted when the backup was made, and needs no key', async () => {
     await keep(name, { counts, keys: ['0a1b2c3d'] }, Buffer.from('a dump'), id);
-    const [done] = await Promise.all([verify(), scratch('1\ngx.run 2 77\ngx.thread 3 -42\ngx.worker 0 0\n')]);
+    const [done] = await Promise.all([
+      verify(),
+      scratch('1\ngx.run 2 77\ngx.thread 3 -42\ngx.worker 0 0\n'),
+    ]);
     expect(done).toEqual({ verified: name });
   });
 
@@ -247,7 +303,10 @@ describe('a verification', () => {
   ])('fails with %s, and names them', async (_what, counted, words) => {
     await keep(name, { counts }, Buffer.from('a dump'), id);
     await Promise.all([
-      expect(verify()).rejects.toMatchObject({ reason: 'NotVerified', message: expect.stringContaining(words) as string }),
+      expect(verify()).rejects.toMatchObject({
+        reason: 'NotVerified',
+        message: expect.stringContaining(words) as string,
+      }),
       scratch(counted),
     ]);
   });
@@ -271,36 +330,60 @@ describe('a look at a backup that is to replace data', () => {
 
   test('finds the newest of a moment, and lets nothing begin', async () => {
     await found();
-    expect(await look({ at: '2026-11-26T02:00:00Z' })).toEqual({ backup: `${ID}/20261125t020000z`, from: '2026-11-25T02:00:01.000Z' });
+    expect(await look({ at: '2026-11-26T02:00:00Z' })).toEqual({
+      backup: `${ID}/20261125t020000z`,
+      from: '2026-11-25T02:00:01.000Z',
+    });
     expect(await isThere('go')).toBe(false);
   });
 
   test('refuses a copy of the files that another major version has written', async () => {
     const id = '00000000-0000-4000-8000-0000000000cd';
     const owner = { tenant: TENANT, id };
-    await keep('20261126t020000z', { method: 'continuous', copy: '20261126-020000F' }, Buffer.from('a'), id);
+    await keep(
+      '20261126t020000z',
+      { method: 'continuous', copy: '20261126-020000F' },
+      Buffer.from('a'),
+      id,
+    );
     await found('empty', '18.1');
     await expect(look({ owner })).rejects.toMatchObject({
       reason: 'RestoreFailed',
       message: expect.stringContaining('Postgres 17.6') as string,
     });
     await found('empty', '17.9');
-    expect(await look({ owner })).toMatchObject({ backup: `${id}/20261126t020000z`, copy: '20261126-020000F' });
+    expect(await look({ owner })).toMatchObject({
+      backup: `${id}/20261126t020000z`,
+      copy: '20261126-020000F',
+    });
   });
 
   test('refuses one without its dump, one of a newer schema, one of a newer Postgres, and one without its keys', async () => {
     const id = '00000000-0000-4000-8000-0000000000cc';
     const owner = { tenant: TENANT, id };
     await keep('20261124t020000z', { schema: 99 }, Buffer.from('a'), id);
-    await keep('20261125t020000z', { keys: [aesKeyId(Buffer.from(KEY, 'base64'))] }, Buffer.from('b'), id);
+    await keep(
+      '20261125t020000z',
+      { keys: [deriveAesKeyId(Buffer.from(KEY, 'base64'))] },
+      Buffer.from('b'),
+      id,
+    );
     await keep('20261126t020000z', {}, Buffer.from('c'), id);
     const s3 = new S3Store(store.target, S3_KEYS, { signal: new AbortController().signal });
     await s3.remove(`gx/${TENANT}/${id}/dumps/20261126t020000z`);
     await found();
-    await expect(look({ owner, name: '20261126t020000z' })).rejects.toMatchObject({ reason: 'BackupMissing' });
-    await expect(look({ owner, name: '20261125t020000z' })).rejects.toMatchObject({ reason: 'KeysMissing' });
-    await expect(look({ owner, name: '20261124t020000z' })).rejects.toMatchObject({ reason: 'SchemaTooNew' });
+    await expect(look({ owner, name: '20261126t020000z' })).rejects.toMatchObject({
+      reason: 'BackupMissing',
+    });
+    await expect(look({ owner, name: '20261125t020000z' })).rejects.toMatchObject({
+      reason: 'KeysMissing',
+    });
+    await expect(look({ owner, name: '20261124t020000z' })).rejects.toMatchObject({
+      reason: 'SchemaTooNew',
+    });
     await found('empty', '16.4');
-    await expect(look({ name: '20261126t020000z' })).rejects.toMatchObject({ reason: 'SchemaTooNew' });
+    await expect(look({ name: '20261126t020000z' })).rejects.toMatchObject({
+      reason: 'SchemaTooNew',
+    });
   });
 });

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { backUp } from '../../src/backup/run.ts';
-import { backupName, type BackupOrder, type CatalogueEntry } from '../../src/schema/wire/backup-message.ts';
+import { createBackup } from '../../src/backup/run.ts';
+import {
+  backupName,
+  type BackupOrder,
+  type CatalogueEntry,
+} from '../../src/schema/wire/backup-message.ts';
 import { STORES, type TestedStore } from '../kit/backup-stores.ts';
 import { backupsAt } from './backups-at.ts';
 import { newPipe } from './dump-double.ts';
@@ -26,10 +30,16 @@ describe.each(Object.entries(STORES))('at %s', (_kind, open) => {
   });
   afterEach(() => rm(pipe, { recursive: true }));
 
-  const { order, configFor, dumps, run, folderOf } = backupsAt(() => ({ target: store.target, mount: store.mount, pipe }));
+  const { order, configFor, dumps, run, folderOf } = backupsAt(() => ({
+    target: store.target,
+    mount: store.mount,
+    pipe,
+  }));
   const keysOf = async (given: BackupOrder): Promise<string[]> => {
     const below = `${folderOf(given)}/`;
-    return (await store.keys()).filter((key) => key.startsWith(below)).map((key) => key.slice(below.length));
+    return (await store.keys())
+      .filter((key) => key.startsWith(below))
+      .map((key) => key.slice(below.length));
   };
 
   describe('a backup', () => {
@@ -38,10 +48,23 @@ describe.each(Object.entries(STORES))('at %s', (_kind, open) => {
       const given = order();
       const done = await run(given, bytes);
       const keys = ['0a1b2c3d', 'encryption.path'];
-      expect(done).toMatchObject({ bytes: bytes.length, migration: 3, keys, from: '2026-11-26T02:00:01.000Z' });
-      expect(await keysOf(given)).toEqual([`catalogue/${given.name}.json`, `dumps/${given.name}`, 'owner.json']);
-      expect((await store.content(`${folderOf(given)}/dumps/${given.name}`)).equals(bytes)).toBe(true);
-      const entry = JSON.parse((await store.content(`${folderOf(given)}/catalogue/${given.name}.json`)).toString()) as CatalogueEntry;
+      expect(done).toMatchObject({
+        bytes: bytes.length,
+        migration: 3,
+        keys,
+        from: '2026-11-26T02:00:01.000Z',
+      });
+      expect(await keysOf(given)).toEqual([
+        `catalogue/${given.name}.json`,
+        `dumps/${given.name}`,
+        'owner.json',
+      ]);
+      expect((await store.content(`${folderOf(given)}/dumps/${given.name}`)).equals(bytes)).toBe(
+        true,
+      );
+      const entry = JSON.parse(
+        (await store.content(`${folderOf(given)}/catalogue/${given.name}.json`)).toString(),
+      ) as CatalogueEntry;
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       expect(entry).toMatchObject({
         method: 'dump',
@@ -58,9 +81,12 @@ describe.each(Object.entries(STORES))('at %s', (_kind, open) => {
 
     test('is not listed, and leaves nothing, if pg_dump fails', async () => {
       const given = order();
-      const made = backUp(configFor(given), new AbortController().signal);
+      const made = createBackup(configFor(given), new AbortController().signal);
       await Promise.all([
-        expect(made).rejects.toMatchObject({ reason: 'DumpFailed', message: expect.stringContaining('disk on fire') as string }),
+        expect(made).rejects.toMatchObject({
+          reason: 'DumpFailed',
+          message: expect.stringContaining('disk on fire') as string,
+        }),
         dumps(Buffer.from('half of it'), { status: '1', words: 'pg_dump: error: disk on fire' }),
       ]);
       expect(await keysOf(given)).toEqual(['owner.json']);
@@ -72,8 +98,14 @@ describe.each(Object.entries(STORES))('at %s', (_kind, open) => {
       const given = order();
       await run(given);
       const before = await keysOf(given);
-      const other = order({ owner: { ...given.owner, uid: 'another' }, name: '20261127t020000z', keep: { count: 1 } });
-      await expect(backUp(configFor(other), new AbortController().signal)).rejects.toMatchObject({
+      const other = order({
+        owner: { ...given.owner, uid: 'another' },
+        name: '20261127t020000z',
+        keep: { count: 1 },
+      });
+      await expect(
+        createBackup(configFor(other), new AbortController().signal),
+      ).rejects.toMatchObject({
         reason: 'TargetNotEmpty',
         message: expect.stringContaining(given.owner.uid) as string,
       });
@@ -82,7 +114,8 @@ describe.each(Object.entries(STORES))('at %s', (_kind, open) => {
 
     test('keeps as many backups as it is to keep, and removes what failed ones have left', async () => {
       const given = order({ keep: { count: 2 } });
-      for (const day of ['01', '02', '03', '04']) await run({ ...given, name: `202611${day}t020000z` });
+      for (const day of ['01', '02', '03', '04'])
+        await run({ ...given, name: `202611${day}t020000z` });
       const kept = ['20261103t020000z', '20261104t020000z'];
       expect(await keysOf(given)).toEqual([
         ...kept.map((name) => `catalogue/${name}.json`),
@@ -95,7 +128,9 @@ describe.each(Object.entries(STORES))('at %s', (_kind, open) => {
       const given = order({ keep: { days: 3 } });
       const names = [5, 2, 0].map((days) => backupName(new Date(Date.now() - days * DAY)));
       for (const name of names) await run({ ...given, name });
-      expect((await keysOf(given)).filter((key) => key.startsWith('dumps/'))).toEqual(names.slice(1).map((name) => `dumps/${name}`));
+      expect((await keysOf(given)).filter((key) => key.startsWith('dumps/'))).toEqual(
+        names.slice(1).map((name) => `dumps/${name}`),
+      );
     });
   });
 });

@@ -1,8 +1,16 @@
 import { parseArgs } from 'node:util';
-import { program, say, step } from '../../dev/steps.ts';
+import { runMain, printLine, step } from '../../dev/steps.ts';
 import { atAgent } from '../console/agent-kit.ts';
 import { Browser } from '../console/kit.ts';
-import { bundled, now, serveChats, serveConsoleFor, startMeasured, startPlaneDouble, type Usage } from './console/processes.ts';
+import {
+  bundled,
+  now,
+  serveChats,
+  serveConsoleFor,
+  startMeasured,
+  startPlaneDouble,
+  type Usage,
+} from './console/processes.ts';
 import { readChat, type ReadToken } from './console/reader.ts';
 import { megabytes, quantile, Table } from './operator/table.ts';
 
@@ -61,7 +69,10 @@ async function roundOf({ console: url, agent, cookies, used }: Stage): Promise<R
     const path = `/threads/${chat}/runs/stream`;
     const cookie = cookies[Math.floor(chat / OF_USER)] ?? '';
     const headers = { cookie, origin: url, 'sec-fetch-site': 'same-origin', 'x-gx-console': '1' };
-    return Promise.all([readChat({ url: `${agent}${path}` }), readChat({ url: `${url}/console/${atAgent(path)}`, headers })]);
+    return Promise.all([
+      readChat({ url: `${agent}${path}` }),
+      readChat({ url: `${url}/console/${atAgent(path)}`, headers }),
+    ]);
   });
   const read = await Promise.all(chats);
   const round: Round = { direct: [], through: [], added: [], used: used(), took: now() - began };
@@ -71,12 +82,17 @@ async function roundOf({ console: url, agent, cookies, used }: Stage): Promise<R
 
 type ReadChat = { direct: readonly ReadToken[]; through: readonly ReadToken[]; from: number };
 
-function addChat({ direct: all, through: passed, added }: Round, { direct, through, from }: ReadChat): void {
-  if (direct.length !== through.length) throw new Error(`Of ${direct.length} tokens, ${through.length} came through the console.`);
+function addChat(
+  { direct: all, through: passed, added }: Round,
+  { direct, through, from }: ReadChat,
+): void {
+  if (direct.length !== through.length)
+    throw new Error(`Of ${direct.length} tokens, ${through.length} came through the console.`);
   const times = new Map(direct.map(({ number, came }) => [number, came]));
   for (const { number, at, came } of through.filter((one) => one.at >= from)) {
     const first = times.get(number);
-    if (first === undefined) throw new Error(`Token ${number} of a chat came through the console alone.`);
+    if (first === undefined)
+      throw new Error(`Token ${number} of a chat came through the console alone.`);
     all.push(first - at);
     passed.push(came - at);
     added.push(came - first);
@@ -108,7 +124,10 @@ function tableOf(rounds: readonly Round[]): Table {
   row('through the console: p50', ({ through }) => quantile(through, 0.5), shown);
   row('through the console: p99', ({ through }) => quantile(through, 0.99), shown);
   row('added to a token: p50', ({ added }) => quantile(added, 0.5), shown);
-  row('added to a token: p99', ({ added }) => quantile(added, 0.99), shown, { says: `at most ${GOALS.p99} ms`, most: GOALS.p99 });
+  row('added to a token: p99', ({ added }) => quantile(added, 0.99), shown, {
+    says: `at most ${GOALS.p99} ms`,
+    most: GOALS.p99,
+  });
   row('added to a token: the most', ({ added }) => quantile(added, 1), shown);
   row('memory of the console, the most', ({ used }) => used.bytes, megabytes, {
     says: `at most ${megabytes(GOALS.bytes)}`,
@@ -121,7 +140,13 @@ function tableOf(rounds: readonly Round[]): Table {
 async function measure(): Promise<void> {
   const plane = await startPlaneDouble();
   const bundle = await bundled();
-  const agent = await startMeasured(bundle, ['--writes', '--seconds', values.seconds, '--pause', values.pause]);
+  const agent = await startMeasured(bundle, [
+    '--writes',
+    '--seconds',
+    values.seconds,
+    '--pause',
+    values.pause,
+  ]);
   const ports = ['--plane', String(plane.port), '--agent', new URL(agent.url).port];
   const running = await startMeasured(bundle, ports);
   try {
@@ -129,10 +154,11 @@ async function measure(): Promise<void> {
     const atRest = running.used().bytes;
     const stage = { console: running.url, agent: agent.url, cookies, used: running.used };
     const rounds: Round[] = [];
-    for (let round = 1; round <= Number(values.rounds); round += 1) rounds.push(await step(`round ${round}`, () => roundOf(stage)));
+    for (let round = 1; round <= Number(values.rounds); round += 1)
+      rounds.push(await step(`round ${round}`, () => roundOf(stage)));
     const table = tableOf(rounds);
     table.row('memory of the console before the first chat', megabytes(atRest));
-    say(table.toString());
+    printLine(table.toString());
   } finally {
     for (const { child } of [running, agent]) if (child.connected) child.disconnect();
     plane.stop();
@@ -140,10 +166,12 @@ async function measure(): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  if (values.help) return say(HELP);
-  if (values.writes) return serveChats({ readers: 2, seconds: Number(values.seconds), pause: Number(values.pause) });
-  if (values.plane !== undefined && values.agent !== undefined) return serveConsoleFor({ plane: values.plane, agent: values.agent });
+  if (values.help) return printLine(HELP);
+  if (values.writes)
+    return serveChats({ readers: 2, seconds: Number(values.seconds), pause: Number(values.pause) });
+  if (values.plane !== undefined && values.agent !== undefined)
+    return serveConsoleFor({ plane: values.plane, agent: values.agent });
   return measure();
 }
 
-await program(main);
+await runMain(main);

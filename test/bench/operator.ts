@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { UsageError } from '../../dev/errors.ts';
-import { program, type Report } from '../../dev/steps.ts';
+import { runMain, type Report } from '../../dev/steps.ts';
 import { connect } from '../../src/kube/client.ts';
 import type { Kube } from '../../src/kube/kube.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
@@ -59,11 +59,19 @@ type World = { server: ApiServer; kube: Kube };
 const say: Report = (line) => void process.stderr.write(`    ${line}\n`);
 
 /** Runs a part on an API server of its own. */
-async function on(options: Parameters<typeof startApiServer>[0], what: string, work: (world: World) => Promise<void>): Promise<void> {
+async function on(
+  options: Parameters<typeof startApiServer>[0],
+  what: string,
+  work: (world: World) => Promise<void>,
+): Promise<void> {
   process.stderr.write(`==> ${what}\n`);
   const started = performance.now();
   const server = await startApiServer({ controllers: false, audit: 'everyone', ...options });
-  const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'bench', kubeconfig: server.kubeconfig });
+  const kube = await connect({
+    fieldManager: 'gx-operator',
+    userAgent: 'bench',
+    kubeconfig: server.kubeconfig,
+  });
   try {
     await work({ server, kube });
   } finally {
@@ -73,15 +81,20 @@ async function on(options: Parameters<typeof startApiServer>[0], what: string, w
   say(`done in ${seconds(performance.now() - started)}`);
 }
 
-const flags = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
+const flags =
+  values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
 
 const parts: Record<string, (table: Table) => Promise<void>> = {
   write: async (table) => {
     const shares: number[] = [];
     while (shares.length < ROUNDS)
-      await on({ controllers: true, limited: true }, `write, round ${shares.length + 1} of ${ROUNDS}`, async (world) => {
-        shares.push(await measureWrites({ ...world, count: NEW, flags, report: say }, table));
-      });
+      await on(
+        { controllers: true, limited: true },
+        `write, round ${shares.length + 1} of ${ROUNDS}`,
+        async (world) => {
+          shares.push(await measureWrites({ ...world, count: NEW, flags, report: say }, table));
+        },
+      );
     tellShare(shares, table);
   },
   create: (table) =>
@@ -101,7 +114,16 @@ const parts: Record<string, (table: Table) => Promise<void>> = {
     on({}, 'waves', async (world) => {
       const count = Math.min(RESTING, SETTLED);
       await load({ ...world, resources: RANGE }, count, say);
-      await measureWaves({ ...world, count, busy: Number(values.busy), minutes: Number(values.minutes), report: say }, table);
+      await measureWaves(
+        {
+          ...world,
+          count,
+          busy: Number(values.busy),
+          minutes: Number(values.minutes),
+          report: say,
+        },
+        table,
+      );
     }),
   restart: (table) =>
     on({}, 'restart', async (world) => {
@@ -123,6 +145,6 @@ async function main(): Promise<void> {
   if (table.missed > 0) process.exitCode = 1;
 }
 
-await program(main);
+await runMain(main);
 // What a failed part left running would keep this process from ending, so it ends with it.
 process.exit();

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
-import { program, say, step } from '../../dev/steps.ts';
+import { runMain, printLine, step } from '../../dev/steps.ts';
 import { until } from '../kit/until.ts';
 import { startDatabases } from './agent/databases.ts';
 import { freePort, startServer, type BenchServer } from './agent/servers.ts';
@@ -40,7 +40,8 @@ const RUNS_A_SECOND = 20;
 /** Seconds before the first sweep, in which runs are measured alone. */
 const ALONE = 30;
 
-const at = (times: number[], share: number): number => times.toSorted((a, b) => a - b)[Math.floor(share * (times.length - 1))] ?? NaN;
+const at = (times: number[], share: number): number =>
+  times.toSorted((a, b) => a - b)[Math.floor(share * (times.length - 1))] ?? NaN;
 const shown = (times: number[]): string =>
   `p50 ${at(times, 0.5).toFixed(0)}, p99 ${at(times, 0.99).toFixed(0)}, most ${at(times, 1).toFixed(0)} ms`;
 const verdict = (held: boolean): string => (held ? 'holds' : 'MISSED');
@@ -49,7 +50,13 @@ const verdict = (held: boolean): string => (held ? 'holds' : 'MISSED');
 async function serverOf(database: string, settings: object): Promise<BenchServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gx-bench-time-'));
   const config = join(folder, 'gx.json');
-  writeFileSync(config, JSON.stringify({ graphs: { counts: `${resolve('test/crash/graphs/counted.js')}:graph` }, ...settings }));
+  writeFileSync(
+    config,
+    JSON.stringify({
+      graphs: { counts: `${resolve('test/crash/graphs/counted.js')}:graph` },
+      ...settings,
+    }),
+  );
   const port = await freePort();
   const env = {
     DATABASE_URI: database,
@@ -58,7 +65,13 @@ async function serverOf(database: string, settings: object): Promise<BenchServer
     GX_SERVER_HOST: '127.0.0.1',
     GX_LOG_LEVEL: 'warn',
   };
-  return startServer({ command: process.execPath, args: ['src/main.ts', 'agent-server'], env, port, health: '/ok' });
+  return startServer({
+    command: process.execPath,
+    args: ['src/main.ts', 'agent-server'],
+    env,
+    port,
+    health: '/ok',
+  });
 }
 
 const NOTHING = { left: 1, journal: '/dev/null' };
@@ -76,7 +89,9 @@ async function crons(database: string): Promise<void> {
       begin perform pg_notify('fired', new.metadata->>'cron_id'); return null; end $$;
     create trigger fired after insert on gx.run for each row when (new.metadata ? 'cron_id') execute function fired(); listen fired`);
   // Postgres tells of a run when its transaction is committed. Ten seconds are enough to insert them.
-  const dueIn = values['at-once'] ? "interval '20 seconds'" : "interval '10 seconds' + n * interval '60 seconds' / $2::int";
+  const dueIn = values['at-once']
+    ? "interval '20 seconds'"
+    : "interval '10 seconds' + n * interval '60 seconds' / $2::int";
   const { rows } = await client.query<{ cron_id: string; due: Date | null }>(
     `insert into gx.cron (cron_id, assistant_id, schedule, next_run_date, payload)
       select gen_random_uuid(), assistant_id, '0 0 1 1 *', case when n <= $2::int then now() + ${dueIn} else now() + interval '1 month' end, $3
@@ -86,14 +101,20 @@ async function crons(database: string): Promise<void> {
   );
   await client.query(`select pg_notify('gx_all', '{"about":"cron"}')`);
   const due = rows.filter((row) => row.due !== null);
-  await until('all have fired', () => due.every(({ cron_id }) => fired.has(cron_id)), 95).catch(() => undefined);
+  await until('all have fired', () => due.every(({ cron_id }) => fired.has(cron_id)), 95).catch(
+    () => undefined,
+  );
   await wait(2000);
-  const late = due.flatMap(({ cron_id, due: time }) => (fired.has(cron_id) ? [fired.get(cron_id)! - time!.getTime()] : []));
-  const { rows: twice } = await client.query(`select 1 from gx.run group by metadata->>'cron_id' having count(*) > 1`);
-  say(
+  const late = due.flatMap(({ cron_id, due: time }) =>
+    fired.has(cron_id) ? [fired.get(cron_id)! - time!.getTime()] : [],
+  );
+  const { rows: twice } = await client.query(
+    `select 1 from gx.run group by metadata->>'cron_id' having count(*) > 1`,
+  );
+  printLine(
     `${values.crons} crons, ${due.length} due${values['at-once'] ? ' at one instant' : ' within a minute'}, ${servers.length} servers: ${late.length} fired, ${twice.length} twice`,
   );
-  say(
+  printLine(
     `after their time: ${shown(late)} (goal: p99 at most ${GOALS.fired}): ${verdict(late.length === due.length && at(late, 0.99) <= GOALS.fired)}`,
   );
   await client.end();
@@ -113,11 +134,18 @@ const THREADS = `
   analyze`;
 
 /** Makes so many runs a second until the signal, and collects how long each takes. */
-async function load({ url }: BenchServer, times: { began: number; took: number }[], signal: AbortSignal): Promise<void> {
+async function load(
+  { url }: BenchServer,
+  times: { began: number; took: number }[],
+  signal: AbortSignal,
+): Promise<void> {
   const open = new Set<Promise<void>>();
   const one = async (): Promise<void> => {
     const began = Date.now();
-    const answer = await fetch(`${url}/runs/wait`, { method: 'POST', body: JSON.stringify({ assistant_id: 'counts', input: NOTHING }) });
+    const answer = await fetch(`${url}/runs/wait`, {
+      method: 'POST',
+      body: JSON.stringify({ assistant_id: 'counts', input: NOTHING }),
+    });
     await answer.text();
     times.push({ began, took: Date.now() - began });
   };
@@ -146,8 +174,11 @@ async function expiry(database: string): Promise<void> {
   const loaded = load(server, times, stop.signal);
   const left = async (): Promise<number> =>
     Number(
-      (await client.query<{ left: string }>(`select count(*) as left from gx.thread where updated_at < now() - interval '1 day'`)).rows[0]!
-        .left,
+      (
+        await client.query<{ left: string }>(
+          `select count(*) as left from gx.thread where updated_at < now() - interval '1 day'`,
+        )
+      ).rows[0]!.left,
     );
   await until('the sweep begins', async () => (await left()) < count, 90);
   const [began, from] = [Date.now(), await left()];
@@ -160,21 +191,29 @@ async function expiry(database: string): Promise<void> {
   const seconds = (Date.now() - began) / 1000;
   stop.abort();
   await loaded;
-  const alone = times.filter((run) => run.began > ready + 5000 && run.began < began - 2000).map(({ took }) => took);
-  const beside = times.filter((run) => run.began > began && run.began < began + seconds * 1000).map(({ took }) => took);
+  const alone = times
+    .filter((run) => run.began > ready + 5000 && run.began < began - 2000)
+    .map(({ took }) => took);
+  const beside = times
+    .filter((run) => run.began > began && run.began < began + seconds * 1000)
+    .map(({ took }) => took);
   const rate = (from - rest) / seconds;
   const slower = at(beside, 0.99) / at(alone, 0.99);
-  say(
+  printLine(
     `${from - rest} of ${count} threads in ${seconds.toFixed(0)} s: ${rate.toFixed(0)} a second (goal ${GOALS.threads}): ${verdict(rate >= GOALS.threads)}`,
   );
-  say(`${RUNS_A_SECOND} runs a second alone: ${shown(alone)}; beside the sweep: ${shown(beside)}`);
-  say(`p99 is ${slower.toFixed(2)} times as long (goal ${GOALS.slower}): ${verdict(slower <= GOALS.slower)}`);
+  printLine(
+    `${RUNS_A_SECOND} runs a second alone: ${shown(alone)}; beside the sweep: ${shown(beside)}`,
+  );
+  printLine(
+    `p99 is ${slower.toFixed(2)} times as long (goal ${GOALS.slower}): ${verdict(slower <= GOALS.slower)}`,
+  );
   await client.end();
   await server.stop();
 }
 
 async function main(): Promise<void> {
-  if (values.help) return say(HELP);
+  if (values.help) return printLine(HELP);
   const databases = await startDatabases();
   try {
     if (values.only !== 'expiry') await crons(await databases.fresh());
@@ -184,4 +223,4 @@ async function main(): Promise<void> {
   }
 }
 
-await program(main);
+await runMain(main);

@@ -34,10 +34,18 @@ const CHATS = [
 ] as const;
 
 async function open({ transport, words, pause }: (typeof CHATS)[number]): Promise<OpenChat> {
-  const chat = await OpenChat.open(browser, { api: wire.url, transport, record: true, input: { words, pause, asks: false } });
+  const chat = await OpenChat.open(browser, {
+    api: wire.url,
+    transport,
+    record: true,
+    input: { words, pause, asks: false },
+  });
   await chat.page.evaluate('setInterval(() => (window.ticks = (window.ticks ?? 0) + 1), 1000)');
   await chat.send();
-  await chat.until('something was said', '(document.querySelector("li.ai")?.textContent.length ?? 0) > 20');
+  await chat.until(
+    'something was said',
+    '(document.querySelector("li.ai")?.textContent.length ?? 0) > 20',
+  );
   return chat;
 }
 
@@ -55,7 +63,11 @@ test('has missed nothing and has nothing twice when it wakes up', async () => {
   await turn(chats, 'active');
   for (const [at, chat] of chats.entries()) {
     const { words } = CHATS[at]!;
-    await chat.until('the run has ended', `document.querySelector("li.ai").textContent.length === ${answerOf(words).length}`, 60);
+    await chat.until(
+      'the run has ended',
+      `document.querySelector("li.ai").textContent.length === ${answerOf(words).length}`,
+      60,
+    );
     await chat.until('it is told', 'window.told.at(-1)?.method === "lifecycle"');
     expect(await chat.messages()).toEqual(['human: hello', `ai: ${answerOf(words)}`]);
     const told = await chat.told();

@@ -24,24 +24,44 @@ const lengthOf = 'document.querySelector("li.ai")?.textContent.length ?? 0';
 describe.each(['sse', 'websocket'] as const)('a chat over %s', (transport) => {
   test('shows what is said as it comes, asks, and goes on with the answer', async () => {
     const words = 40;
-    const chat = await OpenChat.open(browser, { api: pair.api.url, transport, input: { words, pause: 15, asks: true } });
+    const chat = await OpenChat.open(browser, {
+      api: pair.api.url,
+      transport,
+      input: { words, pause: 15, asks: true },
+    });
     await chat.send();
     const lengths = new Set<number>();
-    await expect.poll(async () => lengths.add(await chat.page.evaluate<number>(lengthOf)).size, { interval: 20 }).toBeGreaterThan(5);
+    await expect
+      .poll(async () => lengths.add(await chat.page.evaluate<number>(lengthOf)).size, {
+        interval: 20,
+      })
+      .toBeGreaterThan(5);
     expect(Math.max(...lengths)).toBeLessThan(answerOf(words).length);
     await chat.until('the question is there', 'document.querySelector(".question") !== null');
     expect(await chat.messages()).toEqual(['human: hello', `ai: ${answerOf(words)}`]);
     await chat.page.click('.question button');
     await chat.until('the answer to it is there', 'document.querySelectorAll("li").length === 3');
-    expect(await chat.messages()).toEqual(['human: hello', `ai: ${answerOf(words)}`, 'ai: You said yes.']);
-    await chat.until('the run has ended', 'document.querySelector("section").dataset.loading === "false"');
+    expect(await chat.messages()).toEqual([
+      'human: hello',
+      `ai: ${answerOf(words)}`,
+      'ai: You said yes.',
+    ]);
+    await chat.until(
+      'the run has ended',
+      'document.querySelector("section").dataset.loading === "false"',
+    );
     expect(chat.failures).toEqual([]);
     await chat.close();
   });
 
   test('that is loaded again in the middle of a run shows all of it, once', async () => {
     const words = 60;
-    const chat = await OpenChat.open(browser, { api: pair.api.url, transport, record: true, input: { words, pause: 15, asks: false } });
+    const chat = await OpenChat.open(browser, {
+      api: pair.api.url,
+      transport,
+      record: true,
+      input: { words, pause: 15, asks: false },
+    });
     await chat.send();
     await chat.until('something was said', `${lengthOf} > 100`);
     await chat.page.reload();
@@ -79,7 +99,12 @@ describe('a page', () => {
     const chats = 8;
     const words = 10;
     const input = { words, pause: 10, asks: false };
-    const chat = await OpenChat.open(browser, { api: pair.api.url, transport: 'websocket', chats, input });
+    const chat = await OpenChat.open(browser, {
+      api: pair.api.url,
+      transport: 'websocket',
+      chats,
+      input,
+    });
     await chat.send();
     await chat.until(
       'all have answered',

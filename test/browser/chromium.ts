@@ -6,23 +6,31 @@ import { join } from 'node:path';
 import { installMissing } from '../../dev/cluster/debian.ts';
 import { MissingRequirement } from '../../dev/errors.ts';
 import { findExecutable } from '../../dev/executable.ts';
-import { say } from '../../dev/steps.ts';
+import { printLine } from '../../dev/steps.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-const HOW = 'Install it (as root on Debian or Ubuntu: apt-get install chromium), or put its command on the PATH.';
+const HOW =
+  'Install it (as root on Debian or Ubuntu: apt-get install chromium), or put its command on the PATH.';
 
-const findChromium = (): string | undefined => NAMES.map((name) => findExecutable(name)).find((path) => path !== undefined);
+const findChromium = (): string | undefined =>
+  NAMES.map((name) => findExecutable(name)).find((path) => path !== undefined);
 
 /** Returns the path of a Chromium. Root on Debian gets one installed when there is none. */
 export async function chromium(): Promise<string> {
   const found = findChromium();
   if (found !== undefined) return found;
-  const failure = await installMissing([{ kind: 'debian', package: 'chromium', commands: ['chromium'] }], say).then(
+  const failure = await installMissing(
+    [{ kind: 'debian', package: 'chromium', commands: ['chromium'] }],
+    printLine,
+  ).then(
     () => undefined,
     (error: unknown) => error,
   );
   const installed = findChromium();
-  if (installed === undefined) throw new MissingRequirement(`There is no Chromium on this machine. ${HOW}`, { cause: failure });
+  if (installed === undefined)
+    throw new MissingRequirement(`There is no Chromium on this machine. ${HOW}`, {
+      cause: failure,
+    });
   return installed;
 }
 
@@ -66,7 +74,12 @@ export async function launch(executablePath: string, folder: string): Promise<Br
   const userDataDir = mkdtempSync(join(tmpdir(), 'gx-chromium-'));
   const path = createRequire(join(folder, 'package.json')).resolve('puppeteer-core');
   const { launch: start } = (await import(path)) as Puppeteer;
-  const browser = await start({ executablePath, userDataDir, args: FLAGS, protocolTimeout: 180_000 });
+  const browser = await start({
+    executablePath,
+    userDataDir,
+    args: FLAGS,
+    protocolTimeout: 180_000,
+  });
   return {
     newPage: () => browser.newPage(),
     close: async () => {

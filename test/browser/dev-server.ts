@@ -11,7 +11,12 @@ import { until } from '../kit/until.ts';
 export type DevProject = { graphs: Record<string, string>; dotEnv: string; more?: object };
 
 /** `change` writes another `.env`, as a person does. `dev` follows it. */
-export type DevServer = { url: string; output(): string; change(dotEnv: string): void; stop(): Promise<void> };
+export type DevServer = {
+  url: string;
+  output(): string;
+  change(dotEnv: string): void;
+  stop(): Promise<void>;
+};
 
 /** Starts `dev` for a project in a folder of its own, on a database of its own. */
 export async function startDev({ graphs, dotEnv, more }: DevProject): Promise<DevServer> {
@@ -29,7 +34,8 @@ export async function startDev({ graphs, dotEnv, more }: DevProject): Promise<De
   });
   const closed = once(child, 'close');
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (output += piece.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (piece: Buffer) => (output += piece.toString()));
   const stop = async (): Promise<void> => {
     child.kill('SIGTERM');
     await closed;
@@ -37,7 +43,11 @@ export async function startDev({ graphs, dotEnv, more }: DevProject): Promise<De
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const url = await until('dev is ready', () => /Ready after .*: (http:\S+)/.exec(output)?.[1] ?? child.exitCode !== null, 90);
+    const url = await until(
+      'dev is ready',
+      () => /Ready after .*: (http:\S+)/.exec(output)?.[1] ?? child.exitCode !== null,
+      90,
+    );
     if (url === true) throw new Error('It has ended.');
     return { url, output: () => output, change, stop };
   } catch (error) {

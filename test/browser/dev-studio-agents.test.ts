@@ -12,9 +12,16 @@ const EXAMPLES = ['approval', 'memory', 'new', 'subagents', 'tools'];
 const studio = studioOfDev(
   async () => {
     const folder = await installed(AGENTS);
-    for (const file of ['graphs.js', 'scripted-model.js']) cpSync(join('test/matrix/agents', file), join(folder, file));
-    const examples = Object.fromEntries(EXAMPLES.map((name) => [name, `examples/${name}/graph.ts:graph`]));
-    const graphs = { langchain: `${folder}/graphs.js:agent`, deepagents: `${folder}/graphs.js:deep`, ...examples };
+    for (const file of ['graphs.js', 'scripted-model.js'])
+      cpSync(join('test/matrix/agents', file), join(folder, file));
+    const examples = Object.fromEntries(
+      EXAMPLES.map((name) => [name, `examples/${name}/graph.ts:graph`]),
+    );
+    const graphs = {
+      langchain: `${folder}/graphs.js:agent`,
+      deepagents: `${folder}/graphs.js:deep`,
+      ...examples,
+    };
     return { graphs, dotEnv: '' };
   },
   { patience: 600_000 },
@@ -32,7 +39,11 @@ async function say(graph: string, words: string): Promise<void> {
   })()`);
   await studio.tab.page.type('[name=text]', `${words}\n`);
   await studio.tab.until('it has answered', `document.querySelector('.log li.agent') !== null`, 60);
-  await studio.tab.until('it has ended', `document.querySelector('.chat')?.getAttribute('aria-busy') === 'false'`, 60);
+  await studio.tab.until(
+    'it has ended',
+    `document.querySelector('.chat')?.getAttribute('aria-busy') === 'false'`,
+    60,
+  );
   expect(await studio.tab.texts('.fault')).toEqual([]);
 }
 
@@ -45,20 +56,29 @@ const nested = async (): Promise<string> => (await studio.tab.texts('.nested')).
 test.each([
   ['langchain', 'Bring an umbrella to Kyoto.', 'forecast', 'Take an umbrella.'],
   ['deepagents', 'Tea comes from Asia.', 'task', 'Tea grows in Asia.'],
-])('an agent of %s answers, with its tool and its subagent, also when it is loaded again', async (graph, answer, tool, inner) => {
-  await say(graph, 'Where?');
-  await studio.tab.shows(answer);
-  expect(await tools()).toContain(tool);
-  await expect.poll(nested).toContain(inner);
-  await studio.tab.page.reload();
-  await studio.tab.shows(answer);
-  await expect.poll(nested).toContain(inner);
-  expect(await nested()).not.toContain('User');
-  await studio.tab.press('Graph');
-  await studio.tab.until('it is drawn', `document.querySelectorAll('.drawing .node').length >= 3`);
-  await studio.tab.press('Checkpoints');
-  await studio.tab.until('it has a history', `document.querySelectorAll('[role=option]').length >= 3`);
-});
+])(
+  'an agent of %s answers, with its tool and its subagent, also when it is loaded again',
+  async (graph, answer, tool, inner) => {
+    await say(graph, 'Where?');
+    await studio.tab.shows(answer);
+    expect(await tools()).toContain(tool);
+    await expect.poll(nested).toContain(inner);
+    await studio.tab.page.reload();
+    await studio.tab.shows(answer);
+    await expect.poll(nested).toContain(inner);
+    expect(await nested()).not.toContain('User');
+    await studio.tab.press('Graph');
+    await studio.tab.until(
+      'it is drawn',
+      `document.querySelectorAll('.drawing .node').length >= 3`,
+    );
+    await studio.tab.press('Checkpoints');
+    await studio.tab.until(
+      'it has a history',
+      `document.querySelectorAll('[role=option]').length >= 3`,
+    );
+  },
+);
 
 test.each(EXAMPLES)('the example %s answers', async (graph) => {
   await say(graph, 'hello');

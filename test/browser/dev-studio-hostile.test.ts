@@ -6,20 +6,28 @@ import { studioOfDev } from './studio-of-dev.ts';
 const HTML = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
 
 let thread: string;
-const studio = studioOfDev(() => ({ graphs: { hostile: 'test/browser/graphs/hostile.ts:hostile' }, dotEnv: '' }), {
-  hash: () => `#/${thread}`,
-});
+const studio = studioOfDev(
+  () => ({ graphs: { hostile: 'test/browser/graphs/hostile.ts:hostile' }, dotEnv: '' }),
+  {
+    hash: () => `#/${thread}`,
+  },
+);
 
 beforeAll(async () => {
   const metadata = { title: HTML, [HTML]: HTML, graph_id: 'hostile' };
   ({ thread_id: thread } = await studio.post<{ thread_id: string }>('/threads', { metadata }));
   const input = { messages: [{ type: 'human', content: HTML }], asks: true };
-  await studio.post(`/threads/${thread}/runs/wait`, { assistant_id: 'hostile', input, config: { tags: [HTML] } });
+  await studio.post(`/threads/${thread}/runs/wait`, {
+    assistant_id: 'hostile',
+    input,
+    config: { tags: [HTML] },
+  });
 });
 
 /** Elements that the agent has made of its words, and addresses that are none of the page's own. */
 const strange = (): Promise<string[]> =>
-  studio.tab.page.evaluate(`[...document.querySelectorAll('#content :is(img, script, iframe, object, embed, a)')]
+  studio.tab.page
+    .evaluate(`[...document.querySelectorAll('#content :is(img, script, iframe, object, embed, a)')]
     .filter((one) => !(one.localName === 'a' && one.getAttribute('href').startsWith('#/')))
     .map((one) => one.outerHTML.slice(0, 100))`);
 
@@ -45,7 +53,11 @@ test('a graph is drawn with its names as text, and huge ones are cut', async () 
   );
   expect(texts.some((text) => text.startsWith('<img src=x'))).toBe(true);
   expect(Math.max(...texts.map((text) => text.length))).toBeLessThan(50);
-  expect(await studio.tab.page.evaluate<number>(`document.querySelector('.drawing svg').viewBox.baseVal.width`)).toBeLessThan(2000);
+  expect(
+    await studio.tab.page.evaluate<number>(
+      `document.querySelector('.drawing svg').viewBox.baseVal.width`,
+    ),
+  ).toBeLessThan(2000);
   expect(await strange()).toEqual([]);
 });
 
@@ -65,7 +77,10 @@ test('lists, runs and titles are text', async () => {
   await studio.tab.press('Runs');
   await studio.tab.until('it is listed', `document.querySelector('tbody tr') !== null`);
   await studio.tab.page.click('tbody th button');
-  await studio.tab.until('it is shown', `document.querySelectorAll('.record .json-row').length > 5`);
+  await studio.tab.until(
+    'it is shown',
+    `document.querySelectorAll('.record .json-row').length > 5`,
+  );
   await openAll();
   expect(await strange()).toEqual([]);
   await studio.tab.press('Threads');

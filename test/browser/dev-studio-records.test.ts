@@ -9,7 +9,10 @@ const HOSTILE = '<img src=x onerror="window.hacked=1">';
 
 const studio = studioOfDev(() => {
   const index = { embed: `${resolve('test/browser/graphs/embed.ts')}:embed`, dims: 2 };
-  const graphs = { chat: 'test/browser/graphs/chat.ts:chat', failing: 'test/browser/graphs/failing.ts:failing' };
+  const graphs = {
+    chat: 'test/browser/graphs/chat.ts:chat',
+    failing: 'test/browser/graphs/failing.ts:failing',
+  };
   return { graphs, dotEnv: '', more: { store: { index } } };
 });
 
@@ -54,20 +57,38 @@ test('an assistant shows its versions, and the changes between two of them', asy
     expect.stringMatching(/^context\.tone\s+"dry"\s+"warm"$/),
   ]);
   await choose('[name=version]', '3');
-  await studio.tab.until('it is compared', `document.querySelector('.changes')?.innerText.includes('the third')`);
+  await studio.tab.until(
+    'it is compared',
+    `document.querySelector('.changes')?.innerText.includes('the third')`,
+  );
   expect(await studio.tab.accessibilityFaults(axe.source)).toEqual([]);
 });
 
 test('a run shows what it really used, its webhook, and what people thought of it', async () => {
-  const { assistant_id: id } = await call<{ assistant_id: string }>('POST', '/assistants', { graph_id: 'chat' });
+  const { assistant_id: id } = await call<{ assistant_id: string }>('POST', '/assistants', {
+    graph_id: 'chat',
+  });
   await call('PATCH', `/assistants/${id}`, { context: { tone: 'dry' } });
   const { thread_id: thread } = await call<{ thread_id: string }>('POST', '/threads', {});
   const input = { messages: [{ type: 'human', content: 'hi' }], words: 1, pause: 0, asks: false };
-  const body = { assistant_id: id, input, webhook: 'http://127.0.0.1:9/done', feedback_keys: ['taste'], config: { tags: ['mine'] } };
-  const ended = await call<{ __feedback__: { taste: string } }>('POST', `/threads/${thread}/runs/wait`, body);
+  const body = {
+    assistant_id: id,
+    input,
+    webhook: 'http://127.0.0.1:9/done',
+    feedback_keys: ['taste'],
+    config: { tags: ['mine'] },
+  };
+  const ended = await call<{ __feedback__: { taste: string } }>(
+    'POST',
+    `/threads/${thread}/runs/wait`,
+    body,
+  );
   const [listed] = await call<object[]>('GET', `/threads/${thread}/runs`);
   expect(listed).toMatchObject({ attempt: 1, revision: null, kwargs: { assistant_version: 2 } });
-  await call('POST', new URL(ended['__feedback__'].taste, studio.dev.url).pathname, { score: 1, comment: `good ${HOSTILE}` });
+  await call('POST', new URL(ended['__feedback__'].taste, studio.dev.url).pathname, {
+    score: 1,
+    comment: `good ${HOSTILE}`,
+  });
   await studio.tab.page.evaluate(`location.hash = '#/${thread}'`);
   await studio.tab.press('Runs');
   await studio.tab.until('it is listed', `document.querySelector('tbody tr') !== null`);
@@ -84,13 +105,17 @@ test('a run shows what it really used, its webhook, and what people thought of i
 });
 
 test('a store shows its namespaces as a tree, and its items, also by meaning', async () => {
-  const put = (namespace: string[], key: string, value: object) => call('PUT', '/store/items', { namespace, key, value });
+  const put = (namespace: string[], key: string, value: object) =>
+    call('PUT', '/store/items', { namespace, key, value });
   await put(['users', 'ann', 'notes'], 'one', { text: 'warm warm', kind: 'note' });
   await put(['users', 'bob'], 'two', { text: 'sea sea', kind: 'letter' });
   await put([HOSTILE.replace('.', '')], HOSTILE, { text: HOSTILE });
   await studio.tab.press('Store');
   await studio.tab.press('users');
-  await studio.tab.until('all below it are shown', `document.querySelectorAll('tbody tr').length === 2`);
+  await studio.tab.until(
+    'all below it are shown',
+    `document.querySelectorAll('tbody tr').length === 2`,
+  );
   await studio.tab.press('ann');
   await studio.tab.until('one is shown', `document.querySelectorAll('tbody tr').length === 1`);
   expect(await studio.tab.text('tbody tr')).toContain('users › ann › notes');
@@ -119,8 +144,18 @@ test('a store shows its namespaces as a tree, and its items, also by meaning', a
 test('crons are listed with the time at which they fire next', async () => {
   await studio.tab.press('Crons');
   await studio.tab.shows('There are none.');
-  await call('POST', '/runs/crons', { assistant_id: 'chat', schedule: '0 0 1 1 *', timezone: 'Europe/Berlin', input: {} });
-  await call('POST', '/runs/crons', { assistant_id: 'chat', schedule: '0 0 2 1 *', input: {}, enabled: false });
+  await call('POST', '/runs/crons', {
+    assistant_id: 'chat',
+    schedule: '0 0 1 1 *',
+    timezone: 'Europe/Berlin',
+    input: {},
+  });
+  await call('POST', '/runs/crons', {
+    assistant_id: 'chat',
+    schedule: '0 0 2 1 *',
+    input: {},
+    enabled: false,
+  });
   await studio.tab.press('Threads');
   await studio.tab.press('Crons');
   await studio.tab.until('both are there', `document.querySelectorAll('tbody tr').length === 2`);
@@ -130,7 +165,10 @@ test('crons are listed with the time at which they fire next', async () => {
 });
 
 test('a run from a checkpoint takes an earlier version of its assistant, and says which one it can not take', async () => {
-  const { assistant_id: id } = await call<{ assistant_id: string }>('POST', '/assistants', { graph_id: 'failing', name: 'Changed' });
+  const { assistant_id: id } = await call<{ assistant_id: string }>('POST', '/assistants', {
+    graph_id: 'failing',
+    name: 'Changed',
+  });
   await call('PATCH', `/assistants/${id}`, { graph_id: 'chat', context: { tone: 'dry' } });
   await call('PATCH', `/assistants/${id}`, { context: { tone: 'warm' } });
   const { thread_id: thread } = await call<{ thread_id: string }>('POST', '/threads', {});
@@ -138,7 +176,10 @@ test('a run from a checkpoint takes an earlier version of its assistant, and say
   await call('POST', `/threads/${thread}/runs/wait`, { assistant_id: id, input });
   await studio.tab.page.evaluate(`location.hash = '#/${thread}'`);
   await studio.tab.press('Checkpoints');
-  await studio.tab.until('versions are there', `document.querySelector('[name=replay_version]') !== null`);
+  await studio.tab.until(
+    'versions are there',
+    `document.querySelector('[name=replay_version]') !== null`,
+  );
   await choose('[name=replay_version]', '1');
   await studio.tab.shows('Version 1 is of the graph "failing".');
   expect(
@@ -150,7 +191,10 @@ test('a run from a checkpoint takes an earlier version of its assistant, and say
   await studio.tab.page.evaluate(`[...document.querySelectorAll('[role=option]')].at(-2).click()`);
   await studio.tab.press('Run from here');
   await studio.tab.shows('The run has ended.');
-  const runs = await call<{ kwargs: { assistant_version: number; context: object } }[]>('GET', `/threads/${thread}/runs`);
+  const runs = await call<{ kwargs: { assistant_version: number; context: object } }[]>(
+    'GET',
+    `/threads/${thread}/runs`,
+  );
   expect(runs.map(({ kwargs }) => [kwargs.assistant_version, kwargs.context])).toEqual([
     [2, { tone: 'dry' }],
     [3, { tone: 'warm' }],

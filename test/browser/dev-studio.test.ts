@@ -19,8 +19,15 @@ const studio = studioOfDev(() => ({ graphs: GRAPHS, dotEnv: 'REASON="The stove i
 
 test('it lists threads and shows one, without an account, a key or another server', async () => {
   await studio.tab.shows('There are none.');
-  const { thread_id: id } = await studio.post<{ thread_id: string }>('/threads', { metadata: { title: 'A first talk' } });
-  const input = { messages: [{ type: 'human', content: 'hello' }], words: 3, pause: 0, asks: false };
+  const { thread_id: id } = await studio.post<{ thread_id: string }>('/threads', {
+    metadata: { title: 'A first talk' },
+  });
+  const input = {
+    messages: [{ type: 'human', content: 'hello' }],
+    words: 3,
+    pause: 0,
+    asks: false,
+  };
   await studio.post(`/threads/${id}/runs/wait`, { assistant_id: 'chat', input });
   await studio.tab.page.reload();
   await studio.tab.shows('A first talk');
@@ -58,7 +65,10 @@ async function newChat(graph: keyof typeof GRAPHS): Promise<void> {
 /** Sends a whole input as JSON. */
 async function sendJson(input: object): Promise<void> {
   await choose('[name=mode]', 'JSON');
-  await studio.tab.until('it takes JSON', `document.querySelector('textarea.mono[name=text]') !== null`);
+  await studio.tab.until(
+    'it takes JSON',
+    `document.querySelector('textarea.mono[name=text]') !== null`,
+  );
   await studio.tab.page.type('[name=text]', JSON.stringify(input));
   await studio.tab.press('Send');
 }
@@ -68,8 +78,16 @@ const messages = (): Promise<string[]> =>
     `[...document.querySelectorAll('.log > .messages > li')].map((one) => [...one.querySelectorAll('strong, p, summary')].map((part) => part.innerText).join(': '))`,
   );
 const ended = (): Promise<void> =>
-  studio.tab.until('it has ended', `document.querySelector('.chat')?.getAttribute('aria-busy') === 'false'`);
-const words = (count: number): object => ({ messages: [{ type: 'human', content: 'hello' }], words: count, pause: 15, asks: false });
+  studio.tab.until(
+    'it has ended',
+    `document.querySelector('.chat')?.getAttribute('aria-busy') === 'false'`,
+  );
+const words = (count: number): object => ({
+  messages: [{ type: 'human', content: 'hello' }],
+  words: count,
+  pause: 15,
+  asks: false,
+});
 const lengthOf = `document.querySelector('.log li.agent')?.innerText.length ?? 0`;
 
 test('it says which graph is not served, and why', async () => {
@@ -91,7 +109,10 @@ describe('a chat', () => {
     await studio.tab.until('something was written', `${lengthOf} > 100`);
     studio.dev.change('REASON="The stove is cold."\n');
     await expect.poll(() => studio.dev.output()).toContain('reloaded');
-    await studio.tab.until('all is there', `document.querySelector('.log li.agent').innerText.includes('word59')`);
+    await studio.tab.until(
+      'all is there',
+      `document.querySelector('.log li.agent').innerText.includes('word59')`,
+    );
     await ended();
     expect(await messages()).toEqual(['User: hello', `Agent: ${answerOf(60)}`]);
     studio.dev.change('REASON="The stove is off."\n');
@@ -99,7 +120,8 @@ describe('a chat', () => {
 
   test('shows a picture that a message brings, and loads none from elsewhere', async () => {
     await newChat('chat');
-    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const pixel =
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     const content = [
       { type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } },
       { type: 'image_url', image_url: { url: 'http://127.0.0.1:9/elsewhere.png' } },
@@ -110,9 +132,11 @@ describe('a chat', () => {
     await ended();
     const addresses = `[...document.querySelectorAll('.log img')].map(({ src, naturalWidth }) => src.slice(0, 15) + naturalWidth)`;
     expect(await studio.tab.page.evaluate(addresses)).toEqual(['data:image/png;1']);
-    expect(await studio.tab.page.evaluate(`[...document.querySelectorAll('.log a')].map(({ href, rel }) => href + ' ' + rel)`)).toEqual([
-      'http://127.0.0.1:9/elsewhere.png noopener noreferrer',
-    ]);
+    expect(
+      await studio.tab.page.evaluate(
+        `[...document.querySelectorAll('.log a')].map(({ href, rel }) => href + ' ' + rel)`,
+      ),
+    ).toEqual(['http://127.0.0.1:9/elsewhere.png noopener noreferrer']);
   });
 
   test('shows the answer as it is written, and tool calls with their results', async () => {
@@ -122,7 +146,9 @@ describe('a chat', () => {
     await ended();
     expect((await messages())[0]).toBe('User: weather in Paris');
     expect(
-      await studio.tab.page.evaluate(`[...document.querySelectorAll('.log li details')].map((one) => one.textContent).join()`),
+      await studio.tab.page.evaluate(
+        `[...document.querySelectorAll('.log li details')].map((one) => one.textContent).join()`,
+      ),
     ).toMatch(/weather.*city.*sunny/s);
     expect(await studio.tab.page.evaluate(`document.querySelector('[name=text]').value`)).toBe('');
     expect(await studio.tab.accessibilityFaults(axe.source)).toEqual([]);
@@ -135,7 +161,10 @@ describe('a chat', () => {
     await studio.tab.page.reload();
     await studio.tab.until('it is there again', `${lengthOf} > 100`);
     expect(await studio.tab.page.evaluate<number>(lengthOf)).toBeLessThan(answerOf(60).length);
-    await studio.tab.until('all is there', `document.querySelector('.log li.agent').innerText.includes('word59')`);
+    await studio.tab.until(
+      'all is there',
+      `document.querySelector('.log li.agent').innerText.includes('word59')`,
+    );
     await ended();
     expect(await messages()).toEqual(['User: hello', `Agent: ${answerOf(60)}`]);
   });
@@ -147,7 +176,9 @@ describe('a chat', () => {
     await studio.tab.press('Stop');
     await ended();
     expect((await messages())[0]).toBe('User: hello');
-    expect(await studio.tab.page.evaluate(`document.body.innerText.includes('word399')`)).toBe(false);
+    expect(await studio.tab.page.evaluate(`document.body.innerText.includes('word399')`)).toBe(
+      false,
+    );
   });
 
   test('says why a run failed, also when it is loaded again', async () => {
@@ -157,7 +188,9 @@ describe('a chat', () => {
     await ended();
     await studio.tab.page.reload();
     await studio.tab.shows('The stove is off.');
-    expect(await studio.tab.page.evaluate(`document.querySelector('details.stack').open`)).toBe(false);
+    expect(await studio.tab.page.evaluate(`document.querySelector('details.stack').open`)).toBe(
+      false,
+    );
     await studio.tab.page.evaluate(`document.querySelector('details.stack summary').click()`);
     await studio.tab.shows('graphs/failing.ts:6');
     expect(await messages()).toEqual(['User: cook']);
@@ -216,12 +249,17 @@ describe('a chat', () => {
 
 describe('the drawing of a graph', () => {
   const kindOf = (node: string): Promise<string> =>
-    studio.tab.page.evaluate(`document.querySelector('[data-node="${node}"]')?.getAttribute('class') ?? ''`);
+    studio.tab.page.evaluate(
+      `document.querySelector('[data-node="${node}"]')?.getAttribute('class') ?? ''`,
+    );
 
   test('lights the nodes that run, and those that have ended', async () => {
     await newChat('chat');
     await studio.tab.press('Graph');
-    await studio.tab.until('it is drawn', `document.querySelectorAll('.drawing .node').length >= 3`);
+    await studio.tab.until(
+      'it is drawn',
+      `document.querySelectorAll('.drawing .node').length >= 3`,
+    );
     await sendJson(words(60));
     await expect.poll(() => kindOf('answer')).toContain('running');
     expect(await kindOf('ask')).toContain('untouched');
@@ -251,7 +289,9 @@ describe('the drawing of a graph', () => {
     await studio.tab.press('Graph');
     await studio.tab.until('it is drawn', `document.querySelector('.drawing .box') !== null`);
     expect(
-      await studio.tab.page.evaluate(`[...document.querySelectorAll('.drawing .box text')].map(({ textContent }) => textContent)`),
+      await studio.tab.page.evaluate(
+        `[...document.querySelectorAll('.drawing .box text')].map(({ textContent }) => textContent)`,
+      ),
     ).toEqual(['inner']);
   });
 });
@@ -273,7 +313,10 @@ describe('a question', () => {
       field.dispatchEvent(new InputEvent('input', { bubbles: true }));
     })()`);
     await choose('.questions select', 'Reject', 1);
-    await studio.tab.until('it asks for a reason', `document.querySelectorAll('.questions textarea').length === 2`);
+    await studio.tab.until(
+      'it asks for a reason',
+      `document.querySelectorAll('.questions textarea').length === 2`,
+    );
     await studio.tab.press('Answer');
     // The database puts names in an order of its own.
     const edited = { type: 'edit', editedAction: { args: { to: 'b' }, name: 'send_mail' } };
@@ -309,7 +352,9 @@ describe('a question', () => {
 
   test('among several is answered by its id', async () => {
     await ask('both');
-    expect(await studio.tab.texts('.questions pre')).toEqual(expect.arrayContaining(['the first question', 'the second question']));
+    expect(await studio.tab.texts('.questions pre')).toEqual(
+      expect.arrayContaining(['the first question', 'the second question']),
+    );
     await studio.tab.page.evaluate(`(() => {
       for (const fieldset of document.querySelectorAll('.questions fieldset')) {
         const field = fieldset.querySelector('textarea');
@@ -325,14 +370,21 @@ describe('a question', () => {
 
   test('that somebody else has answered says so, and changes nothing', async () => {
     await ask('form');
-    const id = decodeURIComponent((await studio.tab.page.evaluate<string>('location.hash')).slice(2));
-    await studio.post(`/threads/${id}/runs/wait`, { assistant_id: 'questions', command: { resume: { seats: 9 } } });
+    const id = decodeURIComponent(
+      (await studio.tab.page.evaluate<string>('location.hash')).slice(2),
+    );
+    await studio.post(`/threads/${id}/runs/wait`, {
+      assistant_id: 'questions',
+      command: { resume: { seats: 9 } },
+    });
     await studio.tab.page.type('.questions [name=seats]', '4');
     await studio.tab.press('Answer');
     await studio.tab.shows('Somebody else has answered this meanwhile.');
     await studio.tab.shows('first: {"seats":9}');
     expect(await studio.tab.text()).not.toContain('first: {"seats":4}');
-    expect((await (await fetch(`${studio.dev.url}/threads/${id}/runs`)).json()) as unknown[]).toHaveLength(2);
+    expect(
+      (await (await fetch(`${studio.dev.url}/threads/${id}/runs`)).json()) as unknown[],
+    ).toHaveLength(2);
   });
 
   test('that two people answer at the same instant takes one answer, and tells the other one', async () => {
@@ -346,18 +398,28 @@ describe('a question', () => {
     for (const one of tabs) await one.shows('first: {"seats":');
     await ended();
     const texts = await Promise.all(tabs.map((one) => one.text()));
-    expect(texts.filter((text) => text.includes('Somebody else has answered this meanwhile.'))).toHaveLength(1);
+    expect(
+      texts.filter((text) => text.includes('Somebody else has answered this meanwhile.')),
+    ).toHaveLength(1);
     const answers = texts.map((text) => /first: {"seats":(\d)}/g.exec(text)?.[1]);
     expect(answers[0]).toBe(answers[1]);
-    const id = decodeURIComponent((await studio.tab.page.evaluate<string>('location.hash')).slice(2));
-    expect((await (await fetch(`${studio.dev.url}/threads/${id}/runs`)).json()) as unknown[]).toHaveLength(2);
+    const id = decodeURIComponent(
+      (await studio.tab.page.evaluate<string>('location.hash')).slice(2),
+    );
+    expect(
+      (await (await fetch(`${studio.dev.url}/threads/${id}/runs`)).json()) as unknown[],
+    ).toHaveLength(2);
     await other.close();
   });
 
   test('of a hostile agent is text', async () => {
     await ask('hostile');
     expect((await studio.tab.texts('.questions pre'))[0]).toContain('<script>');
-    expect(await studio.tab.page.evaluate(`document.querySelectorAll('.chat img, .chat script, .chat a').length`)).toBe(0);
+    expect(
+      await studio.tab.page.evaluate(
+        `document.querySelectorAll('.chat img, .chat script, .chat a').length`,
+      ),
+    ).toBe(0);
   });
 });
 
@@ -365,13 +427,20 @@ describe('the history of a thread', () => {
   const walked = async (steps: number, letters: number): Promise<string> => {
     const { thread_id: id } = await studio.post<{ thread_id: string }>('/threads', {});
     const input = { step: 0, steps, letters };
-    await studio.post(`/threads/${id}/runs/wait`, { assistant_id: 'long', input, config: { recursion_limit: steps + 10 } });
+    await studio.post(`/threads/${id}/runs/wait`, {
+      assistant_id: 'long',
+      input,
+      config: { recursion_limit: steps + 10 },
+    });
     return id;
   };
   const openAt = async (id: string): Promise<void> => {
     await studio.tab.page.evaluate(`location.hash = '#/${id}'`);
     await studio.tab.press('Checkpoints');
-    await studio.tab.until('it has checkpoints', `document.querySelector('[role=option]') !== null`);
+    await studio.tab.until(
+      'it has checkpoints',
+      `document.querySelector('[role=option]') !== null`,
+    );
   };
   const optionAt = (text: string): string =>
     `[...document.querySelectorAll('[role=option]')].find(({ innerText }) => innerText.startsWith('${text}'))`;
@@ -379,12 +448,19 @@ describe('the history of a thread', () => {
   test('is a tree in which one writes, runs from a checkpoint on, compares, and copies', async () => {
     const id = await walked(3, 0);
     await openAt(id);
-    const before = Number(await studio.tab.page.evaluate(`document.querySelector('[role=option]').ariaSetSize`));
+    const before = Number(
+      await studio.tab.page.evaluate(`document.querySelector('[role=option]').ariaSetSize`),
+    );
     await studio.tab.page.evaluate(`${optionAt('Step 2')}.click()`);
-    await studio.tab.until('it is chosen', `document.querySelector('[role=option][aria-selected=true]').innerText.startsWith('Step 2')`);
+    await studio.tab.until(
+      'it is chosen',
+      `document.querySelector('[role=option][aria-selected=true]').innerText.startsWith('Step 2')`,
+    );
     await studio.tab.press('Compare with the one before');
     await studio.tab.until('it is compared', `document.querySelector('.changes') !== null`);
-    expect(await studio.tab.texts('.changes tbody tr')).toEqual([expect.stringMatching(/^step\s+1\s+2$/)]);
+    expect(await studio.tab.texts('.changes tbody tr')).toEqual([
+      expect.stringMatching(/^step\s+1\s+2$/),
+    ]);
     await studio.tab.press('Write into the state');
     await studio.tab.page.evaluate(`(() => {
       const field = document.querySelector('[name=values]');
@@ -392,12 +468,19 @@ describe('the history of a thread', () => {
       field.dispatchEvent(new InputEvent('input', { bubbles: true }));
     })()`);
     await studio.tab.press('Write');
-    await studio.tab.until('it is a branch', `document.querySelector('[role=option]').innerText.startsWith('Written by hand')`);
+    await studio.tab.until(
+      'it is a branch',
+      `document.querySelector('[role=option]').innerText.startsWith('Written by hand')`,
+    );
     await studio.tab.press('Run from here');
     await studio.tab.shows('The run has ended.');
-    const after = Number(await studio.tab.page.evaluate(`document.querySelector('[role=option]').ariaSetSize`));
+    const after = Number(
+      await studio.tab.page.evaluate(`document.querySelector('[role=option]').ariaSetSize`),
+    );
     expect(after).toBeGreaterThan(before + 1);
-    const { values } = (await (await fetch(`${studio.dev.url}/threads/${id}/state`)).json()) as { values: { notes: string[] } };
+    const { values } = (await (await fetch(`${studio.dev.url}/threads/${id}/state`)).json()) as {
+      values: { notes: string[] };
+    };
     expect(values.notes).toEqual(['at 0', 'by hand']);
     expect(
       await studio.tab.page.evaluate(
@@ -405,7 +488,9 @@ describe('the history of a thread', () => {
       ),
     ).toBe(2);
     expect(await studio.tab.accessibilityFaults(axe.source)).toEqual([]);
-    await studio.tab.page.evaluate(`URL.createObjectURL = (blob) => (blob.text().then((text) => (window.saved = text)), '#saved')`);
+    await studio.tab.page.evaluate(
+      `URL.createObjectURL = (blob) => (blob.text().then((text) => (window.saved = text)), '#saved')`,
+    );
     await studio.tab.press('Save as a test case');
     await studio.tab.until('it is saved', `window.saved !== undefined`);
     expect(JSON.parse(await studio.tab.page.evaluate<string>('window.saved'))).toMatchObject({

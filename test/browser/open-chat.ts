@@ -17,7 +17,8 @@ type Opened = {
 };
 
 /** Returns all words of an answer that has so many. */
-export const answerOf = (words: number): string => Array.from({ length: words }, (_, at) => `word${at}`).join(' ');
+export const answerOf = (words: number): string =>
+  Array.from({ length: words }, (_, at) => `word${at}`).join(' ');
 
 /** The page with one chat or several, in a tab of its own. */
 export class OpenChat {
@@ -59,7 +60,9 @@ export class OpenChat {
 
   /** The messages of each chat, as `<type>: <text>`. */
   messages(): Promise<string[]> {
-    return this.page.evaluate('[...document.querySelectorAll("li")].map((li) => `${li.className}: ${li.textContent}`)');
+    return this.page.evaluate(
+      '[...document.querySelectorAll("li")].map((li) => `${li.className}: ${li.textContent}`)',
+    );
   }
 
   told(): Promise<Told[]> {
@@ -68,20 +71,30 @@ export class OpenChat {
 
   /** What each of the page's subscriptions shows. */
   channels(): Promise<Record<string, string>> {
-    const script = '[...document.querySelectorAll(".channel")].map(({ dataset, textContent }) => [dataset.name, textContent])';
-    return this.page.evaluate<[string, string][]>(script).then((entries) => Object.fromEntries(entries));
+    const script =
+      '[...document.querySelectorAll(".channel")].map(({ dataset, textContent }) => [dataset.name, textContent])';
+    return this.page
+      .evaluate<[string, string][]>(script)
+      .then((entries) => Object.fromEntries(entries));
   }
 
   async send(): Promise<void> {
-    await this.page.evaluate('document.querySelectorAll(".send").forEach((button) => button.click())');
+    await this.page.evaluate(
+      'document.querySelectorAll(".send").forEach((button) => button.click())',
+    );
   }
 
   /** Waits until the script returns true in the page. */
   async until(what: string, script: string, seconds = 30): Promise<void> {
     const shown = (): Promise<string> => this.page.evaluate('document.body.innerText');
-    await until(what, () => this.page.evaluate<boolean>(script), seconds).catch(async (error: Error) => {
-      throw new Error(`${error.message}; the page shows: ${await shown()}; ${this.failures.join(', ')}`, { cause: error });
-    });
+    await until(what, () => this.page.evaluate<boolean>(script), seconds).catch(
+      async (error: Error) => {
+        throw new Error(
+          `${error.message}; the page shows: ${await shown()}; ${this.failures.join(', ')}`,
+          { cause: error },
+        );
+      },
+    );
   }
 
   close(): Promise<void> {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { command } from '../../dev/commands.ts';
-import { devConfig } from '../../dev/env.ts';
-import { locked } from '../../dev/lock.ts';
-import { say } from '../../dev/steps.ts';
+import { runProcess } from '../../dev/commands.ts';
+import { readDevConfig } from '../../dev/env.ts';
+import { runLocked } from '../../dev/lock.ts';
+import { printLine } from '../../dev/steps.ts';
 
 /** The packages of a page that talks to the agent server, and those that drive the browser. */
 const PACKAGES = {
@@ -24,17 +24,19 @@ export const packages = (): Promise<string> => installed(PACKAGES);
 export async function installed(dependencies: Record<string, string>): Promise<string> {
   const list = JSON.stringify({ private: true, type: 'module', dependencies });
   const key = createHash('sha256').update(list).digest('hex').slice(0, 12);
-  const folder = join(devConfig().cacheFolder, `test-browser-${key}`);
+  const folder = join(readDevConfig().cacheFolder, `test-browser-${key}`);
   const isComplete = join(folder, 'complete');
-  await locked(
+  await runLocked(
     `test-browser-${key}`,
     () => undefined,
     async () => {
       if (existsSync(isComplete)) return;
-      say(`installing ${Object.keys(dependencies).join(', ')}`);
+      printLine(`installing ${Object.keys(dependencies).join(', ')}`);
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, 'package.json'), list);
-      await command('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder });
+      await runProcess('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], {
+        cwd: folder,
+      });
       writeFileSync(isComplete, '');
     },
   );

@@ -2,18 +2,27 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { command } from '../../dev/commands.ts';
-import { environmentWith } from '../../dev/env.ts';
+import { runProcess } from '../../dev/commands.ts';
+import { extendEnvironment } from '../../dev/env.ts';
 
 const HTML =
   '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><main></main><script type="module" src="/page.js"></script>';
-const AS_BUILT = ['--bundle', '--format=esm', '--jsx=automatic', '--define:process.env.NODE_ENV="production"'];
+const AS_BUILT = [
+  '--bundle',
+  '--format=esm',
+  '--jsx=automatic',
+  '--define:process.env.NODE_ENV="production"',
+];
 
 /** Serves the page of this folder from another origin than the agent server's. `folder` is where its packages are. */
 export async function servePage(folder: string): Promise<{ url: string; stop(): void }> {
   const modules = join(folder, 'node_modules');
-  const env = environmentWith({ NODE_PATH: modules });
-  const script = await command(join(modules, '.bin/esbuild'), ['test/browser/page/page.jsx', ...AS_BUILT], { env });
+  const env = extendEnvironment({ NODE_PATH: modules });
+  const script = await runProcess(
+    join(modules, '.bin/esbuild'),
+    ['test/browser/page/page.jsx', ...AS_BUILT],
+    { env },
+  );
   const server = createServer(({ url }, response) => {
     const [type, body] = url === '/page.js' ? ['text/javascript', script] : ['text/html', HTML];
     response.setHeader('content-type', type).end(body);

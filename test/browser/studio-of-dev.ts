@@ -24,7 +24,10 @@ type Options = {
  * Starts `dev` for the tests of a file, and opens its studio in a tab of its own for each of them. A test fails whose
  * page has failed, has run a script of the agent or has gone elsewhere.
  */
-export function studioOfDev(project: () => DevProject | Promise<DevProject>, { hash = () => '', patience }: Options = {}): StudioOfDev {
+export function studioOfDev(
+  project: () => DevProject | Promise<DevProject>,
+  { hash = () => '', patience }: Options = {},
+): StudioOfDev {
   let dev: DevServer;
   let browser: Browser;
   let tab: OpenConsole;
@@ -42,8 +45,10 @@ export function studioOfDev(project: () => DevProject | Promise<DevProject>, { h
   });
   afterEach(async () => {
     const { failures } = tab;
-    if ((await tab.page.evaluate('window.hacked')) !== undefined) failures.push('a script of the agent ran');
-    if (!(await tab.page.evaluate<string>('location.href')).startsWith(dev.url)) failures.push('the page has gone elsewhere');
+    if ((await tab.page.evaluate('window.hacked')) !== undefined)
+      failures.push('a script of the agent ran');
+    if (!(await tab.page.evaluate<string>('location.href')).startsWith(dev.url))
+      failures.push('the page has gone elsewhere');
     await tab.close();
     if (failures.length > 0) throw new Error(`The page has failed: ${failures.join(', ')}`);
   });
@@ -57,7 +62,11 @@ export function studioOfDev(project: () => DevProject | Promise<DevProject>, { h
     open: (address) => OpenConsole.open(browser, address),
     post: async <Answer>(path: string, body: object) => {
       const headers = { 'content-type': 'application/json' };
-      const answer = await fetch(`${dev.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      const answer = await fetch(`${dev.url}${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
       return (await answer.json()) as Answer;
     },
   };

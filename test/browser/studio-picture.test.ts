@@ -7,19 +7,31 @@ import { studioOfDev } from './studio-of-dev.ts';
 const FOLDER = new URL('../../docs/how-to/pictures/', import.meta.url);
 const LEAST_BYTES = 10_000;
 
-const studio = studioOfDev(() => ({ graphs: { tools: 'examples/tools/graph.ts:graph' }, dotEnv: '' }));
+const studio = studioOfDev(() => ({
+  graphs: { tools: 'examples/tools/graph.ts:graph' },
+  dotEnv: '',
+}));
 
 test('the picture "studio" is drawn, and README.md has it', async () => {
-  const { thread_id: id } = await studio.post<{ thread_id: string }>('/threads', { metadata: { title: 'The weather in Oslo' } });
+  const { thread_id: id } = await studio.post<{ thread_id: string }>('/threads', {
+    metadata: { title: 'The weather in Oslo' },
+  });
   const input = { messages: [{ role: 'human', content: 'What is the weather in Oslo?' }] };
   await studio.post(`/threads/${id}/runs/wait`, { assistant_id: 'tools', input });
-  await studio.tab.session.send('Emulation.setDeviceMetricsOverride', { width: 1280, height: 720, deviceScaleFactor: 1, mobile: false });
+  await studio.tab.session.send('Emulation.setDeviceMetricsOverride', {
+    width: 1280,
+    height: 720,
+    deviceScaleFactor: 1,
+    mobile: false,
+  });
   await studio.tab.page.reload();
   await studio.tab.shows('The weather in Oslo');
   await studio.tab.page.evaluate(`document.documentElement.dataset.theme = 'light'`);
   await studio.tab.press(id);
   await studio.tab.shows('What is the weather in Oslo?');
-  const { data } = (await studio.tab.session.send('Page.captureScreenshot', { format: 'png' })) as { data: string };
+  const { data } = (await studio.tab.session.send('Page.captureScreenshot', { format: 'png' })) as {
+    data: string;
+  };
   const picture = Buffer.from(data, 'base64');
   expect(picture.length).toBeGreaterThan(LEAST_BYTES);
   const file = new URL('studio.png', FOLDER);

@@ -27,8 +27,13 @@ const cloneWith = (changed: Record<string, string | undefined> = {}) => {
   const folder = mkdtempSync(join(tmpdir(), 'gx-credential-'));
   const files = { 'ssh-privatekey': host.key, known_hosts: host.knownHosts, ...changed };
   // Ssh takes no key of its own user that others may read.
-  for (const [name, text] of Object.entries(files)) if (text !== undefined) writeFileSync(join(folder, name), text, { mode: 0o600 });
-  const build = newBuild({ registry, url: host.url, env: { GX_GIT_LOCAL: 'false', GX_GIT_CREDENTIALS: folder } });
+  for (const [name, text] of Object.entries(files))
+    if (text !== undefined) writeFileSync(join(folder, name), text, { mode: 0o600 });
+  const build = newBuild({
+    registry,
+    url: host.url,
+    env: { GX_GIT_LOCAL: 'false', GX_GIT_CREDENTIALS: folder },
+  });
   return { work: build.work, end: build.run('clone') };
 };
 
@@ -46,11 +51,16 @@ test.each<[string, (text: string) => string]>([
   ['behind a blank line', (text) => `\n${text}`],
 ])('a key and known_hosts %s open the repository, and stay nowhere', async (_form, paste) => {
   const commit = repository.commit();
-  const { work, end } = cloneWith({ 'ssh-privatekey': paste(host.key), known_hosts: paste(host.knownHosts) });
+  const { work, end } = cloneWith({
+    'ssh-privatekey': paste(host.key),
+    known_hosts: paste(host.knownHosts),
+  });
   const { code, told } = await end;
   expect({ code, told }).toMatchObject({ code: 0, told: { commit } });
   const secret = host.key.split('\n')[2]!;
-  expect(() => execFileSync('grep', ['-rlF', secret, work, ...globSync(join(tmpdir(), 'gx-clone-*'))])).toThrow();
+  expect(() =>
+    execFileSync('grep', ['-rlF', secret, work, ...globSync(join(tmpdir(), 'gx-clone-*'))]),
+  ).toThrow();
 });
 
 test.each<[string, () => Record<string, string | undefined>, string]>([
@@ -66,10 +76,17 @@ test.each<[string, () => Record<string, string | undefined>, string]>([
   ],
   ['a Secret without known_hosts', () => ({ known_hosts: undefined }), 'has no known_hosts'],
   ['a key with a passphrase', () => ({ 'ssh-privatekey': sshKeys('x').private }), 'passphrase'],
-  ['a key that the host does not take', () => ({ 'ssh-privatekey': sshKeys().private }), 'refuses the credential'],
+  [
+    'a key that the host does not take',
+    () => ({ 'ssh-privatekey': sshKeys().private }),
+    'refuses the credential',
+  ],
 ])('%s ends the build, and nothing is asked for', async (_situation, changed, words) => {
   const before = host.asked.length;
   const { code, told } = await cloneWith(changed()).end;
-  expect({ code, told }).toMatchObject({ code: 1, told: { reason: 'CloneFailed', message: expect.stringContaining(words) } });
+  expect({ code, told }).toMatchObject({
+    code: 1,
+    told: { reason: 'CloneFailed', message: expect.stringContaining(words) },
+  });
   expect(host.asked).toHaveLength(before);
 });

@@ -1,5 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -29,7 +36,16 @@ afterAll(async () => {
 });
 
 const byHttp = (env: Record<string, string> = {}) =>
-  newBuild({ registry, url: host.url, env: { GX_GIT_INSECURE: 'true', GX_GIT_LOCAL: 'false', GX_GIT_CREDENTIALS: credentials, ...env } });
+  newBuild({
+    registry,
+    url: host.url,
+    env: {
+      GX_GIT_INSECURE: 'true',
+      GX_GIT_LOCAL: 'false',
+      GX_GIT_CREDENTIALS: credentials,
+      ...env,
+    },
+  });
 
 test('a commit comes with the token of the integration, which is in no file, message or line of the log', async () => {
   const commit = repository.commit();
@@ -38,11 +54,14 @@ test('a commit comes with the token of the integration, which is in no file, mes
   expect({ code, told }).toEqual({ code: 0, told: { commit } });
   expect(host.shown).toContain(`x-access-token:${PASSWORD}`);
   expect(readdirSync(join(build.work, 'source'))).toEqual(['agents', 'greeting.mjs']);
-  expect(readdirSync(build.work).toSorted()).toEqual(['certificates.crt', 'source'].filter((name) => existsSync(join(build.work, name))));
+  expect(readdirSync(build.work).toSorted()).toEqual(
+    ['certificates.crt', 'source'].filter((name) => existsSync(join(build.work, name))),
+  );
   const encoded = Buffer.from(`x-access-token:${PASSWORD}`).toString('base64');
   for (const secret of [PASSWORD, encoded]) {
     expect(output + JSON.stringify(told)).not.toContain(secret);
-    for (const folder of [build.work, build.kept]) expect(() => execFileSync('grep', ['-r', secret, folder])).toThrow();
+    for (const folder of [build.work, build.kept])
+      expect(() => execFileSync('grep', ['-r', secret, folder])).toThrow();
   }
 });
 
@@ -66,12 +85,37 @@ test.each([
 });
 
 test.each<[string, Record<string, string>, string, string]>([
-  ['a branch that is not there', { GX_GIT_REF: 'nowhere' }, 'RefMissing', 'no such branch, tag or commit'],
-  ['a commit that is not there', { GX_GIT_COMMIT: 'a'.repeat(40) }, 'RefMissing', 'no such branch, tag or commit'],
-  ['a reference that is an option', { GX_GIT_REF: '--upload-pack=touch' }, 'RefMissing', 'does not begin with "-"'],
-  ['a commit that is an option', { GX_GIT_COMMIT: '--upload-pack=touch' }, 'RefMissing', 'not the full name of a commit'],
+  [
+    'a branch that is not there',
+    { GX_GIT_REF: 'nowhere' },
+    'RefMissing',
+    'no such branch, tag or commit',
+  ],
+  [
+    'a commit that is not there',
+    { GX_GIT_COMMIT: 'a'.repeat(40) },
+    'RefMissing',
+    'no such branch, tag or commit',
+  ],
+  [
+    'a reference that is an option',
+    { GX_GIT_REF: '--upload-pack=touch' },
+    'RefMissing',
+    'does not begin with "-"',
+  ],
+  [
+    'a commit that is an option',
+    { GX_GIT_COMMIT: '--upload-pack=touch' },
+    'RefMissing',
+    'not the full name of a commit',
+  ],
   ['no credential', { GX_GIT_CREDENTIALS: '/nowhere' }, 'CloneFailed', 'refuses the credential'],
-  ['more than the limit', { GX_SOURCE_LIMIT_MB: '1', GX_GIT_REF: 'large' }, 'CloneFailed', 'more than 1 MB'],
+  [
+    'more than the limit',
+    { GX_SOURCE_LIMIT_MB: '1', GX_GIT_REF: 'large' },
+    'CloneFailed',
+    'more than 1 MB',
+  ],
 ])('%s ends the build with a reason', async (_situation, env, reason, words) => {
   if (env['GX_GIT_REF'] === 'large') {
     execFileSync('git', ['-C', repository.folder, 'checkout', '--quiet', '-B', 'large']);
@@ -93,7 +137,9 @@ test.each([
   ['an address with a password', 'https://me:secret@example.com/a.git'],
   ['plain http', 'http://127.0.0.1:1/a.git'],
 ])('%s is no address', async (_what, url) => {
-  const { code, told } = await newBuild({ registry, url, env: { GX_GIT_LOCAL: 'false' } }).run('clone');
+  const { code, told } = await newBuild({ registry, url, env: { GX_GIT_LOCAL: 'false' } }).run(
+    'clone',
+  );
   expect({ code, reason: told['reason'] }).toEqual({ code: 1, reason: 'CloneFailed' });
   expect(existsSync('/tmp/gx-should-not-be-there')).toBe(false);
 });
@@ -134,6 +180,9 @@ test('a gx.json that is a link out of the repository is not read, because creden
   symlinkSync(join(registry.credentials, 'config.json'), join(folder, 'gx.json'));
   commit();
   const { told, output } = await newBuild({ registry, url }).all();
-  expect(told).toEqual({ reason: 'ConfigMissing', message: 'gx.json is a link that points outside the repository.' });
+  expect(told).toEqual({
+    reason: 'ConfigMissing',
+    message: 'gx.json is a link that points outside the repository.',
+  });
   expect(output).not.toContain('auth');
 });

@@ -3,8 +3,13 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { digestOfBytes, hasBlob, putManifest, readManifest } from '../../src/builder/registry/images.ts';
-import { imageReference, OCI_MANIFEST } from '../../src/builder/registry/reference.ts';
+import {
+  computeDigest,
+  hasBlob,
+  putManifest,
+  readManifest,
+} from '../../src/builder/registry/images.ts';
+import { parseImageReference, OCI_MANIFEST } from '../../src/builder/registry/reference.ts';
 import { installTools, newBuild, repositoryOf } from '../kit/build-stages.ts';
 import { REGISTRY_PASSWORD, startRegistry, type TestRegistry } from '../kit/registry.ts';
 
@@ -58,7 +63,9 @@ if (process.argv[2] !== 'later') {
 test("packages of another deployment stay as they are, whatever a command writes into the build's folder", async () => {
   const victim = repositoryOf('small');
   registry.requests();
-  expect((await newBuild({ registry, url: victim.url, image: 'team-b/victim' }).all()).code).toBe(0);
+  expect((await newBuild({ registry, url: victim.url, image: 'team-b/victim' }).all()).code).toBe(
+    0,
+  );
   const [, key] = registry
     .requests()
     .map((line) => /^PUT \/v2\/team-b\/victim\/cache\/manifests\/([0-9a-f]{64})$/.exec(line))
@@ -76,7 +83,8 @@ test("packages of another deployment stay as they are, whatever a command writes
     `${process.execPath} forge.mjs`,
   ].join(' ');
   const env = { GX_BUILD_COMMAND: command };
-  for (const stage of ['clone', 'restore', 'build'] as const) expect((await build.run(stage, env)).code).toBe(0);
+  for (const stage of ['clone', 'restore', 'build'] as const)
+    expect((await build.run(stage, env)).code).toBe(0);
   await expect.poll(() => existsSync(done), { timeout: 20_000 }).toBe(true);
   registry.requests();
   const pushed = await build.run('push', env);
@@ -98,13 +106,21 @@ test.each([
   ['a short digest', 'sha256:12'],
   ['a digest that goes on', `sha256:${'a'.repeat(64)}/../../../../x`],
 ])('nothing is asked of the registry about %s', async (_what, version) => {
-  const place = imageReference(`${registry.host}/team-a/chat`)!;
-  const config = { mediaType: 'application/json', digest: digestOfBytes(new Uint8Array()), size: 0 };
+  const place = parseImageReference(`${registry.host}/team-a/chat`)!;
+  const config = {
+    mediaType: 'application/json',
+    digest: computeDigest(new Uint8Array()),
+    size: 0,
+  };
   const manifest = { schemaVersion: 2, mediaType: OCI_MANIFEST, config, layers: [] } as const;
   registry.requests();
-  await expect(readManifest(registry.ask, { ...place, tag: version })).rejects.toThrow('is no digest or tag');
+  await expect(readManifest(registry.ask, { ...place, tag: version })).rejects.toThrow(
+    'is no digest or tag',
+  );
   await expect(hasBlob(registry.ask, place, version)).rejects.toThrow('is no digest or tag');
-  await expect(putManifest(registry.ask, place, version, { ...manifest, layers: [] })).rejects.toThrow('is no digest or tag');
+  await expect(
+    putManifest(registry.ask, place, version, { ...manifest, layers: [] }),
+  ).rejects.toThrow('is no digest or tag');
   expect(registry.requests()).toEqual([]);
 });
 
@@ -112,27 +128,40 @@ test.each([
 const CONTAINER = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--mount-proc'];
 const hasNamespaces = spawnSync(CONTAINER[0]!, [...CONTAINER.slice(1), 'true']).status === 0;
 
-test.skipIf(!hasNamespaces)('what a command leaves behind in a session of its own ends with it, in a container', async () => {
-  const { url } = repositoryOf('small');
-  const beats = join(mkdtempSync(join(tmpdir(), 'gx-left-')), 'beats');
-  writeFileSync(beats, '');
-  const left = `setsid --fork sh -c 'while :; do echo beat >> ${beats}; sleep 0.1; done' > /dev/null 2>&1 < /dev/null`;
-  // The last command sees whether the first is still there.
-  const env = { GX_INSTALL_COMMAND: `${left}; sleep 1`, GX_BUILD_COMMAND: `cp ${beats} first.txt; sleep 1; cp ${beats} second.txt` };
-  const build = newBuild({ registry, url, env, image: 'team-a/left' });
-  for (const stage of ['clone', 'restore'] as const) expect((await build.run(stage)).code).toBe(0);
-  expect((await build.run('build', {}, CONTAINER)).code).toBe(0);
-  const [first, second] = ['first.txt', 'second.txt'].map((name) => readFileSync(join(build.work, 'source', name), 'utf8'));
-  expect(first).toContain('beat');
-  expect(second).toBe(first);
-});
+test.skipIf(!hasNamespaces)(
+  'what a command leaves behind in a session of its own ends with it, in a container',
+  async () => {
+    const { url } = repositoryOf('small');
+    const beats = join(mkdtempSync(join(tmpdir(), 'gx-left-')), 'beats');
+    writeFileSync(beats, '');
+    const left = `setsid --fork sh -c 'while :; do echo beat >> ${beats}; sleep 0.1; done' > /dev/null 2>&1 < /dev/null`;
+    // The last command sees whether the first is still there.
+    const env = {
+      GX_INSTALL_COMMAND: `${left}; sleep 1`,
+      GX_BUILD_COMMAND: `cp ${beats} first.txt; sleep 1; cp ${beats} second.txt`,
+    };
+    const build = newBuild({ registry, url, env, image: 'team-a/left' });
+    for (const stage of ['clone', 'restore'] as const)
+      expect((await build.run(stage)).code).toBe(0);
+    expect((await build.run('build', {}, CONTAINER)).code).toBe(0);
+    const [first, second] = ['first.txt', 'second.txt'].map((name) =>
+      readFileSync(join(build.work, 'source', name), 'utf8'),
+    );
+    expect(first).toContain('beat');
+    expect(second).toBe(first);
+  },
+);
 
 test('a forged credential file among the layers is refused', async () => {
   const { url } = repositoryOf('small');
   const env = { GX_INSTALL_COMMAND: 'true', GX_BUILD_COMMAND: 'true' };
   const build = newBuild({ registry, url, env, image: 'team-a/plain' });
-  for (const stage of ['clone', 'restore', 'build'] as const) expect((await build.run(stage)).code).toBe(0);
+  for (const stage of ['clone', 'restore', 'build'] as const)
+    expect((await build.run(stage)).code).toBe(0);
   writeFileSync(join(build.work, 'image', 'source.tar.gz'), REGISTRY_PASSWORD);
   const { told } = await build.run('push');
-  expect(told).toMatchObject({ reason: 'PushFailed', message: expect.stringContaining('source.tar.gz is not the file') });
+  expect(told).toMatchObject({
+    reason: 'PushFailed',
+    message: expect.stringContaining('source.tar.gz is not the file'),
+  });
 });

@@ -1,33 +1,65 @@
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
-import { pageForm, withLinks } from '../../src/builder/indexes/pages.ts';
-import { proxiedAddress, scopeFor, scopesOf, withProxied, withReal } from '../../src/builder/indexes/private-indexes.ts';
+import { readPageForm, replaceLinks } from '../../src/builder/indexes/pages.ts';
+import {
+  toProxyAddress,
+  findIndexScope,
+  parseIndexScopes,
+  toProxiedText,
+  toRealText,
+} from '../../src/builder/indexes/private-indexes.ts';
 
 /* Pages of private indexes, and the addresses that get a credential. */
 
 const AT = 'http://127.0.0.1:8471/1';
-const secretOf = (...entries: object[]): string => JSON.stringify(entries.map((entry) => ({ password: 'p', ...entry })));
-const scopes = scopesOf(secretOf({ url: 'https://pypi.example/team/simple/', files: ['https://files.example/team'] }), 'acme').map(
-  (scope, at) => ({ ...scope, at: `http://127.0.0.1:8471/${at + 1}` }),
-);
+const secretOf = (...entries: object[]): string =>
+  JSON.stringify(entries.map((entry) => ({ password: 'p', ...entry })));
+const scopes = parseIndexScopes(
+  secretOf({ url: 'https://pypi.example/team/simple/', files: ['https://files.example/team'] }),
+  'acme',
+).map((scope, at) => ({ ...scope, at: `http://127.0.0.1:8471/${at + 1}` }));
 const address = new URL('https://pypi.example/team/simple/thing/');
-const linked = (url: URL): string => proxiedAddress(url, scopes);
+const linked = (url: URL): string => toProxyAddress(url, scopes);
 
 test.each([
-  ['beside the page', '<a href="../../files/a.whl#sha256=1">a</a>', `<a href="${AT}/files/a.whl#sha256=1">a</a>`],
+  [
+    'beside the page',
+    '<a href="../../files/a.whl#sha256=1">a</a>',
+    `<a href="${AT}/files/a.whl#sha256=1">a</a>`,
+  ],
   ['from the root', "<a href='/team/files/a.whl'>a</a>", `<a href="${AT}/files/a.whl">a</a>`],
-  ['to a host of files', '<a href=https://files.example/team/a.whl>a</a>', '<a href="http://127.0.0.1:8471/2/a.whl">a</a>'],
-  ['to a host of others', '<a href="//cdn.example/a.whl">a</a>', '<a href="https://cdn.example/a.whl">a</a>'],
-  ['to another place of the host', '<a href="/other/a.whl">a</a>', '<a href="https://pypi.example/other/a.whl">a</a>'],
-  ['with a signature', '<a href="a.whl?x=1&amp;y=2">a</a>', `<a href="${AT}/simple/thing/a.whl?x=1&amp;y=2">a</a>`],
+  [
+    'to a host of files',
+    '<a href=https://files.example/team/a.whl>a</a>',
+    '<a href="http://127.0.0.1:8471/2/a.whl">a</a>',
+  ],
+  [
+    'to a host of others',
+    '<a href="//cdn.example/a.whl">a</a>',
+    '<a href="https://cdn.example/a.whl">a</a>',
+  ],
+  [
+    'to another place of the host',
+    '<a href="/other/a.whl">a</a>',
+    '<a href="https://pypi.example/other/a.whl">a</a>',
+  ],
+  [
+    'with a signature',
+    '<a href="a.whl?x=1&amp;y=2">a</a>',
+    `<a href="${AT}/simple/thing/a.whl?x=1&amp;y=2">a</a>`,
+  ],
   [
     'behind other attributes',
     '<a data-requires-python=">=3.11" href="a.whl">a</a>',
     `<a data-requires-python=">=3.11" href="${AT}/simple/thing/a.whl">a</a>`,
   ],
-  ['from another base', '<base href="/team/files/"><a href="a.whl">a</a>', `<base href="/team/files/"><a href="${AT}/files/a.whl">a</a>`],
+  [
+    'from another base',
+    '<base href="/team/files/"><a href="a.whl">a</a>',
+    `<base href="/team/files/"><a href="${AT}/files/a.whl">a</a>`,
+  ],
 ])('a link %s', (_what, page, expected) => {
-  expect(withLinks(page, 'html', { address, linked })).toBe(expected);
+  expect(replaceLinks(page, 'html', { address, linked })).toBe(expected);
 });
 
 describe('a page that somebody has made to take long', () => {
@@ -44,21 +76,32 @@ describe('a page that somebody has made to take long', () => {
     ['apostrophes', `<a href="${filled("'")}">`],
   ])('%s are read once', (_, page) => {
     const began = process.threadCpuUsage();
-    withLinks(page, 'html', { address, linked });
+    replaceLinks(page, 'html', { address, linked });
     const { user, system } = process.threadCpuUsage(began);
     expect((user + system) / 1000).toBeLessThan(3000);
   });
 
   test('keeps the links before a tag that never ends', () => {
-    expect(withLinks('<a href="a.whl">a</a><a "', 'html', { address, linked })).toBe(`<a href="${AT}/simple/thing/a.whl">a</a><a "`);
+    expect(replaceLinks('<a href="a.whl">a</a><a "', 'html', { address, linked })).toBe(
+      `<a href="${AT}/simple/thing/a.whl">a</a><a "`,
+    );
   });
 });
 
 test('links of a page in JSON', () => {
-  const page = { meta: { 'api-version': '1.1' }, files: [{ filename: 'a', url: '../../files/a.whl', yanked: false }, { filename: 'b' }] };
-  const made = JSON.parse(withLinks(JSON.stringify(page), 'json', { address, linked })) as unknown;
-  expect(made).toEqual({ ...page, files: [{ ...page.files[0], url: `${AT}/files/a.whl` }, page.files[1]] });
-  for (const odd of ['{', '[]', '{"files":1}', 'null']) expect(withLinks(odd, 'json', { address, linked })).toBe(odd);
+  const page = {
+    meta: { 'api-version': '1.1' },
+    files: [{ filename: 'a', url: '../../files/a.whl', yanked: false }, { filename: 'b' }],
+  };
+  const made = JSON.parse(
+    replaceLinks(JSON.stringify(page), 'json', { address, linked }),
+  ) as unknown;
+  expect(made).toEqual({
+    ...page,
+    files: [{ ...page.files[0], url: `${AT}/files/a.whl` }, page.files[1]],
+  });
+  for (const odd of ['{', '[]', '{"files":1}', 'null'])
+    expect(replaceLinks(odd, 'json', { address, linked })).toBe(odd);
 });
 
 test.each([
@@ -68,7 +111,7 @@ test.each([
   ['application/octet-stream', undefined],
   ['application/json', undefined],
 ])('%s is the type of a page or of a file', (type, form) => {
-  expect(pageForm(type)).toBe(form);
+  expect(readPageForm(type)).toBe(form);
 });
 
 test.each([
@@ -83,24 +126,41 @@ test.each([
   ['https://pypi.example/team/%2e%2e/api/tokens', false],
   ['https://files.example/team/a.whl', true],
 ])('%s gets the credential: %s', (url, expected) => {
-  expect(scopeFor(scopes, new URL(url)) !== undefined).toBe(expected);
+  expect(findIndexScope(scopes, new URL(url)) !== undefined).toBe(expected);
 });
 
 describe('a Secret', () => {
   test('gives a tenant its own indexes, and those of all', () => {
-    const text = secretOf({ url: 'https://a.example/simple', tenants: ['acme'] }, { url: 'https://b.example/x', username: 'u' });
-    expect(scopesOf(text, 'acme').map(({ url }) => url.href)).toEqual(['https://a.example/', 'https://b.example/x/']);
-    expect(scopesOf(text, 'other').map(({ url, proof }) => [url.href, atob(proof.slice(6))])).toEqual([['https://b.example/x/', 'u:p']]);
+    const text = secretOf(
+      { url: 'https://a.example/simple', tenants: ['acme'] },
+      { url: 'https://b.example/x', username: 'u' },
+    );
+    expect(parseIndexScopes(text, 'acme').map(({ url }) => url.href)).toEqual([
+      'https://a.example/',
+      'https://b.example/x/',
+    ]);
+    expect(
+      parseIndexScopes(text, 'other').map(({ url, proof }) => [url.href, atob(proof.slice(6))]),
+    ).toEqual([['https://b.example/x/', 'u:p']]);
   });
 
   test.each([
     [{ url: 'https://u:p@a.example/simple' }, 'indexes.json[0].url is no https address'],
-    [{ url: 'https://a.example/simple', username: 'a:b' }, 'indexes.json[0].username is no text without a colon'],
+    [
+      { url: 'https://a.example/simple', username: 'a:b' },
+      'indexes.json[0].username is no text without a colon',
+    ],
     [{ url: 'https://a.example/simple', password: 7 }, 'indexes.json[0].password is no text'],
-    [{ url: 'https://a.example/simple', tenants: 'acme' }, 'indexes.json[0].tenants is no list of texts'],
-    [{ url: 'https://a.example/simple', files: ['http://f.example'] }, 'indexes.json[0].files is no list'],
+    [
+      { url: 'https://a.example/simple', tenants: 'acme' },
+      'indexes.json[0].tenants is no list of texts',
+    ],
+    [
+      { url: 'https://a.example/simple', files: ['http://f.example'] },
+      'indexes.json[0].files is no list',
+    ],
   ])('with a fault is refused by the name of the field: %o', (entry, words) => {
-    expect(() => scopesOf(secretOf(entry), 'acme')).toThrow(words);
+    expect(() => parseIndexScopes(secretOf(entry), 'acme')).toThrow(words);
   });
 });
 
@@ -111,12 +171,14 @@ test('a file names the proxy while packages are installed, and the index afterwa
     '--extra-index-url https://pypi.example/team/simple/',
     'https://pypi.example/teams/simple https://other.example/team/simple',
   ].join('\n');
-  const changed = withProxied(text, proxied);
+  const changed = toProxiedText(text, proxied);
   expect(changed).toBe(
-    [`url = "${AT}/simple"`, `--extra-index-url ${AT}/simple/`, 'https://pypi.example/teams/simple https://other.example/team/simple'].join(
-      '\n',
-    ),
+    [
+      `url = "${AT}/simple"`,
+      `--extra-index-url ${AT}/simple/`,
+      'https://pypi.example/teams/simple https://other.example/team/simple',
+    ].join('\n'),
   );
-  expect(withReal(changed, proxied)).toBe(text.replace('ci:${TOKEN}@', ''));
-  expect(withReal(`${AT}2/simple`, proxied)).toBe(`${AT}2/simple`);
+  expect(toRealText(changed, proxied)).toBe(text.replace('ci:${TOKEN}@', ''));
+  expect(toRealText(`${AT}2/simple`, proxied)).toBe(`${AT}2/simple`);
 });

@@ -2,8 +2,8 @@ import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { packagesKey } from '../../src/builder/packages/plan.ts';
-import { projectOf } from '../../src/builder/packages/project.ts';
+import { computePackagesKey } from '../../src/builder/packages/plan.ts';
+import { findProject } from '../../src/builder/packages/project.ts';
 
 let source: string;
 beforeEach(() => {
@@ -12,13 +12,22 @@ beforeEach(() => {
 });
 
 const key = (more: { installCommand?: string; baseDigest?: string } = {}): string | undefined =>
-  packagesKey({ source, projects: [projectOf(source, 'apps/agent')!], baseDigest: 'sha256:one', ...more });
+  computePackagesKey({
+    source,
+    projects: [findProject(source, 'apps/agent')!],
+    baseDigest: 'sha256:one',
+    ...more,
+  });
 
 const changed = (file: string, change: (text: string) => string): void =>
   writeFileSync(join(source, file), change(readFileSync(join(source, file), 'utf8')));
 
 test('packages of a workspace are installed in its root, by the manager of its lock file', () => {
-  expect(projectOf(source, 'apps/agent')).toMatchObject({ folder: '', manager: { name: 'pnpm' }, hasPackages: true });
+  expect(findProject(source, 'apps/agent')).toMatchObject({
+    folder: '',
+    manager: { name: 'pnpm' },
+    hasPackages: true,
+  });
 });
 
 describe('the key of packages', () => {
@@ -26,7 +35,13 @@ describe('the key of packages', () => {
     ['the source', () => changed('apps/agent/graph.js', (text) => `${text}\n`)],
     ['a local package', () => changed('packages/words/words.js', (text) => `${text}\n`)],
     ['gx.json', () => changed('apps/agent/gx.json', (text) => `${text}\n`)],
-    ['scripts', () => changed('package.json', (text) => text.replace('"private"', '"scripts": { "x": "y" }, "private"'))],
+    [
+      'scripts',
+      () =>
+        changed('package.json', (text) =>
+          text.replace('"private"', '"scripts": { "x": "y" }, "private"'),
+        ),
+    ],
   ])('stays when %s changes', (_what, change) => {
     const before = key();
     change();
@@ -35,13 +50,24 @@ describe('the key of packages', () => {
 
   test.each<[string, () => void]>([
     ['the lock file', () => changed('pnpm-lock.yaml', (text) => `${text}\n`)],
-    ['the package.json of a member', () => changed('apps/agent/package.json', (text) => text.replace('"private"', '"x": 1, "private"'))],
+    [
+      'the package.json of a member',
+      () =>
+        changed('apps/agent/package.json', (text) =>
+          text.replace('"private"', '"x": 1, "private"'),
+        ),
+    ],
     ['the list of members', () => changed('pnpm-workspace.yaml', (text) => `${text}  - more/*\n`)],
-    ['a setting of the package manager', () => writeFileSync(join(source, '.npmrc'), 'node-linker=hoisted\n')],
+    [
+      'a setting of the package manager',
+      () => writeFileSync(join(source, '.npmrc'), 'node-linker=hoisted\n'),
+    ],
     [
       'a folder that is copied into node_modules',
       () => {
-        changed('apps/agent/package.json', (text) => text.replace('workspace:*', 'file:../../packages/words'));
+        changed('apps/agent/package.json', (text) =>
+          text.replace('workspace:*', 'file:../../packages/words'),
+        );
         changed('packages/words/words.js', (text) => `${text}\n`);
       },
     ],
@@ -52,7 +78,11 @@ describe('the key of packages', () => {
   });
 
   test('changes with the base image and with the command that installs', () => {
-    const keys = [key(), key({ baseDigest: 'sha256:two' }), key({ installCommand: 'pnpm install --prod' })];
+    const keys = [
+      key(),
+      key({ baseDigest: 'sha256:two' }),
+      key({ installCommand: 'pnpm install --prod' }),
+    ];
     expect(new Set(keys).size).toBe(3);
     expect(keys).not.toContain(undefined);
   });

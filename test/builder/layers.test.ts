@@ -1,16 +1,29 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeLayer } from '../../src/builder/layers/layer.ts';
-import { treeOf } from '../../src/builder/layers/tree.ts';
+import { readTree } from '../../src/builder/layers/tree.ts';
 
 const LONG = `${'long-folder-name/'.repeat(8)}file.txt`;
 
 function tree(): string {
   const root = mkdtempSync(join(tmpdir(), 'gx-tree-'));
-  for (const [name, text] of Object.entries({ 'b.txt': 'b', 'a/run.sh': '#!/bin/sh\n', [LONG]: 'x'.repeat(513), 'ü.txt': '' })) {
+  for (const [name, text] of Object.entries({
+    'b.txt': 'b',
+    'a/run.sh': '#!/bin/sh\n',
+    [LONG]: 'x'.repeat(513),
+    'ü.txt': '',
+  })) {
     mkdirSync(join(root, name, '..'), { recursive: true });
     writeFileSync(join(root, name), text);
   }
@@ -24,7 +37,9 @@ test('the same files make the same layer, whenever and by whom they were written
   utimesSync(join(other, 'b.txt'), 1, 1);
   chmodSync(join(other, 'b.txt'), 0o600);
   const layers = await Promise.all(
-    [one, other].map((root) => writeLayer(join(tmpdir(), `${root.split('/').at(-1)}.gz`), root, treeOf(root))),
+    [one, other].map((root) =>
+      writeLayer(join(tmpdir(), `${root.split('/').at(-1)}.gz`), root, readTree(root)),
+    ),
   );
   expect(layers[1]).toEqual(layers[0]);
 });
@@ -32,7 +47,7 @@ test('the same files make the same layer, whenever and by whom they were written
 test('tar reads what was written: names, links, contents, owner and time', async () => {
   const root = tree();
   const file = `${root}.tar.gz`;
-  const { size } = await writeLayer(file, root, treeOf(root));
+  const { size } = await writeLayer(file, root, readTree(root));
   expect(readFileSync(file).length).toBe(size);
   const list = execFileSync('tar', ['--numeric-owner', '--utc', '-tvzf', file], {
     encoding: 'utf8',

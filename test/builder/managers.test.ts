@@ -1,9 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_TOOLS, installOf, managerOf } from '../../src/builder/packages/managers.ts';
+import {
+  DEFAULT_TOOLS,
+  installOf,
+  choosePackageManager,
+} from '../../src/builder/packages/managers.ts';
 
 const chosen = (files: Record<string, string>, packageManager?: string) =>
-  managerOf({ files: Object.keys(files), lockText: (file) => files[file]!, ...(packageManager && { packageManager }) });
+  choosePackageManager({
+    files: Object.keys(files),
+    lockText: (file) => files[file]!,
+    ...(packageManager && { packageManager }),
+  });
 
 const BERRY = '__metadata:\n  version: 8\n';
 const CLASSIC = '# yarn lockfile v1\n';
@@ -12,10 +20,30 @@ describe('the package manager is that of the lock file', () => {
   test.each([
     [{ 'package-lock.json': '{}' }, 'npm', undefined, ['npm', 'ci']],
     [{ 'npm-shrinkwrap.json': '{}' }, 'npm', undefined, ['npm', 'ci']],
-    [{ 'pnpm-lock.yaml': "lockfileVersion: '9.0'" }, 'pnpm', DEFAULT_TOOLS.pnpm, ['pnpm', 'install', '--frozen-lockfile']],
-    [{ 'pnpm-lock.yaml': "lockfileVersion: '6.0'" }, 'pnpm', 'pnpm@8.15.9', ['pnpm', 'install', '--frozen-lockfile']],
-    [{ 'pnpm-lock.yaml': 'lockfileVersion: 5.4' }, 'pnpm', 'pnpm@7.33.7', ['pnpm', 'install', '--frozen-lockfile']],
-    [{ 'yarn.lock': CLASSIC }, 'yarn', DEFAULT_TOOLS.yarn, ['yarn', 'install', '--non-interactive', '--frozen-lockfile']],
+    [
+      { 'pnpm-lock.yaml': "lockfileVersion: '9.0'" },
+      'pnpm',
+      DEFAULT_TOOLS.pnpm,
+      ['pnpm', 'install', '--frozen-lockfile'],
+    ],
+    [
+      { 'pnpm-lock.yaml': "lockfileVersion: '6.0'" },
+      'pnpm',
+      'pnpm@8.15.9',
+      ['pnpm', 'install', '--frozen-lockfile'],
+    ],
+    [
+      { 'pnpm-lock.yaml': 'lockfileVersion: 5.4' },
+      'pnpm',
+      'pnpm@7.33.7',
+      ['pnpm', 'install', '--frozen-lockfile'],
+    ],
+    [
+      { 'yarn.lock': CLASSIC },
+      'yarn',
+      DEFAULT_TOOLS.yarn,
+      ['yarn', 'install', '--non-interactive', '--frozen-lockfile'],
+    ],
     [{ 'yarn.lock': BERRY }, 'berry', DEFAULT_TOOLS.berry, ['yarn', 'install', '--immutable']],
     [{ 'bun.lock': '{}' }, 'bun', DEFAULT_TOOLS.bun, ['bun', 'install', '--frozen-lockfile']],
     [{ 'bun.lockb': '' }, 'bun', DEFAULT_TOOLS.bun, ['bun', 'install', '--frozen-lockfile']],
@@ -44,7 +72,11 @@ describe('the package manager is that of the lock file', () => {
 
   test('without one it is that of packageManager, or npm, and nothing is frozen', () => {
     expect(installOf(chosen({})).all).toEqual(['npm', 'install']);
-    expect(installOf(chosen({}, 'pnpm@9.15.9')).all).toEqual(['pnpm', 'install', '--no-frozen-lockfile']);
+    expect(installOf(chosen({}, 'pnpm@9.15.9')).all).toEqual([
+      'pnpm',
+      'install',
+      '--no-frozen-lockfile',
+    ]);
   });
 });
 
@@ -56,14 +88,23 @@ test('the image of the builder has the package managers of projects that name no
 test.each(Object.values(DEFAULT_TOOLS))('a lock file says what %s is, to the byte', (tool) => {
   const at = tool.lastIndexOf('@');
   const [name, version] = [tool.slice(0, at), tool.slice(at + 1)];
-  const { packages } = JSON.parse(readFileSync(`dev/images/tools/${name}/package-lock.json`, 'utf8')) as LockFile;
+  const { packages } = JSON.parse(
+    readFileSync(`dev/images/tools/${name}/package-lock.json`, 'utf8'),
+  ) as LockFile;
   const { '': own, ...installed } = packages;
   expect(own?.dependencies).toEqual({ [name]: version });
   expect(installed[`node_modules/${name}`]).toMatchObject({ version });
-  expect(Object.values(installed).filter(({ integrity }) => integrity?.startsWith('sha512-') !== true)).toEqual([]);
+  expect(
+    Object.values(installed).filter(({ integrity }) => integrity?.startsWith('sha512-') !== true),
+  ).toEqual([]);
 });
 
-type LockFile = { packages: Record<string, { version?: string; integrity?: string; dependencies?: Record<string, string> }> };
+type LockFile = {
+  packages: Record<
+    string,
+    { version?: string; integrity?: string; dependencies?: Record<string, string> }
+  >;
+};
 
 test('the image of the builder installs nothing of npm without a lock file', () => {
   const instructions = readFileSync('Dockerfile', 'utf8').replaceAll(/^#.*$/gm, '');
@@ -71,6 +112,8 @@ test('the image of the builder installs nothing of npm without a lock file', () 
   // A stage that installs some of the packages has the lock file of all, and takes its versions.
   const loose = instructions
     .split(/^FROM /m)
-    .filter((stage) => /npm (install|i|add) /.test(stage) && !stage.includes(' package-lock.json '));
+    .filter(
+      (stage) => /npm (install|i|add) /.test(stage) && !stage.includes(' package-lock.json '),
+    );
   expect(loose).toEqual([]);
 });

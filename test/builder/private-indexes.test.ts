@@ -6,7 +6,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../kit/agent-server.ts';
-import { installUv, newBuild, repositoryOf, unpackedImage, type StageEnd } from '../kit/build-stages.ts';
+import {
+  installUv,
+  newBuild,
+  repositoryOf,
+  unpackedImage,
+  type StageEnd,
+} from '../kit/build-stages.ts';
 import { startPrivateIndex, type IndexFile, type PrivateIndex } from '../kit/private-index.ts';
 import { startRegistry, type TestRegistry } from '../kit/registry.ts';
 import { until } from '../kit/until.ts';
@@ -36,10 +42,15 @@ afterAll(async () => {
 function packages(): IndexFile[] {
   const folder = mkdtempSync(join(tmpdir(), 'gx-packages-'));
   execFileSync('python3', ['test/builder/fixtures/private_packages.py', folder, PASSWORD]);
-  return ['secret_words-1.0-py3-none-any.whl', 'curious-1.0.tar.gz'].map((name) => ({ name, content: readFileSync(join(folder, name)) }));
+  return ['secret_words-1.0-py3-none-any.whl', 'curious-1.0.tar.gz'].map((name) => ({
+    name,
+    content: readFileSync(join(folder, name)),
+  }));
 }
 
-async function startIndex(options: Parameters<typeof startPrivateIndex>[1] = {}): Promise<PrivateIndex> {
+async function startIndex(
+  options: Parameters<typeof startPrivateIndex>[1] = {},
+): Promise<PrivateIndex> {
   const index = await startPrivateIndex(files, { user: USER, ...options });
   onTestFinished(() => index.stop());
   return index;
@@ -52,8 +63,16 @@ async function startProxy(indexes: string | undefined, tenant = 'acme'): Promise
   const folder = mkdtempSync(join(secrets, 'secret-'));
   if (indexes !== undefined) writeFileSync(join(folder, 'indexes.json'), indexes);
   const port = await freePort();
-  const env = { PATH: process.env['PATH'], GX_INDEX_PORT: String(port), GX_INDEX_CREDENTIALS: folder, GX_TENANT: tenant };
-  const child = spawn(process.execPath, ['src/main.ts', 'builder', 'indexes'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const env = {
+    PATH: process.env['PATH'],
+    GX_INDEX_PORT: String(port),
+    GX_INDEX_CREDENTIALS: folder,
+    GX_TENANT: tenant,
+  };
+  const child = spawn(process.execPath, ['src/main.ts', 'builder', 'indexes'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void child.kill());
   let output = '';
   child.stdout.on('data', (piece: Buffer) => (output += piece.toString()));
@@ -62,14 +81,32 @@ async function startProxy(indexes: string | undefined, tenant = 'acme'): Promise
 }
 
 const secretOf = (index: PrivateIndex, more: object = {}): string =>
-  JSON.stringify([{ url: `${index.origin}/pypi/simple`, username: 'ci', password: PASSWORD, insecure: true, ...more }]);
+  JSON.stringify([
+    {
+      url: `${index.origin}/pypi/simple`,
+      username: 'ci',
+      password: PASSWORD,
+      insecure: true,
+      ...more,
+    },
+  ]);
 
 const GX_JSON = { graphs: { agent: './graph.py:graph' } };
 const PYPI = 'https://pypi.org/simple';
 
-type Asked = { sources: Record<string, string>; proxy: Proxy; env?: Record<string, string>; within?: readonly string[] };
+type Asked = {
+  sources: Record<string, string>;
+  proxy: Proxy;
+  env?: Record<string, string>;
+  within?: readonly string[];
+};
 
-async function built({ sources, proxy, env = {}, within = [] }: Asked): Promise<StageEnd & { work: string }> {
+async function built({
+  sources,
+  proxy,
+  env = {},
+  within = [],
+}: Asked): Promise<StageEnd & { work: string }> {
   const { url } = repositoryOf('python-small', sources);
   const given = { GX_PYTHON_BASE_IMAGE: registry.base, GX_INDEX_PROXY: proxy.address, ...env };
   const build = newBuild({ registry, url, env: given, image: 'python/private' });
@@ -87,7 +124,9 @@ const WAYS: Record<string, (index: string) => Record<string, string>> = {
     'pip.conf': `[global]\nindex-url = ${PYPI}\nextra-index-url = ${index.replace('://', '://ci:${INDEX_TOKEN}@')}\n`,
     'requirements.txt': 'secret-words\n',
   }),
-  'requirements.txt': (index) => ({ 'requirements.txt': `--extra-index-url ${index}\nsecret-words==1.0\n` }),
+  'requirements.txt': (index) => ({
+    'requirements.txt': `--extra-index-url ${index}\nsecret-words==1.0\n`,
+  }),
   'pyproject.toml, for one package': (index) => ({
     'pyproject.toml': PROJECT(
       `[tool.uv]\npackage = false\n[[tool.uv.index]]\nname = "acme"\nurl = "${index}"\nexplicit = true\n[tool.uv.sources]\nsecret-words = { index = "acme" }\n`,
@@ -105,7 +144,8 @@ describe.each(Object.keys(WAYS))('an index that is named in %s', (way) => {
     expect(end.code).toBe(0);
     expect(index.requests.length).toBeGreaterThan(1);
     expect(index.requests.filter((line) => !line.endsWith(` ${USER}`))).toEqual([]);
-    for (const [name, text] of Object.entries(sources)) expect(readFileSync(join(end.work, 'source', name), 'utf8')).toBe(text);
+    for (const [name, text] of Object.entries(sources))
+      expect(readFileSync(join(end.work, 'source', name), 'utf8')).toBe(text);
     // Its reader sees the address that the repository names.
     expect(end.output.replaceAll(/^private index.*$/gm, '')).not.toContain(proxy.address);
   });
@@ -119,14 +159,22 @@ test('uv.lock names files of the index, and the lock holds', async () => {
   const env = { ...process.env, UV_INDEX_ACME_USERNAME: 'ci', UV_INDEX_ACME_PASSWORD: PASSWORD };
   // The index answers from this process.
   await promisify(execFile)(installUv(), ['lock'], { cwd: repository.folder, env });
-  expect(readFileSync(join(repository.folder, 'uv.lock'), 'utf8')).toContain(`${index.origin}/pypi/files/secret_words`);
+  expect(readFileSync(join(repository.folder, 'uv.lock'), 'utf8')).toContain(
+    `${index.origin}/pypi/files/secret_words`,
+  );
   repository.commit();
   const given = { GX_PYTHON_BASE_IMAGE: registry.base, GX_INDEX_PROXY: proxy.address };
-  const end = await newBuild({ registry, url: repository.url, env: given, image: 'python/locked-private' }).all();
+  const end = await newBuild({
+    registry,
+    url: repository.url,
+    env: given,
+    image: 'python/locked-private',
+  }).all();
   expect(end.output + JSON.stringify(end.told)).toContain('secret-words==1.0');
   expect(end.told).toMatchObject({ restored: false });
   const root = await unpackedImage(registry, String(end.told['image']));
-  const found = (words: string): string => execFileSync('sh', ['-c', `grep -rlF '${words}' ${root}/agent || true`], { encoding: 'utf8' });
+  const found = (words: string): string =>
+    execFileSync('sh', ['-c', `grep -rlF '${words}' ${root}/agent || true`], { encoding: 'utf8' });
   expect([found(PASSWORD), found(proxy.address)]).toEqual(['', '']);
 });
 
@@ -145,12 +193,17 @@ test('another host gets no credential when the index sends requests on to it', a
   const index = await startIndex({
     answer({ url = '' }, response) {
       if (!url.startsWith('/pypi/files/')) return false;
-      response.writeHead(302, { location: `${other.origin}/store/files/${url.split('/').at(-1)}` }).end();
+      response
+        .writeHead(302, { location: `${other.origin}/store/files/${url.split('/').at(-1)}` })
+        .end();
       return true;
     },
   });
   const proxy = await startProxy(secretOf(index));
-  const end = await built({ sources: WAYS['requirements.txt']!(`${index.origin}/pypi/simple`), proxy });
+  const end = await built({
+    sources: WAYS['requirements.txt']!(`${index.origin}/pypi/simple`),
+    proxy,
+  });
   expect(end.output).toContain('secret-words==1.0');
   expect(other.requests.length).toBeGreaterThan(0);
   expect(other.requests.filter((line) => !line.endsWith(' -'))).toEqual([]);
@@ -159,8 +212,14 @@ test('another host gets no credential when the index sends requests on to it', a
 test('a credential that the index refuses ends the build with the lines of uv, and is in none of them', async () => {
   const index = await startIndex({ user: 'ci:another' });
   const proxy = await startProxy(secretOf(index));
-  const { told, output } = await built({ sources: WAYS['requirements.txt']!(`${index.origin}/pypi/simple`), proxy });
-  expect(told).toEqual({ reason: 'InstallFailed', message: expect.stringContaining('secret-words was not found in the package registry') });
+  const { told, output } = await built({
+    sources: WAYS['requirements.txt']!(`${index.origin}/pypi/simple`),
+    proxy,
+  });
+  expect(told).toEqual({
+    reason: 'InstallFailed',
+    message: expect.stringContaining('secret-words was not found in the package registry'),
+  });
   expect(told['message']).toContain('wants a credential that this build has not');
   expect(index.requests.some((line) => line.endsWith(` ${USER}`))).toBe(true);
   expect(output + proxy.log()).not.toContain(PASSWORD);
@@ -170,14 +229,21 @@ test('a credential that the index refuses ends the build with the lines of uv, a
 test('an index of another tenant stays closed', async () => {
   const index = await startIndex();
   const proxy = await startProxy(secretOf(index, { tenants: ['others'] }));
-  const { told } = await built({ sources: WAYS['requirements.txt']!(`${index.origin}/pypi/simple`), proxy });
+  const { told } = await built({
+    sources: WAYS['requirements.txt']!(`${index.origin}/pypi/simple`),
+    proxy,
+  });
   expect(told).toMatchObject({ reason: 'InstallFailed' });
   expect(index.requests.filter((line) => line.endsWith(` ${USER}`))).toEqual([]);
 });
 
 test.each([
   ['no Secret', undefined, 'The Secret of private indexes is not there, or has no indexes.json.'],
-  ['no JSON', `[{"password": "${PASSWORD}`, 'The Secret of private indexes has a fault: indexes.json is no list in JSON.'],
+  [
+    'no JSON',
+    `[{"password": "${PASSWORD}`,
+    'The Secret of private indexes has a fault: indexes.json is no list in JSON.',
+  ],
   [
     'plain http that nothing admits',
     JSON.stringify([{ url: 'http://pypi.example.com/simple', password: PASSWORD }]),
@@ -199,9 +265,13 @@ test.each([
   const index = await startIndex();
   const proxy = await startProxy(secretOf(index));
   // fetch would resolve the dots by itself.
-  const { stdout } = spawnSync('curl', ['-s', '-o', '/dev/null', '-w', '%{http_code}', '--path-as-is', proxy.address + path], {
-    encoding: 'utf8',
-  });
+  const { stdout } = spawnSync(
+    'curl',
+    ['-s', '-o', '/dev/null', '-w', '%{http_code}', '--path-as-is', proxy.address + path],
+    {
+      encoding: 'utf8',
+    },
+  );
   expect(stdout).toBe('404');
   expect(index.requests).toEqual([]);
 });
@@ -209,28 +279,45 @@ test.each([
 test('nothing is written to an index', async () => {
   const index = await startIndex();
   const proxy = await startProxy(secretOf(index));
-  expect((await fetch(`${proxy.address}/1/simple/`, { method: 'POST', body: 'x' })).status).toBe(404);
+  expect((await fetch(`${proxy.address}/1/simple/`, { method: 'POST', body: 'x' })).status).toBe(
+    404,
+  );
   expect(index.requests).toEqual([]);
 });
 
 const NAMESPACES = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--mount-proc'];
 
 /** Starts a process with processes and files of its own, as a container does: without the folder of the Secret. */
-const containerWithout = (folder: string): string[] => [...NAMESPACES, 'sh', '-c', `mount -t tmpfs none ${folder} && exec "$@"`, 'sh'];
+const containerWithout = (folder: string): string[] => [
+  ...NAMESPACES,
+  'sh',
+  '-c',
+  `mount -t tmpfs none ${folder} && exec "$@"`,
+  'sh',
+];
 const hasNamespaces = spawnSync(NAMESPACES[0]!, [...NAMESPACES.slice(1), 'true']).status === 0;
 
 test.skipIf(!hasNamespaces)('a command of a build finds the credential nowhere', async () => {
   const index = await startIndex();
   const proxy = await startProxy(secretOf(index));
-  const sources = { 'requirements.txt': `--extra-index-url ${index.origin}/pypi/simple\ncurious\n` };
-  const env = { GX_BUILD_COMMAND: 'cp $VIRTUAL_ENV/lib/python3.*/site-packages/curious_found.json found.json' };
+  const sources = {
+    'requirements.txt': `--extra-index-url ${index.origin}/pypi/simple\ncurious\n`,
+  };
+  const env = {
+    GX_BUILD_COMMAND: 'cp $VIRTUAL_ENV/lib/python3.*/site-packages/curious_found.json found.json',
+  };
   const end = await built({ sources, proxy, env, within: containerWithout(secrets) });
   expect(end.output).toContain('curious==1.0');
   const found = JSON.parse(readFileSync(join(end.work, 'source/found.json'), 'utf8')) as {
     looked: Record<string, number>;
     found: string[];
   };
-  expect(found.looked).toEqual({ env: expect.any(Number), processes: expect.any(Number), files: expect.any(Number), answers: 3 });
+  expect(found.looked).toEqual({
+    env: expect.any(Number),
+    processes: expect.any(Number),
+    files: expect.any(Number),
+    answers: 3,
+  });
   expect(found.looked['processes']).toBeGreaterThan(2);
   expect(found.looked['files']).toBeGreaterThan(20);
   expect(found.found).toEqual(['the word that it was shown']);

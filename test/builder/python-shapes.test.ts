@@ -21,15 +21,27 @@ beforeAll(async () => {
 afterAll(() => registry.stop());
 
 /** Runs a program in a folder of the repository, as its author does, and commits the results. */
-function byAuthor(repository: Repository, folder: string, program: string, args: readonly string[]): void {
-  execFileSync(program, args, { cwd: join(repository.folder, folder), stdio: ['ignore', 'ignore', 'pipe'] });
+function byAuthor(
+  repository: Repository,
+  folder: string,
+  program: string,
+  args: readonly string[],
+): void {
+  execFileSync(program, args, {
+    cwd: join(repository.folder, folder),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   repository.commit();
 }
 
 type Shape = { name: string; env?: Record<string, string>; serverEnv?: Record<string, string> };
 
 /** Builds a repository, starts the agent from the image's files alone, and asks it. */
-async function built<T>(repository: Repository, shape: Shape, ask: (agent: AgentProcess) => Promise<T>): Promise<T> {
+async function built<T>(
+  repository: Repository,
+  shape: Shape,
+  ask: (agent: AgentProcess) => Promise<T>,
+): Promise<T> {
   const agent = await startBuilt({ registry, repository, ...shape });
   try {
     return await ask(agent);
@@ -39,10 +51,17 @@ async function built<T>(repository: Repository, shape: Shape, ask: (agent: Agent
 }
 
 const answerOf = async (agent: AgentProcess, graph = 'agent'): Promise<string> =>
-  ((await agent.client.runs.wait(null, graph, { input: { question: 'a minute' } })) as { answer: string }).answer;
+  (
+    (await agent.client.runs.wait(null, graph, { input: { question: 'a minute' } })) as {
+      answer: string;
+    }
+  ).answer;
 
-const answered = (repository: Repository, name: string, env: Record<string, string> = {}): Promise<string> =>
-  built(repository, { name, env }, (agent) => answerOf(agent));
+const answered = (
+  repository: Repository,
+  name: string,
+  env: Record<string, string> = {},
+): Promise<string> => built(repository, { name, env }, (agent) => answerOf(agent));
 
 const graphOf = (imports: string, answer: string): string => `from typing import TypedDict
 
@@ -65,7 +84,8 @@ graph = StateGraph(State).add_node("node", node).add_edge(START, "node").add_edg
 
 const project = (name: string, dependencies: string[], more = ''): string =>
   `[project]\nname = "${name}"\nversion = "1.0.0"\nrequires-python = ">=3.11"\ndependencies = ${JSON.stringify(dependencies)}\n${more}`;
-const SETUPTOOLS = '\n[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n';
+const SETUPTOOLS =
+  '\n[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n';
 const gxJson = (settings: object = {}): string =>
   JSON.stringify({ dependencies: ['.'], graphs: { agent: './graph.py:graph' }, ...settings });
 
@@ -95,7 +115,9 @@ test('a repository of several packages, of which the agent needs one', async () 
     'apps/agent/graph.py': graphOf('from words import said', "said(state['question'])"),
     'apps/agent/langgraph.json': gxJson({ dependencies: ['.', '../../libs/words'] }),
   });
-  expect(await answered(repository, 'monorepo', { GX_CONFIG_PATH: 'apps/agent/langgraph.json' })).toBe('monorepo: a minute');
+  expect(
+    await answered(repository, 'monorepo', { GX_CONFIG_PATH: 'apps/agent/langgraph.json' }),
+  ).toBe('monorepo: a minute');
 });
 
 test('packages with native code, by their wheels', async () => {
@@ -113,13 +135,18 @@ test('graphs in both languages, each with packages of its own', async () => {
     'requirements.txt': 'langgraph\nhumanize\n',
     'graph.py': graphOf('import humanize', `f"python: {humanize.intword(1_000_000)}"`),
   });
-  const both = await built(repository, { name: 'mixed' }, async (agent) => [await answerOf(agent), await answerOf(agent, 'other')]);
+  const both = await built(repository, { name: 'mixed' }, async (agent) => [
+    await answerOf(agent),
+    await answerOf(agent, 'other'),
+  ]);
   expect(both).toEqual(['python: 1.0 million', 'npm: a minute has 60000 ms']);
 });
 
 test.each(Object.keys(PYTHON_TEMPLATES))('the template %s', async (name) => {
   const repository = repositoryOf(undefined, PYTHON_TEMPLATES[name]);
-  expect(await built(repository, { name, serverEnv: TEMPLATE_ENV }, (agent) => answerOf(agent))).toBe(`${name}: a minute`);
+  expect(
+    await built(repository, { name, serverEnv: TEMPLATE_ENV }, (agent) => answerOf(agent)),
+  ).toBe(`${name}: a minute`);
 });
 
 const PARROT = `from typing import Any
@@ -149,11 +176,23 @@ agent = define_deep_agent(name="my-agent", model=Parrot())
 /** The blocks of the page, in their order. */
 const page = readFileSync('docs/how-to/managed-deep-agents.md', 'utf8');
 const blocks = (language: string): string[] =>
-  [...page.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, 'gm'))].map(([, text = '']) => text);
+  [...page.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, 'gm'))].map(
+    ([, text = '']) => text,
+  );
 
 test('a managed deep agent, compiled and changed as its page says, lets in callers of its backend', async () => {
   const repository = repositoryOf(undefined);
-  byAuthor(repository, '', uv, ['tool', 'run', '--quiet', '--from', 'managed-deepagents==0.9.5', 'mda', 'init', 'project', '--no-sandbox']);
+  byAuthor(repository, '', uv, [
+    'tool',
+    'run',
+    '--quiet',
+    '--from',
+    'managed-deepagents==0.9.5',
+    'mda',
+    'init',
+    'project',
+    '--no-sandbox',
+  ]);
   const [identity = ''] = blocks('python');
   repository.commit({
     'project/agent.py': PARROT,
@@ -162,19 +201,34 @@ test('a managed deep agent, compiled and changed as its page says, lets in calle
   });
   const [compile = '', change = ''] = blocks('sh');
   // The environments of this machine have its Python.
-  const ours = execFileSync('python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])'], { encoding: 'utf8' }).trim();
+  const ours = execFileSync(
+    'python3',
+    ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])'],
+    { encoding: 'utf8' },
+  ).trim();
   const commands = `set -e; uvx() { "${uv}" tool run --quiet "$@"; }\n${compile.replace('"3.13"', `"${ours}"`)}\n${change}`;
   byAuthor(repository, 'project', 'bash', ['-c', commands]);
   const env = { GX_CONFIG_PATH: 'project/deploy/langgraph.json' };
-  const asked = await built(repository, { name: 'managed', env, serverEnv: { MDA_INGRESS_SECRET: 'canary' } }, async ({ url }) => {
-    const ask = async (secret: string): Promise<[number, unknown]> => {
-      const headers = { 'content-type': 'application/json', 'x-mda-ingress-secret': secret, 'x-mda-user-id': 'ann' };
-      const body = JSON.stringify({ assistant_id: 'my-agent', input: { messages: [{ role: 'human', content: 'hello' }] } });
-      const answer = await fetch(`${url}/runs/wait`, { method: 'POST', headers, body });
-      return [answer.status, await answer.json()];
-    };
-    return [await ask('canary'), await ask('guessed')];
-  });
+  const asked = await built(
+    repository,
+    { name: 'managed', env, serverEnv: { MDA_INGRESS_SECRET: 'canary' } },
+    async ({ url }) => {
+      const ask = async (secret: string): Promise<[number, unknown]> => {
+        const headers = {
+          'content-type': 'application/json',
+          'x-mda-ingress-secret': secret,
+          'x-mda-user-id': 'ann',
+        };
+        const body = JSON.stringify({
+          assistant_id: 'my-agent',
+          input: { messages: [{ role: 'human', content: 'hello' }] },
+        });
+        const answer = await fetch(`${url}/runs/wait`, { method: 'POST', headers, body });
+        return [answer.status, await answer.json()];
+      };
+      return [await ask('canary'), await ask('guessed')];
+    },
+  );
   expect(asked).toMatchObject([
     [200, { messages: [{}, { content: 'hello, by the instructions' }] }],
     [401, {}],

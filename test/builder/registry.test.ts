@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { shownCredential } from '../../src/builder/clone/credentials.ts';
+import { showGitCredential } from '../../src/builder/clone/credentials.ts';
 import { askRegistries } from '../../src/builder/registry/client.ts';
 import { findCredential } from '../../src/builder/registry/credentials.ts';
 import { sshKeys } from '../kit/ssh-host.ts';
-import { imageReference } from '../../src/builder/registry/reference.ts';
+import { parseImageReference } from '../../src/builder/registry/reference.ts';
 
 let server: Server | undefined;
 afterEach(() => server?.close());
@@ -33,14 +33,25 @@ test.each([
   ['debian', { host: 'docker.io', repository: 'library/debian' }],
   ['gx/agent:1', { host: 'docker.io', repository: 'gx/agent', tag: '1' }],
   ['localhost/a', { host: 'localhost', repository: 'a' }],
-  ['registry.example.com:5000/a/b_c/d:v1', { host: 'registry.example.com:5000', repository: 'a/b_c/d', tag: 'v1' }],
+  [
+    'registry.example.com:5000/a/b_c/d:v1',
+    { host: 'registry.example.com:5000', repository: 'a/b_c/d', tag: 'v1' },
+  ],
   [`registry.example.com/a@${digest}`, { host: 'registry.example.com', repository: 'a', digest }],
 ])('%s names an image', (name, reference) => {
-  expect(imageReference(name)).toEqual(reference);
+  expect(parseImageReference(name)).toEqual(reference);
 });
 
-test.each(['', 'A/b', 'registry.example.com/', 'a:b:c', 'a@sha256:12', 'registry.example.com:x/a', 'a/../b'])('%j names none', (name) => {
-  expect(imageReference(name)).toBeUndefined();
+test.each([
+  '',
+  'A/b',
+  'registry.example.com/',
+  'a:b:c',
+  'a@sha256:12',
+  'registry.example.com:x/a',
+  'a/../b',
+])('%j names none', (name) => {
+  expect(parseImageReference(name)).toBeUndefined();
 });
 
 test('config.json names registries in several ways', () => {
@@ -49,7 +60,9 @@ test('config.json names registries in several ways', () => {
     'registry.example.com': { auth: 'eDp5' },
     'other.example.com:5000': { identitytoken: 'i' },
   });
-  expect(findCredential(folder, 'docker.io', 'a/b')).toEqual({ basic: Buffer.from('me:p').toString('base64') });
+  expect(findCredential(folder, 'docker.io', 'a/b')).toEqual({
+    basic: Buffer.from('me:p').toString('base64'),
+  });
   expect(findCredential(folder, 'registry.example.com', 'a/b')).toEqual({ basic: 'eDp5' });
   expect(findCredential(folder, 'other.example.com:5000', 'a/b')).toEqual({ identityToken: 'i' });
   expect(findCredential(folder, 'registry.example.com.evil.com', 'a/b')).toEqual({});
@@ -59,7 +72,7 @@ const robots = (...keys: string[]): string =>
   credentials(Object.fromEntries(keys.map((key) => [key, { username: 'robot', password: key }])));
 
 const shown = (folder: string, image: string): string => {
-  const { host, repository } = imageReference(image)!;
+  const { host, repository } = parseImageReference(image)!;
   const { basic = '' } = findCredential(folder, host, repository);
   return Buffer.from(basic, 'base64').toString().replace('robot:', '');
 };
@@ -75,7 +88,11 @@ test.each([
   ['r.example.com/agent', ['r.example.com:443'], 'r.example.com:443'],
   ['r.example.com:443/agent', ['https://r.example.com'], 'https://r.example.com'],
   ['r.example.com:5000/agent', ['r.example.com'], ''],
-  ['acct.dkr.ecr.eu-west-1.amazonaws.com/agent', ['*.dkr.ecr.*.amazonaws.com'], '*.dkr.ecr.*.amazonaws.com'],
+  [
+    'acct.dkr.ecr.eu-west-1.amazonaws.com/agent',
+    ['*.dkr.ecr.*.amazonaws.com'],
+    '*.dkr.ecr.*.amazonaws.com',
+  ],
   ['gx/agent', ['https://index.docker.io/v1/'], 'https://index.docker.io/v1/'],
   ['gx/agent', ['https://index.docker.io/v1/', 'docker.io/gx'], 'docker.io/gx'],
 ])('for %s of %j the credential of %j is shown', (image, keys, wanted) => {
@@ -93,8 +110,17 @@ test('a registry is shown the credential of each repository', async () => {
     [`${host}/base`]: { username: 'reader', password: 'p' },
     [host]: { username: 'writer', password: 'p' },
   });
-  const ask = askRegistries({ plainHosts: [host], credentials: folder, signal: new AbortController().signal });
-  for (const path of ['/v2/base/manifests/1', '/v2/agents/one/manifests/1', '/v2/base/blobs/x', '/v2/agents/one/blobs/uploads/'])
+  const ask = askRegistries({
+    plainHosts: [host],
+    credentials: folder,
+    signal: new AbortController().signal,
+  });
+  for (const path of [
+    '/v2/base/manifests/1',
+    '/v2/agents/one/manifests/1',
+    '/v2/base/blobs/x',
+    '/v2/agents/one/blobs/uploads/',
+  ])
     expect((await ask(host, path)).status).toBe(200);
 });
 
@@ -112,29 +138,49 @@ test('a registry with a token service is asked with a token for each repository'
     if (request.headers.authorization === `Bearer ${scope}`) return void response.end('yes');
     const named = scope.replace(',', ' ');
     response
-      .writeHead(401, { 'www-authenticate': `Bearer realm="http://${request.headers.host}/token",service="s",scope="${named}"` })
+      .writeHead(401, {
+        'www-authenticate': `Bearer realm="http://${request.headers.host}/token",service="s",scope="${named}"`,
+      })
       .end();
   });
-  const settings = { plainHosts: [host], credentials: credentials({ [host]: { username: 'me', password: 'p' } }) };
+  const settings = {
+    plainHosts: [host],
+    credentials: credentials({ [host]: { username: 'me', password: 'p' } }),
+  };
   const ask = askRegistries({ ...settings, signal: new AbortController().signal });
-  for (const name of ['one', 'one', 'two']) expect(await (await ask(host, `/v2/${name}/manifests/1`)).text()).toBe('yes');
-  expect(asked).toEqual(['repository:one:pull and repository:x:pull as me:p', 'repository:two:pull and repository:x:pull as me:p']);
+  for (const name of ['one', 'one', 'two'])
+    expect(await (await ask(host, `/v2/${name}/manifests/1`)).text()).toBe('yes');
+  expect(asked).toEqual([
+    'repository:one:pull and repository:x:pull as me:p',
+    'repository:two:pull and repository:x:pull as me:p',
+  ]);
 });
 
 test('a registry that is busy is asked again', async () => {
   let left = 2;
-  const host = await registry((_request, response) => void response.writeHead(left-- > 0 ? 503 : 200).end());
-  const ask = askRegistries({ plainHosts: [host], credentials: '/nowhere', signal: new AbortController().signal });
+  const host = await registry(
+    (_request, response) => void response.writeHead(left-- > 0 ? 503 : 200).end(),
+  );
+  const ask = askRegistries({
+    plainHosts: [host],
+    credentials: '/nowhere',
+    signal: new AbortController().signal,
+  });
   expect((await ask(host, '/v2/')).status).toBe(200);
 });
 
 test('ssh knows the host by known_hosts alone, and asks nobody', () => {
-  const [folder, scratch] = [mkdtempSync(join(tmpdir(), 'gx-ssh-')), join(tmpdir(), 'gx-ssh-scratch')];
-  expect(() => shownCredential(folder, 'git@example.com:a/b', scratch)).toThrow('ssh-privatekey');
+  const [folder, scratch] = [
+    mkdtempSync(join(tmpdir(), 'gx-ssh-')),
+    join(tmpdir(), 'gx-ssh-scratch'),
+  ];
+  expect(() => showGitCredential(folder, 'git@example.com:a/b', scratch)).toThrow('ssh-privatekey');
   writeFileSync(join(folder, 'ssh-privatekey'), sshKeys().private);
-  expect(() => shownCredential(folder, 'git@example.com:a/b', scratch)).toThrow('known_hosts');
+  expect(() => showGitCredential(folder, 'git@example.com:a/b', scratch)).toThrow('known_hosts');
   writeFileSync(join(folder, 'known_hosts'), 'hosts\n');
-  const { env } = shownCredential(folder, 'ssh://git@example.com/a/b', scratch);
-  expect(env['GIT_SSH_COMMAND']).toMatch(/-F \/dev\/null .*BatchMode=yes.*StrictHostKeyChecking=yes/);
+  const { env } = showGitCredential(folder, 'ssh://git@example.com/a/b', scratch);
+  expect(env['GIT_SSH_COMMAND']).toMatch(
+    /-F \/dev\/null .*BatchMode=yes.*StrictHostKeyChecking=yes/,
+  );
   expect(env['GIT_SSH_COMMAND']).toContain(`UserKnownHostsFile=${folder}/known_hosts`);
 });

@@ -23,7 +23,8 @@ async function answered(fixture: string, env: Record<string, string> = {}): Prom
   expect(end.output + JSON.stringify(end.told)).toContain('"image"');
   const root = await unpackedImage(registry, String(end.told['image']));
   const { config } = await registry.config(`${name}:1`);
-  const setting = (key: string): string => config.Env.find((line) => line.startsWith(`${key}=`))!.slice(key.length + 1);
+  const setting = (key: string): string =>
+    config.Env.find((line) => line.startsWith(`${key}=`))!.slice(key.length + 1);
   const agent = await startAgent({
     database: (await freshDatabase()).uri,
     config: join(root, setting('GX_CONFIG')),
@@ -42,7 +43,9 @@ test('npm, with a package for development and an env file that is not in the rep
 });
 
 test('a workspace of pnpm, whose agent needs a package of the repository', async () => {
-  expect(await answered('pnpm-workspace', { GX_CONFIG_PATH: 'apps/agent/gx.json' })).toBe('pnpm: a minute has 60000 ms');
+  expect(await answered('pnpm-workspace', { GX_CONFIG_PATH: 'apps/agent/gx.json' })).toBe(
+    'pnpm: a minute has 60000 ms',
+  );
 });
 
 test('yarn, with a langgraph.json', async () => {
@@ -66,5 +69,7 @@ test('native code, compiled for the Node of the image', async () => {
 });
 
 test('plain JavaScript without any package, in a folder', async () => {
-  expect(await answered('plain', { GX_CONFIG_PATH: 'agents/gx.json' })).toBe('plain: hello a minute');
+  expect(await answered('plain', { GX_CONFIG_PATH: 'agents/gx.json' })).toBe(
+    'plain: hello a minute',
+  );
 });

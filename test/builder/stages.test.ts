@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -17,38 +25,59 @@ beforeAll(async () => {
 });
 afterAll(() => registry.stop());
 
-const gxJson = (more: object = {}): string => JSON.stringify({ graphs: { agent: './graph.js:graph' }, ...more });
+const gxJson = (more: object = {}): string =>
+  JSON.stringify({ graphs: { agent: './graph.js:graph' }, ...more });
 
 test('a change of the source installs nothing again, and sends its own layer alone', async () => {
   const { url, commit } = repositoryOf('small');
   // Packages for development are there for the build, restored ones, too.
-  const given = { url, registry, image: 'team/changed', env: { GX_BUILD_COMMAND: 'ls node_modules > built.txt' } };
+  const given = {
+    url,
+    registry,
+    image: 'team/changed',
+    env: { GX_BUILD_COMMAND: 'ls node_modules > built.txt' },
+  };
   const first = await newBuild(given).all();
   expect(first.told).toMatchObject({ builder: '0.1.0', restored: false });
   expect(first.output).toContain('install | ');
-  const changed = commit({ 'graph.js': `${readFileSync('test/builder/fixtures/small/graph.js', 'utf8')}\n// changed` });
+  const changed = commit({
+    'graph.js': `${readFileSync('test/builder/fixtures/small/graph.js', 'utf8')}\n// changed`,
+  });
   registry.requests();
   const second = await newBuild(given).all();
   expect(second.told).toMatchObject({ commit: changed, restored: true });
   expect(second.output).not.toContain('install | ');
   const sent = registry.requests().filter((line) => /^(PUT|PATCH)/.test(line));
   // The layer of the source and the image's configuration, and then the manifest.
-  expect(sent.map((line) => /^PUT .*\/(blobs|manifests)\//.exec(line)?.[1])).toEqual(['blobs', 'blobs', 'manifests']);
+  expect(sent.map((line) => /^PUT .*\/(blobs|manifests)\//.exec(line)?.[1])).toEqual([
+    'blobs',
+    'blobs',
+    'manifests',
+  ]);
   const images = [first, second].map(({ told }) => String(told['image']));
-  const [one, other] = await Promise.all(images.map(async (image) => (await registry.manifest(image))!.manifest.layers));
+  const [one, other] = await Promise.all(
+    images.map(async (image) => (await registry.manifest(image))!.manifest.layers),
+  );
   expect(other!.slice(0, 2)).toEqual(one!.slice(0, 2));
   expect(other![2]!.digest).not.toBe(one![2]!.digest);
   for (const image of images) {
     const agent = join(await unpackedImage(registry, image), 'agent');
     expect(readFileSync(join(agent, 'built.txt'), 'utf8')).toBe('mri\nms\n');
-    expect(['node_modules/ms', 'node_modules/mri', '.gx-build'].map((name) => existsSync(join(agent, name)))).toEqual([true, false, true]);
+    expect(
+      ['node_modules/ms', 'node_modules/mri', '.gx-build'].map((name) =>
+        existsSync(join(agent, name)),
+      ),
+    ).toEqual([true, false, true]);
   }
 });
 
 test('the same commit makes the same image, with its commit in a label, whether packages are installed or restored', async () => {
   const { url, commit } = repositoryOf('small');
   const sha = commit();
-  const ends = [await newBuild({ registry, url, image: 'team/one' }).all(), await newBuild({ registry, url, image: 'team/two' }).all()];
+  const ends = [
+    await newBuild({ registry, url, image: 'team/one' }).all(),
+    await newBuild({ registry, url, image: 'team/two' }).all(),
+  ];
   expect(ends[0]!.told['digest']).toMatch(/^sha256:[0-9a-f]{64}$/);
   const again = await newBuild({ registry, url, image: 'team/one' }).all();
   expect(again.told).toMatchObject({ restored: true, digest: ends[0]!.told['digest'] });
@@ -60,13 +89,20 @@ test('the same commit makes the same image, with its commit in a label, whether 
     WorkingDir: '/agent',
     Env: ['PATH=/usr/bin', 'GX_CONFIG=/agent/gx.json', 'GX_BUILD_FOLDER=/agent/.gx-build'],
   });
-  expect(config.Labels).toMatchObject({ 'org.opencontainers.image.revision': sha, 'dev.gx.builder': '0.1.0' });
+  expect(config.Labels).toMatchObject({
+    'org.opencontainers.image.revision': sha,
+    'dev.gx.builder': '0.1.0',
+  });
 });
 
 test('other packages are installed anew, and scripts of the own package run with restored ones, too', async () => {
-  const manifest = JSON.parse(readFileSync('test/builder/fixtures/small/package.json', 'utf8')) as object;
+  const manifest = JSON.parse(
+    readFileSync('test/builder/fixtures/small/package.json', 'utf8'),
+  ) as object;
   const scripts = { postinstall: "node -e \"fs.appendFileSync('generated.txt', 'x')\"" };
-  const { url, commit } = repositoryOf('small', { 'package.json': JSON.stringify({ ...manifest, scripts }) });
+  const { url, commit } = repositoryOf('small', {
+    'package.json': JSON.stringify({ ...manifest, scripts }),
+  });
   const image = 'team/scripts';
   expect((await newBuild({ registry, url, image }).all()).told).toMatchObject({ restored: false });
   commit({ 'more.txt': 'more' });
@@ -94,14 +130,16 @@ test("commands of the repository see no credential and no setting of the platfor
   const encoded = Buffer.from(`builder:${REGISTRY_PASSWORD}`).toString('base64');
   for (const canary of ['canary-of', encoded]) {
     expect(end.output + JSON.stringify(end.told) + seen).not.toContain(canary);
-    for (const folder of [join(root, 'agent'), build.work]) expect(() => execFileSync('grep', ['-r', canary, folder])).toThrow();
+    for (const folder of [join(root, 'agent'), build.work])
+      expect(() => execFileSync('grep', ['-r', canary, folder])).toThrow();
   }
 });
 
 test('a layer that is a link to the credential is not pushed', async () => {
   const { url } = repositoryOf('small');
   const build = newBuild({ registry, url, image: 'team/links' });
-  for (const stage of ['clone', 'restore', 'build'] as const) expect((await build.run(stage)).code).toBe(0);
+  for (const stage of ['clone', 'restore', 'build'] as const)
+    expect((await build.run(stage)).code).toBe(0);
   const image = join(build.work, 'image');
   const moved = mkdtempSync(join(tmpdir(), 'gx-moved-'));
   cpSync(image, moved, { recursive: true });
@@ -117,13 +155,27 @@ test('a layer that is a link to the credential is not pushed', async () => {
   expect(await registry.manifest(`${registry.host}/team/links:1`)).toBeUndefined();
 });
 
-type Case = { files?: Record<string, string>; env?: Record<string, string>; reason: string; words: string };
+type Case = {
+  files?: Record<string, string>;
+  env?: Record<string, string>;
+  reason: string;
+  words: string;
+};
 
-const manifestWith = (dependencies: Record<string, string>): string => JSON.stringify({ name: 'broken', type: 'module', dependencies });
+const manifestWith = (dependencies: Record<string, string>): string =>
+  JSON.stringify({ name: 'broken', type: 'module', dependencies });
 
 const cases: Record<string, Case> = {
-  'no gx.json': { env: { GX_CONFIG_PATH: 'apps/gx.json' }, reason: 'ConfigMissing', words: 'set gx_config_path' },
-  'a base image that is not there': { env: { GX_BASE_IMAGE: 'HOST/gx/none:1' }, reason: 'PushFailed', words: 'is not in its registry' },
+  'no gx.json': {
+    env: { GX_CONFIG_PATH: 'apps/gx.json' },
+    reason: 'ConfigMissing',
+    words: 'set gx_config_path',
+  },
+  'a base image that is not there': {
+    env: { GX_BASE_IMAGE: 'HOST/gx/none:1' },
+    reason: 'PushFailed',
+    words: 'is not in its registry',
+  },
   'packages that the lock file lacks': {
     files: { 'package.json': manifestWith({ ms: '2.1.2' }) },
     reason: 'InstallFailed',
@@ -144,19 +196,39 @@ const cases: Record<string, Case> = {
     reason: 'BuildFailed',
     words: './dist/graph.js',
   },
-  'a registry that refuses': { env: { GX_REGISTRY_CREDENTIALS: '/nowhere' }, reason: 'PushFailed', words: 'refuses the credential' },
-  'a registry that is not there': { env: { GX_IMAGE: '127.0.0.1:1/a:1' }, reason: 'PushFailed', words: '127.0.0.1:1 does not answer' },
+  'a registry that refuses': {
+    env: { GX_REGISTRY_CREDENTIALS: '/nowhere' },
+    reason: 'PushFailed',
+    words: 'refuses the credential',
+  },
+  'a registry that is not there': {
+    env: { GX_IMAGE: '127.0.0.1:1/a:1' },
+    reason: 'PushFailed',
+    words: '127.0.0.1:1 does not answer',
+  },
 };
 
-test.each(Object.entries(cases))('%s ends the build with a reason', async (situation, { files = {}, env = {}, reason, words }) => {
-  const { url } = repositoryOf('small', files);
-  const given = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replace('HOST', registry.host)]));
-  // Where nothing is to be installed, the case is quicker.
-  const quick = /registry|graph that nothing|build_command/.test(situation) ? { GX_INSTALL_COMMAND: 'true' } : {};
-  const { code, told } = await newBuild({ registry, url, env: { ...quick, ...given }, image: 'team/failing' }).all();
-  expect({ code, reason: told['reason'] }).toEqual({ code: 1, reason });
-  expect(told['message']).toContain(words);
-});
+test.each(Object.entries(cases))(
+  '%s ends the build with a reason',
+  async (situation, { files = {}, env = {}, reason, words }) => {
+    const { url } = repositoryOf('small', files);
+    const given = Object.fromEntries(
+      Object.entries(env).map(([name, value]) => [name, value.replace('HOST', registry.host)]),
+    );
+    // Where nothing is to be installed, the case is quicker.
+    const quick = /registry|graph that nothing|build_command/.test(situation)
+      ? { GX_INSTALL_COMMAND: 'true' }
+      : {};
+    const { code, told } = await newBuild({
+      registry,
+      url,
+      env: { ...quick, ...given },
+      image: 'team/failing',
+    }).all();
+    expect({ code, reason: told['reason'] }).toEqual({ code: 1, reason });
+    expect(told['message']).toContain(words);
+  },
+);
 
 test('what a command leaves running in the background ends with it', async () => {
   const { url } = repositoryOf('small');

@@ -1,7 +1,7 @@
 import { afterEach, expect, inject, test } from 'vitest';
-import { runningCluster } from '../../dev/cluster/cluster.ts';
+import { requireRunningCluster } from '../../dev/cluster/cluster.ts';
 import { call } from '../../dev/run/control-plane.ts';
-import { filesIn } from '../../dev/run/git-host.ts';
+import { readFolderFiles } from '../../dev/run/git-host.ts';
 import { TELLER, told, type BuiltRevision, type GitDeployment } from '../kit/git-deployment.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { apiOf, deploy, LONG, reaches, removeMade, unique } from './kit.ts';
@@ -16,7 +16,8 @@ afterEach(() => removeMade(system));
 /** Seconds from a push to DEPLOYED on two cores, if only sources changed. */
 const WARM = 180;
 
-const gxJson = (more: object): string => JSON.stringify({ graphs: { teller: './graph.js:graph' }, ...more });
+const gxJson = (more: object): string =>
+  JSON.stringify({ graphs: { teller: './graph.js:graph' }, ...more });
 const graph = (file: string): string => `
   import { readFileSync } from 'node:fs';
   import { Annotation, StateGraph } from '@langchain/langgraph';
@@ -28,8 +29,15 @@ const graph = (file: string): string => `
     .addEdge('__start__', 'speak').addEdge('speak', '__end__').compile();
 `;
 
-const deployed = (name: string, json: object, files: Record<string, string> = {}): Promise<GitDeployment> =>
-  deploy(system, { name: unique(name), files: { ...filesIn(TELLER), 'gx.json': gxJson(json), ...files } });
+const deployed = (
+  name: string,
+  json: object,
+  files: Record<string, string> = {},
+): Promise<GitDeployment> =>
+  deploy(system, {
+    name: unique(name),
+    files: { ...readFolderFiles(TELLER), 'gx.json': gxJson(json), ...files },
+  });
 
 const logOf = ({ id }: GitDeployment, revision: BuiltRevision): Promise<unknown> =>
   call(apiOf(system), 'GET', `/v2/deployments/${id}/revisions/${revision.id}/logs?type=build`);
@@ -38,12 +46,18 @@ test(
   'lines of gx.json are run as root, below an agent that answers; a change of sources alone is DEPLOYED soon after its push',
   async () => {
     const lines = ['RUN id --user > /from-lines', 'RUN echo ran >> /from-lines'];
-    const deployment = await deployed('lines', { dockerfile_lines: lines }, { 'graph.js': graph('/from-lines') });
+    const deployment = await deployed(
+      'lines',
+      { dockerfile_lines: lines },
+      { 'graph.js': graph('/from-lines') },
+    );
     const first = await reaches(deployment, 'DEPLOYED');
     expect(first.source_revision_config.image_uri).toMatch(/@sha256:[0-9a-f]{64}$/);
     expect(await told(await deployment.client())).toBe('first 60000 0\nran');
     const started = performance.now();
-    const second = await deployment.ended(await deployment.push({ 'word.js': "export const WORD = 'warm';\n" }));
+    const second = await deployment.ended(
+      await deployment.push({ 'word.js': "export const WORD = 'warm';\n" }),
+    );
     const seconds = (performance.now() - started) / 1000;
     process.stdout.write(`from the push to DEPLOYED: ${seconds.toFixed(1)} s\n`);
     expect(second).toMatchObject({ status: 'DEPLOYED' });
@@ -81,12 +95,23 @@ test(
 test(
   "another base image takes the place of the platform's",
   async () => {
-    const { registry } = await runningCluster({ name: system.name, report: () => undefined });
+    const { registry } = await requireRunningCluster({
+      name: system.name,
+      report: () => undefined,
+    });
     // The image of the deployment before stands on the agents' server, as a base image must.
-    const first = await deployed('base', { dockerfile_lines: ['RUN echo base > /from-base'] }, { 'graph.js': graph('/from-base') });
+    const first = await deployed(
+      'base',
+      { dockerfile_lines: ['RUN echo base > /from-base'] },
+      { 'graph.js': graph('/from-base') },
+    );
     const { source_revision_config: built } = await reaches(first, 'DEPLOYED');
     expect(built.image_uri).toContain(registry.name);
-    const second = await deployed('based', { base_image: built.image_uri! }, { 'graph.js': graph('/from-base') });
+    const second = await deployed(
+      'based',
+      { base_image: built.image_uri! },
+      { 'graph.js': graph('/from-base') },
+    );
     await reaches(second, 'DEPLOYED');
     expect(await told(await second.client())).toBe('first 60000 base');
   },
@@ -117,9 +142,16 @@ test(
     expect(revision.reason).toBe('BuildFailed');
     const text = /FOUND (\{.*?\})(?:\n|\\n|$)/.exec(revision.log_tail ?? '')?.[1] ?? '{}';
     const found = JSON.parse(text) as Record<string, unknown>;
-    expect(found).toMatchObject({ environment: [], processes: [], users: true, '/gx': 'ENOENT', '/work': 'ENOENT' });
+    expect(found).toMatchObject({
+      environment: [],
+      processes: [],
+      users: true,
+      '/gx': 'ENOENT',
+      '/work': 'ENOENT',
+    });
     expect(found['/var/run/secrets/kubernetes.io/serviceaccount']).toBe('ENOENT');
-    for (const name of ['api', 'named', 'metadata']) expect(typeof found[name], `${name}: ${String(found[name])}`).toBe('string');
+    for (const name of ['api', 'named', 'metadata'])
+      expect(typeof found[name], `${name}: ${String(found[name])}`).toBe('string');
   },
   LONG,
 );
@@ -127,7 +159,12 @@ test(
 test(
   'the namespace takes no pod but those of builds',
   async () => {
-    const pod = (spec: object) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'other', namespace: NAMESPACE }, spec });
+    const pod = (spec: object) => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'other', namespace: NAMESPACE },
+      spec,
+    });
     const container = { name: 'build', image: 'docker.io/library/busybox', command: ['true'] };
     for (const spec of [{ containers: [container] }, { hostUsers: false, containers: [container] }])
       await expect(kubectl.apply(pod(spec))).rejects.toThrow('ValidatingAdmissionPolicy');

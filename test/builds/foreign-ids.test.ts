@@ -22,7 +22,11 @@ const LONG = 900_000;
 let agent: CountingAgent;
 let built: GitDeployment | undefined;
 
-const matchConstraints = { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }] };
+const matchConstraints = {
+  resourceRules: [
+    { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
+  ],
+};
 const own = `has(object.metadata.labels) && "gx.dev/deployment" in object.metadata.labels
   && object.metadata.labels["gx.dev/deployment"] in ["${NAME}", "${BUILT}"]`;
 const isUnset = '!has(object.spec.securityContext) || !has(object.spec.securityContext.runAsUser)';
@@ -30,7 +34,12 @@ const ids = `runAsUser: ${ID}, fsGroup: ${ID}`;
 const isOwn = `object.spec.securityContext.runAsUser == ${ID} && object.spec.securityContext.fsGroup == ${ID}
   && object.spec.containers.all(each, !has(each.securityContext) || !has(each.securityContext.runAsUser))`;
 
-const policy = (kind: string, spec: object): object => ({ apiVersion: GROUP, kind, metadata: { name: 'foreign-ids' }, spec });
+const policy = (kind: string, spec: object): object => ({
+  apiVersion: GROUP,
+  kind,
+  metadata: { name: 'foreign-ids' },
+  spec,
+});
 const matchConditions = [{ name: 'own', expression: own }];
 const policies = [
   policy('MutatingAdmissionPolicy', {
@@ -54,7 +63,10 @@ const policies = [
     matchConditions,
     validations: [{ expression: isOwn, message: 'not in the range of the namespace' }],
   }),
-  policy('ValidatingAdmissionPolicyBinding', { policyName: 'foreign-ids', validationActions: ['Deny'] }),
+  policy('ValidatingAdmissionPolicyBinding', {
+    policyName: 'foreign-ids',
+    validationActions: ['Deny'],
+  }),
 ];
 
 /** A pod of that deployment, which names a user or leaves it open. */
@@ -97,7 +109,12 @@ afterAll(() =>
   ]),
 );
 
-type Pods = { items: { metadata: { name: string }; spec: { securityContext: object; containers: { name: string }[] } }[] };
+type Pods = {
+  items: {
+    metadata: { name: string };
+    spec: { securityContext: object; containers: { name: string }[] };
+  }[];
+};
 const podsOf = async (name: string): Promise<Pods['items']> =>
   (await kubectl.json<Pods>('get', 'pods', '-n', AGENTS, '-l', `gx.dev/deployment=${name}`)).items;
 
@@ -105,7 +122,18 @@ const podsOf = async (name: string): Promise<Pods['items']> =>
 async function users(name: string): Promise<Set<number>> {
   const pods = await podsOf(name);
   const asked = pods.map(({ metadata, spec }) =>
-    kubectl('exec', metadata.name, '-n', AGENTS, '-c', spec.containers[0]!.name, '--', 'sh', '-c', 'id -u'),
+    kubectl(
+      'exec',
+      metadata.name,
+      '-n',
+      AGENTS,
+      '-c',
+      spec.containers[0]!.name,
+      '--',
+      'sh',
+      '-c',
+      'id -u',
+    ),
   );
   return new Set((await Promise.all(asked)).map(Number));
 }
@@ -123,8 +151,17 @@ test(
 
 test('the database comes back with its data when its pod starts again', async () => {
   await kubectl('delete', 'pod', `${NAME}-db-0`, '-n', AGENTS, '--wait');
-  await kubectl('wait', `pod/${NAME}-db-0`, '-n', AGENTS, '--for=condition=Ready', '--timeout=180s');
-  expect(await until('it has its data', () => executions(agent.client))).toEqual({ first: ['first', 'second'] });
+  await kubectl(
+    'wait',
+    `pod/${NAME}-db-0`,
+    '-n',
+    AGENTS,
+    '--for=condition=Ready',
+    '--timeout=180s',
+  );
+  expect(await until('it has its data', () => executions(agent.client))).toEqual({
+    first: ['first', 'second'],
+  });
 });
 
 test(

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { runningCluster } from '../../dev/cluster/cluster.ts';
+import { requireRunningCluster } from '../../dev/cluster/cluster.ts';
 import { told, type BuiltRevision, type GitDeployment } from '../kit/git-deployment.ts';
 import { buildLog, deploy, LONG, reaches, removeMade, unique, withSettings } from './kit.ts';
 
@@ -96,7 +96,7 @@ describe('a build', () => {
   test(
     'that asks the API server, the platform, an agent or the metadata of a cloud is refused each connection, and reaches packages',
     async () => {
-      const cluster = await runningCluster({ name: system.name, report: () => undefined });
+      const cluster = await requireRunningCluster({ name: system.name, report: () => undefined });
       const node = cluster.registry.peer.cidr.replace('/32', '');
       const { revision, log } = await attempt(
         tries(`
@@ -147,7 +147,9 @@ describe('a build', () => {
     'that runs for ever ends at its deadline',
     async () => {
       await withSettings(system, { GX_BUILDER_DEADLINE_SECONDS: '60' }, async () => {
-        const { revision, log } = await attempt(`console.log('here for ever'); setInterval(() => {}, 1000);`);
+        const { revision, log } = await attempt(
+          `console.log('here for ever'); setInterval(() => {}, 1000);`,
+        );
         expect(revision).toMatchObject({ status: 'BUILD_FAILED', reason: 'DeadlineExceeded' });
         expect(log).toContain('here for ever');
       });
@@ -175,7 +177,9 @@ describe('a build', () => {
   test(
     'that takes more memory than it has is killed, and says so',
     async () => {
-      const { revision } = await attempt(`const kept = []; for (;;) kept.push(Buffer.alloc(1 << 26, 1));`);
+      const { revision } = await attempt(
+        `const kept = []; for (;;) kept.push(Buffer.alloc(1 << 26, 1));`,
+      );
       expect(revision).toMatchObject({ status: 'BUILD_FAILED', reason: 'OutOfMemory' });
     },
     LONG,

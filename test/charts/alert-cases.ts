@@ -7,20 +7,33 @@ type AlertCase = { alert: string; series: Record<string, string>; at: Record<str
 /** Values for three hours, one a minute. */
 const ALWAYS = '1x180';
 
-const chat = (deployment = 'chat', more: Labels = {}): Labels => ({ namespace: 'team', deployment, ...more });
+const chat = (deployment = 'chat', more: Labels = {}): Labels => ({
+  namespace: 'team',
+  deployment,
+  ...more,
+});
 const print = (name: string, labels: Labels): string =>
   `${name}{${Object.entries(labels)
     .map(([key, value]) => `${key}="${value}"`)
     .join(', ')}}`;
 /** Returns a series of a replica of the operator, which reports the conditions of all deployments. */
-const stated = (deployment: string, [condition, status, reason]: State, pod = 'operator-1'): string =>
-  print('gx_deployment_condition', chat(deployment, { condition, status, reason, pod }));
-const ofChat = (name: string, more: Labels = {}): string => print(name, chat('chat', { pod: 'chat-1', ...more }));
+const stated = (
+  deployment: string,
+  [condition, status, reason]: State,
+  pod = 'operator-1',
+): string => print('gx_deployment_condition', chat(deployment, { condition, status, reason, pod }));
+const ofChat = (name: string, more: Labels = {}): string =>
+  print(name, chat('chat', { pod: 'chat-1', ...more }));
 
 type State = readonly [condition: string, status: string, reason: string];
 
 /** A condition that fires after so long, however many replicas report it, and the states that do not. */
-const ofCondition = (alert: string, bad: State, [before, after]: [string, string], silent: State[] = []): AlertCase => ({
+const ofCondition = (
+  alert: string,
+  bad: State,
+  [before, after]: [string, string],
+  silent: State[] = [],
+): AlertCase => ({
   alert,
   series: {
     [stated('chat', bad)]: ALWAYS,
@@ -63,10 +76,25 @@ const CONDITIONS: AlertCase[] = [
       ['Stalled', 'True', 'Interrupted'],
     ],
   ),
-  ofCondition('GxDeletionStuck', ['Ready', 'False', 'Deleting'], ['14m', '16m'], [['Ready', 'False', 'AwaitingBackup']]),
+  ofCondition(
+    'GxDeletionStuck',
+    ['Ready', 'False', 'Deleting'],
+    ['14m', '16m'],
+    [['Ready', 'False', 'AwaitingBackup']],
+  ),
   ofCondition('GxDatabaseNotReady', ['DatabaseReady', 'False', 'DatabaseNotReady'], ['4m', '6m']),
-  ofCondition('GxDatabaseVolumeFilling', ['VolumeHasRoom', 'False', 'NearlyFull'], ['14m', '16m'], [['VolumeHasRoom', 'False', 'Full']]),
-  ofCondition('GxDatabaseVolumeFull', ['VolumeHasRoom', 'False', 'AlmostFull'], ['30s', '2m'], [['VolumeHasRoom', 'False', 'NearlyFull']]),
+  ofCondition(
+    'GxDatabaseVolumeFilling',
+    ['VolumeHasRoom', 'False', 'NearlyFull'],
+    ['14m', '16m'],
+    [['VolumeHasRoom', 'False', 'Full']],
+  ),
+  ofCondition(
+    'GxDatabaseVolumeFull',
+    ['VolumeHasRoom', 'False', 'AlmostFull'],
+    ['30s', '2m'],
+    [['VolumeHasRoom', 'False', 'NearlyFull']],
+  ),
   ofCondition(
     'GxBackupMissing',
     ['BackedUp', 'False', 'Overdue'],
@@ -76,15 +104,38 @@ const CONDITIONS: AlertCase[] = [
       ['BackedUp', 'False', 'VerificationFailed'],
     ],
   ),
-  ofCondition('GxBackupNotVerified', ['BackedUp', 'False', 'VerificationFailed'], ['9m', '11m'], [['BackedUp', 'False', 'Overdue']]),
-  ofCondition('GxRestoreFailed', ['Restored', 'False', 'KeysMissing'], ['30s', '2m'], [['Restored', 'Unknown', 'Restoring']]),
-  ofCondition('GxRouteRefused', ['Routed', 'False', 'HostTaken'], ['9m', '11m'], [['Routed', 'Unknown', 'NoAddressYet']]),
-  ofCondition('GxPasswordNotChanged', ['PasswordRotated', 'False', 'CredentialLost'], ['59m', '61m']),
+  ofCondition(
+    'GxBackupNotVerified',
+    ['BackedUp', 'False', 'VerificationFailed'],
+    ['9m', '11m'],
+    [['BackedUp', 'False', 'Overdue']],
+  ),
+  ofCondition(
+    'GxRestoreFailed',
+    ['Restored', 'False', 'KeysMissing'],
+    ['30s', '2m'],
+    [['Restored', 'Unknown', 'Restoring']],
+  ),
+  ofCondition(
+    'GxRouteRefused',
+    ['Routed', 'False', 'HostTaken'],
+    ['9m', '11m'],
+    [['Routed', 'Unknown', 'NoAddressYet']],
+  ),
+  ofCondition(
+    'GxPasswordNotChanged',
+    ['PasswordRotated', 'False', 'CredentialLost'],
+    ['59m', '61m'],
+  ),
 ];
 
 const gaveUp = (deployment: string, cause: string): string =>
-  print('gx_rollout_given_up_timestamp_seconds', chat(deployment, { revision: `${deployment}-00002`, cause }));
-const gaveUpAlert = (deployment: string, cause: string): Labels => chat(deployment, { revision: `${deployment}-00002`, cause });
+  print(
+    'gx_rollout_given_up_timestamp_seconds',
+    chat(deployment, { revision: `${deployment}-00002`, cause }),
+  );
+const gaveUpAlert = (deployment: string, cause: string): Labels =>
+  chat(deployment, { revision: `${deployment}-00002`, cause });
 
 const OBJECTS: AlertCase[] = [
   {
@@ -106,7 +157,8 @@ const OBJECTS: AlertCase[] = [
     alert: 'GxDatabaseCertificateExpires',
     series: {
       [ofChat('gx_database_certificate_expiry_timestamp_seconds')]: `${13 * 86_400}x180`,
-      [print('gx_database_certificate_expiry_timestamp_seconds', chat('other'))]: `${30 * 86_400}x180`,
+      [print('gx_database_certificate_expiry_timestamp_seconds', chat('other'))]:
+        `${30 * 86_400}x180`,
     },
     at: { '59m': [], '61m': [chat()] },
   },
@@ -141,11 +193,22 @@ const AGENTS: AlertCase[] = [
     series: { [ofChat('gx_api_runs_lost_total', { outcome: 'continued' })]: '0x30 0+1x5 5x100' },
     at: { '30m': [], '36m': [chat()], '80m': [] },
   },
-  { alert: 'GxCronsLate', series: { [ofChat('gx_api_cron_lag_seconds')]: '0x10 130+60x30' }, at: { '15m': [], '17m': [chat()] } },
-  { alert: 'GxDatabaseAway', series: { [ofChat('gx_database_up')]: '1x10 0x20 1x60' }, at: { '12m': [], '14m': [chat()], '40m': [] } },
+  {
+    alert: 'GxCronsLate',
+    series: { [ofChat('gx_api_cron_lag_seconds')]: '0x10 130+60x30' },
+    at: { '15m': [], '17m': [chat()] },
+  },
+  {
+    alert: 'GxDatabaseAway',
+    series: { [ofChat('gx_database_up')]: '1x10 0x20 1x60' },
+    at: { '12m': [], '14m': [chat()], '40m': [] },
+  },
   {
     alert: 'GxCollectorAway',
-    series: { [ofChat('gx_api_spans_dropped_total')]: '0x10 0+5x60', [ofChat('gx_api_log_lines_dropped_total')]: '0x180' },
+    series: {
+      [ofChat('gx_api_spans_dropped_total')]: '0x10 0+5x60',
+      [ofChat('gx_api_log_lines_dropped_total')]: '0x180',
+    },
     at: { '10m': [], '40m': [chat()] },
   },
 ];
@@ -157,7 +220,10 @@ const requests = (name: string, labels: Labels, each: number): Record<string, st
 const PLATFORM: AlertCase[] = [
   {
     alert: 'GxNoLeader',
-    series: { [print('leader_election_master_status', { name: 'gx', pod: 'operator-1' })]: '1x10 0x20 1x60 stale' },
+    series: {
+      [print('leader_election_master_status', { name: 'gx', pod: 'operator-1' })]:
+        '1x10 0x20 1x60 stale',
+    },
     at: { '9m': [], '14m': [{}], '40m': [], '100m': [{}] },
   },
   {
@@ -170,7 +236,12 @@ const PLATFORM: AlertCase[] = [
   },
   {
     alert: 'GxReconcilesPanic',
-    series: { [print('controller_runtime_reconcile_panics_total', { controller: 'deployment', pod: 'operator-1' })]: '0x10 1x180' },
+    series: {
+      [print('controller_runtime_reconcile_panics_total', {
+        controller: 'deployment',
+        pod: 'operator-1',
+      })]: '0x10 1x180',
+    },
     at: { '10m': [], '12m': [{ controller: 'deployment' }], '90m': [] },
   },
   {
@@ -194,22 +265,31 @@ const PLATFORM: AlertCase[] = [
   {
     alert: 'GxCertificateExpires',
     series: {
-      [print('gx_control_plane_certificate_expiry_timestamp_seconds', { pod: 'p-1' })]: `${13 * 86_400}x180`,
-      [print('gx_control_plane_certificate_expiry_timestamp_seconds', { pod: 'p-2' })]: `${30 * 86_400}x180`,
+      [print('gx_control_plane_certificate_expiry_timestamp_seconds', {
+        pod: 'p-1',
+      })]: `${13 * 86_400}x180`,
+      [print('gx_control_plane_certificate_expiry_timestamp_seconds', {
+        pod: 'p-2',
+      })]: `${30 * 86_400}x180`,
     },
     at: { '59m': [], '61m': [{ pod: 'p-1' }] },
   },
   {
     alert: 'GxExpiredKeyUsed',
     series: {
-      [print('gx_control_plane_failed_logins_total', { reason: 'ExpiredKey', pod: 'p-1' })]: '0x10 0+1x20 20x100',
-      [print('gx_control_plane_failed_logins_total', { reason: 'UnknownKey', pod: 'p-1' })]: '0+10x180',
+      [print('gx_control_plane_failed_logins_total', { reason: 'ExpiredKey', pod: 'p-1' })]:
+        '0x10 0+1x20 20x100',
+      [print('gx_control_plane_failed_logins_total', { reason: 'UnknownKey', pod: 'p-1' })]:
+        '0+10x180',
     },
     at: { '10m': [], '20m': [{ reason: 'ExpiredKey' }], '60m': [] },
   },
   {
     alert: 'GxObjectsFaulty',
-    series: { [print('gx_faulty_objects', { kind: 'Deployment', reason: 'TooDeep', pod: 'p-1' })]: '0x10 1x60' },
+    series: {
+      [print('gx_faulty_objects', { kind: 'Deployment', reason: 'TooDeep', pod: 'p-1' })]:
+        '0x10 1x60',
+    },
     at: { '15m': [], '22m': [{ kind: 'Deployment', reason: 'TooDeep' }] },
   },
 ];

@@ -16,7 +16,13 @@ const BUILD = 1_200_000;
 const BASE = 'https://docs.example.com/runbooks';
 const PRESENT = ['monitoring.coreos.com/v1/PrometheusRule'];
 
-type Rule = { alert: string; expr: string; for?: string; labels: Record<string, string>; annotations: Record<string, string> };
+type Rule = {
+  alert: string;
+  expr: string;
+  for?: string;
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+};
 type Rules = { groups: { name: string; rules: Rule[] }[] };
 
 let render: Renderer;
@@ -24,8 +30,11 @@ let folder: string;
 let promtool: string;
 let rules: Rules;
 
-const monitoring = (own: object = {}): object => ({ monitoring: { runbookBaseUrl: BASE, rules: { enabled: true, ...own } } });
-const ruleIn = (objects: KubeYaml[]): KubeYaml | undefined => objects.find(({ kind }) => kind === 'PrometheusRule');
+const monitoring = (own: object = {}): object => ({
+  monitoring: { runbookBaseUrl: BASE, rules: { enabled: true, ...own } },
+});
+const ruleIn = (objects: KubeYaml[]): KubeYaml | undefined =>
+  objects.find(({ kind }) => kind === 'PrometheusRule');
 
 beforeAll(async () => {
   render = await renderer();
@@ -42,11 +51,16 @@ describe('the rules', () => {
   test('are there when they are asked for, with the labels by which a Prometheus selects them', async () => {
     expect(ruleIn(await render.chart({}, PRESENT))).toBeUndefined();
     const labels = { release: 'prometheus' };
-    expect(ruleIn(await render.chart(monitoring({ labels }), PRESENT))?.metadata).toMatchObject({ namespace: 'gx-system', labels });
+    expect(ruleIn(await render.chart(monitoring({ labels }), PRESENT))?.metadata).toMatchObject({
+      namespace: 'gx-system',
+      labels,
+    });
   });
 
   test('are refused where their kind is missing, unless the chart is told to make them', async () => {
-    await expect(render.chart(monitoring())).rejects.toThrow(/monitoring.rules.enabled: this cluster has no PrometheusRule/);
+    await expect(render.chart(monitoring())).rejects.toThrow(
+      /monitoring.rules.enabled: this cluster has no PrometheusRule/,
+    );
     expect(ruleIn(await render.chart(monitoring({ withoutDefinitions: true })))).toBeDefined();
   });
 
@@ -61,12 +75,16 @@ describe('the rules', () => {
 });
 
 /** Alerts about the platform itself. */
-const PLATFORM = (parse(readFileSync('charts/gx-platform/alerts/platform.yaml', 'utf8')) as { alert: string }[]).map(({ alert }) => alert);
+const PLATFORM = (
+  parse(readFileSync('charts/gx-platform/alerts/platform.yaml', 'utf8')) as { alert: string }[]
+).map(({ alert }) => alert);
 
 test('each alert says how bad it is, which deployment it is about, and where its page is', () => {
   for (const { alert, labels, annotations } of all()) {
     expect(labels['severity']).toMatch(/^(critical|warning|info)$/);
-    const names = PLATFORM.includes(alert) ? '' : '{{ $labels.namespace }}/{{ $labels.deployment }}';
+    const names = PLATFORM.includes(alert)
+      ? ''
+      : '{{ $labels.namespace }}/{{ $labels.deployment }}';
     expect(annotations['summary']).toContain(names);
     expect(annotations['runbook_url']).toMatch(new RegExp(`^${BASE}/[a-z-]+[.]md$`));
   }
@@ -74,14 +92,17 @@ test('each alert says how bad it is, which deployment it is about, and where its
 
 test('each alert has its page, each page its alert, and each of them a test', () => {
   const pages = globSync('docs/runbooks/*.md').filter((page) => !page.endsWith('README.md'));
-  const named = all().map(({ annotations }) => `docs/runbooks/${annotations['runbook_url']?.split('/').at(-1)}`);
+  const named = all().map(
+    ({ annotations }) => `docs/runbooks/${annotations['runbook_url']?.split('/').at(-1)}`,
+  );
   expect(named.toSorted()).toEqual(pages.toSorted());
   const list = readFileSync('docs/runbooks/README.md', 'utf8');
   for (const { alert, annotations, labels } of all()) {
     const name = annotations['runbook_url']!.split('/').at(-1)!;
     const page = readFileSync(`docs/runbooks/${name}`, 'utf8');
     expect(page).toContain(`Alert \`${alert}\`, severity \`${labels['severity']}\``);
-    for (const heading of ['Meaning', 'Impact', 'Where to look', 'Cure']) expect(page).toMatch(new RegExp(`^## ${heading}$`, 'm'));
+    for (const heading of ['Meaning', 'Impact', 'Where to look', 'Cure'])
+      expect(page).toMatch(new RegExp(`^## ${heading}$`, 'm'));
     expect(list).toContain(`(${name}) (\`${alert}\`)`);
   }
   expect(CASES.map(({ alert }) => alert).toSorted()).toEqual(
@@ -94,34 +115,42 @@ test('each alert has its page, each page its alert, and each of them a test', ()
 test('each metric of an alert is one that the pages of metrics name', () => {
   const text = readFileSync('docs/reference/metrics.md', 'utf8');
   for (const { expr } of all())
-    for (const [name] of expr.matchAll(/\bgx_[a-z_]+/g)) expect(text).toContain(`\`${name.replace(/_(count|bucket)$/, '')}\``);
+    for (const [name] of expr.matchAll(/\bgx_[a-z_]+/g))
+      expect(text).toContain(`\`${name.replace(/_(count|bucket)$/, '')}\``);
 });
 
-test.each(CASES)('$alert fires about those that it is about, and no longer than that', async ({ alert, series, at }) => {
-  const rule = all().find((one) => one.alert === alert)!;
-  const expected = (labels: Labels): object => ({
-    exp_labels: { ...labels, ...rule.labels },
-    exp_annotations: Object.fromEntries(Object.entries(rule.annotations).map(([key, text]) => [key, shown(text, labels)])),
-  });
-  const tests = {
-    rule_files: ['rules.json'],
-    evaluation_interval: '1m',
-    tests: [
-      {
-        interval: '1m',
-        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
-        alert_rule_test: Object.entries(at).map(([eval_time, found]) => ({
-          eval_time,
-          alertname: alert,
-          exp_alerts: found.map(expected),
-        })),
-      },
-    ],
-  };
-  const file = path.join(folder, `${alert}.json`);
-  await writeFile(file, JSON.stringify(tests));
-  expect((await promisify(execFile)(promtool, ['test', 'rules', file])).stdout).toContain('SUCCESS');
-});
+test.each(CASES)(
+  '$alert fires about those that it is about, and no longer than that',
+  async ({ alert, series, at }) => {
+    const rule = all().find((one) => one.alert === alert)!;
+    const expected = (labels: Labels): object => ({
+      exp_labels: { ...labels, ...rule.labels },
+      exp_annotations: Object.fromEntries(
+        Object.entries(rule.annotations).map(([key, text]) => [key, shown(text, labels)]),
+      ),
+    });
+    const tests = {
+      rule_files: ['rules.json'],
+      evaluation_interval: '1m',
+      tests: [
+        {
+          interval: '1m',
+          input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+          alert_rule_test: Object.entries(at).map(([eval_time, found]) => ({
+            eval_time,
+            alertname: alert,
+            exp_alerts: found.map(expected),
+          })),
+        },
+      ],
+    };
+    const file = path.join(folder, `${alert}.json`);
+    await writeFile(file, JSON.stringify(tests));
+    expect((await promisify(execFile)(promtool, ['test', 'rules', file])).stdout).toContain(
+      'SUCCESS',
+    );
+  },
+);
 
 /** Returns the text as Prometheus shows it for these labels. */
 const shown = (text: string, labels: Labels): string =>
@@ -143,23 +172,35 @@ test('deployments that sleep, hibernate, drain, are tried out or work well fire 
   };
   const file = path.join(folder, 'quiet.json');
   await writeFile(file, JSON.stringify(tests));
-  expect((await promisify(execFile)(promtool, ['test', 'rules', file])).stdout).toContain('SUCCESS');
+  expect((await promisify(execFile)(promtool, ['test', 'rules', file])).stdout).toContain(
+    'SUCCESS',
+  );
 });
 
 test.each([
   ['30s', ['30s']],
   ['5m', ['1m', '2m', '5m']],
 ])('a value shortens each time that an alert waits: %s', async (longestFor, times) => {
-  const shorter = ruleIn(await render.chart(monitoring({ longestFor }), PRESENT))!.spec as unknown as Rules;
+  const shorter = ruleIn(await render.chart(monitoring({ longestFor }), PRESENT))!
+    .spec as unknown as Rules;
   const waits = shorter.groups.flatMap((group) => group.rules.flatMap((rule) => rule.for ?? []));
   expect([...new Set(waits)].toSorted()).toEqual(times);
   expect(waits).toHaveLength(all().filter((rule) => rule.for !== undefined).length);
 });
 
 test('Prometheus takes all of them, and the files of the chart have nothing that no rule shows', async () => {
-  await promisify(execFile)(promtool, ['check', 'rules', '--lint=all', '--lint-fatal', path.join(folder, 'rules.json')]);
-  const files = globSync('charts/gx-platform/alerts/*.yaml').flatMap((file) => parse(readFileSync(file, 'utf8')) as object[]);
+  await promisify(execFile)(promtool, [
+    'check',
+    'rules',
+    '--lint=all',
+    '--lint-fatal',
+    path.join(folder, 'rules.json'),
+  ]);
+  const files = globSync('charts/gx-platform/alerts/*.yaml').flatMap(
+    (file) => parse(readFileSync(file, 'utf8')) as object[],
+  );
   const known = ['alert', 'severity', 'expr', 'for', 'summary', 'description', 'page'];
   expect(files).toHaveLength(all().length);
-  for (const alert of files) expect(Object.keys(alert).filter((key) => !known.includes(key))).toEqual([]);
+  for (const alert of files)
+    expect(Object.keys(alert).filter((key) => !known.includes(key))).toEqual([]);
 });

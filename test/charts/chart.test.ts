@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { agentConfig } from '../../src/config/agent.ts';
-import { controlPlaneConfig } from '../../src/config/control-plane.ts';
-import { gatewayConfig } from '../../src/config/gateway.ts';
-import { operatorConfig } from '../../src/config/operator.ts';
+import { readAgentConfig } from '../../src/config/agent.ts';
+import { readControlPlaneConfig } from '../../src/config/control-plane.ts';
+import { readGatewayConfig } from '../../src/config/gateway.ts';
+import { readOperatorConfig } from '../../src/config/operator.ts';
 import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
 import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
 
@@ -15,16 +15,22 @@ beforeAll(async () => {
   render = await renderer();
 }, BUILD);
 
-const podsOf = (objects: KubeYaml[]): PodSpec[] => objects.flatMap(({ spec }) => spec?.template?.spec ?? []);
+const podsOf = (objects: KubeYaml[]): PodSpec[] =>
+  objects.flatMap(({ spec }) => spec?.template?.spec ?? []);
 const find = (objects: KubeYaml[], id: string): KubeYaml => {
   const found = objects.find((object) => idOf(object) === id);
   if (found === undefined) throw new Error(`${id} is not among ${objects.map(idOf).join(', ')}`);
   return found;
 };
-const ofKind = (objects: KubeYaml[], kind: string): KubeYaml[] => objects.filter((object) => object.kind === kind);
+const ofKind = (objects: KubeYaml[], kind: string): KubeYaml[] =>
+  objects.filter((object) => object.kind === kind);
 const envOf = (objects: KubeYaml[], name: string): Record<string, string> => {
   const container = podsOf([find(objects, `Deployment/gx-system/gx-${name}`)])[0]?.containers[0];
-  return Object.fromEntries((container?.env ?? []).flatMap(({ name: key, value }) => (value === undefined ? [] : [[key, value]])));
+  return Object.fromEntries(
+    (container?.env ?? []).flatMap(({ name: key, value }) =>
+      value === undefined ? [] : [[key, value]],
+    ),
+  );
 };
 
 /** Everything is switched on, so that templates that need these values are rendered too. */
@@ -58,7 +64,10 @@ describe('values', () => {
     ['no pod of a type that has some', { settings: { prodReplicas: 0 } }],
     ['a tenant that is no uuid', { settings: { defaultTenantId: 'me' } }],
     ['a Listener of namespaces that are not watched', { watchNamespaces: ['other'] }],
-    ['an issuer of a certificate without a Secret for it', { controlPlane: { tls: { certManager: { issuer: 'x' } } } }],
+    [
+      'an issuer of a certificate without a Secret for it',
+      { controlPlane: { tls: { certManager: { issuer: 'x' } } } },
+    ],
     ['all namespaces and some', { watchAllNamespaces: true, watchNamespaces: ['gx-agents'] }],
   ])('%s is refused', async (_situation, values) => {
     await expect(render.chart(values)).rejects.toMatchObject({ code: 1 });
@@ -66,20 +75,27 @@ describe('values', () => {
 
   test('every value has a place in the schema, with a description', () => {
     const values = parse(readFileSync('charts/gx-platform/values.yaml', 'utf8')) as Values;
-    const schema = JSON.parse(readFileSync('charts/gx-platform/values.schema.json', 'utf8')) as ValueSchema;
+    const schema = JSON.parse(
+      readFileSync('charts/gx-platform/values.schema.json', 'utf8'),
+    ) as ValueSchema;
     expect(undescribed(values, schema, '')).toEqual([]);
   });
 });
 
 type Values = { [name: string]: unknown };
-type ValueSchema = { description?: string; properties?: Record<string, ValueSchema>; $ref?: string };
+type ValueSchema = {
+  description?: string;
+  properties?: Record<string, ValueSchema>;
+  $ref?: string;
+};
 
 function undescribed(values: Values, schema: ValueSchema, path: string): string[] {
   return Object.entries(values).flatMap(([name, value]) => {
     const place = schema.properties?.[name];
     if (place === undefined) return [`${path}${name}`];
     if (place.$ref !== undefined) return [];
-    if (place.properties !== undefined) return undescribed(value as Values, place, `${path}${name}.`);
+    if (place.properties !== undefined)
+      return undescribed(value as Values, place, `${path}${name}.`);
     return place.description === undefined ? [`${path}${name}`] : [];
   });
 }
@@ -92,8 +108,16 @@ describe.each([
     const pods = podsOf(await render.chart(values));
     expect(pods).toHaveLength(4);
     for (const pod of pods) {
-      expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: 'RuntimeDefault' } });
-      expect([pod.hostNetwork, pod.hostPID, pod.hostIPC]).toEqual([undefined, undefined, undefined]);
+      expect(pod.securityContext).toMatchObject({
+        runAsNonRoot: true,
+        runAsUser: 10001,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect([pod.hostNetwork, pod.hostPID, pod.hostIPC]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+      ]);
       for (const container of pod.containers)
         expect(container.securityContext).toEqual({
           allowPrivilegeEscalation: false,
@@ -101,57 +125,79 @@ describe.each([
           capabilities: { drop: ['ALL'] },
         });
       const secrets = (pod.volumes as object[]).filter((volume) => !('emptyDir' in volume));
-      expect(secrets).toHaveLength(['gx-console', 'gx-control-plane'].includes(pod.serviceAccountName ?? '') ? 1 : 0);
+      expect(secrets).toHaveLength(
+        ['gx-console', 'gx-control-plane'].includes(pod.serviceAccountName ?? '') ? 1 : 0,
+      );
     }
   });
 
   test('have probes, requests and a memory limit', async () => {
     for (const { containers } of podsOf(await render.chart(values))) {
       expect(containers[0]).toMatchObject({
-        livenessProbe: { httpGet: { path: '/healthz', port: expect.stringMatching(/^(http|health)$/) as string } },
-        readinessProbe: { httpGet: { path: '/readyz', port: expect.stringMatching(/^(http|health)$/) as string } },
-        resources: { requests: { cpu: expect.any(String), memory: expect.any(String) }, limits: { memory: expect.any(String) } },
+        livenessProbe: {
+          httpGet: { path: '/healthz', port: expect.stringMatching(/^(http|health)$/) as string },
+        },
+        readinessProbe: {
+          httpGet: { path: '/readyz', port: expect.stringMatching(/^(http|health)$/) as string },
+        },
+        resources: {
+          requests: { cpu: expect.any(String), memory: expect.any(String) },
+          limits: { memory: expect.any(String) },
+        },
       });
     }
   });
 });
 
 /** The section of each process in the values, and the name of its objects. */
-const PROCESSES = { operator: 'gx-operator', controlPlane: 'gx-control-plane', gateway: 'gx-gateway', console: 'gx-console' };
+const PROCESSES = {
+  operator: 'gx-operator',
+  controlPlane: 'gx-control-plane',
+  gateway: 'gx-gateway',
+  console: 'gx-console',
+};
 
-test.each(Object.entries(PROCESSES))('the pods of %s stand where they are put, and carry what they are given', async (section, name) => {
-  const placement = {
-    nodeSelector: { disk: 'ssd' },
-    tolerations: [{ operator: 'Exists' }],
-    affinity: { nodeAffinity: {} },
-    priorityClassName: 'high',
-  };
-  const values = {
-    ...placement,
-    replicas: 3,
-    podDisruptionBudget: true,
-    logLevel: 'warn',
-    podAnnotations: { note: 'a' },
-    podLabels: { team: 'a' },
-    serviceAccount: { annotations: { role: 'cloud' } },
-    resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { memory: '2Gi' } },
-  };
-  const objects = await render.chart({ [section]: values });
-  const { spec } = find(objects, `Deployment/gx-system/${name}`);
-  expect(spec).toMatchObject({
-    replicas: 3,
-    template: {
-      metadata: { annotations: { note: 'a' }, labels: { team: 'a' } },
-      spec: { ...placement, containers: [{ resources: values.resources }] },
-    },
-  });
-  expect(envOf(objects, name.slice('gx-'.length))).toMatchObject({ GX_LOG_LEVEL: 'warn' });
-  expect(find(objects, `ServiceAccount/gx-system/${name}`).metadata.annotations).toEqual({ role: 'cloud' });
-  expect(find(objects, `PodDisruptionBudget/gx-system/${name}`).spec).toMatchObject({ maxUnavailable: 1 });
-});
+test.each(Object.entries(PROCESSES))(
+  'the pods of %s stand where they are put, and carry what they are given',
+  async (section, name) => {
+    const placement = {
+      nodeSelector: { disk: 'ssd' },
+      tolerations: [{ operator: 'Exists' }],
+      affinity: { nodeAffinity: {} },
+      priorityClassName: 'high',
+    };
+    const values = {
+      ...placement,
+      replicas: 3,
+      podDisruptionBudget: true,
+      logLevel: 'warn',
+      podAnnotations: { note: 'a' },
+      podLabels: { team: 'a' },
+      serviceAccount: { annotations: { role: 'cloud' } },
+      resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { memory: '2Gi' } },
+    };
+    const objects = await render.chart({ [section]: values });
+    const { spec } = find(objects, `Deployment/gx-system/${name}`);
+    expect(spec).toMatchObject({
+      replicas: 3,
+      template: {
+        metadata: { annotations: { note: 'a' }, labels: { team: 'a' } },
+        spec: { ...placement, containers: [{ resources: values.resources }] },
+      },
+    });
+    expect(envOf(objects, name.slice('gx-'.length))).toMatchObject({ GX_LOG_LEVEL: 'warn' });
+    expect(find(objects, `ServiceAccount/gx-system/${name}`).metadata.annotations).toEqual({
+      role: 'cloud',
+    });
+    expect(find(objects, `PodDisruptionBudget/gx-system/${name}`).spec).toMatchObject({
+      maxUnavailable: 1,
+    });
+  },
+);
 
 describe('rights', () => {
-  const roles = (objects: KubeYaml[]) => objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole');
+  const roles = (objects: KubeYaml[]) =>
+    objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole');
 
   test.each([
     ['all namespaces', { watchAllNamespaces: true }],
@@ -164,11 +210,19 @@ describe('rights', () => {
       expect(rules.length).toBeGreaterThan(10);
       const ofNamespaces = rules.filter(({ resources }) => resources.includes('namespaces'));
       expect(new Set(ofNamespaces.flatMap(({ verbs }) => verbs))).toEqual(new Set(['get']));
-      const words = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
+      const words = rules.flatMap(({ apiGroups, resources, verbs }) => [
+        ...apiGroups,
+        ...resources,
+        ...verbs,
+      ]);
       expect(words).not.toContain('*');
       const dangerous =
         /^(roles|rolebindings|clusterroles|clusterrolebindings|nodes|serviceaccounts\/token|pods\/exec|customresourcedefinitions)$/;
-      expect(words.filter((word) => dangerous.test(word) || ['escalate', 'bind', 'impersonate'].includes(word))).toEqual([]);
+      expect(
+        words.filter(
+          (word) => dangerous.test(word) || ['escalate', 'bind', 'impersonate'].includes(word),
+        ),
+      ).toEqual([]);
     },
   );
 
@@ -180,28 +234,43 @@ describe('rights', () => {
       `Role/${namespace}/gx-gateway-watched`,
       `Role/${namespace}/gx-operator-watched`,
     ]);
-    const platform = ['api-key', 'control-plane', 'gateway', 'operator'].map((component) => `Role/gx-system/gx-${component}`);
+    const platform = ['api-key', 'control-plane', 'gateway', 'operator'].map(
+      (component) => `Role/gx-system/gx-${component}`,
+    );
     const own = ['Role/default/gx-operator-api-server.gx-system', ...platform];
     expect(granted.toSorted()).toEqual([...expected, ...own]);
     expect(envOf(objects, 'operator')).toMatchObject({ GX_WATCH_NAMESPACES: 'a,b' });
   });
 
   test('watching all namespaces, Secrets are within reach, and workloads are made, in none but those of agents', async () => {
-    const objects = await render.chart({ watchAllNamespaces: true, agents: { namespaces: ['a', 'b'] } });
+    const objects = await render.chart({
+      watchAllNamespaces: true,
+      agents: { namespaces: ['a', 'b'] },
+    });
     const ofSecrets = roles(objects).filter(
-      ({ kind, rules }) => kind === 'ClusterRole' && rules?.some(({ resources }) => resources.includes('secrets')),
+      ({ kind, rules }) =>
+        kind === 'ClusterRole' && rules?.some(({ resources }) => resources.includes('secrets')),
     );
-    expect(ofSecrets.map(idOf).toSorted()).toEqual(['ClusterRole/gx-control-plane-secrets', 'ClusterRole/gx-operator-secrets']);
-    const clusterWide = roles(objects).filter(({ metadata }) => /^gx-(operator|control-plane)[.]gx-system$/.test(metadata.name));
+    expect(ofSecrets.map(idOf).toSorted()).toEqual([
+      'ClusterRole/gx-control-plane-secrets',
+      'ClusterRole/gx-operator-secrets',
+    ]);
+    const clusterWide = roles(objects).filter(({ metadata }) =>
+      /^gx-(operator|control-plane)[.]gx-system$/.test(metadata.name),
+    );
     const making = clusterWide
       .filter(({ kind }) => kind === 'ClusterRole')
       .flatMap(({ rules = [] }) => rules)
       .filter(
-        ({ apiGroups, verbs }) => !['gx.dev', 'events.k8s.io'].includes(apiGroups[0] ?? '') && /create|patch|update/.test(verbs.join()),
+        ({ apiGroups, verbs }) =>
+          !['gx.dev', 'events.k8s.io'].includes(apiGroups[0] ?? '') &&
+          /create|patch|update/.test(verbs.join()),
       );
     expect(making).toEqual([]);
     const bound = objects.filter((object) =>
-      ofSecrets.some(({ metadata }) => (object.roleRef as { name?: string } | undefined)?.name === metadata.name),
+      ofSecrets.some(
+        ({ metadata }) => (object.roleRef as { name?: string } | undefined)?.name === metadata.name,
+      ),
     );
     const places = ['a', 'b'].flatMap((namespace) => [
       `RoleBinding/${namespace}/gx-control-plane-secrets`,
@@ -221,23 +290,41 @@ describe('rights', () => {
     };
     expect(find(await render.chart({}), id).rules).toEqual([rule]);
     expect(find(await render.chart({ watchAllNamespaces: true }), id).rules).toEqual([rule]);
-    const told = await render.chart({ settings: { agentNetwork: { apiServer: ['192.0.2.1', '192.0.2.2'] } } });
+    const told = await render.chart({
+      settings: { agentNetwork: { apiServer: ['192.0.2.1', '192.0.2.2'] } },
+    });
     expect(told.map(idOf).filter((one) => one.includes('api-server'))).toEqual([]);
-    expect(envOf(told, 'operator')).toMatchObject({ GX_API_SERVER_ADDRESSES: '192.0.2.1,192.0.2.2' });
+    expect(envOf(told, 'operator')).toMatchObject({
+      GX_API_SERVER_ADDRESSES: '192.0.2.1,192.0.2.2',
+    });
   });
 
   test('what goes to one kind of object alone is known to the operator, which writes it, and to the REST API, which allows it', async () => {
-    const objects = await render.chart({ controlPlane: { podKeys: ['mesh/'], serviceKeys: ['lb/', 'dns/name'], claimKeys: ['backup/'] } });
+    const objects = await render.chart({
+      controlPlane: {
+        podKeys: ['mesh/'],
+        serviceKeys: ['lb/', 'dns/name'],
+        claimKeys: ['backup/'],
+      },
+    });
     const keys = { pods: ['mesh/'], services: ['lb/', 'dns/name'], claims: ['backup/'] };
-    expect(operatorConfig(envOf(objects, 'operator')).settings.objectKeys).toEqual(keys);
-    expect(controlPlaneConfig(envOf(objects, 'control-plane')).objectKeys).toEqual(keys);
+    expect(readOperatorConfig(envOf(objects, 'operator')).settings.objectKeys).toEqual(keys);
+    expect(readControlPlaneConfig(envOf(objects, 'control-plane')).objectKeys).toEqual(keys);
   });
 
   test('the network of agents reaches the operator as it is written', async () => {
     const gateways = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }];
-    const agentNetwork = { ingress: 'Namespace', egress: 'Open', gateways, blocked: ['10.0.0.0/8'] };
+    const agentNetwork = {
+      ingress: 'Namespace',
+      egress: 'Open',
+      gateways,
+      blocked: ['10.0.0.0/8'],
+    };
     const env = envOf(await render.chart({ settings: { agentNetwork } }), 'operator');
-    expect(operatorConfig(env).settings.agentNetwork).toEqual({ ...agentNetwork, apiServer: [] });
+    expect(readOperatorConfig(env).settings.agentNetwork).toEqual({
+      ...agentNetwork,
+      apiServer: [],
+    });
   });
 
   test('watching some namespaces, nothing is granted beyond them but where the API server is', async () => {
@@ -261,14 +348,24 @@ describe('rights', () => {
 
   test('the control plane reads secrets by name only, unless `kubectl exec` in its pod makes keys', async () => {
     const verbs = async (values: object) => {
-      const own = roles(await render.chart(values)).filter(({ metadata }) => metadata.name.startsWith('gx-control-plane'));
+      const own = roles(await render.chart(values)).filter(({ metadata }) =>
+        metadata.name.startsWith('gx-control-plane'),
+      );
       return Object.fromEntries(
-        own.map((role) => [idOf(role), (role.rules ?? []).flatMap((rule) => (rule.resources.includes('secrets') ? rule.verbs : []))]),
+        own.map((role) => [
+          idOf(role),
+          (role.rules ?? []).flatMap((rule) =>
+            rule.resources.includes('secrets') ? rule.verbs : [],
+          ),
+        ]),
       );
     };
     const watched = { 'Role/gx-agents/gx-control-plane-watched': ['get', 'create', 'delete'] };
     expect(await verbs({})).toEqual({ ...watched, 'Role/gx-system/gx-control-plane': ['get'] });
-    const byExec = { ...watched, 'Role/gx-system/gx-control-plane': ['get', 'list', 'create', 'delete'] };
+    const byExec = {
+      ...watched,
+      'Role/gx-system/gx-control-plane': ['get', 'list', 'create', 'delete'],
+    };
     expect(await verbs({ controlPlane: { apiKeysByExec: true } })).toEqual(byExec);
   });
 
@@ -317,7 +414,7 @@ describe('settings', () => {
         shutdownDelaySeconds: 30,
       },
     });
-    const operator = operatorConfig(envOf(objects, 'operator'));
+    const operator = readOperatorConfig(envOf(objects, 'operator'));
     expect(operator).toMatchObject({
       namespaces: ['gx-agents', 'more'],
       workers: 3,
@@ -336,14 +433,32 @@ describe('settings', () => {
       controlPlaneUrl: 'http://gx-control-plane.gx-system.svc.cluster.example:80',
       progressDeadlineSeconds: 1800,
       imagePullPatienceSeconds: 300,
-      profile: { cpu: 0.25, memoryMb: 512, replicas: 0, prod: { least: 3, most: 9 }, database: { storageGi: 1 } },
+      profile: {
+        cpu: 0.25,
+        memoryMb: 512,
+        replicas: 0,
+        prod: { least: 3, most: 9 },
+        database: { storageGi: 1 },
+      },
     });
-    expect(gatewayConfig(envOf(objects, 'gateway'))).toMatchObject({ clusterDomain: 'cluster.example' });
-    const controlPlane = controlPlaneConfig(envOf(objects, 'control-plane'));
-    expect(controlPlane).toMatchObject({ namespaces: ['gx-agents', 'more'], hosting: 'cloud', port: 8080, body: { bytes: 100_000_000 } });
-    expect(controlPlane).toMatchObject({ limits: { streamsPerKey: 7, streamsPerTenant: 0 }, shutdownDelaySeconds: 30 });
+    expect(readGatewayConfig(envOf(objects, 'gateway'))).toMatchObject({
+      clusterDomain: 'cluster.example',
+    });
+    const controlPlane = readControlPlaneConfig(envOf(objects, 'control-plane'));
+    expect(controlPlane).toMatchObject({
+      namespaces: ['gx-agents', 'more'],
+      hosting: 'cloud',
+      port: 8080,
+      body: { bytes: 100_000_000 },
+    });
+    expect(controlPlane).toMatchObject({
+      limits: { streamsPerKey: 7, streamsPerTenant: 0 },
+      shutdownDelaySeconds: 30,
+    });
     // The delay, the grace of open requests, and ten seconds to end the process.
-    expect(podsOf([find(objects, 'Deployment/gx-system/gx-control-plane')])[0]).toMatchObject({ terminationGracePeriodSeconds: 60 });
+    expect(podsOf([find(objects, 'Deployment/gx-system/gx-control-plane')])[0]).toMatchObject({
+      terminationGracePeriodSeconds: 60,
+    });
     expect(controlPlane.grants.toSorted()).toEqual(['nfs', 'secrets']);
   });
 
@@ -362,7 +477,7 @@ describe('settings', () => {
       caConfigMap: 'login-ca',
     };
     const objects = await render.chart({ controlPlane: { oidc } });
-    const { oidc: read } = controlPlaneConfig(envOf(objects, 'control-plane'));
+    const { oidc: read } = readControlPlaneConfig(envOf(objects, 'control-plane'));
     expect(read).toEqual({
       issuer: 'https://login.internal',
       audiences: ['gx', 'api'],
@@ -376,16 +491,22 @@ describe('settings', () => {
       readValues: ['staff'],
     });
     const [pod] = podsOf([find(objects, 'Deployment/gx-system/gx-control-plane')]);
-    expect(pod?.containers[0]?.volumeMounts).toContainEqual({ name: 'authorities', mountPath: '/etc/gx/authorities', readOnly: true });
+    expect(pod?.containers[0]?.volumeMounts).toContainEqual({
+      name: 'authorities',
+      mountPath: '/etc/gx/authorities',
+      readOnly: true,
+    });
     expect(envOf(objects, 'control-plane').NODE_EXTRA_CA_CERTS).toBe('/etc/gx/authorities/ca.crt');
     expect(pod?.volumes).toContainEqual({ name: 'authorities', configMap: { name: 'login-ca' } });
-    const overlay = controlPlaneConfig(envOf(await render.kustomize('config/oidc'), 'control-plane'));
+    const overlay = readControlPlaneConfig(
+      envOf(await render.kustomize('config/oidc'), 'control-plane'),
+    );
     expect(overlay.oidc).toMatchObject({ audiences: ['gx-platform'] });
   });
 
   test("left alone, are the processes' own defaults", async () => {
-    const [objects, own] = [await render.chart(), operatorConfig({}).settings];
-    expect(operatorConfig(envOf(objects, 'operator')).settings).toEqual({
+    const [objects, own] = [await render.chart(), readOperatorConfig({}).settings];
+    expect(readOperatorConfig(envOf(objects, 'operator')).settings).toEqual({
       ...own,
       agentNamespaces: ['gx-agents'],
       gateway: { service: 'gx-gateway', namespace: expect.any(String) as string },
@@ -395,8 +516,16 @@ describe('settings', () => {
       storeImage: 'docker.io/gx/gx-valkey:0.1.0',
       backups: { ...own.backups, image: 'docker.io/gx/gx-platform:0.1.0' },
     });
-    const { namespace: _namespace, namespaces: _all, agentNamespaces: _agents, ...rest } = controlPlaneConfig({});
-    expect(controlPlaneConfig(envOf(objects, 'control-plane'))).toMatchObject({ ...rest, clientKeyFile: '/etc/gx/console/client-key' });
+    const {
+      namespace: _namespace,
+      namespaces: _all,
+      agentNamespaces: _agents,
+      ...rest
+    } = readControlPlaneConfig({});
+    expect(readControlPlaneConfig(envOf(objects, 'control-plane'))).toMatchObject({
+      ...rest,
+      clientKeyFile: '/etc/gx/console/client-key',
+    });
   });
 
   test('one registry prefix moves every image', async () => {
@@ -410,26 +539,36 @@ describe('settings', () => {
   });
 
   test('the port that the base image of agents serves is the one that its Dockerfile exposes', () => {
-    const { port } = agentConfig({ DATABASE_URI: 'postgres://x' }, []);
+    const { port } = readAgentConfig({ DATABASE_URI: 'postgres://x' }, []);
     expect(readFileSync('Dockerfile', 'utf8')).toContain(`EXPOSE ${port}`);
   });
 });
 
 describe('TLS', () => {
   const tls = { secretName: 'api-tls' };
-  const portsOf = (object: KubeYaml) => (object.spec as { ports: { name: string; port: number; targetPort: string }[] }).ports;
+  const portsOf = (object: KubeYaml) =>
+    (object.spec as { ports: { name: string; port: number; targetPort: string }[] }).ports;
 
   test('with a Secret the control plane serves its certificate; probes, Service and network policy follow', async () => {
     const objects = await render.chart({ controlPlane: { tls }, networkPolicy: { enabled: true } });
-    expect(controlPlaneConfig(envOf(objects, 'control-plane')).tls).toEqual({ cert: '/etc/gx/tls/tls.crt', key: '/etc/gx/tls/tls.key' });
+    expect(readControlPlaneConfig(envOf(objects, 'control-plane')).tls).toEqual({
+      cert: '/etc/gx/tls/tls.crt',
+      key: '/etc/gx/tls/tls.key',
+    });
     const [pod] = podsOf([find(objects, 'Deployment/gx-system/gx-control-plane')]);
     const container = pod?.containers[0];
     expect(pod?.volumes).toContainEqual({ name: 'tls', secret: { secretName: 'api-tls' } });
-    expect(container?.volumeMounts).toContainEqual({ name: 'tls', mountPath: '/etc/gx/tls', readOnly: true });
+    expect(container?.volumeMounts).toContainEqual({
+      name: 'tls',
+      mountPath: '/etc/gx/tls',
+      readOnly: true,
+    });
     expect(container?.ports).toContainEqual({ name: 'https', containerPort: 8080 });
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
       expect(container?.[probe]).toMatchObject({ httpGet: { port: 'https', scheme: 'HTTPS' } });
-    expect(portsOf(find(objects, 'Service/gx-system/gx-control-plane'))).toEqual([{ name: 'https', port: 443, targetPort: 'https' }]);
+    expect(portsOf(find(objects, 'Service/gx-system/gx-control-plane'))).toEqual([
+      { name: 'https', port: 443, targetPort: 'https' },
+    ]);
     const { spec: policy } = find(objects, 'NetworkPolicy/gx-system/gx-control-plane');
     expect(policy?.ingress).toEqual(['https', 'health'].map((port) => ({ ports: [{ port }] })));
   });
@@ -437,14 +576,20 @@ describe('TLS', () => {
   test('a port that was set stays, and without TLS the Service has port 80', async () => {
     const service = async (controlPlane: object) =>
       portsOf(find(await render.chart({ controlPlane }), 'Service/gx-system/gx-control-plane'));
-    expect(await service({ tls, service: { port: 8443 } })).toEqual([{ name: 'https', port: 8443, targetPort: 'https' }]);
-    expect(await service({ service: { type: 'NodePort', nodePort: 30_080 } })).toMatchObject([{ port: 80, nodePort: 30_080 }]);
+    expect(await service({ tls, service: { port: 8443 } })).toEqual([
+      { name: 'https', port: 8443, targetPort: 'https' },
+    ]);
+    expect(await service({ service: { type: 'NodePort', nodePort: 30_080 } })).toMatchObject([
+      { port: 80, nodePort: 30_080 },
+    ]);
     expect(await service({})).toEqual([{ name: 'http', port: 80, targetPort: 'http' }]);
   });
 
   test('the Service carries annotations, by which clouds know their load balancers', async () => {
     const annotations = { 'cloud.example/internal': 'true' };
-    const objects = await render.chart({ controlPlane: { service: { type: 'LoadBalancer', annotations } } });
+    const objects = await render.chart({
+      controlPlane: { service: { type: 'LoadBalancer', annotations } },
+    });
     expect(find(objects, 'Service/gx-system/gx-control-plane')).toMatchObject({
       metadata: { annotations },
       spec: { type: 'LoadBalancer' },
@@ -452,12 +597,23 @@ describe('TLS', () => {
   });
 
   test('cert-manager is asked for the Secret, for the names of the Service and others', async () => {
-    const certManager = { issuer: 'internal', issuerKind: 'ClusterIssuer', dnsNames: ['gx.example.com'] };
-    const [certificate] = ofKind(await render.chart({ controlPlane: { tls: { ...tls, certManager } } }), 'Certificate');
+    const certManager = {
+      issuer: 'internal',
+      issuerKind: 'ClusterIssuer',
+      dnsNames: ['gx.example.com'],
+    };
+    const [certificate] = ofKind(
+      await render.chart({ controlPlane: { tls: { ...tls, certManager } } }),
+      'Certificate',
+    );
     expect(certificate?.spec).toMatchObject({
       secretName: 'api-tls',
       issuerRef: { kind: 'ClusterIssuer', name: 'internal' },
-      dnsNames: ['gx-control-plane.gx-system.svc', 'gx-control-plane.gx-system.svc.cluster.local', 'gx.example.com'],
+      dnsNames: [
+        'gx-control-plane.gx-system.svc',
+        'gx-control-plane.gx-system.svc.cluster.local',
+        'gx.example.com',
+      ],
     });
   });
 });
@@ -480,21 +636,40 @@ describe('what stays and what goes', () => {
       labels: { 'pod-security.kubernetes.io/enforce': 'restricted' },
       annotations: { 'helm.sh/resource-policy': 'keep' },
     });
-    expect(ofKind(await render.chart({ agents: { createNamespaces: false } }), 'Namespace')).toEqual([]);
-    expect(ofKind(await render.chart({ agents: { namespaces: ['gx-system'] } }), 'Namespace')).toEqual([]);
+    expect(
+      ofKind(await render.chart({ agents: { createNamespaces: false } }), 'Namespace'),
+    ).toEqual([]);
+    expect(
+      ofKind(await render.chart({ agents: { namespaces: ['gx-system'] } }), 'Namespace'),
+    ).toEqual([]);
   });
 
   test('the default Listener is a plain object that outlives the release, and follows the namespaces of agents', async () => {
-    const [listener] = ofKind(await render.chart({ agents: { namespaces: ['a', 'b'] } }), 'Listener');
+    const [listener] = ofKind(
+      await render.chart({ agents: { namespaces: ['a', 'b'] } }),
+      'Listener',
+    );
     const metadata = { annotations: { 'helm.sh/resource-policy': 'keep' } };
-    expect(listener).toMatchObject({ metadata, spec: { namespaces: ['a', 'b'], computeId: 'default' } });
+    expect(listener).toMatchObject({
+      metadata,
+      spec: { namespaces: ['a', 'b'], computeId: 'default' },
+    });
   });
 
   test('the namespaces that it makes join the default tenant, and both processes know that they do', async () => {
     const defaultTenantId = '99999999-0000-4000-8000-000000000000';
-    const objects = await render.chart({ watchAllNamespaces: true, agents: { namespaces: ['a', 'b'] }, settings: { defaultTenantId } });
-    for (const { metadata } of ofKind(objects, 'Namespace')) expect(metadata.labels?.['gx.dev/tenant']).toBe(defaultTenantId);
-    const known = [controlPlaneConfig(envOf(objects, 'control-plane')), operatorConfig(envOf(objects, 'operator')).settings];
-    for (const one of known) expect(one).toMatchObject({ agentNamespaces: ['a', 'b'], defaultTenantId });
+    const objects = await render.chart({
+      watchAllNamespaces: true,
+      agents: { namespaces: ['a', 'b'] },
+      settings: { defaultTenantId },
+    });
+    for (const { metadata } of ofKind(objects, 'Namespace'))
+      expect(metadata.labels?.['gx.dev/tenant']).toBe(defaultTenantId);
+    const known = [
+      readControlPlaneConfig(envOf(objects, 'control-plane')),
+      readOperatorConfig(envOf(objects, 'operator')).settings,
+    ];
+    for (const one of known)
+      expect(one).toMatchObject({ agentNamespaces: ['a', 'b'], defaultTenantId });
   });
 });

@@ -28,7 +28,15 @@ beforeAll(async () => {
     const published = JSON.parse(await api('get', '--raw', '/openapi/v2')) as Published;
     return writeSchemas(published, folder).includes('listener_gx.dev_v1alpha1.json');
   });
-  const args = ['-strict', '-output', 'json', '-verbose', '-schema-location', join(folder, LOCATION), '-'];
+  const args = [
+    '-strict',
+    '-output',
+    'json',
+    '-verbose',
+    '-schema-location',
+    join(folder, LOCATION),
+    '-',
+  ];
   judge = async (objects) => {
     const running = run(kubeconform, args, { maxBuffer: 64 * 1024 * 1024 });
     running.child.stdin?.end(objects.map((object) => JSON.stringify(object)).join('\n---\n'));
@@ -38,11 +46,18 @@ beforeAll(async () => {
 }, 1_200_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const refused = (judged: Judged['resources']): Judged['resources'] => judged.filter(({ status }) => status !== 'statusValid');
+const refused = (judged: Judged['resources']): Judged['resources'] =>
+  judged.filter(({ status }) => status !== 'statusValid');
 
 test.each([
   ['default values', {}],
-  ['builds and all namespaces', { watchAllNamespaces: true, builds: { registry: 'registry.example.com', buildkit: { enabled: true } } }],
+  [
+    'builds and all namespaces',
+    {
+      watchAllNamespaces: true,
+      builds: { registry: 'registry.example.com', buildkit: { enabled: true } },
+    },
+  ],
   [
     'a mirror, TLS, policies and several pods',
     {
@@ -65,7 +80,9 @@ test('a field that Kubernetes does not know, and a value of another type, are re
   const misspelt = { ...service, spec: { ...service.spec, selektor: {} } };
   const listener = objects.find(({ kind }) => kind === 'Listener')!;
   const wrong = { ...listener, spec: { ...listener.spec, namespaces: 'gx-agents' } };
-  const reasons = Object.fromEntries(refused(await judge([misspelt, wrong])).map(({ kind, msg }) => [kind, msg]));
+  const reasons = Object.fromEntries(
+    refused(await judge([misspelt, wrong])).map(({ kind, msg }) => [kind, msg]),
+  );
   expect(reasons).toEqual({
     Service: expect.stringContaining("additional properties 'selektor' not allowed"),
     Listener: expect.stringContaining("at '/spec/namespaces': got string, want array"),

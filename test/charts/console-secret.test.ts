@@ -17,11 +17,25 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 const helmed = (...args: string[]) => {
-  const values = ['--set=crds.install=false', '--set=agents.listener.create=false', `--set=agents.namespaces={${stage.namespace}-a}`];
-  return run(helm, [...args, ...values, '--namespace', stage.namespace, '--kubeconfig', stage.kubeconfig]);
+  const values = [
+    '--set=crds.install=false',
+    '--set=agents.listener.create=false',
+    `--set=agents.namespaces={${stage.namespace}-a}`,
+  ];
+  return run(helm, [
+    ...args,
+    ...values,
+    '--namespace',
+    stage.namespace,
+    '--kubeconfig',
+    stage.kubeconfig,
+  ]);
 };
 const key = async (name = 'key'): Promise<string> => {
-  const { data } = await stage.kube.get(kinds.secret, { namespace: stage.namespace, name: 'gx-console' });
+  const { data } = await stage.kube.get(kinds.secret, {
+    namespace: stage.namespace,
+    name: 'gx-console',
+  });
   return Buffer.from(data?.[name] ?? '', 'base64').toString();
 };
 
@@ -34,5 +48,12 @@ test('Helm makes one, keeps it at an upgrade, and makes none where there is anot
   expect([await key(), await key('client-key')]).toEqual([made, client]);
   await helmed('upgrade', 'gx', 'charts/gx-platform', '--set=console.sessionSecretName=ours');
   await expect(key()).rejects.toThrow(/not found/i);
-  await run(helm, ['uninstall', 'gx', '--namespace', stage.namespace, '--kubeconfig', stage.kubeconfig]);
+  await run(helm, [
+    'uninstall',
+    'gx',
+    '--namespace',
+    stage.namespace,
+    '--kubeconfig',
+    stage.kubeconfig,
+  ]);
 });

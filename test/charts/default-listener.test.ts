@@ -26,10 +26,15 @@ const values = (given: { listener?: boolean; namespaces: string[] }): string[] =
   `--set=agents.namespaces={${given.namespaces.join(',')}}`,
 ];
 const helmed = async (...args: string[]): Promise<string> => {
-  const { stdout } = await run(helm, [...args, '--namespace', stage.namespace, '--kubeconfig', stage.kubeconfig], { cwd: root });
+  const { stdout } = await run(
+    helm,
+    [...args, '--namespace', stage.namespace, '--kubeconfig', stage.kubeconfig],
+    { cwd: root },
+  );
   return stdout;
 };
-const listener = () => stage.kube.get(kinds.listener, { namespace: stage.namespace, name: 'default' });
+const listener = () =>
+  stage.kube.get(kinds.listener, { namespace: stage.namespace, name: 'default' });
 const uidAndPlaces = async (): Promise<[string | undefined, string[]]> => {
   const { metadata, spec } = await listener();
   return [metadata.uid, spec.namespaces];
@@ -59,7 +64,11 @@ describe('by Helm', () => {
   test("one that is no release's stays as it is, until the release is to have it", async () => {
     const [a, b] = places();
     const { metadata } = await listener();
-    await stage.kube.delete(kinds.listener, { namespace: stage.namespace, name: 'default' }, { uid: metadata.uid ?? '' });
+    await stage.kube.delete(
+      kinds.listener,
+      { namespace: stage.namespace, name: 'default' },
+      { uid: metadata.uid ?? '' },
+    );
     await helmed('install', 'gx', CHART, ...values({ listener: false, namespaces: [a] }));
     const made = await stage.kube.create(kinds.listener, {
       apiVersion: API_VERSION,
@@ -74,8 +83,11 @@ describe('by Helm', () => {
     const notes = await helmed('upgrade', 'gx', CHART, ...values({ namespaces: [a, b] }));
     expect(await uidAndPlaces()).toEqual([made.metadata.uid, [a]]);
     expect(notes).toContain('annotate gxl default meta.helm.sh/release-name=gx');
-    const owner = { 'meta.helm.sh/release-name': 'gx', 'meta.helm.sh/release-namespace': stage.namespace };
-    await stage.kube.jsonPatch(kinds.listener, { namespace: stage.namespace, name: 'default' }, [
+    const owner = {
+      'meta.helm.sh/release-name': 'gx',
+      'meta.helm.sh/release-namespace': stage.namespace,
+    };
+    await stage.kube.patchJson(kinds.listener, { namespace: stage.namespace, name: 'default' }, [
       { op: 'replace', path: '/metadata/annotations', value: owner },
     ]);
     await helmed('upgrade', 'gx', CHART, ...values({ namespaces: [a, b] }));
@@ -95,12 +107,25 @@ describe('by Argo CD', () => {
    * runs what Helm calls post-install and post-upgrade hooks, each deleted before it is created (BeforeHookCreation).
    */
   async function sync(kube: Kube, namespaces: string[]): Promise<void> {
-    const args = ['template', 'gx', CHART, '--namespace', stage.namespace, ...values({ namespaces })];
+    const args = [
+      'template',
+      'gx',
+      CHART,
+      '--namespace',
+      stage.namespace,
+      ...values({ namespaces }),
+    ];
     const { stdout } = await run(helm, args, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
-    const objects = parseAllDocuments(stdout).map((document) => document.toJS() as KubeObject | null);
-    const listeners = objects.filter((object) => object !== null).filter(({ kind }) => kind === 'Listener');
-    const isHook = ({ metadata }: KubeObject): boolean => /post-(install|upgrade)/.test(metadata.annotations?.['helm.sh/hook'] ?? '');
-    for (const object of listeners.filter((plain) => !isHook(plain))) await kube.apply(kinds.listener, object as never);
+    const objects = parseAllDocuments(stdout).map(
+      (document) => document.toJS() as KubeObject | null,
+    );
+    const listeners = objects
+      .filter((object) => object !== null)
+      .filter(({ kind }) => kind === 'Listener');
+    const isHook = ({ metadata }: KubeObject): boolean =>
+      /post-(install|upgrade)/.test(metadata.annotations?.['helm.sh/hook'] ?? '');
+    for (const object of listeners.filter((plain) => !isHook(plain)))
+      await kube.apply(kinds.listener, object as never);
     for (const object of listeners.filter(isHook)) {
       await kube.delete(kinds.listener, { namespace: stage.namespace, name: object.metadata.name });
       await kube.create(kinds.listener, object as never);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { operatorConfig } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/operator.ts';
 import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
 
 /* Where images come from, and with which credentials. */
@@ -21,54 +21,95 @@ const VARIABLES = {
   buildkit: 'GX_BUILDKIT_IMAGE',
 };
 
-const podsOf = (objects: KubeYaml[]): PodSpec[] => objects.flatMap(({ spec }) => spec?.template?.spec ?? []);
+const podsOf = (objects: KubeYaml[]): PodSpec[] =>
+  objects.flatMap(({ spec }) => spec?.template?.spec ?? []);
 function environment(objects: KubeYaml[]): Record<string, string> {
   const operator = objects.find((object) => idOf(object) === 'Deployment/gx-system/gx-operator');
   const variables = operator?.spec?.template?.spec.containers[0]?.env ?? [];
-  return Object.fromEntries(variables.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
+  return Object.fromEntries(
+    variables.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])),
+  );
 }
 
 /** Returns each image of the installation by its name in the values. */
 async function images(values: object): Promise<Record<string, string | undefined>> {
   const objects = await render.chart({ ...BUILDS, ...values });
   const env = environment(objects);
-  const [platform, ...others] = new Set(podsOf(objects).flatMap(({ containers }) => containers.map(({ image }) => image)));
+  const [platform, ...others] = new Set(
+    podsOf(objects).flatMap(({ containers }) => containers.map(({ image }) => image)),
+  );
   expect(others).toEqual([]);
-  return { platform, ...Object.fromEntries(Object.entries(VARIABLES).map(([name, variable]) => [name, env[variable]])) };
+  return {
+    platform,
+    ...Object.fromEntries(
+      Object.entries(VARIABLES).map(([name, variable]) => [name, env[variable]]),
+    ),
+  };
 }
 
 const NAMES = ['platform', ...Object.keys(VARIABLES)];
 
 test('every image is of the version of the chart, in one registry', async () => {
   const found = await images({});
-  expect(found).toMatchObject({ platform: 'docker.io/gx/gx-platform:0.1.0', agentServer: 'docker.io/gx/gx-agent-server:0.1.0' });
+  expect(found).toMatchObject({
+    platform: 'docker.io/gx/gx-platform:0.1.0',
+    agentServer: 'docker.io/gx/gx-agent-server:0.1.0',
+  });
   for (const name of NAMES) expect(found[name]).toMatch(/^docker[.]io\/gx\/gx-[a-z-]+:0[.]1[.]0$/);
 });
 
 test.each([
   ['images.registry', { images: { registry: 'registry.internal:5000/mirror/' } }],
-  ['global.imageRegistry', { global: { imageRegistry: 'registry.internal:5000/mirror' }, images: { registry: 'elsewhere' } }],
+  [
+    'global.imageRegistry',
+    {
+      global: { imageRegistry: 'registry.internal:5000/mirror' },
+      images: { registry: 'elsewhere' },
+    },
+  ],
 ])('%s moves all of them', async (_value, values) => {
   const found = await images(values);
-  for (const name of NAMES) expect(found[name]).toMatch(/^registry[.]internal:5000\/mirror\/gx\/gx-[a-z-]+:0[.]1[.]0$/);
+  for (const name of NAMES)
+    expect(found[name]).toMatch(/^registry[.]internal:5000\/mirror\/gx\/gx-[a-z-]+:0[.]1[.]0$/);
 });
 
 test.each(NAMES)('%s may have a place, a tag and a digest of its own', async (name) => {
   const global = { imageRegistry: 'mirror.internal' };
   const own = { registry: 'own.internal/a', repository: 'team/image', tag: '1.2' };
-  expect((await images({ global, images: { [name]: own } }))[name]).toBe('own.internal/a/team/image:1.2');
-  expect((await images({ images: { [name]: { ...own, digest: DIGEST } } }))[name]).toBe(`own.internal/a/team/image:1.2@${DIGEST}`);
-  expect((await images({ images: { [name]: { digest: DIGEST } } }))[name]).toMatch(new RegExp(`^docker[.]io/gx/gx-[a-z-]+@${DIGEST}$`));
+  expect((await images({ global, images: { [name]: own } }))[name]).toBe(
+    'own.internal/a/team/image:1.2',
+  );
+  expect((await images({ images: { [name]: { ...own, digest: DIGEST } } }))[name]).toBe(
+    `own.internal/a/team/image:1.2@${DIGEST}`,
+  );
+  expect((await images({ images: { [name]: { digest: DIGEST } } }))[name]).toMatch(
+    new RegExp(`^docker[.]io/gx/gx-[a-z-]+@${DIGEST}$`),
+  );
 });
 
 describe('a value that is no part of a reference ends the render with its name', () => {
   test.each([
-    [{ images: { postgres: { digest: 'sha256:abc' } } }, 'images.postgres.digest: "sha256:abc" is no digest'],
+    [
+      { images: { postgres: { digest: 'sha256:abc' } } },
+      'images.postgres.digest: "sha256:abc" is no digest',
+    ],
     [{ images: { valkey: { digest: DIGEST.toUpperCase() } } }, 'images.valkey.digest'],
-    [{ global: { imageRegistry: 'https://registry.internal' } }, 'global.imageRegistry: https://registry.internal has a scheme'],
-    [{ images: { registry: 'http://registry.internal' } }, 'images.registry: http://registry.internal has a scheme'],
-    [{ images: { builder: { registry: 'oci://registry.internal' } } }, 'images.builder.registry: oci://registry.internal has a scheme'],
-    [{ images: { registry: 'registry internal' } }, 'images.registry: "registry internal" is no registry'],
+    [
+      { global: { imageRegistry: 'https://registry.internal' } },
+      'global.imageRegistry: https://registry.internal has a scheme',
+    ],
+    [
+      { images: { registry: 'http://registry.internal' } },
+      'images.registry: http://registry.internal has a scheme',
+    ],
+    [
+      { images: { builder: { registry: 'oci://registry.internal' } } },
+      'images.builder.registry: oci://registry.internal has a scheme',
+    ],
+    [
+      { images: { registry: 'registry internal' } },
+      'images.registry: "registry internal" is no registry',
+    ],
     [{ images: { platform: { repository: 'gx/gx-platform:1' } } }, 'images.platform.repository'],
     [{ images: { platform: { tag: `1@${DIGEST}` } } }, 'images.platform.tag'],
   ])('%j', async (values, sentence) => {
@@ -77,13 +118,26 @@ describe('a value that is no part of a reference ends the render with its name',
 });
 
 test('credentials for all are those of the platform and of every pod that the operator makes', async () => {
-  const secrets = { global: { imagePullSecrets: ['mirror', { name: 'second' }] }, images: { pullSecrets: ['platform', 'mirror'] } };
+  const secrets = {
+    global: { imagePullSecrets: ['mirror', { name: 'second' }] },
+    images: { pullSecrets: ['platform', 'mirror'] },
+  };
   const objects = await render.chart(secrets);
   const names = ['mirror', 'second', 'platform'].map((name) => ({ name }));
-  expect(podsOf(objects).map(({ imagePullSecrets }) => imagePullSecrets)).toEqual([names, names, names, names]);
+  expect(podsOf(objects).map(({ imagePullSecrets }) => imagePullSecrets)).toEqual([
+    names,
+    names,
+    names,
+    names,
+  ]);
   // Its account pulls for the pods of the command api-key.
   const account = objects.find((object) => idOf(object) === 'ServiceAccount/gx-system/gx-api-key');
   expect(account?.imagePullSecrets).toEqual(names);
-  expect(operatorConfig(environment(objects)).settings.imagePullSecrets).toEqual(['mirror', 'second']);
-  expect(operatorConfig(environment(await render.chart())).settings.imagePullSecrets).toEqual([]);
+  expect(readOperatorConfig(environment(objects)).settings.imagePullSecrets).toEqual([
+    'mirror',
+    'second',
+  ]);
+  expect(readOperatorConfig(environment(await render.chart())).settings.imagePullSecrets).toEqual(
+    [],
+  );
 });

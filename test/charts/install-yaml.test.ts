@@ -29,7 +29,11 @@ type Found = { kind: string; metadata: { name: string; resourceVersion?: string 
 
 /** Returns the objects of the platform's kinds, without the version that the API server counts. */
 async function objects(): Promise<Found[]> {
-  const { items } = await kubectl.json<{ items: Found[] }>('get', 'ns,crd,deploy,svc,sa,role,gxl', '--all-namespaces');
+  const { items } = await kubectl.json<{ items: Found[] }>(
+    'get',
+    'ns,crd,deploy,svc,sa,role,gxl',
+    '--all-namespaces',
+  );
   for (const { metadata } of items) delete metadata.resourceVersion;
   return items;
 }
@@ -42,7 +46,12 @@ test('install.yaml installs everything at its second application, and a third on
   const made = await objects();
   const names = made.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
   expect(names).toEqual(
-    expect.arrayContaining(['Namespace/gx-system', 'Listener/default', 'Deployment/gx-operator', 'Deployment/gx-control-plane']),
+    expect.arrayContaining([
+      'Namespace/gx-system',
+      'Listener/default',
+      'Deployment/gx-operator',
+      'Deployment/gx-control-plane',
+    ]),
   );
   await apply();
   expect(await objects()).toEqual(made);

@@ -3,7 +3,11 @@ import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
 
 const BUILD = 1_200_000;
 /** Labels and annotations that only say how an object came into the cluster. */
-const HOW_INSTALLED = ['helm.sh/chart', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/version'];
+const HOW_INSTALLED = [
+  'helm.sh/chart',
+  'app.kubernetes.io/managed-by',
+  'app.kubernetes.io/version',
+];
 
 let render: Renderer;
 
@@ -11,8 +15,15 @@ beforeAll(async () => {
   render = await renderer();
 }, BUILD);
 
-async function both(folder: string, values: object): Promise<{ chart: KubeYaml[]; tree: KubeYaml[] }> {
-  const [chart, ...parts] = await Promise.all([render.chart(values), render.kustomize(folder), render.kustomize('config/listener')]);
+async function both(
+  folder: string,
+  values: object,
+): Promise<{ chart: KubeYaml[]; tree: KubeYaml[] }> {
+  const [chart, ...parts] = await Promise.all([
+    render.chart(values),
+    render.kustomize(folder),
+    render.kustomize('config/listener'),
+  ]);
   return { chart, tree: parts.flat() };
 }
 
@@ -23,11 +34,22 @@ function plain({ metadata, ...rest }: KubeYaml): object {
   const { labels = {}, annotations = {}, ...others } = metadata;
   const kept = Object.entries(labels).filter(([key]) => !HOW_INSTALLED.includes(key));
   const notHelm = Object.entries(annotations).filter(([key]) => !key.startsWith('helm.sh/'));
-  return { ...rest, metadata: { ...others, labels: Object.fromEntries(kept), annotations: Object.fromEntries(notHelm) } };
+  return {
+    ...rest,
+    metadata: {
+      ...others,
+      labels: Object.fromEntries(kept),
+      annotations: Object.fromEntries(notHelm),
+    },
+  };
 }
 
 const byId = (objects: KubeYaml[]): Record<string, object> =>
-  Object.fromEntries(objects.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1)).map((object) => [idOf(object), plain(object)]));
+  Object.fromEntries(
+    objects
+      .toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
+      .map((object) => [idOf(object), plain(object)]),
+  );
 
 describe.each([
   ['config/default', {}],
@@ -49,6 +71,13 @@ describe.each([
 
 test('the samples are resources of ours, and Secrets that they name', async () => {
   const samples = await render.kustomize('config/samples');
-  expect(new Set(samples.map(({ apiVersion }) => apiVersion))).toEqual(new Set(['gx.dev/v1alpha1', 'v1']));
-  expect(samples.map(({ kind }) => kind).toSorted()).toEqual(['Deployment', 'Deployment', 'Listener', 'Secret']);
+  expect(new Set(samples.map(({ apiVersion }) => apiVersion))).toEqual(
+    new Set(['gx.dev/v1alpha1', 'v1']),
+  );
+  expect(samples.map(({ kind }) => kind).toSorted()).toEqual([
+    'Deployment',
+    'Deployment',
+    'Listener',
+    'Secret',
+  ]);
 });

@@ -16,17 +16,30 @@ beforeAll(async () => {
 
 test.each([
   ['default values', {}],
-  ['builds and all namespaces', { watchAllNamespaces: true, builds: { registry: 'registry.example.com', buildkit: { enabled: true } } }],
+  [
+    'builds and all namespaces',
+    {
+      watchAllNamespaces: true,
+      builds: { registry: 'registry.example.com', buildkit: { enabled: true } },
+    },
+  ],
   [
     'TLS, policies and several pods',
-    { networkPolicy: { enabled: true }, operator: { replicas: 2 }, controlPlane: { tls: { secretName: 'tls' } } },
+    {
+      networkPolicy: { enabled: true },
+      operator: { replicas: 2 },
+      controlPlane: { tls: { secretName: 'tls' } },
+    },
   ],
 ])('helm lint has nothing to warn of with %s', async (_name, values) => {
   expect(await render.lint(values)).toContain('0 chart(s) failed');
 });
 
 describe('helm test', () => {
-  type TestPod = { securityContext: object; containers: { command: string[]; args: string[]; env?: object[]; securityContext: object }[] };
+  type TestPod = {
+    securityContext: object;
+    containers: { command: string[]; args: string[]; env?: object[]; securityContext: object }[];
+  };
   const podWith = async (values: object = {}): Promise<TestPod> => {
     const [pod] = await render.tests(values);
     expect(pod?.metadata.annotations).toMatchObject({ 'helm.sh/hook': 'test' });
@@ -42,7 +55,9 @@ describe('helm test', () => {
       'console.gx-system.svc.cluster.local:8081',
     ];
     expect(asked(await podWith())).toEqual(places.map((place) => `http://gx-${place}/readyz`));
-    expect(asked(await podWith({ gateway: { enabled: false }, console: { enabled: false } }))).toHaveLength(2);
+    expect(
+      asked(await podWith({ gateway: { enabled: false }, console: { enabled: false } })),
+    ).toHaveLength(2);
     const tls = await podWith({ controlPlane: { tls: { secretName: 'tls' } } });
     expect(asked(tls)[0]).toBe('https://gx-control-plane.gx-system.svc.cluster.local:443/readyz');
     expect(tls.containers[0]?.env).toEqual([{ name: 'NODE_TLS_REJECT_UNAUTHORIZED', value: '0' }]);
@@ -50,16 +65,21 @@ describe('helm test', () => {
 
   test('its pod passes the restricted pod security standard', async () => {
     const { securityContext, containers } = await podWith();
-    expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
-    expect(containers[0]?.securityContext).toMatchObject({ allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } });
+    expect(securityContext).toMatchObject({
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(containers[0]?.securityContext).toMatchObject({
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+    });
   });
 
   test('succeeds where all are ready, and fails where one is not', async () => {
     const script = (await podWith()).containers[0]!.args[0]!;
-    const server = createServer((request, response) => response.writeHead(request.url === '/ready' ? 200 : 503).end()).listen(
-      0,
-      '127.0.0.1',
-    );
+    const server = createServer((request, response) =>
+      response.writeHead(request.url === '/ready' ? 200 : 503).end(),
+    ).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const ask = (...urls: string[]) => run(process.execPath, ['-e', script, ...urls]);

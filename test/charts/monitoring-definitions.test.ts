@@ -19,7 +19,12 @@ const FOLDER = 'example/prometheus-operator-crd';
 const GROUP = 'monitoring.coreos.com';
 const KINDS = ['PodMonitor', 'PrometheusRule'];
 
-const kindOf = (kind: string): Kind => ({ apiVersion: `${GROUP}/v1`, kind, plural: `${kind.toLowerCase()}s`, namespaced: true });
+const kindOf = (kind: string): Kind => ({
+  apiVersion: `${GROUP}/v1`,
+  kind,
+  plural: `${kind.toLowerCase()}s`,
+  namespaced: true,
+});
 
 let server: ApiServer;
 let stage: Stage;
@@ -30,7 +35,9 @@ beforeAll(async () => {
   for (const kind of KINDS) {
     const text = await readFile(join(folder, `${GROUP}_${kind.toLowerCase()}s.yaml`), 'utf8');
     await stage.kube.create(kinds.customResourceDefinition, parse(text) as KubeObject);
-    await until(`${kind} is there`, () => stage.kube.all(kindOf(kind), { namespace: stage.namespace }).then(() => true));
+    await until(`${kind} is there`, () =>
+      stage.kube.listAll(kindOf(kind), { namespace: stage.namespace }).then(() => true),
+    );
   }
 }, 600_000);
 afterAll(async () => {
@@ -43,16 +50,28 @@ test('every monitor and rule is stored with all of its fields', async () => {
   const render = await renderer();
   const values = {
     controlPlane: { tls: { secretName: 'tls' } },
-    monitoring: { enabled: true, runbookBaseUrl: 'https://docs.example.com', rules: { longestFor: '30s' } },
+    monitoring: {
+      enabled: true,
+      runbookBaseUrl: 'https://docs.example.com',
+      rules: { longestFor: '30s' },
+    },
   };
   const objects = await render.chart(
     values,
     KINDS.map((kind) => `${GROUP}/v1/${kind}`),
   );
   const made = objects.filter(({ apiVersion }) => apiVersion.startsWith(GROUP));
-  expect(made.map(({ kind }) => kind).toSorted()).toEqual([...Array.from({ length: 5 }, () => 'PodMonitor'), 'PrometheusRule']);
+  expect(made.map(({ kind }) => kind).toSorted()).toEqual([
+    ...Array.from({ length: 5 }, () => 'PodMonitor'),
+    'PrometheusRule',
+  ]);
   for (const { apiVersion, kind, metadata, spec } of made) {
-    const stored = await kube.create(kindOf(kind), { apiVersion, kind, metadata: { ...metadata, namespace }, spec });
+    const stored = await kube.create(kindOf(kind), {
+      apiVersion,
+      kind,
+      metadata: { ...metadata, namespace },
+      spec,
+    });
     expect(stored.spec).toMatchObject(spec!);
   }
 });

@@ -21,15 +21,24 @@ const OF_TWO_FORMS: Record<string, string> = {
 
 /** Writes a file with the strict schema of each kind that an API server publishes. Returns the names of the files. */
 export function writeSchemas({ definitions }: Published, folder: string): string[] {
-  const strict = Object.fromEntries(Object.entries(definitions).map(([name, schema]) => [name, strictly(name, schema)]));
-  return Object.entries(definitions).flatMap(([name, { 'x-kubernetes-group-version-kind': kinds = [] }]) =>
-    kinds.map(({ group, version, kind }) => {
-      const file = `${kind.toLowerCase()}_${group === '' ? version : group}_${version}.json`;
-      const used = Object.fromEntries(reachable(name, strict).map((each) => [each, strict[each]]));
-      const schema = { $schema: 'http://json-schema.org/draft-04/schema#', definitions: used, $ref: `#/definitions/${name}` };
-      writeFileSync(join(folder, file), JSON.stringify(schema));
-      return file;
-    }),
+  const strict = Object.fromEntries(
+    Object.entries(definitions).map(([name, schema]) => [name, strictly(name, schema)]),
+  );
+  return Object.entries(definitions).flatMap(
+    ([name, { 'x-kubernetes-group-version-kind': kinds = [] }]) =>
+      kinds.map(({ group, version, kind }) => {
+        const file = `${kind.toLowerCase()}_${group === '' ? version : group}_${version}.json`;
+        const used = Object.fromEntries(
+          reachable(name, strict).map((each) => [each, strict[each]]),
+        );
+        const schema = {
+          $schema: 'http://json-schema.org/draft-04/schema#',
+          definitions: used,
+          $ref: `#/definitions/${name}`,
+        };
+        writeFileSync(join(folder, file), JSON.stringify(schema));
+        return file;
+      }),
   );
 }
 
@@ -40,10 +49,19 @@ function strictly(name: string, schema: Schema): Schema {
 
 /** Returns a schema whose objects have no other fields than those that it names. */
 function closed(schema: Schema): Schema {
-  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, key === 'properties' ? value : closedIn(value)]));
+  const inner = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [
+      key,
+      key === 'properties' ? value : closedIn(value),
+    ]),
+  );
   if (schema.properties === undefined) return inner;
-  const properties = Object.fromEntries(Object.entries(schema.properties).map(([field, value]) => [field, closed(value)]));
-  const isOpen = schema.additionalProperties !== undefined || schema['x-kubernetes-preserve-unknown-fields'] === true;
+  const properties = Object.fromEntries(
+    Object.entries(schema.properties).map(([field, value]) => [field, closed(value)]),
+  );
+  const isOpen =
+    schema.additionalProperties !== undefined ||
+    schema['x-kubernetes-preserve-unknown-fields'] === true;
   return { ...inner, properties, ...(!isOpen && { additionalProperties: false }) };
 }
 
@@ -58,6 +76,9 @@ const isSchema = (value: unknown): value is Schema => typeof value === 'object' 
 function reachable(name: string, definitions: Record<string, Schema>): string[] {
   const found = new Set([name]);
   for (const each of found)
-    for (const [, next = ''] of JSON.stringify(definitions[each]).matchAll(/"#\/definitions\/([^"]+)"/g)) found.add(next);
+    for (const [, next = ''] of JSON.stringify(definitions[each]).matchAll(
+      /"#\/definitions\/([^"]+)"/g,
+    ))
+      found.add(next);
   return [...found];
 }

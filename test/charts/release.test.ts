@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { ensureTools } from '../../dev/cluster/parts.ts';
-import { command } from '../../dev/commands.ts';
-import { imagesOfChart } from '../../dev/release/chart-images.ts';
-import { notesOf } from '../../dev/release/changelog.ts';
+import { runProcess } from '../../dev/commands.ts';
+import { listChartImages } from '../../dev/release/chart-images.ts';
+import { parseVersionNotes } from '../../dev/release/changelog.ts';
 import { writePackages } from '../../dev/release/release.ts';
 import { commitOf, exportCommit, type Commit } from '../../dev/release/source.ts';
 
@@ -14,13 +14,18 @@ import { commitOf, exportCommit, type Commit } from '../../dev/release/source.ts
 
 const root = resolve('.');
 const work = mkdtempSync(join(tmpdir(), 'gx-release-'));
-const { version, license } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string; license: string };
-const notes = notesOf(readFileSync('CHANGELOG.md', 'utf8'), version);
-const images = imagesOfChart(readFileSync('charts/gx-platform/values.yaml', 'utf8'), version).map((image, at) => ({
-  ...image,
-  digest: `sha256:${String(at).repeat(64)}`,
-  platforms: ['linux/amd64'],
-}));
+const { version, license } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  version: string;
+  license: string;
+};
+const notes = parseVersionNotes(readFileSync('CHANGELOG.md', 'utf8'), version);
+const images = listChartImages(readFileSync('charts/gx-platform/values.yaml', 'utf8'), version).map(
+  (image, at) => ({
+    ...image,
+    digest: `sha256:${String(at).repeat(64)}`,
+    platforms: ['linux/amd64'],
+  }),
+);
 
 let helm: (...args: string[]) => Promise<string>;
 let seconds: number;
@@ -35,7 +40,7 @@ async function made(name: string, commit: Commit): Promise<void> {
 
 beforeAll(async () => {
   const tools = await ensureTools(['helm']);
-  helm = (...args) => command(tools.helm, args);
+  helm = (...args) => runProcess(tools.helm, args);
   const commit = await commitOf(root, 'HEAD');
   seconds = commit.seconds;
   await made('first', commit);
@@ -60,15 +65,26 @@ test('one commit gives the same bytes of chart, install.yaml, package and bills 
     'sbom/npm.cdx.json',
   ]);
   expect(filesOf('second')).toEqual(files);
-  const other = files.filter((file) => !readFileSync(inFirst(file)).equals(readFileSync(join(work, 'second', file))));
+  const other = files.filter(
+    (file) => !readFileSync(inFirst(file)).equals(readFileSync(join(work, 'second', file))),
+  );
   expect(other).toEqual([]);
 });
 
 test('install.yaml has the objects of the chart with default values, behind their namespace', async () => {
   const text = readFileSync(inFirst('install.yaml'), 'utf8');
-  const rendered = await helm('template', 'gx', inFirst('../first-source/charts/gx-platform'), '--namespace', 'gx-system', '--skip-tests');
+  const rendered = await helm(
+    'template',
+    'gx',
+    inFirst('../first-source/charts/gx-platform'),
+    '--namespace',
+    'gx-system',
+    '--skip-tests',
+  );
   expect(text.endsWith(rendered)).toBe(true);
-  const [namespace, ...others] = parseAllDocuments(text).map((document) => document.toJS() as { kind: string } | null);
+  const [namespace, ...others] = parseAllDocuments(text).map(
+    (document) => document.toJS() as { kind: string } | null,
+  );
   expect(others.length).toBeGreaterThan(30);
   const [own] = parseAllDocuments(readFileSync('config/default/namespaces.yaml', 'utf8'));
   expect(namespace).toEqual(own?.toJS());
@@ -77,25 +93,38 @@ test('install.yaml has the objects of the chart with default values, behind thei
 
 test('Helm takes the packed chart, by tags and by digests, and shows its annotations', async () => {
   expect(await helm('lint', '--strict', chart)).toContain('0 chart(s) failed');
-  const shown = parse(await helm('show', 'chart', chart)) as { version: string; annotations: Record<string, string> };
+  const shown = parse(await helm('show', 'chart', chart)) as {
+    version: string;
+    annotations: Record<string, string>;
+  };
   expect(shown.version).toBe(version);
   expect(shown.annotations['artifacthub.io/license']).toBe(license);
   const named = parse(shown.annotations['artifacthub.io/images'] ?? '') as { image: string }[];
-  expect(named.map(({ image }) => image)).toEqual(images.map(({ reference, digest }) => `${reference}@${digest}`));
-  expect(parse(shown.annotations['artifacthub.io/crds'] ?? '')).toHaveLength(readdirSync('crds').length);
+  expect(named.map(({ image }) => image)).toEqual(
+    images.map(({ reference, digest }) => `${reference}@${digest}`),
+  );
+  expect(parse(shown.annotations['artifacthub.io/crds'] ?? '')).toHaveLength(
+    readdirSync('crds').length,
+  );
   const pinned = await helm('template', 'gx', chart, '--values', inFirst('digests.yaml'));
-  const used = new Set([...pinned.matchAll(/docker\.io\/gx\/[\w-]+[:@]\S+/g)].map(([reference]) => reference.replace(/"$/, '')));
+  const used = new Set(
+    [...pinned.matchAll(/docker\.io\/gx\/[\w-]+[:@]\S+/g)].map(([reference]) =>
+      reference.replace(/"$/, ''),
+    ),
+  );
   expect([...used].filter((reference) => !reference.includes('@sha256:'))).toEqual([]);
   expect(used.size).toBeGreaterThan(1);
 });
 
 test('the package for developers is that of npm pack, and its bill has what it installs', async () => {
   const file = inFirst(`npm/gx-platform-${version}.tgz`);
-  const manifest = JSON.parse(await command('tar', ['-xOf', file, 'package/package.json'])) as {
+  const manifest = JSON.parse(await runProcess('tar', ['-xOf', file, 'package/package.json'])) as {
     bin: { gx: string };
     dependencies: object;
   };
-  expect((await command('tar', ['-tf', file])).split('\n')).toContain(`package/${manifest.bin.gx}`);
+  expect((await runProcess('tar', ['-tf', file])).split('\n')).toContain(
+    `package/${manifest.bin.gx}`,
+  );
   const bill = JSON.parse(readFileSync(inFirst('sbom/npm.cdx.json'), 'utf8')) as {
     metadata: { timestamp: string };
     components: { name: string }[];

@@ -11,13 +11,24 @@ type Rule = { apiGroups: string[]; resources: string[]; verbs: string[]; resourc
 export type PodSpec = {
   serviceAccountName?: string;
   securityContext?: Record<string, unknown>;
-  containers: { name: string; image: string; args?: string[]; env: { name: string; value?: string }[]; [field: string]: unknown }[];
+  containers: {
+    name: string;
+    image: string;
+    args?: string[];
+    env: { name: string; value?: string }[];
+    [field: string]: unknown;
+  }[];
   [field: string]: unknown;
 };
 export type KubeYaml = {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; namespace?: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  metadata: {
+    name: string;
+    namespace?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+  };
   rules?: Rule[];
   spec?: { template?: { spec: PodSpec }; [field: string]: unknown };
   [field: string]: unknown;
@@ -43,31 +54,66 @@ export async function renderer(): Promise<Renderer> {
     running.child.stdin?.on('error', () => {}).end(input);
     return (await running).stdout;
   };
-  const render = async (file: string, args: string[], input = '') => objectsIn(await output(file, args, input));
+  const render = async (file: string, args: string[], input = '') =>
+    objectsIn(await output(file, args, input));
   return {
     chart: (values = {}, apis = []) => {
       const flags = apis.flatMap((api) => ['--api-versions', api]);
       return render(
         helm,
-        ['template', 'gx', 'charts/gx-platform', '--namespace', 'gx-system', '--skip-tests', '--values', '-', ...flags],
+        [
+          'template',
+          'gx',
+          'charts/gx-platform',
+          '--namespace',
+          'gx-system',
+          '--skip-tests',
+          '--values',
+          '-',
+          ...flags,
+        ],
         JSON.stringify(values),
       );
     },
     tests: (values = {}) =>
       render(
         helm,
-        ['template', 'gx', 'charts/gx-platform', '--namespace', 'gx-system', '--show-only', 'templates/tests/health.yaml', '--values', '-'],
+        [
+          'template',
+          'gx',
+          'charts/gx-platform',
+          '--namespace',
+          'gx-system',
+          '--show-only',
+          'templates/tests/health.yaml',
+          '--values',
+          '-',
+        ],
         JSON.stringify(values),
       ),
     notes: async (values = {}) => {
       const said = await output(
         helm,
-        ['install', 'gx', 'charts/gx-platform', '--namespace', 'gx-system', '--dry-run=client', '--values', '-'],
+        [
+          'install',
+          'gx',
+          'charts/gx-platform',
+          '--namespace',
+          'gx-system',
+          '--dry-run=client',
+          '--values',
+          '-',
+        ],
         JSON.stringify(values),
       );
       return said.slice(said.lastIndexOf('\nNOTES:'));
     },
-    lint: (values = {}) => output(helm, ['lint', 'charts/gx-platform', '--strict', '--values', '-'], JSON.stringify(values)),
+    lint: (values = {}) =>
+      output(
+        helm,
+        ['lint', 'charts/gx-platform', '--strict', '--values', '-'],
+        JSON.stringify(values),
+      ),
     kustomize: (folder) => render(kubectl, ['kustomize', folder]),
   };
 }
@@ -77,4 +123,5 @@ const objectsIn = (text: string): KubeYaml[] =>
     .map((document) => document.toJS() as KubeYaml | null)
     .filter((object) => object !== null);
 
-export const idOf = ({ kind, metadata }: KubeYaml): string => [kind, metadata.namespace, metadata.name].filter(Boolean).join('/');
+export const idOf = ({ kind, metadata }: KubeYaml): string =>
+  [kind, metadata.namespace, metadata.name].filter(Boolean).join('/');

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
-import { controlPlaneConfig } from '../../src/config/control-plane.ts';
-import { gatewayConfig } from '../../src/config/gateway.ts';
-import { operatorConfig } from '../../src/config/operator.ts';
+import { readControlPlaneConfig } from '../../src/config/control-plane.ts';
+import { readGatewayConfig } from '../../src/config/gateway.ts';
+import { readOperatorConfig } from '../../src/config/operator.ts';
 import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
 
 const BUILD = 1_200_000;
@@ -12,22 +12,32 @@ beforeAll(async () => {
 }, BUILD);
 
 const envOf = (objects: KubeYaml[], name: string) =>
-  objects.find((object) => idOf(object) === `Deployment/gx-system/gx-${name}`)?.spec?.template?.spec.containers[0]?.env ?? [];
+  objects.find((object) => idOf(object) === `Deployment/gx-system/gx-${name}`)?.spec?.template?.spec
+    .containers[0]?.env ?? [];
 const valuesOf = (objects: KubeYaml[], name: string): Record<string, string> =>
-  Object.fromEntries(envOf(objects, name).flatMap(({ name: key, value }) => (value === undefined ? [] : [[key, value]])));
+  Object.fromEntries(
+    envOf(objects, name).flatMap(({ name: key, value }) =>
+      value === undefined ? [] : [[key, value]],
+    ),
+  );
 
 test('the collector gets the traces of agents and of the platform, with the credentials of a Secret', async () => {
-  const objects = await render.chart({ settings: { otlp: { endpoint: 'http://collector:4318', headersSecret: 'otlp' } } });
+  const objects = await render.chart({
+    settings: { otlp: { endpoint: 'http://collector:4318', headersSecret: 'otlp' } },
+  });
   const url = 'http://collector:4318/v1/traces';
-  expect(operatorConfig(valuesOf(objects, 'operator'))).toMatchObject({
+  expect(readOperatorConfig(valuesOf(objects, 'operator'))).toMatchObject({
     tracing: { url },
     settings: { otlp: { endpoint: 'http://collector:4318', headersSecret: 'otlp' } },
   });
-  expect(controlPlaneConfig(valuesOf(objects, 'control-plane')).tracing).toMatchObject({ url });
-  expect(gatewayConfig(valuesOf(objects, 'gateway')).tracing).toMatchObject({ url });
+  expect(readControlPlaneConfig(valuesOf(objects, 'control-plane')).tracing).toMatchObject({ url });
+  expect(readGatewayConfig(valuesOf(objects, 'gateway')).tracing).toMatchObject({ url });
   const secretKeyRef = { name: 'otlp', key: 'headers', optional: true };
   for (const name of ['operator', 'control-plane', 'gateway'])
-    expect(envOf(objects, name)).toContainEqual({ name: 'OTEL_EXPORTER_OTLP_HEADERS', valueFrom: { secretKeyRef } });
+    expect(envOf(objects, name)).toContainEqual({
+      name: 'OTEL_EXPORTER_OTLP_HEADERS',
+      valueFrom: { secretKeyRef },
+    });
 });
 
 test('nothing is traced without a collector', async () => {

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
-import { consoleConfig } from '../../src/config/console.ts';
-import { controlPlaneConfig } from '../../src/config/control-plane.ts';
-import { gatewayConfig } from '../../src/config/gateway.ts';
-import { operatorConfig } from '../../src/config/operator.ts';
+import { readConsoleConfig } from '../../src/config/console.ts';
+import { readControlPlaneConfig } from '../../src/config/control-plane.ts';
+import { readGatewayConfig } from '../../src/config/gateway.ts';
+import { readOperatorConfig } from '../../src/config/operator.ts';
 import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
 
 const BUILD = 1_200_000;
@@ -15,7 +15,9 @@ beforeAll(async () => {
 const envOf = (objects: KubeYaml[], name: string): Record<string, string> => {
   const process = objects.find((object) => idOf(object) === `Deployment/gx-system/gx-${name}`);
   const env = process?.spec?.template?.spec.containers[0]?.env ?? [];
-  return Object.fromEntries(env.flatMap(({ name: key, value }) => (value === undefined ? [] : [[key, value]])));
+  return Object.fromEntries(
+    env.flatMap(({ name: key, value }) => (value === undefined ? [] : [[key, value]])),
+  );
 };
 
 test('those of agents reach the operator and the gateway, those of the control plane and of the console these alone', async () => {
@@ -26,16 +28,19 @@ test('those of agents reach the operator and the gateway, those of the control p
     controlPlane: { trustedProxies: own },
     console: { trustedProxies: ['192.0.2.9'] },
   });
-  expect(operatorConfig(envOf(objects, 'operator')).settings.trustedProxies).toEqual(blocks);
-  expect(gatewayConfig(envOf(objects, 'gateway')).trustedProxies).toEqual(blocks);
-  expect(consoleConfig(envOf(objects, 'console')).trustedProxies).toEqual(['192.0.2.9']);
-  expect(controlPlaneConfig(envOf(objects, 'control-plane')).trustedProxies).toEqual(own);
+  expect(readOperatorConfig(envOf(objects, 'operator')).settings.trustedProxies).toEqual(blocks);
+  expect(readGatewayConfig(envOf(objects, 'gateway')).trustedProxies).toEqual(blocks);
+  expect(readConsoleConfig(envOf(objects, 'console')).trustedProxies).toEqual(['192.0.2.9']);
+  expect(readControlPlaneConfig(envOf(objects, 'control-plane')).trustedProxies).toEqual(own);
 });
 
 test.each([
   ['a name', { settings: { trustedProxies: ['proxy.example'] } }],
   ['all addresses', { settings: { trustedProxies: ['0.0.0.0/0'] } }],
-  ['a block of the control plane that is none', { controlPlane: { trustedProxies: ['10.0.0.0/33'] } }],
+  [
+    'a block of the control plane that is none',
+    { controlPlane: { trustedProxies: ['10.0.0.0/33'] } },
+  ],
 ])('%s is refused', async (_, values) => {
   await expect(render.chart(values)).rejects.toThrow(/trustedProxies/);
 });

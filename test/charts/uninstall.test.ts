@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { access } from '../../dev/generate/access.ts';
-import { uninstallConfig } from '../../src/config/uninstall.ts';
+import { readUninstallConfig } from '../../src/config/uninstall.ts';
 import type { PolicyRule } from '../../src/schema/platform/policy-rule.ts';
 import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
 
@@ -19,7 +19,9 @@ const podOf = (objects: KubeYaml[], kind: string, name: string): PodSpec => {
 /** Returns each permission of some rules as verb, group and resource. */
 const rights = (rules: PolicyRule[]): string[] =>
   rules.flatMap(({ apiGroups, resources, verbs }) =>
-    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`))),
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`)),
+    ),
   );
 
 describe.each([
@@ -39,19 +41,26 @@ describe.each([
     expect(pod.serviceAccountName).toBe('gx-uninstall');
     expect(pod.containers[0]?.image).toBe(operator.containers[0]?.image);
     expect(pod.securityContext).toEqual(operator.securityContext);
-    expect(pod.containers[0]?.['securityContext']).toEqual(operator.containers[0]?.['securityContext']);
+    expect(pod.containers[0]?.['securityContext']).toEqual(
+      operator.containers[0]?.['securityContext'],
+    );
   });
 
   test(`${deletesData ? 'deletes' : 'keeps'} the data`, async () => {
-    const [command, ...args] = podOf(await render.kustomize(folder), 'Job', 'gx-uninstall').containers[0]?.args ?? [];
+    const [command, ...args] =
+      podOf(await render.kustomize(folder), 'Job', 'gx-uninstall').containers[0]?.args ?? [];
     expect(command).toBe('uninstall');
-    expect(uninstallConfig({}, args).deletesData).toBe(deletesData);
+    expect(readUninstallConfig({}, args).deletesData).toBe(deletesData);
   });
 });
 
 test('its account has the rights of an operator in every namespace', async () => {
-  const role = (await render.kustomize('config/uninstall')).find(({ kind }) => kind === 'ClusterRole');
+  const role = (await render.kustomize('config/uninstall')).find(
+    ({ kind }) => kind === 'ClusterRole',
+  );
   const { own, both, builds = [], git = [] } = access.operator;
   const has = new Set(rights(role!.rules as PolicyRule[]));
-  expect(rights([...own, ...both, ...builds, ...git] as PolicyRule[]).filter((right) => !has.has(right))).toEqual([]);
+  expect(
+    rights([...own, ...both, ...builds, ...git] as PolicyRule[]).filter((right) => !has.has(right)),
+  ).toEqual([]);
 });

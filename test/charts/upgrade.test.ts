@@ -30,24 +30,42 @@ afterAll(() => rm(home, { recursive: true, force: true }));
 beforeEach(async () => {
   const tools = await ensureTools(['helm', 'kubectl']);
   server = await startApiServer({ controllers: false, definitions: false });
-  kube = await connect({ fieldManager: 'test', userAgent: 'test/upgrade', kubeconfig: server.kubeconfig });
+  kube = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/upgrade',
+    kubeconfig: server.kubeconfig,
+  });
   kubectl = kubectlFor({ kubectl: tools.kubectl, kubeconfig: server.kubeconfig });
-  const env = { ...process.env, KUBECONFIG: server.kubeconfig, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
-  helm = async (...args) => (await run(tools.helm, [...args, '--namespace', SYSTEM], { env, maxBuffer: 64 * 1024 * 1024 })).stdout;
+  const env = {
+    ...process.env,
+    KUBECONFIG: server.kubeconfig,
+    HELM_CACHE_HOME: home,
+    HELM_CONFIG_HOME: home,
+    HELM_DATA_HOME: home,
+  };
+  helm = async (...args) =>
+    (await run(tools.helm, [...args, '--namespace', SYSTEM], { env, maxBuffer: 64 * 1024 * 1024 }))
+      .stdout;
 }, 1_200_000);
 afterEach(async () => {
   await kube.close();
   await server.stop();
 });
 
-const install = (...values: string[]) => helm('install', 'gx', CHART, '--create-namespace', ...values);
-const upgrade = (...values: string[]) => helm('upgrade', 'gx', CHART, '--reset-then-reuse-values', ...values);
+const install = (...values: string[]) =>
+  helm('install', 'gx', CHART, '--create-namespace', ...values);
+const upgrade = (...values: string[]) =>
+  helm('upgrade', 'gx', CHART, '--reset-then-reuse-values', ...values);
 
-type Item = { kind: string; metadata: { namespace?: string; name: string; uid: string; generation?: number } };
+type Item = {
+  kind: string;
+  metadata: { namespace?: string; name: string; uid: string; generation?: number };
+};
 
 /** Returns every object of the platform with its uid, and with its generation, which says whether it was changed. */
 async function objects(): Promise<Map<string, { uid: string; generation: number | undefined }>> {
-  const kindsOfChart = 'ns,deploy,svc,sa,role,rolebinding,clusterrole,clusterrolebinding,crd,gxl,gxd,validatingadmissionpolicy';
+  const kindsOfChart =
+    'ns,deploy,svc,sa,role,rolebinding,clusterrole,clusterrolebinding,crd,gxl,gxd,validatingadmissionpolicy';
   const { items } = await kubectl.json<{ items: Item[] }>(
     'get',
     kindsOfChart,
@@ -55,7 +73,10 @@ async function objects(): Promise<Map<string, { uid: string; generation: number 
     '--selector=app.kubernetes.io/part-of=gx-platform',
   );
   return new Map(
-    items.map(({ kind, metadata: { namespace, name, uid, generation } }) => [`${kind}/${namespace}/${name}`, { uid, generation }]),
+    items.map(({ kind, metadata: { namespace, name, uid, generation } }) => [
+      `${kind}/${namespace}/${name}`,
+      { uid, generation },
+    ]),
   );
 }
 
@@ -71,15 +92,26 @@ test('a second upgrade to the same chart changes nothing', async () => {
 test('the first installation into a cluster makes the default Listener, and upgrades take it over as it is', async () => {
   await install();
   const found = async () => {
-    const { metadata, spec } = await kube.get(kinds.listener, { namespace: SYSTEM, name: 'default' });
-    return { uid: metadata.uid, namespaces: spec.namespaces, hook: metadata.annotations?.['helm.sh/hook'] };
+    const { metadata, spec } = await kube.get(kinds.listener, {
+      namespace: SYSTEM,
+      name: 'default',
+    });
+    return {
+      uid: metadata.uid,
+      namespaces: spec.namespaces,
+      hook: metadata.annotations?.['helm.sh/hook'],
+    };
   };
   const first = await found();
   expect(first).toMatchObject({ namespaces: [AGENTS], hook: 'post-install' });
   await upgrade();
   expect(await found()).toEqual({ ...first, hook: undefined });
   await upgrade('--set', `agents.namespaces={${AGENTS},more-agents}`);
-  expect(await found()).toEqual({ uid: first.uid, namespaces: [AGENTS, 'more-agents'], hook: undefined });
+  expect(await found()).toEqual({
+    uid: first.uid,
+    namespaces: [AGENTS, 'more-agents'],
+    hook: undefined,
+  });
   expect(await helm('get', 'manifest', 'gx')).toMatch(/kind: Listener/);
   await helm('uninstall', 'gx');
   expect((await found()).uid).toBe(first.uid);

@@ -1,5 +1,5 @@
 import { Client } from '@langchain/langgraph-sdk';
-import { agentKey, call, type Api } from '../../dev/run/control-plane.ts';
+import { fetchAgentKey, call, type Api } from '../../dev/run/control-plane.ts';
 import type { SystemUnderTest } from '../kit/cluster-global.ts';
 import { executions, putGraph } from '../kit/counting-agent.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
@@ -17,7 +17,10 @@ export const NAMESPACE = 'gx-agents';
 /** A block of the page's commands, typed as it stands. Fails with its output. */
 export async function typed(system: SystemUnderTest, words: string): Promise<void> {
   const variables = { NAMESPACE, IMAGE: system.image };
-  const { code, output } = await runInShell(commandOf(PAGE, words), system, { cwd: process.cwd(), variables });
+  const { code, output } = await runInShell(commandOf(PAGE, words), system, {
+    cwd: process.cwd(),
+    variables,
+  });
   if (code !== 0) throw new Error(output);
 }
 
@@ -26,7 +29,10 @@ export async function deployOrders(system: SystemUnderTest): Promise<Client> {
   const kubectl = kubectlFor(system);
   const api: Api = { url: system.controlPlane, key: system.key };
   await putGraph(system, NAME);
-  const resourceSpec = { volumes: [{ name: 'graph', configMap: { name: NAME } }], volumeMounts: [{ name: 'graph', mountPath: '/agent' }] };
+  const resourceSpec = {
+    volumes: [{ name: 'graph', configMap: { name: NAME } }],
+    volumeMounts: [{ name: 'graph', mountPath: '/agent' }],
+  };
   await kubectl.apply({
     apiVersion: 'gx.dev/v1alpha1',
     kind: 'Deployment',
@@ -42,25 +48,47 @@ export async function deployOrders(system: SystemUnderTest): Promise<Client> {
   const { metadata, status } = await kubectl.json<Deployed>('get', 'gxd', NAME, '-n', NAMESPACE);
   const { id } = await call<{ id: string }>(api, 'GET', `/v2/deployments/${metadata.uid}`);
   await until('it answers', async () => (await fetch(`${status.url}/ok`)).ok);
-  return new Client({ apiUrl: status.url, apiKey: await agentKey(api, { id }), callerOptions: { maxRetries: 0 } });
+  return new Client({
+    apiUrl: status.url,
+    apiKey: await fetchAgentKey(api, { id }),
+    callerOptions: { maxRetries: 0 },
+  });
 }
 
 /** Returns the addresses of the database that the ready pods of the agents have, by the version of their Secret. */
 async function addresses(system: SystemUnderTest): Promise<string[]> {
   type Pod = { metadata: { annotations?: Record<string, string>; deletionTimestamp?: string } };
   const labels = `gx.dev/deployment=${NAME},gx.dev/component in (api,queue)`;
-  const { items } = await kubectlFor(system).json<{ items: Pod[] }>('get', 'pods', '-n', NAMESPACE, '-l', labels);
-  return [...new Set(items.map(({ metadata }) => metadata.annotations?.['gx.dev/database-address'] ?? ''))];
+  const { items } = await kubectlFor(system).json<{ items: Pod[] }>(
+    'get',
+    'pods',
+    '-n',
+    NAMESPACE,
+    '-l',
+    labels,
+  );
+  return [
+    ...new Set(
+      items.map(({ metadata }) => metadata.annotations?.['gx.dev/database-address'] ?? ''),
+    ),
+  ];
 }
 
-type Rotated = { accepted: string[]; refused: string[]; executed: Record<string, string[]>; seconds: number };
+type Rotated = {
+  accepted: string[];
+  refused: string[];
+  executed: Record<string, string[]>;
+  seconds: number;
+};
 
 /** Changes the password by the page's commands while runs begin and go on. Returns what became of each. */
 export async function rotateUnderLoad(system: SystemUnderTest, client: Client): Promise<Rotated> {
   const accepted: string[] = [];
   const load = prober(async (number) => {
     const round = `round-${number}`;
-    await client.runs.create(null, 'counting', { input: { round, milliseconds: number % 4 === 0 ? 3000 : 10 } });
+    await client.runs.create(null, 'counting', {
+      input: { round, milliseconds: number % 4 === 0 ? 3000 : 10 },
+    });
     accepted.push(round);
   }, 400);
   await until('runs begin', () => accepted.length > 20);

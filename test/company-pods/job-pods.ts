@@ -27,10 +27,23 @@ export function watchJobPods(kubectl: Kubectl, namespaces: readonly string[]): J
   const pods = new Map<string, JobPod>();
   const over = new AbortController();
   const look = async (namespace: string): Promise<void> => {
-    const { items } = await kubectl.json<Pods>('get', 'pods', '-n', namespace, '-l', 'batch.kubernetes.io/job-name,gx.dev/component');
+    const { items } = await kubectl.json<Pods>(
+      'get',
+      'pods',
+      '-n',
+      namespace,
+      '-l',
+      'batch.kubernetes.io/job-name,gx.dev/component',
+    );
     for (const { metadata, spec } of items) {
-      const containers = [...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => name);
-      pods.set(metadata.name, { component: metadata.labels['gx.dev/component'] ?? '', pod: metadata.name, containers });
+      const containers = [...(spec.initContainers ?? []), ...spec.containers].map(
+        ({ name }) => name,
+      );
+      pods.set(metadata.name, {
+        component: metadata.labels['gx.dev/component'] ?? '',
+        pod: metadata.name,
+        containers,
+      });
     }
   };
   const watching = (async () => {
@@ -42,7 +55,9 @@ export function watchJobPods(kubectl: Kubectl, namespaces: readonly string[]): J
   return {
     seen: () => [...pods.values()],
     left: async () => {
-      const listed = await Promise.all(namespaces.map((namespace) => kubectl('get', 'jobs', '-n', namespace, '-o', 'name')));
+      const listed = await Promise.all(
+        namespaces.map((namespace) => kubectl('get', 'jobs', '-n', namespace, '-o', 'name')),
+      );
       return listed.flatMap((text) => text.split('\n').filter(Boolean));
     },
     stop: async () => {

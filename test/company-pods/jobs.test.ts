@@ -6,7 +6,15 @@ import type { BackupAnswer } from '../../src/schema/wire/backup-answer.ts';
 import { deployFromGit, type GitDeployment } from '../kit/git-deployment.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { eachOf, until } from '../kit/until.ts';
-import { deploy, NAMESPACE, putGraphs, startStore, TARGET, type Agent, type Store } from '../restore/stage.ts';
+import {
+  deploy,
+  NAMESPACE,
+  putGraphs,
+  startStore,
+  TARGET,
+  type Agent,
+  type Store,
+} from '../restore/stage.ts';
 import { injectMesh, POLITE, removeMesh, SILENT, SILENT_INIT } from './mesh.ts';
 import { watchJobPods, type JobPods } from './job-pods.ts';
 
@@ -19,7 +27,12 @@ const system = inject('system');
 const api: Api = { url: system.controlPlane, key: system.key };
 const kubectl = kubectlFor(system);
 const suffix = Date.now().toString(36).slice(-5);
-const [name, clone, secondClone, repository] = [`jobs-${suffix}`, `copy-${suffix}`, `again-${suffix}`, `built-${suffix}`];
+const [name, clone, secondClone, repository] = [
+  `jobs-${suffix}`,
+  `copy-${suffix}`,
+  `again-${suffix}`,
+  `built-${suffix}`,
+];
 const encryptionKey = randomBytes(32).toString('base64');
 const KINDS = ['backup', 'build', 'password', 'restore', 'verify'];
 /** Milliseconds of one test. */
@@ -48,7 +61,18 @@ afterAll(() =>
     () => removeMesh(kubectl),
     () => setQuota(false),
     async () => built && call(api, 'DELETE', `/v2/deployments/${built.id}`),
-    () => kubectl('delete', 'gxd', name, clone, secondClone, '-n', NAMESPACE, '--ignore-not-found', '--timeout=180s'),
+    () =>
+      kubectl(
+        'delete',
+        'gxd',
+        name,
+        clone,
+        secondClone,
+        '-n',
+        NAMESPACE,
+        '--ignore-not-found',
+        '--timeout=180s',
+      ),
     () => kubectl('delete', 'configmap', name, '-n', NAMESPACE),
     () => kubectl('set', 'env', 'deploy/gx-operator', '-n', 'gx-system', 'GX_BACKUP_VERIFY_DAYS-'),
     () => store.remove(),
@@ -56,7 +80,14 @@ afterAll(() =>
 );
 
 async function setVerifyDays(days: number): Promise<void> {
-  await kubectl('set', 'env', 'deploy/gx-operator', '-n', 'gx-system', `GX_BACKUP_VERIFY_DAYS=${days}`);
+  await kubectl(
+    'set',
+    'env',
+    'deploy/gx-operator',
+    '-n',
+    'gx-system',
+    `GX_BACKUP_VERIFY_DAYS=${days}`,
+  );
   await kubectl('rollout', 'status', 'deploy/gx-operator', '-n', 'gx-system', '--timeout=180s');
 }
 
@@ -69,13 +100,21 @@ async function setQuota(isFull: boolean): Promise<void> {
   if (!isFull) return;
   await until('the quotas count', async () => {
     const used = await Promise.all(
-      namespaces.map((namespace) => kubectl('get', 'quota', 'none', '-n', namespace, '-o', 'jsonpath={.status.used.pods}')),
+      namespaces.map((namespace) =>
+        kubectl('get', 'quota', 'none', '-n', namespace, '-o', 'jsonpath={.status.used.pods}'),
+      ),
     );
     return used.every((count) => count !== '');
   });
 }
 
-type Condition = { type: string; status: string; reason: string; message: string; lastTransitionTime: string };
+type Condition = {
+  type: string;
+  status: string;
+  reason: string;
+  message: string;
+  lastTransitionTime: string;
+};
 type Conditioned = { status?: { conditions?: Condition[] } };
 
 const conditionsOf = async (resource: string): Promise<Condition[]> =>
@@ -84,25 +123,42 @@ const conditionOf = async (resource: string, type: string): Promise<Condition | 
   (await conditionsOf(resource)).find((each) => each.type === type);
 
 /** Waits until an object says in the API server's words that the quota refuses a Job's pod. Prints how long it took. */
-async function untilRefused(what: string, resource: string, { type, reason }: { type?: string; reason: string }): Promise<void> {
+async function untilRefused(
+  what: string,
+  resource: string,
+  { type, reason }: { type?: string; reason: string },
+): Promise<void> {
   const began = performance.now();
   const told = await until(
     `${what} is told`,
     async () => {
       const conditions = await conditionsOf(resource);
-      const condition = conditions.find((each) => each.reason === reason && (type === undefined || each.type === type));
+      const condition = conditions.find(
+        (each) => each.reason === reason && (type === undefined || each.type === type),
+      );
       if (condition !== undefined) return condition;
       throw new Error(JSON.stringify(conditions));
     },
     TOLD_WITHIN,
   );
   expect(told.message).toContain("The namespace's quota leaves no room for a pod: ");
-  expect(told.message).toMatch(/exceeded quota: none, requested: pods=1, used: pods=\d+, limited: pods=0/);
+  expect(told.message).toMatch(
+    /exceeded quota: none, requested: pods=1, used: pods=\d+, limited: pods=0/,
+  );
   process.stdout.write(`${what}: told after ${Math.round((performance.now() - began) / 1000)} s\n`);
 }
 
 const patch = (deployment: string, database: object): Promise<string> =>
-  kubectl('patch', 'gxd', deployment, '-n', NAMESPACE, '--type=merge', '-p', JSON.stringify({ spec: { database } }));
+  kubectl(
+    'patch',
+    'gxd',
+    deployment,
+    '-n',
+    NAMESPACE,
+    '--type=merge',
+    '-p',
+    JSON.stringify({ spec: { database } }),
+  );
 /** Now, as conditions have it: without parts of a second. */
 const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
 /** Asks for a new password. Returns the time of the request. */
@@ -113,7 +169,8 @@ async function askPassword(): Promise<string> {
 }
 const askBackup = (): Promise<unknown> => call(api, 'POST', `/v2/deployments/${agent.id}/backups`);
 const backups = async (): Promise<BackupAnswer[]> =>
-  (await call<{ resources: BackupAnswer[] }>(api, 'GET', `/v2/deployments/${agent.id}/backups`)).resources;
+  (await call<{ resources: BackupAnswer[] }>(api, 'GET', `/v2/deployments/${agent.id}/backups`))
+    .resources;
 const askRestore = async (): Promise<unknown> =>
   call(api, 'POST', `/v2/deployments/${agent.id}/restore`, {
     backup: (await backups()).find(({ status }) => status === 'Succeeded')?.name,
@@ -121,21 +178,46 @@ const askRestore = async (): Promise<unknown> =>
 
 /** Deploys agents whose database begins with the newest backup of the first deployment. */
 const startClone = (of: string): Promise<Agent> =>
-  deploy(system, { name: of, graphs: name, encryptionKey, database: { restore: { deployment_id: agent.id, target: TARGET } } });
+  deploy(system, {
+    name: of,
+    graphs: name,
+    encryptionKey,
+    database: { restore: { deployment_id: agent.id, target: TARGET } },
+  });
 
 /** Forgets that backups were verified, so that the newest one is due. */
 async function forgetVerified(): Promise<void> {
   const listed = await kubectl('get', 'gxb', '-n', NAMESPACE, '-o', 'name');
   for (const one of listed.split('\n').filter(Boolean))
-    await kubectl('patch', one, '-n', NAMESPACE, '--subresource=status', '--type=merge', '-p', '{"status":{"verified":null}}');
+    await kubectl(
+      'patch',
+      one,
+      '-n',
+      NAMESPACE,
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      '{"status":{"verified":null}}',
+    );
 }
 
 const untilPasswordChanged = (requestedAt: string): Promise<boolean> =>
   until(
     'the password is changed',
     async () => {
-      const changed = await kubectl('get', 'gxd', name, '-n', NAMESPACE, '-o', 'jsonpath={.status.passwordRequestedAt}');
-      return changed === requestedAt && (await conditionOf(`gxd/${name}`, 'PasswordRotated')) === undefined;
+      const changed = await kubectl(
+        'get',
+        'gxd',
+        name,
+        '-n',
+        NAMESPACE,
+        '-o',
+        'jsonpath={.status.passwordRequestedAt}',
+      );
+      return (
+        changed === requestedAt &&
+        (await conditionOf(`gxd/${name}`, 'PasswordRotated')) === undefined
+      );
     },
     PATIENCE,
   );
@@ -166,7 +248,12 @@ const untilRestored = (of: string, since: string): Promise<unknown> =>
       const conditions = await conditionsOf(`gxd/${of}`);
       const restored = conditions.find(({ type }) => type === 'Restored');
       const ready = conditions.find(({ type }) => type === 'Ready');
-      if (restored?.status === 'True' && restored.lastTransitionTime >= since && ready?.status === 'True') return true;
+      if (
+        restored?.status === 'True' &&
+        restored.lastTransitionTime >= since &&
+        ready?.status === 'True'
+      )
+        return true;
       throw new Error(JSON.stringify([restored, ready]));
     },
     PATIENCE,
@@ -189,7 +276,11 @@ test(
     });
     await setQuota(false);
     await Promise.all([untilPasswordChanged(requestedAt), untilBackups(1)]);
-    await until('it is built, and serves', async () => (await built!.revisions())[0]?.status === 'DEPLOYED', PATIENCE);
+    await until(
+      'it is built, and serves',
+      async () => (await built!.revisions())[0]?.status === 'DEPLOYED',
+      PATIENCE,
+    );
   },
   LIMIT,
 );
@@ -203,7 +294,10 @@ test(
     // It is awaited once the quota is gone.
     cloned.catch(() => undefined);
     // The quota refuses the pod of the clone's database, too. Its Job, which is that of a restore, comes after it.
-    await untilRefused('verification', `gxd/${name}`, { type: 'BackedUp', reason: 'VerificationWaits' });
+    await untilRefused('verification', `gxd/${name}`, {
+      type: 'BackedUp',
+      reason: 'VerificationWaits',
+    });
     await setQuota(false);
     await Promise.all([untilVerified(), cloned]);
     await kubectl('delete', 'gxd', clone, '-n', NAMESPACE, '--timeout=180s');
@@ -224,7 +318,10 @@ test(
   async () => {
     await injectMesh(kubectl, system.image);
     const since = pods.seen().length;
-    const [requestedAt, commit] = await Promise.all([askPassword(), built!.push({ 'word.js': "export const WORD = 'meshed';\n" })]);
+    const [requestedAt, commit] = await Promise.all([
+      askPassword(),
+      built!.push({ 'word.js': "export const WORD = 'meshed';\n" }),
+    ]);
     await untilPasswordChanged(requestedAt);
     const before = (await backups()).filter(({ status }) => status === 'Succeeded').length;
     await askBackup();

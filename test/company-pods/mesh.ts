@@ -26,7 +26,8 @@ const container = (list: 'containers' | 'initContainers', name: string, image: s
 
 /** Adds a container to a list of a pod, which may not have that list yet. */
 function adding(list: 'containers' | 'initContainers', added: string): object {
-  const add = (path: string, value: string): string => `JSONPatch{op: "add", path: "/spec/${path}", value: ${value}}`;
+  const add = (path: string, value: string): string =>
+    `JSONPatch{op: "add", path: "/spec/${path}", value: ${value}}`;
   const behind = add(`${list}/-`, added);
   const expression = `has(object.spec.${list}) ? [${behind}] : [${add(list, 'dyn([])')}, ${behind}]`;
   return { patchType: 'JSONPatch', jsonPatch: { expression } };
@@ -42,15 +43,28 @@ const policy = (name: string, expression: string, mutations: object[]): object[]
       reinvocationPolicy: 'Never',
       matchConstraints: {
         namespaceSelector: {
-          matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: [NAMESPACE, BUILD_NAMESPACE] }],
+          matchExpressions: [
+            {
+              key: 'kubernetes.io/metadata.name',
+              operator: 'In',
+              values: [NAMESPACE, BUILD_NAMESPACE],
+            },
+          ],
         },
-        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+        resourceRules: [
+          { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
+        ],
       },
       matchConditions: [{ name: 'takes-part', expression }],
       mutations,
     },
   },
-  { apiVersion: GROUP, kind: 'MutatingAdmissionPolicyBinding', metadata: { name }, spec: { policyName: name } },
+  {
+    apiVersion: GROUP,
+    kind: 'MutatingAdmissionPolicyBinding',
+    metadata: { name },
+    spec: { policyName: name },
+  },
 ];
 
 /** Puts containers of both meshes into the pods of agents and builds. */
@@ -60,9 +74,11 @@ export async function injectMesh(kubectl: Kubectl, image: string): Promise<void>
       adding('containers', container('containers', SILENT, image)),
       adding('initContainers', container('initContainers', SILENT_INIT, image)),
     ]),
-    ...policy(`${NAME}-polite`, "object.metadata.?labels[?'sidecar.istio.io/inject'].orValue('true') != 'false'", [
-      adding('containers', container('containers', POLITE, image)),
-    ]),
+    ...policy(
+      `${NAME}-polite`,
+      "object.metadata.?labels[?'sidecar.istio.io/inject'].orValue('true') != 'false'",
+      [adding('containers', container('containers', POLITE, image))],
+    ),
   ];
   await kubectl.apply({ apiVersion: 'v1', kind: 'List', items });
   const probe = {
@@ -72,7 +88,13 @@ export async function injectMesh(kubectl: Kubectl, image: string): Promise<void>
     spec: {
       restartPolicy: 'Never',
       securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
-      containers: [{ name: 'probe', image, securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } }],
+      containers: [
+        {
+          name: 'probe',
+          image,
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        },
+      ],
     },
   };
   await until('the policies are obeyed', async () => {

@@ -23,7 +23,12 @@ program.writeUInt32BE(1, 20);
 let id: string | undefined;
 beforeAll(async () => {
   const binaryData = { tini: program.toString('base64') };
-  await kubectl.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: NAMESPACE }, binaryData });
+  await kubectl.apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: NAMESPACE },
+    binaryData,
+  });
 });
 afterAll(async () => {
   if (id !== undefined) await call(api, 'DELETE', `/v2/deployments/${id}`);
@@ -44,14 +49,27 @@ test('the revision says that the image is for another processor', async () => {
   const revision = await until(
     'it has failed',
     async () => {
-      const { resources } = await call<{ resources: Revision[] }>(api, 'GET', `/v2/deployments/${id}/revisions`);
+      const { resources } = await call<{ resources: Revision[] }>(
+        api,
+        'GET',
+        `/v2/deployments/${id}/revisions`,
+      );
       if (resources[0]?.status === 'DEPLOY_FAILED') return resources[0];
       throw new Error(JSON.stringify(resources[0]));
     },
     PATIENCE,
   );
   process.stdout.write(`${JSON.stringify(revision.status_message)}\n`);
-  expect(revision).toMatchObject({ reason: 'CrashLooping', status_message: expect.stringContaining('The image is for another processor') });
-  const { status } = await kubectl.json<{ status: { message: string } }>('get', 'gxr', `${name}-00001`, '-n', NAMESPACE);
+  expect(revision).toMatchObject({
+    reason: 'CrashLooping',
+    status_message: expect.stringContaining('The image is for another processor'),
+  });
+  const { status } = await kubectl.json<{ status: { message: string } }>(
+    'get',
+    'gxr',
+    `${name}-00001`,
+    '-n',
+    NAMESPACE,
+  );
   expect(status.message).toBe(revision.status_message);
 });

@@ -14,12 +14,28 @@ import { BACKUPS, FOUND, SAVED, SOURCE } from '../operator/backup/ended-job.ts';
  * into them. Quota, policies and the controller of Jobs are the cluster's own; a test reports what a node would.
  */
 const ADMISSION = 'admissionregistration.k8s.io/v1';
-const clusterWide = (kind: string, plural: string): Kind => ({ apiVersion: ADMISSION, kind, plural, namespaced: false });
+const clusterWide = (kind: string, plural: string): Kind => ({
+  apiVersion: ADMISSION,
+  kind,
+  plural,
+  namespaced: false,
+});
 const MUTATING = clusterWide('MutatingAdmissionPolicy', 'mutatingadmissionpolicies');
-const MUTATING_BINDING = clusterWide('MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings');
+const MUTATING_BINDING = clusterWide(
+  'MutatingAdmissionPolicyBinding',
+  'mutatingadmissionpolicybindings',
+);
 const VALIDATING = clusterWide('ValidatingAdmissionPolicy', 'validatingadmissionpolicies');
-const VALIDATING_BINDING = clusterWide('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings');
-const QUOTA: Kind = { apiVersion: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas', namespaced: true };
+const VALIDATING_BINDING = clusterWide(
+  'ValidatingAdmissionPolicyBinding',
+  'validatingadmissionpolicybindings',
+);
+const QUOTA: Kind = {
+  apiVersion: 'v1',
+  kind: 'ResourceQuota',
+  plural: 'resourcequotas',
+  namespaced: true,
+};
 
 let stage: Stage;
 let git: GitHttp;
@@ -58,38 +74,61 @@ afterAll(async () => {
 const deploy = (name: string, database: DatabaseSpec, more: object = {}): Promise<object> =>
   stage.kube.create(
     kinds.deployment,
-    newDeployment(stage.namespace, { metadata: { name }, spec: { database, deletionPolicy: 'Delete', ...more } }),
+    newDeployment(stage.namespace, {
+      metadata: { name },
+      spec: { database, deletionPolicy: 'Delete', ...more },
+    }),
   );
 const build = (name: string, repoRef: string): Promise<object> => {
   const sourceConfig = { integrationId: GIT.id, repoUrl: `${git.url}/team/chat` };
   return stage.kube.create(
     kinds.deployment,
-    newDeployment(stage.namespace, fromGit(repoRef, { metadata: { name }, spec: { source: 'git', sourceConfig } })),
+    newDeployment(
+      stage.namespace,
+      fromGit(repoRef, { metadata: { name }, spec: { source: 'git', sourceConfig } }),
+    ),
   );
 };
 const set = (name: string, path: string, value: unknown): Promise<object> =>
-  stage.kube.jsonPatch(kinds.deployment, { namespace: stage.namespace, name }, [{ op: 'add', path, value }]);
+  stage.kube.patchJson(kinds.deployment, { namespace: stage.namespace, name }, [
+    { op: 'add', path, value },
+  ]);
 const conditionOf = async (name: string, type: string) =>
-  (await stage.see.deployment(name)).status?.conditions?.find((condition) => condition.type === type);
+  (await stage.see.deployment(name)).status?.conditions?.find(
+    (condition) => condition.type === type,
+  );
 const now = (): string => new Date(Date.now() + 2000).toISOString();
 
 type JobPod = KubeObject & { spec: { containers: { name: string; args?: string[] }[] } };
 const podsOf = async (name: string, component: string): Promise<JobPod[]> =>
   (
-    (await stage.kube.all(kinds.pod, {
+    (await stage.kube.listAll(kinds.pod, {
       namespace: stage.namespace,
       labelSelector: `gx.dev/deployment=${name},gx.dev/component=${component}`,
     })) as JobPod[]
   ).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 
 /** Reports that a container of a Job's pod has ended, while one of a mesh runs on. Returns the pod. */
-async function endsBesideMesh(name: string, component: string, { container, message }: { container: string; message?: object }) {
+async function endsBesideMesh(
+  name: string,
+  component: string,
+  { container, message }: { container: string; message?: object },
+) {
   const pod = await until(
     `${name} has a pod of ${component}`,
-    async () => (await podsOf(name, component)).find(({ status }) => (status as { phase?: string }).phase === 'Pending'),
+    async () =>
+      (await podsOf(name, component)).find(
+        ({ status }) => (status as { phase?: string }).phase === 'Pending',
+      ),
     90,
   );
-  const ended = { exitCode: 0, reason: 'Completed', message: JSON.stringify(message), startedAt: null, finishedAt: null };
+  const ended = {
+    exitCode: 0,
+    reason: 'Completed',
+    message: JSON.stringify(message),
+    startedAt: null,
+    finishedAt: null,
+  };
   const states = { [container]: { terminated: ended }, [MESH]: { running: { startedAt: null } } };
   const containerStatuses = Object.entries(states).map(([each, state]) => ({
     name: each,
@@ -99,7 +138,11 @@ async function endsBesideMesh(name: string, component: string, { container, mess
     restartCount: 0,
     state,
   }));
-  await stage.kube.patchStatus(kinds.pod, { namespace: stage.namespace, name: pod.metadata.name }, { phase: 'Running', containerStatuses });
+  await stage.kube.patchStatus(
+    kinds.pod,
+    { namespace: stage.namespace, name: pod.metadata.name },
+    { phase: 'Running', containerStatuses },
+  );
   return pod;
 }
 
@@ -151,22 +194,34 @@ test('a quota that refuses the pods of Jobs is reported where each kind of Job r
   await deploy('verified', { backup });
   await deploy('look', { backup });
   await deploy('deletes', { backup: { ...backup, beforeDeletion: true } });
-  for (const name of ['password', 'backup', 'verified', 'look', 'deletes']) await see.untilReady(name, 60);
+  for (const name of ['password', 'backup', 'verified', 'look', 'deletes'])
+    await see.untilReady(name, 60);
   await kube.create(QUOTA, {
     apiVersion: 'v1',
     kind: 'ResourceQuota',
     metadata: { name: 'none', namespace },
     spec: { hard: { pods: '0' } },
   });
-  await until('the quota counts', async () => (await kube.get(QUOTA, { namespace, name: 'none' })).status !== undefined);
+  await until(
+    'the quota counts',
+    async () => (await kube.get(QUOTA, { namespace, name: 'none' })).status !== undefined,
+  );
 
   await set('password', '/spec/database/passwordRequestedAt', now());
   await set('backup', '/spec/database/backup/requestedAt', now());
-  await set('look', '/spec/database/restore', { deployment: SOURCE, target: 'main', replaceRequestedAt: now() });
+  await set('look', '/spec/database/restore', {
+    deployment: SOURCE,
+    target: 'main',
+    replaceRequestedAt: now(),
+  });
   await kube.delete(kinds.deployment, { namespace, name: 'deletes' });
   await build('built', 'main');
   const words = "The namespace's quota leaves no room for a pod: ";
-  const told = { status: expect.any(String), reason: 'QuotaExceeded', message: expect.stringContaining(words) };
+  const told = {
+    status: expect.any(String),
+    reason: 'QuotaExceeded',
+    message: expect.stringContaining(words),
+  };
   const poll = { timeout: 75_000 };
   await expect.poll(() => conditionOf('password', 'PasswordRotated'), poll).toMatchObject(told);
   await expect.poll(() => conditionOf('backup', 'BackedUp'), poll).toMatchObject(told);
@@ -176,18 +231,36 @@ test('a quota that refuses the pods of Jobs is reported where each kind of Job r
     .poll(async () => (await see.revision('built-00001')).status, poll)
     .toMatchObject({
       phase: 'AWAITING_BUILD',
-      conditions: expect.arrayContaining([expect.objectContaining({ reason: 'QuotaExceeded', message: expect.stringContaining(words) })]),
+      conditions: expect.arrayContaining([
+        expect.objectContaining({
+          reason: 'QuotaExceeded',
+          message: expect.stringContaining(words),
+        }),
+      ]),
     });
 
   await kube.delete(QUOTA, { namespace, name: 'none' });
-  await until('the password is changed', async () => (await conditionOf('password', 'PasswordRotated')) === undefined, 150);
+  await until(
+    'the password is changed',
+    async () => (await conditionOf('password', 'PasswordRotated')) === undefined,
+    150,
+  );
   for (const [name, component] of [
     ['backup', 'backup'],
     ['look', 'restore'],
     ['deletes', 'backup'],
   ] as const)
-    await until(`${name} has a pod of ${component}`, async () => (await podsOf(name, component)).length > 0, 150);
-  await until('the build goes on', async () => !['AWAITING_BUILD'].includes((await see.revision('built-00001')).status?.phase ?? ''), 150);
+    await until(
+      `${name} has a pod of ${component}`,
+      async () => (await podsOf(name, component)).length > 0,
+      150,
+    );
+  await until(
+    'the build goes on',
+    async () =>
+      !['AWAITING_BUILD'].includes((await see.revision('built-00001')).status?.phase ?? ''),
+    150,
+  );
 });
 
 test('a policy that refuses pods of verifications and restores is reported, and so is a clone that waits for it', async () => {
@@ -208,10 +281,23 @@ test('a policy that refuses pods of verifications and restores is reported, and 
     },
   });
   const spec = { policyName: metadata.name, validationActions: ['Deny'] };
-  await kube.create(VALIDATING_BINDING, { apiVersion: ADMISSION, kind: 'ValidatingAdmissionPolicyBinding', metadata, spec });
+  await kube.create(VALIDATING_BINDING, {
+    apiVersion: ADMISSION,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata,
+    spec,
+  });
   await until('the policy is in force', async () => {
-    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'probe', namespace, labels: { 'gx.dev/component': 'verify' } } };
-    const asked = kube.create(kinds.pod, { ...pod, spec: { containers: [{ name: 'a', image: 'a' }] } }, { dryRun: true });
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'probe', namespace, labels: { 'gx.dev/component': 'verify' } },
+    };
+    const asked = kube.create(
+      kinds.pod,
+      { ...pod, spec: { containers: [{ name: 'a', image: 'a' }] } },
+      { dryRun: true },
+    );
     return asked.then(
       () => false,
       () => true,
@@ -222,15 +308,24 @@ test('a policy that refuses pods of verifications and restores is reported, and 
   await deploy('clone', { restore: { deployment: SOURCE, target: 'main' } });
   const poll = { timeout: 75_000 };
   const message = expect.stringContaining('The platform team approves pods that restore.');
-  await expect.poll(() => conditionOf('verified', 'BackedUp'), poll).toMatchObject({ reason: 'VerificationWaits', message });
-  await expect.poll(() => conditionOf('clone', 'Restored'), poll).toMatchObject({ status: 'Unknown', reason: 'Refused', message });
+  await expect
+    .poll(() => conditionOf('verified', 'BackedUp'), poll)
+    .toMatchObject({ reason: 'VerificationWaits', message });
+  await expect
+    .poll(() => conditionOf('clone', 'Restored'), poll)
+    .toMatchObject({ status: 'Unknown', reason: 'Refused', message });
   await kube.delete(VALIDATING_BINDING, metadata);
   await kube.delete(VALIDATING, metadata);
   await endsBesideMesh('verified', 'verify', { container: 'send', message: { verified: 'x' } });
   // One looks at the backup, and the next restores it.
-  for (let pods = 0; pods < 2; pods += 1) await endsBesideMesh('clone', 'restore', { container: 'send', message: FOUND });
-  await expect.poll(() => conditionOf('verified', 'BackedUp'), poll).toMatchObject({ status: 'True', reason: 'BackedUp' });
-  await expect.poll(() => conditionOf('clone', 'Restored'), poll).toMatchObject({ status: 'True', reason: 'Restored' });
+  for (let pods = 0; pods < 2; pods += 1)
+    await endsBesideMesh('clone', 'restore', { container: 'send', message: FOUND });
+  await expect
+    .poll(() => conditionOf('verified', 'BackedUp'), poll)
+    .toMatchObject({ status: 'True', reason: 'BackedUp' });
+  await expect
+    .poll(() => conditionOf('clone', 'Restored'), poll)
+    .toMatchObject({ status: 'True', reason: 'Restored' });
 });
 
 test('a container of a mesh that runs on keeps no Job open, and pods ask meshes to leave them out', async () => {
@@ -239,7 +334,11 @@ test('a container of a mesh that runs on keeps no Job open, and pods ask meshes 
   await until('the policy is in force', async () => {
     const metadata = { name: 'probe', namespace };
     const spec = { restartPolicy: 'Never', containers: [{ name: 'a', image: 'a' }] };
-    const pod = await kube.create(kinds.pod, { apiVersion: 'v1', kind: 'Pod', metadata, spec }, { dryRun: true });
+    const pod = await kube.create(
+      kinds.pod,
+      { apiVersion: 'v1', kind: 'Pod', metadata, spec },
+      { dryRun: true },
+    );
     return JSON.stringify(pod.spec).includes(MESH);
   });
   await deploy('meshed', { backup: { target: 'main' } });
@@ -252,7 +351,10 @@ test('a container of a mesh that runs on keeps no Job open, and pods ask meshes 
     'istio.io/dataplane-mode': 'none',
     'kuma.io/sidecar-injection': 'disabled',
   });
-  expect(pod.metadata.annotations).toMatchObject({ 'linkerd.io/inject': 'disabled', 'consul.hashicorp.com/connect-inject': 'false' });
+  expect(pod.metadata.annotations).toMatchObject({
+    'linkerd.io/inject': 'disabled',
+    'consul.hashicorp.com/connect-inject': 'false',
+  });
   const poll = { timeout: 60_000 };
   await endsBesideMesh('meshed', 'verify', { container: 'send', message: { verified: 'x' } });
   await expect
@@ -263,24 +365,45 @@ test('a container of a mesh that runs on keeps no Job open, and pods ask meshes 
   await endsBesideMesh('meshed', 'password', { container: 'psql' });
   // The first sets the new password, and the second ends the former one.
   await endsBesideMesh('meshed', 'password', { container: 'psql' });
-  await until('the password is changed', async () => (await conditionOf('meshed', 'PasswordRotated')) === undefined, 60);
+  await until(
+    'the password is changed',
+    async () => (await conditionOf('meshed', 'PasswordRotated')) === undefined,
+    60,
+  );
 
   await build('waits', 'waits');
-  const pushed = await until('the build has a pod', async () => (await podsOf('waits', 'build'))[0], 60);
+  const pushed = await until(
+    'the build has a pod',
+    async () => (await podsOf('waits', 'build'))[0],
+    60,
+  );
   const image = `registry.example/agents/${namespace}/waits@sha256:${'a'.repeat(64)}`;
   const { initContainerStatuses, containerStatuses } = stagedStatus({
     succeeded: { clone: { commit: 'c'.repeat(40) }, push: { image, commit: 'c'.repeat(40) } },
   }) as { initContainerStatuses: object[]; containerStatuses: object[] };
-  const mesh = { name: MESH, image: 'x', imageID: '', ready: true, restartCount: 0, state: { running: { startedAt: null } } };
+  const mesh = {
+    name: MESH,
+    image: 'x',
+    imageID: '',
+    ready: true,
+    restartCount: 0,
+    state: { running: { startedAt: null } },
+  };
   await kube.patchStatus(
     kinds.pod,
     { namespace, name: pushed.metadata.name },
     { phase: 'Running', initContainerStatuses, containerStatuses: [...containerStatuses, mesh] },
   );
-  await until('it is built', async () => (await see.revision('waits-00001')).status?.imageDigest !== undefined, 60);
+  await until(
+    'it is built',
+    async () => (await see.revision('waits-00001')).status?.imageDigest !== undefined,
+    60,
+  );
   await until(
     'its Job is gone',
-    async () => (await kube.all(kinds.job, { namespace, labelSelector: 'gx.dev/deployment=waits' })).length === 0,
+    async () =>
+      (await kube.listAll(kinds.job, { namespace, labelSelector: 'gx.dev/deployment=waits' }))
+        .length === 0,
     60,
   );
 });

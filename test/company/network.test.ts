@@ -9,8 +9,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { proxyVariables } from '../../src/operator/objects/proxy-variables.ts';
-import { newAuthority, newCertificate } from '../../src/operator/database/own/tls/certificate.ts';
+import { buildProxyVariables } from '../../src/operator/objects/proxy-variables.ts';
+import {
+  createAuthority,
+  createCertificate,
+} from '../../src/operator/database/own/tls/certificate.ts';
 import { repositoryOf, type Repository } from '../kit/build-stages.ts';
 import { startCompanyProxy, type CompanyProxy } from '../kit/company-proxy.ts';
 import { startGitHost, type GitHost } from '../kit/git-host.ts';
@@ -39,13 +42,16 @@ let env: Record<string, string>;
 
 beforeAll(async () => {
   const when = { now: new Date(), random: randomBytes };
-  const authority = newAuthority('company', when);
-  const { certificate: cert, key } = newCertificate(authority, [...NAMES], when);
+  const authority = createAuthority('company', when);
+  const { certificate: cert, key } = createCertificate(authority, [...NAMES], when);
   repository = repositoryOf('plain');
   host = await startGitHost(repository.folder, PASSWORD);
   server = createServer({ cert, key }, (request, response) => {
     if (request.url?.startsWith('/repository') !== true) return void response.end('{"keys":[]}');
-    const passed = overHttp(new URL(request.url, host.url), { method: request.method, headers: request.headers });
+    const passed = overHttp(new URL(request.url, host.url), {
+      method: request.method,
+      headers: request.headers,
+    });
     passed.on('response', (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
@@ -58,8 +64,12 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gx-company-'));
   writeFileSync(join(folder, 'ca.crt'), authority.certificate);
   writeFileSync(join(folder, 'token'), PASSWORD);
-  const variables = Object.entries(proxyVariables({ https: proxy.url, http: proxy.url, direct: ['.svc'] }));
-  const given = variables.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  const variables = Object.entries(
+    buildProxyVariables({ https: proxy.url, http: proxy.url, direct: ['.svc'] }),
+  );
+  const given = variables.flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
   const OTEL_EXPORTER_OTLP_ENDPOINT = 'https://traces.company.test';
   env = {
     OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -78,7 +88,9 @@ afterAll(async () => {
 });
 
 const asks = async (given: Record<string, string>): Promise<Record<string, string>> => {
-  const { stdout } = await run(process.execPath, [join(import.meta.dirname, 'asks.ts')], { env: given });
+  const { stdout } = await run(process.execPath, [join(import.meta.dirname, 'asks.ts')], {
+    env: given,
+  });
   return JSON.parse(stdout) as Record<string, string>;
 };
 
@@ -94,7 +106,10 @@ test('git hosts, issuers, registries, stores, receivers of webhooks and collecto
   });
   expect(told.refused).toContain('is not let through by the proxy');
   expect(proxy.asked.toSorted()).toEqual(
-    [...NAMES.map((name) => `CONNECT ${name}:443 200`), 'CONNECT other.company.test:443 403'].toSorted(),
+    [
+      ...NAMES.map((name) => `CONNECT ${name}:443 200`),
+      'CONNECT other.company.test:443 403',
+    ].toSorted(),
   );
 });
 
@@ -102,7 +117,8 @@ test('without the authority each says which one is missing, and without the prox
   const { NODE_EXTRA_CA_CERTS: _authority, ...untrusting } = env;
   const told = await asks(untrusting);
   for (const name of ['git', 'issuer']) expect(told[name]).toContain('settings.caConfigMap');
-  for (const name of ['registry', 'store', 'collector', 'webhook']) expect(told[name]).toMatch(/certificate|UNABLE_TO_VERIFY/);
+  for (const name of ['registry', 'store', 'collector', 'webhook'])
+    expect(told[name]).toMatch(/certificate|UNABLE_TO_VERIFY/);
   const alone = await asks({ PATH: env['PATH'] ?? '', HOME: folder });
   expect(Object.values(alone)).not.toContain('answered');
 });
@@ -136,5 +152,7 @@ test.each([
 ])('a token that is mounted %s opens the repository', async (_form, text) => {
   const credentials = mkdtempSync(join(tmpdir(), 'gx-token-'));
   writeFileSync(join(credentials, 'token'), text);
-  expect((await clone('https://git.company.test/repository', credentials)).stdout).toContain('check out');
+  expect((await clone('https://git.company.test/repository', credentials)).stdout).toContain(
+    'check out',
+  );
 });

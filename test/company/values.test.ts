@@ -12,9 +12,17 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 const secret = (name: string, stringData: Record<string, string>): Promise<KubeObject> =>
-  stage.kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: stage.namespace }, stringData });
+  stage.kube.create(kinds.secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: stage.namespace },
+    stringData,
+  });
 const deploy = (name: string, more: object): Promise<object> =>
-  stage.kube.create(kinds.deployment, newDeployment(stage.namespace, { metadata: { name }, ...more }));
+  stage.kube.create(
+    kinds.deployment,
+    newDeployment(stage.namespace, { metadata: { name }, ...more }),
+  );
 
 /** Bytes of the largest variable of Linux without its name, the sign between and the NUL behind. */
 const roomFor = (name: string): number => 131_072 - name.length - 2;
@@ -22,20 +30,28 @@ const roomFor = (name: string): number => 131_072 - name.length - 2;
 test.each([
   ['one byte more than a process can start with', roomFor('BUNDLE') + 1],
   ['exactly 131,072 bytes', 131_072],
-])('a Secret with a value of %s is refused by its name, and starts nothing', async (_size, bytes) => {
-  const name = `large-${bytes}`;
-  await secret(name, { SMALL: 'a', BUNDLE: 'x'.repeat(bytes) });
-  await deploy(name, { template: { secretName: name } });
-  const revision = await until('it is refused', async () => {
-    const found = await stage.see.revision(`${name}-00001`);
-    return found.status?.phase === 'CREATE_FAILED' && found;
-  });
-  expect(revision.status).toMatchObject({
-    reason: 'Refused',
-    message: `BUNDLE of the Secret ${name} is larger than 131072 bytes, with which no process starts: mount it as a file.`,
-  });
-  expect(await stage.kube.all(kinds.pod, { namespace: stage.namespace, labelSelector: `gx.dev/revision=${name}-00001` })).toEqual([]);
-});
+])(
+  'a Secret with a value of %s is refused by its name, and starts nothing',
+  async (_size, bytes) => {
+    const name = `large-${bytes}`;
+    await secret(name, { SMALL: 'a', BUNDLE: 'x'.repeat(bytes) });
+    await deploy(name, { template: { secretName: name } });
+    const revision = await until('it is refused', async () => {
+      const found = await stage.see.revision(`${name}-00001`);
+      return found.status?.phase === 'CREATE_FAILED' && found;
+    });
+    expect(revision.status).toMatchObject({
+      reason: 'Refused',
+      message: `BUNDLE of the Secret ${name} is larger than 131072 bytes, with which no process starts: mount it as a file.`,
+    });
+    expect(
+      await stage.kube.listAll(kinds.pod, {
+        namespace: stage.namespace,
+        labelSelector: `gx.dev/revision=${name}-00001`,
+      }),
+    ).toEqual([]);
+  },
+);
 
 test('the largest value with which a process starts is served', async () => {
   await secret('fits', { BUNDLE: 'x'.repeat(roomFor('BUNDLE')) });
@@ -55,7 +71,10 @@ test.each([
   await deploy(name, { spec: { database: { external: { secretName: name } } } });
   const told = await until('it is refused', async () => {
     const { status } = await stage.see.deployment(name);
-    return status?.conditions?.find((one) => one.type === 'DatabaseReady' && one.status === 'False' && one.message.includes('hosts'));
+    return status?.conditions?.find(
+      (one) =>
+        one.type === 'DatabaseReady' && one.status === 'False' && one.message.includes('hosts'),
+    );
   });
   expect(told.message).toBe(
     `Key uri of the Secret ${name} names several hosts: give one that always leads to the server that takes writes, such as a Service, a balancer or a pooler.`,

@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest';
-import { operatorConfig } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/operator.ts';
 
-const networkOf = (env: Record<string, string>) => operatorConfig(env).settings.agentNetwork;
+const networkOf = (env: Record<string, string>) => readOperatorConfig(env).settings.agentNetwork;
 
 test('without settings, agents do not reach the metadata of clouds, and the operator finds the API server itself', () => {
-  expect(networkOf({})).toEqual({ egress: 'Limited', gateways: [], blocked: ['169.254.0.0/16', 'fd00:ec2::/32'], apiServer: [] });
+  expect(networkOf({})).toEqual({
+    egress: 'Limited',
+    gateways: [],
+    blocked: ['169.254.0.0/16', 'fd00:ec2::/32'],
+    apiServer: [],
+  });
 });
 
 test('every setting is read', () => {
@@ -27,7 +32,10 @@ test('every setting is read', () => {
 });
 
 test('a Service of the API server that is a name is no address', () => {
-  expect(networkOf({ KUBERNETES_SERVICE_HOST: 'api.example' }).blocked).toEqual(['169.254.0.0/16', 'fd00:ec2::/32']);
+  expect(networkOf({ KUBERNETES_SERVICE_HOST: 'api.example' }).blocked).toEqual([
+    '169.254.0.0/16',
+    'fd00:ec2::/32',
+  ]);
 });
 
 test.each([

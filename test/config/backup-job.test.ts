@@ -10,7 +10,8 @@ import { restoreJobConfig, verifyJobConfig } from '../../src/config/restore-job.
 const TARGET = { endpoint: 'https://s3.example.com' };
 const { signal } = new AbortController();
 const ENV = {
-  GX_BACKUP: '{"name":"20261126t020000z","target":{"endpoint":"https://s3.example.com"},"holds":{"text":"\\u0024(HOME)"}}',
+  GX_BACKUP:
+    '{"name":"20261126t020000z","target":{"endpoint":"https://s3.example.com"},"holds":{"text":"\\u0024(HOME)"}}',
   GX_BACKUP_PIPE: '/somewhere/pipe',
   GX_BACKUP_COPIER: '/somewhere/copier',
   // The platform reads no secret from a variable.
@@ -42,9 +43,16 @@ test('the Job of a backup reads its order, its credential and the folder that bo
 
 test('without an order it does not start, and a credential that is not there is reported by the store', () => {
   expect(() => backupJobConfig({})).toThrow(/GX_BACKUP is not set/);
-  const { target, keys } = { target: TARGET, keys: backupJobConfig({ ...env, GX_BACKUP_CREDENTIAL: join(secrets, 'none') }).keys };
+  const { target, keys } = {
+    target: TARGET,
+    keys: backupJobConfig({ ...env, GX_BACKUP_CREDENTIAL: join(secrets, 'none') }).keys,
+  };
   expect(keys).toEqual({ accessKeyId: '', secretAccessKey: '' });
-  const opened = () => openBackupStore({ ...target, bucket: 'b', region: '', prefix: '', pathStyle: true }, { keys, mount: '', signal });
+  const opened = () =>
+    openBackupStore(
+      { ...target, bucket: 'b', region: '', prefix: '', pathStyle: true },
+      { keys, mount: '', signal },
+    );
   expect(opened).toThrow(/The Secret of the target is not there/);
 });
 
@@ -69,7 +77,12 @@ test('the Job of a restore reads its order, its credential and the keys that the
 
 test('the Job of a verification knows no keys of encryption', () => {
   put({ GX_AES_KEY: 'a'.repeat(32) });
-  expect(verifyJobConfig({ ...env, GX_VERIFY: JSON.stringify({ name: '20261126t020000z', target: TARGET }) })).toEqual({
+  expect(
+    verifyJobConfig({
+      ...env,
+      GX_VERIFY: JSON.stringify({ name: '20261126t020000z', target: TARGET }),
+    }),
+  ).toEqual({
     order: { name: '20261126t020000z', target: TARGET },
     keys: { accessKeyId: 'a-key-id', secretAccessKey: 'a-secret-key' },
     mount: '/gx/store',

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { operatorConfig } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/operator.ts';
 
-const builder = (env: Record<string, string | undefined>) => operatorConfig(env).settings.builder;
+const builder = (env: Record<string, string | undefined>) =>
+  readOperatorConfig(env).settings.builder;
 const LEAST = {
   GX_BUILDER_REPOSITORY: 'registry.example:5000/agents/',
   GX_BUILD_IMAGE: 'builder:1',
@@ -33,14 +34,26 @@ test('an image, a place to push to and two namespaces are a whole builder', () =
 test.each([
   ['no image', { ...LEAST, GX_BUILD_IMAGE: undefined }, /GX_BUILD_IMAGE/],
   ['no namespace of builds', { ...LEAST, GX_BUILD_NAMESPACE: undefined }, /GX_BUILD_NAMESPACE/],
-  ['BuildKit without its image', { ...LEAST, GX_BUILDKIT_NAMESPACE: 'buildkit' }, /GX_BUILDKIT_IMAGE/],
-  ['a repository with a tag', { ...LEAST, GX_BUILDER_REPOSITORY: 'r.example/a:1' }, /GX_BUILDER_REPOSITORY/],
+  [
+    'BuildKit without its image',
+    { ...LEAST, GX_BUILDKIT_NAMESPACE: 'buildkit' },
+    /GX_BUILDKIT_IMAGE/,
+  ],
+  [
+    'a repository with a tag',
+    { ...LEAST, GX_BUILDER_REPOSITORY: 'r.example/a:1' },
+    /GX_BUILDER_REPOSITORY/,
+  ],
   [
     'a path below an organization of Docker Hub',
     { ...LEAST, GX_BUILDER_REPOSITORY: 'docker.io/acme/agents' },
     /docker\.io\/<organization>/,
   ],
-  ['a URL for a repository', { ...LEAST, GX_BUILDER_REPOSITORY: 'https://r.example' }, /GX_BUILDER_REPOSITORY/],
+  [
+    'a URL for a repository',
+    { ...LEAST, GX_BUILDER_REPOSITORY: 'https://r.example' },
+    /GX_BUILDER_REPOSITORY/,
+  ],
 ])('%s is a problem at the start', (_, env, problem) => {
-  expect(() => operatorConfig(env)).toThrow(problem);
+  expect(() => readOperatorConfig(env)).toThrow(problem);
 });

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest';
-import { controlPlaneConfig, DEFAULT_TENANT_ID } from '../../src/config/control-plane.ts';
+import { readControlPlaneConfig, DEFAULT_TENANT_ID } from '../../src/config/control-plane.ts';
 
-const INTEGRATION = { id: '22222222-2222-4222-8222-222222222222', name: 'acme', installation_id: 7 };
+const INTEGRATION = {
+  id: '22222222-2222-4222-8222-222222222222',
+  name: 'acme',
+  installation_id: 7,
+};
 
 test('without any setting the control plane is self-hosted, for the whole cluster, and grants nothing', () => {
-  expect(controlPlaneConfig({})).toMatchObject({
+  expect(readControlPlaneConfig({})).toMatchObject({
     hosting: 'self-hosted',
     namespaces: [],
     grants: [],
@@ -27,7 +31,7 @@ test('each setting is read', () => {
     GX_TRUSTED_PROXIES: '10.0.0.0/8, fd00::7',
     GX_DEFAULT_TENANT_ID: 'AAAAAAAA-0000-4000-8000-000000000000',
   };
-  expect(controlPlaneConfig(env)).toMatchObject({
+  expect(readControlPlaneConfig(env)).toMatchObject({
     hosting: 'cloud',
     namespaces: ['a', 'b'],
     grants: ['secrets', 'claims'],
@@ -49,7 +53,7 @@ test.each([
   ['GX_GIT_INTEGRATIONS', JSON.stringify([{ ...INTEGRATION, tenant_id: 'me' }])],
   ['GX_GIT_INTEGRATIONS', JSON.stringify([{ ...INTEGRATION, repos: [{ id: 1, name: 'agent' }] }])],
 ])('%s=%s is refused by name', (name, value) => {
-  expect(() => controlPlaneConfig({ [name]: value })).toThrow(
+  expect(() => readControlPlaneConfig({ [name]: value })).toThrow(
     expect.objectContaining({ name: 'StartError', message: expect.stringContaining(name) }),
   );
 });
@@ -57,8 +61,8 @@ test.each([
 const OIDC = { GX_OIDC_ISSUER: 'https://login.example', GX_OIDC_AUDIENCE: 'gx, api' };
 
 test('bearer tokens are accepted of the issuer that is set, by RS256 and ES256, with a tenant and a role in claims', () => {
-  expect(controlPlaneConfig({}).oidc).toBeUndefined();
-  expect(controlPlaneConfig(OIDC).oidc).toEqual({
+  expect(readControlPlaneConfig({}).oidc).toBeUndefined();
+  expect(readControlPlaneConfig(OIDC).oidc).toEqual({
     issuer: 'https://login.example',
     audiences: ['gx', 'api'],
     jwksUrl: undefined,
@@ -80,8 +84,13 @@ test.each<[string, Record<string, string>]>([
   ['GX_OIDC_ALGORITHMS', { ...OIDC, GX_OIDC_ALGORITHMS: 'none' }],
   ['GX_OIDC_ALGORITHMS', { ...OIDC, GX_OIDC_ALGORITHMS: 'RS256,HS256' }],
   ['GX_OIDC_TENANT_ID', { ...OIDC, GX_OIDC_TENANT_ID: 'me' }],
-  ['GX_OIDC_TENANT_CLAIM', { ...OIDC, GX_OIDC_TENANT_ID: DEFAULT_TENANT_ID, GX_OIDC_TENANT_CLAIM: 'org' }],
+  [
+    'GX_OIDC_TENANT_CLAIM',
+    { ...OIDC, GX_OIDC_TENANT_ID: DEFAULT_TENANT_ID, GX_OIDC_TENANT_CLAIM: 'org' },
+  ],
   ['GX_OIDC_CLOCK_SKEW_SECONDS', { ...OIDC, GX_OIDC_CLOCK_SKEW_SECONDS: '3600' }],
 ])('%s is refused by name in %j', (name, env) => {
-  expect(() => controlPlaneConfig(env)).toThrow(expect.objectContaining({ name: 'StartError', message: expect.stringContaining(name) }));
+  expect(() => readControlPlaneConfig(env)).toThrow(
+    expect.objectContaining({ name: 'StartError', message: expect.stringContaining(name) }),
+  );
 });

@@ -1,16 +1,20 @@
 import { expect, test } from 'vitest';
-import { operatorConfig } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/operator.ts';
 
 const routesOf = (route: unknown, env: Record<string, string> = {}) => {
-  const { route: settings, formerRoutes, routeProxies } = operatorConfig({ ...env, GX_ROUTE: JSON.stringify(route) }).settings;
+  const {
+    route: settings,
+    formerRoutes,
+    routeProxies,
+  } = readOperatorConfig({ ...env, GX_ROUTE: JSON.stringify(route) }).settings;
   return { route: settings, formerRoutes, routeProxies };
 };
 const host = '{name}.{namespace}.agents.example.com';
 const parentRefs = [{ name: 'public', namespace: 'gateways' }];
 
 test('without settings there are no routes', () => {
-  expect(operatorConfig({}).settings).toMatchObject({ formerRoutes: [], routeProxies: [] });
-  expect(operatorConfig({}).settings.route).toBeUndefined();
+  expect(readOperatorConfig({}).settings).toMatchObject({ formerRoutes: [], routeProxies: [] });
+  expect(readOperatorConfig({}).settings.route).toBeUndefined();
   expect(routesOf({ kind: 'None', host, parentRefs }).route).toBeUndefined();
 });
 
@@ -49,20 +53,36 @@ test('every setting of an HTTPRoute is read', () => {
 
 test('an Ingress has TLS by a Secret or by an issuer', () => {
   const ingress = { kind: 'Ingress', host, className: 'contour' };
-  expect(routesOf({ ...ingress, tls: { enabled: true, secretName: 'wildcard' } }).route).toMatchObject({
+  expect(
+    routesOf({ ...ingress, tls: { enabled: true, secretName: 'wildcard' } }).route,
+  ).toMatchObject({
     className: 'contour',
     tls: { secretName: 'wildcard', annotations: {} },
   });
   const annotations = { 'cert-manager.io/cluster-issuer': 'public' };
-  expect(routesOf({ ...ingress, tls: { enabled: true, secretName: '', annotations } }).route?.tls).toEqual({ annotations });
-  expect(routesOf({ ...ingress, tls: { enabled: false, secretName: '' } }).route?.tls).toBeUndefined();
+  expect(
+    routesOf({ ...ingress, tls: { enabled: true, secretName: '', annotations } }).route?.tls,
+  ).toEqual({ annotations });
+  expect(
+    routesOf({ ...ingress, tls: { enabled: false, secretName: '' } }).route?.tls,
+  ).toBeUndefined();
 });
 
 test('a host that many deployments have is known as such', () => {
-  const shared = { kind: 'HTTPRoute', parentRefs, host: 'agents.example.com', path: '/{namespace}/{name}' };
+  const shared = {
+    kind: 'HTTPRoute',
+    parentRefs,
+    host: 'agents.example.com',
+    path: '/{namespace}/{name}',
+  };
   expect(routesOf(shared).route?.isHostShared).toBe(true);
   // The host alone may be that of two deployments, so each keeps to its path there.
-  const joint = { kind: 'HTTPRoute', parentRefs, host: '{name}-{namespace}.example.com', path: '/{name}' };
+  const joint = {
+    kind: 'HTTPRoute',
+    parentRefs,
+    host: '{name}-{namespace}.example.com',
+    path: '/{name}',
+  };
   expect(routesOf(joint).route?.isHostShared).toBe(true);
   expect(routesOf(joint, { GX_WATCH_NAMESPACES: 'team,shop' }).route?.isHostShared).toBe(false);
   const single = { kind: 'HTTPRoute', parentRefs, host: '{name}.example.com' };
@@ -76,16 +96,37 @@ test.each([
   [{ kind: 'None', parent: [] }, /GX_ROUTE parent is no field of it/],
   [{ kind: 'HTTPRoute', host }, /GX_ROUTE of kind HTTPRoute needs parentRefs/],
   [{ kind: 'HTTPRoute', host, parentRefs: [{ namespace: 'a' }] }, /GX_ROUTE parentRefs is wrong/],
-  [{ kind: 'HTTPRoute', host, parentRefs, className: 'contour' }, /className, which is that of an Ingress: a deployment has one route/],
-  [{ kind: 'Ingress', host, parentRefs }, /parentRefs, which are those of an HTTPRoute: a deployment has one route/],
-  [{ kind: 'HTTPRoute', host, parentRefs, tls: { enabled: true, secretName: 'a' } }, /tls, which its Gateway decides about/],
+  [
+    { kind: 'HTTPRoute', host, parentRefs, className: 'contour' },
+    /className, which is that of an Ingress: a deployment has one route/,
+  ],
+  [
+    { kind: 'Ingress', host, parentRefs },
+    /parentRefs, which are those of an HTTPRoute: a deployment has one route/,
+  ],
+  [
+    { kind: 'HTTPRoute', host, parentRefs, tls: { enabled: true, secretName: 'a' } },
+    /tls, which its Gateway decides about/,
+  ],
   [{ kind: 'Ingress', host, tls: { enabled: true } }, /tls without a secretName, or annotations/],
   [{ kind: 'Ingress', host: '{name}.example.com' }, /gives two deployments the place/],
-  [{ kind: 'Ingress', host: `{name}{namespace}${'a'.repeat(63)}.com` }, /longer than 63 characters/],
-  [{ kind: 'Ingress', host: `{name}{namespace}.${'a.'.repeat(130)}com` }, /longer than 253 characters/],
-  [{ kind: 'Ingress', host: '{name}-{namespace}.a.com' }, /GX_ROUTE can give deployments of team and prod-team the same place/],
+  [
+    { kind: 'Ingress', host: `{name}{namespace}${'a'.repeat(63)}.com` },
+    /longer than 63 characters/,
+  ],
+  [
+    { kind: 'Ingress', host: `{name}{namespace}.${'a.'.repeat(130)}com` },
+    /longer than 253 characters/,
+  ],
+  [
+    { kind: 'Ingress', host: '{name}-{namespace}.a.com' },
+    /GX_ROUTE can give deployments of team and prod-team the same place/,
+  ],
   [{ kind: 'Ingress', host, reservedHosts: ['https://a.com'] }, /GX_ROUTE reservedHosts is wrong/],
-  [{ kind: 'Ingress', host, former: ['Ingress'] }, /has the kind Ingress also among the former ones/],
+  [
+    { kind: 'Ingress', host, former: ['Ingress'] },
+    /has the kind Ingress also among the former ones/,
+  ],
   [{ kind: 'Ingress', host, labels: { team: 'not a value' } }, /GX_ROUTE labels is wrong/],
   [{ kind: 'Ingress', host, proxies: [{ pods: {} }] }, /GX_ROUTE proxies is wrong/],
 ])('%j is refused', (route, problem) => {

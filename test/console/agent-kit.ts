@@ -1,5 +1,10 @@
 import { once } from 'node:events';
-import { createServer as createHttp, type IncomingMessage, type RequestListener, type Server as HttpServer } from 'node:http';
+import {
+  createServer as createHttp,
+  type IncomingMessage,
+  type RequestListener,
+  type Server as HttpServer,
+} from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { AgentPass } from '../../src/schema/wire/agent-pass.ts';
 import { Browser, openConsole, type RunningConsole } from './kit.ts';
@@ -7,7 +12,15 @@ import { Browser, openConsole, type RunningConsole } from './kit.ts';
 /* A console between doubles of the control plane and of agents. */
 
 export const KEY = 'gx_right';
-const WHO = { subject: 'k1', name: 'me', role: 'write', tenant_id: 't', tenants: ['t'], expires_at: null, features: {} };
+const WHO = {
+  subject: 'k1',
+  name: 'me',
+  role: 'write',
+  tenant_id: 't',
+  tenants: ['t'],
+  expires_at: null,
+  features: {},
+};
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
@@ -39,12 +52,21 @@ function planeDouble(stage: Pick<AgentStage, 'passes'>, answer: () => PassAnswer
   return createHttp((incoming, reply) => {
     const { url = '', headers } = incoming;
     const json = (status: number, body: object): void =>
-      void reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      void reply
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end(JSON.stringify(body));
     if (url === '/v2/whoami') return json(headers['x-api-key'] === KEY ? 200 : 401, WHO);
     stage.passes.push({ path: `${incoming.method} ${url}`, headers });
     const { status = 200, lasts = 300, ...fields } = answer();
     if (status !== 200) return json(status, { detail: `refused with ${status}` });
-    const names = { service: 'chat-agent', namespace: 'team', mount_prefix: '', guard: 'key', asleep_since: null, role: 'write' };
+    const names = {
+      service: 'chat-agent',
+      namespace: 'team',
+      mount_prefix: '',
+      guard: 'key',
+      asleep_since: null,
+      role: 'write',
+    };
     const expires_at = new Date(Date.now() + lasts * 1000).toISOString();
     return json(200, { pass: `gxp_pass-${stage.passes.length}`, expires_at, ...names, ...fields });
   });
@@ -54,7 +76,11 @@ function planeDouble(stage: Pick<AgentStage, 'passes'>, answer: () => PassAnswer
 export async function openAgentStage(): Promise<AgentStage> {
   let passAnswer: PassAnswer = {};
   let listener: RequestListener = (_, reply) => void reply.end();
-  const parts = { asked: [] as AgentStage['asked'], passes: [] as AgentStage['passes'], hosts: new Set<string>() };
+  const parts = {
+    asked: [] as AgentStage['asked'],
+    passes: [] as AgentStage['passes'],
+    hosts: new Set<string>(),
+  };
   const plane = planeDouble(parts, () => passAnswer);
   const agent = createHttp((incoming, reply) => {
     parts.asked.push({ line: `${incoming.method} ${incoming.url}`, headers: incoming.headers });

@@ -36,22 +36,44 @@ const lines = (): string[] => stage.asked.map(({ line }) => line);
 
 describe('a request', () => {
   test('goes to the agent with a pass of its user, and without any other credential', async () => {
-    const headers = { authorization: 'Bearer mine', 'x-api-key': 'mine', cookie2: 'x', 'x-forwarded-for': '6.6.6.6', forwarded: 'for=6' };
-    const answer = await ask('/threads/search?x=%2F', { method: 'POST', body: { limit: 1 }, headers });
+    const headers = {
+      authorization: 'Bearer mine',
+      'x-api-key': 'mine',
+      cookie2: 'x',
+      'x-forwarded-for': '6.6.6.6',
+      forwarded: 'for=6',
+    };
+    const answer = await ask('/threads/search?x=%2F', {
+      method: 'POST',
+      body: { limit: 1 },
+      headers,
+    });
     expect([answer.status, await answer.json()]).toEqual([200, { hello: 'page' }]);
-    expect(stage.passes.map(({ path }) => path)).toEqual([`POST /v2/deployments/${atAgent('').split('/').at(-1)}/agent-pass`]);
-    expect(stage.passes[0]!.headers).toMatchObject({ 'x-api-key': KEY, 'x-tenant-id': own['x-tenant-id'] });
+    expect(stage.passes.map(({ path }) => path)).toEqual([
+      `POST /v2/deployments/${atAgent('').split('/').at(-1)}/agent-pass`,
+    ]);
+    expect(stage.passes[0]!.headers).toMatchObject({
+      'x-api-key': KEY,
+      'x-tenant-id': own['x-tenant-id'],
+    });
     expect(lines()).toEqual(['POST /threads/search?x=%2F']);
     const { authorization, via, ...seen } = stage.asked[0]!.headers;
     expect([authorization, via]).toEqual(['Bearer gxp_pass-1', '1.1 gx-console']);
     expect(JSON.stringify(seen)).not.toMatch(/mine|gx-console-|6\.6\.6\.6|gx_right/);
-    expect(Object.keys(seen).filter((name) => /cookie|x-api-key|forwarded|x-tenant|x-gx-console|sec-/.test(name))).toEqual([]);
+    expect(
+      Object.keys(seen).filter((name) =>
+        /cookie|x-api-key|forwarded|x-tenant|x-gx-console|sec-/.test(name),
+      ),
+    ).toEqual([]);
   });
 
   test('finds the agent by names, and below its prefix', async () => {
     stage.answersPass({ mount_prefix: '/team/chat' });
     expect((await ask('/info')).status).toBe(200);
-    expect([[...stage.hosts], lines()]).toEqual([['chat-agent.team.svc.cluster.local'], ['GET /team/chat/info']]);
+    expect([[...stage.hosts], lines()]).toEqual([
+      ['chat-agent.team.svc.cluster.local'],
+      ['GET /team/chat/info'],
+    ]);
   });
 
   test.each([
@@ -83,15 +105,34 @@ describe('a request', () => {
   });
 
   test('that a browser opens as a page, a frame, an image or a script is refused', async () => {
-    for (const aim of ['document', 'iframe', 'image', 'script', 'style', 'object', 'worker', 'serviceworker'])
+    for (const aim of [
+      'document',
+      'iframe',
+      'image',
+      'script',
+      'style',
+      'object',
+      'worker',
+      'serviceworker',
+    ])
       expect((await ask('/info', { headers: { 'sec-fetch-dest': aim } })).status).toBe(403);
     expect((await ask('/info', { headers: { 'sec-fetch-dest': 'empty' } })).status).toBe(200);
     expect(lines()).toEqual(['GET /info']);
   });
 
   test('of another page, or without a session, is refused and asks for no pass', async () => {
-    expect((await ask('/threads', { method: 'POST', body: {}, headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(403);
-    expect((await ask('/threads', { method: 'POST', body: {}, headers: { 'x-gx-console': '' } })).status).toBe(403);
+    expect(
+      (
+        await ask('/threads', {
+          method: 'POST',
+          body: {},
+          headers: { 'sec-fetch-site': 'cross-site' },
+        })
+      ).status,
+    ).toBe(403);
+    expect(
+      (await ask('/threads', { method: 'POST', body: {}, headers: { 'x-gx-console': '' } })).status,
+    ).toBe(403);
     const stranger = await new Browser(stage.running.url).ask(atAgent('/info'));
     expect([stranger.status, await stranger.json()]).toMatchObject([401, { reason: 'signed_out' }]);
     expect([stage.passes, lines()]).toEqual([[], []]);
@@ -100,7 +141,10 @@ describe('a request', () => {
   test('to a deployment that sleeps is refused, and looks again as soon as it is asked once more', async () => {
     stage.answersPass({ asleep_since: '2027-01-01T00:00:00.000Z' });
     const answer = await ask('/info');
-    expect([answer.status, await answer.json()]).toEqual([409, { detail: 'The deployment sleeps. Looking at it does not wake it.' }]);
+    expect([answer.status, await answer.json()]).toEqual([
+      409,
+      { detail: 'The deployment sleeps. Looking at it does not wake it.' },
+    ]);
     expect(lines()).toEqual([]);
     stage.answersPass({});
     expect((await ask('/info')).status).toBe(200);
@@ -110,11 +154,17 @@ describe('a request', () => {
     for (const guard of ['open', null] as const) {
       own = { 'x-tenant-id': `reader-${String(guard)}` };
       stage.answersPass({ role: 'read', guard });
-      const status = async (method: string, path: string): Promise<number> => (await ask(path, { method })).status;
-      expect([await status('POST', '/threads'), await status('DELETE', '/threads/a'), await status('POST', '/a/search/b')]).toEqual([
-        403, 403, 403,
-      ]);
-      expect([await status('GET', '/threads/a'), await status('POST', '/threads/search?a')]).toEqual([200, 200]);
+      const status = async (method: string, path: string): Promise<number> =>
+        (await ask(path, { method })).status;
+      expect([
+        await status('POST', '/threads'),
+        await status('DELETE', '/threads/a'),
+        await status('POST', '/a/search/b'),
+      ]).toEqual([403, 403, 403]);
+      expect([
+        await status('GET', '/threads/a'),
+        await status('POST', '/threads/search?a'),
+      ]).toEqual([200, 200]);
     }
   });
 });
@@ -133,7 +183,9 @@ describe('a pass', () => {
     expect((await ask('/info')).status).toBe(200);
     // It is new for two seconds.
     await wait(2100);
-    stage.answers(({ headers }, reply) => json(reply, {}, headers.authorization === 'Bearer gxp_pass-1' ? 401 : 200));
+    stage.answers(({ headers }, reply) =>
+      json(reply, {}, headers.authorization === 'Bearer gxp_pass-1' ? 401 : 200),
+    );
     expect((await ask('/info')).status).toBe(200);
     expect(stage.passes).toHaveLength(2);
   });
@@ -141,8 +193,12 @@ describe('a pass', () => {
   test('that the agent goes on refusing does not end the session, and costs the control plane no further one', async () => {
     stage.answers((_, reply) => json(reply, { detail: 'never' }, 401));
     const answer = await ask('/info');
-    expect([answer.status, await answer.json()]).toEqual([403, { detail: expect.stringContaining('does not let you in') }]);
-    for (let at = 0; at < 5; at += 1) expect((await ask('/threads', { method: 'POST', body: {} })).status).toBe(403);
+    expect([answer.status, await answer.json()]).toEqual([
+      403,
+      { detail: expect.stringContaining('does not let you in') },
+    ]);
+    for (let at = 0; at < 5; at += 1)
+      expect((await ask('/threads', { method: 'POST', body: {} })).status).toBe(403);
     expect([lines().length, stage.passes.length]).toEqual([6, 1]);
   });
 
@@ -157,7 +213,11 @@ describe('a pass', () => {
     stage.answersPass({ status });
     const answer = await ask('/info');
     const { reason } = (await answer.json()) as { reason?: string };
-    expect([answer.status, reason, lines()]).toEqual([shown, status === 401 ? 'revoked' : undefined, []]);
+    expect([answer.status, reason, lines()]).toEqual([
+      shown,
+      status === 401 ? 'revoked' : undefined,
+      [],
+    ]);
   });
 });
 
@@ -213,11 +273,16 @@ describe('a stream', () => {
   test('is one of a hundred of a session at most', async () => {
     stage.answers((_, reply) => streaming(reply));
     const reader = new AbortController();
-    const open = await Promise.all(Array.from({ length: 100 }, () => ask('/threads/a/stream', { signal: reader.signal })));
+    const open = await Promise.all(
+      Array.from({ length: 100 }, () => ask('/threads/a/stream', { signal: reader.signal })),
+    );
     expect(new Set(open.map(({ status }) => status))).toEqual(new Set([200]));
     expect((await ask('/info')).status).toBe(429);
     reader.abort();
-    await until('there is room again', async () => (await ask('/threads/search', { method: 'POST', body: {} })).status !== 429);
+    await until(
+      'there is room again',
+      async () => (await ask('/threads/search', { method: 'POST', body: {} })).status !== 429,
+    );
   });
 });
 
@@ -225,7 +290,10 @@ test('a body of five megabytes is passed on as it comes', async () => {
   const counted = async (incoming: IncomingMessage, reply: ServerResponse): Promise<void> =>
     json(reply, { bytes: (await text(incoming)).length });
   stage.answers((incoming, reply) => void counted(incoming, reply));
-  const answer = await ask('/threads/a/state', { method: 'POST', body: 'x'.repeat(5 * 1024 * 1024) });
+  const answer = await ask('/threads/a/state', {
+    method: 'POST',
+    body: 'x'.repeat(5 * 1024 * 1024),
+  });
   expect(await answer.json()).toEqual({ bytes: 5 * 1024 * 1024 });
 });
 
@@ -237,5 +305,8 @@ test('an answer of the state of a large thread comes whole', async () => {
     void once(reply, 'close');
   });
   const answer = await ask('/threads/a/state');
-  expect([answer.headers.get('content-length'), (await answer.arrayBuffer()).byteLength]).toEqual([String(large.length), large.length]);
+  expect([answer.headers.get('content-length'), (await answer.arrayBuffer()).byteLength]).toEqual([
+    String(large.length),
+    large.length,
+  ]);
 });

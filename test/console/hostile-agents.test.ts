@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { boundedAnswer, LARGEST_ANSWER } from '../../src/console/passing/agents.ts';
+import { limitAnswer, LARGEST_ANSWER } from '../../src/console/passing/agents.ts';
 import { until } from '../kit/until.ts';
 import { atAgent, openAgentStage, signedInAt, type AgentStage } from './agent-kit.ts';
 import type { Browser } from './kit.ts';
@@ -18,14 +18,17 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-const ask = (path = '/custom', given: Parameters<Browser['ask']>[1] = {}): Promise<Response> => browser.ask(atAgent(path), given);
+const ask = (path = '/custom', given: Parameters<Browser['ask']>[1] = {}): Promise<Response> =>
+  browser.ask(atAgent(path), given);
 const answers = (headers: OutgoingHttpHeaders, body: string | Buffer, status = 200): void =>
   stage.answers((_, reply) => void reply.writeHead(status, headers).end(body));
 
 /** Headers of every answer that keep a browser from doing anything with it. */
 function expectHarmless({ headers }: Response): void {
   const rules = headers.get('content-security-policy') ?? '';
-  expect(rules.split('; ')).toEqual(expect.arrayContaining(['sandbox', "default-src 'none'", "frame-ancestors 'none'"]));
+  expect(rules.split('; ')).toEqual(
+    expect.arrayContaining(['sandbox', "default-src 'none'", "frame-ancestors 'none'"]),
+  );
   expect(rules).not.toContain('allow-');
   expect(Object.fromEntries(headers)).toMatchObject({
     'x-content-type-options': 'nosniff',
@@ -41,7 +44,11 @@ describe('what a browser could run comes as bytes to keep', () => {
   test.each([
     ['a page', 'text/html; charset=utf-8', `<!doctype html>${SCRIPT}`],
     ['a page of XML', 'application/xhtml+xml', SCRIPT],
-    ['a picture with a script', 'image/svg+xml', `<svg xmlns="http://www.w3.org/2000/svg">${SCRIPT}</svg>`],
+    [
+      'a picture with a script',
+      'image/svg+xml',
+      `<svg xmlns="http://www.w3.org/2000/svg">${SCRIPT}</svg>`,
+    ],
     ['a style', 'text/css', '*{background:url(https://evil.example.com)}'],
     ['a script', 'text/javascript', 'alert(1)'],
     ['a document', 'application/pdf', '%PDF-1.7 /JavaScript'],
@@ -49,15 +56,18 @@ describe('what a browser could run comes as bytes to keep', () => {
     ['a type that begins like one of data', 'application/json+html', SCRIPT],
     ['several types', 'application/json, text/html', SCRIPT],
     ['no type', '', SCRIPT],
-    ['parts that replace each other', 'multipart/x-mixed-replace; boundary=a', `--a\r\ncontent-type: text/html\r\n\r\n${SCRIPT}`],
+    [
+      'parts that replace each other',
+      'multipart/x-mixed-replace; boundary=a',
+      `--a\r\ncontent-type: text/html\r\n\r\n${SCRIPT}`,
+    ],
   ])('%s', async (_, type, body) => {
     answers(type === '' ? {} : { 'content-type': type }, body);
     const answer = await ask();
     expectHarmless(answer);
-    expect([answer.headers.get('content-type'), answer.headers.get('content-disposition')]).toEqual([
-      'application/octet-stream',
-      'attachment',
-    ]);
+    expect([answer.headers.get('content-type'), answer.headers.get('content-disposition')]).toEqual(
+      ['application/octet-stream', 'attachment'],
+    );
     expect(await answer.text()).toBe(body);
   });
 
@@ -66,7 +76,9 @@ describe('what a browser could run comes as bytes to keep', () => {
       answers({ 'content-type': type, 'content-disposition': 'inline; filename=a.html' }, SCRIPT);
       const answer = await ask();
       expectHarmless(answer);
-      expect(answer.headers.get('content-type')).toBe(`${type.split(';')[0]!.toLowerCase()}; charset=utf-8`);
+      expect(answer.headers.get('content-type')).toBe(
+        `${type.split(';')[0]!.toLowerCase()}; charset=utf-8`,
+      );
       expect(answer.headers.get('content-disposition')).toBeNull();
     }
   });
@@ -75,7 +87,10 @@ describe('what a browser could run comes as bytes to keep', () => {
     for (const status of [400, 404, 418, 500, 503]) {
       answers({ 'content-type': 'text/html' }, SCRIPT, status);
       const answer = await ask();
-      expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/octet-stream']);
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([
+        status,
+        'application/octet-stream',
+      ]);
       expectHarmless(answer);
     }
   });
@@ -110,7 +125,12 @@ test('no header of an agent decides about cookies, caches, addresses, other site
   expectHarmless(answer);
   const sent = Object.fromEntries(answer.headers);
   expect(JSON.stringify(sent)).not.toContain('evil');
-  const kept = ['cache-control', 'content-security-policy', 'cross-origin-resource-policy', 'x-content-type-options'];
+  const kept = [
+    'cache-control',
+    'content-security-policy',
+    'cross-origin-resource-policy',
+    'x-content-type-options',
+  ];
   expect(Object.keys(chosen).filter((name) => name in sent)).toEqual(kept);
   expect(browser.cookies).toEqual(before);
 });
@@ -120,7 +140,9 @@ describe('nobody is sent elsewhere', () => {
     answers({ location: 'javascript:alert(1)' }, '', status);
     const answer = await ask();
     expect([answer.status, answer.headers.get('location')]).toEqual([502, null]);
-    expect(await answer.json()).toEqual({ detail: 'The agent sends elsewhere: javascript:alert(1)' });
+    expect(await answer.json()).toEqual({
+      detail: 'The agent sends elsewhere: javascript:alert(1)',
+    });
     expectHarmless(answer);
   });
 
@@ -139,10 +161,22 @@ describe('an answer that breaks the rules of HTTP', () => {
     ['with a status beyond all', 'HTTP/1.1 999 x\r\ncontent-length: 0\r\n\r\n'],
     ['that is no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
     ['with two lengths', `${JSON_HEAD}content-length: 2\r\ncontent-length: 4\r\n\r\n{}{}`],
-    ['with a length and chunks', `${JSON_HEAD}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
-    ['with a header beyond all size', `${JSON_HEAD}x-a: ${'a'.repeat(200_000)}\r\ncontent-length: 2\r\n\r\n{}`],
-    ['with a header that ends in another one', `${JSON_HEAD}x-a: b\rset-cookie: evil=1\r\ncontent-length: 2\r\n\r\n{}`],
-    ['that changes the protocol', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'],
+    [
+      'with a length and chunks',
+      `${JSON_HEAD}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    ],
+    [
+      'with a header beyond all size',
+      `${JSON_HEAD}x-a: ${'a'.repeat(200_000)}\r\ncontent-length: 2\r\n\r\n{}`,
+    ],
+    [
+      'with a header that ends in another one',
+      `${JSON_HEAD}x-a: b\rset-cookie: evil=1\r\ncontent-length: 2\r\n\r\n{}`,
+    ],
+    [
+      'that changes the protocol',
+      'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
+    ],
     ['that says to go on for ever', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(50)],
     ['that is cut in its head', 'HTTP/1.1 200 OK\r\ncontent-'],
     ['that is nothing', ''],
@@ -162,7 +196,8 @@ describe('an answer that breaks the rules of HTTP', () => {
   });
 
   test('with more than it announced is cut, and nothing of it answers another request', async () => {
-    const second = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 6\r\n\r\n"evil"';
+    const second =
+      'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 6\r\n\r\n"evil"';
     stage.writes((socket) => void socket.write(`${JSON_HEAD}content-length: 2\r\n\r\n{}${second}`));
     expect(await (await ask()).text()).toBe('{}');
     answers({ 'content-type': 'application/json' }, '"own"');
@@ -188,7 +223,10 @@ describe('an answer without an end', () => {
       endless(reply);
     });
     const answer = await ask();
-    expect([answer.status, await answer.json()]).toEqual([502, { detail: `The agent's answer has more than ${LARGEST_ANSWER} bytes.` }]);
+    expect([answer.status, await answer.json()]).toEqual([
+      502,
+      { detail: `The agent's answer has more than ${LARGEST_ANSWER} bytes.` },
+    ]);
     await until('the agent is left', () => isGone);
   });
 
@@ -235,7 +273,7 @@ describe('an answer without an end', () => {
 
   test('that falls silent breaks off', async () => {
     const source = new PassThrough();
-    const passed = boundedAnswer(source as never, { bytes: 1000, silence: 100 });
+    const passed = limitAnswer(source as never, { bytes: 1000, silence: 100 });
     source.write('a');
     const readAll = async (): Promise<void> => {
       for await (const piece of passed) expect(String(piece)).toBe('a');
@@ -250,12 +288,19 @@ test('a small answer that unpacks to a large one goes no further', async () => {
   for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'gzip, identity']) {
     answers({ 'content-type': 'application/json', 'content-encoding': encoding }, bomb);
     const answer = await ask();
-    expect([answer.status, await answer.json()]).toEqual([502, { detail: 'The agent packs its answer, though nobody asked for that.' }]);
+    expect([answer.status, await answer.json()]).toEqual([
+      502,
+      { detail: 'The agent packs its answer, though nobody asked for that.' },
+    ]);
   }
 });
 
 test('words of an agent do not end the session, nor make up another one', async () => {
-  answers({ 'content-type': 'application/json', 'www-authenticate': 'Basic realm="console"' }, '{"reason":"revoked"}', 401);
+  answers(
+    { 'content-type': 'application/json', 'www-authenticate': 'Basic realm="console"' },
+    '{"reason":"revoked"}',
+    401,
+  );
   const answer = await ask();
   expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([403, null]);
   expect(await answer.json()).not.toHaveProperty('reason');

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { consoleConfig, type ConsoleConfig } from '../../src/config/console.ts';
+import { readConsoleConfig, type ConsoleConfig } from '../../src/config/console.ts';
 import { startConsole, type Console } from '../../src/console/start.ts';
 import { silentLog } from '../kit/log.ts';
 
@@ -13,7 +13,10 @@ export const SECRET = 'a secret of thirty-two bytes, or of more';
 export function builtFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gx-console-'));
   mkdirSync(join(folder, 'assets'));
-  writeFileSync(join(folder, 'index.html'), '<!doctype html><base href="./"><title>console</title>\n');
+  writeFileSync(
+    join(folder, 'index.html'),
+    '<!doctype html><base href="./"><title>console</title>\n',
+  );
   const script = join(folder, 'assets', 'entry-ABC123.js');
   writeFileSync(script, SCRIPT);
   writeFileSync(`${script}.br`, brotliCompressSync(SCRIPT));
@@ -38,7 +41,7 @@ export async function openConsole(
   reach?: Parameters<typeof startConsole>[0]['reach'],
 ): Promise<RunningConsole> {
   const config: ConsoleConfig = {
-    ...consoleConfig({ GX_CONTROL_PLANE_URL: controlPlane }),
+    ...readConsoleConfig({ GX_CONTROL_PLANE_URL: controlPlane }),
     host: '127.0.0.1',
     port: 0,
     healthPort: 0,
@@ -62,7 +65,12 @@ export async function openConsole(
   return { ...running, url: `http://127.0.0.1:${running.port}`, stop };
 }
 
-export type Asked = { method?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
+export type Asked = {
+  method?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+};
 
 /** A browser with the console's page: it keeps cookies, and says where its requests come from. */
 export class Browser {
@@ -76,7 +84,10 @@ export class Browser {
   }
 
   /** Sends what the page sends. */
-  async ask(path: string, { method = 'GET', body, headers = {}, signal }: Asked = {}): Promise<Response> {
+  async ask(
+    path: string,
+    { method = 'GET', body, headers = {}, signal }: Asked = {},
+  ): Promise<Response> {
     const isRead = ['GET', 'HEAD'].includes(method);
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const response = await fetch(`${this.#url}/console/${path}`, {

@@ -1,14 +1,28 @@
 import { describe, expect, test } from 'vitest';
-import { encodingFor, aimOf, withBase } from '../../src/console/files/place.ts';
+import { chooseEncoding, parsePageAim, setPageBase } from '../../src/console/files/place.ts';
 import { PAGE_HEADERS } from '../../src/http/page-headers.ts';
-import { headersFromAgent, headersInwards, headersOutwards, headersToAgent } from '../../src/console/headers.ts';
-import { agentPlaceOf, agentTargetOf, isReading, targetOf } from '../../src/console/passing/target.ts';
+import {
+  filterAgentHeaders,
+  buildInwardHeaders,
+  buildOutwardHeaders,
+  buildAgentHeaders,
+} from '../../src/console/headers.ts';
+import {
+  resolveAgentAddress,
+  parseAgentTarget,
+  isReading,
+  parsePlaneTarget,
+} from '../../src/console/passing/target.ts';
 
 describe('the address at the control plane', () => {
   test('is that behind api/, with its query as it came', () => {
-    expect(targetOf('/console/api/v2/deployments')).toBe('/v2/deployments');
-    expect(targetOf('/console/api/v2/deployments?q=a%2Fb&x=..//?')).toBe('/v2/deployments?q=a%2Fb&x=..//?');
-    expect(targetOf('/console/api/v1/deployments/00-11/revisions/a%20b:c@d')).toBe('/v1/deployments/00-11/revisions/a%20b:c@d');
+    expect(parsePlaneTarget('/console/api/v2/deployments')).toBe('/v2/deployments');
+    expect(parsePlaneTarget('/console/api/v2/deployments?q=a%2Fb&x=..//?')).toBe(
+      '/v2/deployments?q=a%2Fb&x=..//?',
+    );
+    expect(parsePlaneTarget('/console/api/v1/deployments/00-11/revisions/a%20b:c@d')).toBe(
+      '/v1/deployments/00-11/revisions/a%20b:c@d',
+    );
   });
 
   test.each([
@@ -32,7 +46,7 @@ describe('the address at the control plane', () => {
     '/console/api/',
     'http://other.example.com/console/api/v2/deployments',
   ])('is none for %s', (url) => {
-    expect(targetOf(url)).toBeUndefined();
+    expect(parsePlaneTarget(url)).toBeUndefined();
   });
 });
 
@@ -41,15 +55,28 @@ describe('the address at an agent', () => {
 
   test('is that behind the id of its deployment, with its query as it came', () => {
     const deploymentId = ID.toLowerCase();
-    expect(agentTargetOf(`/console/api/agents/${ID}/threads/a%20b?x=..//?`)).toEqual({ deploymentId, path: '/threads/a%20b?x=..//?' });
+    expect(parseAgentTarget(`/console/api/agents/${ID}/threads/a%20b?x=..//?`)).toEqual({
+      deploymentId,
+      path: '/threads/a%20b?x=..//?',
+    });
   });
 
-  test.each(['', '/', '//a', '/../x', '/%2e%2e/x', '/a/./b', '/a%2Fb', '/a%5cb', '/a\\b', '/a%0d%0ab', '/a%zz', '/a/'])(
-    'is none for %s',
-    (path) => {
-      expect(agentTargetOf(`/console/api/agents/${ID}${path}`)).toBeUndefined();
-    },
-  );
+  test.each([
+    '',
+    '/',
+    '//a',
+    '/../x',
+    '/%2e%2e/x',
+    '/a/./b',
+    '/a%2Fb',
+    '/a%5cb',
+    '/a\\b',
+    '/a%0d%0ab',
+    '/a%zz',
+    '/a/',
+  ])('is none for %s', (path) => {
+    expect(parseAgentTarget(`/console/api/agents/${ID}${path}`)).toBeUndefined();
+  });
 
   test('is none without an id, or at another place', () => {
     for (const url of [
@@ -57,12 +84,15 @@ describe('the address at an agent', () => {
       `/console/api/agents/../agents/${ID}/info`,
       `http://evil/console/api/agents/${ID}/info`,
     ])
-      expect(agentTargetOf(url)).toBeUndefined();
+      expect(parseAgentTarget(url)).toBeUndefined();
   });
 
   test('has a host of names alone', () => {
     const names = { service: 'chat-agent', namespace: 'team', mount_prefix: '/a/b.c/' };
-    expect(agentPlaceOf(names, 'cluster.local')).toEqual({ host: 'chat-agent.team.svc.cluster.local', prefix: '/a/b.c' });
+    expect(resolveAgentAddress(names, 'cluster.local')).toEqual({
+      host: 'chat-agent.team.svc.cluster.local',
+      prefix: '/a/b.c',
+    });
     for (const odd of [
       { service: '' },
       { service: 'a.b' },
@@ -71,7 +101,7 @@ describe('the address at an agent', () => {
       { namespace: 'A' },
       { mount_prefix: '/..' },
     ])
-      expect(agentPlaceOf({ ...names, ...odd }, 'cluster.local')).toBeUndefined();
+      expect(resolveAgentAddress({ ...names, ...odd }, 'cluster.local')).toBeUndefined();
   });
 
   const READS = [
@@ -90,16 +120,25 @@ describe('the address at an agent', () => {
   ];
 
   test('says of reads that they are', () => {
-    expect([isReading('GET', '/threads'), isReading('POST', '/threads/a/history?b=c')]).toEqual([true, true]);
+    expect([isReading('GET', '/threads'), isReading('POST', '/threads/a/history?b=c')]).toEqual([
+      true,
+      true,
+    ]);
     // Routes of a user's own may end like those of the server.
-    const own = ['/orders/search', '/threads/a/search', '/app/threads/search', '/threads/a/b/history', '/store/search'];
+    const own = [
+      '/orders/search',
+      '/threads/a/search',
+      '/app/threads/search',
+      '/threads/a/b/history',
+      '/store/search',
+    ];
     expect(own.filter((path) => isReading('POST', path))).toEqual([]);
     expect(READS.filter((path) => !isReading('POST', path))).toEqual([]);
-    expect([isReading('POST', '/threads'), isReading('POST', '/threads?a=/search'), isReading('PUT', '/a/search')]).toEqual([
-      false,
-      false,
-      false,
-    ]);
+    expect([
+      isReading('POST', '/threads'),
+      isReading('POST', '/threads?a=/search'),
+      isReading('PUT', '/a/search'),
+    ]).toEqual([false, false, false]);
   });
 });
 
@@ -113,7 +152,7 @@ describe('headers', () => {
       'x-api-key': 'k',
       'x-tenant-id': 't',
     };
-    expect(headersToAgent(given, { pass: 'gxp_a', requestId: 'r' })).toEqual({
+    expect(buildAgentHeaders(given, { pass: 'gxp_a', requestId: 'r' })).toEqual({
       accept: '*/*',
       'accept-encoding': 'identity',
       authorization: 'Bearer gxp_a',
@@ -123,8 +162,14 @@ describe('headers', () => {
   });
 
   test('of an agent’s answer: only its length and the places of pages go on', () => {
-    const given = { 'content-length': '2', 'content-type': 'image/svg+xml', etag: '"1"', 'x-pagination-total': '3', 'set-cookie': ['a=b'] };
-    expect(headersFromAgent(given)).toEqual({
+    const given = {
+      'content-length': '2',
+      'content-type': 'image/svg+xml',
+      etag: '"1"',
+      'x-pagination-total': '3',
+      'set-cookie': ['a=b'],
+    };
+    expect(filterAgentHeaders(given)).toEqual({
       'content-disposition': 'attachment',
       'content-length': '2',
       'content-type': 'application/octet-stream',
@@ -154,7 +199,9 @@ describe('headers', () => {
       'x-gx-forwarded-signature': 's',
       'x-tenant-id': 't',
     };
-    expect(headersInwards(given, { key: 'gx_key', source: '10.0.0.9', requestId: 'r' })).toEqual({
+    expect(
+      buildInwardHeaders(given, { key: 'gx_key', source: '10.0.0.9', requestId: 'r' }),
+    ).toEqual({
       accept: 'text/event-stream',
       'content-length': '2',
       'content-type': 'application/json',
@@ -187,7 +234,12 @@ describe('headers', () => {
       'strict-transport-security': 'max-age=1',
       'www-authenticate': 'Basic',
     };
-    expect(headersOutwards(given)).toEqual({ 'content-length': '2', 'content-type': 'application/json', etag: '"1"', 'retry-after': '5' });
+    expect(buildOutwardHeaders(given)).toEqual({
+      'content-length': '2',
+      'content-type': 'application/json',
+      etag: '"1"',
+      'retry-after': '5',
+    });
   });
 
   test('of the page: nothing unsafe is allowed', () => {
@@ -206,25 +258,31 @@ describe('the page', () => {
     ['/console/d/abc/revisions/def', '../../../'],
     ['/console/d/abc/', '../../'],
   ])('at %s finds its root at %s', (path, base) => {
-    expect(aimOf(path)).toEqual({ of: 'page', base });
+    expect(parsePageAim(path)).toEqual({ of: 'page', base });
     const at = new URL(base, `https://gx.example.com/team/gx${path}`);
     expect(at.pathname).toBe('/team/gx/console/');
-    expect(withBase('<base href="./"><p>', base)).toBe(`<base href="${base}"><p>`);
-    expect(withBase('<base href="./" />', base)).toBe(`<base href="${base}" />`);
+    expect(setPageBase('<base href="./"><p>', base)).toBe(`<base href="${base}"><p>`);
+    expect(setPageBase('<base href="./" />', base)).toBe(`<base href="${base}" />`);
   });
 
   test('without its slash is sent to the address with one, whatever prefix is before it', () => {
-    expect(aimOf('/console')).toEqual({ of: 'redirect', to: 'console/' });
-    expect(new URL('console/', 'https://gx.example.com/team/console').pathname).toBe('/team/console/');
-    expect(aimOf('/console/assets/a.js')).toEqual({ of: 'asset', name: 'a.js' });
-    expect([aimOf('/consoles/'), aimOf('/metrics')]).toEqual([undefined, undefined]);
+    expect(parsePageAim('/console')).toEqual({ of: 'redirect', to: 'console/' });
+    expect(new URL('console/', 'https://gx.example.com/team/console').pathname).toBe(
+      '/team/console/',
+    );
+    expect(parsePageAim('/console/assets/a.js')).toEqual({ of: 'asset', name: 'a.js' });
+    expect([parsePageAim('/consoles/'), parsePageAim('/metrics')]).toEqual([undefined, undefined]);
   });
 
   test('comes in the best encoding that the browser takes', () => {
     const has = ['br', 'gzip'];
-    expect(encodingFor('gzip, deflate, br', has)).toBe('br');
-    expect(encodingFor('gzip;q=0.5, br;q=0', has)).toBe('gzip');
-    expect(encodingFor('*', has)).toBe('br');
-    expect([encodingFor('', has), encodingFor('identity', has), encodingFor('br', [])]).toEqual([undefined, undefined, undefined]);
+    expect(chooseEncoding('gzip, deflate, br', has)).toBe('br');
+    expect(chooseEncoding('gzip;q=0.5, br;q=0', has)).toBe('gzip');
+    expect(chooseEncoding('*', has)).toBe('br');
+    expect([
+      chooseEncoding('', has),
+      chooseEncoding('identity', has),
+      chooseEncoding('br', []),
+    ]).toEqual([undefined, undefined, undefined]);
   });
 });

@@ -1,9 +1,14 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKey, revokeKey } from '../../src/control-plane/auth/keys.ts';
+import { createKey, deleteApiKey } from '../../src/control-plane/auth/keys.ts';
 import { messagesOf } from '../control-plane/kit/event-stream.ts';
-import { creation, startPlane, TENANT_A, type Plane } from '../control-plane/kit/api-server-plane.ts';
+import {
+  creation,
+  startPlane,
+  TENANT_A,
+  type Plane,
+} from '../control-plane/kit/api-server-plane.ts';
 import { joinSockets } from '../kit/tcp-proxy.ts';
 import { until } from '../kit/until.ts';
 import { Browser, openConsole, secretFile, type RunningConsole } from './kit.ts';
@@ -12,7 +17,9 @@ import { Browser, openConsole, secretFile, type RunningConsole } from './kit.ts'
 
 const sockets = new Set<Socket>();
 let target = 0;
-const service = createServer((client) => joinSockets(client, connect(target, '127.0.0.1'), sockets));
+const service = createServer((client) =>
+  joinSockets(client, connect(target, '127.0.0.1'), sockets),
+);
 
 let plane: Plane;
 let running: RunningConsole;
@@ -41,11 +48,16 @@ async function signedIn(key: string): Promise<Browser> {
 const made = async (browser: Browser, name: string): Promise<Response> =>
   browser.ask('api/v2/deployments', {
     method: 'POST',
-    body: { ...creation(name), source_config: { resource_spec: {}, listener_id: await listenerId(browser) } },
+    body: {
+      ...creation(name),
+      source_config: { resource_spec: {}, listener_id: await listenerId(browser) },
+    },
   });
 
 const listenerId = async (browser: Browser): Promise<string> => {
-  const { resources } = (await (await browser.ask('api/v2/listeners')).json()) as { resources: { id: string }[] };
+  const { resources } = (await (await browser.ask('api/v2/listeners')).json()) as {
+    resources: { id: string }[];
+  };
   return resources[0]!.id;
 };
 
@@ -54,26 +66,46 @@ test('who signs in sees the deployments of the own tenant alone, and a key that 
   const created = await made(writer, 'seen');
   expect([created.status, await created.json()]).toMatchObject([201, { name: 'seen' }]);
   const names = async (browser: Browser): Promise<string[]> => {
-    const { resources } = (await (await browser.ask('api/v2/deployments')).json()) as { resources: { name: string }[] };
+    const { resources } = (await (await browser.ask('api/v2/deployments')).json()) as {
+      resources: { name: string }[];
+    };
     return resources.map(({ name }) => name);
   };
   expect(await names(await signedIn(plane.keys.read))).toEqual(['seen']);
   expect(await names(await signedIn(plane.keys.other))).toEqual([]);
   const reader = await signedIn(plane.keys.read);
   const refused = await made(reader, 'refused');
-  expect([refused.status, await refused.json()]).toEqual([403, { detail: 'This key may only read.' }]);
-  const foreign = await reader.ask('api/v2/deployments', { headers: { 'x-tenant-id': '11111111-1111-4111-8111-111111111111' } });
+  expect([refused.status, await refused.json()]).toEqual([
+    403,
+    { detail: 'This key may only read.' },
+  ]);
+  const foreign = await reader.ask('api/v2/deployments', {
+    headers: { 'x-tenant-id': '11111111-1111-4111-8111-111111111111' },
+  });
   expect(foreign.status).toBe(403);
-  expect(await (await reader.ask('session')).json()).toMatchObject({ signed_in: true, name: 'reader', role: 'read', tenant_id: TENANT_A });
+  expect(await (await reader.ask('session')).json()).toMatchObject({
+    signed_in: true,
+    name: 'reader',
+    role: 'read',
+    tenant_id: TENANT_A,
+  });
 });
 
 test('the control plane knows the client behind the console, and no other word counts', async () => {
   const browser = await signedIn(plane.keys.write);
   const headers = { 'x-forwarded-for': '203.0.113.7' };
-  await browser.ask('api/v2/deployments', { method: 'POST', body: creation('by-console'), headers });
+  await browser.ask('api/v2/deployments', {
+    method: 'POST',
+    body: creation('by-console'),
+    headers,
+  });
   const body = JSON.stringify(creation('direct'));
   const own = { 'x-api-key': plane.keys.write, 'content-type': 'application/json' };
-  await fetch(`${plane.url}/v2/deployments`, { method: 'POST', body, headers: { ...headers, ...own } });
+  await fetch(`${plane.url}/v2/deployments`, {
+    method: 'POST',
+    body,
+    headers: { ...headers, ...own },
+  });
   const sources = (): unknown[] =>
     plane
       .logged()
@@ -86,14 +118,23 @@ test('the control plane knows the client behind the console, and no other word c
 test('a wrong key is refused in a sentence', async () => {
   const browser = new Browser(running.url);
   const answer = await browser.signIn(`gx_${'x'.repeat(65)}`);
-  expect([answer.status, await answer.json()]).toEqual([401, { detail: 'The API key is not known, or has expired.' }]);
+  expect([answer.status, await answer.json()]).toEqual([
+    401,
+    { detail: 'The API key is not known, or has expired.' },
+  ]);
   expect(browser.cookies.size).toBe(0);
 });
 
 test('a body that the control plane finds too large is refused by its words', async () => {
   const browser = await signedIn(plane.keys.write);
-  const answer = await browser.ask('api/v2/deployments', { method: 'POST', body: 'x'.repeat(5 * 1024 * 1024) });
-  expect([answer.status, await answer.json()]).toEqual([413, { detail: expect.stringContaining('Request body is larger than') }]);
+  const answer = await browser.ask('api/v2/deployments', {
+    method: 'POST',
+    body: 'x'.repeat(5 * 1024 * 1024),
+  });
+  expect([answer.status, await answer.json()]).toEqual([
+    413,
+    { detail: expect.stringContaining('Request body is larger than') },
+  ]);
 });
 
 test('changes are seen as they come, through one stream', async () => {
@@ -106,16 +147,30 @@ test('changes are seen as they come, through one stream', async () => {
 });
 
 test('a key that is revoked ends the stream and the session, which says why', async () => {
-  const { key, id } = await createKey(plane.kube, plane.namespace, { name: 'short', tenantId: TENANT_A, role: 'read' });
+  const { key, id } = await createKey(plane.kube, plane.namespace, {
+    name: 'short',
+    tenantId: TENANT_A,
+    role: 'read',
+  });
   const browser = await signedIn(key);
   const stream = await browser.ask('api/v2/events');
   const ended = stream.text();
-  await revokeKey(plane.kube, plane.namespace, id);
-  await until('the key is not taken any more', async () => (await browser.ask('api/v2/deployments')).status === 401);
+  await deleteApiKey(plane.kube, plane.namespace, id);
+  await until(
+    'the key is not taken any more',
+    async () => (await browser.ask('api/v2/deployments')).status === 401,
+  );
   const refused = await browser.ask('api/v2/deployments');
-  const why = { detail: 'The API key of this session is not valid any more; sign in with another one.', reason: 'revoked' };
+  const why = {
+    detail: 'The API key of this session is not valid any more; sign in with another one.',
+    reason: 'revoked',
+  };
   expect([refused.status, await refused.json()]).toEqual([401, why]);
-  expect(await (await browser.ask('session')).json()).toEqual({ signed_in: false, options: { api_key: true }, reason: 'revoked' });
+  expect(await (await browser.ask('session')).json()).toEqual({
+    signed_in: false,
+    options: { api_key: true },
+    reason: 'revoked',
+  });
   await ended;
   expect((await browser.signIn(plane.keys.read)).status).toBe(200);
   expect((await browser.ask('api/v2/deployments')).status).toBe(200);
@@ -128,9 +183,15 @@ test('a control plane that restarts is away for a while, in a sentence, and the 
   target = 9;
   for (const socket of sockets) socket.destroy();
   const away = await browser.ask('api/v2/deployments');
-  expect([away.status, await away.json()]).toMatchObject([503, { detail: expect.stringContaining('control plane') }]);
+  expect([away.status, await away.json()]).toMatchObject([
+    503,
+    { detail: expect.stringContaining('control plane') },
+  ]);
   const asked = await browser.ask('session');
-  expect([asked.status, await asked.json()]).toMatchObject([503, { detail: expect.stringContaining('control plane') }]);
+  expect([asked.status, await asked.json()]).toMatchObject([
+    503,
+    { detail: expect.stringContaining('control plane') },
+  ]);
   const next = await plane.replica();
   target = Number(new URL(next.url).port);
   await until('it is back', async () => (await browser.ask('api/v2/deployments')).status === 200);

@@ -1,13 +1,23 @@
 import { expect, test } from 'vitest';
-import { refusing } from '../../src/control-plane/kube-refusal.ts';
+import { callKube } from '../../src/control-plane/kube-refusal.ts';
 import { Conflict, Forbidden, NotFound, Unavailable } from '../../src/errors.ts';
 import { Denied, KubeRefused } from '../../src/kube/errors.ts';
 
 const cause = { field: 'spec.template', reason: 'FieldValueInvalid', message: 'is wrong' };
 
 test.each([
-  ['an object that is refused', new KubeRefused(422, 'whole text', { reason: 'Invalid', causes: [cause] }), 400, 'spec.template: is wrong'],
-  ['an object that is refused without a cause', new KubeRefused(422, 'whole text', { reason: 'Invalid', causes: [] }), 400, 'whole text'],
+  [
+    'an object that is refused',
+    new KubeRefused(422, 'whole text', { reason: 'Invalid', causes: [cause] }),
+    400,
+    'spec.template: is wrong',
+  ],
+  [
+    'an object that is refused without a cause',
+    new KubeRefused(422, 'whole text', { reason: 'Invalid', causes: [] }),
+    400,
+    'whole text',
+  ],
   [
     'a quota',
     new Denied('deployments "a" is forbidden: exceeded quota: q'),
@@ -22,7 +32,9 @@ test.each([
   ],
   [
     'a namespace on its way out',
-    new Forbidden('deployments "a" is forbidden: unable to create new content in namespace n because it is being terminated'),
+    new Forbidden(
+      'deployments "a" is forbidden: unable to create new content in namespace n because it is being terminated',
+    ),
     400,
     'source_config.listener_config.k8s_namespace: the namespace is being deleted',
   ],
@@ -42,5 +54,5 @@ test.each([
   ['a lost race', new Conflict('taken'), 409, 'taken'],
   ['what is not there', new NotFound('no'), 404, 'no'],
 ])('%s is told to the caller as %3$i', async (_, error, status, message) => {
-  await expect(refusing(() => Promise.reject(error))).rejects.toMatchObject({ status, message });
+  await expect(callKube(() => Promise.reject(error))).rejects.toMatchObject({ status, message });
 });

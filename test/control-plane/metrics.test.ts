@@ -11,7 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => plane.stop());
 
-const lines = async (): Promise<string[]> => (await (await fetch(plane.metricsUrl)).text()).split('\n');
+const lines = async (): Promise<string[]> =>
+  (await (await fetch(plane.metricsUrl)).text()).split('\n');
 const valueOf = async (start: string): Promise<number> =>
   Number(
     (await lines())
@@ -25,7 +26,14 @@ test('refusals are counted by reason, and log-ins that failed by theirs', async 
   const forged = { key: `gx_${'a'.repeat(40)}` };
   expect((await plane.call('GET', '/v2/deployments', forged)).status).toBe(401);
   expect((await fetch(`${plane.url}/v2/deployments`)).status).toBe(401);
-  expect((await plane.call('POST', '/v2/deployments', { body: creation('refused'), key: plane.keys.read })).status).toBe(403);
+  expect(
+    (
+      await plane.call('POST', '/v2/deployments', {
+        body: creation('refused'),
+        key: plane.keys.read,
+      })
+    ).status,
+  ).toBe(403);
   expect((await plane.call('POST', '/v2/deployments', { body: {} })).status).toBe(422);
   expect(await valueOf('gx_control_plane_failed_logins_total{reason="UnknownKey"}')).toBe(1);
   expect(await valueOf('gx_control_plane_failed_logins_total{reason="NoCredentials"}')).toBe(1);
@@ -35,9 +43,15 @@ test('refusals are counted by reason, and log-ins that failed by theirs', async 
 });
 
 test('each use of an expired key is counted, also while the key is remembered', async () => {
-  const made = { name: 'over', tenantId: TENANT_A, role: 'read', expiresAt: '2020-01-01T00:00:00Z' } as const;
+  const made = {
+    name: 'over',
+    tenantId: TENANT_A,
+    role: 'read',
+    expiresAt: '2020-01-01T00:00:00Z',
+  } as const;
   const { key } = await createKey(plane.kube, plane.namespace, made);
-  for (let at = 0; at < 5; at += 1) expect((await plane.call('GET', '/v2/deployments', { key })).status).toBe(401);
+  for (let at = 0; at < 5; at += 1)
+    expect((await plane.call('GET', '/v2/deployments', { key })).status).toBe(401);
   expect(await valueOf('gx_control_plane_failed_logins_total{reason="ExpiredKey"}')).toBe(5);
 });
 
@@ -56,13 +70,23 @@ test('requests to the API server and the ages of watches have the names that tho
   expect(await valueOf('rest_client_requests_total{code="201",method="POST"')).toBeGreaterThan(0);
   const ages = (await lines()).filter((line) => line.startsWith('watch_last_event_age_seconds{'));
   expect(new Set(ages.map((line) => /kind="(\w+)"/.exec(line)?.[1]))).toEqual(
-    new Set(['Deployment', 'Revision', 'Listener', 'TracingProject', 'Namespace', 'GitIntegration']),
+    new Set([
+      'Deployment',
+      'Revision',
+      'Listener',
+      'TracingProject',
+      'Namespace',
+      'GitIntegration',
+    ]),
   );
   // This one speaks plain HTTP.
-  expectListedMetrics('control-plane', (await lines()).join('\n'), ['gx_control_plane_certificate_expiry_timestamp_seconds']);
+  expectListedMetrics('control-plane', (await lines()).join('\n'), [
+    'gx_control_plane_certificate_expiry_timestamp_seconds',
+  ]);
   for (const line of ages) expect(Number(line.split(' ').at(-1))).toBeLessThan(30);
 });
 
 test('nobody who reaches the API reads them, whatever key they have', async () => {
-  for (const key of [null, plane.keys.read, plane.keys.admin]) expect((await plane.call('GET', '/metrics', { key })).status).toBe(404);
+  for (const key of [null, plane.keys.read, plane.keys.admin])
+    expect((await plane.call('GET', '/metrics', { key })).status).toBe(404);
 });

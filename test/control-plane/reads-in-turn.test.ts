@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { readingInTurn } from '../../src/control-plane/reads-in-turn.ts';
+import { wrapReadsInTurn } from '../../src/control-plane/reads-in-turn.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds } from '../../src/kube/kube.ts';
 import { until } from '../kit/until.ts';
@@ -19,10 +19,16 @@ afterEach(async () => {
 
 /** Starts a server that answers by the path, and a client of it. */
 async function served(answer: (path: string, response: ServerResponse) => void) {
-  const server = createServer((request, response) => answer(request.url ?? '', response)).listen(0, '127.0.0.1');
+  const server = createServer((request, response) => answer(request.url ?? '', response)).listen(
+    0,
+    '127.0.0.1',
+  );
   await once(server, 'listening');
   const kubeconfig = join(mkdtempSync(join(tmpdir(), 'reads-')), 'config');
-  const cluster = { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'insecure-skip-tls-verify': true };
+  const cluster = {
+    server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    'insecure-skip-tls-verify': true,
+  };
   writeFileSync(
     kubeconfig,
     JSON.stringify({
@@ -40,21 +46,24 @@ async function served(answer: (path: string, response: ServerResponse) => void) 
     () => server.closeAllConnections(),
     () => server.close(),
   );
-  return readingInTurn(kube, (namespace = '') => namespace.split('-')[0]);
+  return wrapReadsInTurn(kube, (namespace = '') => namespace.split('-')[0]);
 }
 
 test('fifty slow reads of one tenant hold up no read and no write of another', async () => {
   const held: ServerResponse[] = [];
   const kube = await served((path, response) => {
     if (path.includes('/evil-')) held.push(response);
-    else response.setHeader('content-type', 'application/json').end(JSON.stringify({ items: [], metadata: {} }));
+    else
+      response
+        .setHeader('content-type', 'application/json')
+        .end(JSON.stringify({ items: [], metadata: {} }));
   });
   const over = new AbortController();
   const slow = Array.from({ length: 50 }, (_, index) =>
     kube.list(kinds.backup, { namespace: `evil-${index % 5}` }, over.signal).catch(() => undefined),
   );
   await until('the first ones are under way', () => held.length === 3);
-  expect(await kube.all(kinds.backup, { namespace: 'team-a' })).toEqual([]);
+  expect(await kube.listAll(kinds.backup, { namespace: 'team-a' })).toEqual([]);
   await kube.patchStatus(kinds.deployment, { namespace: 'evil', name: 'chat' }, {});
   expect(held).toHaveLength(3);
   over.abort();
@@ -64,9 +73,11 @@ test('fifty slow reads of one tenant hold up no read and no write of another', a
 test('a list without an end is given up', async () => {
   const items = Array.from({ length: 500 }, (_, index) => ({ metadata: { name: `b${index}` } }));
   const kube = await served((_, response) =>
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ items, metadata: { continue: 'more' } })),
+    response
+      .setHeader('content-type', 'application/json')
+      .end(JSON.stringify({ items, metadata: { continue: 'more' } })),
   );
-  await expect(kube.all(kinds.backup, { namespace: 'team' })).rejects.toThrow(
+  await expect(kube.listAll(kinds.backup, { namespace: 'team' })).rejects.toThrow(
     'Namespace team has more than 5000 objects of the kind Backup; delete some.',
   );
 });

@@ -47,7 +47,9 @@ function service() {
 }
 
 test('a rolling update loses no request: reads, writes, waits and streams', async () => {
-  const { body: deployment } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('steady') });
+  const { body: deployment } = await plane.call<Deployment>('POST', '/v2/deployments', {
+    body: creation('steady'),
+  });
   const { pick, isReady, add, close } = service();
   const headers = { 'x-api-key': plane.keys.write, 'content-type': 'application/json' };
   const old = await plane.replica();
@@ -56,7 +58,9 @@ test('a rolling update loses no request: reads, writes, waits and streams', asyn
 
   const streams = await Promise.all(
     Array.from({ length: 3 }, () =>
-      fetch(`${old.url}/v2/deployments/${deployment.id}/events`, { headers: { 'x-api-key': plane.keys.read } }),
+      fetch(`${old.url}/v2/deployments/${deployment.id}/events`, {
+        headers: { 'x-api-key': plane.keys.read },
+      }),
     ),
   );
   const texts = streams.map((stream) => stream.text());
@@ -82,7 +86,9 @@ test('a rolling update loses no request: reads, writes, waits and streams', asyn
         if (!answer.ok) failures.push(`${path}: ${answer.status}`);
         answers.set(url, (answers.get(url) ?? 0) + 1);
       } catch (error) {
-        failures.push(`${url === old.url ? 'old' : 'new'} ${path}: ${String((error as Error).cause ?? error)}`);
+        failures.push(
+          `${url === old.url ? 'old' : 'new'} ${path}: ${String((error as Error).cause ?? error)}`,
+        );
       }
     }
   };

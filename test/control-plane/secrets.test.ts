@@ -12,18 +12,27 @@ const write = { role: 'write', signal: new AbortController().signal } as const;
 
 test('what was stored or read once is answered without the API server, and never logged', async () => {
   const plane = await startPlane('secretvalues');
-  const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('one', { secrets }) });
-  expect((await plane.call<Deployment>('GET', `/v2/deployments/${made.id}`)).body.secrets).toEqual(secrets);
-  const { body } = await plane.call<{ resources: Deployment[] }>('GET', '/v2/deployments', { key: plane.keys.read });
+  const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments', {
+    body: creation('one', { secrets }),
+  });
+  expect((await plane.call<Deployment>('GET', `/v2/deployments/${made.id}`)).body.secrets).toEqual(
+    secrets,
+  );
+  const { body } = await plane.call<{ resources: Deployment[] }>('GET', '/v2/deployments', {
+    key: plane.keys.read,
+  });
   expect(body.resources[0]?.secrets).toEqual([{ name: 'TOKEN', value: '' }]);
   const reads = (): number =>
     auditEvents(inject('auditLog'), 'gx-control-plane/secretvalues').filter(
-      ({ verb, objectRef }) => verb === 'get' && objectRef?.resource === 'secrets' && objectRef.name?.startsWith('one'),
+      ({ verb, objectRef }) =>
+        verb === 'get' && objectRef?.resource === 'secrets' && objectRef.name?.startsWith('one'),
     ).length;
   expect(reads()).toBe(0);
   const restarted = await plane.replica();
   await until('a new process has read it before anybody asks', () => reads() === 1);
-  expect((await restarted.call<Deployment>('GET', `/v2/deployments/${made.id}`)).body.secrets).toEqual(secrets);
+  expect(
+    (await restarted.call<Deployment>('GET', `/v2/deployments/${made.id}`)).body.secrets,
+  ).toEqual(secrets);
   expect(reads()).toBe(1);
   await restarted.stop();
   expect(plane.logged()).not.toContain('hidden-value');
@@ -40,11 +49,20 @@ test("a Secret that somebody else made is read each time, for its owner may chan
   });
   const values = new SecretValues(counting, 1500);
   const tenantId = '00000000-0000-4000-8000-000000000000';
-  const stored = (nonce: string) => values.store({ deployment: 'bound', namespace, tenantId }, { caller, nonce, secrets });
+  const stored = (nonce: string) =>
+    values.store({ deployment: 'bound', namespace, tenantId }, { caller, nonce, secrets });
   const using = (secretName: string) =>
-    values.read({ metadata: { name: 'bound', namespace }, spec: { template: { secretName } } } as never, write);
+    values.read(
+      { metadata: { name: 'bound', namespace }, spec: { template: { secretName } } } as never,
+      write,
+    );
   const meta = { name: 'foreign', namespace };
-  await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: meta, stringData: { TOKEN: 'first' } });
+  await kube.create(kinds.secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: meta,
+    stringData: { TOKEN: 'first' },
+  });
   expect(await using('foreign')).toEqual([{ name: 'TOKEN', value: 'first' }]);
   await using('foreign');
   expect(reads).toBe(2);

@@ -11,15 +11,26 @@ import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { newAuthority, newCertificate } from '../../src/operator/database/own/tls/certificate.ts';
+import {
+  createAuthority,
+  createCertificate,
+} from '../../src/operator/database/own/tls/certificate.ts';
 import { COMPILE_CACHE } from '../kit/compile-cache.ts';
 import { until } from '../kit/until.ts';
 
 const namespace = `start-${randomUUID().slice(0, 8)}`;
 let kube: Kube;
 beforeAll(async () => {
-  kube = await connect({ fieldManager: 'test', userAgent: 'test/start', kubeconfig: inject('kubeconfig') });
-  await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  kube = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/start',
+    kubeconfig: inject('kubeconfig'),
+  });
+  await kube.create(kinds.namespace, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace },
+  });
 });
 afterAll(() => kube.close());
 
@@ -37,7 +48,8 @@ function run(args: string[], env: Record<string, string> = {}): Running {
   };
   const child = spawn(process.execPath, ['src/main.ts', ...args], { env: { ...own, ...env } });
   let text = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
   return { child, output: () => text, closed: once(child, 'close') };
 }
 
@@ -70,26 +82,46 @@ test('the process starts, takes a key made by the command, and ends with 0 on SI
 test('with a certificate the process serves HTTPS, probes and all, and metrics in plain HTTP at the port of the cluster', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gx-start-'));
   const when = { now: new Date(), random: randomBytes };
-  const authority = newAuthority('test authority', when);
-  const { certificate, key } = newCertificate(authority, ['localhost'], when);
-  const files = { GX_TLS_CERT_FILE: join(folder, 'tls.crt'), GX_TLS_KEY_FILE: join(folder, 'tls.key') };
+  const authority = createAuthority('test authority', when);
+  const { certificate, key } = createCertificate(authority, ['localhost'], when);
+  const files = {
+    GX_TLS_CERT_FILE: join(folder, 'tls.crt'),
+    GX_TLS_KEY_FILE: join(folder, 'tls.key'),
+  };
   writeFileSync(files.GX_TLS_CERT_FILE, certificate);
   writeFileSync(files.GX_TLS_KEY_FILE, key);
-  const env = { GX_SERVER_PORT: '0', GX_HEALTH_PORT: '0', GX_SERVER_HOST: '127.0.0.1', GX_SHUTDOWN_DELAY_SECONDS: '0', ...files };
+  const env = {
+    GX_SERVER_PORT: '0',
+    GX_HEALTH_PORT: '0',
+    GX_SERVER_HOST: '127.0.0.1',
+    GX_SHUTDOWN_DELAY_SECONDS: '0',
+    ...files,
+  };
   const server = run(['control-plane'], env);
   const port = (): string => /"port":(\d+)/.exec(server.output())?.[1] ?? '';
   await until('it listens', () => port() !== '');
-  const options = { host: '127.0.0.1', port: port(), servername: 'localhost', ca: authority.certificate, agent: false };
+  const options = {
+    host: '127.0.0.1',
+    port: port(),
+    servername: 'localhost',
+    ca: authority.certificate,
+    agent: false,
+  };
   const answerOf = async (path: string): Promise<{ status: number | undefined; body: string }> => {
     const [response] = (await once(get({ ...options, path }), 'response')) as [IncomingMessage];
     return { status: response.statusCode, body: await textOf(response) };
   };
   const metrics = async (): Promise<string> =>
-    (await fetch(`http://127.0.0.1:${/"health_port":(\d+)/.exec(server.output())?.[1]}/metrics`)).text();
-  const statusOf = async (path: string): Promise<number | undefined> => (await answerOf(path)).status;
+    (
+      await fetch(`http://127.0.0.1:${/"health_port":(\d+)/.exec(server.output())?.[1]}/metrics`)
+    ).text();
+  const statusOf = async (path: string): Promise<number | undefined> =>
+    (await answerOf(path)).status;
   await until('it is ready', async () => (await statusOf('/readyz')) === 200);
   expect(await statusOf('/v2/deployments')).toBe(401);
-  const expiry = /^gx_control_plane_certificate_expiry_timestamp_seconds (\d+)$/m.exec(await metrics())?.[1];
+  const expiry = /^gx_control_plane_certificate_expiry_timestamp_seconds (\d+)$/m.exec(
+    await metrics(),
+  )?.[1];
   expect(Number(expiry)).toBe(new X509Certificate(certificate).validToDate.getTime() / 1000);
   server.child.kill('SIGTERM');
   expect((await ended(server))[0]).toBe(0);
@@ -101,8 +133,16 @@ test.each([
     { GX_HOSTING: 'moon', GX_SERVER_PORT: 'x' },
     /^Configuration: GX_SERVER_PORT .*; GX_HOSTING must be one of self-hosted, cloud, both\.\n$/,
   ],
-  ['a certificate without its key', { GX_TLS_CERT_FILE: '/nowhere' }, /GX_TLS_KEY_FILE must both be set/],
-  ['a certificate that is not there', { GX_TLS_CERT_FILE: '/no.crt', GX_TLS_KEY_FILE: '/no.key', GX_SERVER_PORT: '0' }, /\/no\.crt/],
+  [
+    'a certificate without its key',
+    { GX_TLS_CERT_FILE: '/nowhere' },
+    /GX_TLS_KEY_FILE must both be set/,
+  ],
+  [
+    'a certificate that is not there',
+    { GX_TLS_CERT_FILE: '/no.crt', GX_TLS_KEY_FILE: '/no.key', GX_SERVER_PORT: '0' },
+    /\/no\.crt/,
+  ],
   ['a kubeconfig that is not there', { KUBECONFIG: '/nowhere' }, /kubeconfig/],
 ])('%s ends the start with 1 and one sentence', async (_, env, sentence) => {
   const [code, output] = await ended(run(['control-plane'], env));
@@ -114,7 +154,9 @@ test('a port in use ends the start with 1 and one sentence that names it', async
   const holder = createServer().listen(0, '127.0.0.1');
   await once(holder, 'listening');
   const { port } = holder.address() as { port: number };
-  const [code, output] = await ended(run(['control-plane'], { GX_SERVER_PORT: String(port), GX_SERVER_HOST: '127.0.0.1' }));
+  const [code, output] = await ended(
+    run(['control-plane'], { GX_SERVER_PORT: String(port), GX_SERVER_HOST: '127.0.0.1' }),
+  );
   expect([code, output]).toEqual([1, expect.stringMatching(new RegExp(`^Port ${port} .*\n$`))]);
   holder.close();
 });

@@ -6,7 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startPostgres, type EmbeddedPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
+import {
+  startPostgres,
+  type EmbeddedPostgres,
+} from '../../src/agent/dev/embedded-postgres/start.ts';
 import { createKey } from '../../src/control-plane/auth/keys.ts';
 import { kinds } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/platform/api-group.ts';
@@ -48,13 +51,21 @@ async function startPlane(): Promise<void> {
       GX_SHUTDOWN_DELAY_SECONDS: '0',
     },
   });
-  await until('the control plane is ready', async () => (await fetch(`${planeUrl()}/readyz`).catch(() => undefined))?.ok, 60);
+  await until(
+    'the control plane is ready',
+    async () => (await fetch(`${planeUrl()}/readyz`).catch(() => undefined))?.ok,
+    60,
+  );
 }
 
 const planeUrl = (): string => `http://127.0.0.1:${port}`;
 
 async function makeKeys(): Promise<typeof keys> {
-  const make = async (name: string, role: 'admin' | 'write' | 'read', tenantId = TENANT_A): Promise<string> =>
+  const make = async (
+    name: string,
+    role: 'admin' | 'write' | 'read',
+    tenantId = TENANT_A,
+  ): Promise<string> =>
     (await createKey(stage.kube, stage.namespace, { name, tenantId, role })).key;
   return {
     admin: await make('boss', 'admin'),
@@ -74,7 +85,11 @@ async function deploy(): Promise<string> {
     secrets: [],
   };
   const headers = { 'content-type': 'application/json', 'x-api-key': keys.write };
-  const answer = await fetch(`${planeUrl()}/v2/deployments`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const answer = await fetch(`${planeUrl()}/v2/deployments`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
   expect(answer.status).toBe(201);
   return ((await answer.json()) as { id: string }).id;
 }
@@ -82,8 +97,15 @@ async function deploy(): Promise<string> {
 beforeAll(async () => {
   stage = await openStage('tenant-agents');
   folder = mkdtempSync(join(tmpdir(), 'gx-tenant-agents-'));
-  const listener = { apiVersion: API_VERSION, kind: 'Listener', metadata: { name: 'default', namespace: stage.namespace } };
-  await stage.kube.create(kinds.listener, { ...listener, spec: { computeId: 'test', namespaces: [stage.namespace] } });
+  const listener = {
+    apiVersion: API_VERSION,
+    kind: 'Listener',
+    metadata: { name: 'default', namespace: stage.namespace },
+  };
+  await stage.kube.create(kinds.listener, {
+    ...listener,
+    spec: { computeId: 'test', namespaces: [stage.namespace] },
+  });
   [postgres, keys, port, healthPort] = await Promise.all([
     startPostgres({ folder, owner: 'a test', durable: false }),
     makeKeys(),
@@ -109,7 +131,11 @@ afterAll(async () => {
 
 const post = async (path: string, key: string, body: object = {}): Promise<number> => {
   const headers = { 'content-type': 'application/json', 'x-api-key': key };
-  const answer = await fetch(agent.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  const answer = await fetch(agent.url + path, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
   await answer.body?.cancel();
   return answer.status;
 };
@@ -119,7 +145,11 @@ const writes = (key: string): Promise<number> => post('/threads', key);
 /** Returns how often the control plane was asked about a key. */
 async function questions(): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
-  const counts = [...text.matchAll(/^gx_http_request_duration_seconds_count\{.*route="\/v2\/auth\/check".*\} (\d+)$/gm)];
+  const counts = [
+    ...text.matchAll(
+      /^gx_http_request_duration_seconds_count\{.*route="\/v2\/auth\/check".*\} (\d+)$/gm,
+    ),
+  ];
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
@@ -128,13 +158,23 @@ test('keys of the tenant open the agent by their roles, those of others do not',
   expect([await reads(keys.write), await writes(keys.write)]).toEqual([200, 200]);
   expect([await reads(keys.read), await writes(keys.read)]).toEqual([200, 403]);
   expect([await reads(keys.other), await writes(keys.other)]).toEqual([401, 401]);
-  expect([await reads(`gx_${'x'.repeat(65)}`), await reads(AGENT_KEY), await writes(AGENT_KEY)]).toEqual([401, 200, 200]);
+  expect([
+    await reads(`gx_${'x'.repeat(65)}`),
+    await reads(AGENT_KEY),
+    await writes(AGENT_KEY),
+  ]).toEqual([401, 200, 200]);
 });
 
 test('the graph learns whose key it was', async () => {
   const client = new Client({ apiUrl: agent.url, apiKey: keys.write });
-  const { user } = (await client.runs.wait(null, 'who', { input: { said: 'hi' } })) as { user?: unknown };
-  expect(user).toMatchObject({ display_name: 'writer', permissions: ['write'], tenant_id: TENANT_A });
+  const { user } = (await client.runs.wait(null, 'who', { input: { said: 'hi' } })) as {
+    user?: unknown;
+  };
+  expect(user).toMatchObject({
+    display_name: 'writer',
+    permissions: ['write'],
+    tenant_id: TENANT_A,
+  });
 });
 
 test('the control plane itself hides the deployment from another tenant', async () => {
@@ -143,7 +183,9 @@ test('the control plane itself hides the deployment from another tenant', async 
     const body = JSON.stringify({ deployment_id: deploymentId });
     return (await fetch(`${planeUrl()}/v2/auth/check`, { method: 'POST', headers, body })).status;
   };
-  expect([await check(keys.read), await check(keys.other), await check(AGENT_KEY)]).toEqual([200, 404, 401]);
+  expect([await check(keys.read), await check(keys.other), await check(AGENT_KEY)]).toEqual([
+    200, 404, 401,
+  ]);
 });
 
 test('an answer is remembered, so that many requests ask once', async () => {
@@ -159,7 +201,8 @@ test('while the control plane is away, reads go on and writes are told to come b
   const gone = once(plane, 'close');
   plane.kill('SIGKILL');
   await gone;
-  const areRefused = async (): Promise<boolean> => (await writes(keys.write)) === 503 && (await writes(keys.read)) === 503;
+  const areRefused = async (): Promise<boolean> =>
+    (await writes(keys.write)) === 503 && (await writes(keys.read)) === 503;
   await until('its last answers are too old for a write', areRefused, 4 * BELIEVED);
   expect([await reads(keys.write), await reads(keys.read)]).toEqual([200, 200]);
   expect([await reads(keys.unused), await writes(AGENT_KEY)]).toEqual([503, 200]);

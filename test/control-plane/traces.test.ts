@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { controlPlaneConfig } from '../../src/config/control-plane.ts';
-import { operatorConfig } from '../../src/config/operator.ts';
+import { readControlPlaneConfig } from '../../src/config/control-plane.ts';
+import { readOperatorConfig } from '../../src/config/operator.ts';
 import { startCollector, type Collector } from '../kit/collector.ts';
 import { until } from '../kit/until.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';
@@ -14,10 +14,14 @@ let collector: Collector;
 let plane: Plane;
 beforeAll(async () => {
   collector = await startCollector();
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_BSP_SCHEDULE_DELAY: '20' };
-  plane = await startPlane('traces', { tracing: controlPlaneConfig(env).tracing });
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_BSP_SCHEDULE_DELAY: '20',
+  };
+  plane = await startPlane('traces', { tracing: readControlPlaneConfig(env).tracing });
   plane.startKubelet();
-  await plane.startOperator({ config: { tracing: operatorConfig(env).tracing } });
+  await plane.startOperator({ config: { tracing: readOperatorConfig(env).tracing } });
 });
 afterAll(async () => {
   await plane.stop();
@@ -28,7 +32,9 @@ const spansNamed = (name: string) => collector.spans.filter((span) => span.name 
 
 test('a request goes on with the trace of its caller, and one without begins its own; probes begin none', async () => {
   const headers = { traceparent: `00-${TRACE}-${CALLER}-01` };
-  expect((await plane.call('POST', '/v2/deployments', { body: creation('traced'), headers })).status).toBe(201);
+  expect(
+    (await plane.call('POST', '/v2/deployments', { body: creation('traced'), headers })).status,
+  ).toBe(201);
   expect((await plane.call('GET', '/v2/deployments')).status).toBe(200);
   await fetch(`${plane.url}/healthz`);
   await fetch(plane.metricsUrl);
@@ -37,7 +43,12 @@ test('a request goes on with the trace of its caller, and one without begins its
     return found.length === 2 && found;
   });
   const attributes = { 'http.route': '/v2/deployments', 'http.response.status_code': 201 };
-  expect(made).toMatchObject({ traceId: TRACE, parentSpanId: CALLER, attributes, resource: { 'service.name': 'gx-control-plane' } });
+  expect(made).toMatchObject({
+    traceId: TRACE,
+    parentSpanId: CALLER,
+    attributes,
+    resource: { 'service.name': 'gx-control-plane' },
+  });
   expect(listed?.traceId).not.toBe(TRACE);
   expect(listed?.parentSpanId ?? '').toBe('');
   expect(collector.spans.filter(({ name }) => /healthz|metrics/.test(name))).toEqual([]);
@@ -45,10 +56,15 @@ test('a request goes on with the trace of its caller, and one without begins its
 
 test('each reconcile of the operator is a trace, with its object and its result', async () => {
   const span = await until('a reconcile is there', () =>
-    spansNamed('reconcile deployment').find(({ attributes }) => attributes['gx.result'] !== 'error'),
+    spansNamed('reconcile deployment').find(
+      ({ attributes }) => attributes['gx.result'] !== 'error',
+    ),
   );
   expect(span).toMatchObject({
-    attributes: { 'k8s.namespace.name': plane.namespace, 'gx.object': expect.any(String) as string },
+    attributes: {
+      'k8s.namespace.name': plane.namespace,
+      'gx.object': expect.any(String) as string,
+    },
     resource: { 'service.name': 'gx-operator' },
   });
 });

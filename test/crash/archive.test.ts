@@ -2,16 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/agent/db/base/pool.ts';
-import { migrate } from '../../src/agent/db/migrate.ts';
+import { applyMigrations } from '../../src/agent/db/migrate.ts';
 import { queueWork } from '../../src/agent/db/runs/work.ts';
-import { newAuthority, newCertificate } from '../../src/operator/database/own/tls/certificate.ts';
 import {
-  archiveFiles,
-  archiveIn,
-  archiveCommands,
-  retainedOf,
-  refillFiles,
-  remoteFiles,
+  createAuthority,
+  createCertificate,
+} from '../../src/operator/database/own/tls/certificate.ts';
+import {
+  buildArchiveFiles,
+  parseArchiveInfo,
+  buildArchiveCommands,
+  decideRetention,
+  buildRefillFiles,
+  buildRemoteFiles,
   type ArchivePlace,
   type BaseCopy,
   type Refill,
@@ -35,7 +38,7 @@ const DATA = '/var/lib/postgresql/data/pgdata';
 let store: S3Server;
 let original: DatabaseContainer;
 let job: DatabaseContainer;
-const COMMANDS = archiveCommands();
+const COMMANDS = buildArchiveCommands();
 let place: ArchivePlace;
 let files: Record<string, string>;
 /** The files of a pod with neither Postgres nor data, which reaches the database's by the door. */
@@ -50,20 +53,35 @@ async function container(): Promise<DatabaseContainer> {
 
 beforeAll(async () => {
   const making = { now: new Date(), random: randomBytes };
-  const authority = newAuthority('authority of the store', making);
+  const authority = createAuthority('authority of the store', making);
   // The credential may do no more than the page on backups says.
   const limited = { user: POLICY_USER, policy: policyOfPage('backups') };
-  store = await startS3Server({ tls: newCertificate(authority, ['localhost'], making), ...limited });
+  store = await startS3Server({
+    tls: createCertificate(authority, ['localhost'], making),
+    ...limited,
+  });
   const { port } = new URL(store.target.endpoint);
-  const target = { ...store.target, endpoint: `https://localhost:${port}`, ca: authority.certificate };
+  const target = {
+    ...store.target,
+    endpoint: `https://localhost:${port}`,
+    ca: authority.certificate,
+  };
   place = { target, keys: POLICY_USER, folder: FOLDER, data: DATA, socket: '/var/run/postgresql' };
-  const own = newAuthority('chat-db authority', making);
-  const pair = newCertificate(own, ['chat-db', 'localhost'], making);
-  const tls = { certificate: `${AT}/tls.crt`, key: `${AT}/tls.key`, authority: `${AT}/own.crt`, name: 'chat-db' };
+  const own = createAuthority('chat-db authority', making);
+  const pair = createCertificate(own, ['chat-db', 'localhost'], making);
+  const tls = {
+    certificate: `${AT}/tls.crt`,
+    key: `${AT}/tls.key`,
+    authority: `${AT}/own.crt`,
+    name: 'chat-db',
+  };
   const ofTls = { 'tls.crt': pair.certificate, 'tls.key': pair.key, 'own.crt': own.certificate };
   const door = { port: await freePort(), tls };
-  files = { ...archiveFiles({ ...place, door }), ...ofTls };
-  filesOfJob = { ...remoteFiles({ ...place, door: { ...door, host: 'localhost' } }), ...ofTls };
+  files = { ...buildArchiveFiles({ ...place, door }), ...ofTls };
+  filesOfJob = {
+    ...buildRemoteFiles({ ...place, door: { ...door, host: 'localhost' } }),
+    ...ofTls,
+  };
   original = await container();
   await original.start();
 }, 600_000);
@@ -72,24 +90,30 @@ afterAll(async () => {
   await store.stop();
 });
 
-const archived = async (): Promise<string> => original.sql("select archived_count || ' ' || failed_count from pg_stat_archiver");
+const archived = async (): Promise<string> =>
+  original.sql("select archived_count || ' ' || failed_count from pg_stat_archiver");
 const copies = async (): Promise<BaseCopy[]> => {
-  const found = archiveIn(await job.run(COMMANDS.ask));
+  const found = parseArchiveInfo(await job.run(COMMANDS.ask));
   return 'copies' in found ? found.copies : [];
 };
 /** Writes a row, and returns a moment after it. */
 async function write(row: number): Promise<Date> {
   await original.sql(`insert into written values (${row})`);
   await wait(50);
-  const at = new Date(await original.sql('select to_char(clock_timestamp() at time zone \'utc\', \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')'));
+  const at = new Date(
+    await original.sql(
+      'select to_char(clock_timestamp() at time zone \'utc\', \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')',
+    ),
+  );
   await wait(50);
   return at;
 }
 /** Starts a database on an empty volume, which fills it, and returns the rows. */
 async function restored(to: Refill['to'] = 'end of log', of?: BaseCopy): Promise<string> {
   const copy = await container();
-  const chosen = of ?? (await copies()).findLast(({ from }) => typeof to === 'string' || from <= to.at);
-  copy.putArchive(refillFiles(place, { copy: chosen?.label ?? 'none', to }));
+  const chosen =
+    of ?? (await copies()).findLast(({ from }) => typeof to === 'string' || from <= to.at);
+  copy.putArchive(buildRefillFiles(place, { copy: chosen?.label ?? 'none', to }));
   await copy.start();
   const rows = await copy.sql("select string_agg(row::text, ',' order by row) from written");
   await copy.end();
@@ -124,7 +148,11 @@ describe('the log of a database', () => {
   test('and the files are for nobody without a certificate of the same authority and its name', async () => {
     const making = { now: new Date(), random: randomBytes };
     const stranger = await container();
-    const { certificate, key } = newCertificate(newAuthority('another', making), ['chat-db', 'localhost'], making);
+    const { certificate, key } = createCertificate(
+      createAuthority('another', making),
+      ['chat-db', 'localhost'],
+      making,
+    );
     stranger.putArchive({ ...filesOfJob, 'tls.crt': certificate, 'tls.key': key });
     await expect(stranger.run(COMMANDS.copy('full'))).rejects.toThrow('unknown ca');
   });
@@ -148,9 +176,13 @@ describe('the log of a database', () => {
   });
 
   test('is kept by the database while the store is away, which agents report, and comes after it', async () => {
-    const db = openDatabase({ uri: original.uri, poolSize: 1, statementTimeoutSeconds: 60, name: 'test' }, silentLog());
-    await migrate(db);
-    const lag = async (): Promise<number | undefined> => (await queueWork(db, { crons: true })).archive_lag;
+    const db = openDatabase(
+      { uri: original.uri, poolSize: 1, statementTimeoutSeconds: 60, name: 'test' },
+      silentLog(),
+    );
+    await applyMigrations(db);
+    const lag = async (): Promise<number | undefined> =>
+      (await queueWork(db, { crons: true })).archive_lag;
     // Nobody has segments closed in time.
     expect(await lag()).toBeUndefined();
     await original.sql("alter system set archive_timeout = '1h'");
@@ -165,7 +197,9 @@ describe('the log of a database', () => {
     expect(await archived()).toBe(before);
     expect(await lag()).toBeGreaterThanOrEqual(6);
     await store.start();
-    await expect.poll(async () => (await archived()).split(' ')[0], { timeout: 90_000 }).not.toBe(before.split(' ')[0]);
+    await expect
+      .poll(async () => (await archived()).split(' ')[0], { timeout: 90_000 })
+      .not.toBe(before.split(' ')[0]);
     expect(await lag()).toBeLessThan(6);
     await db.close();
     expect(await restored({ at: at.toISOString() })).toBe('0,1,2,3,4,5');
@@ -175,7 +209,7 @@ describe('the log of a database', () => {
     const [oldest] = await copies();
     await job.run(COMMANDS.copy('full'));
     await job.run(COMMANDS.copy('full'));
-    await job.run(COMMANDS.expire(retainedOf(await copies(), { count: 2 })));
+    await job.run(COMMANDS.expire(decideRetention(await copies(), { count: 2 })));
     const kept = await copies();
     expect(kept.map(({ type }) => type)).toEqual(['full', 'full']);
     expect(kept.map(({ label }) => label)).not.toContain(oldest?.label);
@@ -223,7 +257,10 @@ describe('the log of a database', () => {
     await original.end();
 
     const replaced = await container();
-    replaced.putArchive({ ...refillFiles(place, { copy: copy?.label ?? '', to: { at: first.toISOString() } }), ...files });
+    replaced.putArchive({
+      ...buildRefillFiles(place, { copy: copy?.label ?? '', to: { at: first.toISOString() } }),
+      ...files,
+    });
     await replaced.start();
     const rows = (of: DatabaseContainer): Promise<string> =>
       of.sql("select string_agg(row::text, ',' order by row) from written where row > 1000");
@@ -232,7 +269,8 @@ describe('the log of a database', () => {
     await replaced.run(COMMANDS.copy('diff'));
     await replaced.sql('insert into written values (1005)');
     await replaced.end();
-    const later = async (to: Refill['to'], of?: BaseCopy): Promise<string> => (await restored(to, of)).replace(/^.*?(?=1001)/, '');
+    const later = async (to: Refill['to'], of?: BaseCopy): Promise<string> =>
+      (await restored(to, of)).replace(/^.*?(?=1001)/, '');
     expect(await later('end of log')).toBe('1001,1004,1005');
     // A moment of before it, with the copy of before it.
     expect(await later({ at: second.toISOString() }, copy)).toBe('1001,1002');
@@ -252,7 +290,8 @@ describe('the log of a database', () => {
     const another = await container();
     another.putArchive(files);
     await another.start();
-    const count = (column: string): Promise<number> => another.sql(`select ${column} from pg_stat_archiver`).then(Number);
+    const count = (column: string): Promise<number> =>
+      another.sql(`select ${column} from pg_stat_archiver`).then(Number);
     await another.sql('select pg_current_xact_id()');
     await another.sql('select pg_switch_wal()');
     await expect.poll(() => count('failed_count')).toBeGreaterThan(0);

@@ -50,7 +50,10 @@ const countOf = async (table: string): Promise<number> =>
 
 test(`two servers are killed up to ${KILLS} times while ${CRONS} crons fire each second`, async () => {
   const made = Array.from({ length: CRONS }, () =>
-    api.client.crons.create('counted', { schedule: '* * * * * *', input: { left: 1, journal: '/dev/null' } }),
+    api.client.crons.create('counted', {
+      schedule: '* * * * * *',
+      input: { left: 1, journal: '/dev/null' },
+    }),
   );
   const crons = await Promise.all(made);
   const last = performance.now() + ENOUGH;
@@ -63,12 +66,16 @@ test(`two servers are killed up to ${KILLS} times while ${CRONS} crons fire each
   }
   await fleet.complete();
   for (const { cron_id } of crons) await api.client.crons.delete(cron_id);
-  say(`${fleet.killed.size} servers killed; ${await countOf('taken')} ticks, ${await countOf('made')} runs`);
+  say(
+    `${fleet.killed.size} servers killed; ${await countOf('taken')} ticks, ${await countOf('made')} runs`,
+  );
   expect(fleet.killed.size).toBeGreaterThanOrEqual(Math.min(KILLS, 20));
 }, 1_800_000);
 
 test('each tick was taken once, and made one run in the same transaction', async () => {
-  const twice = await database.sql('select cron_id, tick from taken group by 1, 2 having count(*) > 1');
+  const twice = await database.sql(
+    'select cron_id, tick from taken group by 1, 2 having count(*) > 1',
+  );
   expect(twice).toEqual([]);
   const without = await database.sql(
     `select t.cron_id, t.tick, count(m.run_id)::int as runs from taken t left join made m using (cron_id, tx) group by 1, 2 having count(m.run_id) <> 1`,

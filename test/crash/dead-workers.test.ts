@@ -34,15 +34,25 @@ async function start({ uri = database.uri, env = {} }: Given = {}): Promise<Agen
   return agent;
 }
 
-type Row = { status: string; attempt: number; lost: number; worker: string | null; error: { message: string } | null };
+type Row = {
+  status: string;
+  attempt: number;
+  lost: number;
+  worker: string | null;
+  error: { message: string } | null;
+};
 
 async function row(runId: string): Promise<Row> {
-  const [found] = await database.sql<Row>('select status, attempt, lost, worker, error from gx.run where run_id = $1', [runId]);
+  const [found] = await database.sql<Row>(
+    'select status, attempt, lost, worker, error from gx.run where run_id = $1',
+    [runId],
+  );
   if (found === undefined) throw new Error(`no run ${runId}`);
   return found;
 }
 
-const workers = (): Promise<{ worker: string; lock: string }[]> => database.sql('select worker, lock::text from gx.worker order by worker');
+const workers = (): Promise<{ worker: string; lock: string }[]> =>
+  database.sql('select worker, lock::text from gx.worker order by worker');
 
 const ended = (runId: string): Promise<Row> =>
   until('the run is over', async () => {
@@ -50,12 +60,15 @@ const ended = (runId: string): Promise<Row> =>
     return found.status !== 'pending' && found.status !== 'running' && found;
   });
 
-const name = (agent: AgentProcess): string => /"worker":"([0-9a-f-]+)"/.exec(agent.output())?.[1] ?? '';
+const name = (agent: AgentProcess): string =>
+  /"worker":"([0-9a-f-]+)"/.exec(agent.output())?.[1] ?? '';
 
 /** A run that this process executes for some seconds. */
 async function runOn(agent: AgentProcess, seconds: number): Promise<string> {
   const { thread_id } = await agent.client.threads.create();
-  const { run_id } = await agent.client.runs.create(thread_id, 'steps', { input: { left: seconds * 5, pause: 200 } });
+  const { run_id } = await agent.client.runs.create(thread_id, 'steps', {
+    input: { left: seconds * 5, pause: 200 },
+  });
   await until('it executes the run', async () => (await row(run_id)).worker === name(agent));
   return run_id;
 }
@@ -67,8 +80,15 @@ async function leftBehind(
 ): Promise<string> {
   const [agent] = agents;
   const { thread_id } = await agent!.client.threads.create();
-  const { run_id } = await agent!.client.runs.create(thread_id, 'steps', { input: { left: 2 }, afterSeconds: 3600 });
-  if (by.lock !== undefined) await database.sql('insert into gx.worker (worker, lock) values ($1, $2)', [by.worker, by.lock]);
+  const { run_id } = await agent!.client.runs.create(thread_id, 'steps', {
+    input: { left: 2 },
+    afterSeconds: 3600,
+  });
+  if (by.lock !== undefined)
+    await database.sql('insert into gx.worker (worker, lock) values ($1, $2)', [
+      by.worker,
+      by.lock,
+    ]);
   await database.sql(
     `update gx.run set status = 'running', due_at = now(), worker = $2, attempt = $3, lost = $4, begun = $5, lease_until = now() + interval '1 hour'
       where run_id = $1`,
@@ -79,11 +99,21 @@ async function leftBehind(
 
 test('the runs of a killed worker go on elsewhere, long before its lease is over, and it is forgotten', async () => {
   const [dies, lives] = [await start(), await start()];
-  expect((await workers()).map(({ worker }) => worker)).toEqual([name(dies), name(lives)].toSorted());
+  expect((await workers()).map(({ worker }) => worker)).toEqual(
+    [name(dies), name(lives)].toSorted(),
+  );
   const run = await runOn(dies, 3);
-  await until('it has stored something', async () => (await database.sql('select 1 from gx.checkpoints')).length > 0);
+  await until(
+    'it has stored something',
+    async () => (await database.sql('select 1 from gx.checkpoints')).length > 0,
+  );
   await dies.kill('SIGKILL');
-  expect(await ended(run)).toMatchObject({ status: 'success', attempt: 2, lost: 1, worker: name(lives) });
+  expect(await ended(run)).toMatchObject({
+    status: 'success',
+    attempt: 2,
+    lost: 1,
+    worker: name(lives),
+  });
   await until('it is forgotten', async () => (await workers()).length === 1);
 });
 
@@ -120,16 +150,33 @@ test('a worker whose session ends, and that lives, keeps its runs and gets anoth
       (await workers()).some((one) => one.worker === name(worker) && !locks.includes(one.lock)),
     );
   }
-  expect(await ended(run)).toMatchObject({ status: 'success', attempt: 1, lost: 0, worker: name(worker) });
+  expect(await ended(run)).toMatchObject({
+    status: 'success',
+    attempt: 1,
+    lost: 0,
+    worker: name(worker),
+  });
   const after = await workers();
   expect(after.map((one) => one.worker)).toEqual(before.map((one) => one.worker));
   expect(other.output()).not.toContain('worker of a run died');
 });
 
 test.each<[string, { lost: number; begun: boolean; attempt: number }, object]>([
-  ['that had only been claimed loses no life', { lost: 2, begun: false, attempt: 3 }, { status: 'success', attempt: 4, lost: 2 }],
-  ['that had begun loses its last life', { lost: 2, begun: true, attempt: 3 }, { status: 'error', attempt: 3 }],
-  ['that had begun loses a life', { lost: 0, begun: true, attempt: 2 }, { status: 'success', attempt: 3, lost: 1 }],
+  [
+    'that had only been claimed loses no life',
+    { lost: 2, begun: false, attempt: 3 },
+    { status: 'success', attempt: 4, lost: 2 },
+  ],
+  [
+    'that had begun loses its last life',
+    { lost: 2, begun: true, attempt: 3 },
+    { status: 'error', attempt: 3 },
+  ],
+  [
+    'that had begun loses a life',
+    { lost: 0, begun: true, attempt: 2 },
+    { status: 'success', attempt: 3, lost: 1 },
+  ],
   [
     'of a first attempt that stored nothing loses no life',
     { lost: 0, begun: false, attempt: 1 },
@@ -148,7 +195,10 @@ test.each<[string, Record<string, string>]>([
   const own = await freshDatabase();
   const [agent] = [await start({ uri: own.uri, env })];
   const { thread_id } = await agent.client.threads.create();
-  const { run_id } = await agent.client.runs.create(thread_id, 'steps', { input: { left: 2 }, afterSeconds: 3600 });
+  const { run_id } = await agent.client.runs.create(thread_id, 'steps', {
+    input: { left: 2 },
+    afterSeconds: 3600,
+  });
   const worker = randomUUID();
   await own.sql('insert into gx.worker (worker, lock) values ($1, 4713)', [worker]);
   await own.sql(
@@ -156,10 +206,16 @@ test.each<[string, Record<string, string>]>([
       where run_id = $1`,
     [run_id, worker],
   );
-  const lines = (message: string) => linesOf(agent.output()).find((line) => line['msg'] === message && line['run_id'] === run_id);
+  const lines = (message: string) =>
+    linesOf(agent.output()).find((line) => line['msg'] === message && line['run_id'] === run_id);
   const about = await until('its loss is in the log', () => lines('worker of a run died'));
   const started = await until('it goes on', () => lines('run started'));
-  expect(about).toMatchObject({ thread_id, lost: 1, request_id: expect.any(String) as string, trace_id: run_id.replaceAll('-', '') });
+  expect(about).toMatchObject({
+    thread_id,
+    lost: 1,
+    request_id: expect.any(String) as string,
+    trace_id: run_id.replaceAll('-', ''),
+  });
   expect(about['request_id']).toBe(started['request_id']);
   await agent.kill('SIGKILL');
   await own.drop();
@@ -168,7 +224,10 @@ test.each<[string, Record<string, string>]>([
 test('a worker that never said that it holds a lock is not dead for that', async () => {
   await start();
   const silent = await leftBehind({ worker: randomUUID() }, { lost: 0, begun: false, attempt: 1 });
-  const dead = await leftBehind({ worker: randomUUID(), lock: '4712' }, { lost: 0, begun: true, attempt: 2 });
+  const dead = await leftBehind(
+    { worker: randomUUID(), lock: '4712' },
+    { lost: 0, begun: true, attempt: 2 },
+  );
   await ended(dead);
   expect(await row(silent)).toMatchObject({ status: 'running', attempt: 1, lost: 0 });
 });

@@ -5,9 +5,24 @@ import { WebSocket } from 'ws';
 
 /* Readers of a thread's events lose their connections, and come back behind the last event that they have. */
 
-export type Event = { event_id: string; seq: number; method: string; params: { namespace: string[]; data: { event?: string } } };
+export type Event = {
+  event_id: string;
+  seq: number;
+  method: string;
+  params: { namespace: string[]; data: { event?: string } };
+};
 
-const CHANNELS = ['values', 'lifecycle', 'input', 'messages', 'tools', 'custom', 'updates', 'tasks', 'checkpoints'];
+const CHANNELS = [
+  'values',
+  'lifecycle',
+  'input',
+  'messages',
+  'tools',
+  'custom',
+  'updates',
+  'tasks',
+  'checkpoints',
+];
 
 const isEnd = ({ method, params: { namespace, data } }: Event): boolean =>
   method === 'lifecycle' && namespace.length === 0 && data.event === 'completed';
@@ -21,7 +36,10 @@ export class EventReader {
   readonly #transport: 'sse' | 'websocket';
 
   /** `next` returns the address of the process that the next connection goes to. */
-  constructor(threadId: string, { next, transport = 'sse' }: { next: () => string; transport?: 'sse' | 'websocket' }) {
+  constructor(
+    threadId: string,
+    { next, transport = 'sse' }: { next: () => string; transport?: 'sse' | 'websocket' },
+  ) {
     this.#threadId = threadId;
     this.#next = next;
     this.#transport = transport;
@@ -41,7 +59,9 @@ export class EventReader {
       const milliseconds = life();
       const cut = milliseconds === undefined ? undefined : AbortSignal.timeout(milliseconds);
       // A process that died answers nothing. The next one does.
-      await (this.#transport === 'sse' ? this.#readStream(cut) : this.#readSocket()).catch(() => wait(20));
+      await (this.#transport === 'sse' ? this.#readStream(cut) : this.#readSocket()).catch(() =>
+        wait(20),
+      );
       if (this.hasEnded) return;
       this.cuts += 1;
     }
@@ -57,7 +77,11 @@ export class EventReader {
   }
 
   async #readStream(signal: AbortSignal | undefined): Promise<void> {
-    const response = await fetch(this.#path, { method: 'POST', body: JSON.stringify(this.#asked), ...(signal && { signal }) });
+    const response = await fetch(this.#path, {
+      method: 'POST',
+      body: JSON.stringify(this.#asked),
+      ...(signal && { signal }),
+    });
     let text = '';
     for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
       text += chunk;
@@ -73,7 +97,9 @@ export class EventReader {
 
   async #readSocket(): Promise<void> {
     const socket = new WebSocket(this.#path.replace('http', 'ws'));
-    socket.on('open', () => socket.send(JSON.stringify({ id: 1, method: 'subscription.subscribe', params: this.#asked })));
+    socket.on('open', () =>
+      socket.send(JSON.stringify({ id: 1, method: 'subscription.subscribe', params: this.#asked })),
+    );
     socket.on('message', (text: Buffer) => {
       const message = JSON.parse(text.toString()) as Event & { type: string };
       if (message.type === 'event') this.seen.push(message);

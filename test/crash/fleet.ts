@@ -22,12 +22,14 @@ export const worker = (options: Options): Promise<AgentProcess> => startAgent(as
 
 export const pidOf = ({ process: { pid } }: AgentProcess): number => pid!;
 
-const readyLine = (one: AgentProcess): string | undefined => one.output().match(/^.*agent server ready.*$/m)?.[0];
+const readyLine = (one: AgentProcess): string | undefined =>
+  one.output().match(/^.*agent server ready.*$/m)?.[0];
 
 /** The name under which it holds runs, as its first log line stated. */
 function nameOf(one: AgentProcess): string {
   const ready = readyLine(one);
-  if (ready === undefined) throw new Error(`worker ${pidOf(one)} was never ready:\n${one.output()}`);
+  if (ready === undefined)
+    throw new Error(`worker ${pidOf(one)} was never ready:\n${one.output()}`);
   return (JSON.parse(ready) as { worker: string }).worker;
 }
 
@@ -75,9 +77,16 @@ export class Fleet {
   /** Settles when all but one are ready, because in a cluster others go on; or when all but `missing` are. */
   async complete(missing = 1): Promise<void> {
     await until('the others are ready', async () => {
-      for (const one of this.#alive) if (one.process.exitCode !== null) this.#failed ??= one.output();
-      const answers = await Promise.all(this.#alive.map(async ({ url }) => (await fetch(`${url}/ok`).catch(() => undefined))?.ok === true));
-      return answers.filter(Boolean).length >= this.#alive.length - missing || this.#failed !== undefined;
+      for (const one of this.#alive)
+        if (one.process.exitCode !== null) this.#failed ??= one.output();
+      const answers = await Promise.all(
+        this.#alive.map(
+          async ({ url }) => (await fetch(`${url}/ok`).catch(() => undefined))?.ok === true,
+        ),
+      );
+      return (
+        answers.filter(Boolean).length >= this.#alive.length - missing || this.#failed !== undefined
+      );
     });
     if (this.#failed !== undefined) throw new Error(`a worker did not start:\n${this.#failed}`);
   }

@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expired } from '../../src/agent/db/runs/leases.ts';
+import { lockExpiredRuns } from '../../src/agent/db/runs/leases.ts';
 import { openDatabase } from '../../src/agent/db/base/pool.ts';
-import { startPostgres, type EmbeddedPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
+import {
+  startPostgres,
+  type EmbeddedPostgres,
+} from '../../src/agent/dev/embedded-postgres/start.ts';
 import { silentLog } from '../kit/log.ts';
 import { startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { until } from '../kit/until.ts';
@@ -15,7 +18,8 @@ import { until } from '../kit/until.ts';
  * writes again. It belongs to a Postgres of its own, not to that of kit/postgres, because the setting applies to a
  * whole server.
  */
-const DETAIL = 'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
+const DETAIL =
+  'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
 const LEASE = 4;
 /** The seconds, at least, for which the database takes no writes. */
 const LEAST_READ_ONLY = 1.5 * LEASE;
@@ -27,7 +31,11 @@ let agent: AgentProcess;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gx-full-'));
   postgres = await startPostgres({ folder, owner: 'a test of a full database', durable: false });
-  sql = new Pool({ connectionString: postgres.uri, max: 1, options: '-c default_transaction_read_only=off' });
+  sql = new Pool({
+    connectionString: postgres.uri,
+    max: 1,
+    options: '-c default_transaction_read_only=off',
+  });
   sql.on('error', () => undefined);
   agent = await start();
 });
@@ -39,7 +47,10 @@ afterAll(async () => {
 });
 
 const start = (): Promise<AgentProcess> =>
-  startAgent({ database: postgres.uri, env: { GX_JOB_LEASE_SECS: String(LEASE), N_JOBS_PER_WORKER: '3' } });
+  startAgent({
+    database: postgres.uri,
+    env: { GX_JOB_LEASE_SECS: String(LEASE), N_JOBS_PER_WORKER: '3' },
+  });
 
 /** The setting as the guard writes it. */
 async function takesWrites(does: boolean): Promise<void> {
@@ -52,14 +63,22 @@ async function takesWrites(does: boolean): Promise<void> {
   });
 }
 const post = async (path: string, body: object): Promise<{ status: number; detail?: string }> => {
-  const response = await fetch(`${agent.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  const response = await fetch(`${agent.url}${path}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  });
   const { detail } = (await response.json()) as { detail?: string };
   return { status: response.status, ...(detail !== undefined && { detail }) };
 };
 /** Returns the metrics `gx_database_*`, by the rest of the name. */
 const figures = async (): Promise<Map<string, number>> => {
   const text = await (await fetch(`${agent.url}/metrics`)).text();
-  return new Map([...text.matchAll(/^gx_database_(\w+)\{.*\} (\S+)$/gm)].map(([, name, value]) => [name!, Number(value)]));
+  return new Map(
+    [...text.matchAll(/^gx_database_(\w+)\{.*\} (\S+)$/gm)].map(([, name, value]) => [
+      name!,
+      Number(value),
+    ]),
+  );
 };
 const run = async (id: string): Promise<{ status: string; lost: number; attempt: number }> => {
   const { rows } = await sql.query<{ status: string; lost: number; attempt: number }>(
@@ -73,17 +92,35 @@ test('a database that takes no writes is read, refuses what writes with a senten
   const { client } = agent;
   const { thread_id } = await client.threads.create();
   // The node of the first run works all the while. The second waits behind it. The third has to write while it can't.
-  const silent = await client.runs.create(thread_id, 'steps', { input: { left: 1, pause: 2 * LEAST_READ_ONLY * 1000 } });
-  const behind = await client.runs.create(thread_id, 'steps', { input: { left: 1 }, multitaskStrategy: 'enqueue' });
+  const silent = await client.runs.create(thread_id, 'steps', {
+    input: { left: 1, pause: 2 * LEAST_READ_ONLY * 1000 },
+  });
+  const behind = await client.runs.create(thread_id, 'steps', {
+    input: { left: 1 },
+    multitaskStrategy: 'enqueue',
+  });
   const other = await client.threads.create();
-  const writing = await client.runs.create(other.thread_id, 'steps', { input: { left: 15, pause: 800 } });
-  await until('both run', async () => (await run(silent.run_id)).status === 'running' && (await run(writing.run_id)).status === 'running');
+  const writing = await client.runs.create(other.thread_id, 'steps', {
+    input: { left: 15, pause: 800 },
+  });
+  await until(
+    'both run',
+    async () =>
+      (await run(silent.run_id)).status === 'running' &&
+      (await run(writing.run_id)).status === 'running',
+  );
   await takesWrites(false);
   const since = Date.now();
 
   expect(await post('/threads', {})).toEqual({ status: 503, detail: DETAIL });
-  expect(await post(`/threads/${thread_id}/runs`, { assistant_id: 'steps', input: {} })).toEqual({ status: 503, detail: DETAIL });
-  expect(await post('/runs/wait', { assistant_id: 'steps', input: {} })).toEqual({ status: 503, detail: DETAIL });
+  expect(await post(`/threads/${thread_id}/runs`, { assistant_id: 'steps', input: {} })).toEqual({
+    status: 503,
+    detail: DETAIL,
+  });
+  expect(await post('/runs/wait', { assistant_id: 'steps', input: {} })).toEqual({
+    status: 503,
+    detail: DETAIL,
+  });
   expect((await client.threads.get(thread_id)).thread_id).toBe(thread_id);
   expect(await client.threads.getState(thread_id)).toBeDefined();
   expect((await client.threads.search({ limit: 10 })).length).toBeGreaterThan(1);
@@ -100,8 +137,14 @@ test('a database that takes no writes is read, refuses what writes with a senten
   await takesWrites(true);
 
   for (const { run_id } of [silent, behind, writing])
-    await until('it ends', async () => ['success', 'error'].includes((await run(run_id)).status), 60);
-  expect(await client.threads.getState(other.thread_id)).toMatchObject({ values: { done: 15, left: 0 } });
+    await until(
+      'it ends',
+      async () => ['success', 'error'].includes((await run(run_id)).status),
+      60,
+    );
+  expect(await client.threads.getState(other.thread_id)).toMatchObject({
+    values: { done: 15, left: 0 },
+  });
   // A refused write uses up one life at most.
   for (const { run_id } of [silent, behind, writing]) {
     const { status, lost } = await run(run_id);
@@ -117,7 +160,9 @@ test('a server starts on it, and answers what can be read', async () => {
   expect((await agent.client.threads.get(thread_id)).thread_id).toBe(thread_id);
   expect(await post('/threads', {})).toEqual({ status: 503, detail: DETAIL });
   await takesWrites(true);
-  expect(await agent.client.runs.wait(thread_id, 'steps', { input: { left: 2 } })).toMatchObject({ done: 2 });
+  expect(await agent.client.runs.wait(thread_id, 'steps', { input: { left: 2 } })).toMatchObject({
+    done: 2,
+  });
 });
 
 /** A lease in seconds that no slow machine lets run out between two statements. */
@@ -125,10 +170,18 @@ const MUCH = 10;
 
 test('a worker that could not write that it lives has the time of a lease for it, before another one takes its runs', async () => {
   const { thread_id } = await agent.client.threads.create();
-  const { run_id } = await agent.client.runs.create(thread_id, 'steps', { input: {}, afterSeconds: 3600 });
-  const db = openDatabase({ uri: postgres.uri, poolSize: 1, statementTimeoutSeconds: 60, name: 'test' }, silentLog());
+  const { run_id } = await agent.client.runs.create(thread_id, 'steps', {
+    input: {},
+    afterSeconds: 3600,
+  });
+  const db = openDatabase(
+    { uri: postgres.uri, poolSize: 1, statementTimeoutSeconds: 60, name: 'test' },
+    silentLog(),
+  );
   await until('the server itself has run for longer', async () => {
-    const { rows } = await sql.query<{ age: number }>('select extract(epoch from now() - pg_postmaster_start_time())::int as age');
+    const { rows } = await sql.query<{ age: number }>(
+      'select extract(epoch from now() - pg_postmaster_start_time())::int as age',
+    );
     return (rows[0]?.age ?? 0) > MUCH;
   });
   await takesWrites(false);
@@ -139,7 +192,8 @@ test('a worker that could not write that it lives has the time of a lease for it
       text: `update gx.run set status = 'running', lease_until = now() - interval '1 hour' where run_id = $1`,
       values: [run_id],
     });
-    const found = async (leaseSeconds: number): Promise<string[]> => (await expired(tx, { leaseSeconds })).map((lost) => lost.run_id);
+    const found = async (leaseSeconds: number): Promise<string[]> =>
+      (await lockExpiredRuns(tx, { leaseSeconds })).map((lost) => lost.run_id);
     expect(await found(MUCH)).toEqual([]);
     expect(await found(0)).toEqual([run_id]);
     throw new Error('undone');
@@ -157,7 +211,11 @@ test('the figures of a database are all there, told in docs, and those of one th
     return found.get('up') === 1 && found;
   });
   expect([...known.keys()].filter((name) => !told.includes(`\`gx_database_${name}\``))).toEqual([]);
-  expect([...told.matchAll(/`gx_database_(\w+)`/g)].map(([, name]) => name!).filter((name) => !known.has(name))).toEqual([]);
+  expect(
+    [...told.matchAll(/`gx_database_(\w+)`/g)]
+      .map(([, name]) => name!)
+      .filter((name) => !known.has(name)),
+  ).toEqual([]);
   expect([...known.values()].filter((value) => !(value >= 0))).toEqual([]);
   expect(known.get('connections')).toBeGreaterThan(1);
   expect(known.get('connections_max')).toBeGreaterThan(known.get('connections') ?? Infinity);

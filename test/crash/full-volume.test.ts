@@ -65,15 +65,20 @@ async function fillTheLog(): Promise<void> {
   // The room is smaller than the log's next segment.
   volume.leave(10);
   const write = (): Promise<boolean> =>
-    session.query(`select count(pg_logical_emit_message(false, 'test', repeat('x', 1000000))) from generate_series(1, 10)`).then(
-      () => true,
-      () => false,
-    );
+    session
+      .query(
+        `select count(pg_logical_emit_message(false, 'test', repeat('x', 1000000))) from generate_series(1, 10)`,
+      )
+      .then(
+        () => true,
+        () => false,
+      );
   while (await write());
   await session.end().catch(() => undefined);
 }
 
-const waitsFor = (what: string, holds: () => Promise<boolean>): Promise<boolean> => until(what, holds, 10);
+const waitsFor = (what: string, holds: () => Promise<boolean>): Promise<boolean> =>
+  until(what, holds, 10);
 const answerOf = async (text: string): Promise<string> => {
   const session = await volume.connect();
   const answer = await session.query(text).then(
@@ -108,7 +113,10 @@ describe('a volume that is full before the guard has looked', () => {
     expect(await answerOf('insert into kept values (2)')).toBe(READ_ONLY);
     volume.leave(SIZE / 2);
     expect(await level()).toBe('roomy');
-    await waitsFor('it takes writes', async () => (await answerOf('insert into kept values (2)')) === '[]');
+    await waitsFor(
+      'it takes writes',
+      async () => (await answerOf('insert into kept values (2)')) === '[]',
+    );
     await waitsFor('there is a reserve again', () => Promise.resolve(volume.has('reserve')));
   });
 });

@@ -21,7 +21,11 @@ afterAll(async () => {
 });
 
 const turns = (status: number): Promise<true> =>
-  until(`it answers ${status}`, async () => (await fetch(`${worker.url}/ok`)).status === status, 90);
+  until(
+    `it answers ${status}`,
+    async () => (await fetch(`${worker.url}/ok`)).status === status,
+    90,
+  );
 
 test('a worker that hangs at the queue turns /ok red within 40 seconds, and green once it goes on', async () => {
   const holder = new Client({ connectionString: database.uri });
@@ -33,7 +37,9 @@ test('a worker that hangs at the queue turns /ok red within 40 seconds, and gree
   await holder.query('rollback');
   const released = Date.now();
   await turns(200);
-  say(`red after ${(red / 1000).toFixed(1)} s, green after ${((Date.now() - released) / 1000).toFixed(1)} s`);
+  say(
+    `red after ${(red / 1000).toFixed(1)} s, green after ${((Date.now() - released) / 1000).toFixed(1)} s`,
+  );
   await holder.end();
   // The worker looks every 1.5 s. It is unhealthy after thirty seconds without a look.
   expect(red).toBeLessThan(40_000);

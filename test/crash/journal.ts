@@ -1,4 +1,12 @@
-import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -8,7 +16,14 @@ import { until } from '../kit/until.ts';
  * One step of a run, as the graph recorded it when the step began: by which process, and when (milliseconds). `pid` is
  * the server's, `runner` that of a graph in Python.
  */
-export type Line = { run: string; attempt: number; left: number; pid: number; runner?: number; at: number };
+export type Line = {
+  run: string;
+  attempt: number;
+  left: number;
+  pid: number;
+  runner?: number;
+  at: number;
+};
 
 export type Journal = {
   file: string;
@@ -56,17 +71,25 @@ export type Move = { run: string; from: Line; to: Line };
 export const movesOf = (lines: Line[]): Move[] =>
   lines.flatMap((to, at) => {
     const from = lines[at - 1];
-    return from !== undefined && processOf(from) !== processOf(to) ? [{ run: to.run, from, to }] : [];
+    return from !== undefined && processOf(from) !== processOf(to)
+      ? [{ run: to.run, from, to }]
+      : [];
   });
 
 const processOf = ({ pid, runner = pid }: Line): number => runner;
 
 /** Returns a step that one of these servers has just begun. A new one may work before anybody has seen it ready. */
-export async function stepUnderWay(journal: Journal, servers: () => number[], within: number): Promise<Line> {
+export async function stepUnderWay(
+  journal: Journal,
+  servers: () => number[],
+  within: number,
+): Promise<Line> {
   return until('a server is at work', async () => {
     await wait(50);
     const alive = new Set(servers());
-    const recent = journal.recent().filter(({ pid, at }) => alive.has(pid) && at > Date.now() - within);
+    const recent = journal
+      .recent()
+      .filter(({ pid, at }) => alive.has(pid) && at > Date.now() - within);
     const processes = [...new Map(recent.map((line) => [processOf(line), line])).values()];
     return processes[Math.floor(Math.random() * processes.length)];
   });

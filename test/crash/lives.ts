@@ -29,10 +29,19 @@ const WITNESS = `
     end $$;
   create trigger witness after insert or update on gx.run for each row execute function witness();`;
 
-type Change = { run_id: string; status: string; worker: string; attempt: number; lost: number; given_up: boolean; at: number };
+type Change = {
+  run_id: string;
+  status: string;
+  worker: string;
+  attempt: number;
+  lost: number;
+  given_up: boolean;
+  at: number;
+};
 
 /** Makes the database record every change of hands from now on. */
-export const callWitness = async (database: TestDatabase): Promise<void> => void (await database.sql(WITNESS));
+export const callWitness = async (database: TestDatabase): Promise<void> =>
+  void (await database.sql(WITNESS));
 
 /** Returns all lives of each run, in their order. */
 export async function livesOf(database: TestDatabase): Promise<Map<string, Life[]>> {
@@ -48,7 +57,16 @@ function livesIn(changes: Change[]): Life[] {
     if (change.status !== 'running') return [];
     const end = changes[at + 1];
     const how = end && howEnded(change, end);
-    return [{ run: change.run_id, worker: change.worker, attempt: change.attempt, began: change.at, ended: end?.at, how }];
+    return [
+      {
+        run: change.run_id,
+        worker: change.worker,
+        attempt: change.attempt,
+        began: change.at,
+        ended: end?.at,
+        how,
+      },
+    ];
   });
 }
 

@@ -35,7 +35,10 @@ type Begun = { thread_id: string; run_id: string };
 async function begin(left: number): Promise<Begun> {
   const { thread_id } = await api.client.threads.create();
   const input = { journal: journal.file, left, pause: PAUSE };
-  const { run_id } = await api.client.runs.create(thread_id, 'counted', { input, config: { recursion_limit: left + 5 } });
+  const { run_id } = await api.client.runs.create(thread_id, 'counted', {
+    input,
+    config: { recursion_limit: left + 5 },
+  });
   return { thread_id, run_id };
 }
 
@@ -51,7 +54,9 @@ test('a run that lasts thirty leases is executed once, though every worker may t
   const leases = (Date.now() - began) / 1000 / LEASE;
   expect(leases).toBeGreaterThan(30);
   expect(leftOf(journal.of(run.run_id))).toEqual(countdown(left));
-  expect((await livesOf(database)).get(run.run_id)).toMatchObject([{ attempt: 1, how: 'finished' }]);
+  expect((await livesOf(database)).get(run.run_id)).toMatchObject([
+    { attempt: 1, how: 'finished' },
+  ]);
   say(`a run of ${left} steps lasted ${leases.toFixed(1)} leases: each step once, by one worker`);
   await Promise.all(workers.map((one) => one.kill('SIGKILL')));
 }, 180_000);
@@ -65,7 +70,9 @@ test('a rolling stop hands long runs from worker to worker, and no step is execu
   for (let stop = 0; stop < 2; stop += 1) {
     const next = await start();
     expect(await present.kill('SIGTERM')).toBe(0);
-    await until('all are at work there', () => runs.every(({ run_id }) => journal.of(run_id).at(-1)!.pid === pidOf(next)));
+    await until('all are at work there', () =>
+      runs.every(({ run_id }) => journal.of(run_id).at(-1)!.pid === pidOf(next)),
+    );
     present = next;
   }
   await Promise.all(runs.map(({ thread_id, run_id }) => api.client.runs.join(thread_id, run_id)));
@@ -73,14 +80,20 @@ test('a rolling stop hands long runs from worker to worker, and no step is execu
   const moves = runs.flatMap(({ run_id }) => {
     const lines = journal.of(run_id);
     expect(leftOf(lines)).toEqual(countdown(LEFT));
-    expect(lives.get(run_id)!.map(({ how }) => how)).toEqual(['handed back', 'handed back', 'finished']);
+    expect(lives.get(run_id)!.map(({ how }) => how)).toEqual([
+      'handed back',
+      'handed back',
+      'finished',
+    ]);
     return movesOf(lines);
   });
   expect(moves).toHaveLength(2 * RUNS);
   // A run that waited for the end of a lease would have been still for longer.
   const still = moves.map(({ from, to }) => to.at - from.at - PAUSE);
   expect(Math.max(...still)).toBeLessThan(LEASE * 1000);
-  say(`${RUNS} runs of ${LEFT} steps moved twice: each step once; still for at most ${Math.max(...still)} ms`);
+  say(
+    `${RUNS} runs of ${LEFT} steps moved twice: each step once; still for at most ${Math.max(...still)} ms`,
+  );
   await present.kill('SIGKILL');
 }, 180_000);
 
@@ -105,6 +118,9 @@ test('a worker that was suspended until its run went on elsewhere writes nothing
   const before = history.map(({ parent_checkpoint: parent }) => parent?.checkpoint_id);
   expect(before.length).toBeGreaterThan(40);
   expect(new Set(before).size).toBe(before.length);
-  expect((await livesOf(database)).get(run.run_id)!.map(({ how }) => how)).toEqual(['lost', 'finished']);
+  expect((await livesOf(database)).get(run.run_id)!.map(({ how }) => how)).toEqual([
+    'lost',
+    'finished',
+  ]);
   await Promise.all([sleeper, other].map((one) => one.kill('SIGKILL')));
 }, 120_000);

@@ -26,7 +26,15 @@ export async function plant({ sql, pipe }: Pick<DatabaseContainer, 'sql' | 'pipe
 }
 
 /** Returns with whose rights the planted functions did harm. */
-export async function trapsSprung({ sql, pipe }: Pick<DatabaseContainer, 'sql' | 'pipe'>): Promise<string[]> {
-  const isPlanted = (await sql("select pg_catalog.count(*) from pg_catalog.pg_roles where rolname = 'planted'")) !== '0';
-  return [...(isPlanted ? ['as gx_admin'] : []), ...(existsSync(join(pipe, 'mark')) ? ['as postgres'] : [])];
+export async function trapsSprung({
+  sql,
+  pipe,
+}: Pick<DatabaseContainer, 'sql' | 'pipe'>): Promise<string[]> {
+  const isPlanted =
+    (await sql("select pg_catalog.count(*) from pg_catalog.pg_roles where rolname = 'planted'")) !==
+    '0';
+  return [
+    ...(isPlanted ? ['as gx_admin'] : []),
+    ...(existsSync(join(pipe, 'mark')) ? ['as postgres'] : []),
+  ];
 }

@@ -31,7 +31,11 @@ afterAll(async () => {
 type Answer = { status: number; body: { run_id?: string; thread_id?: string; detail?: string } };
 
 async function create(): Promise<Answer> {
-  const body = { assistant_id: 'counted', input: { left: STEPS, pause: PAUSE, journal: journal.file }, on_completion: 'keep' };
+  const body = {
+    assistant_id: 'counted',
+    input: { left: STEPS, pause: PAUSE, journal: journal.file },
+    on_completion: 'keep',
+  };
   const response = await fetch(`${api.url}/runs`, { method: 'POST', body: JSON.stringify(body) });
   return { status: response.status, body: (await response.json()) as Answer['body'] };
 }
@@ -45,7 +49,9 @@ test('all that was answered is there after the restarts, and every run comes to 
     created.push(...(await Promise.all(Array.from({ length: 10 }, create))));
     await until('they run', () => journal.lines().length >= created.length);
     await wait(2 * PAUSE);
-    const storm = Promise.all(Array.from({ length: 20 }, async (_, at) => wait(at * 10).then(create)));
+    const storm = Promise.all(
+      Array.from({ length: 20 }, async (_, at) => wait(at * 10).then(create)),
+    );
     await wait(100);
     await postgres.kill();
     created.push(...(await storm));
@@ -53,12 +59,21 @@ test('all that was answered is there after the restarts, and every run comes to 
     await wait(3000);
     await postgres.restart();
     const restarted = Date.now();
-    await until('all are well again', async () => (await Promise.all([api, ...workers].map(health))).every((status) => status === 200), 30);
+    await until(
+      'all are well again',
+      async () =>
+        (await Promise.all([api, ...workers].map(health))).every((status) => status === 200),
+      30,
+    );
     back.push(Date.now() - restarted);
   }
   const refused = created.filter(({ status }) => status !== 200);
-  expect(refused.map(({ status, body }) => `${status} ${body.detail}`)).toEqual(refused.map(() => '503 The database does not answer.'));
-  const runs = created.filter(({ status }) => status === 200).map(({ body }) => body as { run_id: string; thread_id: string });
+  expect(refused.map(({ status, body }) => `${status} ${body.detail}`)).toEqual(
+    refused.map(() => '503 The database does not answer.'),
+  );
+  const runs = created
+    .filter(({ status }) => status === 200)
+    .map(({ body }) => body as { run_id: string; thread_id: string });
   const ended = await Promise.all(
     runs.map(({ thread_id, run_id }) =>
       until('the run is over', async () => {
@@ -72,8 +87,15 @@ test('all that was answered is there after the restarts, and every run comes to 
   for (const worker of workers) expect(worker.output()).not.toContain('worker of a run died');
   const steps = byRun(journal.lines());
   const whole = new Set(Array.from({ length: STEPS }, (_, at) => at + 1));
-  for (const { run_id } of runs) expect(new Set(steps.get(run_id)?.map(({ left }) => left))).toEqual(whole);
-  say(`${runs.length} runs answered with 200, ${refused.length} refused with 503 while Postgres was away; all ${ended.length} succeeded`);
-  const gaps = runs.flatMap(({ run_id }) => (steps.get(run_id) ?? []).slice(1).map((line, at) => line.at - steps.get(run_id)![at]!.at));
-  say(`servers well again after the restart of Postgres: ${seconds(back)}; longest pause of a run between two steps: ${seconds(gaps)}`);
+  for (const { run_id } of runs)
+    expect(new Set(steps.get(run_id)?.map(({ left }) => left))).toEqual(whole);
+  say(
+    `${runs.length} runs answered with 200, ${refused.length} refused with 503 while Postgres was away; all ${ended.length} succeeded`,
+  );
+  const gaps = runs.flatMap(({ run_id }) =>
+    (steps.get(run_id) ?? []).slice(1).map((line, at) => line.at - steps.get(run_id)![at]!.at),
+  );
+  say(
+    `servers well again after the restart of Postgres: ${seconds(back)}; longest pause of a run between two steps: ${seconds(gaps)}`,
+  );
 }, 240_000);

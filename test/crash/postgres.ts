@@ -6,7 +6,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { Client } from 'pg';
-import { startPostgres, type EmbeddedPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
+import {
+  startPostgres,
+  type EmbeddedPostgres,
+} from '../../src/agent/dev/embedded-postgres/start.ts';
 
 export type MortalPostgres = {
   /** The address is the same before and after a death. */
@@ -21,7 +24,8 @@ export type MortalPostgres = {
 /** A Postgres of its own, behind an address that stays. Its data outlives it, and its commits wait for the disk. */
 export async function mortalPostgres(): Promise<MortalPostgres> {
   const folder = mkdtempSync(path.join(tmpdir(), 'gx-mortal-postgres-'));
-  const start = (): Promise<EmbeddedPostgres> => startPostgres({ folder, owner: 'a crash test', durable: true });
+  const start = (): Promise<EmbeddedPostgres> =>
+    startPostgres({ folder, owner: 'a crash test', durable: true });
   let server = await start();
   await commitsWait(server.uri);
   const door = await doorTo(() => Number(new URL(server.uri).port));
@@ -30,7 +34,10 @@ export async function mortalPostgres(): Promise<MortalPostgres> {
   return {
     uri: uri.href,
     kill: async () => {
-      const [pid] = readFileSync(path.join(realpathSync(folder), 'data', 'postmaster.pid'), 'utf8').split('\n');
+      const [pid] = readFileSync(
+        path.join(realpathSync(folder), 'data', 'postmaster.pid'),
+        'utf8',
+      ).split('\n');
       process.kill(Number(pid), 'SIGKILL');
       await server.ended;
     },

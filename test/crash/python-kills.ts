@@ -59,8 +59,13 @@ export class PythonKills {
   /** Kills once; settles when the process has ended. */
   async kill(way: Way): Promise<void> {
     const { fleet, journal, pause } = this.#parts;
-    if (way === 'holds' || way === 'eats' || way === 'holds, and its worker dies') return this.#harm(way);
-    const line = await stepUnderWay(journal, () => fleet.pids.filter((pid) => !this.#lacksRunner(pid)), pause);
+    if (way === 'holds' || way === 'eats' || way === 'holds, and its worker dies')
+      return this.#harm(way);
+    const line = await stepUnderWay(
+      journal,
+      () => fleet.pids.filter((pid) => !this.#lacksRunner(pid)),
+      pause,
+    );
     if (way === 'worker') await this.#killWorker(way, line);
     else this.#killRunner(line);
   }
@@ -85,8 +90,11 @@ export class PythonKills {
     const { fleet, journal } = this.#parts;
     const at = Date.now();
     await fleet.kill(pid);
-    const runners = new Set(journal.lines().flatMap((line) => (line.pid === pid ? [line.runner!] : [])));
-    for (const runner of runners) if (!this.deaths.has(runner)) this.deaths.set(runner, { way, at });
+    const runners = new Set(
+      journal.lines().flatMap((line) => (line.pid === pid ? [line.runner!] : [])),
+    );
+    for (const runner of runners)
+      if (!this.deaths.has(runner)) this.deaths.set(runner, { way, at });
   }
 
   async #harm(way: Exclude<Way, 'runner' | 'worker'>): Promise<void> {

@@ -76,7 +76,8 @@ beforeAll(async () => {
   fleet = new Fleet(options);
   await fleet.start(WORKERS);
   await untilLocksCount(database);
-  const cancel = ({ thread_id, run_id }: Begun): Promise<void> => api.client.runs.cancel(thread_id, run_id, true);
+  const cancel = ({ thread_id, run_id }: Begun): Promise<void> =>
+    api.client.runs.cancel(thread_id, run_id, true);
   kills = new PythonKills({ fleet, journal, pause: PAUSE, start, cancel });
 });
 
@@ -86,7 +87,13 @@ afterAll(async () => {
   await database.drop();
 });
 
-type Row = { run_id: string; status: string; error: { message: string } | null; ended: number; durability: string };
+type Row = {
+  run_id: string;
+  status: string;
+  error: { message: string } | null;
+  ended: number;
+  durability: string;
+};
 
 const rows = (): Promise<Row[]> =>
   database.sql<Row>(`select run_id, status, error, extract(epoch from ended_at)::float8 * 1000 as ended,
@@ -101,7 +108,8 @@ let stored: Map<string, StoredStep[]>;
 test(`runs come to an end while ${KILLS} runners and workers die under them`, async () => {
   for (let kill = 0; kill < KILLS; kill += 1) {
     const numbers = Array.from({ length: RUNS_PER_KILL }, (_, at) => kill * RUNS_PER_KILL + at);
-    for (const { run_id } of await Promise.all(numbers.map((number) => create(number)))) created.add(run_id);
+    for (const { run_id } of await Promise.all(numbers.map((number) => create(number))))
+      created.add(run_id);
     await wait(Math.random() * 2 * PAUSE);
     await kills.kill(WAYS[kill % WAYS.length]!);
     await fleet.complete();
@@ -113,41 +121,68 @@ test(`runs come to an end while ${KILLS} runners and workers die under them`, as
   moves = [...lines.values()].flatMap(movesOf);
   lives = await livesOf(database);
   stored = await storedSteps(database);
-  const ends = Object.entries(Object.groupBy(runs, ({ status }) => status)).map(([status, some]) => `${some?.length} ${status}`);
+  const ends = Object.entries(Object.groupBy(runs, ({ status }) => status)).map(
+    ([status, some]) => `${some?.length} ${status}`,
+  );
   const ways = Map.groupBy(kills.deaths.values(), ({ way }) => way);
-  say(`${runs.length} runs: ${ends.join(', ')}; ${moves.length} times a run went on in another process`);
+  say(
+    `${runs.length} runs: ${ends.join(', ')}; ${moves.length} times a run went on in another process`,
+  );
   say(`runners that died: ${[...ways].map(([way, some]) => `${some.length} (${way})`).join(', ')}`);
   expect(new Set(runs.map(({ run_id }) => run_id))).toEqual(created);
 }, 1_800_000);
 
 test('each has its result after every step, unless it was cancelled, or died with its process three times', () => {
-  const deaths = new Map(runs.map(({ run_id }) => [run_id, lives.get(run_id)!.filter(({ how }) => how === 'lost').length]));
-  const counts = [0, 1, 2, 3].map((times) => [...deaths.values()].filter((own) => own === times).length);
+  const deaths = new Map(
+    runs.map(({ run_id }) => [
+      run_id,
+      lives.get(run_id)!.filter(({ how }) => how === 'lost').length,
+    ]),
+  );
+  const counts = [0, 1, 2, 3].map(
+    (times) => [...deaths.values()].filter((own) => own === times).length,
+  );
   say(`lost a life: ${counts.map((some, times) => `${some} runs ${times} times`).join(', ')}`);
   for (const { run_id, status, error } of runs) {
     const lost = /^error: The run was given up after 3 attempts: each time its worker died/;
-    const end = kills.cancelled.has(run_id) ? /^interrupted$/ : deaths.get(run_id)! < 3 ? /^success$/ : lost;
+    const end = kills.cancelled.has(run_id)
+      ? /^interrupted$/
+      : deaths.get(run_id)! < 3
+        ? /^success$/
+        : lost;
     expect(`${status}${error === null ? '' : `: ${error.message}`}`).toMatch(end);
     if (status !== 'success') continue;
-    expect(new Set(lines.get(run_id)?.map(({ left }) => left))).toEqual(new Set(Array.from({ length: STEPS }, (_, at) => at + 1)));
+    expect(new Set(lines.get(run_id)?.map(({ left }) => left))).toEqual(
+      new Set(Array.from({ length: STEPS }, (_, at) => at + 1)),
+    );
   }
   expect(Math.max(...deaths.values())).toBeLessThanOrEqual(3);
 });
 
 test('none was executed again after its end, and no process goes on that is dead', () => {
-  for (const { run_id, ended } of runs) expect(lines.get(run_id)?.at(-1)?.at ?? 0).toBeLessThanOrEqual(ended);
-  const written = journal.lines().map(({ runner, at }) => at - (kills.deaths.get(runner!)?.at ?? Infinity));
-  say(`the last step of a process that was killed began at most ${Math.max(...written)} ms after its kill`);
+  for (const { run_id, ended } of runs)
+    expect(lines.get(run_id)?.at(-1)?.at ?? 0).toBeLessThanOrEqual(ended);
+  const written = journal
+    .lines()
+    .map(({ runner, at }) => at - (kills.deaths.get(runner!)?.at ?? Infinity));
+  say(
+    `the last step of a process that was killed began at most ${Math.max(...written)} ms after its kill`,
+  );
   expect(Math.max(...written)).toBeLessThan(dying());
   expect(kills.leftBehind()).toEqual([]);
 });
 
 test('each went on from its last checkpoint: at most the step under way was done twice', () => {
   const durability = new Map(runs.map((run) => [run.run_id, run.durability]));
-  const repeated = moves.map(({ run, from, to }) => ({ durability: durability.get(run), steps: to.left - from.left + 1 }));
+  const repeated = moves.map(({ run, from, to }) => ({
+    durability: durability.get(run),
+    steps: to.left - from.left + 1,
+  }));
   for (const kind of ['sync', 'async']) {
     const steps = repeated.filter((one) => one.durability === kind).map((one) => one.steps);
-    say(`durability ${kind}: ${steps.filter((one) => one > 0).length} of ${steps.length} times the step under way was done again`);
+    say(
+      `durability ${kind}: ${steps.filter((one) => one > 0).length} of ${steps.length} times the step under way was done again`,
+    );
     expect(Math.min(0, ...steps)).toBe(0);
     // Asynchronous checkpoints may still be on their way when later steps begin.
     expect(Math.max(0, ...steps)).toBeLessThanOrEqual(kind === 'sync' ? 1 : STEPS - 1);
@@ -159,15 +194,20 @@ test('no checkpoint was written by the dead: each stands behind the one before, 
     const own = stored.get(run_id) ?? [];
     // A second checkpoint of a step, or one behind an older one, would be that of an attempt that had lost its run.
     expect(own.map(({ step }) => step)).toEqual(own.map((_, at) => at - 1));
-    expect(own.map(({ parent }) => parent)).toEqual([null, ...own.slice(0, -1).map(({ id }) => id)].slice(0, own.length));
-    expect(own.map(({ attempt }) => attempt)).toEqual(own.map(({ attempt }) => attempt).toSorted((a, b) => a - b));
+    expect(own.map(({ parent }) => parent)).toEqual(
+      [null, ...own.slice(0, -1).map(({ id }) => id)].slice(0, own.length),
+    );
+    expect(own.map(({ attempt }) => attempt)).toEqual(
+      own.map(({ attempt }) => attempt).toSorted((a, b) => a - b),
+    );
     expect(own.length === STEPS + 2 || status !== 'success').toBe(true);
     const ends = new Map(lives.get(run_id)!.map(({ attempt, ended }) => [attempt, ended!]));
     for (const { attempt, at } of own) expect(at).toBeLessThan(ends.get(attempt)!);
   }
 });
 
-const diedBy = (...ways: Way[]): [number, Death][] => [...kills.deaths].filter(([, { way }]) => ways.includes(way));
+const diedBy = (...ways: Way[]): [number, Death][] =>
+  [...kills.deaths].filter(([, { way }]) => ways.includes(way));
 
 /**
  * Returns the milliseconds in which runs go on: three seconds, or on a busy machine the time that it takes to start a
@@ -181,13 +221,16 @@ function waits(...ways: Way[]): number[] {
   return moves.flatMap(({ from, to }) => {
     const death = deaths.get(from.runner!);
     // A run that died again before its first step has waited for two processes.
-    return death === undefined || to.attempt !== from.attempt + 1 ? [] : [to.at - death.at - (death.took ?? 0)];
+    return death === undefined || to.attempt !== from.attempt + 1
+      ? []
+      : [to.at - death.at - (death.took ?? 0)];
   });
 }
 
 test('a loop that is held in C ends with its process soon after the cancel, and runs go on within seconds', () => {
   const took = diedBy('holds').map(([, death]) => death.took!);
-  if (took.length > 0) say(`the process of a loop held in C was gone after the cancel: ${seconds(took)}`);
+  if (took.length > 0)
+    say(`the process of a loop held in C was gone after the cancel: ${seconds(took)}`);
   // The graph has two seconds to obey.
   expect(quantile(took, 0.5)).toBeLessThanOrEqual(2500);
   say(`servers took to start: ${seconds(fleet.starts)}`);

@@ -20,9 +20,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { Client } from 'pg';
-import { accountForPostgres } from '../../src/agent/dev/embedded-postgres/account.ts';
-import { binariesFor } from '../../src/agent/dev/embedded-postgres/binaries.ts';
-import { environment } from '../../src/agent/dev/embedded-postgres/initialise.ts';
+import { readPostgresAccount } from '../../src/agent/dev/embedded-postgres/account.ts';
+import { prepareBinaries } from '../../src/agent/dev/embedded-postgres/binaries.ts';
+import { buildPostgresEnvironment } from '../../src/agent/dev/embedded-postgres/initialise.ts';
 import { until } from '../kit/until.ts';
 
 /*
@@ -54,25 +54,26 @@ export type SmallVolume = {
 export function smallVolume(mebibytes: number): SmallVolume {
   const folder = mkdtempSync(path.join(tmpdir(), 'gx-volume-'));
   chmodSync(folder, 0o755);
-  const [volume, socket, bin, log] = ['volume', 'socket', 'bin', 'log'].map((name) => path.join(folder, name)) as [
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [volume, socket, bin, log] = ['volume', 'socket', 'bin', 'log'].map((name) =>
+    path.join(folder, name),
+  ) as [string, string, string, string];
   for (const name of [volume, socket, bin]) mkdirSync(name);
   // Postgres's account need not be able to read this checkout.
   const image = path.join(folder, 'image');
   cpSync(SCRIPTS, image, { recursive: true });
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=0777`, 'tmpfs', volume]);
   chmodSync(socket, 0o777);
-  writeFileSync(path.join(bin, 'psql'), `#!/bin/sh\nexec ${process.execPath} ${path.resolve('test/crash/psql.ts')} "$@"\n`, {
-    mode: 0o755,
-  });
-  const account = accountForPostgres();
-  const binaries = binariesFor(account);
+  writeFileSync(
+    path.join(bin, 'psql'),
+    `#!/bin/sh\nexec ${process.execPath} ${path.resolve('test/crash/psql.ts')} "$@"\n`,
+    {
+      mode: 0o755,
+    },
+  );
+  const account = readPostgresAccount();
+  const binaries = prepareBinaries(account);
   const env = {
-    ...environment(binaries),
+    ...buildPostgresEnvironment(binaries),
     PATH: `${binaries}:${bin}:${image}:/usr/bin:/bin`,
     PGDATA: path.join(volume, 'pgdata'),
     PGHOST: socket,
@@ -122,13 +123,25 @@ export function smallVolume(mebibytes: number): SmallVolume {
         'logging_collector=off',
       ];
       const said = openSync(log, 'a');
-      const child = spawn(path.join(image, 'gx-postgres'), args, { env, stdio: ['ignore', said, said], ...account });
+      const child = spawn(path.join(image, 'gx-postgres'), args, {
+        env,
+        stdio: ['ignore', said, said],
+        ...account,
+      });
       closeSync(said);
       return keep(child);
     },
-    answers: async () => void (await until('Postgres answers', async () => (await connect()).end().then(() => true), 60)),
+    answers: async () =>
+      void (await until(
+        'Postgres answers',
+        async () => (await connect()).end().then(() => true),
+        60,
+      )),
     guardTells: async () => {
-      const [code] = (await once(guard !== undefined && running.has(guard) ? guard : startGuard(), 'exit')) as [number];
+      const [code] = (await once(
+        guard !== undefined && running.has(guard) ? guard : startGuard(),
+        'exit',
+      )) as [number];
       if (code !== 0) throw new Error(`the guard ended with ${code}`);
       startGuard();
       return readFileSync(path.join(folder, 'message'), 'utf8').trim();
@@ -140,7 +153,9 @@ export function smallVolume(mebibytes: number): SmallVolume {
     connect,
     leave: (wanted) => {
       // The file never shrinks in between, because the guard may be looking.
-      const length = Math.floor((existsSync(filler) ? statSync(filler).size : 0) + (free() - wanted) * MIB);
+      const length = Math.floor(
+        (existsSync(filler) ? statSync(filler).size : 0) + (free() - wanted) * MIB,
+      );
       if (free() > wanted) execFileSync('fallocate', ['--length', String(length), filler]);
       else truncateSync(filler, length);
     },

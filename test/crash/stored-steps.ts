@@ -3,7 +3,14 @@ import type { TestDatabase } from '../kit/postgres.ts';
 /* When each checkpoint of a run was stored, and by which attempt, as the database saw it. */
 
 /** A checkpoint of a run. `step` is -1 for its input. `at` is in milliseconds. */
-export type StoredStep = { run: string; attempt: number; step: number; id: string; parent: string | null; at: number };
+export type StoredStep = {
+  run: string;
+  attempt: number;
+  step: number;
+  id: string;
+  parent: string | null;
+  at: number;
+};
 
 const WITNESS = `
   create table step_witness (number bigserial, checkpoint_id text, at timestamptz default clock_timestamp());
@@ -20,7 +27,8 @@ const STEPS = `
   from gx.checkpoints join step_witness using (checkpoint_id) where checkpoint_ns = '' order by number`;
 
 /** Makes the database record from now on when each checkpoint is stored. */
-export const callStepWitness = async (database: TestDatabase): Promise<void> => void (await database.sql(WITNESS));
+export const callStepWitness = async (database: TestDatabase): Promise<void> =>
+  void (await database.sql(WITNESS));
 
 /** Returns the checkpoints of each run, in the order in which they were stored. */
 export async function storedSteps(database: TestDatabase): Promise<Map<string, StoredStep[]>> {

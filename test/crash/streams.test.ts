@@ -18,7 +18,10 @@ const journal = openJournal();
 
 beforeAll(async () => {
   database = await freshDatabase();
-  worker = await startWorker({ database: database.uri, env: { N_JOBS_PER_WORKER: String(READERS) } });
+  worker = await startWorker({
+    database: database.uri,
+    env: { N_JOBS_PER_WORKER: String(READERS) },
+  });
 });
 
 afterAll(async () => {
@@ -62,7 +65,9 @@ test('readers of a killed process go on at another one, without gap and without 
   const following = Promise.all(readers.map((seen) => follow(first, () => alive, seen)));
   following.catch(() => undefined);
   const allHave = (events: number): Promise<true> =>
-    until(`every reader has ${events} events`, () => readers.every(({ length }) => length >= events));
+    until(`every reader has ${events} events`, () =>
+      readers.every(({ length }) => length >= events),
+    );
   await allHave(STEPS / 4);
   await first.kill('SIGKILL');
   await allHave(STEPS / 2);
@@ -71,10 +76,16 @@ test('readers of a killed process go on at another one, without gap and without 
   const all = Array.from({ length: STEPS }, (_, at) => STEPS - at);
   await following;
   for (const seen of readers) {
-    expect(seen.filter(({ event }) => event === 'custom').map(({ data }) => (data as { left: number }).left)).toEqual(all);
+    expect(
+      seen
+        .filter(({ event }) => event === 'custom')
+        .map(({ data }) => (data as { left: number }).left),
+    ).toEqual(all);
     expect(new Set(seen.map(({ id }) => id)).size).toBe(seen.length);
   }
-  say(`${READERS} readers of ${STEPS} events each went on twice at another process: no gap, no duplicate`);
+  say(
+    `${READERS} readers of ${STEPS} events each went on twice at another process: no gap, no duplicate`,
+  );
   await third.kill();
 }, 120_000);
 
@@ -101,16 +112,31 @@ test.each(['sync', 'async'] as const)(
       streamResumable: true,
     });
     const count = `select 1 from gx.checkpoints where thread_id = $1`;
-    await until('some checkpoints are stored', async () => (await slow.sql(count, [thread_id])).length >= 4);
+    await until(
+      'some checkpoints are stored',
+      async () => (await slow.sql(count, [thread_id])).length >= 4,
+    );
     await first.kill('SIGKILL');
     const second = await startWorker(options);
     await reader.client.runs.join(thread_id, run_id);
     const seen: Seen[] = [];
-    await readStream(`${reader.url}/threads/${thread_id}/runs/${run_id}/stream`, { headers: { 'last-event-id': '-' } }, seen);
-    const told = seen.filter(({ event }) => event === 'custom').map(({ data }) => (data as { left: number }).left);
-    expect(new Set(journal.of(run_id).map(({ pid }) => pid))).toEqual(new Set([pidOf(first), pidOf(second)]));
+    await readStream(
+      `${reader.url}/threads/${thread_id}/runs/${run_id}/stream`,
+      { headers: { 'last-event-id': '-' } },
+      seen,
+    );
+    const told = seen
+      .filter(({ event }) => event === 'custom')
+      .map(({ data }) => (data as { left: number }).left);
+    expect(new Set(journal.of(run_id).map(({ pid }) => pid))).toEqual(
+      new Set([pidOf(first), pidOf(second)]),
+    );
     expect([...new Set(told)]).toEqual(Array.from({ length: 10 }, (_, at) => 10 - at));
-    expect(seen.filter(({ event }) => event === 'metadata').map(({ data }) => (data as { attempt: number }).attempt)).toEqual([1, 2]);
+    expect(
+      seen
+        .filter(({ event }) => event === 'metadata')
+        .map(({ data }) => (data as { attempt: number }).attempt),
+    ).toEqual([1, 2]);
     await Promise.all([reader, second].map((one) => one.kill()));
     await slow.drop();
   },

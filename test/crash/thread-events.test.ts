@@ -32,11 +32,15 @@ async function start(url: string, threadId: string, steps: number): Promise<void
   const input = { left: steps, pause: PAUSE, journal: journal.file };
   const params = { assistant_id: 'counted', input, config: { recursion_limit: steps + 5 } };
   const body = JSON.stringify({ id: 1, method: 'run.start', params });
-  expect(await (await fetch(`${url}/threads/${threadId}/commands`, { method: 'POST', body })).json()).toMatchObject({ type: 'success' });
+  expect(
+    await (await fetch(`${url}/threads/${threadId}/commands`, { method: 'POST', body })).json(),
+  ).toMatchObject({ type: 'success' });
 }
 
 const allHave = (readers: EventReader[], events: number): Promise<true> =>
-  until(`every reader has ${events} events`, () => readers.every(({ seen }) => seen.length >= events));
+  until(`every reader has ${events} events`, () =>
+    readers.every(({ seen }) => seen.length >= events),
+  );
 
 /** Checks that one reader has the whole stream and that each has the same. Returns the number of events. */
 function expectAllTheSame(readers: EventReader[], { seen: all }: EventReader): number {
@@ -54,7 +58,8 @@ test('readers that are cut a hundred times, of processes that die, have each eve
   const next = (): string => someOf(answering).url;
   const threadId = randomUUID();
   const readers = Array.from({ length: READERS }, () => new EventReader(threadId, { next }));
-  const cutSoon = ({ cuts }: EventReader) => (cuts < CUTS ? Math.round(50 + Math.random() * 250) : undefined);
+  const cutSoon = ({ cuts }: EventReader) =>
+    cuts < CUTS ? Math.round(50 + Math.random() * 250) : undefined;
   const following = Promise.all(readers.map((reader) => reader.follow(() => cutSoon(reader))));
   following.catch(() => undefined);
   await start(second.url, threadId, 250);
@@ -80,8 +85,12 @@ test('readers behind a slow proxy that cuts each connection have each event once
   const answering: AgentProcess[] = [await api(options), await api(options)];
   const executing = await worker(options);
   const slow = 100_000;
-  const hasty = await Promise.all(answering.map(({ url }) => badWire(url, { bytesPerSecond: slow, life: 250 })));
-  const patient = await Promise.all(answering.map(({ url }) => badWire(url, { bytesPerSecond: slow, life: 5000 })));
+  const hasty = await Promise.all(
+    answering.map(({ url }) => badWire(url, { bytesPerSecond: slow, life: 250 })),
+  );
+  const patient = await Promise.all(
+    answering.map(({ url }) => badWire(url, { bytesPerSecond: slow, life: 5000 })),
+  );
   let alive = [0, 1];
   const threadId = randomUUID();
   const behind = (wires: { url: string }[], count: number): EventReader[] =>
@@ -104,7 +113,9 @@ test('readers behind a slow proxy that cuts each connection have each event once
   const fewest = (of: EventReader[]): number => Math.min(...of.map(({ cuts }) => cuts));
   expect(fewest(cutOften)).toBeGreaterThanOrEqual(CUTS);
   expect(fewest(cutSeldom)).toBeGreaterThanOrEqual(4);
-  say(`${READERS} readers behind a proxy, cut ${fewest(cutOften)} times and more, have ${events} events each`);
+  say(
+    `${READERS} readers behind a proxy, cut ${fewest(cutOften)} times and more, have ${events} events each`,
+  );
   for (const wire of [...hasty, ...patient]) wire.stop();
   await Promise.all([answering[1]!, executing].map((one) => one.kill()));
 }, 240_000);

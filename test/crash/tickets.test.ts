@@ -39,7 +39,8 @@ afterAll(async () => {
 });
 
 const shut = (lock: number): Promise<unknown> => gate.query('select pg_advisory_lock($1)', [lock]);
-const open = (lock: number): Promise<unknown> => gate.query('select pg_advisory_unlock($1)', [lock]);
+const open = (lock: number): Promise<unknown> =>
+  gate.query('select pg_advisory_unlock($1)', [lock]);
 
 /** Returns the backend whose statement was stopped. */
 const stopped = (): Promise<number> =>
@@ -56,20 +57,27 @@ async function killWith(worker: AgentProcess, backend: number): Promise<void> {
   await database.sql('select pg_terminate_backend($1)', [backend]);
   await until(
     'the statement is gone',
-    async () => (await database.sql('select 1 from pg_stat_activity where pid = $1', [backend])).length === 0,
+    async () =>
+      (await database.sql('select 1 from pg_stat_activity where pid = $1', [backend])).length === 0,
   );
 }
 
 async function create(input: object): Promise<{ thread_id: string; run_id: string }> {
   const { thread_id } = await api.client.threads.create();
-  return api.client.runs.create(thread_id, 'counted', { input: { journal: journal.file, ...input }, durability: 'sync' });
+  return api.client.runs.create(thread_id, 'counted', {
+    input: { journal: journal.file, ...input },
+    durability: 'sync',
+  });
 }
 
 type Row = { status: string; attempt: number; lost: number; worker: string | null };
 
 const over = async ({ run_id }: { run_id: string }): Promise<Row> =>
   until('the run is over', async () => {
-    const [row] = await database.sql<Row>('select status, attempt, lost, worker from gx.run where run_id = $1', [run_id]);
+    const [row] = await database.sql<Row>(
+      'select status, attempt, lost, worker from gx.run where run_id = $1',
+      [run_id],
+    );
     return row?.status !== 'pending' && row?.status !== 'running' && row;
   });
 

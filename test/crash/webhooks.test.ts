@@ -49,7 +49,9 @@ afterAll(async () => {
 async function create(): Promise<string> {
   const { thread_id } = await api.client.threads.create();
   const input = { left: 1, pause: 50, journal: journal.file };
-  return (await api.client.runs.create(thread_id, 'counted', { input, webhook: `${receiver.url}/slow` })).run_id;
+  return (
+    await api.client.runs.create(thread_id, 'counted', { input, webhook: `${receiver.url}/slow` })
+  ).run_id;
 }
 
 /** Makes runs until one of the workers that the query names is there to be killed. */
@@ -58,7 +60,9 @@ async function victim(query: string, made: Set<string>): Promise<number> {
     for (const id of await Promise.all(Array.from({ length: RUNS_PER_KILL }, create))) made.add(id);
     for (let look = 0; look < 200; look += 1) {
       const workers = await database.sql<{ worker: string }>(query);
-      const pid = workers.map(({ worker }) => fleet.pidNamed(worker)).find((one) => one !== undefined);
+      const pid = workers
+        .map(({ worker }) => fleet.pidNamed(worker))
+        .find((one) => one !== undefined);
       if (pid !== undefined) return pid;
     }
   }
@@ -71,14 +75,20 @@ test(`no end goes untold while ${KILLS} workers are killed between ends and thei
     await fleet.complete();
   }
   await until('nothing is left to tell', async () => {
-    const left = await database.sql(`select 1 from gx.run where status in ('pending', 'running') union all select 1 from gx.webhook`);
+    const left = await database.sql(
+      `select 1 from gx.run where status in ('pending', 'running') union all select 1 from gx.webhook`,
+    );
     return left.length === 0;
   });
   const told = Map.groupBy(receiver.received, ({ headers }) => String(headers['webhook-id']));
   const again = [...told.values()].filter(({ length }) => length > 1).length;
-  say(`${made.size} runs, ${fleet.killed.size} workers killed: ${told.size} ends were told, ${again} of them more than once`);
+  say(
+    `${made.size} runs, ${fleet.killed.size} workers killed: ${told.size} ends were told, ${again} of them more than once`,
+  );
   expect(new Set(told.keys())).toEqual(made);
   for (const [id, messages] of told) for (const { body } of messages) expect(body.run_id).toBe(id);
-  const states = await database.sql(`select distinct webhook_status->>'state' as state from gx.run`);
+  const states = await database.sql(
+    `select distinct webhook_status->>'state' as state from gx.run`,
+  );
   expect(states).toEqual([{ state: 'sent' }]);
 }, 1_200_000);

@@ -5,7 +5,16 @@ import { until } from '../kit/until.ts';
 import { untilLocksCount } from '../kit/locks-count.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { api as startApi, Fleet, say } from './fleet.ts';
-import { byRun, movesOf, openJournal, quantile, seconds, stepUnderWay, type Line, type Move } from './journal.ts';
+import {
+  byRun,
+  movesOf,
+  openJournal,
+  quantile,
+  seconds,
+  stepUnderWay,
+  type Line,
+  type Move,
+} from './journal.ts';
 import { callWitness, livesOf, type Life } from './lives.ts';
 
 /* Workers are killed with SIGKILL while they run. What becomes of their runs? */
@@ -99,7 +108,9 @@ test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are ki
     `select distinct concat(metadata->>'run_id', ' ', metadata->>'run_attempt') as attempt from gx.checkpoints`,
   );
   stored = new Set(attempts.map(({ attempt }) => attempt));
-  const ends = Object.entries(Object.groupBy(runs, ({ status }) => status)).map(([status, some]) => `${some?.length} ${status}`);
+  const ends = Object.entries(Object.groupBy(runs, ({ status }) => status)).map(
+    ([status, some]) => `${some?.length} ${status}`,
+  );
   say(
     `${runs.length} runs, ${fleet.killed.size} workers killed: ${ends.join(', ')}; ${moves.length} times a run went on in another process`,
   );
@@ -109,10 +120,12 @@ test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are ki
 const lostLives = (): Life[] => [...lives.values()].flat().filter(({ how }) => how === 'lost');
 
 /** Says whether a step of the run began in this life. */
-const hasStep = ({ run, attempt }: Life): boolean => lines.get(run)?.some((line) => line.attempt === attempt) === true;
+const hasStep = ({ run, attempt }: Life): boolean =>
+  lines.get(run)?.some((line) => line.attempt === attempt) === true;
 
 /** Says whether its graph was at work in this life: it began a step, or stored what it begins with. */
-const hasBegun = (life: Life): boolean => hasStep(life) || stored.has(`${life.run} ${life.attempt}`);
+const hasBegun = (life: Life): boolean =>
+  hasStep(life) || stored.has(`${life.run} ${life.attempt}`);
 
 /** Returns the lives that ended with the death of their worker. */
 const cutOff = (): Life[] =>
@@ -122,32 +135,54 @@ const cutOff = (): Life[] =>
   });
 
 test('a life is lost only with its worker, and only where it had begun', () => {
-  for (const { worker, ended } of lostLives()) expect(fleet.dead.get(worker) ?? Infinity).toBeLessThan(ended!);
+  for (const { worker, ended } of lostLives())
+    expect(fleet.dead.get(worker) ?? Infinity).toBeLessThan(ended!);
   const held = cutOff();
   for (const life of held) expect(['lost', 'handed back']).toContain(life.how);
   const claimed = held.filter((life) => !hasBegun(life));
-  const [counted, uncounted] = [held.filter(({ how }) => how === 'lost'), held.filter(({ how }) => how === 'handed back')];
+  const [counted, uncounted] = [
+    held.filter(({ how }) => how === 'lost'),
+    held.filter(({ how }) => how === 'handed back'),
+  ];
   say(
     `${held.length} lives cut off, ${claimed.length} of them before their graph began; ${counted.length} count as lost, ${uncounted.length} do not`,
   );
   expect(counted.length).toBeGreaterThan(0);
   // A later attempt says that it begins some milliseconds before its graph has anything to show for it, and a machine
   // with other work gives a kill more of them. Where each life that is claimed counts, there are more than 10 %.
-  expect(claimed.filter(({ how }) => how === 'lost').length).toBeLessThanOrEqual(0.05 * held.length);
+  expect(claimed.filter(({ how }) => how === 'lost').length).toBeLessThanOrEqual(
+    0.05 * held.length,
+  );
   // A first attempt that has stored nothing can't be told from one that was only claimed.
   expect(uncounted.filter((life) => hasBegun(life) && life.attempt > 1)).toEqual([]);
-  expect(uncounted.filter(({ run, attempt }) => stored.has(`${run} ${attempt}`) && attempt === 1)).toEqual([]);
+  expect(
+    uncounted.filter(({ run, attempt }) => stored.has(`${run} ${attempt}`) && attempt === 1),
+  ).toEqual([]);
 });
 
 test('each has its result after every step; only one whose worker was killed under it three times is given up, with a sentence', () => {
-  const deaths = new Map(runs.map(({ run_id }) => [run_id, lives.get(run_id)!.filter(({ how }) => how === 'lost').length]));
-  const counts = [0, 1, 2, 3].map((times) => [...deaths.values()].filter((own) => own === times).length);
-  say(`killed under their worker: ${counts.map((runs_, times) => `${runs_} runs ${times} times`).join(', ')}`);
+  const deaths = new Map(
+    runs.map(({ run_id }) => [
+      run_id,
+      lives.get(run_id)!.filter(({ how }) => how === 'lost').length,
+    ]),
+  );
+  const counts = [0, 1, 2, 3].map(
+    (times) => [...deaths.values()].filter((own) => own === times).length,
+  );
+  say(
+    `killed under their worker: ${counts.map((runs_, times) => `${runs_} runs ${times} times`).join(', ')}`,
+  );
   for (const { run_id, status, error } of runs) {
-    const end = deaths.get(run_id)! < 3 ? /^success/ : /^error: The run was given up after 3 attempts: each time its worker died/;
+    const end =
+      deaths.get(run_id)! < 3
+        ? /^success/
+        : /^error: The run was given up after 3 attempts: each time its worker died/;
     expect(`${status}${error === null ? '' : `: ${error.message}`}`).toMatch(end);
     if (status !== 'success') continue;
-    expect(new Set(lines.get(run_id)?.map(({ left }) => left))).toEqual(new Set(Array.from({ length: STEPS }, (_, at) => at + 1)));
+    expect(new Set(lines.get(run_id)?.map(({ left }) => left))).toEqual(
+      new Set(Array.from({ length: STEPS }, (_, at) => at + 1)),
+    );
   }
   expect(Math.max(...deaths.values())).toBeLessThanOrEqual(3);
   const givenUp = runs
@@ -160,15 +195,21 @@ test('each has its result after every step; only one whose worker was killed und
 });
 
 test('none was executed again after its end', () => {
-  for (const { run_id, ended } of runs) expect(lines.get(run_id)?.at(-1)?.at ?? 0).toBeLessThanOrEqual(ended);
+  for (const { run_id, ended } of runs)
+    expect(lines.get(run_id)?.at(-1)?.at ?? 0).toBeLessThanOrEqual(ended);
 });
 
 test('each went on from its last checkpoint: at most the step under way was done twice', () => {
   const durability = new Map(runs.map((run) => [run.run_id, run.durability]));
-  const repeated = moves.map(({ run, from, to }) => ({ durability: durability.get(run), steps: to.left - from.left + 1 }));
+  const repeated = moves.map(({ run, from, to }) => ({
+    durability: durability.get(run),
+    steps: to.left - from.left + 1,
+  }));
   for (const kind of ['sync', 'async']) {
     const steps = repeated.filter((one) => one.durability === kind).map((one) => one.steps);
-    say(`durability ${kind}: ${steps.filter((one) => one > 0).length} of ${steps.length} times the step under way was done again`);
+    say(
+      `durability ${kind}: ${steps.filter((one) => one > 0).length} of ${steps.length} times the step under way was done again`,
+    );
     expect(Math.min(0, ...steps)).toBe(0);
     // Asynchronous checkpoints may still be on their way when later steps begin. None of these runs starts over for
     // that reason.
@@ -180,7 +221,9 @@ test('all but one of a hundred went on within three seconds of the death of thei
   // A worker may die between claiming a run and the run's first step. Such a run waited for two workers.
   const next = moves.filter(({ from, to }) => to.attempt === from.attempt + 1);
   const waited = next.map(({ from, to }) => to.at - fleet.killed.get(from.pid)!);
-  const noticed = cutOff().flatMap(({ worker, ended }) => (ended === undefined ? [] : ended - fleet.dead.get(worker)!));
+  const noticed = cutOff().flatMap(({ worker, ended }) =>
+    ended === undefined ? [] : ended - fleet.dead.get(worker)!,
+  );
   say(`the death of a worker was noticed after: ${seconds(noticed)}`);
   say(`a run of a killed worker went on elsewhere after: ${seconds(waited)}`);
   expect(waited.length).toBeGreaterThan(0);
@@ -199,6 +242,8 @@ test('no job and no event is left behind', async () => {
     },
     240,
   );
-  say(`left behind: ${before?.jobs} jobs and ${before?.events} events; gone after ${((Date.now() - started) / 1000).toFixed(0)} s`);
+  say(
+    `left behind: ${before?.jobs} jobs and ${before?.events} events; gone after ${((Date.now() - started) / 1000).toFixed(0)} s`,
+  );
   expect(after).toEqual({ jobs: 0, events: 0 });
 }, 300_000);

@@ -16,26 +16,31 @@ async function holder(platform: string, name: string) {
   const program = `const { lockOf } = await import(${module});
     console.log((await lockOf(${JSON.stringify(platform)})(${JSON.stringify(name)})) === undefined ? 'taken' : 'mine');
     setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   const [said] = (await once(child.stdout, 'data')) as [Buffer];
   return { said: said.toString().trim(), child };
 }
 
-test.each(['linux', 'darwin'])('a lock of %s is free again when its holder is killed', async (platform) => {
-  const name = `test-${process.pid}`;
-  const { said, child } = await holder(platform, name);
-  expect(said).toBe('mine');
-  expect(await lockOf(platform)(name)).toBeUndefined();
-  const other = await lockOf(platform)(`${name}-other`);
-  expect(other).toBeDefined();
-  other?.release();
-  child.kill('SIGKILL');
-  await once(child, 'close');
-  const lock = await lockOf(platform)(name);
-  expect(lock).toBeDefined();
-  expect(await lockOf(platform)(name)).toBeUndefined();
-  lock?.release();
-  const again = await lockOf(platform)(name);
-  expect(again).toBeDefined();
-  again?.release();
-});
+test.each(['linux', 'darwin'])(
+  'a lock of %s is free again when its holder is killed',
+  async (platform) => {
+    const name = `test-${process.pid}`;
+    const { said, child } = await holder(platform, name);
+    expect(said).toBe('mine');
+    expect(await lockOf(platform)(name)).toBeUndefined();
+    const other = await lockOf(platform)(`${name}-other`);
+    expect(other).toBeDefined();
+    other?.release();
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    const lock = await lockOf(platform)(name);
+    expect(lock).toBeDefined();
+    expect(await lockOf(platform)(name)).toBeUndefined();
+    lock?.release();
+    const again = await lockOf(platform)(name);
+    expect(again).toBeDefined();
+    again?.release();
+  },
+);

@@ -3,7 +3,11 @@ import { readFileSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import type { TestModule } from 'vitest/node';
-import OutcomeReporter, { LEFT_OUT, outcomeFile, type Outcome } from '../../dev/test/reporter.ts';
+import OutcomeReporter, {
+  LEFT_OUT,
+  getOutcomePath,
+  type Outcome,
+} from '../../dev/test/reporter.ts';
 
 /* What a suite counts of its tests. */
 
@@ -15,12 +19,16 @@ function outcomeOf(results: object[]): Outcome {
     project: { name },
     errors: () => [],
     diagnostic: () => ({ duration: 2000 }),
-    children: { allSuites: () => [], allTests: () => results.map((result, at) => ({ fullName: `test ${at}`, result: () => result })) },
+    children: {
+      allSuites: () => [],
+      allTests: () =>
+        results.map((result, at) => ({ fullName: `test ${at}`, result: () => result })),
+    },
   };
   // Vitest makes such objects in a run of its own alone; these are the parts that the reporter reads.
   new OutcomeReporter().onTestRunEnd([module as unknown as TestModule], []);
-  const outcome = JSON.parse(readFileSync(outcomeFile(name), 'utf8')) as Outcome;
-  rmSync(outcomeFile(name));
+  const outcome = JSON.parse(readFileSync(getOutcomePath(name), 'utf8')) as Outcome;
+  rmSync(getOutcomePath(name));
   return outcome;
 }
 
@@ -39,5 +47,8 @@ test('a test that a table leaves out is counted apart from one that is skipped, 
 
 test('a test that fails is counted with its words', () => {
   const { failed, failures } = outcomeOf([{ state: 'failed', errors: [{ message: 'no' }] }]);
-  expect([failed, failures]).toEqual([1, [expect.stringContaining('test/some.test.ts: test 0\nno')]]);
+  expect([failed, failures]).toEqual([
+    1,
+    [expect.stringContaining('test/some.test.ts: test 0\nno')],
+  ]);
 });

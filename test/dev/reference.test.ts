@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CONDITIONS } from '../../dev/reference/meanings.ts';
-import { referencePages } from '../../dev/reference/pages.ts';
+import { buildReferencePages } from '../../dev/reference/pages.ts';
 import * as conditions from '../../src/schema/platform/conditions.ts';
 
 /* The pages of the custom resources, which are printed from their descriptions. */
@@ -22,10 +22,20 @@ test('every condition is explained for some kind', () => {
 
 test('the page of a kind names the conditions that this kind reports, and no others', () => {
   const named = (page: string): string[] => {
-    const [, table = ''] = (referencePages()[page] ?? '').split('## Conditions');
-    return [...(table.split('## Reasons')[0] ?? '').matchAll(/^\| `(\w+)`/gm)].map(([, type = '']) => type).toSorted();
+    const [, table = ''] = (buildReferencePages()[page] ?? '').split('## Conditions');
+    return [...(table.split('## Reasons')[0] ?? '').matchAll(/^\| `(\w+)`/gm)]
+      .map(([, type = '']) => type)
+      .toSorted();
   };
   expect(named('listener.md')).toEqual(['Ready', 'Reconciling', 'Stalled']);
-  expect(named('revision.md')).toEqual(['BuildSucceeded', 'Draining', 'Ready', 'Reconciling', 'RolledOut', 'Stalled', 'Suspended']);
+  expect(named('revision.md')).toEqual([
+    'BuildSucceeded',
+    'Draining',
+    'Ready',
+    'Reconciling',
+    'RolledOut',
+    'Stalled',
+    'Suspended',
+  ]);
   expect(named('deployment.md')).toContain('TracingProjectShared');
 });

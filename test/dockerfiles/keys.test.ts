@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { installLanggraphCli } from '../kit/langgraph-cli.ts';
-import { baseImage, imageOf, inContainer, projectOf, removeBaseImage, removeProject } from './containers.ts';
+import {
+  baseImage,
+  imageOf,
+  inContainer,
+  projectOf,
+  removeBaseImage,
+  removeProject,
+} from './containers.ts';
 
 /* Dockerfiles that the vendor's CLI writes for the keys of langgraph.json: each reaches our image in its own way. */
 
@@ -15,7 +22,12 @@ afterAll(() => removeBaseImage(TAGS));
 type Files = Record<string, string>;
 type Container = Parameters<Parameters<typeof inContainer>[2]>[0];
 
-async function inside<T>(name: string, files: Files, ask: (container: Container) => Promise<T>, at = ''): Promise<T> {
+async function inside<T>(
+  name: string,
+  files: Files,
+  ask: (container: Container) => Promise<T>,
+  at = '',
+): Promise<T> {
   const project = await projectOf(name, files, at);
   try {
     return await inContainer(await imageOf(project), {}, ask);
@@ -24,7 +36,8 @@ async function inside<T>(name: string, files: Files, ask: (container: Container)
   }
 }
 
-const langgraphJson = (settings: object): string => JSON.stringify({ python_version: '3.13', dependencies: ['.'], ...settings });
+const langgraphJson = (settings: object): string =>
+  JSON.stringify({ python_version: '3.13', dependencies: ['.'], ...settings });
 
 const graphOf = (imports: string, answer: string): string => `import os
 from typing import TypedDict
@@ -47,7 +60,8 @@ graph = StateGraph(State).add_node("node", node).add_edge(START, "node").add_edg
 
 const pyproject = (name: string, dependencies: string[], more = ''): string =>
   `[project]\nname = "${name}"\nversion = "1.0.0"\nrequires-python = ">=3.11"\ndependencies = ${JSON.stringify(dependencies)}\n${more}`;
-const SETUPTOOLS = '\n[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n';
+const SETUPTOOLS =
+  '\n[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n';
 
 const AUTH = `from langgraph_sdk import Auth
 
@@ -71,7 +85,8 @@ async def hello(request):
 
 app = Starlette(routes=[Route("/hello", hello)])
 `;
-const EMBED = 'def embed(texts: list[str]) -> list[list[float]]:\n    return [[float(len(text)), 1.0] for text in texts]\n';
+const EMBED =
+  'def embed(texts: list[str]) -> list[list[float]]:\n    return [[float(len(text)), 1.0] for text in texts]\n';
 
 test('a folder that is no package: requirements, lines as root, an index, parts beside the graph, and a server that is not root', async () => {
   const files = {
@@ -104,9 +119,17 @@ test('a folder that is no package: requirements, lines as root, an index, parts 
         body: JSON.stringify({ assistant_id: 'agent', input: {} }),
       });
     const hello = await fetch(`${url}/hello`);
-    return [(await ask({})).status, await (await ask({ authorization: 'Bearer canary' })).json(), await hello.text()];
+    return [
+      (await ask({})).status,
+      await (await ask({ authorization: 'Bearer canary' })).json(),
+      await hello.text(),
+    ];
   });
-  expect(found).toEqual([401, { answer: '0 1.0 million roman_numerals setuptools 10001' }, 'hello']);
+  expect(found).toEqual([
+    401,
+    { answer: '0 1.0 million roman_numerals setuptools 10001' },
+    'hello',
+  ]);
 });
 
 test('pip as the installer, a function that embeds, and classes in states', async () => {
@@ -117,7 +140,11 @@ test('pip as the installer, a function that embeds, and classes in states', asyn
       store: { index: { dims: 2, embed: './src/own_agent/embed.py:embed' } },
       checkpointer: { serde: { pickle_fallback: false } },
     }),
-    'pyproject.toml': pyproject('own-agent', ['humanize'], `${SETUPTOOLS}\n[tool.setuptools.packages.find]\nwhere = ["src"]\n`),
+    'pyproject.toml': pyproject(
+      'own-agent',
+      ['humanize'],
+      `${SETUPTOOLS}\n[tool.setuptools.packages.find]\nwhere = ["src"]\n`,
+    ),
     'src/own_agent/__init__.py': '',
     'src/own_agent/embed.py': EMBED,
     'src/own_agent/graph.py': graphOf('import humanize', 'humanize.intword(1_000_000)'),
@@ -134,17 +161,30 @@ test('a package of the repository beside the folder of langgraph.json', async ()
   const files = {
     'libs/words/pyproject.toml': pyproject('words', [], SETUPTOOLS),
     'libs/words/words/__init__.py': 'TEXT = "of a package beside"\n',
-    'apps/agent/pyproject.toml': pyproject('agent', ['langgraph'], `${SETUPTOOLS}\n[tool.setuptools]\npy-modules = ["graph"]\n`),
+    'apps/agent/pyproject.toml': pyproject(
+      'agent',
+      ['langgraph'],
+      `${SETUPTOOLS}\n[tool.setuptools]\npy-modules = ["graph"]\n`,
+    ),
     'apps/agent/graph.py': graphOf('from words import TEXT', 'TEXT'),
-    'apps/agent/langgraph.json': langgraphJson({ graphs: { agent: './graph.py:graph' }, dependencies: ['.', '../../libs/words'] }),
+    'apps/agent/langgraph.json': langgraphJson({
+      graphs: { agent: './graph.py:graph' },
+      dependencies: ['.', '../../libs/words'],
+    }),
   };
   const ask = ({ client }: Container) => client.runs.wait(null, 'agent', { input: {} });
-  expect(await inside('monorepo', files, ask, 'apps/agent')).toEqual({ answer: 'of a package beside' });
+  expect(await inside('monorepo', files, ask, 'apps/agent')).toEqual({
+    answer: 'of a package beside',
+  });
 });
 
 test('components of ui are bundled as the image is built', async () => {
   const files = {
-    'langgraph.json': langgraphJson({ graphs: { agent: './graph.py:graph' }, ui: { agent: './ui.tsx' }, node_version: '20' }),
+    'langgraph.json': langgraphJson({
+      graphs: { agent: './graph.py:graph' },
+      ui: { agent: './ui.tsx' },
+      node_version: '20',
+    }),
     'package.json': JSON.stringify({
       name: 'ui',
       private: true,
@@ -169,5 +209,7 @@ test.each([
     'langgraph.json': langgraphJson({ graphs: { agent: './graph.py:graph' }, ...settings }),
     'graph.py': graphOf('', '"nothing"'),
   };
-  expect(await inside('refused', files, ({ output }) => Promise.resolve(output()))).toContain(`"${key}" is not served`);
+  expect(await inside('refused', files, ({ output }) => Promise.resolve(output()))).toContain(
+    `"${key}" is not served`,
+  );
 });

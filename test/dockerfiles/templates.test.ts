@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { installLanggraphCli } from '../kit/langgraph-cli.ts';
 import { PYTHON_TEMPLATES, TEMPLATE_ENV } from '../kit/python-templates.ts';
-import { baseImage, imageOf, inContainer, projectOf, removeBaseImage, removeProject } from './containers.ts';
+import {
+  baseImage,
+  imageOf,
+  inContainer,
+  projectOf,
+  removeBaseImage,
+  removeProject,
+} from './containers.ts';
 
 /* The vendor's CLI writes a Dockerfile of each template. Each is built on our image as it is, and its agent answers. */
 

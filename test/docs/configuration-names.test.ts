@@ -1,16 +1,20 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { agentConfig, NOT_SERVED } from '../../src/config/agent.ts';
+import { readAgentConfig, NOT_SERVED } from '../../src/config/agent.ts';
 import { GxJson, PASSED_OVER } from '../../src/schema/agent/gx-json.ts';
 
 /* The table of names is what the code does with them. */
 
 const page = readFileSync('docs/reference/configuration-names.md', 'utf8');
-const rows = [...page.matchAll(/^\| `([^`]+)` \| (variable|gx\.json) \| (served|no effect|refused) \| (.*) \|$/gm)].map(
-  ([, name = '', of, here, text]) => ({ name, of, here, text }),
-);
+const rows = [
+  ...page.matchAll(
+    /^\| `([^`]+)` \| (variable|gx\.json) \| (served|no effect|refused) \| (.*) \|$/gm,
+  ),
+].map(([, name = '', of, here, text]) => ({ name, of, here, text }));
 const named = (of: string, here?: string): string[] =>
-  rows.filter((row) => row.of === of && (here === undefined || row.here === here)).map(({ name }) => name);
+  rows
+    .filter((row) => row.of === of && (here === undefined || row.here === here))
+    .map(({ name }) => name);
 
 const SEED = [
   'GX_AES_JSON_KEYS',
@@ -20,7 +24,13 @@ const SEED = [
   'SELF_HOSTED_LOGS_ENABLED',
   'SELF_HOSTED_LOGS_ENDPOINT',
 ];
-const SEED_TOO = ['MOUNT_PREFIX', 'FF_USE_CORE_API', 'FF_RICH_THREADS', 'POSTGRES_URI_CUSTOM', 'LANGSERVE_GRAPHS'];
+const SEED_TOO = [
+  'MOUNT_PREFIX',
+  'FF_USE_CORE_API',
+  'FF_RICH_THREADS',
+  'POSTGRES_URI_CUSTOM',
+  'LANGSERVE_GRAPHS',
+];
 const SEED_KEYS = [
   'http.configurable_headers',
   'http.enable_custom_route_auth',
@@ -50,7 +60,9 @@ describe('variables', () => {
     const sources = globSync('src/config/*.ts').filter((file) => !file.endsWith('not-served.ts'));
     expect(noEffect.length).toBeGreaterThan(20);
     const read = new Set(
-      sources.flatMap((file) => [...readFileSync(file, 'utf8').matchAll(/'([A-Z][A-Z0-9_]+)'/g)].map(([, name]) => name)),
+      sources.flatMap((file) =>
+        [...readFileSync(file, 'utf8').matchAll(/'([A-Z][A-Z0-9_]+)'/g)].map(([, name]) => name),
+      ),
     );
     expect(named('variable', 'served').filter((name) => !read.has(name))).toEqual([]);
     expect(noEffect.filter((name) => read.has(name))).toEqual([]);
@@ -58,22 +70,35 @@ describe('variables', () => {
 
   test('without an effect may have any value', () => {
     const env = Object.fromEntries(noEffect.map((name) => [name, 'anything, at all']));
-    expect(agentConfig({ DATABASE_URI: 'postgresql://x', ...env })).toEqual(agentConfig({ DATABASE_URI: 'postgresql://x' }));
+    expect(readAgentConfig({ DATABASE_URI: 'postgresql://x', ...env })).toEqual(
+      readAgentConfig({ DATABASE_URI: 'postgresql://x' }),
+    );
   });
 
-  test.each(NOT_SERVED.flatMap(({ names }) => names))('%s stops a start that asks for it, by its name', (name) => {
-    expect(() => agentConfig({ DATABASE_URI: 'postgresql://x', [name]: 'true' })).toThrow(`${name} can't be honoured`);
-  });
+  test.each(NOT_SERVED.flatMap(({ names }) => names))(
+    '%s stops a start that asks for it, by its name',
+    (name) => {
+      expect(() => readAgentConfig({ DATABASE_URI: 'postgresql://x', [name]: 'true' })).toThrow(
+        `${name} can't be honoured`,
+      );
+    },
+  );
 });
 
 describe('keys of gx.json', () => {
   /** The keys of a section of which each has a meaning of its own; the others are told as a whole. */
   const SECTIONS = ['auth', 'http', 'store', 'checkpointer'] as const;
-  const keysOf = (schema: unknown): string[] => Object.keys((schema as { properties: object }).properties);
-  const serde = keysOf(GxJson.properties.checkpointer.properties.serde).map((key) => `checkpointer.serde.${key}`);
+  const keysOf = (schema: unknown): string[] =>
+    Object.keys((schema as { properties: object }).properties);
+  const serde = keysOf(GxJson.properties.checkpointer.properties.serde).map(
+    (key) => `checkpointer.serde.${key}`,
+  );
   const keys = keysOf(GxJson).flatMap((key) => {
     const section = SECTIONS.find((one) => one === key);
-    const inner = section === undefined ? [key] : keysOf(GxJson.properties[section]).map((name) => `${section}.${name}`);
+    const inner =
+      section === undefined
+        ? [key]
+        : keysOf(GxJson.properties[section]).map((name) => `${section}.${name}`);
     return inner.flatMap((name) => (name === 'checkpointer.serde' ? serde : [name]));
   });
 

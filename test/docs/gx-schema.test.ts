@@ -10,7 +10,9 @@ const check = new Ajv({ strict: false }).compile(read('schemas/gx.schema.json'))
 test('every gx.json of the examples fulfils it', () => {
   const files = globSync('examples/*/gx.json');
   expect(files.length).toBeGreaterThan(5);
-  expect(files.filter((file) => !check({ $schema: './gx.schema.json', ...read(file) }))).toEqual([]);
+  expect(files.filter((file) => !check({ $schema: './gx.schema.json', ...read(file) }))).toEqual(
+    [],
+  );
 });
 
 test.each([
@@ -22,5 +24,7 @@ test.each([
 });
 
 test('a key that other builds read says what to do instead', () => {
-  expect(readFileSync('schemas/gx.schema.json', 'utf8')).toContain('Has no effect: write it in the Dockerfile');
+  expect(readFileSync('schemas/gx.schema.json', 'utf8')).toContain(
+    'Has no effect: write it in the Dockerfile',
+  );
 });

@@ -56,7 +56,10 @@ beforeAll(async () => {
   folder = mkdtempSync(resolve('.run/docs-'));
   database = await freshDatabase();
   const graph = resolve('examples/echo/graph.ts:graph');
-  writeFileSync(`${folder}/clients.json`, JSON.stringify({ graphs: { echo: graph, agent: graph, 'my-agent': graph } }));
+  writeFileSync(
+    `${folder}/clients.json`,
+    JSON.stringify({ graphs: { echo: graph, agent: graph, 'my-agent': graph } }),
+  );
   agent = await startAgent({ database: database.uri, config: `${folder}/clients.json` });
 });
 
@@ -66,25 +69,31 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const clients = code.filter(({ text: block }) => !isHandler(block) && !Object.keys(NOT_RUN).some((sign) => block.includes(sign)));
+const clients = code.filter(
+  ({ text: block }) =>
+    !isHandler(block) && !Object.keys(NOT_RUN).some((sign) => block.includes(sign)),
+);
 
 test('there is code of each kind', () => {
   expect(clients.length).toBeGreaterThan(3);
   expect(code.filter(({ text: block }) => isHandler(block)).length).toBeGreaterThan(2);
 });
 
-test.each(clients.map(({ at, text: block }) => [at, block]))('the client of %s runs', async (at, block) => {
-  const file = `${folder}/${at.replaceAll(/\W/g, '-')}.ts`;
-  writeFileSync(file, moduleOf(block));
-  const env = { ...process.env, AGENT_URL: agent.url, AGENT_KEY: 'any' };
-  const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const [output, errors, exit] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    new Promise<number | null>((done) => child.on('close', done)),
-  ]);
-  expect([exit, errors + output]).toEqual([0, expect.not.stringContaining('rror:')]);
-});
+test.each(clients.map(({ at, text: block }) => [at, block]))(
+  'the client of %s runs',
+  async (at, block) => {
+    const file = `${folder}/${at.replaceAll(/\W/g, '-')}.ts`;
+    writeFileSync(file, moduleOf(block));
+    const env = { ...process.env, AGENT_URL: agent.url, AGENT_KEY: 'any' };
+    const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [output, errors, exit] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      new Promise<number | null>((done) => child.on('close', done)),
+    ]);
+    expect([exit, errors + output]).toEqual([0, expect.not.stringContaining('rror:')]);
+  },
+);
 
 test('an agent answers what curl sends', async () => {
   const pages = Map.groupBy(
@@ -92,33 +101,50 @@ test('an agent answers what curl sends', async () => {
     ({ page }) => page,
   );
   const requests = [...pages.keys()]
-    .flatMap((page) => typePage(blocks.filter((one) => one.page === page && one.language === 'sh')).calls)
+    .flatMap(
+      (page) => typePage(blocks.filter((one) => one.page === page && one.language === 'sh')).calls,
+    )
     .filter(({ program }) => program === 'curl')
     .map(requestOf)
     .filter((request) => !isForRest(request));
   expect(requests.length).toBeGreaterThan(5);
-  const { thread_id } = await agent.client.threads.create({ threadId: '5b0c1a52-7d1f-4f0e-9a67-0d2f6c8e3b12' });
+  const { thread_id } = await agent.client.threads.create({
+    threadId: '5b0c1a52-7d1f-4f0e-9a67-0d2f6c8e3b12',
+  });
   expect(thread_id).toBeTruthy();
   for (const { method, url, headers, body, at } of requests) {
-    const answer = await fetch(`${agent.url}${url.pathname}${url.search}`, { method, headers, ...(body !== undefined && { body }) });
-    expect([at, answer.status, await answer.text()]).toEqual([at, 200, expect.stringContaining('"messages"')]);
+    const answer = await fetch(`${agent.url}${url.pathname}${url.search}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body }),
+    });
+    expect([at, answer.status, await answer.text()]).toEqual([
+      at,
+      200,
+      expect.stringContaining('"messages"'),
+    ]);
   }
 });
 
 describe('the handlers', () => {
-  const handlerOf = (name: string): string => code.find(({ text: block }) => block.includes(`export const ${name} =`))!.text;
+  const handlerOf = (name: string): string =>
+    code.find(({ text: block }) => block.includes(`export const ${name} =`))!.text;
   let guarded: AgentProcess;
   let own: TestDatabase;
 
   beforeAll(async () => {
     own = await freshDatabase();
-    for (const name of ['auth', 'encryption', 'app']) writeFileSync(`${folder}/${name}.ts`, moduleOf(handlerOf(name)));
+    for (const name of ['auth', 'encryption', 'app'])
+      writeFileSync(`${folder}/${name}.ts`, moduleOf(handlerOf(name)));
     const settings = {
       auth: { path: './auth.ts:auth' },
       encryption: { path: './encryption.ts:encryption' },
       http: { app: './app.ts:app' },
     };
-    writeFileSync(`${folder}/handlers.json`, JSON.stringify({ graphs: { echo: resolve('examples/echo/graph.ts:graph') }, ...settings }));
+    writeFileSync(
+      `${folder}/handlers.json`,
+      JSON.stringify({ graphs: { echo: resolve('examples/echo/graph.ts:graph') }, ...settings }),
+    );
     const env = { ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') };
     guarded = await startAgent({ database: own.uri, config: `${folder}/handlers.json`, env });
   });
@@ -144,10 +170,22 @@ describe('the handlers', () => {
   test('of encryption.path encrypt their key wherever it stands, and each run goes on', async () => {
     const ssn = 'seen-by-nobody';
     const input = { messages: [{ role: 'user', content: 'hello' }] };
-    const made = (await (await ask('/threads', { metadata: { ssn } })).json()) as { thread_id: string };
-    for (const settings of [{ context: { ssn } }, { config: { configurable: { ssn }, metadata: { ssn } } }]) {
-      const run = await ask(`/threads/${made.thread_id}/runs/wait`, { assistant_id: 'echo', input, ...settings });
-      expect([run.status, await run.json()]).toEqual([200, expect.objectContaining({ messages: expect.any(Array) as unknown })]);
+    const made = (await (await ask('/threads', { metadata: { ssn } })).json()) as {
+      thread_id: string;
+    };
+    for (const settings of [
+      { context: { ssn } },
+      { config: { configurable: { ssn }, metadata: { ssn } } },
+    ]) {
+      const run = await ask(`/threads/${made.thread_id}/runs/wait`, {
+        assistant_id: 'echo',
+        input,
+        ...settings,
+      });
+      expect([run.status, await run.json()]).toEqual([
+        200,
+        expect.objectContaining({ messages: expect.any(Array) as unknown }),
+      ]);
     }
     const found = await own.sql<{ found: number }>(
       `select count(*)::int as found from (select t::text from gx.thread t union all select r::text from gx.run r) all_rows (t) where t like '%${ssn}%'`,
@@ -157,7 +195,9 @@ describe('the handlers', () => {
 
   test('of http.app answer beside the routes of the server', async () => {
     const headers = { authorization: 'Bearer ann' };
-    expect(await (await fetch(`${guarded.url}/hello/you`, { headers })).json()).toEqual({ hello: 'you' });
+    expect(await (await fetch(`${guarded.url}/hello/you`, { headers })).json()).toEqual({
+      hello: 'you',
+    });
     expect((await ask('/threads/search', {})).headers.get('x-team')).toBe('red');
   });
 });

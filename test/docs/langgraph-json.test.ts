@@ -4,30 +4,44 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readGraphsFile } from '../../src/agent/gx-json/read.ts';
 import { buildPlanOf, type BuildPlan } from '../../src/builder/packages/plan.ts';
-import { imageBuildConfig } from '../../src/config/image-build.ts';
-import { asError } from '../../src/errors.ts';
+import { readImageBuildConfig } from '../../src/config/image-build.ts';
+import { toError } from '../../src/errors.ts';
 import { KEYS_OF_OTHERS } from '../../src/schema/agent/gx-json.ts';
 import { KEYS_OF_THE_SERVER, LANGGRAPH_KEYS, type LanggraphKey } from './langgraph-keys.ts';
 
 /* The table of langgraph.json is the behaviour of the code with each key of a project in Python. */
 
 const page = readFileSync('docs/reference/langgraph-json.md', 'utf8');
-const rows = [...page.matchAll(/^\| (`[^|]+`) \| (served|no effect) \| (served|no effect|-) \| (.+) \|$/gm)].flatMap(
-  ([, names = '', server = '', build = '', how = '']) =>
-    [...names.matchAll(/`([^`]+)`/g)].map(([, key = '']) => ({ key, server, build, how })),
+const rows = [
+  ...page.matchAll(/^\| (`[^|]+`) \| (served|no effect) \| (served|no effect|-) \| (.+) \|$/gm),
+].flatMap(([, names = '', server = '', build = '', how = '']) =>
+  [...names.matchAll(/`([^`]+)`/g)].map(([, key = '']) => ({ key, server, build, how })),
 );
 const KEYS = Object.entries({ ...LANGGRAPH_KEYS, ...KEYS_OF_THE_SERVER });
-const rowsOf = (key: string): typeof rows => rows.filter((row) => key === row.key || key.startsWith(`${row.key}.`));
+const rowsOf = (key: string): typeof rows =>
+  rows.filter((row) => key === row.key || key.startsWith(`${row.key}.`));
 
 /** A repository that has every file which the values name. */
 const work = mkdtempSync(join(tmpdir(), 'gx-langgraph-json-'));
 const source = join(work, 'source');
-const FILES = ['agent.py', 'agents/other.py', 'lib/a.py', 'pip.conf', 'uv.lock', 'package.json', 'ui.tsx', 'requirements.txt'];
+const FILES = [
+  'agent.py',
+  'agents/other.py',
+  'lib/a.py',
+  'pip.conf',
+  'uv.lock',
+  'package.json',
+  'ui.tsx',
+  'requirements.txt',
+];
 const printed: string[] = [];
 beforeAll(() => {
   for (const name of FILES) {
     mkdirSync(dirname(join(source, name)), { recursive: true });
-    writeFileSync(join(source, name), name === 'package.json' ? '{"dependencies": {"ms": "1"}}' : '');
+    writeFileSync(
+      join(source, name),
+      name === 'package.json' ? '{"dependencies": {"ms": "1"}}' : '',
+    );
   }
   vi.spyOn(process.stdout, 'write').mockImplementation((line) => printed.push(String(line)) > 0);
 });
@@ -39,7 +53,10 @@ afterAll(() => {
 const merged = (one: unknown, other: unknown): unknown =>
   one !== null && typeof one === 'object' && typeof other === 'object' && !Array.isArray(other)
     ? Object.entries(other as object).reduce(
-        (all, [name, value]) => ({ ...all, [name]: merged((one as Record<string, unknown>)[name], value) }),
+        (all, [name, value]) => ({
+          ...all,
+          [name]: merged((one as Record<string, unknown>)[name], value),
+        }),
         one,
       )
     : other;
@@ -59,16 +76,19 @@ function serverOutcome(key: string): Outcome {
     const own = passedOver.find(({ name }) => key === name || key.startsWith(`${name}.`));
     return own === undefined ? { word: 'served' } : { word: 'no effect', sentence: own.instead };
   } catch (thrown) {
-    return { word: 'refused', sentence: asError(thrown).message };
+    return { word: 'refused', sentence: toError(thrown).message };
   }
 }
 
 function planned(): BuildPlan | string {
-  const config = imageBuildConfig({ GX_BASE_IMAGE: 'registry.example.com/gx/python:1', GX_WORK_FOLDER: work });
+  const config = readImageBuildConfig({
+    GX_BASE_IMAGE: 'registry.example.com/gx/python:1',
+    GX_WORK_FOLDER: work,
+  });
   try {
     return buildPlanOf(config, 'sha256:base').plan;
   } catch (thrown) {
-    return asError(thrown).message;
+    return toError(thrown).message;
   }
 }
 
@@ -79,7 +99,10 @@ function buildOutcome(key: string, server: Outcome): string {
   const changed = planned();
   const [top] = key.split('.');
   if (printed.some((line) => line.startsWith(`"${top}" has no effect`))) return 'no effect';
-  writeFileSync(join(source, 'langgraph.json'), JSON.stringify({ graphs: { agent: './agent.py:graph' } }));
+  writeFileSync(
+    join(source, 'langgraph.json'),
+    JSON.stringify({ graphs: { agent: './agent.py:graph' } }),
+  );
   return JSON.stringify(changed) === JSON.stringify(planned()) ? '-' : 'served';
 }
 
@@ -104,7 +127,9 @@ test.each(KEYS)('%s is what its row says', (key, sample) => {
 
 test('no row is about a key that nobody has', () => {
   expect(rows.length).toBeGreaterThan(20);
-  expect(rows.filter(({ key }) => !KEYS.some(([name]) => name === key || name.startsWith(`${key}.`)))).toEqual([]);
+  expect(
+    rows.filter(({ key }) => !KEYS.some(([name]) => name === key || name.startsWith(`${key}.`))),
+  ).toEqual([]);
 });
 
 test('keys of other tools stand in the second table, with what takes their place', () => {
@@ -117,7 +142,10 @@ test('keys of other tools stand in the second table, with what takes their place
 
 test('a key that nobody knows has no effect in a server and in a build, and is named', () => {
   write('kept_tools', { value: true });
-  expect(serverOutcome('kept_tools')).toEqual({ word: 'no effect', sentence: 'there is no such key, so nothing follows from it' });
+  expect(serverOutcome('kept_tools')).toEqual({
+    word: 'no effect',
+    sentence: 'there is no such key, so nothing follows from it',
+  });
   printed.length = 0;
   expect(planned()).toBeTypeOf('object');
   expect(printed.join('')).toContain('"kept_tools" has no effect: there is no such key');

@@ -13,7 +13,12 @@ export type LanggraphKey = {
 };
 
 export const LANGGRAPH_KEYS: Readonly<Record<string, LanggraphKey>> = {
-  graphs: { value: { agent: { path: './agent.py:graph', description: 'answers' }, other: 'agents.other:make' } },
+  graphs: {
+    value: {
+      agent: { path: './agent.py:graph', description: 'answers' },
+      other: 'agents.other:make',
+    },
+  },
   dependencies: { value: ['.', './lib', 'idna>=3', 'git+https://git.example.com/thing.git@main'] },
   python_version: { value: '3.12' },
   pip_config_file: { value: './pip.conf' },
@@ -45,12 +50,21 @@ export const LANGGRAPH_KEYS: Readonly<Record<string, LanggraphKey>> = {
   'checkpointer.serde.pickle_fallback': { value: false },
   'auth.path': { value: 'src/auth.py:auth' },
   'auth.disable_studio_auth': { value: true, beside: AN_AUTH },
-  'auth.openapi.securitySchemes': { value: { Key: { type: 'apiKey', in: 'header', name: 'x-key' } }, beside: AN_AUTH },
+  'auth.openapi.securitySchemes': {
+    value: { Key: { type: 'apiKey', in: 'header', name: 'x-key' } },
+    beside: AN_AUTH,
+  },
   'auth.openapi.security': { value: [{ Key: [] }], beside: AN_AUTH },
   'auth.openapi.paths': { value: { '/mine': { GET: [{ Key: [] }] } }, beside: AN_AUTH },
   'auth.cache.cache_keys': { value: ['authorization'], beside: AN_AUTH },
-  'auth.cache.ttl_seconds': { value: 60, beside: { auth: { ...AN_AUTH.auth, cache: { cache_keys: ['authorization'] } } } },
-  'auth.cache.max_size': { value: 100, beside: { auth: { ...AN_AUTH.auth, cache: { cache_keys: ['authorization'] } } } },
+  'auth.cache.ttl_seconds': {
+    value: 60,
+    beside: { auth: { ...AN_AUTH.auth, cache: { cache_keys: ['authorization'] } } },
+  },
+  'auth.cache.max_size': {
+    value: 100,
+    beside: { auth: { ...AN_AUTH.auth, cache: { cache_keys: ['authorization'] } } },
+  },
   'encryption.path': { value: 'src/encryption.py:encryption' },
   'priority.path': { value: './priority.py:priority' },
   'http.app': { value: 'src/app.py:app' },
@@ -89,4 +103,6 @@ export const LANGGRAPH_KEYS: Readonly<Record<string, LanggraphKey>> = {
 };
 
 /** Keys of ours that its users know from the server itself. */
-export const KEYS_OF_THE_SERVER: Readonly<Record<string, LanggraphKey>> = { 'store.path': { value: './store.py:store' } };
+export const KEYS_OF_THE_SERVER: Readonly<Record<string, LanggraphKey>> = {
+  'store.path': { value: './store.py:store' },
+};

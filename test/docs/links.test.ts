@@ -2,10 +2,14 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const pages = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md', 'dev/**/*.md', 'test/**/*.md'], { exclude: ['**/node_modules/**'] });
+const pages = globSync(
+  ['*.md', 'docs/**/*.md', 'examples/**/*.md', 'dev/**/*.md', 'test/**/*.md'],
+  { exclude: ['**/node_modules/**'] },
+);
 
 /** Markdown without its code blocks, in which a bracket is no link. */
-const proseOf = (page: string): string => readFileSync(page, 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');
+const proseOf = (page: string): string =>
+  readFileSync(page, 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');
 
 /** GitHub's anchor of a heading. */
 const anchorOf = (heading: string): string =>
@@ -15,7 +19,8 @@ const anchorOf = (heading: string): string =>
     .trim()
     .replaceAll(/\s/g, '-');
 
-const anchorsOf = (page: string): string[] => [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
+const anchorsOf = (page: string): string[] =>
+  [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
 
 function isBroken(page: string, link: string): boolean {
   const [path = '', anchor] = link.split('#');
@@ -36,9 +41,12 @@ test('every relative link of a page leads to a file, and to a heading where it n
 });
 
 test('every page that sources, charts and manifests name is there', () => {
-  const files = globSync(['src/**/*.ts', 'dev/**/*.ts', 'test/**/*.ts', 'charts/**/*.yaml', 'config/**/*.yaml'], {
-    exclude: ['**/node_modules/**'],
-  });
+  const files = globSync(
+    ['src/**/*.ts', 'dev/**/*.ts', 'test/**/*.ts', 'charts/**/*.yaml', 'config/**/*.yaml'],
+    {
+      exclude: ['**/node_modules/**'],
+    },
+  );
   const missing = files.flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/docs\/[\w/-]+\.md/g)]
       .filter(([page]) => !existsSync(page))
@@ -52,7 +60,9 @@ test("every path in the architecture's tables is there", () => {
     .split('\n')
     .filter((line) => line.startsWith('|'));
   const paths = rows
-    .flatMap((row) => [...row.matchAll(/`((?:src|dev|test|docs|charts|config|examples)\/[^`]*|Dockerfile)`/g)])
+    .flatMap((row) => [
+      ...row.matchAll(/`((?:src|dev|test|docs|charts|config|examples)\/[^`]*|Dockerfile)`/g),
+    ])
     .map(([, path = '']) => path);
   expect(paths.length).toBeGreaterThan(20);
   expect(paths.filter((path) => globSync(path).length === 0)).toEqual([]);

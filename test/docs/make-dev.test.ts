@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 
 /* The first command of the README is typed in a clone, which has nothing that was built. */
 
-const planned = (...args: string[]): string => execFileSync('make', ['--dry-run', ...args, 'dev'], { encoding: 'utf8' });
+const planned = (...args: string[]): string =>
+  execFileSync('make', ['--dry-run', ...args, 'dev'], { encoding: 'utf8' });
 
 test.each([
   ['is not there, as in a clone', '--always-make'],

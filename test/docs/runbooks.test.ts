@@ -46,17 +46,27 @@ test.each([
   expect(() => commandsIn(PAGE, { file: 'a.md', entry })).toThrow(message);
 });
 
-test.each(FAULTS.map(({ name, page }) => [name, page] as const))('the page about this fault has commands that cure it: %s', (_, page) => {
-  expect(commandsIn(readFileSync(`docs/runbooks/${page.file}`, 'utf8'), page)).toMatch(/kubectl|helm|curl/);
-});
+test.each(FAULTS.map(({ name, page }) => [name, page] as const))(
+  'the page about this fault has commands that cure it: %s',
+  (_, page) => {
+    expect(commandsIn(readFileSync(`docs/runbooks/${page.file}`, 'utf8'), page)).toMatch(
+      /kubectl|helm|curl/,
+    );
+  },
+);
 
 const PAGES = globSync('docs/runbooks/*.md').filter((file) => !file.endsWith('README.md'));
 
 test.each(PAGES)('a reader of %s knows where to look, and what to set for its commands', (file) => {
   const text = readFileSync(file, 'utf8');
-  const commands = [...text.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, block = '']) => block).join('\n');
+  const commands = [...text.matchAll(/^ *```sh\n(.*?)^ *```$/gms)]
+    .map(([, block = '']) => block)
+    .join('\n');
   expect(text.split('## Where to look')[1]?.split('## Cure')[0]).toContain('```sh\n');
   const asked = [...commands.matchAll(/\$\{?([A-Z]+)/g)].map(([, name = '']) => name);
-  const unknown = asked.filter((name) => !text.includes(`\`${name}\``) && !new RegExp(`^ *(for )?${name}(=| in )`, 'm').test(commands));
+  const unknown = asked.filter(
+    (name) =>
+      !text.includes(`\`${name}\``) && !new RegExp(`^ *(for )?${name}(=| in )`, 'm').test(commands),
+  );
   expect([...new Set(unknown)]).toEqual([]);
 });

@@ -16,12 +16,19 @@ type Values = { messages: Message[]; __interrupt__?: { value: { draft: string } 
 
 const EXAMPLES = ['new', 'tools', 'approval', 'memory', 'subagents'];
 
-function serve(folder: string, env: () => Record<string, string> = () => ({})): () => AgentProcess['client'] {
+function serve(
+  folder: string,
+  env: () => Record<string, string> = () => ({}),
+): () => AgentProcess['client'] {
   let database: TestDatabase;
   let agent: AgentProcess;
   beforeAll(async () => {
     database = await freshDatabase();
-    agent = await startAgent({ database: database.uri, config: `examples/${folder}/gx.json`, env: env() });
+    agent = await startAgent({
+      database: database.uri,
+      config: `examples/${folder}/gx.json`,
+      env: env(),
+    });
   });
   afterAll(async () => {
     await agent.kill();
@@ -30,8 +37,14 @@ function serve(folder: string, env: () => Record<string, string> = () => ({})): 
   return () => agent.client;
 }
 
-const say = (content: string): Record<string, unknown> => ({ messages: [{ role: 'human', content }] });
-const ask = async (client: AgentProcess['client'], graph: string, content: string): Promise<Message[]> =>
+const say = (content: string): Record<string, unknown> => ({
+  messages: [{ role: 'human', content }],
+});
+const ask = async (
+  client: AgentProcess['client'],
+  graph: string,
+  content: string,
+): Promise<Message[]> =>
   ((await client.runs.wait(null, graph, { input: say(content) })) as unknown as Values).messages;
 
 test('each example has the same stand-in', () => {
@@ -44,8 +57,12 @@ describe('example new', () => {
 
   test('answers, a word at a time', async () => {
     const words: string[] = [];
-    const stream = client().runs.stream(null, 'agent', { input: say('hello'), streamMode: ['messages-tuple'] });
-    for await (const { event, data } of stream) if (event === 'messages') words.push((data as unknown as [Message])[0].content);
+    const stream = client().runs.stream(null, 'agent', {
+      input: say('hello'),
+      streamMode: ['messages-tuple'],
+    });
+    for await (const { event, data } of stream)
+      if (event === 'messages') words.push((data as unknown as [Message])[0].content);
     expect(words.length).toBeGreaterThan(5);
     expect(words.join('')).toMatch(/^You said "hello"\./);
   });
@@ -70,7 +87,8 @@ describe('example approval', () => {
 
   test('asks again after a change, and sends after a yes', async () => {
     const { thread_id } = await client().threads.create();
-    const go = async (payload: object): Promise<Values> => (await client().runs.wait(thread_id, 'approval', payload)) as unknown as Values;
+    const go = async (payload: object): Promise<Values> =>
+      (await client().runs.wait(thread_id, 'approval', payload)) as unknown as Values;
     const drafted = await go({ input: say('we meet on Monday') });
     expect(drafted.__interrupt__?.[0]?.value.draft).toContain('we meet on Monday');
     const changed = await go({ command: { resume: 'we meet on Tuesday' } });
@@ -87,9 +105,14 @@ describe('example memory', () => {
   test('what one thread is told, another one knows, and another user does not', async () => {
     const asAda = { config: { configurable: { user: 'ada' } } };
     await client().runs.wait(null, 'memory', { input: say('Remember that I like tea'), ...asAda });
-    const known = (await client().runs.wait(null, 'memory', { input: say('What do you know?'), ...asAda })) as unknown as Values;
+    const known = (await client().runs.wait(null, 'memory', {
+      input: say('What do you know?'),
+      ...asAda,
+    })) as unknown as Values;
     expect(known.messages.at(-1)?.content).toBe('I know this about you:\n- I like tea');
-    expect((await ask(client(), 'memory', 'What do you know?')).at(-1)?.content).toBe('I know nothing about you yet.');
+    expect((await ask(client(), 'memory', 'What do you know?')).at(-1)?.content).toBe(
+      'I know nothing about you yet.',
+    );
     const { items } = await client().store.searchItems(['memories', 'ada']);
     expect(items.map(({ value }) => value)).toEqual([{ fact: 'I like tea' }]);
   });
@@ -100,21 +123,34 @@ describe('example subagents', () => {
 
   test('the lead answers with what both found, and their words can be streamed', async () => {
     const told = new Map<string, string>();
-    const options = { input: say('green tea'), streamMode: ['messages-tuple', 'values'] as const, streamSubgraphs: true };
+    const options = {
+      input: say('green tea'),
+      streamMode: ['messages-tuple', 'values'] as const,
+      streamSubgraphs: true,
+    };
     let last: Values | undefined;
-    for await (const { event, data } of client().runs.stream(null, 'subagents', { ...options, streamMode: [...options.streamMode] })) {
+    for await (const { event, data } of client().runs.stream(null, 'subagents', {
+      ...options,
+      streamMode: [...options.streamMode],
+    })) {
       if (event === 'values') last = data as unknown as Values;
       if (!event.startsWith('messages|')) continue;
       const { content } = (data as unknown as [Message])[0];
       told.set(event, (told.get(event) ?? '') + content);
     }
     expect([...told.values()].join(' ')).toContain('Three facts about green tea.');
-    expect(last?.messages.at(-1)?.content).toBe('Three facts about green tea. One doubt about green tea');
+    expect(last?.messages.at(-1)?.content).toBe(
+      'Three facts about green tea. One doubt about green tea',
+    );
   });
 });
 
 /** Answers as OpenAI's chat completions do, with one sentence in two pieces. */
-async function openai(): Promise<{ server: Server; url: string; asked: { key: string; model: string }[] }> {
+async function openai(): Promise<{
+  server: Server;
+  url: string;
+  asked: { key: string; model: string }[];
+}> {
   const asked: { key: string; model: string }[] = [];
   const server = createServer((request, response) => {
     let body = '';
@@ -126,7 +162,13 @@ async function openai(): Promise<{ server: Server; url: string; asked: { key: st
       if (stream !== true) {
         const message = { role: 'assistant', content: 'Good news.' };
         response.setHeader('content-type', 'application/json');
-        response.end(JSON.stringify({ ...base, object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] }));
+        response.end(
+          JSON.stringify({
+            ...base,
+            object: 'chat.completion',
+            choices: [{ index: 0, message, finish_reason: 'stop' }],
+          }),
+        );
         return;
       }
       response.setHeader('content-type', 'text/event-stream');
@@ -147,7 +189,11 @@ describe('an example with a key', () => {
     api = await openai();
   });
   afterAll(() => api.server.close().closeAllConnections());
-  const client = serve('new', () => ({ OPENAI_API_KEY: 'sk-test', OPENAI_MODEL: 'some-model', OPENAI_BASE_URL: api.url }));
+  const client = serve('new', () => ({
+    OPENAI_API_KEY: 'sk-test',
+    OPENAI_MODEL: 'some-model',
+    OPENAI_BASE_URL: api.url,
+  }));
 
   test('asks the real model', async () => {
     expect((await ask(client(), 'agent', 'hello')).at(-1)?.content).toBe('Good news.');

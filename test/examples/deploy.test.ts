@@ -24,11 +24,23 @@ describe('deploy.sh', () => {
     server = createServer(async (request, response) => {
       const sent = await text(request);
       const line = `${request.method} ${request.url}`;
-      calls.push({ line, key: request.headers['x-api-key'] as string | undefined, body: sent === '' ? undefined : JSON.parse(sent) });
+      calls.push({
+        line,
+        key: request.headers['x-api-key'] as string | undefined,
+        body: sent === '' ? undefined : JSON.parse(sent),
+      });
       if (request.method !== 'GET') made += 1;
-      const deployment = { id: 'd', latest_revision_id: `r${made}`, source_config: { custom_url: 'http://agent' } };
-      const answer = line.includes('/revisions/') ? { status: statuses.shift() ?? 'DEPLOYED' } : deployment;
-      response.writeHead(request.headers['x-api-key'] === 'key' ? 200 : 401).end(JSON.stringify(answer));
+      const deployment = {
+        id: 'd',
+        latest_revision_id: `r${made}`,
+        source_config: { custom_url: 'http://agent' },
+      };
+      const answer = line.includes('/revisions/')
+        ? { status: statuses.shift() ?? 'DEPLOYED' }
+        : deployment;
+      response
+        .writeHead(request.headers['x-api-key'] === 'key' ? 200 : 401)
+        .end(JSON.stringify(answer));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}`, calls };
@@ -43,7 +55,10 @@ describe('deploy.sh', () => {
 
   test('creates, polls until it serves, changes, polls the new revision', async () => {
     const { url, calls } = await api(['CREATING', 'DEPLOYED', 'DEPLOYED']);
-    const { code, stdout } = await deploy(['hello', 'image:1', 'image:2'], { CONTROL_PLANE_URL: url, API_KEY: 'key' });
+    const { code, stdout } = await deploy(['hello', 'image:1', 'image:2'], {
+      CONTROL_PLANE_URL: url,
+      API_KEY: 'key',
+    });
     expect({ code, said: stdout.includes('URL: http://agent') }).toEqual({ code: 0, said: true });
     expect(calls.map(({ line }) => line)).toEqual([
       'POST /v2/deployments',
@@ -53,24 +68,45 @@ describe('deploy.sh', () => {
       'GET /v2/deployments/d/revisions/r2',
       'GET /v2/deployments/d',
     ]);
-    expect(calls[0]?.body).toMatchObject({ name: 'hello', source: 'external_container', source_revision_config: { image_uri: 'image:1' } });
+    expect(calls[0]?.body).toMatchObject({
+      name: 'hello',
+      source: 'external_container',
+      source_revision_config: { image_uri: 'image:1' },
+    });
     expect(calls[3]?.body).toMatchObject({ source_revision_config: { image_uri: 'image:2' } });
   });
 
   test('ends with the revision when it failed', async () => {
     const { url, calls } = await api(['DEPLOY_FAILED']);
-    const { code, stdout } = await deploy(['hello', 'image:1'], { CONTROL_PLANE_URL: url, API_KEY: 'key' });
-    expect({ code, told: stdout.includes('{"status":"DEPLOY_FAILED"}'), calls: calls.length }).toEqual({ code: 1, told: true, calls: 2 });
+    const { code, stdout } = await deploy(['hello', 'image:1'], {
+      CONTROL_PLANE_URL: url,
+      API_KEY: 'key',
+    });
+    expect({
+      code,
+      told: stdout.includes('{"status":"DEPLOY_FAILED"}'),
+      calls: calls.length,
+    }).toEqual({ code: 1, told: true, calls: 2 });
   });
 
   test('tells what was answered when the key is wrong', async () => {
     const { url, calls } = await api([]);
-    const { code, stderr } = await deploy(['hello', 'image:1'], { CONTROL_PLANE_URL: url, API_KEY: 'other' });
-    expect({ code, told: stderr.includes('answered 401'), calls: calls.length }).toEqual({ code: 1, told: true, calls: 1 });
+    const { code, stderr } = await deploy(['hello', 'image:1'], {
+      CONTROL_PLANE_URL: url,
+      API_KEY: 'other',
+    });
+    expect({ code, told: stderr.includes('answered 401'), calls: calls.length }).toEqual({
+      code: 1,
+      told: true,
+      calls: 1,
+    });
   });
 
   test('explains itself when not told what to deploy', async () => {
     const { code, stdout } = await deploy([]);
-    expect({ code, told: stdout.includes('sh examples/deploy.sh <name> <image>') }).toEqual({ code: 1, told: true });
+    expect({ code, told: stdout.includes('sh examples/deploy.sh <name> <image>') }).toEqual({
+      code: 1,
+      told: true,
+    });
   });
 });

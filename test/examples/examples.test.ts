@@ -6,7 +6,8 @@ type Message = { type: string; content: string };
 type Values = { messages: Message[]; __interrupt__?: { value: { draft: string } }[] };
 
 const input = { messages: [{ role: 'human', content: 'good news' }] };
-const said = (values: unknown): string[] => (values as Values).messages.map(({ content }) => content);
+const said = (values: unknown): string[] =>
+  (values as Values).messages.map(({ content }) => content);
 
 /** One example's server for the tests of a block. */
 function serve(folder: string): { client: () => AgentProcess['client'] } {
@@ -24,7 +25,9 @@ function serve(folder: string): { client: () => AgentProcess['client'] } {
 }
 
 /** Returns what the graph says first, and how much longer the thread is after it has spoken twice. */
-async function saidTwice(client: AgentProcess['client']): Promise<{ start: string[]; ratio: number }> {
+async function saidTwice(
+  client: AgentProcess['client'],
+): Promise<{ start: string[]; ratio: number }> {
   const { thread_id } = await client.threads.create();
   const first = said(await client.runs.wait(thread_id, 'echo', { input }));
   const second = said(await client.runs.wait(thread_id, 'echo', { input }));
@@ -40,7 +43,10 @@ describe('example echo', () => {
 
   test('shows its work as it goes', async () => {
     const events: string[] = [];
-    const stream = client().runs.stream(null, 'echo', { input, streamMode: ['custom', 'messages-tuple', 'updates'] });
+    const stream = client().runs.stream(null, 'echo', {
+      input,
+      streamMode: ['custom', 'messages-tuple', 'updates'],
+    });
     for await (const { event } of stream) events.push(event);
     expect(events.slice(0, 3)).toEqual(['metadata', 'custom', 'custom']);
     expect(events.filter((event) => event === 'messages').length).toBeGreaterThanOrEqual(2);
@@ -63,6 +69,8 @@ describe('example js', () => {
     const asked = (await client().runs.wait(thread_id, 'approval', { input })) as unknown as Values;
     expect(asked.__interrupt__?.[0]?.value.draft).toBe('You said: good news');
     expect((await client().threads.get(thread_id)).status).toBe('interrupted');
-    expect(said(await client().runs.wait(thread_id, 'approval', { command: { resume } })).at(-1)).toBe(last);
+    expect(
+      said(await client().runs.wait(thread_id, 'approval', { command: { resume } })).at(-1),
+    ).toBe(last);
   });
 });

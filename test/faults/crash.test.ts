@@ -2,7 +2,15 @@ import { expect, test } from 'vitest';
 import { isWrite } from '../kit/fault-proxy.ts';
 import { change, deploy, remove, settledFirst, untilGone, untilSettled } from './life.ts';
 import type { World } from './oracle.ts';
-import { converged, inLanes, report, faultStage, untilQuiet, type Outcome, type FaultStage } from './fault-stage.ts';
+import {
+  converged,
+  inLanes,
+  report,
+  faultStage,
+  untilQuiet,
+  type Outcome,
+  type FaultStage,
+} from './fault-stage.ts';
 
 /*
  * An operator in a process of its own is killed when the API server has done its k-th write, for every write of the
@@ -16,7 +24,11 @@ type Act = {
 
 const ACTS: Record<string, Act> = {
   creation: { before: () => Promise.resolve(), act: deploy, done: untilSettled },
-  'a new image': { before: settledFirst, act: change('/spec/template/sourceRevisionConfig/imageUri', 'agent:2'), done: untilSettled },
+  'a new image': {
+    before: settledFirst,
+    act: change('/spec/template/sourceRevisionConfig/imageUri', 'agent:2'),
+    done: untilSettled,
+  },
   'a larger size': {
     before: settledFirst,
     act: change('/spec/template/resourceSpec', { minScale: 2, memoryMb: 512, dbMemoryMb: 512 }),
@@ -79,11 +91,16 @@ async function crashed({ before, act, done }: Act, k: number, clean: World): Pro
   return outcome;
 }
 
-test.each(Object.entries(ACTS))('%s survives kill -9 after each of its writes', async (name, act) => {
-  const clean = await whole(act);
-  const writes = Array.from({ length: clean.writes }, (_, index) => index + 1);
-  const outcomes = await inLanes(writes, (k) => crashed(act, k, clean.world));
-  report(outcomes.map((outcome) => ({ ...outcome, scenario: `${name}: ${outcome.scenario}` })));
-  expect(clean.writes).toBeGreaterThan(3);
-  expect(outcomes.flatMap(({ scenario, faults }) => faults.map((fault) => `${scenario}: ${fault}`))).toEqual([]);
-});
+test.each(Object.entries(ACTS))(
+  '%s survives kill -9 after each of its writes',
+  async (name, act) => {
+    const clean = await whole(act);
+    const writes = Array.from({ length: clean.writes }, (_, index) => index + 1);
+    const outcomes = await inLanes(writes, (k) => crashed(act, k, clean.world));
+    report(outcomes.map((outcome) => ({ ...outcome, scenario: `${name}: ${outcome.scenario}` })));
+    expect(clean.writes).toBeGreaterThan(3);
+    expect(
+      outcomes.flatMap(({ scenario, faults }) => faults.map((fault) => `${scenario}: ${fault}`)),
+    ).toEqual([]);
+  },
+);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Conflict } from '../../src/errors.ts';
 import { KubeRefused } from '../../src/kube/errors.ts';
 import { kinds, type JsonPatch, type Kind, type KubeObject } from '../../src/kube/kube.ts';
-import { covers } from '../../src/operator/kernel/owned.ts';
+import { hasAllValues } from '../../src/operator/kernel/owned.ts';
 import { until } from '../kit/until.ts';
 import { deploy, untilSettled } from './life.ts';
 import { inLanes, faultStage, untilQuiet, type FaultStage } from './fault-stage.ts';
@@ -25,7 +25,10 @@ type Change = { object: KubeObject; kind: Kind; path: string; patch: JsonPatch }
  */
 function ownedPaths(object: KubeObject): string[] {
   const { managedFields = [] } = object.metadata as Managed;
-  const fields = managedFields.find(({ manager, subresource }) => manager === OPERATOR && subresource === undefined)?.fieldsV1 ?? {};
+  const fields =
+    managedFields.find(
+      ({ manager, subresource }) => manager === OPERATOR && subresource === undefined,
+    )?.fieldsV1 ?? {};
   return leaves(fields, object, '');
 }
 
@@ -36,7 +39,11 @@ function leaves(fields: Fields, value: unknown, path: string): string[] {
     const step = stepOf(name, value);
     return step === undefined
       ? []
-      : leaves(below, (value as Record<string, unknown>)[step], `${path}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+      : leaves(
+          below,
+          (value as Record<string, unknown>)[step],
+          `${path}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+        );
   });
 }
 
@@ -44,7 +51,7 @@ function stepOf(name: string, value: unknown): string | undefined {
   if (name.startsWith('f:')) return name.slice(2);
   if (!name.startsWith('k:') || !Array.isArray(value)) return undefined;
   const key = JSON.parse(name.slice(2)) as object;
-  const index = value.findIndex((item) => covers(item, key));
+  const index = value.findIndex((item) => hasAllValues(item, key));
   return index < 0 ? undefined : String(index);
 }
 
@@ -65,30 +72,43 @@ const other = (value: unknown): unknown => {
 function changesOf(kind: Kind, object: KubeObject): Change[] {
   return ownedPaths(object).flatMap((path) => {
     const value = other(at(object, path));
-    const removed: Change = { kind, object, path: `${path} removed`, patch: [{ op: 'remove', path }] };
-    return value === undefined ? [removed] : [{ kind, object, path, patch: [{ op: 'replace', path, value }] }, removed];
+    const removed: Change = {
+      kind,
+      object,
+      path: `${path} removed`,
+      patch: [{ op: 'remove', path }],
+    };
+    return value === undefined
+      ? [removed]
+      : [{ kind, object, path, patch: [{ op: 'replace', path, value }] }, removed];
   });
 }
 
 type Repair = { path: string; seconds: number } | 'refused';
 
 /** Returns the seconds until everything that the operator owned is there again. */
-async function repair({ kube }: FaultStage, { kind, object, path, patch }: Change): Promise<Repair> {
+async function repair(
+  { kube }: FaultStage,
+  { kind, object, path, patch }: Change,
+): Promise<Repair> {
   const ref = { namespace: object.metadata.namespace, name: object.metadata.name };
   const { labels, ownerReferences } = object.metadata;
   // The Kubernetes controller of workloads numbers templates in this annotation.
-  const { 'deployment.kubernetes.io/revision': _, ...annotations } = object.metadata.annotations ?? {};
+  const { 'deployment.kubernetes.io/revision': _, ...annotations } =
+    object.metadata.annotations ?? {};
   const wanted = { metadata: { labels, annotations, ownerReferences }, spec: object.spec };
   try {
-    const changed = await kube.jsonPatch(kind, ref, patch);
+    const changed = await kube.patchJson(kind, ref, patch);
     if (changed.metadata.resourceVersion === object.metadata.resourceVersion) return 'refused';
   } catch (error) {
     if (error instanceof KubeRefused || error instanceof Conflict) return 'refused';
     throw error;
   }
   const started = performance.now();
-  const isBack = async (): Promise<boolean> => covers(await kube.get(kind, ref), wanted);
-  await until(`${kind.kind} ${ref.name}: ${path} is as it was`, isBack, 4000).catch(() => undefined);
+  const isBack = async (): Promise<boolean> => hasAllValues(await kube.get(kind, ref), wanted);
+  await until(`${kind.kind} ${ref.name}: ${path} is as it was`, isBack, 4000).catch(
+    () => undefined,
+  );
   const seconds = (performance.now() - started) / 1000;
   return { path: `${kind.kind} ${ref.name} ${path}`, seconds };
 }
@@ -101,7 +121,9 @@ test('a foreign change of any field that the operator owns is repaired within 2 
   await untilQuiet(given);
   const { kube, namespace } = given;
   const lists = await Promise.all(
-    KINDS.map(async (kind) => (await kube.all(kind, { namespace })).map((object) => changesOf(kind, object))),
+    KINDS.map(async (kind) =>
+      (await kube.listAll(kind, { namespace })).map((object) => changesOf(kind, object)),
+    ),
   );
   const repairs = (
     await inLanes(lists.flat(), async (changes) => {
@@ -110,8 +132,11 @@ test('a foreign change of any field that the operator owns is repaired within 2 
       return done;
     })
   ).flat();
-  const repaired = repairs.filter((done) => done !== 'refused').toSorted((a, b) => a.seconds - b.seconds);
-  const quantile = (share: number): string => (repaired[Math.floor(share * (repaired.length - 1))]?.seconds ?? 0).toFixed(2);
+  const repaired = repairs
+    .filter((done) => done !== 'refused')
+    .toSorted((a, b) => a.seconds - b.seconds);
+  const quantile = (share: number): string =>
+    (repaired[Math.floor(share * (repaired.length - 1))]?.seconds ?? 0).toFixed(2);
   process.stdout.write(
     `${repairs.length} changes of owned fields: ${repairs.length - repaired.length} refused by the API server or without effect, ${repaired.length} repaired, p50 ${quantile(0.5)} s, p99 ${quantile(0.99)} s, longest ${quantile(1)} s\n`,
   );

@@ -1,11 +1,17 @@
 import { loadCredentials } from '../../src/kube/credentials.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { pathOf } from '../../src/kube/client.ts';
+import { buildKubePath } from '../../src/kube/client.ts';
 import { Transport } from '../../src/kube/transport.ts';
-import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
+import { buildCrd } from '../../src/schema/platform/crd.ts';
 import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
 import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { COMPONENT, DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION } from '../../src/schema/platform/labels.ts';
+import {
+  COMPONENT,
+  DEPLOYMENT,
+  MANAGED_BY,
+  OPERATOR,
+  REVISION,
+} from '../../src/schema/platform/labels.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { until } from '../kit/until.ts';
 
@@ -22,18 +28,34 @@ const wide = (key: (index: number) => string = (index) => `k${index}`): Record<s
   Object.fromEntries(Array.from({ length: 16_000 }, (_, index) => [key(index), 'x'.repeat(50)]));
 
 /** An own field `__proto__`, as JSON may have it. */
-const polluted = (): object => JSON.parse('{"__proto__": {"polluted": true}, "constructor": {"prototype": null}}') as object;
+const polluted = (): object =>
+  JSON.parse('{"__proto__": {"polluted": true}, "constructor": {"prototype": null}}') as object;
 
 export type Hostile = { kind: Kind; object: KubeObject };
 
 const SPECS: Record<string, object> = {
-  Deployment: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'agent:1' } } },
-  Revision: { deployment: 'nobody', deploymentUid: UID, number: 1, hash: 'x', source: 'external_container', template: {} },
+  Deployment: {
+    source: 'external_container',
+    template: { sourceRevisionConfig: { imageUri: 'agent:1' } },
+  },
+  Revision: {
+    deployment: 'nobody',
+    deploymentUid: UID,
+    number: 1,
+    hash: 'x',
+    source: 'external_container',
+    template: {},
+  },
   Listener: { computeId: 'x', namespaces: ['nowhere'] },
   TracingProject: { projectName: 'x' },
 };
 
-const customKinds = [kinds.deployment, kinds.revision, kinds.listener, kinds.tracingProject] as Kind[];
+const customKinds = [
+  kinds.deployment,
+  kinds.revision,
+  kinds.listener,
+  kinds.tracingProject,
+] as Kind[];
 
 /** Returns hostile custom resources of every kind that is watched, under names that begin with `prefix`. */
 export function hostileResources(namespace: string, prefix: string): Hostile[] {
@@ -41,14 +63,21 @@ export function hostileResources(namespace: string, prefix: string): Hostile[] {
     const spec = SPECS[kind.kind] ?? {};
     const made = (name: string, more: object, metadata: object = {}): Hostile => ({
       kind,
-      object: { apiVersion: API_VERSION, kind: kind.kind, metadata: { namespace, name: `${prefix}-${name}`, ...metadata }, ...more },
+      object: {
+        apiVersion: API_VERSION,
+        kind: kind.kind,
+        metadata: { namespace, name: `${prefix}-${name}`, ...metadata },
+        ...more,
+      },
     });
     return [
       made('deep', { spec: { ...spec, extra: '@deep' } }),
       made('wide', { spec: { ...spec, extra: wide() } }),
       made('odd', { spec: { ...spec, [ODD]: ODD, ...polluted(), extra: polluted() } }),
       made('labels', { spec }, { labels: wide((index) => `l${index}`) }),
-      made('shapeless', { spec: { deployment: {}, namespaces: 'all', projectName: [[]], extra: null } }),
+      made('shapeless', {
+        spec: { deployment: {}, namespaces: 'all', projectName: [[]], extra: null },
+      }),
       made('status', { spec }),
     ];
   });
@@ -56,15 +85,39 @@ export function hostileResources(namespace: string, prefix: string): Hostile[] {
 
 /** Statuses that somebody with the right to write them may write. "@deep" stands for what is nested too deep. */
 export const HOSTILE_STATUSES: [string, object][] = [
-  ['of other types', { conditions: 'none', phase: { a: 1 }, message: [[]], activeRevision: 7, endedAt: 'never', url: null }],
-  ['with conditions that are none', { conditions: [null, 1, [], { type: { a: 1 } }], databaseSecret: {}, serverVersion: [] }],
-  ['that names what is not there', { activeRevision: 'nobody-00009', latestRevision: '../x', phase: 'READY', observedGeneration: 1e9 }],
+  [
+    'of other types',
+    {
+      conditions: 'none',
+      phase: { a: 1 },
+      message: [[]],
+      activeRevision: 7,
+      endedAt: 'never',
+      url: null,
+    },
+  ],
+  [
+    'with conditions that are none',
+    { conditions: [null, 1, [], { type: { a: 1 } }], databaseSecret: {}, serverVersion: [] },
+  ],
+  [
+    'that names what is not there',
+    {
+      activeRevision: 'nobody-00009',
+      latestRevision: '../x',
+      phase: 'READY',
+      observedGeneration: 1e9,
+    },
+  ],
   ['nested too deep', { extra: '@deep' }],
   ['of a megabyte', { extra: wide() }],
 ];
 
 /** Returns objects of Kubernetes' own kinds with labels and owners that only the operator's have. */
-export function forgedObjects(namespace: string, { victim, uid }: { victim: string; uid: string }): Hostile[] {
+export function forgedObjects(
+  namespace: string,
+  { victim, uid }: { victim: string; uid: string },
+): Hostile[] {
   const forged = (kind: Kind, name: string, spec: object, labels: object = {}): Hostile => ({
     kind,
     object: {
@@ -73,8 +126,17 @@ export function forgedObjects(namespace: string, { victim, uid }: { victim: stri
       metadata: {
         namespace,
         name: `forged-${name}`,
-        labels: { [MANAGED_BY]: OPERATOR, [DEPLOYMENT]: victim, [COMPONENT]: 'database', ...labels },
-        annotations: { [DEPLOYMENT]: victim, [REVISION]: `${victim}-00001`, odd: ODD.replaceAll('\u0000', '') },
+        labels: {
+          [MANAGED_BY]: OPERATOR,
+          [DEPLOYMENT]: victim,
+          [COMPONENT]: 'database',
+          ...labels,
+        },
+        annotations: {
+          [DEPLOYMENT]: victim,
+          [REVISION]: `${victim}-00001`,
+          odd: ODD.replaceAll('\u0000', ''),
+        },
         ownerReferences: [{ apiVersion: API_VERSION, kind: 'Deployment', name: victim, uid }],
       },
       spec,
@@ -89,7 +151,12 @@ export function forgedObjects(namespace: string, { victim, uid }: { victim: stri
     forged(kinds.pod, 'wide-pod', pod, many),
     forged(kinds.service, 'service', { ports: [{ port: 1 }] }, many),
     forged(kinds.workload, 'workload', { replicas: 0, selector: app, template }, many),
-    forged(kinds.statefulSet, 'set', { replicas: 0, selector: app, template, serviceName: 'x' }, many),
+    forged(
+      kinds.statefulSet,
+      'set',
+      { replicas: 0, selector: app, template, serviceName: 'x' },
+      many,
+    ),
     forged(kinds.networkPolicy, 'policy', { podSelector: {} }, many),
     forged(kinds.disruptionBudget, 'budget', { maxUnavailable: 1, selector: app }, many),
   ];
@@ -98,22 +165,38 @@ export function forgedObjects(namespace: string, { victim, uid }: { victim: stri
 /** Writes objects as they are, because JSON.stringify takes none that are nested so deep. */
 export async function rawWriter(kubeconfig: string) {
   const transport = new Transport(await loadCredentials(kubeconfig), 'test/hostile');
-  const send = async (method: string, path: string, { body, type }: { body: object; type: string }): Promise<number> => {
+  const send = async (
+    method: string,
+    path: string,
+    { body, type }: { body: object; type: string },
+  ): Promise<number> => {
     const text = JSON.stringify(body).replaceAll(HOLE, DEEP);
-    const answer = await transport.call({ method, path, body: text, timeout: 100_000, headers: { 'content-type': type } });
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body.slice(0, 400)}`);
+    const answer = await transport.call({
+      method,
+      path,
+      body: text,
+      timeout: 100_000,
+      headers: { 'content-type': type },
+    });
+    if (answer.status >= 300)
+      throw new Error(`${method} ${path}: ${answer.status} ${answer.body.slice(0, 400)}`);
     return answer.status;
   };
   return {
     create: ({ kind, object }: Hostile) =>
-      send('POST', pathOf(kind, { namespace: object.metadata.namespace }), { body: object, type: 'application/json' }),
+      send('POST', buildKubePath(kind, { namespace: object.metadata.namespace }), {
+        body: object,
+        type: 'application/json',
+      }),
     merge: (kind: Kind, ref: { namespace: string; name: string }, body: object, sub?: string) =>
-      send('PATCH', pathOf(kind, ref, sub), { body, type: 'application/merge-patch+json' }),
+      send('PATCH', buildKubePath(kind, ref, sub), { body, type: 'application/merge-patch+json' }),
     stop: async () => transport.close(),
   };
 }
 
-type Definition = { spec: { versions: { schema: { openAPIV3Schema: { properties: Record<string, object> } } }[] } };
+type Definition = {
+  spec: { versions: { schema: { openAPIV3Schema: { properties: Record<string, object> } } }[] };
+};
 
 /**
  * Makes the definitions of the custom resources take everything, as those of an earlier version of the platform take
@@ -122,12 +205,23 @@ type Definition = { spec: { versions: { schema: { openAPIV3Schema: { properties:
 export async function loosenDefinitions(kube: Kube): Promise<void> {
   const free = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
   for (const known of KINDS) {
-    const definition = customResourceDefinition(known) as KubeObject & Definition;
-    const root = definition.spec.versions[0]?.schema.openAPIV3Schema as { properties: Record<string, object> };
-    Object.assign(root, { properties: { ...root.properties, spec: free, status: free }, 'x-kubernetes-validations': undefined });
-    for (const version of definition.spec.versions) Object.assign(version, { selectableFields: undefined });
-    const { resourceVersion } = (await kube.get(kinds.customResourceDefinition, { name: definition.metadata.name })).metadata;
-    const metadata = { ...definition.metadata, ...(resourceVersion !== undefined && { resourceVersion }) };
+    const definition = buildCrd(known) as KubeObject & Definition;
+    const root = definition.spec.versions[0]?.schema.openAPIV3Schema as {
+      properties: Record<string, object>;
+    };
+    Object.assign(root, {
+      properties: { ...root.properties, spec: free, status: free },
+      'x-kubernetes-validations': undefined,
+    });
+    for (const version of definition.spec.versions)
+      Object.assign(version, { selectableFields: undefined });
+    const { resourceVersion } = (
+      await kube.get(kinds.customResourceDefinition, { name: definition.metadata.name })
+    ).metadata;
+    const metadata = {
+      ...definition.metadata,
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    };
     await kube.replace(kinds.customResourceDefinition, { ...definition, metadata });
   }
   await until('the definitions take everything', async () => {

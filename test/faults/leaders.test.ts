@@ -21,11 +21,17 @@ async function handover(signal: NodeJS.Signals): Promise<number> {
   await first.leading();
   const wire = await faultProxy(given.kubeconfig);
   const second = given.process('second', { proxy: wire });
-  await until('the second one watches', () => wire.journal.some(({ verb, resource }) => verb === 'watch' && resource === 'pods'));
+  await until('the second one watches', () =>
+    wire.journal.some(({ verb, resource }) => verb === 'watch' && resource === 'pods'),
+  );
   first.signal(signal);
   const started = performance.now();
   await change(IMAGE, 'agent:2')(given);
-  await until('the change has its revision', async () => (await given.see.deployment(NAME)).status?.latestRevision === `${NAME}-00002`, 60);
+  await until(
+    'the change has its revision',
+    async () => (await given.see.deployment(NAME)).status?.latestRevision === `${NAME}-00002`,
+    60,
+  );
   const seconds = (performance.now() - started) / 1000;
   expect(second.end()).toBeUndefined();
   wire.stop();
@@ -46,7 +52,9 @@ test.concurrent('after SIGTERM of the leader the other one works within 3 s', as
 });
 
 test.concurrent('a leader that is stopped, and wakes when another one leads, writes nothing', async () => {
-  const clean = await faultFree((given) => change(IMAGE, 'agent:2')(given).then(() => untilSettled(given)));
+  const clean = await faultFree((given) =>
+    change(IMAGE, 'agent:2')(given).then(() => untilSettled(given)),
+  );
   const given = await faultStage('two-leaders');
   const wire = await faultProxy(given.kubeconfig);
   const first = given.process('first', { proxy: wire });
@@ -65,7 +73,9 @@ test.concurrent('a leader that is stopped, and wakes when another one leads, wri
   report([outcome]);
   expect(outcome.faults).toEqual([]);
   expect(wire.journal.slice(from).filter(isWrite)).toEqual([]);
-  expect((await given.kube.get(kinds.lease, { namespace: given.namespace, name: 'gx-operator' })).spec).toMatchObject({
+  expect(
+    (await given.kube.get(kinds.lease, { namespace: given.namespace, name: 'gx-operator' })).spec,
+  ).toMatchObject({
     holderIdentity: 'second',
   });
   wire.stop();

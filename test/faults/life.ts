@@ -10,23 +10,33 @@ import { faultStage, untilQuiet, type FaultStage } from './fault-stage.ts';
 export const NAME = 'chat';
 export const IMAGE = '/spec/template/sourceRevisionConfig/imageUri';
 
-export const deploy = ({ kube, namespace }: FaultStage, given: Parameters<typeof newDeployment>[1] = {}): Promise<DeploymentResource> =>
-  kube.create(kinds.deployment, newDeployment(namespace, given));
+export const deploy = (
+  { kube, namespace }: FaultStage,
+  given: Parameters<typeof newDeployment>[1] = {},
+): Promise<DeploymentResource> => kube.create(kinds.deployment, newDeployment(namespace, given));
 
 export const change =
   (path: string, value: unknown, name = NAME) =>
   ({ kube, namespace }: FaultStage): Promise<DeploymentResource> =>
-    kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path, value }]);
+    kube.patchJson(kinds.deployment, { namespace, name }, [{ op: 'add', path, value }]);
 
-export const remove = ({ kube, namespace }: FaultStage): Promise<boolean> => kube.delete(kinds.deployment, { namespace, name: NAME });
+export const remove = ({ kube, namespace }: FaultStage): Promise<boolean> =>
+  kube.delete(kinds.deployment, { namespace, name: NAME });
 
 /** Waits until it is ready and the workloads of earlier revisions are at zero. */
-export async function untilSettled({ kube, namespace, see }: FaultStage, seconds = 60): Promise<void> {
+export async function untilSettled(
+  { kube, namespace, see }: FaultStage,
+  seconds = 60,
+): Promise<void> {
   await see.untilReady(NAME, seconds);
   type Size = { replicas?: number };
   await until('only one pair has pods', async () => {
-    const workloads = await kube.all(kinds.workload, { namespace });
-    return workloads.filter(({ spec, status }) => ((spec as Size).replicas ?? 0) + ((status as Size).replicas ?? 0) > 0).length === 2;
+    const workloads = await kube.listAll(kinds.workload, { namespace });
+    return (
+      workloads.filter(
+        ({ spec, status }) => ((spec as Size).replicas ?? 0) + ((status as Size).replicas ?? 0) > 0,
+      ).length === 2
+    );
   });
 }
 
@@ -54,7 +64,9 @@ export async function settledFirst(given: FaultStage): Promise<void> {
 }
 
 /** What a life results in without a fault. Each step is awaited. */
-export async function faultFree(...steps: ((given: FaultStage) => Promise<unknown>)[]): Promise<World> {
+export async function faultFree(
+  ...steps: ((given: FaultStage) => Promise<unknown>)[]
+): Promise<World> {
   const given = await faultStage('clean');
   const operator = await given.operator();
   await deploy(given);

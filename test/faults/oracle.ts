@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/kube/kube.ts';
-import { canonicalJson } from '../../src/schema/canonical-json.ts';
+import { formatCanonicalJson } from '../../src/schema/canonical-json.ts';
 import { DEPLOYMENT } from '../../src/schema/platform/labels.ts';
 import type { Entry } from '../kit/fault-proxy.ts';
 
@@ -12,7 +12,12 @@ export type World = { namespace: string; objects: KubeObject[]; journal: Entry[]
  * fault.
  */
 export function faultsOf(world: World, clean: World): string[] {
-  return [...differences(world, clean), ...orphans(world), ...createdTwice(world, clean), ...deletedWrongly(world, clean)];
+  return [
+    ...differences(world, clean),
+    ...orphans(world),
+    ...createdTwice(world, clean),
+    ...deletedWrongly(world, clean),
+  ];
 }
 
 /** The differences that heal within time. What was made too often, or removed wrongly, never does. */
@@ -59,7 +64,7 @@ const COUNTED = ['Pod', 'ReplicaSet', 'EndpointSlice'];
  */
 function plain(value: KubeObject | string, namespace: string): string {
   const kept = typeof value === 'string' ? value : without(value);
-  return canonicalJson(kept)
+  return formatCanonicalJson(kept)
     .replaceAll(namespace, '<namespace>')
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uid>')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>')
@@ -68,16 +73,33 @@ function plain(value: KubeObject | string, namespace: string): string {
     .replaceAll(/(?<=")(?:[0-9a-f]{32}|[\w-]{43})(?=")/g, '<hash>');
 }
 
-const UNTOLD = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields', 'deletionGracePeriodSeconds', 'generateName'];
+const UNTOLD = [
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'managedFields',
+  'deletionGracePeriodSeconds',
+  'generateName',
+];
 const OURS = ['Deployment', 'Revision'];
 
 function without({ apiVersion, kind, metadata, ...rest }: KubeObject): object {
-  const kept = Object.fromEntries(Object.entries(metadata).filter(([name]) => !UNTOLD.includes(name)));
+  const kept = Object.fromEntries(
+    Object.entries(metadata).filter(([name]) => !UNTOLD.includes(name)),
+  );
   if (COUNTED.includes(kind)) return counted({ apiVersion, kind, metadata, ...rest });
   const { status, spec, data, ...more } = rest;
   const { clusterIP: _, clusterIPs: _ips, ...stable } = (spec ?? {}) as Record<string, unknown>;
   const isOurs = OURS.includes(kind) && apiVersion.startsWith('gx.dev/');
-  return { kind, metadata: kept, ...more, spec: stable, data: keysOf(data ?? {}), ...(isOurs && { status }) };
+  return {
+    kind,
+    metadata: kept,
+    ...more,
+    spec: stable,
+    data: keysOf(data ?? {}),
+    ...(isOurs && { status }),
+  };
 }
 
 /** A password that came later than the first has a verifier, by which the database learned of it. */
@@ -86,8 +108,18 @@ const keysOf = (data: object): string[] =>
     .filter((key) => key !== 'verifier')
     .toSorted();
 
-function counted({ kind, metadata, spec = {}, status, endpoints }: KubeObject & { endpoints?: unknown[] | null }): object {
-  const { 'pod-template-hash': _, 'controller-revision-hash': _revision, ...labels } = metadata.labels ?? {};
+function counted({
+  kind,
+  metadata,
+  spec = {},
+  status,
+  endpoints,
+}: KubeObject & { endpoints?: unknown[] | null }): object {
+  const {
+    'pod-template-hash': _,
+    'controller-revision-hash': _revision,
+    ...labels
+  } = metadata.labels ?? {};
   const owner = metadata.ownerReferences?.[0];
   const { replicas } = spec as { replicas?: number };
   const { phase } = (status ?? {}) as { phase?: string };
@@ -105,14 +137,18 @@ function orphans({ objects, namespace }: World): string[] {
     const { kind, metadata } = object;
     const name = plain(`${kind} ${metadata.name}`, namespace);
     const lost = (metadata.ownerReferences ?? []).filter(({ uid }) => !living.has(uid));
-    if (lost.length > 0) return [`orphaned: ${name}, whose owner ${lost.map((owner) => `${owner.kind} ${owner.name}`).join(', ')} is gone`];
+    if (lost.length > 0)
+      return [
+        `orphaned: ${name}, whose owner ${lost.map((owner) => `${owner.kind} ${owner.name}`).join(', ')} is gone`,
+      ];
     const made = metadata.annotations?.[DEPLOYMENT];
     const isStray = made !== undefined && !deployments.has(made) && !KEPT.includes(kind);
     return isStray ? [`orphaned: ${name}, made for ${made}, which is gone`] : [];
   });
 }
 
-const isDeployment = ({ kind, apiVersion }: KubeObject): boolean => kind === 'Deployment' && apiVersion.startsWith('gx.dev/');
+const isDeployment = ({ kind, apiVersion }: KubeObject): boolean =>
+  kind === 'Deployment' && apiVersion.startsWith('gx.dev/');
 
 /** What Retain keeps of a database. */
 const KEPT = ['Secret', 'PersistentVolumeClaim'];
@@ -121,25 +157,36 @@ const CREATED = 201;
 
 function createdTwice(world: World, clean: World): string[] {
   const [seen, usual] = [world, clean].map(creations) as [Map<string, number>, Map<string, number>];
-  return [...seen].flatMap(([key, count]) => (count > Math.max(1, usual.get(key) ?? 0) ? [`created ${count} times: ${key}`] : []));
+  return [...seen].flatMap(([key, count]) =>
+    count > Math.max(1, usual.get(key) ?? 0) ? [`created ${count} times: ${key}`] : [],
+  );
 }
 
 function creations({ namespace, journal }: World): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const entry of journal.filter(({ status, resource }) => status === CREATED && resource !== 'events' && resource !== 'leases')) {
+  for (const entry of journal.filter(
+    ({ status, resource }) => status === CREATED && resource !== 'events' && resource !== 'leases',
+  )) {
     const key = keyOf(entry, namespace);
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return counts;
 }
 
-const keyOf = ({ resource, name }: Entry, namespace: string): string => plain(`${resource} ${name}`, namespace).slice(1, -1);
+const keyOf = ({ resource, name }: Entry, namespace: string): string =>
+  plain(`${resource} ${name}`, namespace).slice(1, -1);
 
 /** An object that other controllers remove first is deleted in vain in one run and for real in another. */
 function deletedWrongly(world: World, clean: World): string[] {
-  const usual = new Set(clean.journal.filter(isDeletion).map((entry) => keyOf(entry, clean.namespace)));
-  const done = world.journal.filter((entry) => isDeletion(entry) && entry.status < 300 && entry.status > 0);
-  return [...new Set(done.map((entry) => keyOf(entry, world.namespace)))].filter((key) => !usual.has(key)).map((key) => `deleted: ${key}`);
+  const usual = new Set(
+    clean.journal.filter(isDeletion).map((entry) => keyOf(entry, clean.namespace)),
+  );
+  const done = world.journal.filter(
+    (entry) => isDeletion(entry) && entry.status < 300 && entry.status > 0,
+  );
+  return [...new Set(done.map((entry) => keyOf(entry, world.namespace)))]
+    .filter((key) => !usual.has(key))
+    .map((key) => `deleted: ${key}`);
 }
 
 const isDeletion = ({ verb }: Entry): boolean => verb === 'delete';

@@ -3,12 +3,22 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { connect } from '../../src/kube/client.ts';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
+import { buildCrd } from '../../src/schema/platform/crd.ts';
 import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
 import { conditionOf, startApiServer, type ApiServer } from '../kit/api-server.ts';
 import { until } from '../kit/until.ts';
 import { isWrite } from '../kit/fault-proxy.ts';
-import { change, deploy, faultFree, IMAGE, NAME, remove, settledFirst, untilGone, untilSettled } from './life.ts';
+import {
+  change,
+  deploy,
+  faultFree,
+  IMAGE,
+  NAME,
+  remove,
+  settledFirst,
+  untilGone,
+  untilSettled,
+} from './life.ts';
 import type { World } from './oracle.ts';
 import { converged, report, faultStage, type FaultStage } from './fault-stage.ts';
 
@@ -21,7 +31,9 @@ let clean: World;
 
 beforeAll(async () => {
   server = await startApiServer();
-  clean = await faultFree((given) => change(IMAGE, 'agent:2')(given).then(() => untilSettled(given)));
+  clean = await faultFree((given) =>
+    change(IMAGE, 'agent:2')(given).then(() => untilSettled(given)),
+  );
 });
 afterAll(() => server.stop());
 
@@ -41,7 +53,9 @@ test('the API server is killed in the middle of an update, and is away for longe
   await untilSettled(given);
   let writes = 0;
   const begun = Promise.withResolvers<void>();
-  given.proxy.rules = { answered: (entry) => isWrite(entry) && (writes += 1) === 4 && begun.resolve() };
+  given.proxy.rules = {
+    answered: (entry) => isWrite(entry) && (writes += 1) === 4 && begun.resolve(),
+  };
   await change(IMAGE, 'agent:2')(given);
   await begun.promise;
   await server.kill();
@@ -96,8 +110,12 @@ test('its namespace is deleted while no operator runs', async () => {
   await wait(2000);
   const heir = given.process('heir-of-a-namespace', elsewhere);
   const started = performance.now();
-  await until('the namespace is gone', () => isGone(given.kube.get(kinds.namespace, { name: given.namespace })));
-  process.stdout.write(`a namespace went ${((performance.now() - started) / 1000).toFixed(1)} s after the operator came back\n`);
+  await until('the namespace is gone', () =>
+    isGone(given.kube.get(kinds.namespace, { name: given.namespace })),
+  );
+  process.stdout.write(
+    `a namespace went ${((performance.now() - started) / 1000).toFixed(1)} s after the operator came back\n`,
+  );
   expect(heir.end()).toBeUndefined();
   await given.stop();
 });
@@ -109,7 +127,7 @@ const isGone = (asked: Promise<unknown>): Promise<boolean> =>
   );
 
 const DEFINITION = 'deployments.gx.dev';
-const definition = customResourceDefinition(KINDS[0] as (typeof KINDS)[number]) as KubeObject;
+const definition = buildCrd(KINDS[0] as (typeof KINDS)[number]) as KubeObject;
 
 test('the resource definition is deleted while no operator runs, and installed again: nothing of the old life is left but the data', async () => {
   const given = await here('definition');
@@ -118,23 +136,38 @@ test('the resource definition is deleted while no operator runs, and installed a
   await wait(1000);
   const heir = given.process('heir-of-a-definition', everywhere);
   await removing;
-  await until('the definition is gone', () => isGone(given.kube.get(kinds.customResourceDefinition, { name: DEFINITION })));
-  await until('nothing but the data is left', async () =>
-    (await leftIn(given)).every((kind) => ['Secret', 'PersistentVolumeClaim', 'TracingProject'].includes(kind)),
+  await until('the definition is gone', () =>
+    isGone(given.kube.get(kinds.customResourceDefinition, { name: DEFINITION })),
   );
-  const admin = await connect({ fieldManager: 'test', userAgent: 'test-kit', kubeconfig: server.kubeconfig });
+  await until('nothing but the data is left', async () =>
+    (await leftIn(given)).every((kind) =>
+      ['Secret', 'PersistentVolumeClaim', 'TracingProject'].includes(kind),
+    ),
+  );
+  const admin = await connect({
+    fieldManager: 'test',
+    userAgent: 'test-kit',
+    kubeconfig: server.kubeconfig,
+  });
   await admin.apply(kinds.customResourceDefinition, definition);
   await until(
     'the definition is back',
-    async () => conditionOf(await admin.get(kinds.customResourceDefinition, { name: DEFINITION }), 'Established') === 'True',
+    async () =>
+      conditionOf(
+        await admin.get(kinds.customResourceDefinition, { name: DEFINITION }),
+        'Established',
+      ) === 'True',
   );
   await deploy(given);
   const started = performance.now();
   await given.see.untilReady(NAME);
-  process.stdout.write(`a deployment was ready ${((performance.now() - started) / 1000).toFixed(1)} s after its definition came back\n`);
+  process.stdout.write(
+    `a deployment was ready ${((performance.now() - started) / 1000).toFixed(1)} s after its definition came back\n`,
+  );
   expect(heir.end()).toBeUndefined();
   await admin.close();
   await given.stop();
 });
 
-const leftIn = async ({ world }: FaultStage): Promise<string[]> => (await world()).objects.map(({ kind }) => kind);
+const leftIn = async ({ world }: FaultStage): Promise<string[]> =>
+  (await world()).objects.map(({ kind }) => kind);

@@ -12,7 +12,14 @@ const SHARE = 0.05;
 const status = (code: number, reason: string, headers: Record<string, string> = {}): Verdict => ({
   status: code,
   headers,
-  body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, message: `planted ${code}`, code }),
+  body: JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    reason,
+    message: `planted ${code}`,
+    code,
+  }),
 });
 const WAYS: Verdict[] = [
   status(409, 'Conflict'),
@@ -38,7 +45,8 @@ function dice(seed: number): () => number {
 
 /** A conflict is the answer to a change. A read never gets one. */
 const fits = (way: Verdict, { verb }: Asked): boolean =>
-  !(typeof way === 'object' && 'status' in way && way.status === 409) || !['get', 'list', 'watch'].includes(verb);
+  !(typeof way === 'object' && 'status' in way && way.status === 409) ||
+  !['get', 'list', 'watch'].includes(verb);
 
 async function life(seed: number, clean: { ready: World; gone: World }): Promise<Outcome[]> {
   const given = await faultStage(`refused-${seed}`);
@@ -66,15 +74,23 @@ async function life(seed: number, clean: { ready: World; gone: World }): Promise
   await remove(given);
   await untilGone(given);
   given.proxy.rules = {};
-  const gone = await converged(`life ${seed}: deleted, ${planted} faults planted`, given, clean.gone);
+  const gone = await converged(
+    `life ${seed}: deleted, ${planted} faults planted`,
+    given,
+    clean.gone,
+  );
   await operator.stop();
   await given.stop();
   return [ready, gone];
 }
 
 test('a life in which one request in twenty fails comes to the same objects', async () => {
-  const update = (given: Parameters<typeof untilSettled>[0]) => change(IMAGE, 'agent:2')(given).then(() => untilSettled(given));
-  const [ready, gone] = await Promise.all([faultFree(update), faultFree(update, (given) => remove(given).then(() => untilGone(given)))]);
+  const update = (given: Parameters<typeof untilSettled>[0]) =>
+    change(IMAGE, 'agent:2')(given).then(() => untilSettled(given));
+  const [ready, gone] = await Promise.all([
+    faultFree(update),
+    faultFree(update, (given) => remove(given).then(() => untilGone(given))),
+  ]);
   const outcomes = (
     await inLanes(
       Array.from({ length: 12 }, (_, index) => index + 1),
@@ -83,7 +99,9 @@ test('a life in which one request in twenty fails comes to the same objects', as
     )
   ).flat();
   report(outcomes);
-  expect(outcomes.flatMap(({ scenario, faults }) => faults.map((fault) => `${scenario}: ${fault}`))).toEqual([]);
+  expect(
+    outcomes.flatMap(({ scenario, faults }) => faults.map((fault) => `${scenario}: ${fault}`)),
+  ).toEqual([]);
 });
 
 test('a creation that is refused because a quota was counted twice at a time is tried again', async () => {
@@ -104,7 +122,7 @@ test('a creation that is refused because a quota was counted twice at a time is 
   const outcome = await converged('each creation refused once', given, clean);
   report([outcome]);
   expect(outcome.faults).toEqual([]);
-  expect(await given.kube.all(kinds.revision, { namespace: given.namespace })).toHaveLength(1);
+  expect(await given.kube.listAll(kinds.revision, { namespace: given.namespace })).toHaveLength(1);
   await operator.stop();
   await given.stop();
 });

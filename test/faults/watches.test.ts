@@ -5,7 +5,17 @@ import { REVISION } from '../../src/schema/platform/labels.ts';
 import { names } from '../../src/schema/names.ts';
 import { until } from '../kit/until.ts';
 import type { Asked } from '../kit/fault-proxy.ts';
-import { change, deploy, faultFree, IMAGE, NAME, remove, settledFirst, untilGone, untilSettled } from './life.ts';
+import {
+  change,
+  deploy,
+  faultFree,
+  IMAGE,
+  NAME,
+  remove,
+  settledFirst,
+  untilGone,
+  untilSettled,
+} from './life.ts';
 import type { World } from './oracle.ts';
 import { CONVERGED_WITHIN, converged, report, faultStage, type FaultStage } from './fault-stage.ts';
 
@@ -22,7 +32,11 @@ async function faultsAfter(scenario: string, given: FaultStage, clean: World): P
 
 /** Keeps the present lists for later. An API server that lags behind answers with them the first two times. */
 async function listsOf({ kube, proxy }: FaultStage): Promise<(asked: Asked) => string | undefined> {
-  const paths = new Map(proxy.journal.filter(({ verb }) => verb === 'list').map(({ resource, path }) => [path, resource]));
+  const paths = new Map(
+    proxy.journal
+      .filter(({ verb }) => verb === 'list')
+      .map(({ resource, path }) => [path, resource]),
+  );
   const texts = new Map<string, string>();
   for (const path of paths.keys()) texts.set(path, await textOf(path));
   const asked = new Map<string, number>();
@@ -35,7 +49,8 @@ async function listsOf({ kube, proxy }: FaultStage): Promise<(asked: Asked) => s
   async function textOf(path: string): Promise<string> {
     const kind = Object.values(kinds).find(
       ({ apiVersion, plural }) =>
-        path.startsWith(`/${apiVersion.includes('/') ? 'apis' : 'api'}/${apiVersion}/`) && path.includes(`/${plural}?`),
+        path.startsWith(`/${apiVersion.includes('/') ? 'apis' : 'api'}/${apiVersion}/`) &&
+        path.includes(`/${plural}?`),
     );
     if (kind === undefined) throw new Error(`no kind for ${path}`);
     const { pathname, searchParams } = new URL(path, 'https://x');
@@ -48,7 +63,12 @@ async function listsOf({ kube, proxy }: FaultStage): Promise<(asked: Asked) => s
       ...(of !== undefined && { namespace: of }),
       ...Object.fromEntries(selectors),
     });
-    return JSON.stringify({ kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata: { resourceVersion }, items });
+    return JSON.stringify({
+      kind: `${kind.kind}List`,
+      apiVersion: kind.apiVersion,
+      metadata: { resourceVersion },
+      items,
+    });
   }
 }
 
@@ -57,41 +77,53 @@ type Stale = { of: string; late: (asked: Asked) => boolean };
 /** Every kind is old, or only one of them is, and then the others contradict it. */
 const VIEWS: Stale[] = [
   { of: 'all kinds', late: () => true },
-  ...['deployments', 'revisions', 'statefulsets', 'services', 'pods', 'networkpolicies', 'tracingprojects'].map((resource) => ({
+  ...[
+    'deployments',
+    'revisions',
+    'statefulsets',
+    'services',
+    'pods',
+    'networkpolicies',
+    'tracingprojects',
+  ].map((resource) => ({
     of: resource,
     late: (asked: Asked) => asked.resource === resource,
   })),
 ];
 
-test.concurrent.each(VIEWS)('an operator that starts from an old list of $of does no harm', async ({ of, late }) => {
-  const clean = await faultFree(updated);
-  const given = await faultStage('stale');
-  await settledFirst(given);
-  const old = await listsOf(given);
-  const operator = await given.operator('second');
-  await updated(given);
-  await operator.stop();
-  const service = { namespace: given.namespace, name: names.service(NAME) };
-  const selected = async (): Promise<unknown> =>
-    ((await given.kube.get(kinds.service, service)).spec as { selector: Record<string, string> }).selector[REVISION];
-  given.proxy.rules = {
-    request: (asked) => {
-      const body = late(asked) ? old(asked) : undefined;
-      return body === undefined ? 'pass' : { status: 200, body };
-    },
-    event: (asked) => (late(asked) ? 3000 : 'pass'),
-  };
-  const stale = await given.operator('third');
-  const end = performance.now() + 1000;
-  while (performance.now() < end) {
-    expect(await selected()).toBe(`${NAME}-00002`);
-    await wait(100);
-  }
-  given.proxy.rules = {};
-  expect(await faultsAfter(`an old list of ${of}`, given, clean)).toEqual([]);
-  await stale.stop();
-  await given.stop();
-});
+test.concurrent.each(VIEWS)(
+  'an operator that starts from an old list of $of does no harm',
+  async ({ of, late }) => {
+    const clean = await faultFree(updated);
+    const given = await faultStage('stale');
+    await settledFirst(given);
+    const old = await listsOf(given);
+    const operator = await given.operator('second');
+    await updated(given);
+    await operator.stop();
+    const service = { namespace: given.namespace, name: names.service(NAME) };
+    const selected = async (): Promise<unknown> =>
+      ((await given.kube.get(kinds.service, service)).spec as { selector: Record<string, string> })
+        .selector[REVISION];
+    given.proxy.rules = {
+      request: (asked) => {
+        const body = late(asked) ? old(asked) : undefined;
+        return body === undefined ? 'pass' : { status: 200, body };
+      },
+      event: (asked) => (late(asked) ? 3000 : 'pass'),
+    };
+    const stale = await given.operator('third');
+    const end = performance.now() + 1000;
+    while (performance.now() < end) {
+      expect(await selected()).toBe(`${NAME}-00002`);
+      await wait(100);
+    }
+    given.proxy.rules = {};
+    expect(await faultsAfter(`an old list of ${of}`, given, clean)).toEqual([]);
+    await stale.stop();
+    await given.stop();
+  },
+);
 
 test.concurrent('an operator that starts from a list with a deployment that is gone makes nothing for it', async () => {
   const clean = await faultFree((given) => remove(given).then(() => untilGone(given)));
@@ -104,7 +136,8 @@ test.concurrent('an operator that starts from a list with a deployment that is g
   await operator.stop();
   given.proxy.rules = {
     request: (asked) => {
-      const body = asked.resource === 'deployments' && asked.path.includes('gx.dev') ? old(asked) : undefined;
+      const body =
+        asked.resource === 'deployments' && asked.path.includes('gx.dev') ? old(asked) : undefined;
       return body === undefined ? 'pass' : { status: 200, body };
     },
     event: ({ path }) => (path.includes('gx.dev') ? 3000 : 'pass'),
@@ -136,7 +169,9 @@ test.concurrent('events that come three seconds late', async () => {
   const given = await faultStage('delayed');
   const operator = await given.operator();
   let last = Date.now();
-  given.proxy.rules = { event: () => Math.max(0, (last = Math.max(last, Date.now() + 3000)) - Date.now()) };
+  given.proxy.rules = {
+    event: () => Math.max(0, (last = Math.max(last, Date.now() + 3000)) - Date.now()),
+  };
   await deploy(given);
   await untilSettled(given, 120);
   await update(given);
@@ -159,14 +194,18 @@ test.concurrent('watches that stay open and say nothing are given up, and what t
   await wait(1000);
   // New connections work, but the open ones stay silent for ever.
   const silent = given.proxy.journal.slice(0, deaf).filter(({ verb }) => verb === 'watch');
-  given.proxy.rules = { event: (asked) => (silent.some((entry) => entry.path === asked.path) ? 'drop' : 'pass') };
+  given.proxy.rules = {
+    event: (asked) => (silent.some((entry) => entry.path === asked.path) ? 'drop' : 'pass'),
+  };
   const started = performance.now();
   await until(
     'the change is seen',
     async () => (await given.see.deployment(NAME)).status?.activeRevision === `${NAME}-00002`,
     CONVERGED_WITHIN,
   );
-  process.stdout.write(`what silent watches kept back was done after ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
+  process.stdout.write(
+    `what silent watches kept back was done after ${((performance.now() - started) / 1000).toFixed(0)} s\n`,
+  );
   expect(await faultsAfter('silent watches', given, clean)).toEqual([]);
   await operator.stop();
   await given.stop();

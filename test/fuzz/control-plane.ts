@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { controlPlaneConfig, type ControlPlaneConfig } from '../../src/config/control-plane.ts';
+import { readControlPlaneConfig, type ControlPlaneConfig } from '../../src/config/control-plane.ts';
 import { startControlPlane } from '../../src/control-plane/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
@@ -36,9 +36,13 @@ export async function controlPlane(cases: number): Promise<void> {
   const over = new AbortController();
   let plane: { port: number; stop(): Promise<void> } | undefined;
   try {
-    const kube = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane', kubeconfig: server.kubeconfig });
+    const kube = await connect({
+      fieldManager: 'gx-control-plane',
+      userAgent: 'gx-control-plane',
+      kubeconfig: server.kubeconfig,
+    });
     const config: ControlPlaneConfig = {
-      ...controlPlaneConfig({}),
+      ...readControlPlaneConfig({}),
       host: '127.0.0.1',
       port: 0,
       healthPort: 0,
@@ -46,14 +50,27 @@ export async function controlPlane(cases: number): Promise<void> {
       shutdownDelaySeconds: 0,
     };
     const lines: string[] = [];
-    const destination = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
+    const destination = new Writable({
+      write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()),
+    });
     const log = createLog({ level: 'info', process: 'control-plane', destination });
-    plane = await startControlPlane({ config, kube, keys: kube, logs: kube, log, signal: new AbortController().signal });
+    plane = await startControlPlane({
+      config,
+      kube,
+      keys: kube,
+      logs: kube,
+      log,
+      signal: new AbortController().signal,
+    });
     const url = `http://127.0.0.1:${plane.port}`;
     await until('the control plane is ready', async () => (await fetch(`${url}/readyz`)).ok);
     const { caller, others } = await step('three tenants', () => tenants(kube, url));
     const own = await step('deployments to find', () => records(caller, url));
-    const theirs = others.map(({ namespace, id, ids }): Ids => ({ ...ids, k8s_namespace: namespace, tenant_id: id }));
+    const theirs = others.map(({ namespace, id, ids }): Ids => ({
+      ...ids,
+      k8s_namespace: namespace,
+      tenant_id: id,
+    }));
     // As many of the neighbours' as of its own, in one order for all names, so that what belongs together stays so.
     const rows = own.flatMap((row, index) => [row, theirs[index % theirs.length] as Ids]);
     // No operator ends a revision here, so a request that waits for one would wait until its limit.
@@ -63,11 +80,15 @@ export async function controlPlane(cases: number): Promise<void> {
       cases,
       excludePaths: ENDLESS,
       fixed: { 'query.wait': 0 },
-      known: Object.fromEntries(Object.keys(theirs[0] ?? {}).map((name) => [name, rows.map((row) => row[name] ?? '')])),
+      known: Object.fromEntries(
+        Object.keys(theirs[0] ?? {}).map((name) => [name, rows.map((row) => row[name] ?? '')]),
+      ),
       neighbours: neighbours(kube, others, () => lines.join('')),
     };
     const makingKeys = makeKeys(kube, caller.namespace, over.signal);
-    await step('fuzz the control plane', (report) => Promise.race([fuzz(target, report), makingKeys]));
+    await step('fuzz the control plane', (report) =>
+      Promise.race([fuzz(target, report), makingKeys]),
+    );
   } finally {
     over.abort();
     await plane?.stop();
@@ -78,8 +99,15 @@ export async function controlPlane(cases: number): Promise<void> {
 const asker =
   (url: string) =>
   async (method: string, path: string, { key, body }: { key: string; body?: unknown }) => {
-    const headers = { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) };
-    const answer = await fetch(url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+    const headers = {
+      'x-api-key': key,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    };
+    const answer = await fetch(url + path, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
     return { status: answer.status, body: await answer.json() };
   };
 
@@ -121,7 +149,13 @@ async function records({ id, namespace, keys, ids }: Tenant, url: string): Promi
     });
     if (status !== 201) throw new Error(`${status} ${JSON.stringify(body)}`);
     const made = body as { id: string; latest_revision_id: string };
-    rows.push({ ...ids, deployment_id: made.id, revision_id: made.latest_revision_id, k8s_namespace: namespace, tenant_id: id });
+    rows.push({
+      ...ids,
+      deployment_id: made.id,
+      revision_id: made.latest_revision_id,
+      k8s_namespace: namespace,
+      tenant_id: id,
+    });
   }
   return rows;
 }
@@ -134,15 +168,19 @@ function neighbours(kube: Kube, others: Tenant[], logged: () => string): Neighbo
     logged,
     ids: others.flatMap(({ ids }) => Object.values(ids)),
     look: async (url) => {
-      for (const { keys, ids } of others) await asker(url)('GET', `/v2/deployments/${ids['deployment_id']}`, { key: keys.read });
+      for (const { keys, ids } of others)
+        await asker(url)('GET', `/v2/deployments/${ids['deployment_id']}`, { key: keys.read });
     },
     records: async () => {
       const listeners = Object.entries(await askedIn(kube, SYSTEM)).filter(
-        ([name, text]) => name.startsWith('Listener ') && canaries.some((canary) => text.includes(canary)),
+        ([name, text]) =>
+          name.startsWith('Listener ') && canaries.some((canary) => text.includes(canary)),
       );
       const asked = await Promise.all(
         others.map(async ({ namespace }) =>
-          Object.entries(await askedIn(kube, namespace)).map(([name, text]) => [`${namespace}: ${name}`, text] as const),
+          Object.entries(await askedIn(kube, namespace)).map(
+            ([name, text]) => [`${namespace}: ${name}`, text] as const,
+          ),
         ),
       );
       return Object.fromEntries([...listeners, ...asked.flat()]);

@@ -15,9 +15,14 @@ afterEach(() => {
 });
 
 /** Watches a server that answers a stranger as told. */
-async function watch(answer: RequestListener, records: Record<string, string> = {}, log: string[] = []): Promise<Watch> {
+async function watch(
+  answer: RequestListener,
+  records: Record<string, string> = {},
+  log: string[] = [],
+): Promise<Watch> {
   const server = createServer((request, response) => {
-    if (request.headers.authorization === 'neighbour') response.end(JSON.stringify({ note: CANARY }));
+    if (request.headers.authorization === 'neighbour')
+      response.end(JSON.stringify({ note: CANARY }));
     else answer(request, response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -25,27 +30,39 @@ async function watch(answer: RequestListener, records: Record<string, string> = 
     server.close();
     server.closeAllConnections();
   });
-  const watched = await watchNeighbours(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, {
-    canaries: [CANARY],
-    ids: [ID],
-    look: async (url) => (await fetch(url, { headers: { authorization: 'neighbour' } })).text(),
-    records: async () => ({ ...records }),
-    logged: () => log.join(''),
-  });
+  const watched = await watchNeighbours(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    {
+      canaries: [CANARY],
+      ids: [ID],
+      look: async (url) => (await fetch(url, { headers: { authorization: 'neighbour' } })).text(),
+      records: async () => ({ ...records }),
+      logged: () => log.join(''),
+    },
+  );
   ends.push(watched.stop);
   return watched;
 }
 
-const ask = async (url: string, body?: string): Promise<string> => (await fetch(url, { ...(body && { method: 'POST', body }) })).text();
+const ask = async (url: string, body?: string): Promise<string> =>
+  (await fetch(url, { ...(body && { method: 'POST', body }) })).text();
 
 describe('an answer that shows what is a neighbour’s', () => {
   test.each<[string, RequestListener]>([
-    ['in its body', (_, response) => response.end(JSON.stringify({ detail: `${CANARY} is taken` }))],
-    ['in a header', (_, response) => response.writeHead(404, { 'content-location': `/${CANARY}` }).end()],
+    [
+      'in its body',
+      (_, response) => response.end(JSON.stringify({ detail: `${CANARY} is taken` })),
+    ],
+    [
+      'in a header',
+      (_, response) => response.writeHead(404, { 'content-location': `/${CANARY}` }).end(),
+    ],
   ])('is found %s', async (_, answer) => {
     const { url, faults } = await watch(answer);
     await ask(`${url}/threads/${ID}/state?a=1`);
-    expect(await faults()).toEqual([expect.stringMatching(`GET /threads/{id}/state answers with what is another's .*${CANARY}`)]);
+    expect(await faults()).toEqual([
+      expect.stringMatching(`GET /threads/{id}/state answers with what is another's .*${CANARY}`),
+    ]);
   });
 
   test('is found where it comes in two pieces', async () => {
@@ -62,7 +79,9 @@ describe('an answer that shows what is a neighbour’s', () => {
   });
 
   test('is found in a stream that the caller leaves', async () => {
-    const { url, faults } = await watch((_, response) => void response.write(`data: ${CANARY}\n\n`));
+    const { url, faults } = await watch(
+      (_, response) => void response.write(`data: ${CANARY}\n\n`),
+    );
     const leaving = new AbortController();
     await fetch(`${url}/events`, { signal: leaving.signal });
     await expect.poll(faults).toEqual([expect.stringContaining('GET /events')]);
@@ -74,7 +93,10 @@ describe('an answer that shows what is a neighbour’s', () => {
     await ask(`${url}/a/${ID}`);
     await ask(`${url}/a/${crypto.randomUUID()}`);
     await ask(`${url}/b`, 'x');
-    expect(await faults()).toEqual([expect.stringContaining('GET /a/{id} '), expect.stringContaining('POST /b ')]);
+    expect(await faults()).toEqual([
+      expect.stringContaining('GET /a/{id} '),
+      expect.stringContaining('POST /b '),
+    ]);
   });
 });
 
@@ -91,7 +113,9 @@ test.each([
 });
 
 test('a server that keeps to its callers is clean, and the requests that named a neighbour’s record are counted', async () => {
-  const { url, faults, named } = await watch((_, response) => response.writeHead(404).end(JSON.stringify({ detail: `${ID} not found` })));
+  const { url, faults, named } = await watch((_, response) =>
+    response.writeHead(404).end(JSON.stringify({ detail: `${ID} not found` })),
+  );
   await ask(`${url}/threads/${ID}`);
   await ask(`${url}/runs/cancel`, JSON.stringify({ thread_id: ID }));
   await ask(`${url}/threads/${crypto.randomUUID()}`);
@@ -120,5 +144,7 @@ test('a line of the log that holds what is a neighbour’s is found, unless it w
   const { faults } = await watch((_, response) => response.end(), {}, log);
   expect(await faults()).toEqual([]);
   log.push('nothing to see\n', `refused: ${CANARY} is taken\n`);
-  expect(await faults()).toEqual([expect.stringContaining(`logged what a neighbour has: refused: ${CANARY}`)]);
+  expect(await faults()).toEqual([
+    expect.stringContaining(`logged what a neighbour has: refused: ${CANARY}`),
+  ]);
 });

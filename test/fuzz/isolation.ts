@@ -26,13 +26,18 @@ export type Watch = {
 };
 
 /** Watches a server's neighbours. Fails if what they have can't be seen, because then nothing would ever be found. */
-export async function watchNeighbours(url: string, { canaries, ids, look, records, logged }: Neighbours): Promise<Watch> {
+export async function watchNeighbours(
+  url: string,
+  { canaries, ids, look, records, logged }: Neighbours,
+): Promise<Watch> {
   for (const canary of canaries) {
     const trial = await openTap(url, { forbidden: [canary], ids: [] });
     await look(trial.url);
     trial.stop();
     if (trial.leaks().length === 0)
-      throw new DevError(`The canary ${canary} is not seen where its owner reads it: no leak could be found.`);
+      throw new DevError(
+        `The canary ${canary} is not seen where its owner reads it: no leak could be found.`,
+      );
   }
   const before = await records();
   // What the neighbours did themselves may be logged with their names.
@@ -47,7 +52,10 @@ export async function watchNeighbours(url: string, { canaries, ids, look, record
     ],
     named: () => {
       const count = tap.named();
-      if (count === 0) throw new DevError('No request named a record of a neighbour: nothing is proven of isolation.');
+      if (count === 0)
+        throw new DevError(
+          'No request named a record of a neighbour: nothing is proven of isolation.',
+        );
       return count;
     },
     stop: tap.stop,

@@ -12,9 +12,10 @@ const PAUSE = 200;
 /** Does what the operator does for a key that is asked for, because a request for one waits until it is there. */
 export async function makeKeys(kube: Kube, namespace: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    for (const deployment of await kube.all(kinds.deployment, { namespace })) {
+    for (const deployment of await kube.listAll(kinds.deployment, { namespace })) {
       const asked = deployment.metadata.annotations?.[ROTATE_KEY];
-      if (asked !== undefined && asked !== deployment.status?.keyRequest) await makeKey(kube, deployment, asked).catch(unlessGone);
+      if (asked !== undefined && asked !== deployment.status?.keyRequest)
+        await makeKey(kube, deployment, asked).catch(unlessGone);
     }
     await wait(PAUSE, undefined, { signal }).catch(() => undefined);
   }
@@ -25,7 +26,11 @@ async function makeKey(kube: Kube, { metadata }: DeploymentResource, asked: stri
   await kube.apply(kinds.secret, {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { namespace, name: names.agentKey(name), ownerReferences: [{ apiVersion: API_VERSION, kind: 'Deployment', name, uid }] },
+    metadata: {
+      namespace,
+      name: names.agentKey(name),
+      ownerReferences: [{ apiVersion: API_VERSION, kind: 'Deployment', name, uid }],
+    },
     data: { [CURRENT_KEY]: Buffer.from(`key ${asked}`).toString('base64') },
   });
   await kube.patchStatus(kinds.deployment, { namespace, name }, { keyRequest: asked });

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DevError } from '../../dev/errors.ts';
-import { command } from '../../dev/commands.ts';
+import { runProcess } from '../../dev/commands.ts';
 import type { Report } from '../../dev/steps.ts';
 import { watchNeighbours, type Neighbours, type Watch } from './isolation.ts';
 import { verdictOf, type FuzzReport, type Verdict } from './verdict.ts';
@@ -29,12 +29,16 @@ const EACH = 60;
 
 /** Installs the fuzzer once, into a virtual environment of its own, and returns its path. */
 async function installed(report: Report): Promise<string> {
-  const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gx-platform', `schemathesis-${VERSION}`);
+  const folder = join(
+    process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
+    'gx-platform',
+    `schemathesis-${VERSION}`,
+  );
   const program = join(folder, 'bin', 'schemathesis');
   if (existsSync(program)) return program;
   report(`installing schemathesis ${VERSION} (needs python3 with venv)`);
-  await command('python3', ['-m', 'venv', folder]);
-  await command(join(folder, 'bin', 'pip'), ['install', '--quiet', `schemathesis==${VERSION}`]);
+  await runProcess('python3', ['-m', 'venv', folder]);
+  await runProcess(join(folder, 'bin', 'pip'), ['install', '--quiet', `schemathesis==${VERSION}`]);
   return program;
 }
 
@@ -67,9 +71,15 @@ export async function fuzz(target: Target, report: Report): Promise<void> {
 }
 
 /** Fuzzes until there were enough cases. */
-async function rounds(program: string, target: Target, { report, watch }: { report: Report; watch: Watch }): Promise<void> {
+async function rounds(
+  program: string,
+  target: Target,
+  { report, watch }: { report: Report; watch: Watch },
+): Promise<void> {
   const { url, headers, cases } = target;
-  const document = (await (await fetch(`${url}/openapi.json`, { headers })).json()) as { paths: Record<string, object> };
+  const document = (await (await fetch(`${url}/openapi.json`, { headers })).json()) as {
+    paths: Record<string, object>;
+  };
   const operations = Object.values(document.paths).flatMap((path) => Object.keys(path)).length;
   let each = Math.min(EACH, Math.ceil(cases / operations));
   report(`${operations} operations, ${each} examples each`);
@@ -86,33 +96,66 @@ async function rounds(program: string, target: Target, { report, watch }: { repo
     }
     broken += 1;
     const broke = `schemathesis itself broke (${verdict.what.join('; ')})`;
-    if (broken === ATTEMPTS) throw new DevError(`${broke}, ${ATTEMPTS} times: nothing is proven of ${url}.`);
+    if (broken === ATTEMPTS)
+      throw new DevError(`${broke}, ${ATTEMPTS} times: nothing is proven of ${url}.`);
     report(`${broke}: once more, with another seed`);
   }
 }
 
 /** Runs the tool once and reads its report. */
-async function once(program: string, { url, headers, excludePaths = [], fixed = {}, known }: Target, each: number): Promise<Verdict> {
+async function once(
+  program: string,
+  { url, headers, excludePaths = [], fixed = {}, known }: Target,
+  each: number,
+): Promise<Verdict> {
   const folder = mkdtempSync(join(tmpdir(), 'gx-fuzz-'));
   const [config, written] = [join(folder, 'schemathesis.toml'), join(folder, 'report.json')];
   const values = Object.entries(fixed).map(([name, value]) => `"${name}" = ${value}`);
   writeFileSync(config, `[parameters]\n${values.join('\n')}\n`);
   // One worker: Python up to 3.11 can't parse sources in two threads at once ("AST constructor recursion depth
   // mismatch"), which the tool does.
-  const args = ['--config-file', config, 'run', `${url}/openapi.json`, '--url', url, '--checks', CHECKS, '--workers', '1'];
-  args.push('--max-examples', String(each), '--suppress-health-check', 'all', '--report', 'json', '--report-json-path', written);
+  const args = [
+    '--config-file',
+    config,
+    'run',
+    `${url}/openapi.json`,
+    '--url',
+    url,
+    '--checks',
+    CHECKS,
+    '--workers',
+    '1',
+  ];
+  args.push(
+    '--max-examples',
+    String(each),
+    '--suppress-health-check',
+    'all',
+    '--report',
+    'json',
+    '--report-json-path',
+    written,
+  );
   for (const [name, value] of Object.entries(headers)) args.push('--header', `${name}: ${value}`);
   for (const path of excludePaths) args.push('--exclude-path', path);
   try {
     const code = await new Promise<number>((resolve, reject) => {
       const child = spawn(program, args, {
         stdio: ['ignore', 'inherit', 'inherit'],
-        env: { ...process.env, NO_COLOR: '1', SCHEMATHESIS_HOOKS: HOOKS, GX_FUZZ_IDS: JSON.stringify(known) },
+        env: {
+          ...process.env,
+          NO_COLOR: '1',
+          SCHEMATHESIS_HOOKS: HOOKS,
+          GX_FUZZ_IDS: JSON.stringify(known),
+        },
       });
       child.once('error', reject);
       child.once('close', (status) => resolve(status ?? 1));
     });
-    return verdictOf(code, existsSync(written) ? (JSON.parse(readFileSync(written, 'utf8')) as FuzzReport) : undefined);
+    return verdictOf(
+      code,
+      existsSync(written) ? (JSON.parse(readFileSync(written, 'utf8')) as FuzzReport) : undefined,
+    );
   } finally {
     rmSync(folder, { recursive: true });
   }

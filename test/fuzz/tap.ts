@@ -50,7 +50,11 @@ export async function openTap(url: string, { forbidden, ids }: Marks): Promise<T
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    leaks: () => [...leaks].map(([operation, text]) => `${operation} answers with what is another's (${JSON.stringify(text)})`),
+    leaks: () =>
+      [...leaks].map(
+        ([operation, text]) =>
+          `${operation} answers with what is another's (${JSON.stringify(text)})`,
+      ),
     named: () => named,
     stop: () => {
       server.close();
@@ -70,6 +74,8 @@ function finder(words: string[]): (piece: string) => string | undefined {
     const text = rest + piece;
     rest = text.slice(Math.max(0, text.length - longest + 1));
     const word = words.find((one) => text.includes(one));
-    return word && text.slice(Math.max(0, text.indexOf(word) - SHOWN), text.indexOf(word) + word.length);
+    return (
+      word && text.slice(Math.max(0, text.indexOf(word) - SHOWN), text.indexOf(word) + word.length)
+    );
   };
 }

@@ -8,7 +8,10 @@ import type { Neighbours } from './isolation.ts';
  */
 
 /** Ids that belong together, by parameter name. */
-export type Ids = Record<'thread_id' | 'run_id' | 'checkpoint_id' | 'assistant_id' | 'cron_id', string>;
+export type Ids = Record<
+  'thread_id' | 'run_id' | 'checkpoint_id' | 'assistant_id' | 'cron_id',
+  string
+>;
 export type User = { token: string; canary: string; ids: Ids[] };
 
 /** The one item in the store of each user. All have it in the same place. */
@@ -18,7 +21,12 @@ export const ITEM = { namespace: 'notes', key: 'one' };
 const A_DAY = 86_400;
 
 export const clientOf = (url: string, token: string): Client =>
-  new Client({ apiUrl: url, apiKey: null, defaultHeaders: { authorization: `Bearer ${token}` }, callerOptions: { maxRetries: 0 } });
+  new Client({
+    apiUrl: url,
+    apiKey: null,
+    defaultHeaders: { authorization: `Bearer ${token}` },
+    callerOptions: { maxRetries: 0 },
+  });
 
 /** A cron that is due on New Year's Day, when a fuzzing is over. */
 const SCHEDULE = '0 0 1 1 *';
@@ -29,7 +37,11 @@ export async function makeCron(
   assistant: string,
   payload: { input?: Record<string, unknown>; metadata?: Record<string, unknown> },
 ) {
-  return ((await client.crons.create(assistant, { schedule: SCHEDULE, ...payload })) as unknown as { cron_id: string }).cron_id;
+  return (
+    (await client.crons.create(assistant, { schedule: SCHEDULE, ...payload })) as unknown as {
+      cron_id: string;
+    }
+  ).cron_id;
 }
 
 /**
@@ -40,13 +52,26 @@ export async function makeUser(url: string, token: string): Promise<User> {
   const client = clientOf(url, token);
   const canary = `cn${randomBytes(6).toString('hex')}`;
   const metadata = { note: canary };
-  const { assistant_id } = await client.assistants.create({ graphId: 'who', name: canary, metadata, context: { note: canary } });
+  const { assistant_id } = await client.assistants.create({
+    graphId: 'who',
+    name: canary,
+    metadata,
+    context: { note: canary },
+  });
   await client.assistants.update(assistant_id, { description: canary });
   await client.store.putItem([ITEM.namespace], ITEM.key, { text: canary });
   const cron_id = await makeCron(client, assistant_id, { input: { said: canary }, metadata });
-  const thread = async (graph: string, input: Record<string, unknown>, delay?: number): Promise<Ids> => {
+  const thread = async (
+    graph: string,
+    input: Record<string, unknown>,
+    delay?: number,
+  ): Promise<Ids> => {
     const { thread_id } = await client.threads.create({ metadata });
-    const { run_id } = await client.runs.create(thread_id, graph, { input, metadata, ...(delay !== undefined && { afterSeconds: delay }) });
+    const { run_id } = await client.runs.create(thread_id, graph, {
+      input,
+      metadata,
+      ...(delay !== undefined && { afterSeconds: delay }),
+    });
     if (delay === undefined) await client.runs.join(thread_id, run_id);
     const { checkpoint } = await client.threads.getState(thread_id);
     const { checkpoint_id = crypto.randomUUID() } = (checkpoint ?? {}) as Partial<Ids>;
@@ -76,11 +101,18 @@ async function recordsOf(url: string, { token }: User): Promise<Record<string, u
   ];
   for (const thread of threads) {
     const { thread_id: id } = thread;
-    const parts = await Promise.all([client.threads.getState(id), client.threads.getHistory(id), client.runs.list(id)]);
+    const parts = await Promise.all([
+      client.threads.getState(id),
+      client.threads.getHistory(id),
+      client.runs.list(id),
+    ]);
     rows.push([`Thread ${id}`, [thread, ...parts]]);
   }
   for (const assistant of assistants)
-    rows.push([`Assistant ${assistant.assistant_id}`, [assistant, await client.assistants.getVersions(assistant.assistant_id)]]);
+    rows.push([
+      `Assistant ${assistant.assistant_id}`,
+      [assistant, await client.assistants.getVersions(assistant.assistant_id)],
+    ]);
   return Object.fromEntries(rows.map(([name, what]) => [`${name} of ${token}`, what]));
 }
 
@@ -88,7 +120,9 @@ async function recordsOf(url: string, { token }: User): Promise<Record<string, u
 export function neighbours(url: string, users: User[], logged: () => string): Neighbours {
   const read = async (address: string): Promise<Record<string, string>> => {
     const all = await Promise.all(users.map((user) => recordsOf(address, user)));
-    return Object.fromEntries(all.flatMap(Object.entries).map(([name, what]) => [name, JSON.stringify(what)]));
+    return Object.fromEntries(
+      all.flatMap(Object.entries).map(([name, what]) => [name, JSON.stringify(what)]),
+    );
   };
   return {
     canaries: users.map(({ canary }) => canary),

@@ -15,10 +15,30 @@ test.each([
     report(['Undocumented status code'], []),
     { kind: 'faults', what: ['Undocumented status code (GET /a)'] },
   ],
-  ['no answer in time', 1, report([], ['Network Error']), { kind: 'faults', what: ['Network Error'] }],
-  ['a crash of the tool', 1, report([], ['Runtime Error']), { kind: 'broken', what: ['Runtime Error'] }],
-  ['a crash beside a fault', 1, report(['Server error'], ['Runtime Error']), { kind: 'faults', what: ['Server error (GET /a)'] }],
-  ['a wrong argument', 2, undefined, { kind: 'broken', what: ['ended with 2 and without a report'] }],
+  [
+    'no answer in time',
+    1,
+    report([], ['Network Error']),
+    { kind: 'faults', what: ['Network Error'] },
+  ],
+  [
+    'a crash of the tool',
+    1,
+    report([], ['Runtime Error']),
+    { kind: 'broken', what: ['Runtime Error'] },
+  ],
+  [
+    'a crash beside a fault',
+    1,
+    report(['Server error'], ['Runtime Error']),
+    { kind: 'faults', what: ['Server error (GET /a)'] },
+  ],
+  [
+    'a wrong argument',
+    2,
+    undefined,
+    { kind: 'broken', what: ['ended with 2 and without a report'] },
+  ],
   ['nothing tested', 2, report([], []), { kind: 'broken', what: ['ended with 2'] }],
 ])('%s', (_, code, given, verdict) => {
   expect(verdictOf(code, given)).toEqual(verdict);

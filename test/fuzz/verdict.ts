@@ -6,7 +6,9 @@ export type FuzzReport = {
 };
 
 /** `cases` is the number of requests that were sent. */
-export type Verdict = { kind: 'clean'; cases: number } | { kind: 'faults' | 'broken'; what: string[] };
+export type Verdict =
+  | { kind: 'clean'; cases: number }
+  | { kind: 'faults' | 'broken'; what: string[] };
 
 /** The error of a server that does not answer in time, which is the server's fault. Every other error is the tool's. */
 const NO_ANSWER = 'Network Error';
@@ -16,9 +18,13 @@ const NO_ANSWER = 'Network Error';
  * run without a report broke.
  */
 export function verdictOf(exitCode: number, report: FuzzReport | undefined): Verdict {
-  if (report === undefined) return { kind: 'broken', what: [`ended with ${exitCode} and without a report`] };
+  if (report === undefined)
+    return { kind: 'broken', what: [`ended with ${exitCode} and without a report`] };
   const silent = report.errors.filter(({ title }) => title === NO_ANSWER).map(({ title }) => title);
-  const faults = [...report.failures.map(({ title, operations }) => `${title} (${operations.join(', ')})`), ...silent];
+  const faults = [
+    ...report.failures.map(({ title, operations }) => `${title} (${operations.join(', ')})`),
+    ...silent,
+  ];
   if (faults.length > 0) return { kind: 'faults', what: faults };
   if (exitCode === 0) return { kind: 'clean', cases: report.test_cases.generated };
   const titles = report.errors.map(({ title }) => title);

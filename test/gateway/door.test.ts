@@ -9,8 +9,8 @@ import { HeldRequests } from '../../src/gateway/held-requests.ts';
 import type { KnownDeployment } from '../../src/gateway/known-deployments.ts';
 import type { AgentPlace } from '../../src/gateway/waking.ts';
 import { WakingCallers } from '../../src/gateway/waking-callers.ts';
-import { trusting } from '../../src/http/client.ts';
-import { newClientSigner } from '../../src/http/signed-client.ts';
+import { buildTrusts } from '../../src/http/client.ts';
+import { createClientSigner } from '../../src/http/signed-client.ts';
 import { KEY_OF_KNOWN, knownDeployment } from '../kit/known-deployment.ts';
 import { silentLog } from '../kit/log.ts';
 import { until } from '../kit/until.ts';
@@ -30,7 +30,9 @@ beforeAll(async () => {
   agent = createServer((incoming, answer) => {
     const answered = async (): Promise<void> => {
       if (incoming.url === '/headers') {
-        answer.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(forwardedIn(incoming.headers)));
+        answer
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify(forwardedIn(incoming.headers)));
         return;
       }
       if (incoming.url === '/stream') {
@@ -41,13 +43,22 @@ beforeAll(async () => {
       }
       const body = await text(incoming);
       answer.writeHead(201, { 'content-type': 'application/json', 'x-own': 'yes' });
-      answer.end(JSON.stringify({ method: incoming.method, url: incoming.url, key: incoming.headers['x-api-key'], body }));
+      answer.end(
+        JSON.stringify({
+          method: incoming.method,
+          url: incoming.url,
+          key: incoming.headers['x-api-key'],
+          body,
+        }),
+      );
     };
     void answered();
   }).listen(0, '127.0.0.1');
   agent.on('upgrade', (incoming, socket, head) =>
     sockets.handleUpgrade(incoming, socket, head, (client) =>
-      client.on('message', (data: Buffer) => client.send(`heard ${data.toString()} ${JSON.stringify(forwardedIn(incoming.headers))}`)),
+      client.on('message', (data: Buffer) =>
+        client.send(`heard ${data.toString()} ${JSON.stringify(forwardedIn(incoming.headers))}`),
+      ),
     ),
   );
   await once(agent, 'listening');
@@ -61,7 +72,13 @@ afterAll(() => {
 const forwardedIn = (headers: IncomingHttpHeaders): object =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-forwarded-')));
 
-type Door = { url: string; held: HeldRequests; asked: () => number; answers: (at: AgentPlace) => void; fails: (error: Error) => void };
+type Door = {
+  url: string;
+  held: HeldRequests;
+  asked: () => number;
+  answers: (at: AgentPlace) => void;
+  fails: (error: Error) => void;
+};
 const opened: Server[] = [];
 afterEach(() => {
   for (const server of opened.splice(0)) {
@@ -71,10 +88,14 @@ afterEach(() => {
 });
 
 /** Requests of these tests come from a proxy, if that is trusted. */
-let trusts = trusting([]);
-afterEach(() => void (trusts = trusting([])));
+let trusts = buildTrusts([]);
+afterEach(() => void (trusts = buildTrusts([])));
 
-async function door(limits = { perDeployment: 10, total: 20 }, deployment = chat, held = new HeldRequests(limits)): Promise<Door> {
+async function door(
+  limits = { perDeployment: 10, total: 20 },
+  deployment = chat,
+  held = new HeldRequests(limits),
+): Promise<Door> {
   const { promise, resolve, reject } = Promise.withResolvers<AgentPlace>();
   promise.catch(() => undefined);
   let asked = 0;
@@ -82,20 +103,30 @@ async function door(limits = { perDeployment: 10, total: 20 }, deployment = chat
     asked += 1;
     return promise;
   };
-  const callers = new WakingCallers({ controlPlaneUrl: undefined, issuerHosts: [], log: silentLog() });
+  const callers = new WakingCallers({
+    controlPlaneUrl: undefined,
+    issuerHosts: [],
+    log: silentLog(),
+  });
   const server = openDoor({
     find: () => deployment,
     callers,
-    waking: { answering },
+    waking: { waitForPlace: answering },
     held,
     trusts,
-    signer: newClientSigner(),
+    signer: createClientSigner(),
     log: silentLog(),
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   opened.push(server);
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, held, asked: () => asked, answers: resolve, fails: reject };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    held,
+    asked: () => asked,
+    answers: resolve,
+    fails: reject,
+  };
 }
 
 const WITH_KEY = { 'x-api-key': KEY_OF_KNOWN };
@@ -122,7 +153,9 @@ describe('a request', () => {
   test('for a stream gets its events', async () => {
     const { url, answers } = await door();
     answers(place);
-    const got = await fetch(`${url}/stream`, { headers: { authorization: `Bearer ${KEY_OF_KNOWN}` } });
+    const got = await fetch(`${url}/stream`, {
+      headers: { authorization: `Bearer ${KEY_OF_KNOWN}` },
+    });
     expect(await got.text()).toBe('data: 1\n\ndata: 2\n\n');
   });
 
@@ -137,7 +170,12 @@ describe('a request', () => {
     client.terminate();
   });
 
-  const SAID = { ...WITH_KEY, 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'chat.example.com' };
+  const SAID = {
+    ...WITH_KEY,
+    'x-forwarded-for': '203.0.113.7',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'chat.example.com',
+  };
 
   async function told(): Promise<{ heard: object[]; host: string }> {
     const { url, answers } = await door();
@@ -148,18 +186,29 @@ describe('a request', () => {
     client.send('you');
     const [data] = (await once(client, 'message')) as [Buffer];
     client.terminate();
-    return { heard: [asked, JSON.parse(data.toString().slice('heard you '.length)) as object], host: new URL(url).host };
+    return {
+      heard: [asked, JSON.parse(data.toString().slice('heard you '.length)) as object],
+      host: new URL(url).host,
+    };
   }
 
   test('from a trusted proxy is passed on with what the proxy says about its client', async () => {
-    trusts = trusting(['127.0.0.1']);
-    const said = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'chat.example.com' };
+    trusts = buildTrusts(['127.0.0.1']);
+    const said = {
+      'x-forwarded-for': '203.0.113.7',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': 'chat.example.com',
+    };
     expect((await told()).heard).toEqual([said, said]);
   });
 
   test('from anybody else is passed on with what the gateway sees, and nothing that was made up', async () => {
     const { heard, host } = await told();
-    const seen = { 'x-forwarded-for': '127.0.0.1', 'x-forwarded-proto': 'http', 'x-forwarded-host': host };
+    const seen = {
+      'x-forwarded-for': '127.0.0.1',
+      'x-forwarded-proto': 'http',
+      'x-forwarded-host': host,
+    };
     expect(heard).toEqual([seen, seen]);
   });
 
@@ -180,22 +229,37 @@ describe('nobody is woken by', () => {
     ['a wrong bearer token', { authorization: 'Bearer gxa_another' }],
   ])('%s, which gets a 401', async (_, headers) => {
     const { url, asked } = await door();
-    const got = await fetch(`${url}/threads`, { method: 'POST', headers: headers as Record<string, string>, body: '{}' });
-    expect([got.status, Object.keys((await got.json()) as object), asked()]).toEqual([401, ['detail'], 0]);
+    const got = await fetch(`${url}/threads`, {
+      method: 'POST',
+      headers: headers as Record<string, string>,
+      body: '{}',
+    });
+    expect([got.status, Object.keys((await got.json()) as object), asked()]).toEqual([
+      401,
+      ['detail'],
+      0,
+    ]);
   });
 
   test('a pass, though the deployment is open to all: who has one only looks', async () => {
     for (const isOpen of [false, true]) {
       const { url, asked } = await door(undefined, { ...chat, isOpen });
       const got = await fetch(`${url}/threads`, { headers: { authorization: 'Bearer gxp_any' } });
-      expect([got.status, await got.json(), asked()]).toEqual([409, { detail: 'The deployment sleeps, and a pass does not wake it.' }, 0]);
+      expect([got.status, await got.json(), asked()]).toEqual([
+        409,
+        { detail: 'The deployment sleeps, and a pass does not wake it.' },
+        0,
+      ]);
     }
   });
 
   test('a WebSocket without a key', async () => {
     const { url, asked } = await door();
     const client = new WebSocket(url.replace('http', 'ws'));
-    const [, answer] = (await once(client, 'unexpected-response')) as [unknown, { statusCode: number }];
+    const [, answer] = (await once(client, 'unexpected-response')) as [
+      unknown,
+      { statusCode: number },
+    ];
     expect([answer.statusCode, asked()]).toEqual([401, 0]);
     client.on('error', () => undefined);
     client.terminate();
@@ -207,15 +271,21 @@ describe('nobody is woken by', () => {
     expect([monitored.status, await monitored.json()]).toEqual([200, { ok: true, asleep: true }]);
     const preflight = request(`${url}/threads`, {
       method: 'OPTIONS',
-      headers: { origin: 'https://page.example', 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-api-key' },
+      headers: {
+        origin: 'https://page.example',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'x-api-key',
+      },
     }).end();
-    const [got] = (await once(preflight, 'response')) as [{ statusCode: number; headers: IncomingHttpHeaders; resume: () => void }];
+    const [got] = (await once(preflight, 'response')) as [
+      { statusCode: number; headers: IncomingHttpHeaders; resume: () => void },
+    ];
     got.resume();
-    expect([got.statusCode, got.headers['access-control-allow-origin'], got.headers['access-control-allow-headers']]).toEqual([
-      204,
-      'https://page.example',
-      'x-api-key',
-    ]);
+    expect([
+      got.statusCode,
+      got.headers['access-control-allow-origin'],
+      got.headers['access-control-allow-headers'],
+    ]).toEqual([204, 'https://page.example', 'x-api-key']);
     expect(asked()).toBe(0);
   });
 
@@ -239,9 +309,16 @@ describe('beyond its limits', () => {
 
   test('one namespace leaves as many places as it takes, and one that comes later finds some', async () => {
     const held = new HeldRequests({ perDeployment: 100, total: 12 });
-    const of = (namespace: string): KnownDeployment => ({ ...chat, key: `${namespace}/chat`, namespace });
-    const [flood, later, third] = await Promise.all(['evil', 'team', 'third'].map((name) => door(undefined, of(name), held)));
-    const ask = ({ url }: Door, count: number) => Array.from({ length: count }, () => fetch(`${url}/threads`, { headers: WITH_KEY }));
+    const of = (namespace: string): KnownDeployment => ({
+      ...chat,
+      key: `${namespace}/chat`,
+      namespace,
+    });
+    const [flood, later, third] = await Promise.all(
+      ['evil', 'team', 'third'].map((name) => door(undefined, of(name), held)),
+    );
+    const ask = ({ url }: Door, count: number) =>
+      Array.from({ length: count }, () => fetch(`${url}/threads`, { headers: WITH_KEY }));
     const flooding = ask(flood!, 50);
     await until('the flood is held or refused', () => held.count + held.refused === 50);
     expect(held.count).toBe(6);
@@ -259,13 +336,17 @@ describe('beyond its limits', () => {
     held.leave();
     const late = await fetch(`${url}/threads`, { headers: WITH_KEY });
     const all = [...(await Promise.all(waiting)), late];
-    expect(all.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(Array.from({ length: 4 }, () => [503, '1']));
+    expect(all.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(
+      Array.from({ length: 4 }, () => [503, '1']),
+    );
   });
 
   test('a client that leaves makes room', async () => {
     const { url, held, answers } = await door();
     const left = new AbortController();
-    const asking = fetch(`${url}/threads`, { headers: WITH_KEY, signal: left.signal }).catch(() => 'left');
+    const asking = fetch(`${url}/threads`, { headers: WITH_KEY, signal: left.signal }).catch(
+      () => 'left',
+    );
     await until('it is held', () => held.count === 1);
     left.abort();
     expect(await asking).toBe('left');

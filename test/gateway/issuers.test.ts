@@ -12,7 +12,8 @@ import { silentLog } from '../kit/log.ts';
 /* The gateway checks tokens of identity providers that tenants chose. A tenant may choose one that is hostile. */
 
 const LISTED = ['127.0.0.1'];
-const callers = (issuerHosts = LISTED) => new WakingCallers({ controlPlaneUrl: undefined, issuerHosts, log: silentLog() });
+const callers = (issuerHosts = LISTED) =>
+  new WakingCallers({ controlPlaneUrl: undefined, issuerHosts, log: silentLog() });
 
 type Auth = NonNullable<KnownDeployment['auth']>;
 const deploymentOf = (auth: Partial<Auth>, namespace = 'team'): KnownDeployment =>
@@ -22,7 +23,10 @@ const deploymentOf = (auth: Partial<Auth>, namespace = 'team'): KnownDeployment 
     auth: { audiences: ['gx'], ...auth },
     isOpenedBy: () => false,
   });
-const shown = (token: string) => ({ headers: { authorization: `Bearer ${token}` }, source: '10.0.0.1' });
+const shown = (token: string) => ({
+  headers: { authorization: `Bearer ${token}` },
+  source: '10.0.0.1',
+});
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -47,7 +51,9 @@ async function hostile(answer: RequestListener): Promise<{ url: string; asked: (
 const issuer = await startIssuer();
 
 test('a token of the issuer wakes the deployment', async () => {
-  expect(await callers().admit(deploymentOf({ issuer: issuer.url }), shown(await issuer.token()))).toBeUndefined();
+  expect(
+    await callers().admit(deploymentOf({ issuer: issuer.url }), shown(await issuer.token())),
+  ).toBeUndefined();
 });
 
 test.each([
@@ -56,26 +62,36 @@ test.each([
   ['a token of another issuer', await issuer.token({ iss: 'https://id.example.com' })],
 ])('for %s nobody asks the issuer for its keys', async (_, token) => {
   const { url, asked } = await hostile((_request, response) => response.end('{}'));
-  await expect(callers().admit(deploymentOf({ issuer: url, jwks: url }), shown(token))).rejects.toMatchObject({ status: 401 });
+  await expect(
+    callers().admit(deploymentOf({ issuer: url, jwks: url }), shown(token)),
+  ).rejects.toMatchObject({ status: 401 });
   expect(asked()).toBe(0);
 });
 
-test.each(['http://127.0.0.1', 'http://localhost', 'http://2130706433', 'http://[::1]', 'http://[::ffff:7f00:1]'])(
-  'keys at %s are not asked for, unless the administrator lists the host',
-  async (host) => {
-    const { url, asked } = await hostile((_request, response) => response.end('{"keys":[]}'));
-    const { port } = new URL(url);
-    const auth = { issuer: issuer.url, jwks: `${host}:${port}/keys` };
-    await expect(callers([]).admit(deploymentOf(auth), shown(await issuer.token()))).rejects.toMatchObject({ status: 503 });
-    expect(asked()).toBe(0);
-  },
-);
+test.each([
+  'http://127.0.0.1',
+  'http://localhost',
+  'http://2130706433',
+  'http://[::1]',
+  'http://[::ffff:7f00:1]',
+])('keys at %s are not asked for, unless the administrator lists the host', async (host) => {
+  const { url, asked } = await hostile((_request, response) => response.end('{"keys":[]}'));
+  const { port } = new URL(url);
+  const auth = { issuer: issuer.url, jwks: `${host}:${port}/keys` };
+  await expect(
+    callers([]).admit(deploymentOf(auth), shown(await issuer.token())),
+  ).rejects.toMatchObject({ status: 503 });
+  expect(asked()).toBe(0);
+});
 
 describe('keys that are', () => {
   /** Returns the status of a token whose issuer answers so. */
   const statusBy = async (answer: RequestListener): Promise<number | undefined> => {
     const { url } = await hostile(answer);
-    const admitted = callers().admit(deploymentOf({ issuer: issuer.url, jwks: url }), shown(await issuer.token()));
+    const admitted = callers().admit(
+      deploymentOf({ issuer: issuer.url, jwks: url }),
+      shown(await issuer.token()),
+    );
     return admitted.then(
       () => undefined,
       ({ status }: { status: number }) => status,
@@ -112,7 +128,9 @@ describe('keys that are', () => {
 
   test('too many are not tried', async () => {
     const keys = Array.from({ length: 51 }, () => ({ kty: 'RSA', n: 'AQAB', e: 'AQAB' }));
-    expect(await statusBy((_request, response) => response.end(JSON.stringify({ keys })))).toBe(503);
+    expect(await statusBy((_request, response) => response.end(JSON.stringify({ keys })))).toBe(
+      503,
+    );
   });
 });
 
@@ -121,7 +139,9 @@ test('issuers of one namespace that do not answer hold up no other namespace, an
   const gate = callers();
   const token = await issuer.token();
   const slow = Array.from({ length: 300 }, (_, index) =>
-    gate.admit(deploymentOf({ issuer: issuer.url, jwks: `${url}/${index}` }, 'evil'), shown(token)).catch((error: unknown) => error),
+    gate
+      .admit(deploymentOf({ issuer: issuer.url, jwks: `${url}/${index}` }, 'evil'), shown(token))
+      .catch((error: unknown) => error),
   );
   await gate.admit(deploymentOf({ issuer: issuer.url }), shown(token));
   expect(asked()).toBeLessThanOrEqual(4);

@@ -19,7 +19,7 @@ const WEIGHT = 410;
 const PAGED = 140;
 
 const page = (reports: Reports, since: { cursor?: number; instance?: string } = {}): ReportsPage =>
-  JSON.parse(reports.since(since)) as ReportsPage;
+  JSON.parse(reports.formatSince(since)) as ReportsPage;
 
 test('a page has what arrived since the last one, each process once', () => {
   const reports = new Reports('one');
@@ -27,20 +27,26 @@ test('a page has what arrived since the last one, each process once', () => {
   reports.keep('team/chat', report('a'));
   reports.keep('team/mail', report('b'));
   const first = page(reports);
-  expect(Object.entries(first.reports).map(([name, some]) => [name, some.map(({ from }) => from)])).toEqual([
+  expect(
+    Object.entries(first.reports).map(([name, some]) => [name, some.map(({ from }) => from)]),
+  ).toEqual([
     ['team/chat', ['a']],
     ['team/mail', ['b']],
   ]);
   reports.keep('team/mail', report('c'));
   const second = page(reports, first);
-  expect(second.reports).toEqual({ 'team/mail': [{ ...report('c'), age_seconds: expect.any(Number) as number }] });
+  expect(second.reports).toEqual({
+    'team/mail': [{ ...report('c'), age_seconds: expect.any(Number) as number }],
+  });
   expect(page(reports, second).reports).toEqual({});
 });
 
 test('whoever has read another gateway at this address gets everything', () => {
   const reports = new Reports('two');
   reports.keep('team/chat', report('a'));
-  expect(Object.keys(page(reports, { instance: 'one', cursor: 77 }).reports)).toEqual(['team/chat']);
+  expect(Object.keys(page(reports, { instance: 'one', cursor: 77 }).reports)).toEqual([
+    'team/chat',
+  ]);
 });
 
 test('a process that is silent for a minute and a half is forgotten', () => {
@@ -50,33 +56,52 @@ test('a process that is silent for a minute and a half is forgotten', () => {
   now = 60_000;
   reports.keep('team/chat', report('b'));
   now = 91_000;
-  expect(page(reports).reports['team/chat']?.map(({ from, age_seconds: age }) => [from, age])).toEqual([['b', 31]]);
+  expect(
+    page(reports).reports['team/chat']?.map(({ from, age_seconds: age }) => [from, age]),
+  ).toEqual([['b', 31]]);
   now = 151_000;
-  expect([reports.work('team/chat'), page(reports).reports, reports.size]).toEqual([undefined, {}, 0]);
+  expect([reports.summarizeWork('team/chat'), page(reports).reports, reports.size]).toEqual([
+    undefined,
+    {},
+    0,
+  ]);
 });
 
 describe('a deployment that reports too much', () => {
-  const froms = (reports: Reports, deployment: string): string[] => (page(reports).reports[deployment] ?? []).map(({ from }) => from);
+  const froms = (reports: Reports, deployment: string): string[] =>
+    (page(reports).reports[deployment] ?? []).map(({ from }) => from);
 
   test('loses the processes that were silent for longest, and takes none from others', () => {
     const reports = new Reports('one', undefined, { each: 3 * WEIGHT });
     reports.keep('team/chat', report('its own'));
     for (const from of ['a', 'b', 'c', 'a', 'd']) reports.keep('evil/flood', report(from));
-    expect([froms(reports, 'evil/flood'), froms(reports, 'team/chat')]).toEqual([['c', 'a', 'd'], ['its own']]);
+    expect([froms(reports, 'evil/flood'), froms(reports, 'team/chat')]).toEqual([
+      ['c', 'a', 'd'],
+      ['its own'],
+    ]);
   });
 
   test('gives way when too much is kept of all, and the others keep theirs', () => {
     const reports = new Reports('one', undefined, { all: 10 * WEIGHT });
     for (const from of ['a', 'b', 'c', 'd']) reports.keep('team/chat', report(from));
     for (let index = 0; index < 100; index += 1) reports.keep('evil/flood', report(`p${index}`));
-    expect([froms(reports, 'evil/flood').length <= 7, froms(reports, 'team/chat')]).toEqual([true, ['a', 'b', 'c', 'd']]);
+    expect([froms(reports, 'evil/flood').length <= 7, froms(reports, 'team/chat')]).toEqual([
+      true,
+      ['a', 'b', 'c', 'd'],
+    ]);
   });
 
   test('leaves nothing of what it wrote beside the known fields', () => {
     const reports = new Reports('one');
-    const more = { ...report('a'), note: 'x'.repeat(3500), queue: { ...report('a').queue, note: 'x' } };
+    const more = {
+      ...report('a'),
+      note: 'x'.repeat(3500),
+      queue: { ...report('a').queue, note: 'x' },
+    };
     reports.keep('team/chat', more as unknown as WorkReport);
-    expect(page(reports).reports['team/chat']).toEqual([{ ...report('a'), age_seconds: expect.any(Number) as number }]);
+    expect(page(reports).reports['team/chat']).toEqual([
+      { ...report('a'), age_seconds: expect.any(Number) as number },
+    ]);
   });
 
   test('is told of in pages of a bounded size, each of which begins where the last one ended', () => {
@@ -85,7 +110,8 @@ describe('a deployment that reports too much', () => {
     reports.keep('team/chat', report('a'));
     const read: string[][] = [];
     let last = page(reports);
-    const told = (): number => read.push(Object.values(last.reports).flatMap((some) => some.map(({ from }) => from)));
+    const told = (): number =>
+      read.push(Object.values(last.reports).flatMap((some) => some.map(({ from }) => from)));
     told();
     while (last.more) {
       last = page(reports, last);
@@ -106,7 +132,8 @@ describe('a deployment that reports too much', () => {
     const collect = runInNewContext('gc') as () => void;
     collect();
     const before = process.memoryUsage().heapUsed;
-    for (let index = 0; index < 500_000; index += 1) reports.keep('evil/flood', report(`p${index % 5}`));
+    for (let index = 0; index < 500_000; index += 1)
+      reports.keep('evil/flood', report(`p${index % 5}`));
     collect();
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000);
     expect(Object.values(page(reports).reports).flat()).toHaveLength(5);

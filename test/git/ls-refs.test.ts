@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { headOf } from '../../src/git/ls-refs.ts';
-import { gitPlaces } from '../../src/git/places.ts';
+import { fetchHeadCommit } from '../../src/git/ls-refs.ts';
+import { buildGitPlaces } from '../../src/git/places.ts';
 import { Lookups } from '../../src/http/lookups.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
 
 const signal = new AbortController().signal;
-const places = (...gitHosts: string[]) => gitPlaces({ gitHosts, gitIntegrations: [] }, new Lookups());
+const places = (...gitHosts: string[]) =>
+  buildGitPlaces({ gitHosts, gitIntegrations: [] }, new Lookups());
 
 describe.each([
   ['version 2', false, 'sha1'],
@@ -21,7 +22,12 @@ describe.each([
     git.tag('v1', 'main');
   });
   afterAll(() => git.stop());
-  const ask = (ref: string) => headOf({ host: git.url, url: `${git.url}/team/chat`, places: places(git.url) }, ref, signal);
+  const ask = (ref: string) =>
+    fetchHeadCommit(
+      { host: git.url, url: `${git.url}/team/chat`, places: places(git.url) },
+      ref,
+      signal,
+    );
 
   test('tells the head of a branch, and of a tag the commit that it marks', async () => {
     expect(await ask('main')).toBe(head);
@@ -42,10 +48,25 @@ describe.each([
       git.fail(undefined);
       return error;
     };
-    expect(await failing(401)).toMatchObject({ name: 'Rejected', message: expect.stringContaining('refuses the credential') });
-    expect(await failing(404)).toMatchObject({ name: 'Rejected', message: expect.stringContaining('does not know this') });
-    expect(await failing(502)).toMatchObject({ name: 'Unavailable', message: expect.stringContaining('status 502') });
-    const away = { host: 'x', url: 'http://127.0.0.1:1/team/chat', places: places('http://127.0.0.1:1') };
-    await expect(headOf(away, 'main', signal)).rejects.toMatchObject({ name: 'Unavailable' });
+    expect(await failing(401)).toMatchObject({
+      name: 'Rejected',
+      message: expect.stringContaining('refuses the credential'),
+    });
+    expect(await failing(404)).toMatchObject({
+      name: 'Rejected',
+      message: expect.stringContaining('does not know this'),
+    });
+    expect(await failing(502)).toMatchObject({
+      name: 'Unavailable',
+      message: expect.stringContaining('status 502'),
+    });
+    const away = {
+      host: 'x',
+      url: 'http://127.0.0.1:1/team/chat',
+      places: places('http://127.0.0.1:1'),
+    };
+    await expect(fetchHeadCommit(away, 'main', signal)).rejects.toMatchObject({
+      name: 'Unavailable',
+    });
   });
 });

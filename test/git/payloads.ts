@@ -8,7 +8,12 @@ export const AFTER = 'b'.repeat(40);
 const NOTHING = '0'.repeat(40);
 type Payload = Record<string, unknown>;
 
-const commit = { id: AFTER, message: 'Update agent', timestamp: '2026-01-01T10:00:00Z', url: 'https://host/acme/agent/commit/b' };
+const commit = {
+  id: AFTER,
+  message: 'Update agent',
+  timestamp: '2026-01-01T10:00:00Z',
+  url: 'https://host/acme/agent/commit/b',
+};
 
 export const github = (more: Payload = {}): Payload => ({
   ref: 'refs/heads/main',

@@ -9,7 +9,11 @@ import { connect, type DetailedPeerCertificate } from 'node:tls';
 import Koa from 'koa';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { listen, type ListeningServer } from '../../src/http/listen.ts';
-import { newAuthority, newCertificate, type Pair } from '../../src/operator/database/own/tls/certificate.ts';
+import {
+  createAuthority,
+  createCertificate,
+  type Pair,
+} from '../../src/operator/database/own/tls/certificate.ts';
 import { silentLog } from '../kit/log.ts';
 import { until } from '../kit/until.ts';
 
@@ -18,13 +22,17 @@ let authority: Pair;
 let files: { cert: string; key: string };
 let listener: ListeningServer;
 beforeEach(async () => {
-  authority = newAuthority('test authority', when);
+  authority = createAuthority('test authority', when);
   const folder = mkdtempSync(join(tmpdir(), 'gx-certificate-'));
   files = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
-  write(newCertificate(authority, ['localhost'], when));
+  write(createCertificate(authority, ['localhost'], when));
   const app = new Koa();
   app.use((ctx) => void (ctx.body = 'answered'));
-  listener = await listen(app, { host: '127.0.0.1', port: 0, tls: { files, log: silentLog(), every: 5 } });
+  listener = await listen(app, {
+    host: '127.0.0.1',
+    port: 0,
+    tls: { files, log: silentLog(), every: 5 },
+  });
 });
 afterEach(() => listener.stop(0));
 
@@ -33,7 +41,12 @@ function write({ certificate, key }: Pair): void {
   writeFileSync(files.key, key);
 }
 
-const trusting = () => ({ host: '127.0.0.1', port: listener.port, servername: 'localhost', ca: authority.certificate });
+const trusting = () => ({
+  host: '127.0.0.1',
+  port: listener.port,
+  servername: 'localhost',
+  ca: authority.certificate,
+});
 
 /** The serial number of the certificate that a new connection gets, after it was verified. */
 async function served(): Promise<string> {
@@ -63,14 +76,14 @@ test('clients that trust the authority are answered over TLS, and plain HTTP is 
 
 test('a certificate that replaces the first is served to new connections, without a restart', async () => {
   const first = await served();
-  write(newCertificate(authority, ['localhost'], when));
+  write(createCertificate(authority, ['localhost'], when));
   await until('the new one is served', async () => (await served()) !== first);
   expect(await asked()).toBe('answered');
 });
 
 test('files that do not belong together leave the last certificate in use', async () => {
   const first = await served();
-  const { certificate } = newCertificate(authority, ['localhost'], when);
+  const { certificate } = createCertificate(authority, ['localhost'], when);
   writeFileSync(files.cert, certificate);
   const end = performance.now() + 100;
   while (performance.now() < end) expect(await served()).toBe(first);
@@ -85,9 +98,14 @@ test.each([
       return files;
     },
   ],
-])('files that can not be used (%s) end the start with a sentence that names them', async (_, given) => {
-  await expect(listen(new Koa(), { host: '127.0.0.1', port: 0, tls: { files: given(), log: silentLog() } })).rejects.toMatchObject({
-    name: 'StartError',
-    message: expect.stringContaining(files.cert),
-  });
-});
+])(
+  'files that can not be used (%s) end the start with a sentence that names them',
+  async (_, given) => {
+    await expect(
+      listen(new Koa(), { host: '127.0.0.1', port: 0, tls: { files: given(), log: silentLog() } }),
+    ).rejects.toMatchObject({
+      name: 'StartError',
+      message: expect.stringContaining(files.cert),
+    });
+  },
+);

@@ -9,7 +9,7 @@ function stage(most = 100 * MEBIBYTE) {
   const pauses: (() => void)[] = [];
   const bodies = new CostlyBodies(most, () => new Promise<void>((resolve) => pauses.push(resolve)));
   const send = (caller: string, bytes = MEBIBYTE): Promise<unknown> =>
-    bodies.inTurn({ caller, bytes }, (step) => step(() => read.push(caller)));
+    bodies.runInTurn({ caller, bytes }, (step) => step(() => read.push(caller)));
   return { read, send, pauses };
 }
 
@@ -39,7 +39,10 @@ test('of one caller so much waits, and no less of another', async () => {
   const { send } = stage(2 * MEBIBYTE);
   const first = send('many');
   const waiting = [send('many'), send('many'), send('few', 20 * MEBIBYTE)];
-  await expect(send('many')).rejects.toMatchObject({ status: 429, headers: { 'retry-after': '5' } });
+  await expect(send('many')).rejects.toMatchObject({
+    status: 429,
+    headers: { 'retry-after': '5' },
+  });
   await first;
   expect(waiting).toHaveLength(3);
 });
@@ -47,9 +50,11 @@ test('of one caller so much waits, and no less of another', async () => {
 test('a body that can not be read gives up its turn', async () => {
   const { send, pauses } = stage();
   const bodies = new CostlyBodies(MEBIBYTE, () => Promise.resolve());
-  const broken = bodies.inTurn({ caller: 'one', bytes: 1 }, () => Promise.reject(new Error('no JSON')));
+  const broken = bodies.runInTurn({ caller: 'one', bytes: 1 }, () =>
+    Promise.reject(new Error('no JSON')),
+  );
   await expect(broken).rejects.toThrow('no JSON');
-  await bodies.inTurn({ caller: 'two', bytes: 1 }, (step) => step(() => undefined));
+  await bodies.runInTurn({ caller: 'two', bytes: 1 }, (step) => step(() => undefined));
   await send('one');
   expect(pauses).toHaveLength(1);
 });

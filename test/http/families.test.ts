@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { clientOf, trustsNobody } from '../../src/http/client.ts';
-import { json } from '../../src/http/route.ts';
+import { resolveClient, isNeverTrusted } from '../../src/http/client.ts';
+import { answerJson } from '../../src/http/route.ts';
 import { plain, route, serve } from './kit.ts';
 
 test.each([
@@ -11,12 +11,23 @@ test.each([
   ['IPv6 that only looks like it', '::ffff:1:2', '::ffff:1:2'],
   ['a connection that is gone', undefined, 'unknown'],
 ])('a caller over %s is known by its own address', (_, remoteAddress, source) => {
-  expect(clientOf({ headers: {} }, remoteAddress, trustsNobody).source).toBe(source);
+  expect(resolveClient({ headers: {} }, remoteAddress, isNeverTrusted).source).toBe(source);
 });
 
 test('a server of both families answers over each of them', async () => {
-  const routes = [route({ ...plain, method: 'get', path: '/who', handler: ({ caller }) => json({ caller }) })];
-  const server = await serve(routes, { authenticate: (_headers, _access, { source }) => source }, '::');
+  const routes = [
+    route({
+      ...plain,
+      method: 'get',
+      path: '/who',
+      handler: ({ caller }) => answerJson({ caller }),
+    }),
+  ];
+  const server = await serve(
+    routes,
+    { authenticate: (_headers, _access, { source }) => source },
+    '::',
+  );
   for (const [address, caller] of [
     ['127.0.0.1', '127.0.0.1'],
     ['[::1]', '::1'],

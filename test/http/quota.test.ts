@@ -20,7 +20,10 @@ test('who asks too often is told when to come back, and nobody else', () => {
   expect(refusal(() => rate.take('a', 30))).toEqual({ status: 429, after: '30' });
   expect(refusal(() => rate.take('b'))).toBeUndefined();
   now = 1000;
-  expect([refusal(() => rate.take('a')), refusal(() => rate.take('a'))?.status]).toEqual([undefined, 429]);
+  expect([refusal(() => rate.take('a')), refusal(() => rate.take('a'))?.status]).toEqual([
+    undefined,
+    429,
+  ]);
   rate.giveBack('a');
   expect(refusal(() => rate.take('a'))).toBeUndefined();
 });
@@ -32,7 +35,9 @@ test('a rate of 0 bounds nothing', () => {
 
 test('names beyond those that are remembered are forgotten, not refused', () => {
   const rate = new Rate({ perMinute: 1, message: 'slower', clock: () => 0 });
-  const refused = Array.from({ length: 30_000 }, (_, index) => refusal(() => rate.take(`name ${index}`))).filter(Boolean);
+  const refused = Array.from({ length: 30_000 }, (_, index) =>
+    refusal(() => rate.take(`name ${index}`)),
+  ).filter(Boolean);
   expect(refused).toEqual([]);
 });
 

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Forbidden, Problem, Unauthorized, Unavailable } from '../../src/errors.ts';
 import { listen } from '../../src/http/listen.ts';
-import { json, noContent, text } from '../../src/http/route.ts';
+import { answerJson, answerNoContent, answerText } from '../../src/http/route.ts';
 import { createApp } from '../../src/http/server.ts';
 import { createLog } from '../../src/log.ts';
 import { limits, plain, route, serve } from './kit.ts';
@@ -23,8 +23,21 @@ let server: Awaited<ReturnType<typeof serve>>;
 beforeAll(async () => {
   server = await serve(
     [
-      route({ ...plain, method: 'post', path: '/echo', body: Body, handler: ({ body }) => json(body, 201) }),
-      route({ ...plain, method: 'post', path: '/optional', body: Type.Object({}), bodyOptional: true, handler: ({ body }) => json(body) }),
+      route({
+        ...plain,
+        method: 'post',
+        path: '/echo',
+        body: Body,
+        handler: ({ body }) => answerJson(body, 201),
+      }),
+      route({
+        ...plain,
+        method: 'post',
+        path: '/optional',
+        body: Type.Object({}),
+        bodyOptional: true,
+        handler: ({ body }) => answerJson(body),
+      }),
       route({
         ...plain,
         method: 'get',
@@ -32,10 +45,23 @@ beforeAll(async () => {
         params: Type.Object({ how: Type.String() }),
         handler: ({ params }) => Promise.reject(failing[params.how] as Error),
       }),
-      route({ ...plain, method: 'delete', path: '/gone', handler: () => noContent() }),
-      route({ ...plain, method: 'get', path: '/text', handler: () => text('hello') }),
-      route({ ...plain, method: 'post', path: '/guarded-body', access: 'write', body: Body, handler: () => json({}) }),
-      route({ ...plain, method: 'get', path: '/guarded', access: 'write', handler: ({ caller }) => json({ caller }) }),
+      route({ ...plain, method: 'delete', path: '/gone', handler: () => answerNoContent() }),
+      route({ ...plain, method: 'get', path: '/text', handler: () => answerText('hello') }),
+      route({
+        ...plain,
+        method: 'post',
+        path: '/guarded-body',
+        access: 'write',
+        body: Body,
+        handler: () => answerJson({}),
+      }),
+      route({
+        ...plain,
+        method: 'get',
+        path: '/guarded',
+        access: 'write',
+        handler: ({ caller }) => answerJson({ caller }),
+      }),
     ],
     {
       authenticate: (headers, access) => {
@@ -49,12 +75,20 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const post = (path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Promise<Response> =>
-  fetch(`${server.url}${path}`, { method: 'POST', body, headers });
+const post = (
+  path: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+): Promise<Response> => fetch(`${server.url}${path}`, { method: 'POST', body, headers });
 
 describe('a request that the parser gives up on', () => {
   test.each([
-    ['headers of more than 64 kB', 431, { 'x-long': 'a'.repeat(70_000) }, 'Address and headers of the request are too large.'],
+    [
+      'headers of more than 64 kB',
+      431,
+      { 'x-long': 'a'.repeat(70_000) },
+      'Address and headers of the request are too large.',
+    ],
     ['no valid length', 400, { 'content-length': 'many' }, 'The request is not valid HTTP.'],
   ])('%s is answered with %i and a detail', async (_, status, headers, detail) => {
     const socket = connect(server.port, '127.0.0.1');
@@ -65,7 +99,9 @@ describe('a request that the parser gives up on', () => {
   });
 
   test('headers of 40 kB are read', async () => {
-    const response = await fetch(`${server.url}/text`, { headers: { 'x-long': 'a'.repeat(40_000) } });
+    const response = await fetch(`${server.url}/text`, {
+      headers: { 'x-long': 'a'.repeat(40_000) },
+    });
     expect(response.status).toBe(200);
   });
 });
@@ -73,17 +109,30 @@ describe('a request that the parser gives up on', () => {
 describe('a request', () => {
   test('is answered with its id', async () => {
     const response = await fetch(`${server.url}/text`, { headers: { 'x-request-id': 'mine' } });
-    expect([response.status, response.headers.get('x-request-id'), await response.text()]).toEqual([200, 'mine', 'hello']);
-    expect((await fetch(`${server.url}/text`)).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect([response.status, response.headers.get('x-request-id'), await response.text()]).toEqual([
+      200,
+      'mine',
+      'hello',
+    ]);
+    expect((await fetch(`${server.url}/text`)).headers.get('x-request-id')).toMatch(
+      /^[0-9a-f-]{36}$/,
+    );
     for (const odd of ['a'.repeat(129), 'a b', '{"a":1}'])
-      expect((await fetch(`${server.url}/text`, { headers: { 'x-request-id': odd } })).headers.get('x-request-id')).toMatch(
-        /^[0-9a-f-]{36}$/,
-      );
+      expect(
+        (await fetch(`${server.url}/text`, { headers: { 'x-request-id': odd } })).headers.get(
+          'x-request-id',
+        ),
+      ).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   test.each([
     ['a right body', '{"name":"a"}', 201, { name: 'a' }],
-    ['text that is no JSON', '{', 422, { detail: [{ loc: ['body'], msg: 'Invalid JSON in request body', type: 'json_invalid' }] }],
+    [
+      'text that is no JSON',
+      '{',
+      422,
+      { detail: [{ loc: ['body'], msg: 'Invalid JSON in request body', type: 'json_invalid' }] },
+    ],
     [
       'bytes that are no UTF-8',
       new Uint8Array([0x22, 0xff, 0x22]),
@@ -91,7 +140,12 @@ describe('a request', () => {
       { detail: [{ loc: ['body'], msg: 'Invalid JSON in request body', type: 'json_invalid' }] },
     ],
     ['no body', '', 422, { detail: [{ loc: ['body'], msg: 'Field required', type: 'missing' }] }],
-    ['a body beyond the limit', JSON.stringify({ name: 'x'.repeat(2000) }), 413, { detail: 'Request body is larger than 1000 bytes' }],
+    [
+      'a body beyond the limit',
+      JSON.stringify({ name: 'x'.repeat(2000) }),
+      413,
+      { detail: 'Request body is larger than 1000 bytes' },
+    ],
   ])('with %s', async (_, body, status, answer) => {
     const response = await post('/echo', body);
     expect([response.status, await response.json()]).toEqual([status, answer]);
@@ -99,10 +153,14 @@ describe('a request', () => {
 
   test('whose body grows beyond the limit without saying so is answered with 413', async () => {
     const status = await new Promise((resolve, reject) => {
-      const sent = httpRequest(`${server.url}/echo`, { method: 'POST', headers: { 'transfer-encoding': 'chunked' } }, (response) => {
-        resolve(response.statusCode);
-        response.resume();
-      });
+      const sent = httpRequest(
+        `${server.url}/echo`,
+        { method: 'POST', headers: { 'transfer-encoding': 'chunked' } },
+        (response) => {
+          resolve(response.statusCode);
+          response.resume();
+        },
+      );
       sent.on('error', reject);
       for (let index = 0; index < 5; index += 1) sent.write('x'.repeat(500));
       sent.end();
@@ -112,12 +170,27 @@ describe('a request', () => {
 
   test.each([
     ['with more fields and items than its size allows', `{"name":[${'0,'.repeat(200_000)}0]}`, 413],
-    ['with too many different names', JSON.stringify(Object.fromEntries(Array.from({ length: 40_000 }, (_, at) => [`n${at}`, 0]))), 413],
+    [
+      'with too many different names',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 40_000 }, (_, at) => [`n${at}`, 0]))),
+      413,
+    ],
     ['nested too deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 422],
   ])('%s is refused before it is parsed', async (_, body, status) => {
-    const roomy = await serve([route({ ...plain, method: 'post', path: '/echo', body: Body, handler: () => json('reached', 201) })], {
-      body: limits(1_000_000),
-    });
+    const roomy = await serve(
+      [
+        route({
+          ...plain,
+          method: 'post',
+          path: '/echo',
+          body: Body,
+          handler: () => answerJson('reached', 201),
+        }),
+      ],
+      {
+        body: limits(1_000_000),
+      },
+    );
     const response = await fetch(`${roomy.url}/echo`, { method: 'POST', body });
     expect([response.status, JSON.stringify(await response.json())]).toEqual([
       status,
@@ -127,13 +200,22 @@ describe('a request', () => {
   });
 
   test('that only selects has a smaller limit than one that brings content', async () => {
-    const shared = { ...plain, method: 'post', body: Type.Object({}), handler: () => json('reached', 201) } as const;
+    const shared = {
+      ...plain,
+      method: 'post',
+      body: Type.Object({}),
+      handler: () => answerJson('reached', 201),
+    } as const;
     const two = await serve([
       route({ ...shared, path: '/content' }),
       route({ ...shared, path: '/selection', id: 'selection', selects: true }),
     ]);
     const body = JSON.stringify({ name: 'x'.repeat(500) });
-    const asked = await Promise.all(['/content', '/selection'].map((path) => fetch(`${two.url}${path}`, { method: 'POST', body })));
+    const asked = await Promise.all(
+      ['/content', '/selection'].map((path) =>
+        fetch(`${two.url}${path}`, { method: 'POST', body }),
+      ),
+    );
     expect(asked.map(({ status }) => status)).toEqual([201, 413]);
     await two.stop();
   });
@@ -159,7 +241,7 @@ describe('a request', () => {
         path: '/raw',
         rawBody: { bytes: 100 },
         admission: { seconds: 0.2, admit },
-        handler: () => json(held.length),
+        handler: () => answerJson(held.length),
       }),
     ]);
     expect(await (await fetch(`${raw.url}/raw`, { method: 'POST', body: 'x' })).text()).toBe('1');
@@ -175,8 +257,19 @@ describe('a request', () => {
 
   test('of everybody needs somebody who says what is read of it', async () => {
     const { admission: _, ...open } = plain;
-    const routes = [route({ ...open, id: 'careless', method: 'post', path: '/any', body: Body, handler: () => json({}) })];
-    await expect(serve(routes)).rejects.toThrow('The route careless reads bodies of everybody, so it needs an admission.');
+    const routes = [
+      route({
+        ...open,
+        id: 'careless',
+        method: 'post',
+        path: '/any',
+        body: Body,
+        handler: () => answerJson({}),
+      }),
+    ];
+    await expect(serve(routes)).rejects.toThrow(
+      'The route careless reads bodies of everybody, so it needs an admission.',
+    );
   });
 
   test('may leave out an optional body', async () => {
@@ -199,11 +292,14 @@ describe('a request', () => {
   });
 
   test('says which methods a path knows', async () => {
-    expect((await fetch(`${server.url}/echo`, { method: 'PUT' })).headers.get('allow')).toBe('POST');
+    expect((await fetch(`${server.url}/echo`, { method: 'PUT' })).headers.get('allow')).toBe(
+      'POST',
+    );
   });
 
   test('reaches a guarded handler with the caller that its headers name', async () => {
-    const ask = (key: string): Promise<Response> => fetch(`${server.url}/guarded`, { headers: { 'x-key': key } });
+    const ask = (key: string): Promise<Response> =>
+      fetch(`${server.url}/guarded`, { headers: { 'x-key': key } });
     expect((await ask('bad')).status).toBe(403);
     expect(await (await ask('good')).json()).toEqual({ caller: 'the owner' });
   });
@@ -214,7 +310,11 @@ describe('a request', () => {
       .logged()
       .split('\n')
       .find((entry) => entry.includes('request failed') && entry.includes('traced'));
-    expect(JSON.parse(line ?? '{}')).toMatchObject({ level: 'error', request_id: 'traced', err: { message: 'password=hunter2' } });
+    expect(JSON.parse(line ?? '{}')).toMatchObject({
+      level: 'error',
+      request_id: 'traced',
+      err: { message: 'password=hunter2' },
+    });
   });
 });
 
@@ -228,12 +328,19 @@ describe('a port', () => {
   });
 
   test('in use is told by a sentence that names it', async () => {
-    await expect(listen(app, { host: '127.0.0.1', port: server.port })).rejects.toMatchObject({ name: 'StartError' });
+    await expect(listen(app, { host: '127.0.0.1', port: server.port })).rejects.toMatchObject({
+      name: 'StartError',
+    });
   });
 
   test('closes when its open requests are answered', async () => {
     const slow = await serve([
-      route({ ...plain, method: 'get', path: '/slow', handler: async () => (await wait(150), json({ ok: true })) }),
+      route({
+        ...plain,
+        method: 'get',
+        path: '/slow',
+        handler: async () => (await wait(150), answerJson({ ok: true })),
+      }),
     ]);
     const answer = fetch(`${slow.url}/slow`);
     await wait(50);
@@ -244,7 +351,14 @@ describe('a port', () => {
   });
 
   test('closes under a request that outlasts the grace', async () => {
-    const endless = await serve([route({ ...plain, method: 'get', path: '/endless', handler: () => new Promise<never>(() => undefined) })]);
+    const endless = await serve([
+      route({
+        ...plain,
+        method: 'get',
+        path: '/endless',
+        handler: () => new Promise<never>(() => undefined),
+      }),
+    ]);
     const answer = fetch(`${endless.url}/endless`);
     answer.catch(() => undefined);
     await wait(50);

@@ -2,16 +2,20 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { Unavailable } from '../../src/errors.ts';
-import { sse, slowJson } from '../../src/http/route.ts';
-import { buildHeartbeat, frame } from '../../src/http/sse.ts';
+import { answerEvents, answerSlowJson } from '../../src/http/route.ts';
+import { buildHeartbeat, formatSseFrame } from '../../src/http/sse.ts';
 import { plain, route, serve } from './kit.ts';
 
 test.each([
   ['an event', { event: 'values', data: { a: 1 } }, 'event: values\r\ndata: {"a":1}\r\n\r\n'],
-  ['an event that a client may resume from', { event: 'end', data: null, id: '12-3' }, 'event: end\r\ndata: null\r\nid: 12-3\r\n\r\n'],
+  [
+    'an event that a client may resume from',
+    { event: 'end', data: null, id: '12-3' },
+    'event: end\r\ndata: null\r\nid: 12-3\r\n\r\n',
+  ],
   ['an event without data', { event: 'end', data: undefined }, 'event: end\r\ndata: null\r\n\r\n'],
 ])('%s is written with CRLF and one line of JSON', (_, message, text) => {
-  expect(frame(message)).toBe(text);
+  expect(formatSseFrame(message)).toBe(text);
 });
 
 describe('a stream', () => {
@@ -21,13 +25,22 @@ describe('a stream', () => {
       await wait(600);
       yield { event: 'b', data: 2 };
     };
-    const server = await serve([route({ ...plain, method: 'get', path: '/s', handler: () => sse(events) })], { heartbeatSeconds: 0.05 });
+    const server = await serve(
+      [route({ ...plain, method: 'get', path: '/s', handler: () => answerEvents(events) })],
+      { heartbeatSeconds: 0.05 },
+    );
     const text = await (await fetch(`${server.url}/s`)).text();
-    const [first, last] = [frame({ event: 'a', data: 1 }), frame({ event: 'b', data: 2 })];
+    const [first, last] = [
+      formatSseFrame({ event: 'a', data: 1 }),
+      formatSseFrame({ event: 'b', data: 2 }),
+    ];
     expect([text.slice(0, first.length), text.slice(-last.length)]).toEqual([first, last]);
     const beats = text.slice(first.length, -last.length);
     // There are twelve in 600 ms. A busy machine merges some.
-    expect([beats.length >= 2 * buildHeartbeat().length, beats.replaceAll(buildHeartbeat(), '')]).toEqual([true, '']);
+    expect([
+      beats.length >= 2 * buildHeartbeat().length,
+      beats.replaceAll(buildHeartbeat(), ''),
+    ]).toEqual([true, '']);
     await server.stop();
   });
 
@@ -42,7 +55,9 @@ describe('a stream', () => {
         ended.resolve();
       }
     };
-    const server = await serve([route({ ...plain, method: 'get', path: '/s', handler: () => sse(events) })]);
+    const server = await serve([
+      route({ ...plain, method: 'get', path: '/s', handler: () => answerEvents(events) }),
+    ]);
     const leaving = new AbortController();
     const response = await fetch(`${server.url}/s`, { signal: leaving.signal });
     await response.body?.getReader().read();
@@ -56,9 +71,13 @@ describe('a stream', () => {
       yield { event: 'a', data: 1 };
       throw new Error('password=hunter2');
     };
-    const server = await serve([route({ ...plain, method: 'get', path: '/s', handler: () => sse(events) })]);
+    const server = await serve([
+      route({ ...plain, method: 'get', path: '/s', handler: () => answerEvents(events) }),
+    ]);
     const text = await (await fetch(`${server.url}/s`)).text();
-    expect(text).toContain('event: error\r\ndata: {"error":"StreamError","message":"Internal Server Error"}');
+    expect(text).toContain(
+      'event: error\r\ndata: {"error":"StreamError","message":"Internal Server Error"}',
+    );
     expect(text).not.toContain('hunter2');
     await server.stop();
   });
@@ -70,11 +89,18 @@ describe('a stream', () => {
         yield { event: 'b', data: 2 };
         throw new Unavailable('The database does not answer.');
       };
-    const [begun, empty] = [sse(events('7-1', '7-2'), { idsFrom: '5-0' }), sse(events(), { idsFrom: '5-0' })];
-    const routes = [begun, empty].map((reply, at) => route({ ...plain, method: 'get', path: `/s${at}`, handler: () => reply }));
+    const [begun, empty] = [
+      answerEvents(events('7-1', '7-2'), { idsFrom: '5-0' }),
+      answerEvents(events(), { idsFrom: '5-0' }),
+    ];
+    const routes = [begun, empty].map((reply, at) =>
+      route({ ...plain, method: 'get', path: `/s${at}`, handler: () => reply }),
+    );
     const server = await serve(routes);
     const idsOf = async (path: string) =>
-      [...(await (await fetch(server.url + path)).text()).matchAll(/^id: (.*)\r$/gm)].map(([, id]) => id);
+      [...(await (await fetch(server.url + path)).text()).matchAll(/^id: (.*)\r$/gm)].map(
+        ([, id]) => id,
+      );
     expect(await idsOf('/s0')).toEqual(['7-1', '7-2', '7-2', '7-2']);
     expect(await idsOf('/s1')).toEqual(['5-0', '5-0']);
     await server.stop();
@@ -88,7 +114,9 @@ describe('a stream', () => {
         yield { event: 'a', data: 'x'.repeat(10_000) };
       }
     };
-    const server = await serve([route({ ...plain, method: 'get', path: '/s', handler: () => sse(events) })]);
+    const server = await serve([
+      route({ ...plain, method: 'get', path: '/s', handler: () => answerEvents(events) }),
+    ]);
     const leaving = new AbortController();
     await fetch(`${server.url}/s`, { signal: leaving.signal });
     await wait(300);
@@ -104,7 +132,10 @@ describe('a slow answer', () => {
       await wait(600);
       return { done: true };
     };
-    const server = await serve([route({ ...plain, method: 'get', path: '/w', handler: () => slowJson(body) })], { heartbeatSeconds: 0.05 });
+    const server = await serve(
+      [route({ ...plain, method: 'get', path: '/w', handler: () => answerSlowJson(body) })],
+      { heartbeatSeconds: 0.05 },
+    );
     const text = await (await fetch(`${server.url}/w`)).text();
     expect(text.startsWith('\n\n')).toBe(true);
     expect(JSON.parse(text)).toEqual({ done: true });
@@ -116,10 +147,20 @@ describe('a slow answer', () => {
       await wait(milliseconds);
       throw new Unavailable('The database does not answer.');
     };
-    const routes = [0, 300].map((late) => route({ ...plain, method: 'get', path: `/w${late}`, handler: () => slowJson(failing(late)) }));
+    const routes = [0, 300].map((late) =>
+      route({
+        ...plain,
+        method: 'get',
+        path: `/w${late}`,
+        handler: () => answerSlowJson(failing(late)),
+      }),
+    );
     const server = await serve(routes);
     const soon = await fetch(`${server.url}/w0`);
-    expect([soon.status, await soon.json()]).toEqual([503, { detail: 'The database does not answer.' }]);
+    expect([soon.status, await soon.json()]).toEqual([
+      503,
+      { detail: 'The database does not answer.' },
+    ]);
     const late = await fetch(`${server.url}/w300`);
     expect([late.status, await late.json()]).toEqual([
       200,

@@ -48,10 +48,13 @@ test('one of whom too many wait is told to come back, and work that fails gives 
 test('an answer is remembered for a while, a failure is not, and few are kept', async () => {
   let [now, asked] = [0, 0];
   const recent = new RecentAnswers<number>({ milliseconds: 100, most: 2 }, () => now);
-  const ask = (name: string): Promise<number> => recent.of(name, () => Promise.resolve((asked += 1)));
+  const ask = (name: string): Promise<number> =>
+    recent.getOrAsk(name, () => Promise.resolve((asked += 1)));
   expect([await ask('a'), await ask('a'), await ask('b')]).toEqual([1, 1, 2]);
   now = 101;
   expect([await ask('a'), await ask('b'), await ask('c'), await ask('a')]).toEqual([3, 4, 5, 6]);
-  await expect(recent.of('bad', () => Promise.reject(new RangeError('it failed')))).rejects.toThrow('it failed');
-  expect(await recent.of('bad', () => Promise.resolve(9))).toBe(9);
+  await expect(
+    recent.getOrAsk('bad', () => Promise.reject(new RangeError('it failed'))),
+  ).rejects.toThrow('it failed');
+  expect(await recent.getOrAsk('bad', () => Promise.resolve(9))).toBe(9);
 });

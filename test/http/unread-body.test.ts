@@ -4,14 +4,21 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Unauthorized } from '../../src/errors.ts';
-import { json } from '../../src/http/route.ts';
+import { answerJson } from '../../src/http/route.ts';
 import { limits, plain, route, serve } from './kit.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
 let server: Awaited<ReturnType<typeof serve>>;
 beforeAll(async () => {
-  const guarded = route({ ...plain, method: 'post', path: '/guarded', access: 'write', body: Type.Object({}), handler: () => json({}) });
+  const guarded = route({
+    ...plain,
+    method: 'post',
+    path: '/guarded',
+    access: 'write',
+    body: Type.Object({}),
+    handler: () => answerJson({}),
+  });
   const authenticate = (): string => {
     throw new Unauthorized('no key');
   };
@@ -27,7 +34,12 @@ async function refused(headers: string, bytes: number) {
   socket.write(Buffer.alloc(bytes, ' '));
   const [answer] = (await once(socket, 'data')) as [Buffer];
   const closed = new Promise<boolean>((resolve) => socket.once('close', () => resolve(true)));
-  return { socket, closed, status: answer.toString().split(' ')[1], left: (): number => socket.writableLength };
+  return {
+    socket,
+    closed,
+    status: answer.toString().split(' ')[1],
+    left: (): number => socket.writableLength,
+  };
 }
 
 test('a large body that was refused is not read, and its connection ends after the answer', async () => {
@@ -52,7 +64,10 @@ test('a small one is read, and its connection serves the next request', async ()
 });
 
 test('fetch gets its answer to a large body', async () => {
-  const answer = await fetch(`${server.url}/guarded`, { method: 'POST', body: new Uint8Array(16 * MEBIBYTE) });
+  const answer = await fetch(`${server.url}/guarded`, {
+    method: 'POST',
+    body: new Uint8Array(16 * MEBIBYTE),
+  });
   expect(answer.status).toBe(401);
   expect(await answer.json()).toEqual({ detail: 'no key' });
 });
@@ -63,7 +78,11 @@ test('a client that keeps its connections does not send its next request on one 
   const sizes = [1.5 * MEBIBYTE, 10, 10];
   const statuses: (number | undefined)[] = [];
   for (const size of sizes) {
-    const sent = request(`${server.url}/guarded`, { method: 'POST', agent, headers: { 'content-length': size } });
+    const sent = request(`${server.url}/guarded`, {
+      method: 'POST',
+      agent,
+      headers: { 'content-length': size },
+    });
     sent.end(Buffer.alloc(size, ' '));
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     statuses.push(answer.resume().statusCode);

@@ -2,24 +2,34 @@ import { Type } from 'typebox';
 import { expect, test } from 'vitest';
 import { Invalid } from '../../src/errors.ts';
 import { createValidator } from '../../src/http/validate.ts';
-import { FreeForm, MapOf, Nullable, StringEnum, Uuid } from '../../src/schema/types.ts';
+import {
+  buildFreeFormSchema,
+  buildMapSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+  buildUuidSchema,
+} from '../../src/schema/types.ts';
 
 const Body = Type.Object(
   {
     name: Type.String({ minLength: 2, maxLength: 4, pattern: '^[a-z]+$' }),
-    kind: Type.Optional(Nullable(StringEnum(['a', 'b']))),
+    kind: Type.Optional(buildNullableSchema(buildEnumSchema(['a', 'b']))),
     size: Type.Optional(Type.Integer({ minimum: 1, maximum: 3 })),
-    id: Type.Optional(Uuid('id')),
+    id: Type.Optional(buildUuidSchema('id')),
     tags: Type.Optional(Type.Array(Type.String(), { maxItems: 1 })),
-    words: Type.Optional(MapOf(Type.String(), { maxProperties: 1 })),
-    free: Type.Optional(FreeForm('anything')),
+    words: Type.Optional(buildMapSchema(Type.String(), { maxProperties: 1 })),
+    free: Type.Optional(buildFreeFormSchema('anything')),
     flag: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },
 );
 
 const check = createValidator();
-const faults = (value: unknown, kind: 'body' | 'query' = 'body', schema: typeof Body = Body): unknown => {
+const faults = (
+  value: unknown,
+  kind: 'body' | 'query' = 'body',
+  schema: typeof Body = Body,
+): unknown => {
   try {
     check(schema, kind)(value, kind);
     return [];
@@ -33,7 +43,11 @@ test.each([
   ['a required field is missing', {}, [['body.name', 'missing']]],
   ['an unknown field', { name: 'abc', nope: 1 }, [['body.nope', 'extra_forbidden']]],
   ['a wrong type', { name: 1 }, [['body.name', 'string_type']]],
-  ['a number as text stays a fault in a body', { name: 'abc', size: '2' }, [['body.size', 'integer_type']]],
+  [
+    'a number as text stays a fault in a body',
+    { name: 'abc', size: '2' },
+    [['body.size', 'integer_type']],
+  ],
   ['a text that is too short', { name: 'a' }, [['body.name', 'string_too_short']]],
   ['a text that is too long', { name: 'abcde' }, [['body.name', 'string_too_long']]],
   ['a text that does not match', { name: 'AB' }, [['body.name', 'string_pattern_mismatch']]],
@@ -44,7 +58,11 @@ test.each([
   ['no uuid', { name: 'abc', id: 'x' }, [['body.id', 'uuid_parsing']]],
   ['a fault inside a list', { name: 'abc', tags: [1] }, [['body.tags.0', 'string_type']]],
   ['a list that is too long', { name: 'abc', tags: ['a', 'b'] }, [['body.tags', 'too_long']]],
-  ['a map that is too large', { name: 'abc', words: { a: 'a', b: 'b' } }, [['body.words', 'too_long']]],
+  [
+    'a map that is too large',
+    { name: 'abc', words: { a: 'a', b: 'b' } },
+    [['body.words', 'too_long']],
+  ],
   ['no object at all', 'text', [['body', 'object_type']]],
   ['a list instead of an object', [], [['body', 'object_type']]],
 ])('body: %s', (_, value, expected) => {
@@ -69,8 +87,12 @@ test.each([
 });
 
 test('an unknown field within a field names those of that place', () => {
-  const nested = Type.Object({ source: Type.Object({ image: Type.String() }, { additionalProperties: false }) });
-  expect(messages({ source: { image: 'a', imgae: 'b' } }, nested as never)).toEqual(['Unknown field; did you mean "image"?']);
+  const nested = Type.Object({
+    source: Type.Object({ image: Type.String() }, { additionalProperties: false }),
+  });
+  expect(messages({ source: { image: 'a', imgae: 'b' } }, nested as never)).toEqual([
+    'Unknown field; did you mean "image"?',
+  ]);
 });
 
 test.each([
@@ -81,14 +103,20 @@ test.each([
   ['a flag is written 0', { name: 'abc', flag: '0' }, []],
   ['a flag is written True', { name: 'abc', flag: 'True' }, []],
   ['a flag is written False', { name: 'abc', flag: 'False' }, []],
-  ['an empty value of a number, a word, an id and a flag is none', { name: 'abc', size: '', kind: '', id: [''], flag: '' }, []],
+  [
+    'an empty value of a number, a word, an id and a flag is none',
+    { name: 'abc', size: '', kind: '', id: [''], flag: '' },
+    [],
+  ],
   ['an empty value of a text is a text', { name: 'abc', tags: [''] }, []],
   ['text that is no flag', { name: 'abc', flag: 'yes' }, [['query.flag', 'boolean_type']]],
 ])('query: %s', (_, value, expected) => {
   expect(faults(value, 'query')).toEqual(expected);
 });
 
-const Numbers = Type.Object({ list: Type.Array(Type.Object({ number: Type.Integer(), word: Type.String() })) });
+const Numbers = Type.Object({
+  list: Type.Array(Type.Object({ number: Type.Integer(), word: Type.String() })),
+});
 
 test('a list of a million wrong items is told with its first twenty faults', () => {
   const list = Array.from({ length: 1_000_000 }, () => 0);
@@ -113,10 +141,14 @@ test('a body of a hundred thousand unknown fields is told with the first of them
 
 test('what a client sent comes back cut', () => {
   const name = 'n'.repeat(1_000_000);
-  expect(faults({ name: 'abc', [name]: 1 })).toEqual([[`body.${'n'.repeat(200)}...`, 'extra_forbidden']]);
+  expect(faults({ name: 'abc', [name]: 1 })).toEqual([
+    [`body.${'n'.repeat(200)}...`, 'extra_forbidden'],
+  ]);
 });
 
 test('a list of a body whose schema gives no bound has that of the server', () => {
   const bounded = createValidator({ listItems: 2 })(Numbers, 'body');
-  expect(() => bounded({ list: [1, 2, 3] }, 'body')).toThrow('body.list: must NOT have more than 2 items');
+  expect(() => bounded({ list: [1, 2, 3] }, 'body')).toThrow(
+    'body.list: must NOT have more than 2 items',
+  );
 });

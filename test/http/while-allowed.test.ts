@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { whileAllowed } from '../../src/http/while-allowed.ts';
+import { streamWhileAllowed } from '../../src/http/while-allowed.ts';
 import { Forbidden, Unauthorized, Unavailable } from '../../src/errors.ts';
 import type { SseEvent } from '../../src/http/route.ts';
 
@@ -10,8 +10,10 @@ async function* endless(signal: AbortSignal): AsyncGenerator<SseEvent> {
   await wait(60_000, undefined, { signal }).catch(() => undefined);
 }
 
-const read = (again: () => Promise<unknown>, signal = new AbortController().signal): Promise<unknown[]> =>
-  Array.fromAsync(whileAllowed(endless, { signal, again, every: 1 }));
+const read = (
+  again: () => Promise<unknown>,
+  signal = new AbortController().signal,
+): Promise<unknown[]> => Array.fromAsync(streamWhileAllowed(endless, { signal, again, every: 1 }));
 
 test.each([
   ['the key was revoked', 'refused', new Unauthorized('The API key is not known.')],
@@ -42,9 +44,10 @@ test('a source that does not hear its signal says no more once the caller is ref
       await wait(5);
     }
   }
-  const again = (): Promise<unknown> => Promise.reject(new Unauthorized('The API key is not known.'));
+  const again = (): Promise<unknown> =>
+    Promise.reject(new Unauthorized('The API key is not known.'));
   const { signal } = new AbortController();
-  const events = await Array.fromAsync(whileAllowed(deaf, { signal, again, every: 20 }));
+  const events = await Array.fromAsync(streamWhileAllowed(deaf, { signal, again, every: 20 }));
   expect(events.at(-1)).toEqual({ event: 'end', data: { reason: 'refused' } });
   expect(events.length).toBeLessThan(90);
 });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { command } from '../../dev/commands.ts';
+import { runProcess } from '../../dev/commands.ts';
 import { isPushed, pushArchive } from '../../dev/images/push.ts';
 import { REGISTRY_PASSWORD, startRegistry, type TestRegistry } from '../kit/registry.ts';
 
@@ -41,7 +41,11 @@ const MANIFEST = JSON.stringify({
 });
 
 /** Packs these files and returns the archive. */
-async function archive(name: string, files: Record<string, string | Buffer>, links: Record<string, string> = {}): Promise<string> {
+async function archive(
+  name: string,
+  files: Record<string, string | Buffer>,
+  links: Record<string, string> = {},
+): Promise<string> {
   const folder = join(work, name);
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -51,7 +55,7 @@ async function archive(name: string, files: Record<string, string | Buffer>, lin
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     symlinkSync(target, join(folder, path));
   }
-  await command('tar', ['-cf', `${folder}.tar`, '-C', folder, '.']);
+  await runProcess('tar', ['-cf', `${folder}.tar`, '-C', folder, '.']);
   return `${folder}.tar`;
 }
 
@@ -66,10 +70,14 @@ const pushed = (file: string, name: string): Promise<string> =>
     tag: '1',
   });
 
-const index = (...manifests: object[]): string => JSON.stringify({ schemaVersion: 2, mediaType: `${OCI}.index.v1+json`, manifests });
+const index = (...manifests: object[]): string =>
+  JSON.stringify({ schemaVersion: 2, mediaType: `${OCI}.index.v1+json`, manifests });
 
 test('an archive that names its manifest, as buildah and Docker 25 to 28 save it, is pushed', async () => {
-  const file = await archive('plain', { 'index.json': index(described('manifest.v1+json', MANIFEST)), ...blobs(MANIFEST, CONFIG, LAYER) });
+  const file = await archive('plain', {
+    'index.json': index(described('manifest.v1+json', MANIFEST)),
+    ...blobs(MANIFEST, CONFIG, LAYER),
+  });
   expect(await pushed(file, 'plain')).toBe(`sha256:${sha(MANIFEST)}`);
   expect((await registry.config(`${registry.host}/gx/plain:1`)).config.WorkingDir).toBe('/agent');
 });
@@ -77,17 +85,36 @@ test('an archive that names its manifest, as buildah and Docker 25 to 28 save it
 test("an archive of Docker's containerd store, whose index has the image and what attests it, is pushed", async () => {
   const attestation = MANIFEST.replace('layer.v1.tar', 'layer.v1.tar+other');
   const both = index(
-    { ...described('manifest.v1+json', attestation), platform: { os: 'unknown', architecture: 'unknown' } },
-    { ...described('manifest.v1+json', MANIFEST), platform: { os: 'linux', architecture: 'amd64' } },
+    {
+      ...described('manifest.v1+json', attestation),
+      platform: { os: 'unknown', architecture: 'unknown' },
+    },
+    {
+      ...described('manifest.v1+json', MANIFEST),
+      platform: { os: 'linux', architecture: 'amd64' },
+    },
   );
-  const files = { 'index.json': index(described('index.v1+json', both)), ...blobs(both, attestation, MANIFEST, CONFIG, LAYER) };
-  expect(await pushed(await archive('attested', files), 'attested')).toBe(`sha256:${sha(MANIFEST)}`);
-  expect((await registry.config(`${registry.host}/gx/attested:1`)).config.WorkingDir).toBe('/agent');
+  const files = {
+    'index.json': index(described('index.v1+json', both)),
+    ...blobs(both, attestation, MANIFEST, CONFIG, LAYER),
+  };
+  expect(await pushed(await archive('attested', files), 'attested')).toBe(
+    `sha256:${sha(MANIFEST)}`,
+  );
+  expect((await registry.config(`${registry.host}/gx/attested:1`)).config.WorkingDir).toBe(
+    '/agent',
+  );
 });
 
 test('an archive of Docker before 25, which has no OCI manifest and links equal layers, is pushed', async () => {
-  const saved = [{ Config: `${sha(CONFIG)}.json`, RepoTags: ['gx/older:1'], Layers: ['b/layer.tar'] }];
-  const files = { 'manifest.json': JSON.stringify(saved), [`${sha(CONFIG)}.json`]: CONFIG, 'a/layer.tar': LAYER };
+  const saved = [
+    { Config: `${sha(CONFIG)}.json`, RepoTags: ['gx/older:1'], Layers: ['b/layer.tar'] },
+  ];
+  const files = {
+    'manifest.json': JSON.stringify(saved),
+    [`${sha(CONFIG)}.json`]: CONFIG,
+    'a/layer.tar': LAYER,
+  };
   const file = await archive('older', files, { 'b/layer.tar': '../a/layer.tar' });
   const digest = await pushed(file, 'older');
   const found = await registry.manifest(`${registry.host}/gx/older:1`);
@@ -99,5 +126,7 @@ test('an archive of Docker before 25, which has no OCI manifest and links equal 
 
 test('an archive without an image is refused by what it lacks', async () => {
   const file = await archive('empty', { 'something.txt': '' });
-  await expect(pushed(file, 'empty')).rejects.toThrow('The archive holds no image: it has neither an index.json nor a manifest.json.');
+  await expect(pushed(file, 'empty')).rejects.toThrow(
+    'The archive holds no image: it has neither an index.json nor a manifest.json.',
+  );
 });

@@ -49,7 +49,10 @@ export const dataMessage = (data: unknown, more: object = {}): object => message
 
 /** Returns the message of a stream's event without its envelope. */
 const resultIn = (line: string): Record<string, unknown> => {
-  const { result, error } = JSON.parse(line.slice(5)) as { result?: Record<string, unknown>; error?: Record<string, unknown> };
+  const { result, error } = JSON.parse(line.slice(5)) as {
+    result?: Record<string, unknown>;
+    error?: Record<string, unknown>;
+  };
   return result ?? { error };
 };
 
@@ -68,14 +71,19 @@ export function a2aCalls({ url, headers = {}, version = '1.0' }: A2aCaller): A2a
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
   const call: A2aCalls['call'] = async <T>(assistant: string, method: string, params?: unknown) => {
-    const { result, error } = (await (await post(assistant, rpc(method, params))).json()) as Record<string, unknown>;
+    const { result, error } = (await (await post(assistant, rpc(method, params))).json()) as Record<
+      string,
+      unknown
+    >;
     return (error ?? result) as T;
   };
   return {
     post,
     call,
-    send: async (assistant, params) => (await call<{ task: A2aTask }>(assistant, 'SendMessage', params)).task,
+    send: async (assistant, params) =>
+      (await call<{ task: A2aTask }>(assistant, 'SendMessage', params)).task,
     get: (assistant, id) => call<A2aTask>(assistant, 'GetTask', { id }),
-    stream: async (assistant, method, params) => resultsIn(await (await post(assistant, rpc(method, params))).text()),
+    stream: async (assistant, method, params) =>
+      resultsIn(await (await post(assistant, rpc(method, params))).text()),
   };
 }

@@ -13,7 +13,12 @@ const review: Kind = {
   plural: 'subjectaccessreviews',
   namespaced: false,
 };
-const account: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
+const account: Kind = {
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  namespaced: true,
+};
 
 /** The name of an account in the namespace of its test. */
 const LIMITED = 'limited';
@@ -32,7 +37,10 @@ export async function accountWith(
 }
 
 /** Gives the account of one namespace these permissions in another one, perhaps beside those of other accounts. */
-export async function grant(kube: Kube, { namespace, rules, to }: { namespace: string; rules: PolicyRule[]; to: string }): Promise<void> {
+export async function grant(
+  kube: Kube,
+  { namespace, rules, to }: { namespace: string; rules: PolicyRule[]; to: string },
+): Promise<void> {
   const metadata = { name: `limited-${to}`, namespace };
   await kube.create(role, { apiVersion: role.apiVersion, kind: 'Role', metadata, rules });
   await kube.create(binding, {
@@ -49,23 +57,38 @@ export async function grant(kube: Kube, { namespace, rules, to }: { namespace: s
 
 /** Returns all permissions that the rules give, each as its verb and its resource. */
 export const rightsIn = (rules: PolicyRule[]): string[] =>
-  rules.flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)));
+  rules.flatMap(({ resources, verbs }) =>
+    resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)),
+  );
 
 /** Returns one of the permissions that a rule gives. */
-function rightIn({ apiGroups: [group = ''], resources: [path = ''], verbs: [verb = ''] }: PolicyRule): string {
+function rightIn({
+  apiGroups: [group = ''],
+  resources: [path = ''],
+  verbs: [verb = ''],
+}: PolicyRule): string {
   const [resource, ...subresource] = path.split('/');
   return `${verb} ${[[resource, group].filter(Boolean).join('.'), ...subresource].join('/')}`;
 }
 
 /** Waits until the API server applies a role, of which it learns by watches of its own. */
-export const untilMay = (kube: Kube, who: string, right: string, namespace?: string): Promise<true> =>
-  until(`${who} may ${right}`, () => may(kube, who, right, namespace));
+export const untilMay = (
+  kube: Kube,
+  who: string,
+  right: string,
+  namespace?: string,
+): Promise<true> => until(`${who} may ${right}`, () => may(kube, who, right, namespace));
 
 /**
  * Returns whether a service account, `namespace:name`, may do `verb resource[.group][/subresource]`, in a namespace or,
  * without one, in all of them.
  */
-export async function may(kube: Kube, who: string, right: string, namespace?: string): Promise<boolean> {
+export async function may(
+  kube: Kube,
+  who: string,
+  right: string,
+  namespace?: string,
+): Promise<boolean> {
   const [verb = '', what = ''] = right.split(' ');
   const [path = '', subresource] = what.split('/');
   const [resource = '', ...group] = path.split('.');
@@ -92,10 +115,23 @@ export async function kubeconfigOf(
   { namespace, kubeconfig, name }: { namespace: string; kubeconfig: string; name: string },
 ): Promise<string> {
   const tokens: Kind = { ...account, plural: `serviceaccounts/${name}/token` };
-  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: { name: '', namespace }, spec: {} };
-  const { status } = (await kube.create(tokens, request)) as KubeObject & { status: { token: string } };
+  const request = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    metadata: { name: '', namespace },
+    spec: {},
+  };
+  const { status } = (await kube.create(tokens, request)) as KubeObject & {
+    status: { token: string };
+  };
   const config = parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;
   const path = `${kubeconfig}.${namespace}`;
-  writeFileSync(path, stringify({ ...config, users: config.users.map((user) => ({ ...user, user: { token: status.token } })) }));
+  writeFileSync(
+    path,
+    stringify({
+      ...config,
+      users: config.users.map((user) => ({ ...user, user: { token: status.token } })),
+    }),
+  );
   return path;
 }

@@ -32,7 +32,12 @@ export async function freePort(): Promise<number> {
 }
 
 /** Starts the agent server as a process of its own, without waiting for it. */
-export async function spawnAgent({ database, config = GRAPHS, env = {}, port }: Options): Promise<AgentProcess> {
+export async function spawnAgent({
+  database,
+  config = GRAPHS,
+  env = {},
+  port,
+}: Options): Promise<AgentProcess> {
   const chosen = port ?? (await freePort());
   const twins = twinsOf(config);
   const child = spawn(process.execPath, [serverMain(), 'agent-server'], {
@@ -50,7 +55,8 @@ export async function spawnAgent({ database, config = GRAPHS, env = {}, port }: 
     },
   });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const closed = once(child, 'close');
   const url = `http://127.0.0.1:${chosen}`;
   return {
@@ -87,7 +93,9 @@ export async function startAgent(options: Options): Promise<AgentProcess> {
 }
 
 /** Starts an agent server that must not start. Returns its exit code and what it printed. */
-export async function failedStart(options: Options): Promise<{ code: number | null; output: string }> {
+export async function failedStart(
+  options: Options,
+): Promise<{ code: number | null; output: string }> {
   const agent = await spawnAgent(options);
   const timer = setTimeout(() => agent.process.kill('SIGKILL'), 60_000);
   await once(agent.process, 'close');

@@ -10,7 +10,7 @@ import { inject } from 'vitest';
 import { ensureParts } from '../../dev/cluster/parts.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
+import { buildCrd } from '../../src/schema/platform/crd.ts';
 import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
 import { kill, leashed } from './leash.ts';
 import { until } from './until.ts';
@@ -109,7 +109,8 @@ export async function startApiServer(options: Options = {}): Promise<ApiServer> 
     compact: () => compact(place.ports.etcd),
     stop: async () => {
       await kube.close();
-      for (const child of [controllers, apiServer, etcd]) if (child !== undefined) await kill(child);
+      for (const child of [controllers, apiServer, etcd])
+        if (child !== undefined) await kill(child);
       await rm(place.dir, { recursive: true, force: true });
     },
   };
@@ -128,25 +129,44 @@ async function begin(tools: Tools, audit: Audit, tries = 3): Promise<Begun> {
   const [etcdPort, peer, api] = (await freePorts(3)) as [number, number, number];
   const place: Place = { dir, tools, ports: { etcd: etcdPort, peer, api } };
   makeFiles(place, audit);
-  const [etcd, apiServer] = [run(place, 'etcd', etcdFlags(place)), run(place, 'kube-apiserver', apiServerFlags(place))];
-  const kube = await connect({ fieldManager: 'test', userAgent: 'test-kit', kubeconfig: kubeconfigIn(place) });
+  const [etcd, apiServer] = [
+    run(place, 'etcd', etcdFlags(place)),
+    run(place, 'kube-apiserver', apiServerFlags(place)),
+  ];
+  const kube = await connect({
+    fieldManager: 'test',
+    userAgent: 'test-kit',
+    kubeconfig: kubeconfigIn(place),
+  });
   const over = new AbortController();
   for (const child of [etcd, apiServer]) child.once('exit', () => over.abort());
-  await until('the API server answers, or gives up', async () => over.signal.aborted || doesAnswer(kube, over.signal));
+  await until(
+    'the API server answers, or gives up',
+    async () => over.signal.aborted || doesAnswer(kube, over.signal),
+  );
   if (!over.signal.aborted) return { place, kube, etcd, apiServer };
   await kube.close();
   await Promise.all([etcd, apiServer].map(kill));
-  if (tries === 1) throw new Error(`etcd or the API server ended before it answered; see its log in ${dir}`);
+  if (tries === 1)
+    throw new Error(`etcd or the API server ended before it answered; see its log in ${dir}`);
   await rm(dir, { recursive: true, force: true });
   return begin(tools, audit, tries - 1);
 }
 
 function makeFiles({ dir, tools, ports }: Place, audit: Audit): void {
-  const address = ['--node-address=127.0.0.1', '--service-address=10.0.0.1', '--node-name=test', '--cluster=test'];
+  const address = [
+    '--node-address=127.0.0.1',
+    '--service-address=10.0.0.1',
+    '--node-name=test',
+    '--cluster=test',
+  ];
   execFileSync(tools['cluster-pki'] as string, [`--dir=${dir}`, ...address]);
   for (const user of ['admin', 'controller-manager']) {
     const path = join(dir, `${user}.kubeconfig`);
-    writeFileSync(path, readFileSync(path, 'utf8').replace('127.0.0.1:6443', `127.0.0.1:${ports.api}`));
+    writeFileSync(
+      path,
+      readFileSync(path, 'utf8').replace('127.0.0.1:6443', `127.0.0.1:${ports.api}`),
+    );
   }
   writeFileSync(join(dir, 'audit-policy.yaml'), auditPolicy(audit));
 }
@@ -212,9 +232,18 @@ async function startControllers(place: Place, kube: Kube, limited = false): Prom
 
 /** Waits for the roles, because a controller manager that starts before its role exists exits. */
 async function rolesThere(kube: Kube): Promise<void> {
-  const role: Kind = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', plural: 'clusterroles', namespaced: false };
+  const role: Kind = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    plural: 'clusterroles',
+    namespaced: false,
+  };
   const binding: Kind = { ...role, kind: 'ClusterRoleBinding', plural: 'clusterrolebindings' };
-  const admin = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'system:kube-controller-manager' };
+  const admin = {
+    apiGroup: 'rbac.authorization.k8s.io',
+    kind: 'User',
+    name: 'system:kube-controller-manager',
+  };
   await until('the bootstrap roles are there', async () =>
     (await kube.list(role)).items.some(({ metadata }) => metadata.name === 'cluster-admin'),
   );
@@ -236,11 +265,14 @@ const doesAnswer = async (kube: Kube, signal?: AbortSignal): Promise<boolean> =>
 
 async function installDefinitions(kube: Kube): Promise<void> {
   const kind = kinds.customResourceDefinition;
-  const definitions = KINDS.map((known) => customResourceDefinition(known) as KubeObject);
+  const definitions = KINDS.map((known) => buildCrd(known) as KubeObject);
   await Promise.all(definitions.map((definition) => kube.apply(kind, definition)));
-  const ready = (definition: KubeObject): boolean => conditionOf(definition, 'Established') === 'True';
+  const ready = (definition: KubeObject): boolean =>
+    conditionOf(definition, 'Established') === 'True';
   await until('the custom resources are established', async () => {
-    const live = await Promise.all(definitions.map(({ metadata }) => kube.get(kind, { name: metadata.name })));
+    const live = await Promise.all(
+      definitions.map(({ metadata }) => kube.get(kind, { name: metadata.name })),
+    );
     return live.every(ready);
   });
 }
@@ -269,7 +301,10 @@ async function freePorts(count: number): Promise<number[]> {
  */
 async function compact(port: number): Promise<void> {
   const ask = async (path: string, body: object): Promise<{ header: { revision: string } }> => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
     return (await answer.json()) as { header: { revision: string } };
   };
   const { header } = await ask('/v3/kv/range', { key: Buffer.from('\0').toString('base64') });
@@ -283,6 +318,10 @@ export async function testNamespace(
 ): Promise<{ kube: Kube; namespace: string; kubeconfig: string }> {
   const kube = await connect({ fieldManager: 'test', userAgent: `test/${name}`, kubeconfig });
   const namespace = `${name}-${Math.random().toString(36).slice(2, 8)}`;
-  await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  await kube.create(kinds.namespace, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace },
+  });
   return { kube, namespace, kubeconfig };
 }

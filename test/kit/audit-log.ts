@@ -16,9 +16,16 @@ export function auditEvents(auditLog: string, userAgent: string): AuditEvent[] {
     .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')
     .filter(Boolean);
-  return lines.map((line) => JSON.parse(line) as AuditEvent).filter((event) => event.userAgent?.startsWith(userAgent));
+  return lines
+    .map((line) => JSON.parse(line) as AuditEvent)
+    .filter((event) => event.userAgent?.startsWith(userAgent));
 }
 
 /** Returns the permissions that the requests needed, each as its verb and its resource. */
 export const rightsUsed = (requests: AuditEvent[]): Set<string> =>
-  new Set(requests.map(({ verb, objectRef }) => `${verb} ${[objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/')}`));
+  new Set(
+    requests.map(
+      ({ verb, objectRef }) =>
+        `${verb} ${[objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/')}`,
+    ),
+  );

@@ -7,6 +7,9 @@ type Given = { namespace: string; deployment: string; uid: string; backup: strin
 export const dumpRecord = ({ namespace, deployment, uid, backup }: Given): BackupResource => ({
   apiVersion: API_VERSION,
   kind: 'Backup',
-  metadata: { namespace, name: uid.startsWith('9999') ? `former-${backup}` : `${deployment}-${backup}` },
+  metadata: {
+    namespace,
+    name: uid.startsWith('9999') ? `former-${backup}` : `${deployment}-${backup}`,
+  },
   spec: { deployment, deploymentUid: uid, backup, target: 'main', method: 'dump' },
 });

@@ -42,7 +42,9 @@ const claimAt = (mount: string): Omit<TestedStore, 'stop'> => ({
   mount,
   keys: async () => {
     const found = await readdir(mount, { recursive: true, withFileTypes: true });
-    const files = found.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
+    const files = found
+      .filter((each) => each.isFile())
+      .map((each) => join(each.parentPath, each.name));
     return files.map((path) => path.slice(mount.length + 1)).toSorted();
   },
   content: (key) => readFile(join(mount, key)),
@@ -75,7 +77,13 @@ async function rcloneStore(): Promise<TestedStore> {
     await closed;
     await rm(folder, { recursive: true });
   };
-  const target = { endpoint, bucket: 'backups', region: 'eu-test-1', prefix: 'gx', pathStyle: true };
+  const target = {
+    endpoint,
+    bucket: 'backups',
+    region: 'eu-test-1',
+    prefix: 'gx',
+    pathStyle: true,
+  };
   return { ...claimAt(bucket), target, mount: '/none', stop };
 }
 

@@ -8,17 +8,28 @@ import type { OperatorGiven } from './operator.ts';
 import { openStage, type OperatedStage } from './stage.ts';
 
 /** Returns settings by which what `fromGit` makes is built beside the agents, where the double of the kubelet is. */
-export const buildsIn = (namespace: string, builder: Partial<Builder> = {}): Partial<OperatorSettings> => ({
+export const buildsIn = (
+  namespace: string,
+  builder: Partial<Builder> = {},
+): Partial<OperatorSettings> => ({
   builder: { ...BUILDER, namespace, parallel: 20, ...builder },
   gitIntegrations: [GIT],
 });
 
 /** Sets a stage on which what `fromGit` makes is built. */
-export async function setBuildStage(name: string, given: OperatorGiven = {}, builder: Partial<Builder> = {}): Promise<OperatedStage> {
+export async function setBuildStage(
+  name: string,
+  given: OperatorGiven = {},
+  builder: Partial<Builder> = {},
+): Promise<OperatedStage> {
   const stage = await openStage(name);
   const { kube, namespace } = stage;
   const labels = { [POD_SECURITY]: 'baseline' };
-  await kube.apply(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } });
+  await kube.apply(kinds.namespace, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace, labels },
+  });
   const metadata = { name: 'default', namespace };
   await kube.create(kinds.listener, {
     apiVersion: API_VERSION,
@@ -27,6 +38,9 @@ export async function setBuildStage(name: string, given: OperatorGiven = {}, bui
     spec: { computeId: 'test', namespaces: [namespace] },
   });
   const kubelet = stage.startKubelet();
-  const operator = await stage.startOperator({ ...given, settings: { ...buildsIn(namespace, builder), ...given.settings } });
+  const operator = await stage.startOperator({
+    ...given,
+    settings: { ...buildsIn(namespace, builder), ...given.settings },
+  });
   return { ...stage, kubelet, operator };
 }

@@ -1,12 +1,22 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { BuildStage } from '../../src/schema/wire/build-message.ts';
 import { DEFAULT_TOOLS } from '../../src/builder/packages/managers.ts';
 import { fetchBlob } from '../../src/builder/registry/images.ts';
-import { imageReference } from '../../src/builder/registry/reference.ts';
+import { parseImageReference } from '../../src/builder/registry/reference.ts';
 import type { TestRegistry } from './registry.ts';
 
 /** A git repository on this machine. */
@@ -18,9 +28,14 @@ export type Repository = {
 };
 
 /** Makes a repository of a fixture's files. */
-export function repositoryOf(fixture: string | undefined, files: Record<string, string> = {}, objectFormat = 'sha1'): Repository {
+export function repositoryOf(
+  fixture: string | undefined,
+  files: Record<string, string> = {},
+  objectFormat = 'sha1',
+): Repository {
   const folder = mkdtempSync(join(tmpdir(), 'gx-repository-'));
-  if (fixture !== undefined) cpSync(`test/builder/fixtures/${fixture}`, folder, { recursive: true });
+  if (fixture !== undefined)
+    cpSync(`test/builder/fixtures/${fixture}`, folder, { recursive: true });
   const git = (...args: string[]): string => {
     const who = [
       '-c',
@@ -66,7 +81,11 @@ export type TestBuild = {
   /** The folder that no command of the repository can write in a pod. */
   kept: string;
   /** Runs a stage; `within` stands before its command, and starts it in namespaces of its own. */
-  run(stage: BuildStage, env?: Record<string, string>, within?: readonly string[]): Promise<StageEnd>;
+  run(
+    stage: BuildStage,
+    env?: Record<string, string>,
+    within?: readonly string[],
+  ): Promise<StageEnd>;
   /** Runs all stages, and returns the end of the last one. */
   all(env?: Record<string, string>): Promise<StageEnd>;
 };
@@ -80,7 +99,12 @@ export function newBuild({ registry, url, env = {}, image = 'team/agent' }: Buil
   const work = mkdtempSync(join(tmpdir(), 'gx-work-'));
   const kept = mkdtempSync(join(tmpdir(), 'gx-kept-'));
   const log = join(work, '..', `${work.split('/').at(-1)}.told`);
-  const git = { GX_GIT_URL: url, GX_GIT_REF: 'main', GX_GIT_LOCAL: 'true', GX_GIT_CREDENTIALS: '/nowhere' };
+  const git = {
+    GX_GIT_URL: url,
+    GX_GIT_REF: 'main',
+    GX_GIT_LOCAL: 'true',
+    GX_GIT_CREDENTIALS: '/nowhere',
+  };
   const ofRegistry = {
     GX_IMAGE: `${registry.host}/${image}:1`,
     GX_CACHE_IMAGE: `${registry.host}/${image}/cache`,
@@ -98,16 +122,24 @@ export function newBuild({ registry, url, env = {}, image = 'team/agent' }: Buil
     kept,
     async run(stage, more = {}, within = []) {
       rmSync(log, { force: true });
-      const settings = { GX_WORK_FOLDER: work, GX_KEPT_FOLDER: kept, GX_TERMINATION_LOG: log, GX_BASE_IMAGE: registry.base };
+      const settings = {
+        GX_WORK_FOLDER: work,
+        GX_KEPT_FOLDER: kept,
+        GX_TERMINATION_LOG: log,
+        GX_BASE_IMAGE: registry.base,
+      };
       const [program, ...args] = [...within, process.execPath, 'src/main.ts', 'builder', stage];
       const child = spawn(program, args, {
         env: { PATH: process.env.PATH, ...network(), ...settings, ...own[stage], ...env, ...more },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       let output = '';
-      for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (output += piece.toString()));
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (piece: Buffer) => (output += piece.toString()));
       await once(child, 'close');
-      const told = existsSync(log) ? (JSON.parse(readFileSync(log, 'utf8')) as Record<string, unknown>) : {};
+      const told = existsSync(log)
+        ? (JSON.parse(readFileSync(log, 'utf8')) as Record<string, unknown>)
+        : {};
       return { code: child.exitCode, output, told };
     },
     async all(more) {
@@ -129,7 +161,11 @@ export function installTools(): void {
     if (existsSync(join(TOOLS, tool))) continue;
     mkdirSync(join(TOOLS, tool, '..'), { recursive: true });
     const making = mkdtempSync(join(TOOLS, '.new-'));
-    execFileSync('npm', ['install', '--prefix', making, '--no-save', '--no-audit', '--no-fund', tool], { stdio: 'ignore' });
+    execFileSync(
+      'npm',
+      ['install', '--prefix', making, '--no-save', '--no-audit', '--no-fund', tool],
+      { stdio: 'ignore' },
+    );
     // Two tests may install at once. The first one counts.
     if (existsSync(join(TOOLS, tool))) rmSync(making, { recursive: true });
     else renameSync(making, join(TOOLS, tool));
@@ -138,14 +174,22 @@ export function installTools(): void {
 
 /** Installs uv, as the builder's image has it, once on each machine. Returns its program. */
 export function installUv(): string {
-  const [, version = ''] = /^uv==(\S+)/m.exec(readFileSync('python/image/requirements.txt', 'utf8')) ?? [];
+  const [, version = ''] =
+    /^uv==(\S+)/m.exec(readFileSync('python/image/requirements.txt', 'utf8')) ?? [];
   const program = join(TOOLS, 'uv/bin/uv');
-  const isThere = existsSync(program) && execFileSync(program, ['--version'], { encoding: 'utf8' }).includes(` ${version}`);
+  const isThere =
+    existsSync(program) &&
+    execFileSync(program, ['--version'], { encoding: 'utf8' }).includes(` ${version}`);
   if (isThere) return program;
   mkdirSync(TOOLS, { recursive: true });
   const making = mkdtempSync(join(TOOLS, '.new-'));
   execFileSync('python3', ['-m', 'venv', making]);
-  execFileSync(join(making, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', `uv==${version}`]);
+  execFileSync(join(making, 'bin/pip'), [
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    `uv==${version}`,
+  ]);
   rmSync(join(TOOLS, 'uv'), { recursive: true, force: true });
   renameSync(making, join(TOOLS, 'uv'));
   return program;
@@ -153,7 +197,10 @@ export function installUv(): string {
 
 function toolsFolder(): Record<string, string> {
   const node = resolve(process.execPath, '../..');
-  return { GX_BUILDER_TOOLS: TOOLS, ...(existsSync(join(node, 'include/node')) ? { GX_NODE_HEADERS: node } : {}) };
+  return {
+    GX_BUILDER_TOOLS: TOOLS,
+    ...(existsSync(join(node, 'include/node')) ? { GX_NODE_HEADERS: node } : {}),
+  };
 }
 
 /** What processes need to reach the registry of npm from this machine. */
@@ -170,7 +217,8 @@ export async function unpackedImage(registry: TestRegistry, name: string): Promi
   const { manifest } = (await registry.manifest(name))!;
   for (const { digest } of manifest.layers) {
     const file = join(root, 'layer.tar.gz');
-    if (!(await fetchBlob(registry.ask, imageReference(name)!, digest, file))) throw new Error(`${digest} has another content`);
+    if (!(await fetchBlob(registry.ask, parseImageReference(name)!, digest, file)))
+      throw new Error(`${digest} has another content`);
     execFileSync('tar', ['-xzf', file, '--no-same-owner', '-C', root]);
     rmSync(file);
   }

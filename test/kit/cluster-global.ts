@@ -1,8 +1,15 @@
 import type { TestProject } from 'vitest/node';
 import { choose } from '../../dev/cluster/choose.ts';
-import { clusterDown, clusterUp, type Cluster } from '../../dev/cluster/cluster.ts';
+import { removeCluster, ensureCluster, type Cluster } from '../../dev/cluster/cluster.ts';
 import type { Extra } from '../../dev/cluster/provider.ts';
-import { FIRST_IMAGES, imagesOf, LATER_IMAGES, loadImages, startImages, type FurtherImage } from '../../dev/run/images.ts';
+import {
+  FIRST_IMAGES,
+  listCurrentImages,
+  LATER_IMAGES,
+  loadImages,
+  startImages,
+  type FurtherImage,
+} from '../../dev/run/images.ts';
 import { installPlatform } from '../../dev/run/platform.ts';
 import { step } from '../../dev/steps.ts';
 
@@ -50,10 +57,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const further = FURTHER[project.name] ?? [];
   const building = startImages([...FIRST_IMAGES, ...LATER_IMAGES, ...further]);
   const cluster = await step('cluster', (report) =>
-    clusterUp({ name: NAME, extras: EXTRAS_OF[project.name] ?? ['registry', 'git'], report }),
+    ensureCluster({ name: NAME, extras: EXTRAS_OF[project.name] ?? ['registry', 'git'], report }),
   );
   await step('images', async (report) => loadImages(cluster, await building, report));
-  const images = await imagesOf(cluster, further);
+  const images = await listCurrentImages(cluster, further);
   const api = await step('platform', (report) => installPlatform({ cluster, images, report }));
   project.provide('system', {
     name: NAME,
@@ -66,6 +73,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     cluster: cluster.kind,
   });
   return async () => {
-    if (process.env.GX_KEEP_CLUSTER === undefined) await step('cluster down', (report) => clusterDown({ name: NAME, report }));
+    if (process.env.GX_KEEP_CLUSTER === undefined)
+      await step('cluster down', (report) => removeCluster({ name: NAME, report }));
   };
 }

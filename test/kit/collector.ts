@@ -9,11 +9,16 @@ type Attribute = { key: string; value: Value };
 type Body = {
   resourceLogs?: {
     resource: { attributes: Attribute[] };
-    scopeLogs: { logRecords: (Omit<CollectedLine, 'attributes' | 'resource'> & { attributes: Attribute[] })[] }[];
+    scopeLogs: {
+      logRecords: (Omit<CollectedLine, 'attributes' | 'resource'> & { attributes: Attribute[] })[];
+    }[];
   }[];
   resourceSpans?: {
     resource: { attributes: Attribute[] };
-    scopeSpans: { scope: { name: string }; spans: (Omit<Collected, 'attributes' | 'resource'> & { attributes: Attribute[] })[] }[];
+    scopeSpans: {
+      scope: { name: string };
+      spans: (Omit<Collected, 'attributes' | 'resource'> & { attributes: Attribute[] })[];
+    }[];
   }[];
 };
 
@@ -45,7 +50,9 @@ const plain = (attributes: Attribute[]): Collected['attributes'] =>
   Object.fromEntries(
     attributes.map(({ key, value }) => [
       key,
-      value.intValue === undefined ? (value.stringValue ?? value.doubleValue ?? value.boolValue ?? '') : Number(value.intValue),
+      value.intValue === undefined
+        ? (value.stringValue ?? value.doubleValue ?? value.boolValue ?? '')
+        : Number(value.intValue),
     ]),
   );
 
@@ -53,7 +60,12 @@ export type Collector = {
   url: string;
   spans: Collected[];
   lines: CollectedLine[];
-  requests: { path: string | undefined; headers: IncomingHttpHeaders; spans: number; lines: number }[];
+  requests: {
+    path: string | undefined;
+    headers: IncomingHttpHeaders;
+    spans: number;
+    lines: number;
+  }[];
   /** The statuses of the next answers, in their order. Then 200. */
   answers: number[];
   stop(): Promise<void>;
@@ -63,26 +75,46 @@ export type Collector = {
 async function bodyOf(request: IncomingMessage): Promise<Body> {
   const bytes = await buffer(request);
   const text = request.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes;
-  return request.headers['content-type'] === 'application/json' ? (JSON.parse(text.toString()) as Body) : {};
+  return request.headers['content-type'] === 'application/json'
+    ? (JSON.parse(text.toString()) as Body)
+    : {};
 }
 
 /** Starts an OpenTelemetry collector that accepts traces and logs by HTTP as JSON and keeps them. */
 export async function startCollector(): Promise<Collector> {
-  const collector: Omit<Collector, 'url' | 'stop'> = { spans: [], lines: [], requests: [], answers: [] };
+  const collector: Omit<Collector, 'url' | 'stop'> = {
+    spans: [],
+    lines: [],
+    requests: [],
+    answers: [],
+  };
   const server = createServer(async (request, response) => {
     const { resourceSpans = [], resourceLogs = [] } = await bodyOf(request);
     const status = collector.answers.shift() ?? 200;
     const arrived = resourceSpans.flatMap(({ resource, scopeSpans }) =>
       scopeSpans.flatMap(({ spans }) =>
-        spans.map((span) => ({ ...span, attributes: plain(span.attributes), resource: plain(resource.attributes) })),
+        spans.map((span) => ({
+          ...span,
+          attributes: plain(span.attributes),
+          resource: plain(resource.attributes),
+        })),
       ),
     );
     const lines = resourceLogs.flatMap(({ resource, scopeLogs }) =>
       scopeLogs.flatMap(({ logRecords }) =>
-        logRecords.map((line) => ({ ...line, attributes: plain(line.attributes), resource: plain(resource.attributes) })),
+        logRecords.map((line) => ({
+          ...line,
+          attributes: plain(line.attributes),
+          resource: plain(resource.attributes),
+        })),
       ),
     );
-    collector.requests.push({ path: request.url, headers: request.headers, spans: arrived.length, lines: lines.length });
+    collector.requests.push({
+      path: request.url,
+      headers: request.headers,
+      spans: arrived.length,
+      lines: lines.length,
+    });
     if (status === 200) {
       collector.spans.push(...arrived);
       collector.lines.push(...lines);
@@ -95,5 +127,8 @@ export async function startCollector(): Promise<Collector> {
     server.closeAllConnections();
     await once(server, 'close');
   };
-  return Object.assign(collector, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop });
+  return Object.assign(collector, {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop,
+  });
 }

@@ -26,7 +26,13 @@ export async function startCompared(
   await writeFile(path.join(folder, 'api-key'), `gxa_${'k'.repeat(43)}\n`);
   const database = await freshDatabase();
   const candidate = { revision: TRIED, share: 0, by: 'thread' as const };
-  const plan: RolloutPlan = { made_at: new Date().toISOString(), current: OWN, living: [OWN, TRIED], draining: [], candidate };
+  const plan: RolloutPlan = {
+    made_at: new Date().toISOString(),
+    current: OWN,
+    living: [OWN, TRIED],
+    draining: [],
+    candidate,
+  };
   const gateway = await startReceiver({
     '/work': (response) => {
       response.setHeader('content-type', 'application/json');

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { Client } from '@langchain/langgraph-sdk';
-import { agentKey, agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
+import {
+  fetchAgentKey,
+  requireAgentUrl,
+  call,
+  waitForDeployment,
+  type Api,
+} from '../../dev/run/control-plane.ts';
 import { kubectlFor } from './kubectl.ts';
 import { until } from './until.ts';
 
@@ -9,9 +15,15 @@ const PAGE = 1000;
 
 type Cluster = { kubectl: string; kubeconfig: string; image: string };
 type Given = { resources?: object; rollout?: object; secrets?: Record<string, string> };
-type Created = Awaited<ReturnType<typeof untilDeployed>>;
+type Created = Awaited<ReturnType<typeof waitForDeployment>>;
 
-export type CountingAgent = { id: string; url: string; key: string; client: Client; remove(): Promise<void> };
+export type CountingAgent = {
+  id: string;
+  url: string;
+  key: string;
+  client: Client;
+  remove(): Promise<void>;
+};
 
 /** Puts a graph that counts where pods find it, as a volume in the place of the image's example: nothing is built. */
 export async function putGraph(cluster: Cluster, name: string): Promise<void> {
@@ -20,7 +32,12 @@ export async function putGraph(cluster: Cluster, name: string): Promise<void> {
     'gx.json': JSON.stringify({ graphs: { counting: './graph.js:graph' } }),
     'package.json': JSON.stringify({ type: 'module' }),
   };
-  await kubectlFor(cluster).apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: NAMESPACE }, data });
+  await kubectlFor(cluster).apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: NAMESPACE },
+    data,
+  });
 }
 
 /** Deploys the graph that counts, with the cluster's own way to its agents, and waits until it answers. */
@@ -45,9 +62,9 @@ export async function deployCounting(
     source_revision_config: { image_uri: cluster.image },
     secrets: Object.entries(secrets).map(([secret, value]) => ({ name: secret, value })),
   });
-  const url = agentUrl(await untilDeployed(api, created, () => undefined));
+  const url = requireAgentUrl(await waitForDeployment(api, created, () => undefined));
   await until('it answers', async () => (await fetch(`${url}/ok`)).ok);
-  const key = await agentKey(api, created);
+  const key = await fetchAgentKey(api, created);
   return {
     id: created.id,
     url,
@@ -67,7 +84,11 @@ export async function marks(client: Client): Promise<Mark[]> {
   for (let offset = 0; ; offset += PAGE) {
     const { items } = await client.store.searchItems(['executions'], { limit: PAGE, offset });
     for (const { key, namespace, value } of items)
-      found.set(key, { round: String(namespace[1]), node: String(value['node']), revision: String(value['revision']) });
+      found.set(key, {
+        round: String(namespace[1]),
+        node: String(value['node']),
+        revision: String(value['revision']),
+      });
     if (items.length < PAGE) return [...found.values()];
   }
 }
@@ -75,24 +96,41 @@ export async function marks(client: Client): Promise<Mark[]> {
 /** Returns how often each node was executed, by round: `{ quick-1: ['first', 'second'] }`. */
 export async function executions(client: Client): Promise<Record<string, string[]>> {
   const rounds = Map.groupBy(await marks(client), ({ round }) => round);
-  return Object.fromEntries([...rounds].map(([round, own]) => [round, own.map(({ node }) => node).toSorted()]));
+  return Object.fromEntries(
+    [...rounds].map(([round, own]) => [round, own.map(({ node }) => node).toSorted()]),
+  );
 }
 
 /** Makes this many runs that take their time, and returns their rounds. */
-export async function makeRuns(client: Client, count: number, milliseconds: number): Promise<string[]> {
+export async function makeRuns(
+  client: Client,
+  count: number,
+  milliseconds: number,
+): Promise<string[]> {
   const rounds = Array.from({ length: count }, (_, at) => `slow-${at + 1}`);
-  await Promise.all(rounds.map((round) => client.runs.create(null, 'counting', { input: { round, milliseconds } })));
+  await Promise.all(
+    rounds.map((round) => client.runs.create(null, 'counting', { input: { round, milliseconds } })),
+  );
   return rounds;
 }
 
 /** Follows how many queue pods a deployment asks for, until it is stopped; returns the numbers as they changed. */
-export function followQueue(cluster: Cluster, name: string): { sizes: number[]; stop: () => Promise<number[]> } {
+export function followQueue(
+  cluster: Cluster,
+  name: string,
+): { sizes: number[]; stop: () => Promise<number[]> } {
   const kubectl = kubectlFor(cluster);
   const sizes: number[] = [];
   const stopping = new AbortController();
   const follow = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      const { status } = await kubectl.json<{ status?: { queueReplicas?: number } }>('get', 'gxd', name, '-n', NAMESPACE);
+      const { status } = await kubectl.json<{ status?: { queueReplicas?: number } }>(
+        'get',
+        'gxd',
+        name,
+        '-n',
+        NAMESPACE,
+      );
       const size = status?.queueReplicas;
       if (size !== undefined && sizes.at(-1) !== size) sizes.push(size);
     }

@@ -82,16 +82,40 @@ export async function databaseContainer(): Promise<DatabaseContainer> {
   cpSync('dev/images/postgres', at('scripts'), { recursive: true });
   const inside = (command: readonly string[]): [string, string[]] => [
     'unshare',
-    ['--mount', '--propagation', 'private', 'sh', '-c', ENTER, 'sh', rootBeside(pgbackrest), folder, ...command],
+    [
+      '--mount',
+      '--propagation',
+      'private',
+      'sh',
+      '-c',
+      ENTER,
+      'sh',
+      rootBeside(pgbackrest),
+      folder,
+      ...command,
+    ],
   ];
   let postgres: ChildProcess | undefined;
   const servers: ChildProcess[] = [];
   const runInside = async (command: readonly string[]): Promise<string> =>
     (await run(...inside(command), { timeout: 120_000 })).stdout.trim();
   const sql = (statement: string): Promise<string> =>
-    runInside(['psql', '-X', '-qAt', '-v', 'ON_ERROR_STOP=1', '-U', 'postgres', '-d', 'gx', '-c', statement]);
+    runInside([
+      'psql',
+      '-X',
+      '-qAt',
+      '-v',
+      'ON_ERROR_STOP=1',
+      '-U',
+      'postgres',
+      '-d',
+      'gx',
+      '-c',
+      statement,
+    ]);
   const gone = async (how: (child: ChildProcess) => boolean): Promise<void> => {
-    if (postgres === undefined || postgres.exitCode !== null || postgres.signalCode !== null) return;
+    if (postgres === undefined || postgres.exitCode !== null || postgres.signalCode !== null)
+      return;
     const ended = once(postgres, 'exit');
     how(postgres);
     await ended;
@@ -101,7 +125,8 @@ export async function databaseContainer(): Promise<DatabaseContainer> {
     pipe,
     uri: `postgresql://gx@localhost/gx?host=${at('socket')}`,
     putArchive: (files) => {
-      for (const [name, text] of Object.entries(files)) writeArchive(path.join(at('archive'), name), text);
+      for (const [name, text] of Object.entries(files))
+        writeArchive(path.join(at('archive'), name), text);
     },
     removeArchive: (name = 'push') => rm(path.join(at('archive'), name), { force: true }),
     run: runInside,
@@ -109,13 +134,18 @@ export async function databaseContainer(): Promise<DatabaseContainer> {
     sql,
     start: async () => {
       const log = openSync(path.join(folder, 'log'), 'w');
-      postgres = spawn(...inside(['gx-postgres', '-c', 'listen_addresses=', '-c', 'fsync=off']), { stdio: ['ignore', log, log] });
+      postgres = spawn(...inside(['gx-postgres', '-c', 'listen_addresses=', '-c', 'fsync=off']), {
+        stdio: ['ignore', log, log],
+      });
       closeSync(log);
       // A volume that is being filled has a server of its own for that.
       const isFilled = (): boolean => !existsSync(path.join(at('data'), 'refilling'));
-      const takesWrites = async (): Promise<boolean> => isFilled() && (await sql('select pg_is_in_recovery()')) === 'f';
+      const takesWrites = async (): Promise<boolean> =>
+        isFilled() && (await sql('select pg_is_in_recovery()')) === 'f';
       await until('Postgres answers and takes writes', takesWrites, 120).catch((error: unknown) => {
-        throw new Error(readFileSync(path.join(folder, 'log'), 'utf8').slice(-3000), { cause: error });
+        throw new Error(readFileSync(path.join(folder, 'log'), 'utf8').slice(-3000), {
+          cause: error,
+        });
       });
     },
     kill,

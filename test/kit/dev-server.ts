@@ -19,14 +19,24 @@ type Options = {
 };
 
 /** Starts `gx dev` at a free port, and returns it once it is ready. Throws with its output where it ends before. */
-export async function startDev({ args, env = {}, folder = ROOT, seconds = 90 }: Options): Promise<DevServer> {
-  const child = spawn(process.execPath, [path.join(ROOT, 'src/gx.ts'), 'dev', '--port', '0', ...args], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...COMPILE_CACHE, ...env },
-  });
+export async function startDev({
+  args,
+  env = {},
+  folder = ROOT,
+  seconds = 90,
+}: Options): Promise<DevServer> {
+  const child = spawn(
+    process.execPath,
+    [path.join(ROOT, 'src/gx.ts'), 'dev', '--port', '0', ...args],
+    {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...COMPILE_CACHE, ...env },
+    },
+  );
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (output += piece.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (piece: Buffer) => (output += piece.toString()));
   const closed = once(child, 'close');
   const stop = async (): Promise<void> => {
     child.kill('SIGINT');
@@ -39,5 +49,10 @@ export async function startDev({ args, env = {}, folder = ROOT, seconds = 90 }: 
     throw new Error(`${error.message}\n${output}`, { cause: error });
   });
   if (url === true) throw new Error(output);
-  return { url, client: new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } }), output: () => output, stop };
+  return {
+    url,
+    client: new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } }),
+    output: () => output,
+    stop,
+  };
 }

@@ -1,7 +1,7 @@
 import { Unavailable } from '../../src/errors.ts';
 import type { Kube } from '../../src/kube/kube.ts';
 
-const WRITES = ['create', 'apply', 'jsonPatch', 'patchStatus', 'replace', 'delete'] as const;
+const WRITES = ['create', 'apply', 'patchJson', 'patchStatus', 'replace', 'delete'] as const;
 
 export type DyingDoor = { kube: Kube; isDead(): boolean };
 
@@ -21,7 +21,14 @@ export function dyingDoor(kube: Kube, writes: number): DyingDoor {
       return method(...given);
     };
   };
-  const calls = ['get', 'find', 'list', 'all', 'podLog', ...WRITES].map((name) => [name, guarded(name)]);
-  const door = { ...Object.fromEntries(calls), watch: kube.watch.bind(kube), close: () => Promise.resolve() } as unknown as Kube;
+  const calls = ['get', 'find', 'list', 'listAll', 'readPodLog', ...WRITES].map((name) => [
+    name,
+    guarded(name),
+  ]);
+  const door = {
+    ...Object.fromEntries(calls),
+    watch: kube.watch.bind(kube),
+    close: () => Promise.resolve(),
+  } as unknown as Kube;
   return { kube: door, isDead: () => left < 0 };
 }

@@ -6,7 +6,10 @@ import type { DeploymentResource } from '../../src/schema/platform/custom-resour
 import { settings } from './objects.ts';
 
 /** Returns the facts of a deployment of which only that exists which the test names. */
-export const factsOf = (deployment: DeploymentResource, given: Partial<WrittenFacts> = {}): WrittenFacts => ({
+export const factsOf = (
+  deployment: DeploymentResource,
+  given: Partial<WrittenFacts> = {},
+): WrittenFacts => ({
   deployment,
   settings: settings(),
   now: new Date(),

@@ -29,7 +29,12 @@ export type Asked = {
 export type Entry = Asked & { at: number; status: number };
 
 /** `reset`: not sent, the connection breaks. `lost`: sent, and the connection breaks instead of the answer. */
-export type Verdict = 'pass' | 'reset' | 'lost' | { delay: number } | { status: number; body?: string; headers?: Record<string, string> };
+export type Verdict =
+  | 'pass'
+  | 'reset'
+  | 'lost'
+  | { delay: number }
+  | { status: number; body?: string; headers?: Record<string, string> };
 
 export type Rules = {
   request?: (asked: Asked) => Verdict;
@@ -103,10 +108,17 @@ export async function faultProxy(kubeconfig: string): Promise<FaultProxy> {
 }
 
 function upstreamOf({ clusters, users }: Kubeconfig): Upstream {
-  const { server, 'certificate-authority-data': ca } = clusters[0]?.cluster ?? { server: '', 'certificate-authority-data': '' };
-  const { 'client-certificate-data': cert = '', 'client-key-data': key = '' } = users[0]?.user ?? {};
+  const { server, 'certificate-authority-data': ca } = clusters[0]?.cluster ?? {
+    server: '',
+    'certificate-authority-data': '',
+  };
+  const { 'client-certificate-data': cert = '', 'client-key-data': key = '' } =
+    users[0]?.user ?? {};
   const pem = (data: string): Buffer => Buffer.from(data, 'base64');
-  return { server, agent: new https.Agent({ keepAlive: true, ca: pem(ca), cert: pem(cert), key: pem(key) }) };
+  return {
+    server,
+    agent: new https.Agent({ keepAlive: true, ca: pem(ca), cert: pem(cert), key: pem(key) }),
+  };
 }
 
 /** Like the API server, the proxy speaks HTTP/2 with clients that can, and HTTP/1.1 with the others. */
@@ -133,7 +145,9 @@ async function handle({ proxy, upstream, request, response }: Exchange): Promise
   }
   if (typeof verdict === 'object' && 'status' in verdict) {
     note(verdict.status);
-    return void response.writeHead(verdict.status, { 'content-type': 'application/json', ...verdict.headers }).end(verdict.body ?? '{}');
+    return void response
+      .writeHead(verdict.status, { 'content-type': 'application/json', ...verdict.headers })
+      .end(verdict.body ?? '{}');
   }
   if (typeof verdict === 'object') await wait(verdict.delay);
   const { answer, outgoing } = await send({ upstream, request, body });
@@ -143,7 +157,12 @@ async function handle({ proxy, upstream, request, response }: Exchange): Promise
   await relay({ proxy, asked, answer, response });
 }
 
-type Answer = { answer: IncomingMessage; response: Response; note: (status: number) => void; isLost: boolean };
+type Answer = {
+  answer: IncomingMessage;
+  response: Response;
+  note: (status: number) => void;
+  isLost: boolean;
+};
 
 async function pass({ answer, response, note, isLost }: Answer): Promise<void> {
   const { statusCode = 502, headers } = answer;
@@ -154,9 +173,21 @@ async function pass({ answer, response, note, isLost }: Answer): Promise<void> {
   response.writeHead(statusCode, { ...kept, 'content-length': body.length }).end(body);
 }
 
-async function send({ upstream, request, body }: { upstream: Upstream; request: Request; body: Buffer }) {
+async function send({
+  upstream,
+  request,
+  body,
+}: {
+  upstream: Upstream;
+  request: Request;
+  body: Buffer;
+}) {
   const own = ['host', 'connection'];
-  const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !own.includes(name) && !name.startsWith(':')));
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).filter(
+      ([name]) => !own.includes(name) && !name.startsWith(':'),
+    ),
+  );
   const outgoing = https.request(new URL(request.url ?? '/', upstream.server), {
     method: request.method,
     headers,
@@ -214,7 +245,11 @@ function askedOf(request: Request, body: Buffer): Asked {
   };
 }
 
-function verbOf({ method, headers }: Request, name: string | undefined, query: URLSearchParams): Verb {
+function verbOf(
+  { method, headers }: Request,
+  name: string | undefined,
+  query: URLSearchParams,
+): Verb {
   if (method === 'POST') return 'create';
   if (method === 'PUT') return 'replace';
   if (method === 'DELETE') return 'delete';
@@ -223,4 +258,5 @@ function verbOf({ method, headers }: Request, name: string | undefined, query: U
   return name === undefined ? 'list' : 'get';
 }
 
-const nameIn = (body: Buffer): string | undefined => (JSON.parse(body.toString('utf8')) as { metadata?: { name?: string } }).metadata?.name;
+const nameIn = (body: Buffer): string | undefined =>
+  (JSON.parse(body.toString('utf8')) as { metadata?: { name?: string } }).metadata?.name;

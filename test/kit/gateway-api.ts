@@ -28,14 +28,21 @@ const SMALL: KubeObject = {
   spec: {
     group: 'gateway.networking.k8s.io',
     scope: 'Namespaced',
-    names: { kind: 'HTTPRoute', plural: 'httproutes', singular: 'httproute', listKind: 'HTTPRouteList' },
+    names: {
+      kind: 'HTTPRoute',
+      plural: 'httproutes',
+      singular: 'httproute',
+      listKind: 'HTTPRouteList',
+    },
     versions: [
       {
         name: 'v1',
         served: true,
         storage: true,
         subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        schema: {
+          openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        },
       },
     ],
   },

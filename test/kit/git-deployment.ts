@@ -1,7 +1,7 @@
 import { Client } from '@langchain/langgraph-sdk';
-import { runningCluster } from '../../dev/cluster/cluster.ts';
-import { agentKey, agentUrl, call, type Api } from '../../dev/run/control-plane.ts';
-import { commitFiles, filesIn } from '../../dev/run/git-host.ts';
+import { requireRunningCluster } from '../../dev/cluster/cluster.ts';
+import { fetchAgentKey, requireAgentUrl, call, type Api } from '../../dev/run/control-plane.ts';
+import { commitFiles, readFolderFiles } from '../../dev/run/git-host.ts';
 import { connectRepository, type GitSource } from '../../dev/run/integration.ts';
 import type { SystemUnderTest } from './cluster-global.ts';
 import { until } from './until.ts';
@@ -16,7 +16,7 @@ export type BuiltRevision = {
   source_revision_config: { image_uri: string | null; repo_commit_sha: string | null };
 };
 
-type Deployment = Parameters<typeof agentUrl>[0] & { active_revision_id: string | null };
+type Deployment = Parameters<typeof requireAgentUrl>[0] & { active_revision_id: string | null };
 
 const BUILD = 300;
 const ENDED = /^(DEPLOYED|BUILD_FAILED|DEPLOY_FAILED|INTERRUPTED|SKIPPED)$/;
@@ -41,10 +41,14 @@ export type GitDeployment = {
 /** Creates the repository, its integration and the deployment. It does not wait for the build. */
 export async function deployFromGit(
   system: SystemUnderTest,
-  { name, files = filesIn(TELLER), config = {} }: { name: string; files?: Record<string, string>; config?: object },
+  {
+    name,
+    files = readFolderFiles(TELLER),
+    config = {},
+  }: { name: string; files?: Record<string, string>; config?: object },
 ): Promise<GitDeployment> {
   const api: Api = { url: system.controlPlane, key: system.key };
-  const cluster = await runningCluster({ name: system.name, report: () => undefined });
+  const cluster = await requireRunningCluster({ name: system.name, report: () => undefined });
   const source = await connectRepository(cluster, api, { name, files });
   const { id } = await call<Deployment>(api, 'POST', '/v2/deployments', {
     name,
@@ -62,7 +66,8 @@ export async function deployFromGit(
   const path = `/v2/deployments/${id}`;
   const read = (): Promise<Deployment> => call(api, 'GET', path);
   const revisions = async (): Promise<BuiltRevision[]> =>
-    (await call<{ resources: BuiltRevision[] }>(api, 'GET', `${path}/revisions?limit=100`)).resources;
+    (await call<{ resources: BuiltRevision[] }>(api, 'GET', `${path}/revisions?limit=100`))
+      .resources;
   return {
     id,
     name,
@@ -75,8 +80,11 @@ export async function deployFromGit(
         `the revision of ${commit} ends`,
         async () => {
           const all = await revisions();
-          const found = all.find(({ source_revision_config }) => source_revision_config.repo_commit_sha === commit);
-          if (found === undefined) throw new Error(`there is none among ${JSON.stringify(all.map(stateOf))}`);
+          const found = all.find(
+            ({ source_revision_config }) => source_revision_config.repo_commit_sha === commit,
+          );
+          if (found === undefined)
+            throw new Error(`there is none among ${JSON.stringify(all.map(stateOf))}`);
           if (!ENDED.test(found.status)) throw new Error(JSON.stringify(stateOf(found)));
           return found;
         },
@@ -84,12 +92,21 @@ export async function deployFromGit(
       ),
     client: async () => {
       const deployment = await read();
-      return new Client({ apiUrl: agentUrl(deployment), apiKey: await agentKey(api, deployment), callerOptions: { maxRetries: 0 } });
+      return new Client({
+        apiUrl: requireAgentUrl(deployment),
+        apiKey: await fetchAgentKey(api, deployment),
+        callerOptions: { maxRetries: 0 },
+      });
     },
   };
 }
 
-const stateOf = ({ status, reason, status_message, source_revision_config }: BuiltRevision): object => ({
+const stateOf = ({
+  status,
+  reason,
+  status_message,
+  source_revision_config,
+}: BuiltRevision): object => ({
   status,
   reason,
   status_message,

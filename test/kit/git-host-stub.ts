@@ -14,13 +14,25 @@ export type GitHostStub = {
 };
 
 const FORMS: Record<Kind, { path: RegExp; one: (repository: Repository) => object }> = {
-  github: { path: /^\/api\/v3\/user\/repos/, one: ({ id, path, branch }) => ({ id, full_name: path, default_branch: branch }) },
-  gitlab: { path: /^\/api\/v4\/projects/, one: ({ id, path, branch }) => ({ id, path_with_namespace: path, default_branch: branch }) },
-  gitea: { path: /^\/api\/v1\/user\/repos/, one: ({ id, path, branch }) => ({ id, full_name: path, default_branch: branch }) },
+  github: {
+    path: /^\/api\/v3\/user\/repos/,
+    one: ({ id, path, branch }) => ({ id, full_name: path, default_branch: branch }),
+  },
+  gitlab: {
+    path: /^\/api\/v4\/projects/,
+    one: ({ id, path, branch }) => ({ id, path_with_namespace: path, default_branch: branch }),
+  },
+  gitea: {
+    path: /^\/api\/v1\/user\/repos/,
+    one: ({ id, path, branch }) => ({ id, full_name: path, default_branch: branch }),
+  },
 };
 
 /** Starts a stub that lists these repositories, two on a page. */
-export async function startGitHostStub(kind: Kind, repositories: Repository[]): Promise<GitHostStub> {
+export async function startGitHostStub(
+  kind: Kind,
+  repositories: Repository[],
+): Promise<GitHostStub> {
   const asked: GitHostStub['asked'] = [];
   let failure: number | undefined;
   const server = createServer((request: IncomingMessage, response) => {

@@ -23,9 +23,13 @@ export type GitHttp = {
 const WHO = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
 
 /** Starts a server on this machine. `older` speaks the protocol before version 2. */
-export async function startGitHttp({ older = false, objectFormat = 'sha1' } = {}): Promise<GitHttp> {
+export async function startGitHttp({
+  older = false,
+  objectFormat = 'sha1',
+} = {}): Promise<GitHttp> {
   const folder = join(mkdtempSync(join(tmpdir(), 'gx-git-')), 'chat');
-  const git = (...args: string[]): string => execFileSync('git', ['-C', folder, ...WHO, ...args], { encoding: 'utf8' }).trim();
+  const git = (...args: string[]): string =>
+    execFileSync('git', ['-C', folder, ...WHO, ...args], { encoding: 'utf8' }).trim();
   execFileSync('git', ['init', '-q', '-b', 'main', `--object-format=${objectFormat}`, folder]);
   const asked: string[] = [];
   let failure: number | undefined;
@@ -35,11 +39,21 @@ export async function startGitHttp({ older = false, objectFormat = 'sha1' } = {}
     if (failure !== undefined) return void response.writeHead(failure).end();
     if (!pathname.startsWith('/team/chat/')) return void response.writeHead(404).end();
     const isAdvertised = pathname.endsWith('/info/refs');
-    const args = ['upload-pack', '--stateless-rpc', ...(isAdvertised ? ['--advertise-refs'] : []), folder];
+    const args = [
+      'upload-pack',
+      '--stateless-rpc',
+      ...(isAdvertised ? ['--advertise-refs'] : []),
+      folder,
+    ];
     const given = request.headers['git-protocol'];
     const protocol = older || typeof given !== 'string' ? {} : { GIT_PROTOCOL: given };
-    const child = spawn('git', args, { env: { ...process.env, ...protocol }, stdio: ['pipe', 'pipe', 'ignore'] });
-    response.writeHead(200, { 'content-type': `application/x-git-upload-pack-${isAdvertised ? 'advertisement' : 'result'}` });
+    const child = spawn('git', args, {
+      env: { ...process.env, ...protocol },
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    response.writeHead(200, {
+      'content-type': `application/x-git-upload-pack-${isAdvertised ? 'advertisement' : 'result'}`,
+    });
     if (isAdvertised) response.write('001e# service=git-upload-pack\n0000');
     request.pipe(child.stdin);
     child.stdout.pipe(response);

@@ -26,19 +26,35 @@ export async function startGitHubAppStub(repositories: object[]): Promise<GitHub
   const [assertions, given, live]: [Claims[], string[], Set<string>] = [[], [], new Set()];
   const claimsOf = (jwt: string): Claims | undefined => {
     const [head = '', claims = '', signature = ''] = jwt.split('.');
-    if (!verify('RSA-SHA256', Buffer.from(`${head}.${claims}`), publicKey, Buffer.from(signature, 'base64url'))) return undefined;
+    if (
+      !verify(
+        'RSA-SHA256',
+        Buffer.from(`${head}.${claims}`),
+        publicKey,
+        Buffer.from(signature, 'base64url'),
+      )
+    )
+      return undefined;
     const { alg } = fromPart(head) as { alg?: unknown };
     const found = fromPart(claims) as Claims;
     return alg === 'RS256' && found.iss === app.appId && isInTime(found) ? found : undefined;
   };
-  const answer = ({ method, url = '', headers: { authorization = '' } }: IncomingMessage): [number, object] => {
+  const answer = ({
+    method,
+    url = '',
+    headers: { authorization = '' },
+  }: IncomingMessage): [number, object] => {
     const shown = authorization.replace(/^Bearer /, '');
     if (url.startsWith('/api/v3/installation/repositories'))
-      return live.has(shown) ? [200, { total_count: repositories.length, repositories }] : [401, { message: 'Bad credentials' }];
-    if (method !== 'POST' || !url.startsWith('/api/v3/app/installations/')) return [404, { message: 'Not Found' }];
+      return live.has(shown)
+        ? [200, { total_count: repositories.length, repositories }]
+        : [401, { message: 'Bad credentials' }];
+    if (method !== 'POST' || !url.startsWith('/api/v3/app/installations/'))
+      return [404, { message: 'Not Found' }];
     const claims = claimsOf(shown);
     if (claims === undefined) return [401, { message: 'A JSON web token could not be decoded' }];
-    if (url !== `/api/v3/app/installations/${app.installationId}/access_tokens`) return [404, { message: 'Not Found' }];
+    if (url !== `/api/v3/app/installations/${app.installationId}/access_tokens`)
+      return [404, { message: 'Not Found' }];
     assertions.push(claims);
     const token = `ghs_${given.length + 1}`;
     given.push(token);
@@ -63,10 +79,17 @@ export async function startGitHubAppStub(repositories: object[]): Promise<GitHub
   };
 }
 
-const fromPart = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
+const fromPart = (part: string): unknown =>
+  JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
 
 /** GitHub takes assertions that are made by now and that end within ten minutes. */
 function isInTime({ iat, exp }: Claims): boolean {
   const now = Date.now() / 1000;
-  return typeof iat === 'number' && typeof exp === 'number' && iat <= now && exp > now && exp <= now + 600;
+  return (
+    typeof iat === 'number' &&
+    typeof exp === 'number' &&
+    iat <= now &&
+    exp > now &&
+    exp <= now + 600
+  );
 }

@@ -5,7 +5,10 @@ import type { Kube } from '../../src/kube/kube.ts';
  * fence would have logs of its own.
  */
 export function withLog(kube: Kube, lines: string): Kube {
-  const given: Record<PropertyKey, unknown> = { podLog: () => Promise.resolve(lines), fenced: () => undefined };
+  const given: Record<PropertyKey, unknown> = {
+    podLog: () => Promise.resolve(lines),
+    fenced: () => undefined,
+  };
   return new Proxy(kube, { get: (target, key) => given[key] ?? bound(target, key) });
 }
 

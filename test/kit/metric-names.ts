@@ -55,7 +55,12 @@ const METRIC_NAMES = {
     gx_gateway_refused_requests_total: [],
     gx_gateway_wakes_total: [],
   },
-  console: { ...OF_NODE, ...OF_HTTP, gx_console_passed_requests: [], gx_console_sign_ins_total: ['result'] },
+  console: {
+    ...OF_NODE,
+    ...OF_HTTP,
+    gx_console_passed_requests: [],
+    gx_console_sign_ins_total: ['result'],
+  },
   agent: {
     ...OF_NODE,
     gx_api_num_pending_runs: [],
@@ -95,7 +100,9 @@ export function labelsOfSeries(series: string): Set<string> | undefined {
   const name = series.replace(/_(bucket|sum|count)$/, '');
   const found = Object.entries(METRIC_NAMES).flatMap(([process, table]: [string, Table]) => {
     const labels = table[series] ?? table[name];
-    return labels === undefined ? [] : [...labels, ...COMMON[process as keyof typeof COMMON], ...OF_TARGET];
+    return labels === undefined
+      ? []
+      : [...labels, ...COMMON[process as keyof typeof COMMON], ...OF_TARGET];
   });
   return found.length === 0 ? undefined : new Set(found);
 }
@@ -104,15 +111,26 @@ const TYPE = /^# TYPE (\w+) /gm;
 const LABEL = /(\w+)="(?:[^"\\]|\\.)*"/g;
 
 /** Holds a scrape of a process to the table: it has all metrics that are not `absent`, and no labels beside theirs. */
-export function expectListedMetrics(process: keyof typeof METRIC_NAMES, scrape: string, absent: readonly string[] = []): void {
+export function expectListedMetrics(
+  process: keyof typeof METRIC_NAMES,
+  scrape: string,
+  absent: readonly string[] = [],
+): void {
   const table: Table = METRIC_NAMES[process];
   const there = new Set([...scrape.matchAll(TYPE)].map(([, name]) => name));
   expect(Object.keys(table).filter((name) => !there.has(name))).toEqual(absent);
-  for (const line of scrape.split('\n').filter((one) => !one.startsWith('#') && one.includes('{'))) {
+  for (const line of scrape
+    .split('\n')
+    .filter((one) => !one.startsWith('#') && one.includes('{'))) {
     const series = line.slice(0, line.indexOf('{'));
     const labels = table[series] ?? table[series.replace(/_(bucket|sum|count)$/, '')];
     if (labels === undefined) continue;
-    const found = [...line.slice(0, line.lastIndexOf('}')).matchAll(LABEL)].map(([, label]) => label);
-    expect({ series, extra: found.filter((label) => ![...labels, ...COMMON[process]].includes(label!)) }).toEqual({ series, extra: [] });
+    const found = [...line.slice(0, line.lastIndexOf('}')).matchAll(LABEL)].map(
+      ([, label]) => label,
+    );
+    expect({
+      series,
+      extra: found.filter((label) => ![...labels, ...COMMON[process]].includes(label!)),
+    }).toEqual({ series, extra: [] });
   }
 }

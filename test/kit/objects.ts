@@ -1,6 +1,6 @@
 import type { Builder } from '../../src/config/builder.ts';
 import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
-import { operatorConfig } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/operator.ts';
 import {
   type DeploymentResource,
   type DeploymentSpec,
@@ -8,7 +8,7 @@ import {
   type RevisionResource,
 } from '../../src/schema/platform/custom-resources.ts';
 import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { revisionOf } from '../../src/schema/platform/revision-of.ts';
+import { buildRevision } from '../../src/schema/platform/revision-of.ts';
 
 type Template = DeploymentSpec['template'];
 type DeploymentGiven = {
@@ -22,12 +22,22 @@ type DeploymentGiven = {
 export const UID = '11111111-1111-4111-8111-111111111111';
 
 /** Returns a deployment of an image, with what the test cares about. */
-export function deployment({ metadata, spec, template, image = 'agent:1', status }: DeploymentGiven = {}): DeploymentResource {
+export function deployment({
+  metadata,
+  spec,
+  template,
+  image = 'agent:1',
+  status,
+}: DeploymentGiven = {}): DeploymentResource {
   return {
     apiVersion: API_VERSION,
     kind: 'Deployment',
     metadata: { name: 'chat', namespace: 'team', uid: UID, generation: 1, ...metadata },
-    spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: image }, ...template }, ...spec },
+    spec: {
+      source: 'external_container',
+      template: { sourceRevisionConfig: { imageUri: image }, ...template },
+      ...spec,
+    },
     ...(status && { status }),
   };
 }
@@ -40,9 +50,16 @@ export function newDeployment(namespace: string, given: DeploymentGiven = {}): D
 }
 
 /** Returns the revision that a deployment asks for, with a uid and a status. */
-export function revision(of: DeploymentResource = deployment(), given: Partial<RevisionResource> = {}): RevisionResource {
-  const made = revisionOf(of);
-  return { ...made, ...given, metadata: { ...made.metadata, uid: '22222222-2222-4222-8222-222222222222', ...given.metadata } };
+export function revision(
+  of: DeploymentResource = deployment(),
+  given: Partial<RevisionResource> = {},
+): RevisionResource {
+  const made = buildRevision(of);
+  return {
+    ...made,
+    ...given,
+    metadata: { ...made.metadata, uid: '22222222-2222-4222-8222-222222222222', ...given.metadata },
+  };
 }
 
 /** Returns a deployment from git. The double of the kubelet builds by the ref. */
@@ -61,7 +78,12 @@ export const fromGit = (repoRef: string, given: DeploymentGiven = {}): Deploymen
 });
 
 /** The connection that `fromGit` names. Over ssh, only a build's first stage asks the host. */
-export const GIT = { id: '44444444-4444-4444-8444-444444444444', name: 'team', installation_id: 7, host: 'https://git.example' };
+export const GIT = {
+  id: '44444444-4444-4444-8444-444444444444',
+  name: 'team',
+  installation_id: 7,
+  host: 'https://git.example',
+};
 
 export const BUILDER: Builder = {
   image: 'builder:1',
@@ -79,11 +101,11 @@ export const BUILDER: Builder = {
 };
 
 export const settings = (overrides: Partial<OperatorSettings> = {}): OperatorSettings => ({
-  ...operatorConfig({ GX_PROFILE: 'small' }).settings,
+  ...readOperatorConfig({ GX_PROFILE: 'small' }).settings,
   ...overrides,
 });
 
 export const config = (overrides: Partial<OperatorConfig> = {}): OperatorConfig => ({
-  ...operatorConfig({ GX_PROFILE: 'small', GX_SERVER_HOST: '127.0.0.1', GX_HEALTH_PORT: '0' }),
+  ...readOperatorConfig({ GX_PROFILE: 'small', GX_SERVER_HOST: '127.0.0.1', GX_HEALTH_PORT: '0' }),
   ...overrides,
 });

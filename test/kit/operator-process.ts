@@ -19,7 +19,14 @@ export type OperatorProcess = {
   kill(): Promise<void>;
 };
 
-type Given = { kube: Kube; namespace: string; kubeconfig: string; identity: string; lease?: string; env?: Record<string, string> };
+type Given = {
+  kube: Kube;
+  namespace: string;
+  kubeconfig: string;
+  identity: string;
+  lease?: string;
+  env?: Record<string, string>;
+};
 
 /** Ends the process when its standard input does, which is when this process ends in any way. */
 const LEASH = 'process.stdin.on("end", () => process.exit()).resume(); process.stdin.unref();';
@@ -27,27 +34,36 @@ const LEASH = 'process.stdin.on("end", () => process.exit()).resume(); process.s
 export function operatorProcess(given: Given): OperatorProcess {
   const { kube, namespace, kubeconfig, identity, lease = 'gx-operator', env = {} } = given;
   const log = openSync(join(tmpdir(), `gx-operator-${namespace}-${identity}.log`), 'w');
-  const child = spawn(process.execPath, ['--import', `data:text/javascript,${LEASH}`, 'src/main.ts', 'operator'], {
-    stdio: ['pipe', log, log],
-    env: {
-      PATH: process.env.PATH,
-      KUBECONFIG: kubeconfig,
-      ...COMPILE_CACHE,
-      GX_PROFILE: 'small',
-      GX_SERVER_HOST: '127.0.0.1',
-      GX_HEALTH_PORT: '0',
-      GX_NAMESPACE: namespace,
-      GX_WATCH_NAMESPACES: namespace,
-      GX_IDENTITY: identity,
-      GX_LEASE_NAME: lease,
-      GX_IMAGE_PULL_PATIENCE_SECONDS: '1',
-      ...env,
+  const child = spawn(
+    process.execPath,
+    ['--import', `data:text/javascript,${LEASH}`, 'src/main.ts', 'operator'],
+    {
+      stdio: ['pipe', log, log],
+      env: {
+        PATH: process.env.PATH,
+        KUBECONFIG: kubeconfig,
+        ...COMPILE_CACHE,
+        GX_PROFILE: 'small',
+        GX_SERVER_HOST: '127.0.0.1',
+        GX_HEALTH_PORT: '0',
+        GX_NAMESPACE: namespace,
+        GX_WATCH_NAMESPACES: namespace,
+        GX_IDENTITY: identity,
+        GX_LEASE_NAME: lease,
+        GX_IMAGE_PULL_PATIENCE_SECONDS: '1',
+        ...env,
+      },
     },
-  });
+  );
   const ended = once(child, 'exit');
   return {
     identity,
-    leading: (seconds) => until(`${identity} leads`, async () => (await holderOf(kube, namespace, lease)) === identity, seconds),
+    leading: (seconds) =>
+      until(
+        `${identity} leads`,
+        async () => (await holderOf(kube, namespace, lease)) === identity,
+        seconds,
+      ),
     signal: (signal) => void child.kill(signal),
     end: () => endOf(child),
     kill: async () => {
@@ -62,7 +78,11 @@ const endOf = ({ exitCode, signalCode }: ChildProcess) =>
   exitCode === null && signalCode === null ? undefined : { code: exitCode, signal: signalCode };
 
 /** Returns who leads, or undefined if nobody does. */
-export async function holderOf(kube: Kube, namespace: string, lease = 'gx-operator'): Promise<string | undefined> {
+export async function holderOf(
+  kube: Kube,
+  namespace: string,
+  lease = 'gx-operator',
+): Promise<string | undefined> {
   const { spec } = await kube.get(kinds.lease, { namespace, name: lease });
   return (spec as { holderIdentity?: string }).holderIdentity;
 }

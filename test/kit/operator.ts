@@ -4,7 +4,10 @@ import { startOperator, type Operator, type OperatorOptions } from '../../src/op
 import type { OperatorMetrics } from '../../src/operator/kernel/metrics.ts';
 import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
 import type { Log } from '../../src/log.ts';
-import type { DeploymentResource, RevisionResource } from '../../src/schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../src/schema/platform/custom-resources.ts';
 import { until } from './until.ts';
 import { silentLog } from './log.ts';
 import { config, settings } from './objects.ts';
@@ -35,7 +38,11 @@ export async function operatorFor(
       namespace,
       namespaces: [namespace],
       identity,
-      settings: settings({ imagePullPatienceSeconds: 1, agentNamespaces: options.config?.namespaces ?? [namespace], ...options.settings }),
+      settings: settings({
+        imagePullPatienceSeconds: 1,
+        agentNamespaces: options.config?.namespaces ?? [namespace],
+        ...options.settings,
+      }),
       ...options.config,
     }),
     kube: options.through?.(kube) ?? kube,
@@ -57,24 +64,36 @@ export async function printed(metrics: Pick<OperatorMetrics, 'print'>): Promise<
 }
 
 /** Returns the sum of a metric of the operator over all its labels, or over the lines that have this label. */
-export async function metricOf({ port }: Pick<Operator, 'port'>, name: string, label = ''): Promise<number> {
+export async function metricOf(
+  { port }: Pick<Operator, 'port'>,
+  name: string,
+  label = '',
+): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(label));
+  const lines = text
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`) && line.includes(label));
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
 /** Waits until no work waits for the operator and none is under way. */
 export const untilIdle = (operator: Pick<Operator, 'port'>): Promise<true> =>
   until('the operator is idle', async () => {
-    const [waiting, active] = [await metricOf(operator, 'workqueue_depth'), await metricOf(operator, 'controller_runtime_active_workers')];
+    const [waiting, active] = [
+      await metricOf(operator, 'workqueue_depth'),
+      await metricOf(operator, 'controller_runtime_active_workers'),
+    ];
     return waiting + active === 0;
   });
 
 /** Returns what a test asks of a namespace, in the words of the domain. */
 export function look(kube: Kube, namespace: string) {
-  const deployment = (name: string): Promise<DeploymentResource> => kube.get(kinds.deployment, { namespace, name });
-  const revision = (name: string): Promise<RevisionResource> => kube.get(kinds.revision, { namespace, name });
-  const workload = (name: string): Promise<KubeObject> => kube.get(kinds.workload, { namespace, name });
+  const deployment = (name: string): Promise<DeploymentResource> =>
+    kube.get(kinds.deployment, { namespace, name });
+  const revision = (name: string): Promise<RevisionResource> =>
+    kube.get(kinds.revision, { namespace, name });
+  const workload = (name: string): Promise<KubeObject> =>
+    kube.get(kinds.workload, { namespace, name });
   return {
     deployment,
     revision,
@@ -82,7 +101,11 @@ export function look(kube: Kube, namespace: string) {
     service: (name: string): Promise<KubeObject> => kube.get(kinds.service, { namespace, name }),
     secret: (name: string) => kube.get(kinds.secret, { namespace, name }),
     untilPhase: (name: string, phase: string, seconds?: number): Promise<true> =>
-      until(`revision ${name} is ${phase}`, async () => (await revision(name)).status?.phase === phase, seconds),
+      until(
+        `revision ${name} is ${phase}`,
+        async () => (await revision(name)).status?.phase === phase,
+        seconds,
+      ),
     untilReady: (name: string, seconds?: number): Promise<true> =>
       until(
         `deployment ${name} is Ready`,

@@ -12,12 +12,20 @@ type Attribute = { key: string; value: { stringValue?: string } };
 type Written = {
   resourceSpans: {
     resource: { attributes: Attribute[] };
-    scopeSpans: { spans: { traceId: string; spanId: string; parentSpanId?: string; name: string }[] }[];
+    scopeSpans: {
+      spans: { traceId: string; spanId: string; parentSpanId?: string; name: string }[];
+    }[];
   }[];
 };
 
 /** A span as the collector wrote it, and the service that sent it. */
-export type WrittenSpan = { traceId: string; spanId: string; parentSpanId: string; name: string; service: string };
+export type WrittenSpan = {
+  traceId: string;
+  spanId: string;
+  parentSpanId: string;
+  name: string;
+  service: string;
+};
 
 export type OtelCollector = {
   /** The base address of OTLP over HTTP. */
@@ -40,7 +48,9 @@ export async function startOtelCollector(): Promise<OtelCollector> {
     },
   };
   await writeFile(path.join(folder, 'config.yaml'), JSON.stringify(config));
-  const server = spawn(program, ['--config', path.join(folder, 'config.yaml')], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const server = spawn(program, ['--config', path.join(folder, 'config.yaml')], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let said = '';
   server.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   await until('the collector listens', () => {
@@ -48,7 +58,9 @@ export async function startOtelCollector(): Promise<OtelCollector> {
     return listens(port);
   });
   const spans = async (): Promise<WrittenSpan[]> => {
-    const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n').filter((line) => line.endsWith('}'));
+    const lines = (await readFile(file, 'utf8').catch(() => ''))
+      .split('\n')
+      .filter((line) => line.endsWith('}'));
     return lines.flatMap((line) => spansIn(JSON.parse(line) as Written));
   };
   const stop = async (): Promise<void> => {
@@ -68,8 +80,15 @@ const listens = (port: number): Promise<boolean> =>
 
 const spansIn = ({ resourceSpans }: Written): WrittenSpan[] =>
   resourceSpans.flatMap(({ resource, scopeSpans }) => {
-    const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? '';
+    const service =
+      resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? '';
     return scopeSpans.flatMap(({ spans }) =>
-      spans.map(({ traceId, spanId, parentSpanId = '', name }) => ({ traceId, spanId, parentSpanId, name, service })),
+      spans.map(({ traceId, spanId, parentSpanId = '', name }) => ({
+        traceId,
+        spanId,
+        parentSpanId,
+        name,
+        service,
+      })),
     );
   });

@@ -3,17 +3,20 @@ import { readFileSync } from 'node:fs';
 import { delimiter, dirname } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { pathTool } from '../../dev/cluster/path-tools.ts';
+import { ensurePathTool } from '../../dev/cluster/path-tools.ts';
 
 /** Returns the blocks of commands of a page. */
 export const commandsOf = (page: string): string[] =>
-  [...readFileSync(page, 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block.trim());
+  [...readFileSync(page, 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) =>
+    block.trim(),
+  );
 
 /** Returns the block of commands of a page that begins with these words. Fails unless there is exactly one. */
 export function commandOf(page: string, words: string): string {
   const blocks = commandsOf(page);
   const found = blocks.filter((block) => block.startsWith(words));
-  if (found.length !== 1) throw new Error(`${page} has ${found.length} blocks that begin with "${words}"`);
+  if (found.length !== 1)
+    throw new Error(`${page} has ${found.length} blocks that begin with "${words}"`);
   return found[0]!;
 }
 
@@ -26,10 +29,19 @@ export async function runInShell(
   { kubectl, kubeconfig }: Tools,
   { cwd, variables = {} }: { cwd: string; variables?: Record<string, string> },
 ): Promise<Printed> {
-  const helm = await pathTool('helm', () => undefined);
+  const helm = await ensurePathTool('helm', () => undefined);
   const folders = [dirname(kubectl), dirname(helm), process.env['PATH'] ?? ''];
-  const env = { ...process.env, ...variables, PATH: folders.join(delimiter), KUBECONFIG: kubeconfig };
-  const running = promisify(execFile)('bash', ['-eo', 'pipefail', '-c', commands], { env, cwd, timeout: 600_000 });
+  const env = {
+    ...process.env,
+    ...variables,
+    PATH: folders.join(delimiter),
+    KUBECONFIG: kubeconfig,
+  };
+  const running = promisify(execFile)('bash', ['-eo', 'pipefail', '-c', commands], {
+    env,
+    cwd,
+    timeout: 600_000,
+  });
   running.child.stdin?.end();
   try {
     const { stdout, stderr } = await running;

@@ -8,7 +8,14 @@ export type BucketPolicy = { Version: string; Statement: object[] };
 
 /** Returns the policy of the page as one of a bucket, which says whose it is. */
 export function policyOfPage(bucket: string): BucketPolicy {
-  const [, text = ''] = /^```json\n(.*?)^```$/ms.exec(readFileSync('docs/how-to/backups.md', 'utf8')) ?? [];
+  const [, text = ''] =
+    /^```json\n(.*?)^```$/ms.exec(readFileSync('docs/how-to/backups.md', 'utf8')) ?? [];
   const { Version, Statement } = JSON.parse(text.replaceAll('our-backups', bucket)) as BucketPolicy;
-  return { Version, Statement: Statement.map((statement) => ({ ...statement, Principal: { AWS: [POLICY_USER.accessKeyId] } })) };
+  return {
+    Version,
+    Statement: Statement.map((statement) => ({
+      ...statement,
+      Principal: { AWS: [POLICY_USER.accessKeyId] },
+    })),
+  };
 }

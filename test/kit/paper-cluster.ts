@@ -1,21 +1,29 @@
 import { NotFound } from '../../src/errors.ts';
 import type { OperatorSettings } from '../../src/config/operator.ts';
-import { Cache, keyOf } from '../../src/kube/cache.ts';
+import { Cache, buildObjectKey } from '../../src/kube/cache.ts';
 import { kinds, type Kind, type Kube, type KubeObject, type Ref } from '../../src/kube/kube.ts';
 import { isOfKind } from '../../src/kube/object-key.ts';
 import { BuildLooks } from '../../src/operator/branches/build-looks.ts';
 import { reconcileDeployment } from '../../src/operator/deployment/reconcile.ts';
 import { InTurn } from '../../src/operator/view/in-turn.ts';
 import { TakenTurns } from '../../src/operator/view/taken-turns.ts';
-import { cachedRows, createCaches, writable, type Caches } from '../../src/operator/view/caches.ts';
+import {
+  listCachedRows,
+  createCaches,
+  listWrittenKinds,
+  type Caches,
+} from '../../src/operator/view/caches.ts';
 import type { OperatorDeps } from '../../src/operator/view/deps.ts';
-import { conditionsOf } from '../../src/operator/kernel/conditions.ts';
+import { buildConditions } from '../../src/operator/kernel/conditions.ts';
 import type { Reconcile } from '../../src/operator/kernel/controller.ts';
 import { Writer } from '../../src/operator/kernel/writer.ts';
 import { OPERATOR_KINDS } from '../../src/operator/kinds/table.ts';
-import { leanPod } from '../../src/operator/pods/lean-pod.ts';
+import { trimPod } from '../../src/operator/pods/lean-pod.ts';
 import { reconcileRevision } from '../../src/operator/revision/reconcile.ts';
-import type { DeploymentResource, RevisionResource } from '../../src/schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../src/schema/platform/custom-resources.ts';
 import { statusFor } from './fake-kubelet.ts';
 import { silentLog } from './log.ts';
 import { settings } from './objects.ts';
@@ -39,7 +47,10 @@ type Template = {
   spec: Parameters<typeof statusFor>[0];
 };
 
-export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPass }, overrides: Partial<OperatorSettings> = {}) {
+export function paperCluster(
+  { onRead, onPass }: { onRead: OnRead; onPass: OnPass },
+  overrides: Partial<OperatorSettings> = {},
+) {
   const caches = createCaches();
   const unwatched = new Map<string, Stored>();
   let version = 0;
@@ -55,35 +66,42 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
     const uid = metadata.uid ?? `uid-${version}`;
     const whole = {
       ...rest,
-      metadata: { creationTimestamp: '2026-01-01T00:00:00Z', generation: 1, uid, ...given, resourceVersion: String(version) },
+      metadata: {
+        creationTimestamp: '2026-01-01T00:00:00Z',
+        generation: 1,
+        uid,
+        ...given,
+        resourceVersion: String(version),
+      },
     };
     return JSON.parse(JSON.stringify(whole)) as T;
   };
-  const cacheOf = (kind: { apiVersion: string; kind: string }): Cache | undefined => cacheIn(caches, kind);
+  const cacheOf = (kind: { apiVersion: string; kind: string }): Cache | undefined =>
+    cacheIn(caches, kind);
   const put = (kind: Kind, object: KubeObject): KubeObject => {
     const made = stored(object);
     const cache = cacheOf(kind);
-    if (cache === undefined) storeOf(kind).set(keyOf(made.metadata), made);
-    else cache.offer(made);
+    if (cache === undefined) storeOf(kind).set(buildObjectKey(made.metadata), made);
+    else cache.addIfNewer(made);
     return made;
   };
   const kube = {
     get: async (kind: Kind, ref: Ref) => {
-      const found = storeOf(kind).get(keyOf(ref));
+      const found = storeOf(kind).get(buildObjectKey(ref));
       if (found === undefined) throw new NotFound(`${kind.kind} ${ref.name}`);
       return found;
     },
-    find: async (kind: Kind, ref: Ref) => storeOf(kind).get(keyOf(ref)),
-    all: async (kind: Kind) => [...storeOf(kind).values()],
+    find: async (kind: Kind, ref: Ref) => storeOf(kind).get(buildObjectKey(ref)),
+    listAll: async (kind: Kind) => [...storeOf(kind).values()],
     create: async (kind: Kind, object: KubeObject) => put(kind, object),
     apply: async (kind: Kind, object: KubeObject) => put(kind, merged(cacheOf(kind), object)),
-    jsonPatch: async (kind: Kind, ref: Ref) => storeOf(kind).get(keyOf(ref)),
+    patchJson: async (kind: Kind, ref: Ref) => storeOf(kind).get(buildObjectKey(ref)),
     delete: async (kind: Kind, ref: Ref) => {
       version += 1;
-      storeOf(kind).delete(keyOf(ref));
-      return cacheOf(kind)?.remove(keyOf(ref), BigInt(version)) ?? true;
+      storeOf(kind).delete(buildObjectKey(ref));
+      return cacheOf(kind)?.remove(buildObjectKey(ref), BigInt(version)) ?? true;
     },
-    podLog: async () => '',
+    readPodLog: async () => '',
   } as unknown as Kube;
   const now = new Date('2026-01-01T00:00:20Z');
   const pass = async <T extends Resource>(
@@ -97,7 +115,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
     onPass(caches);
     const record: Record = (read) => onRead(reader, key, read);
     const seen = recordedCaches(caches, record);
-    const writer = new Writer(kube, writable(caches));
+    const writer = new Writer(kube, listWrittenKinds(caches));
     const deps: OperatorDeps = {
       kube,
       caches: seen,
@@ -108,48 +126,73 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       settings: settings(overrides),
       branches: { look: () => undefined },
       buildLooks: new BuildLooks(() => undefined),
-      gitPlaces: { isListed: () => true, addressesOf: async () => [] },
+      gitPlaces: { isListed: () => true, resolveAddresses: async () => [] },
       buildTurns: new InTurn(),
       backupTurns: new InTurn(),
       restartTurns: new TakenTurns(),
       ports: { keep: async () => ({}) },
       absences: () => [],
       work: {
-        summary: () => undefined,
+        getSummary: () => undefined,
         queue: () => undefined,
         drain: () => undefined,
-        verdict: () => undefined,
-        gate: () => undefined,
-        server: () => undefined,
+        getVerdict: () => undefined,
+        getGateReport: () => undefined,
+        getServer: () => undefined,
       },
     };
-    const report = await reconcile(deps)(recorded(object, record), { signal: new AbortController().signal, log: silentLog(), now });
+    const report = await reconcile(deps)(recorded(object, record), {
+      signal: new AbortController().signal,
+      log: silentLog(),
+      now,
+    });
     const at = { generation: object.metadata.generation ?? 0, now: now.toISOString() };
-    const conditions = conditionsOf(report, object.status?.conditions ?? [], at);
+    const conditions = buildConditions(report, object.status?.conditions ?? [], at);
     const status = { ...report.status, conditions, observedGeneration: at.generation };
-    cache.offer(stored({ ...object, status }));
+    cache.addIfNewer(stored({ ...object, status }));
   };
   /** Gives every workload and set the pods that it asks for, as a kubelet reports them. */
   const run = (): void => {
-    for (const cache of [caches.workloads, caches.statefulSets]) for (const workload of cache.list()) cache.offer(runPods(workload));
-    const conditions = [{ type: 'ScalingActive', status: 'False', reason: 'FailedGetContainerResourceMetric', message: 'no counts' }];
-    for (const scaler of caches.autoscalers.list()) caches.autoscalers.offer(stored({ ...scaler, status: { conditions } }));
-    for (const route of caches.httpRoutes.list()) caches.httpRoutes.offer(stored({ ...route, status: { parents: accepted(route) } }));
-    for (const job of storeOf(kinds.job).values()) podOf(job, (job.spec as { template: Template }).template);
+    for (const cache of [caches.workloads, caches.statefulSets])
+      for (const workload of cache.list()) cache.addIfNewer(runPods(workload));
+    const conditions = [
+      {
+        type: 'ScalingActive',
+        status: 'False',
+        reason: 'FailedGetContainerResourceMetric',
+        message: 'no counts',
+      },
+    ];
+    for (const scaler of caches.autoscalers.list())
+      caches.autoscalers.addIfNewer(stored({ ...scaler, status: { conditions } }));
+    for (const route of caches.httpRoutes.list())
+      caches.httpRoutes.addIfNewer(stored({ ...route, status: { parents: accepted(route) } }));
+    for (const job of storeOf(kinds.job).values())
+      podOf(job, (job.spec as { template: Template }).template);
   };
   const podOf = (owner: KubeObject, template: Template): KubeObject => {
     const { metadata, spec } = template;
-    const own = { ...metadata, name: `${owner.metadata.name}-0`, namespace: owner.metadata.namespace };
+    const own = {
+      ...metadata,
+      name: `${owner.metadata.name}-0`,
+      namespace: owner.metadata.namespace,
+    };
     const pod = stored(
-      leanPod({
+      trimPod({
         apiVersion: 'v1',
         kind: 'Pod',
         metadata: own as KubeObject['metadata'],
         status: statusFor({ restartPolicy: 'Always', ...spec }),
       }),
     );
-    const before = caches.pods.get(keyOf(pod.metadata));
-    caches.pods.offer({ ...pod, metadata: { ...pod.metadata, ...(before?.metadata.uid !== undefined && { uid: before.metadata.uid }) } });
+    const before = caches.pods.get(buildObjectKey(pod.metadata));
+    caches.pods.addIfNewer({
+      ...pod,
+      metadata: {
+        ...pod.metadata,
+        ...(before?.metadata.uid !== undefined && { uid: before.metadata.uid }),
+      },
+    });
     return pod;
   };
   const runPods = (workload: KubeObject): KubeObject => {
@@ -159,22 +202,44 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
     const ready = isReady ? replicas : 0;
     if (replicas === 0) {
       version += 1;
-      caches.pods.remove(`${workload.metadata.namespace}/${workload.metadata.name}-0`, BigInt(version));
+      caches.pods.remove(
+        `${workload.metadata.namespace}/${workload.metadata.name}-0`,
+        BigInt(version),
+      );
     }
-    const counts = { replicas, updatedReplicas: replicas, availableReplicas: ready, readyReplicas: ready };
-    return stored({ ...workload, status: { observedGeneration: workload.metadata.generation, ...counts } });
+    const counts = {
+      replicas,
+      updatedReplicas: replicas,
+      availableReplicas: ready,
+      readyReplicas: ready,
+    };
+    return stored({
+      ...workload,
+      status: { observedGeneration: workload.metadata.generation, ...counts },
+    });
   };
   /** Changes the spec of a deployment, as a person does. */
-  const ask = (key: string, change: (spec: DeploymentResource['spec']) => Partial<DeploymentResource['spec']>): void => {
+  const ask = (
+    key: string,
+    change: (spec: DeploymentResource['spec']) => Partial<DeploymentResource['spec']>,
+  ): void => {
     const { metadata, ...rest } = caches.deployments.get(key) as DeploymentResource;
     const spec = { ...rest.spec, ...change(rest.spec) };
-    caches.deployments.offer(stored({ ...rest, spec, metadata: { ...metadata, generation: (metadata.generation ?? 1) + 1 } }));
+    caches.deployments.addIfNewer(
+      stored({
+        ...rest,
+        spec,
+        metadata: { ...metadata, generation: (metadata.generation ?? 1) + 1 },
+      }),
+    );
   };
   /** Reconciles everything and lets Kubernetes act on it, so many times. */
   const turns = async (count: number): Promise<void> => {
     for (let turn = 0; turn < count; turn += 1) {
-      for (const key of keysOf(caches.deployments)) await pass('deployment', caches.deployments, key, reconcileDeployment);
-      for (const key of keysOf(caches.revisions)) await pass('revision', caches.revisions, key, reconcileRevision);
+      for (const key of keysOf(caches.deployments))
+        await pass('deployment', caches.deployments, key, reconcileDeployment);
+      for (const key of keysOf(caches.revisions))
+        await pass('revision', caches.revisions, key, reconcileRevision);
       run();
     }
   };
@@ -189,24 +254,43 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
 
 /** Returns the answers of the parents of a route. */
 function accepted({ metadata, spec }: KubeObject): object[] {
-  const answer = { reason: 'Accepted', message: '', observedGeneration: metadata.generation, status: 'True' };
+  const answer = {
+    reason: 'Accepted',
+    message: '',
+    observedGeneration: metadata.generation,
+    status: 'True',
+  };
   const conditions = ['Accepted', 'ResolvedRefs'].map((type) => ({ type, ...answer }));
-  return (spec as { parentRefs: object[] }).parentRefs.map((parentRef) => ({ parentRef, conditions }));
+  return (spec as { parentRefs: object[] }).parentRefs.map((parentRef) => ({
+    parentRef,
+    conditions,
+  }));
 }
 
-const keysOf = <T extends KubeObject>(cache: Cache<T>): string[] => cache.list().map(({ metadata }) => keyOf(metadata));
+const keysOf = <T extends KubeObject>(cache: Cache<T>): string[] =>
+  cache.list().map(({ metadata }) => buildObjectKey(metadata));
 
 /** Returns the first cache of a kind, or undefined if the kind is not watched. */
-export const cacheIn = (caches: Caches, object: { apiVersion: string; kind: string }): Cache | undefined =>
-  cachedRows(caches, OPERATOR_KINDS).find(({ row }) => isOfKind(object, row.kind))?.cache;
+export const cacheIn = (
+  caches: Caches,
+  object: { apiVersion: string; kind: string },
+): Cache | undefined =>
+  listCachedRows(caches, OPERATOR_KINDS).find(({ row }) => isOfKind(object, row.kind))?.cache;
 
 /** Returns an object as server-side apply leaves it if all fields are applied. Its status and identity stay. */
 function merged(cache: Cache | undefined, object: KubeObject): KubeObject {
-  const before = cache?.get(keyOf(object.metadata));
+  const before = cache?.get(buildObjectKey(object.metadata));
   if (before === undefined) return object;
   const { generation = 1, uid, creationTimestamp } = before.metadata;
-  const kept = { ...(uid !== undefined && { uid }), ...(creationTimestamp !== undefined && { creationTimestamp }) };
-  return { ...before, ...object, metadata: { ...object.metadata, ...kept, generation: generation + 1 } };
+  const kept = {
+    ...(uid !== undefined && { uid }),
+    ...(creationTimestamp !== undefined && { creationTimestamp }),
+  };
+  return {
+    ...before,
+    ...object,
+    metadata: { ...object.metadata, ...kept, generation: generation + 1 },
+  };
 }
 
 /** Returns caches whose objects record what is read of them. */
@@ -216,9 +300,11 @@ function recordedCaches(caches: Caches, record: Record): Caches {
     return {
       get: (key: string) => whole(cache.get(key)),
       list: () => cache.list().map(whole),
-      byIndex: (index: string, value: string) => cache.byIndex(index, value).map(whole),
-      keysByIndex: (index: string, value: string) => cache.keysByIndex(index, value),
+      listByIndex: (index: string, value: string) => cache.listByIndex(index, value).map(whole),
+      listKeysByIndex: (index: string, value: string) => cache.listKeysByIndex(index, value),
     } as unknown as Cache;
   };
-  return Object.fromEntries(Object.entries(caches).map(([name, cache]) => [name, over(cache as Cache)])) as unknown as Caches;
+  return Object.fromEntries(
+    Object.entries(caches).map(([name, cache]) => [name, over(cache as Cache)]),
+  ) as unknown as Caches;
 }

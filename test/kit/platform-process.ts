@@ -15,13 +15,22 @@ export type PlatformProcess = {
 const LEASH = 'process.stdin.on("end", () => process.exit()).resume(); process.stdin.unref();';
 
 /** Starts `node src/main.ts ARGS` in a folder with the sources of a version. */
-export function platformProcess(folder: string, args: string[], env: Record<string, string>): PlatformProcess {
-  const child = spawn(process.execPath, ['--import', `data:text/javascript,${LEASH}`, 'src/main.ts', ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, ...COMPILE_CACHE, ...env },
-  });
+export function platformProcess(
+  folder: string,
+  args: string[],
+  env: Record<string, string>,
+): PlatformProcess {
+  const child = spawn(
+    process.execPath,
+    ['--import', `data:text/javascript,${LEASH}`, 'src/main.ts', ...args],
+    {
+      cwd: folder,
+      env: { PATH: process.env.PATH, ...COMPILE_CACHE, ...env },
+    },
+  );
   let text = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
   const closed = once(child, 'close').then(([code]) => code as number | null);
   return {
     output: () => text,

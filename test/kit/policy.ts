@@ -30,7 +30,11 @@ export type Policy = {
  * Makes an admission policy in one namespace, as an administrator would. Resolves when `isOn` says that the API server
  * applies it, with a function that removes it.
  */
-export async function policyFor(kube: Kube, policy: Policy, isOn: () => Promise<boolean>): Promise<() => Promise<void>> {
+export async function policyFor(
+  kube: Kube,
+  policy: Policy,
+  isOn: () => Promise<boolean>,
+): Promise<() => Promise<void>> {
   const { name, namespace, apiGroup, resource, operation, rule, message } = policy;
   const metadata = { name: `${name}-${namespace}` };
   await kube.create(policies, {
@@ -41,7 +45,14 @@ export async function policyFor(kube: Kube, policy: Policy, isOn: () => Promise<
       failurePolicy: 'Fail',
       matchConstraints: {
         namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
-        resourceRules: [{ apiGroups: [apiGroup], apiVersions: ['*'], operations: [operation], resources: [resource] }],
+        resourceRules: [
+          {
+            apiGroups: [apiGroup],
+            apiVersions: ['*'],
+            operations: [operation],
+            resources: [resource],
+          },
+        ],
       },
       validations: [{ expression: rule, message, reason: 'Forbidden' }],
     },

@@ -22,7 +22,10 @@ const WORD = 'CaNaRy';
 
 export const canary = (name: string): string => `${WORD}-${name}`;
 
-export const secret = (name: string): { secret: string; plain: string } => ({ secret: canary(name), plain: 'seen' });
+export const secret = (name: string): { secret: string; plain: string } => ({
+  secret: canary(name),
+  plain: 'seen',
+});
 
 /** Where a receiver is away. */
 const FAILS = `/fails?token=${canary('webhook')}`;
@@ -41,9 +44,16 @@ export type Encrypted = {
   stop(): Promise<void>;
 };
 
-export async function openEncrypted(options: { config: string; env: Record<string, string> }): Promise<Encrypted> {
+export async function openEncrypted(options: {
+  config: string;
+  env: Record<string, string>;
+}): Promise<Encrypted> {
   const folder = mkdtempSync(path.join(tmpdir(), 'gx-encryption-'));
-  const postgres = await startPostgres({ folder: path.join(folder, 'server'), owner: 'a test', durable: false });
+  const postgres = await startPostgres({
+    folder: path.join(folder, 'server'),
+    owner: 'a test',
+    durable: false,
+  });
   await asAdmin(postgres.uri, async (client) => {
     await client.query(`alter system set log_statement = 'all'`);
     await client.query('select pg_reload_conf()');
@@ -70,8 +80,16 @@ export async function openEncrypted(options: { config: string; env: Record<strin
   return opened;
 }
 
-export async function call(agent: AgentProcess, method: string, place: string, body?: unknown): Promise<{ status: number; body: never }> {
-  const answer = await fetch(`${agent.url}${place}`, { method, ...(body !== undefined && { body: JSON.stringify(body) }) });
+export async function call(
+  agent: AgentProcess,
+  method: string,
+  place: string,
+  body?: unknown,
+): Promise<{ status: number; body: never }> {
+  const answer = await fetch(`${agent.url}${place}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
   const text = await answer.text();
   return { status: answer.status, body: (text === '' ? null : JSON.parse(text)) as never };
 }
@@ -86,7 +104,10 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
         config: { configurable: { secret: canary('config') } },
         metadata: secret('assistant'),
       });
-      expect(made).toMatchObject({ metadata: secret('assistant'), config: { configurable: { secret: canary('config') } } });
+      expect(made).toMatchObject({
+        metadata: secret('assistant'),
+        config: { configurable: { secret: canary('config') } },
+      });
       await assistants.update(made.assistant_id, {
         context: { deep: [{ secret: canary('context') }] },
         metadata: { secret: { a: canary('patch') } },
@@ -96,10 +117,19 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
         config: { configurable: { deep: [{ secret: canary('context') }] } },
         metadata: { secret: { a: canary('patch') }, plain: 'seen' },
       });
-      const versions = await assistants.getVersions(made.assistant_id, { metadata: { plain: 'seen' } });
-      expect(versions.map(({ metadata }) => metadata?.['secret'])).toEqual([{ a: canary('patch') }, canary('assistant')]);
-      expect(await assistants.setLatest(made.assistant_id, 1)).toMatchObject({ metadata: secret('assistant') });
-      expect(await assistants.search({ metadata: { plain: 'seen' } })).toMatchObject([{ metadata: secret('assistant') }]);
+      const versions = await assistants.getVersions(made.assistant_id, {
+        metadata: { plain: 'seen' },
+      });
+      expect(versions.map(({ metadata }) => metadata?.['secret'])).toEqual([
+        { a: canary('patch') },
+        canary('assistant'),
+      ]);
+      expect(await assistants.setLatest(made.assistant_id, 1)).toMatchObject({
+        metadata: secret('assistant'),
+      });
+      expect(await assistants.search({ metadata: { plain: 'seen' } })).toMatchObject([
+        { metadata: secret('assistant') },
+      ]);
     });
 
     test('threads, their states and their copies', async () => {
@@ -114,17 +144,26 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
       await threads.update(thread_id, { metadata: { secret: canary('changed') } });
       await threads.updateState(thread_id, { values: { note: canary('state') }, asNode: 'count' });
       const thread = await threads.get(thread_id);
-      expect(thread).toMatchObject({ metadata: secret('changed'), values: { note: canary('state') } });
-      expect((await threads.search({ metadata: { plain: 'seen' } })).map(({ values }) => values)).toEqual([thread.values]);
+      expect(thread).toMatchObject({
+        metadata: secret('changed'),
+        values: { note: canary('state') },
+      });
+      expect(
+        (await threads.search({ metadata: { plain: 'seen' } })).map(({ values }) => values),
+      ).toEqual([thread.values]);
       const copy = await threads.copy(thread_id);
       expect((await threads.getState(copy.thread_id)).values).toEqual(thread.values);
-      expect((await threads.getHistory(copy.thread_id, { limit: 10, metadata: { source: 'update' } })).length).toBeGreaterThan(0);
+      expect(
+        (await threads.getHistory(copy.thread_id, { limit: 10, metadata: { source: 'update' } }))
+          .length,
+      ).toBeGreaterThan(0);
     });
 
     test('results that are kept for a repetition of their request', async () => {
       const headers = { 'idempotency-key': randomUUID() };
       const body = JSON.stringify({ assistant_id: 'keeps', input: { note: canary('waited') } });
-      const wait = async (): Promise<unknown> => (await fetch(`${of().agent.url}/runs/wait`, { method: 'POST', headers, body })).json();
+      const wait = async (): Promise<unknown> =>
+        (await fetch(`${of().agent.url}/runs/wait`, { method: 'POST', headers, body })).json();
       const first = await wait();
       expect(first).toMatchObject({ note: canary('waited') });
       expect(await wait()).toEqual(first);
@@ -134,7 +173,10 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
       const { runs, threads } = of().agent.client;
       const events = await Array.fromAsync(
         runs.stream(thread_id, 'keeps', {
-          input: { note: canary('input'), messages: [{ role: 'user', content: canary('message') }] },
+          input: {
+            note: canary('input'),
+            messages: [{ role: 'user', content: canary('message') }],
+          },
           config: { configurable: { token: canary('configurable') } },
           metadata: secret('run'),
           streamMode: ['values', 'custom', 'messages', 'updates'],
@@ -142,16 +184,27 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
           feedbackKeys: ['liked'],
         }),
       );
-      expect(events).toContainEqual(expect.objectContaining({ event: 'custom', data: { note: canary('input') } }));
+      expect(events).toContainEqual(
+        expect.objectContaining({ event: 'custom', data: { note: canary('input') } }),
+      );
       const [run] = await runs.list(thread_id);
-      expect(run).toMatchObject({ metadata: secret('run'), kwargs: { config: { configurable: { token: canary('configurable') } } } });
-      const again = await Array.fromAsync(runs.joinStream(thread_id, run!.run_id, { lastEventId: '-' }));
-      expect(again.filter(({ event }) => event === 'custom').map(({ data }) => data as unknown)).toEqual([{ note: canary('input') }]);
+      expect(run).toMatchObject({
+        metadata: secret('run'),
+        kwargs: { config: { configurable: { token: canary('configurable') } } },
+      });
+      const again = await Array.fromAsync(
+        runs.joinStream(thread_id, run!.run_id, { lastEventId: '-' }),
+      );
+      expect(
+        again.filter(({ event }) => event === 'custom').map(({ data }) => data as unknown),
+      ).toEqual([{ note: canary('input') }]);
       const { values } = await threads.getState<{ key: string; messages: unknown[] }>(thread_id);
       expect(values).toMatchObject({ note: canary('input'), key: 'not seen' });
       expect(values.messages).toHaveLength(2);
 
-      const { liked: url } = events.find(({ event }) => event === 'feedback')!.data as { liked: string };
+      const { liked: url } = events.find(({ event }) => event === 'feedback')!.data as {
+        liked: string;
+      };
       const given = {
         value: canary('value'),
         comment: canary('comment'),
@@ -159,7 +212,9 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
         metadata: secret('feedback'),
       };
       expect((await fetch(url, { method: 'POST', body: JSON.stringify(given) })).ok).toBe(true);
-      expect((await call(of().agent, 'GET', `/threads/${thread_id}/runs/${run!.run_id}/feedback`)).body).toMatchObject([given]);
+      expect(
+        (await call(of().agent, 'GET', `/threads/${thread_id}/runs/${run!.run_id}/feedback`)).body,
+      ).toMatchObject([given]);
     });
 
     test('questions and their answers', async () => {
@@ -168,16 +223,26 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
       await runs.wait(asked_id, 'keeps', { input: { note: canary('asked'), asks: true } });
       const { interrupts } = await threads.get(asked_id);
       expect(JSON.stringify(interrupts)).toContain(`May I keep ${canary('asked')}?`);
-      expect(await runs.wait(asked_id, 'keeps', { command: { resume: canary('resume') } })).toMatchObject({ answer: canary('resume') });
+      expect(
+        await runs.wait(asked_id, 'keeps', { command: { resume: canary('resume') } }),
+      ).toMatchObject({ answer: canary('resume') });
     });
 
     test('a run on a thread of its own, and one that fails', async () => {
       const { runs, threads } = of().agent.client;
-      expect(await runs.wait(null, 'keeps', { input: { note: canary('alone') }, metadata: secret('alone') })).toMatchObject({
+      expect(
+        await runs.wait(null, 'keeps', {
+          input: { note: canary('alone') },
+          metadata: secret('alone'),
+        }),
+      ).toMatchObject({
         note: canary('alone'),
       });
       const failing = await threads.create();
-      const result = await runs.wait(failing.thread_id, 'keeps', { input: { note: canary('failing'), fails: true }, raiseError: false });
+      const result = await runs.wait(failing.thread_id, 'keeps', {
+        input: { note: canary('failing'), fails: true },
+        raiseError: false,
+      });
       expect(result).toMatchObject({ __error__: { message: `can't keep ${canary('failing')}` } });
       expect((await call(of().agent, 'GET', `/threads/${failing.thread_id}`)).body).toMatchObject({
         error: { message: `can't keep ${canary('failing')}` },
@@ -194,8 +259,17 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
         });
       const history = await threads.getHistory<{ note?: string }>(long, { limit: 200 });
       expect(history.length).toBeGreaterThan(80);
-      expect(new Set(history.map(({ values }) => values.note))).toEqual(new Set([canary('packed'), undefined]));
-      expect((await call(of().agent, 'POST', '/threads/prune', { thread_ids: [long], strategy: 'keep_latest' })).status).toBe(200);
+      expect(new Set(history.map(({ values }) => values.note))).toEqual(
+        new Set([canary('packed'), undefined]),
+      );
+      expect(
+        (
+          await call(of().agent, 'POST', '/threads/prune', {
+            thread_ids: [long],
+            strategy: 'keep_latest',
+          })
+        ).status,
+      ).toBe(200);
       expect((await threads.getState<{ note: string }>(long)).values.note).toBe(canary('packed'));
     });
 
@@ -204,7 +278,10 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
       await store.putItem(['notes'], 'one', { note: canary('item') });
       expect((await store.getItem(['notes'], 'one'))?.value).toEqual({ note: canary('item') });
       const { items } = await store.searchItems(['notes']);
-      expect(items.map(({ key, value }) => [key, value['note']])).toContainEqual(['one', canary('item')]);
+      expect(items.map(({ key, value }) => [key, value['note']])).toContainEqual([
+        'one',
+        canary('item'),
+      ]);
       expect(items.map(({ key }) => key).toSorted()).toEqual(['of-graph', 'one']);
     });
 
@@ -217,9 +294,18 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
         metadata: secret('cron'),
       });
       const context = { secret: canary('cron-context') };
-      await of().agent.client.crons.create('keeps', { schedule: '0 0 1 1 *', context, metadata: { plain: 'of context' } });
-      expect(await of().agent.client.crons.search({ metadata: { plain: 'of context' } })).toMatchObject([{ payload: { context } }]);
-      expect(cron).toMatchObject({ metadata: secret('cron'), payload: { input: { note: canary('cron') } } });
+      await of().agent.client.crons.create('keeps', {
+        schedule: '0 0 1 1 *',
+        context,
+        metadata: { plain: 'of context' },
+      });
+      expect(
+        await of().agent.client.crons.search({ metadata: { plain: 'of context' } }),
+      ).toMatchObject([{ payload: { context } }]);
+      expect(cron).toMatchObject({
+        metadata: secret('cron'),
+        payload: { input: { note: canary('cron') } },
+      });
       expect(await of().agent.client.crons.search({ metadata: { plain: 'seen' } })).toMatchObject([
         { payload: { input: { note: canary('cron') } } },
       ]);
@@ -243,36 +329,58 @@ export const everyInputIsRead = (of: () => Encrypted): unknown =>
     });
 
     test('calls of tools, tasks, their questions, and whom they tell', async () => {
-      const arguments_ = { note: canary('tool'), messages: [{ role: 'user', content: canary('tool-message') }] };
+      const arguments_ = {
+        note: canary('tool'),
+        messages: [{ role: 'user', content: canary('tool-message') }],
+      };
       const called = await fetch(`${of().agent.url}/mcp`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
         body: JSON.stringify(rpc('tools/call', { name: 'keeps', arguments: arguments_ })),
       });
       expect(await called.text()).toContain(canary('tool'));
       const calls = a2aCalls(of().agent);
       const url = of().receiver.url + FAILS;
       const authentication = { scheme: 'Bearer', credentials: canary('push-credentials') };
-      const configuration = { taskPushNotificationConfig: { url, token: canary('push-token'), authentication } };
+      const configuration = {
+        taskPushNotificationConfig: { url, token: canary('push-token'), authentication },
+      };
       const given = { note: canary('task'), asks: true };
-      const asked = await calls.send('keeps', { ...dataMessage(given, { metadata: secret('task') }), configuration });
+      const asked = await calls.send('keeps', {
+        ...dataMessage(given, { metadata: secret('task') }),
+        configuration,
+      });
       expect(asked.status.message?.parts[0]?.text).toContain(canary('task'));
-      const done = await calls.send('keeps', textMessage(canary('task-answer'), { taskId: asked.id }));
+      const done = await calls.send(
+        'keeps',
+        textMessage(canary('task-answer'), { taskId: asked.id }),
+      );
       expect(JSON.stringify(done.artifacts)).toContain(canary('task-answer'));
       const mine = (): { headers: object; body: unknown }[] =>
         of()
           .receiver.at(FAILS)
           .filter(({ text }) => text.includes(asked.id));
-      const [told] = await until('the receiver is tried', () => (mine().length > 0 ? mine() : undefined));
+      const [told] = await until('the receiver is tried', () =>
+        mine().length > 0 ? mine() : undefined,
+      );
       expect(told).toMatchObject({
-        headers: { 'x-a2a-notification-token': canary('push-token'), authorization: `Bearer ${canary('push-credentials')}` },
+        headers: {
+          'x-a2a-notification-token': canary('push-token'),
+          authorization: `Bearer ${canary('push-credentials')}`,
+        },
       });
     });
 
     test('event streaming, and the answer to its question', async () => {
       const { thread_id: own } = await of().agent.client.threads.create();
       const thread = new WireThread(of().agent.url, own);
-      const started = await thread.command('run.start', { assistant_id: 'keeps', input: { note: canary('protocol'), asks: true } });
+      const started = await thread.command('run.start', {
+        assistant_id: 'keeps',
+        input: { note: canary('protocol'), asks: true },
+      });
       expect(started).toMatchObject({ type: 'success' });
       const channels = ['values', 'messages', 'input', 'lifecycle'];
       const events = await thread.read({ channels }, ({ method }) => method === 'input.requested');
@@ -311,7 +419,9 @@ async function dump(database: string): Promise<Map<string, string[]>> {
     );
     const rows = new Map<string, string[]>();
     for (const { name } of tables.rows) {
-      const { rows: found } = await client.query<{ text: string }>(`select t::text as text from ${name} t`);
+      const { rows: found } = await client.query<{ text: string }>(
+        `select t::text as text from ${name} t`,
+      );
       rows.set(
         name,
         found.map(({ text }) => text),
@@ -326,7 +436,9 @@ async function dump(database: string): Promise<Map<string, string[]>> {
 
 /** Returns the rows of all tables that show a canary, each with the name of its table. */
 export const betrayingRows = async (database: string): Promise<string[]> =>
-  [...(await dump(database))].flatMap(([name, texts]) => texts.filter(betrays).map((text) => `${name}: ${text.slice(0, 1500)}`));
+  [...(await dump(database))].flatMap(([name, texts]) =>
+    texts.filter(betrays).map((text) => `${name}: ${text.slice(0, 1500)}`),
+  );
 
 /** Returns the bytes of a file as text; none of one that the server has removed meanwhile. */
 function textIn(file: string): string {
@@ -366,16 +478,23 @@ export const nothingIsFound = (of: () => Encrypted): unknown =>
       const log = readFileSync(path.join(home, 'log'), 'utf8');
       expect(log).toMatch(/insert into gx\.store_item/);
       expect(log.split('\n').filter(betrays)).toEqual([]);
-      const files = readdirSync(path.join(home, 'data'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      const files = readdirSync(path.join(home, 'data'), {
+        recursive: true,
+        withFileTypes: true,
+      }).filter((entry) => entry.isFile());
       expect(files.length).toBeGreaterThan(100);
-      const found = files.map((entry) => path.join(entry.parentPath, entry.name)).filter((file) => betrays(textIn(file)));
+      const found = files
+        .map((entry) => path.join(entry.parentPath, entry.name))
+        .filter((file) => betrays(textIn(file)));
       expect(found).toEqual([]);
     });
 
     test('in the log of the server, which has where a run failed', () => {
       const lines = of().agent.output().split('\n');
       expect(lines.filter(betrays)).toEqual([]);
-      const failed = lines.filter((line) => line.includes('"run failed"')).map((line) => JSON.parse(line) as Record<string, unknown>);
+      const failed = lines
+        .filter((line) => line.includes('"run failed"'))
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
       expect(failed).toContainEqual(
         expect.objectContaining({
           level: 'error',
@@ -390,7 +509,8 @@ export const nothingIsFound = (of: () => Encrypted): unknown =>
     });
 
     test('but it would be, if it was there', async () => {
-      for (const padding of ['', 'x', 'xx']) expect(betrays(Buffer.from(`${padding}${WORD}${padding}`).toString('base64'))).toBe(true);
+      for (const padding of ['', 'x', 'xx'])
+        expect(betrays(Buffer.from(`${padding}${WORD}${padding}`).toString('base64'))).toBe(true);
       await of().agent.client.threads.create({ metadata: { plain: canary('plain') } });
       expect([...(await dump(of().database)).values()].flat().some(betrays)).toBe(true);
     });

@@ -8,7 +8,10 @@ export type OpenDatabase = { database: TestDatabase; db: Database; drop(): Promi
 /** Makes a database with the agent server's schema, and opens it as a server does. */
 export async function freshOpenDatabase(poolSize = 2): Promise<OpenDatabase> {
   const database = await freshDatabase();
-  const db = openDatabase({ uri: database.uri, poolSize, statementTimeoutSeconds: 30, name: 'test' }, silentLog());
+  const db = openDatabase(
+    { uri: database.uri, poolSize, statementTimeoutSeconds: 30, name: 'test' },
+    silentLog(),
+  );
   return {
     database,
     db,

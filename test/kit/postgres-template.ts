@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { migrate } from '../../src/agent/db/migrate.ts';
+import { applyMigrations } from '../../src/agent/db/migrate.ts';
 import { openDatabase } from '../../src/agent/db/base/pool.ts';
 import { openTickets } from '../../src/agent/queue/tickets.ts';
 import { silentLog } from './log.ts';
@@ -37,9 +37,12 @@ export async function makeTemplate(admin: string): Promise<void> {
     await client.query(`create database ${TEMPLATE} owner ${AGENT}`);
   });
   const uri = agentUri(admin, TEMPLATE);
-  const db = openDatabase({ uri, poolSize: 2, statementTimeoutSeconds: 60, name: 'test-template' }, silentLog());
+  const db = openDatabase(
+    { uri, poolSize: 2, statementTimeoutSeconds: 60, name: 'test-template' },
+    silentLog(),
+  );
   try {
-    await migrate(db);
+    await applyMigrations(db);
     const tickets = await openTickets(db, { works: false }, silentLog());
     await tickets.close();
   } finally {

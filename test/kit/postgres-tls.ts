@@ -4,7 +4,11 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
-import { newAuthority, newCertificate, type Pair } from '../../src/operator/database/own/tls/certificate.ts';
+import {
+  createAuthority,
+  createCertificate,
+  type Pair,
+} from '../../src/operator/database/own/tls/certificate.ts';
 import { asAdmin } from './postgres-template.ts';
 
 export type EncryptedPostgres = {
@@ -17,7 +21,8 @@ export type EncryptedPostgres = {
   stop(): Promise<void>;
 };
 
-export const authority = (): Pair => newAuthority('chat-db authority', { now: new Date(), random: randomBytes });
+export const authority = (): Pair =>
+  createAuthority('chat-db authority', { now: new Date(), random: randomBytes });
 
 /**
  * Starts a Postgres that serves TLS as a deployment's does, with certificates that the operator's own code makes for
@@ -26,18 +31,29 @@ export const authority = (): Pair => newAuthority('chat-db authority', { now: ne
 export async function encryptedPostgres(): Promise<EncryptedPostgres> {
   const home = mkdtempSync(path.join(tmpdir(), 'gx-tls-'));
   chmodSync(home, 0o755);
-  const server = await startPostgres({ folder: path.join(home, 'server'), owner: 'this test', durable: false });
+  const server = await startPostgres({
+    folder: path.join(home, 'server'),
+    owner: 'this test',
+    durable: false,
+  });
   const own = authority();
   const authorityFile = path.join(home, 'ca.crt');
   writeFileSync(authorityFile, own.certificate);
   const renew = async (by = own): Promise<void> => {
-    const { certificate, key } = newCertificate(by, ['localhost'], { now: new Date(), random: randomBytes });
+    const { certificate, key } = createCertificate(by, ['localhost'], {
+      now: new Date(),
+      random: randomBytes,
+    });
     await asAdmin(server.uri, async (client) => {
-      const { rows } = await client.query<{ at: string }>(`select current_setting('data_directory') as at`);
+      const { rows } = await client.query<{ at: string }>(
+        `select current_setting('data_directory') as at`,
+      );
       const at = rows[0]?.at ?? '';
       // Postgres' own account makes the files, because Postgres accepts no key that others may read.
       const write = (name: string, text: string): Promise<unknown> =>
-        client.query(`copy (select '${Buffer.from(text).toString('base64')}') to program 'umask 077; base64 -d > ${at}/${name}'`);
+        client.query(
+          `copy (select '${Buffer.from(text).toString('base64')}') to program 'umask 077; base64 -d > ${at}/${name}'`,
+        );
       await write('tls.crt', certificate);
       await write('tls.key', key);
       await client.query(`alter system set ssl_cert_file = '${at}/tls.crt'`);

@@ -9,7 +9,10 @@ export type TestDatabase = {
   uri: string;
   /** Drops the database and ends what is still connected. */
   drop(): Promise<void>;
-  sql<R extends QueryResultRow = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]>;
+  sql<R extends QueryResultRow = Record<string, unknown>>(
+    text: string,
+    values?: unknown[],
+  ): Promise<R[]>;
 };
 
 /**
@@ -17,7 +20,10 @@ export type TestDatabase = {
  * connect as agents do in a deployment, by a role that owns the database and nothing else, unless the test is about
  * roles.
  */
-export async function freshDatabase({ migrated = true, superuser = false } = {}): Promise<TestDatabase> {
+export async function freshDatabase({
+  migrated = true,
+  superuser = false,
+} = {}): Promise<TestDatabase> {
   const admin = inject('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
   // Copying the files is quicker than first writing each page to the log, which would make the copy safe and which
@@ -32,8 +38,11 @@ export async function freshDatabase({ migrated = true, superuser = false } = {})
     uri,
     drop: async () => {
       await pool.end();
-      await asAdmin(admin, (client) => client.query(`drop database if exists ${name} with (force)`));
+      await asAdmin(admin, (client) =>
+        client.query(`drop database if exists ${name} with (force)`),
+      );
     },
-    sql: async <R extends QueryResultRow>(text: string, values: unknown[] = []) => (await pool.query<R>(text, values)).rows,
+    sql: async <R extends QueryResultRow>(text: string, values: unknown[] = []) =>
+      (await pool.query<R>(text, values)).rows,
   };
 }

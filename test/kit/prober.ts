@@ -8,7 +8,9 @@ export function prober(work: (round: number) => Promise<void>, pause: number) {
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       rounds += 1;
-      await work(rounds).catch((error: unknown) => failures.push(`${new Date().toISOString()} ${told(error)}`));
+      await work(rounds).catch((error: unknown) =>
+        failures.push(`${new Date().toISOString()} ${told(error)}`),
+      );
       await wait(pause);
     }
   };

@@ -21,11 +21,18 @@ export async function startPrometheus(metrics: () => string): Promise<TestPromet
   await once(exporter, 'listening');
   const folder = await mkdtemp(path.join(tmpdir(), 'gx-prometheus-'));
   const target = `127.0.0.1:${(exporter.address() as AddressInfo).port}`;
-  const config = { global: { scrape_interval: '1s' }, scrape_configs: [{ job_name: 'agents', static_configs: [{ targets: [target] }] }] };
+  const config = {
+    global: { scrape_interval: '1s' },
+    scrape_configs: [{ job_name: 'agents', static_configs: [{ targets: [target] }] }],
+  };
   const file = path.join(folder, 'prometheus.yml');
   await writeFile(file, JSON.stringify(config));
   const port = await freePort();
-  const options = [`--config.file=${file}`, `--storage.tsdb.path=${path.join(folder, 'data')}`, `--web.listen-address=127.0.0.1:${port}`];
+  const options = [
+    `--config.file=${file}`,
+    `--storage.tsdb.path=${path.join(folder, 'data')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ];
   const server = spawn(prometheus, options, { stdio: 'ignore' });
   const url = `http://127.0.0.1:${port}`;
   await until('Prometheus has read the metrics', async () => {

@@ -25,7 +25,8 @@ graph = StateGraph(State).add_node("node", node).add_edge(START, "node").add_edg
 
 type Project = { name: string; python: string; packages: string; dependencies?: string[] };
 
-const SETUPTOOLS = '[build-system]\nrequires = ["setuptools>=73.0.0", "wheel"]\nbuild-backend = "setuptools.build_meta"\n';
+const SETUPTOOLS =
+  '[build-system]\nrequires = ["setuptools>=73.0.0", "wheel"]\nbuild-backend = "setuptools.build_meta"\n';
 
 const projectOf = ({ name, python, packages, dependencies = [] }: Project): string => `[project]
 name = "${name}"
@@ -79,15 +80,34 @@ source-include = ["langgraph.json"]
 
 const json = (settings: object): string => JSON.stringify(settings, undefined, 2);
 
-type Template = { name: string; folder: string; pyproject: string; settings?: object; imports?: string; more?: string };
+type Template = {
+  name: string;
+  folder: string;
+  pyproject: string;
+  settings?: object;
+  imports?: string;
+  more?: string;
+};
 
-function project({ name, folder, pyproject, settings = {}, imports = '', more = '' }: Template): Files {
+function project({
+  name,
+  folder,
+  pyproject,
+  settings = {},
+  imports = '',
+  more = '',
+}: Template): Files {
   const package_ = `src/${folder}`;
   return {
     'README.md': `# ${name}\n`,
     '.gitignore': '.env\n__pycache__/\n',
     'pyproject.toml': pyproject,
-    'langgraph.json': json({ dependencies: ['.'], graphs: { agent: `./${package_}/graph.py:graph` }, env: '.env', ...settings }),
+    'langgraph.json': json({
+      dependencies: ['.'],
+      graphs: { agent: `./${package_}/graph.py:graph` },
+      env: '.env',
+      ...settings,
+    }),
     [`${package_}/__init__.py`]: '',
     [`${package_}/prompts.py`]: `NAME = "${name}"\n`,
     [`${package_}/graph.py`]: graphOf(`${imports}from ${folder}.prompts import NAME\n`) + more,
@@ -104,7 +124,11 @@ export const PYTHON_TEMPLATES: Readonly<Record<string, Files>> = {
   'react-agent': project({
     name: 'react-agent',
     folder: 'react_agent',
-    pyproject: projectOf({ name: 'react-agent', python: '>=3.11,<4.0', packages: twice('react_agent') }),
+    pyproject: projectOf({
+      name: 'react-agent',
+      python: '>=3.11,<4.0',
+      packages: twice('react_agent'),
+    }),
   }),
   'new-langgraph-project': project({
     name: 'new-langgraph-project',
@@ -119,9 +143,17 @@ export const PYTHON_TEMPLATES: Readonly<Record<string, Files>> = {
       name: 'retrieval-graph',
       python: '>=3.10',
       packages: twice('retrieval_graph'),
-      dependencies: ['langchain', ...PROVIDERS, 'langchain-elasticsearch', 'langchain-pinecone', 'langchain-mongodb', 'msgspec>=0.18.6'],
+      dependencies: [
+        'langchain',
+        ...PROVIDERS,
+        'langchain-elasticsearch',
+        'langchain-pinecone',
+        'langchain-mongodb',
+        'msgspec>=0.18.6',
+      ],
     }),
-    imports: 'import msgspec  # noqa: F401\nfrom langchain_pinecone import PineconeVectorStore  # noqa: F401\n\n',
+    imports:
+      'import msgspec  # noqa: F401\nfrom langchain_pinecone import PineconeVectorStore  # noqa: F401\n\n',
   }),
   'memory-agent': project({
     name: 'memory-agent',
@@ -155,8 +187,13 @@ export const PYTHON_TEMPLATES: Readonly<Record<string, Files>> = {
     name: 'deep-agent',
     folder: 'deep_agent',
     pyproject: UV_BUILD,
-    imports: 'from deepagents import create_deep_agent  # noqa: F401\nfrom langchain_core.runnables import RunnableConfig\n\n',
+    imports:
+      'from deepagents import create_deep_agent  # noqa: F401\nfrom langchain_core.runnables import RunnableConfig\n\n',
     more: '\n\ndef get_agent(config: RunnableConfig):\n    return graph\n',
-    settings: { $schema: 'https://langgra.ph/schema.json', image_distro: 'wolfi', graphs: { agent: 'deep_agent.graph:get_agent' } },
+    settings: {
+      $schema: 'https://langgra.ph/schema.json',
+      image_distro: 'wolfi',
+      graphs: { agent: 'deep_agent.graph:get_agent' },
+    },
   }),
 };

@@ -7,7 +7,22 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-const ODD = [null, true, -1, 1e308, '', 'x'.repeat(5000), 'ünï\u202e', [], {}, [[]], { a: { b: [1] } }, '../..', '__proto__', 'steps'];
+const ODD = [
+  null,
+  true,
+  -1,
+  1e308,
+  '',
+  'x'.repeat(5000),
+  'ünï\u202e',
+  [],
+  {},
+  [[]],
+  { a: { b: [1] } },
+  '../..',
+  '__proto__',
+  'steps',
+];
 
 const NAMES = ['__proto__', 'constructor', '', 'params', 'id', '\u202e'];
 
@@ -21,5 +36,8 @@ export function changed(value: unknown, random: () => number): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const kept = Object.entries(value as Json).filter(() => random() > 0.04);
   const more = random() < 0.05 ? [[pick(NAMES), pick(ODD)]] : [];
-  return Object.fromEntries([...kept.map(([name, part]) => [name, changed(part, random)]), ...more] as [string, unknown][]);
+  return Object.fromEntries([
+    ...kept.map(([name, part]) => [name, changed(part, random)]),
+    ...more,
+  ] as [string, unknown][]);
 }

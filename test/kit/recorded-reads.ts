@@ -10,14 +10,18 @@ const KEYS = ['name', 'type', 'key', 'uid'] as const;
 export function segmentOf(entry: unknown, index: string): string {
   if (typeof entry !== 'object' || entry === null) return `[${index}]`;
   const key = KEYS.find((name) => typeof (entry as { [name: string]: unknown })[name] === 'string');
-  return key === undefined ? `[${index}]` : `[${String((entry as { [name: string]: unknown })[key])}]`;
+  return key === undefined
+    ? `[${index}]`
+    : `[${String((entry as { [name: string]: unknown })[key])}]`;
 }
 
 /**
  * Returns true for what is not a field of the object: a method, the length of a list, or what JSON.stringify asks for.
  */
 const isMachinery = (target: object, name: string, value: unknown): boolean =>
-  typeof value === 'function' || name === 'toJSON' || (Array.isArray(target) && !/^\d+$/.test(name));
+  typeof value === 'function' ||
+  name === 'toJSON' ||
+  (Array.isArray(target) && !/^\d+$/.test(name));
 
 const isKeyOfEntry = (path: string[], name: string): boolean =>
   path.at(-1)?.startsWith('[') === true && (KEYS as readonly string[]).includes(name);
@@ -49,7 +53,11 @@ export function recorded<T extends object>(whole: T, record: Record): T {
 }
 
 /** Returns the same object with another value at the path, or undefined if the path leads nowhere. */
-export function changed(object: KubeObject, path: string[], value: unknown): KubeObject | undefined {
+export function changed(
+  object: KubeObject,
+  path: string[],
+  value: unknown,
+): KubeObject | undefined {
   const copy = structuredClone(object);
   let at: unknown = copy;
   for (const [index, segment] of path.entries()) {
@@ -64,4 +72,8 @@ export function changed(object: KubeObject, path: string[], value: unknown): Kub
 }
 
 const keyOf = (at: object, segment: string): string | undefined =>
-  Array.isArray(at) ? Object.keys(at).find((index) => segmentOf((at as unknown[])[Number(index)], index) === segment) : segment;
+  Array.isArray(at)
+    ? Object.keys(at).find(
+        (index) => segmentOf((at as unknown[])[Number(index)], index) === segment,
+      )
+    : segment;

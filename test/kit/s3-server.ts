@@ -35,14 +35,25 @@ type Where = {
 };
 
 /** Writes the file in which the server looks for credentials, and returns the flag that says so. */
-async function usersIn(folder: string, { accessKeyId: access, secretAccessKey: secret }: typeof S3_KEYS): Promise<string[]> {
+async function usersIn(
+  folder: string,
+  { accessKeyId: access, secretAccessKey: secret }: typeof S3_KEYS,
+): Promise<string[]> {
   await mkdir(folder);
   const account = { access, secret, role: 'user', userID: 1, groupID: 1, projectID: 1 };
-  await writeFile(join(folder, 'users.json'), JSON.stringify({ accessAccounts: { [access]: account } }));
+  await writeFile(
+    join(folder, 'users.json'),
+    JSON.stringify({ accessAccounts: { [access]: account } }),
+  );
   return ['--iam-dir', folder];
 }
 
-export async function startS3Server({ address = '127.0.0.1', tls, user, policy }: Where = {}): Promise<S3Server> {
+export async function startS3Server({
+  address = '127.0.0.1',
+  tls,
+  user,
+  policy,
+}: Where = {}): Promise<S3Server> {
   const { versitygw } = await ensureTools(['versitygw']);
   const folder = await mkdtemp(join(tmpdir(), 'gx-s3-'));
   const [bucket, port] = ['backups', await freePort()];
@@ -50,8 +61,20 @@ export async function startS3Server({ address = '127.0.0.1', tls, user, policy }
   await mkdir(join(folder, 'meta'));
   const { accessKeyId, secretAccessKey } = S3_KEYS;
   const endpoint = `${tls === undefined ? 'http' : 'https'}://${address}:${port}`;
-  const flags = ['--port', `${address}:${port}`, '--access', accessKeyId, '--secret', secretAccessKey, '--region', 'eu-test-1', '--quiet'];
-  for (const [flag, text] of Object.entries({ cert: tls?.certificate, key: tls?.key }).filter(([, given]) => given !== undefined)) {
+  const flags = [
+    '--port',
+    `${address}:${port}`,
+    '--access',
+    accessKeyId,
+    '--secret',
+    secretAccessKey,
+    '--region',
+    'eu-test-1',
+    '--quiet',
+  ];
+  for (const [flag, text] of Object.entries({ cert: tls?.certificate, key: tls?.key }).filter(
+    ([, given]) => given !== undefined,
+  )) {
     await writeFile(join(folder, `${flag}.pem`), text ?? '');
     flags.push(`--${flag}`, join(folder, `${flag}.pem`));
   }
@@ -60,7 +83,10 @@ export async function startS3Server({ address = '127.0.0.1', tls, user, policy }
     await writeFile(join(folder, 'meta', bucket, 'meta', 'policy'), JSON.stringify(policy));
   }
   if (user !== undefined) flags.push(...(await usersIn(join(folder, 'users'), user)));
-  const run = () => spawn(versitygw, [...flags, 'posix', '--sidecar', join(folder, 'meta'), join(folder, 'data')], { stdio: 'ignore' });
+  const run = () =>
+    spawn(versitygw, [...flags, 'posix', '--sidecar', join(folder, 'meta'), join(folder, 'data')], {
+      stdio: 'ignore',
+    });
   let server = run();
   const isAway = (): boolean => server.exitCode !== null || server.signalCode !== null;
   const answers = (): Promise<boolean> =>
@@ -79,8 +105,13 @@ export async function startS3Server({ address = '127.0.0.1', tls, user, policy }
     await closed;
   };
   const keys = async (): Promise<string[]> => {
-    const found = await readdir(join(folder, 'data', bucket), { recursive: true, withFileTypes: true });
-    const files = found.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
+    const found = await readdir(join(folder, 'data', bucket), {
+      recursive: true,
+      withFileTypes: true,
+    });
+    const files = found
+      .filter((each) => each.isFile())
+      .map((each) => join(each.parentPath, each.name));
     return files
       .map((path) => path.slice(join(folder, 'data', bucket).length + 1))
       .filter((key) => !key.startsWith('.'))

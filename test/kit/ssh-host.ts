@@ -17,7 +17,10 @@ export type SshHost = {
 
 /** Makes a pair of keys of an ssh host or of one who calls it. */
 export const sshKeys = (passphrase?: string): { private: string; public: string } =>
-  ssh2.utils.generateKeyPairSync('ed25519', passphrase === undefined ? {} : { passphrase, cipher: 'aes256-ctr', rounds: 1 });
+  ssh2.utils.generateKeyPairSync(
+    'ed25519',
+    passphrase === undefined ? {} : { passphrase, cipher: 'aes256-ctr', rounds: 1 },
+  );
 
 /** Serves one repository by ssh on this machine, for reading alone, to the holder of one key. */
 export async function startSshHost(folder: string): Promise<SshHost> {
@@ -32,10 +35,13 @@ export async function startSshHost(folder: string): Promise<SshHost> {
     // A caller that does not know the host's key hangs up, which is an error on this side.
     connection.on('error', () => undefined);
     connection.on('authentication', (context) => {
-      if (context.method !== 'publickey' || !context.key.data.equals(taken.getPublicSSH())) return context.reject(['publickey']);
+      if (context.method !== 'publickey' || !context.key.data.equals(taken.getPublicSSH()))
+        return context.reject(['publickey']);
       const { signature, blob, hashAlgo } = context;
-      // oxlint-disable-next-line typescript/no-unnecessary-boolean-literal-compare -- it may also return an Error, untold by its types
-      const isRight = signature === undefined || (blob !== undefined && taken.verify(blob, signature, hashAlgo) === true);
+      const isRight =
+        signature === undefined ||
+        // oxlint-disable-next-line typescript/no-unnecessary-boolean-literal-compare -- it may also return an Error, untold by its types
+        (blob !== undefined && taken.verify(blob, signature, hashAlgo) === true);
       return isRight ? context.accept() : context.reject(['publickey']);
     });
     connection.on('session', (accept) => serve(accept(), folder, asked));

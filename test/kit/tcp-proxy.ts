@@ -32,7 +32,10 @@ export async function tcpProxy(kubeconfig: string): Promise<TcpProxy> {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const path = `${kubeconfig}.proxy-${Math.random().toString(36).slice(2)}`;
-  writeFileSync(path, text.replace(`127.0.0.1:${target}`, `127.0.0.1:${(server.address() as { port: number }).port}`));
+  writeFileSync(
+    path,
+    text.replace(`127.0.0.1:${target}`, `127.0.0.1:${(server.address() as { port: number }).port}`),
+  );
   return {
     kubeconfig: path,
     connections: () => accepted,

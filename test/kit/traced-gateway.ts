@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { gatewayConfig } from '../../src/config/gateway.ts';
+import { readGatewayConfig } from '../../src/config/gateway.ts';
 import { openDoor } from '../../src/gateway/door.ts';
 import { HeldRequests } from '../../src/gateway/held-requests.ts';
 import { WakingCallers } from '../../src/gateway/waking-callers.ts';
-import { trusting } from '../../src/http/client.ts';
-import { newClientSigner } from '../../src/http/signed-client.ts';
-import { requestSpans } from '../../src/tracing/request-spans.ts';
+import { buildTrusts } from '../../src/http/client.ts';
+import { createClientSigner } from '../../src/http/signed-client.ts';
+import { buildSpanStarter } from '../../src/tracing/request-spans.ts';
 import { openTracing } from '../../src/tracing/open.ts';
 import { startAgent } from './agent-server.ts';
 import { KEY_OF_KNOWN, knownDeployment } from './known-deployment.ts';
@@ -18,7 +18,13 @@ import { freshDatabase } from './postgres.ts';
 const chat = knownDeployment();
 
 /** A span, as any collector shows it. */
-type ShownSpan = { traceId: string; spanId: string; parentSpanId?: string; name: string; service: string };
+type ShownSpan = {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  service: string;
+};
 
 export type TracedGateway = {
   /** Has the agent answer a run through the gateway, with a graph that asks a model and calls a tool. */
@@ -36,24 +42,31 @@ export async function startTracedGateway(settings: Record<string, string>): Prom
     env: { ...env, GX_DEPLOYMENT: 'chat' },
   });
   const log = silentLog();
-  const tracing = (await openTracing(gatewayConfig(env).tracing, { name: 'gx-gateway', log }))!;
+  const tracing = (await openTracing(readGatewayConfig(env).tracing, { name: 'gx-gateway', log }))!;
   const place = { host: '127.0.0.1', port: Number(new URL(agent.url).port) };
   const door = openDoor({
     find: () => chat,
     callers: new WakingCallers({ controlPlaneUrl: undefined, issuerHosts: [], log }),
-    waking: { answering: () => Promise.resolve(place) },
+    waking: { waitForPlace: () => Promise.resolve(place) },
     held: new HeldRequests({ perDeployment: 10, total: 10 }),
-    trusts: trusting([]),
-    signer: newClientSigner(),
-    begins: requestSpans(tracing, { roots: true }),
+    trusts: buildTrusts([]),
+    signer: createClientSigner(),
+    begins: buildSpanStarter(tracing, { roots: true }),
     log,
   }).listen(0, '127.0.0.1');
   await once(door, 'listening');
   const url = `http://127.0.0.1:${(door.address() as AddressInfo).port}/runs/wait`;
   return {
     run: async () => {
-      const body = JSON.stringify({ assistant_id: 'thinks', input: { messages: [{ role: 'human', content: 'hello' }] } });
-      const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', 'x-api-key': KEY_OF_KNOWN }, body });
+      const body = JSON.stringify({
+        assistant_id: 'thinks',
+        input: { messages: [{ role: 'human', content: 'hello' }] },
+      });
+      const answer = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': KEY_OF_KNOWN },
+        body,
+      });
       const text = await answer.text();
       if (!answer.ok) throw new Error(`the gateway answers ${answer.status}: ${text}`);
     },
@@ -82,6 +95,9 @@ export const SPANS_OF_RUN = [
 /** Returns each trace among the spans, in the form of `SPANS_OF_RUN`. */
 export function tracesIn(spans: readonly ShownSpan[]): string[][] {
   const nameOf = (id = ''): string => spans.find(({ spanId }) => spanId === id)?.name ?? '';
-  const shown = ({ service, name, parentSpanId }: ShownSpan): string => `${service}: ${name} < ${nameOf(parentSpanId)}`;
-  return [...Map.groupBy(spans, ({ traceId }) => traceId).values()].map((some) => some.map(shown).toSorted());
+  const shown = ({ service, name, parentSpanId }: ShownSpan): string =>
+    `${service}: ${name} < ${nameOf(parentSpanId)}`;
+  return [...Map.groupBy(spans, ({ traceId }) => traceId).values()].map((some) =>
+    some.map(shown).toSorted(),
+  );
 }

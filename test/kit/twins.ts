@@ -25,7 +25,10 @@ export function twinsOf(config: string): { config: string; env: Record<string, s
   const python = process.env[TWINS_PYTHON];
   if (python === undefined || !existsSync(config)) return { config, env: {} };
   const text = JSON.stringify(withTwins(config));
-  const file = resolve(FOLDER, `${createHash('sha256').update(text).digest('hex').slice(0, 12)}.json`);
+  const file = resolve(
+    FOLDER,
+    `${createHash('sha256').update(text).digest('hex').slice(0, 12)}.json`,
+  );
   mkdirSync(FOLDER, { recursive: true });
   // Two servers may start at once, and neither may read half a file.
   const whole = `${file}.${randomUUID()}`;
@@ -36,7 +39,10 @@ export function twinsOf(config: string): { config: string; env: Record<string, s
 
 function withTwins(config: string): unknown {
   const folder = dirname(resolve(config));
-  const { graphs = {}, ...given } = withWholePaths(JSON.parse(readFileSync(config, 'utf8')), folder) as GxFile;
+  const { graphs = {}, ...given } = withWholePaths(
+    JSON.parse(readFileSync(config, 'utf8')),
+    folder,
+  ) as GxFile;
   const others = withTwinsOfParts(given);
   const twins = Object.entries(graphs).map(([name, graph]) => [
     name,
@@ -47,13 +53,19 @@ function withTwins(config: string): unknown {
 
 /** The parts beside the graphs run in one language, so that either all of them have twins or none is taken. */
 function withTwinsOfParts({ auth, http, encryption, ...others }: GxFile): GxFile {
-  const parts = [auth?.path, http?.app, encryption?.path].filter((part) => part !== undefined).map(named);
+  const parts = [auth?.path, http?.app, encryption?.path]
+    .filter((part) => part !== undefined)
+    .map(named);
   const isTwinned = parts.every((part) => existsSync(placeOf(part.replace(JAVASCRIPT, '.py'))));
   return {
     ...others,
     ...(auth && { auth: isTwinned ? { ...auth, path: twinOf(auth.path) } : auth }),
-    ...(encryption && { encryption: isTwinned ? { ...encryption, path: twinOf(encryption.path) } : encryption }),
-    ...(http && { http: isTwinned && http.app !== undefined ? { ...http, app: twinOf(named(http.app)) } : http }),
+    ...(encryption && {
+      encryption: isTwinned ? { ...encryption, path: twinOf(encryption.path) } : encryption,
+    }),
+    ...(http && {
+      http: isTwinned && http.app !== undefined ? { ...http, app: twinOf(named(http.app)) } : http,
+    }),
   };
 }
 
@@ -73,5 +85,7 @@ function withWholePaths(value: unknown, folder: string): unknown {
   if (typeof value === 'string') return /^\.\.?\//.test(value) ? join(folder, value) : value;
   if (Array.isArray(value)) return value.map((one) => withWholePaths(one, folder));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withWholePaths(one, folder)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, withWholePaths(one, folder)]),
+  );
 }

@@ -12,7 +12,11 @@ const PATIENCE = 100;
  * Asks until there is an answer that is neither undefined nor false, and returns it. What `ask` throws counts as no
  * answer yet. Asks once more when the time is up, and fails with what the last try threw.
  */
-export async function until<T>(what: string, ask: () => Promise<T> | T, seconds = PATIENCE): Promise<Exclude<T, undefined | false>> {
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T> | T,
+  seconds = PATIENCE,
+): Promise<Exclude<T, undefined | false>> {
   const deadline = performance.now() + seconds * 1000;
   let last: Error | undefined;
   for (;;) {
@@ -23,7 +27,11 @@ export async function until<T>(what: string, ask: () => Promise<T> | T, seconds 
     } catch (error) {
       last = error instanceof Error ? error : new Error(JSON.stringify(error));
     }
-    if (isLate) throw new Error(`not within ${seconds} s: ${what}${last === undefined ? '' : ` (${last.message})`}`, { cause: last });
+    if (isLate)
+      throw new Error(
+        `not within ${seconds} s: ${what}${last === undefined ? '' : ` (${last.message})`}`,
+        { cause: last },
+      );
     await wait(PAUSE);
   }
 }
@@ -32,7 +40,8 @@ export async function until<T>(what: string, ask: () => Promise<T> | T, seconds 
 export async function eachOf(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
   const failed: Error[] = [];
   for (const step of steps) await step().catch((error: unknown) => failed.push(error as Error));
-  if (failed.length > 0) throw new AggregateError(failed, failed.map(({ message }) => message).join('; '));
+  if (failed.length > 0)
+    throw new AggregateError(failed, failed.map(({ message }) => message).join('; '));
 }
 
 /**

@@ -21,15 +21,35 @@ export async function startValkey(options: string[] = []): Promise<TestValkey> {
   const tools = await ensureTools(['valkey-server', 'valkey-cli']);
   const port = await freePort();
   const password = 'a-password';
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--requirepass', password, ...options];
+  const args = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--requirepass',
+    password,
+    ...options,
+  ];
   const ask = async (...words: string[]): Promise<string> => {
-    const cli = spawn(tools['valkey-cli'], ['-p', String(port), '-a', password, '--no-auth-warning', ...words]);
+    const cli = spawn(tools['valkey-cli'], [
+      '-p',
+      String(port),
+      '-a',
+      password,
+      '--no-auth-warning',
+      ...words,
+    ]);
     let said = '';
     cli.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
     await once(cli, 'close');
     return said.trim();
   };
-  const run = (): ReturnType<typeof spawn> => spawn(tools['valkey-server'], args, { stdio: 'ignore' });
+  const run = (): ReturnType<typeof spawn> =>
+    spawn(tools['valkey-server'], args, { stdio: 'ignore' });
   let server = run();
   const start = async (): Promise<void> => {
     if (server.exitCode !== null || server.signalCode !== null) server = run();

@@ -24,7 +24,10 @@ const NOTHING = 'return { status = "", message = "" }';
 export async function verdicts(objects: { kind: string }[]): Promise<Verdict[]> {
   const { verdict } = await ensureTools(['verdict']);
   const { data } = parse(readFileSync(configMap, 'utf8')) as { data: Record<string, string> };
-  const questions = objects.map((object) => ({ object, health: data[`resource.customizations.health.gx.dev_${object.kind}`] ?? NOTHING }));
+  const questions = objects.map((object) => ({
+    object,
+    health: data[`resource.customizations.health.gx.dev_${object.kind}`] ?? NOTHING,
+  }));
   const running = run(verdict, [], { maxBuffer: 16 * 1024 * 1024 });
   running.child.stdin?.end(questions.map((question) => `${JSON.stringify(question)}\n`).join(''));
   const { stdout } = await running;

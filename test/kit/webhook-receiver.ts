@@ -22,7 +22,9 @@ export type WebhookReceiver = {
 type Answer = (response: ServerResponse, before: number) => void;
 
 /** Starts a server that webhooks are sent to. It says 200 at paths without an answer of their own. */
-export async function startReceiver(answers: Record<string, Answer> = {}): Promise<WebhookReceiver> {
+export async function startReceiver(
+  answers: Record<string, Answer> = {},
+): Promise<WebhookReceiver> {
   const received: ReceivedWebhook[] = [];
   const at = (path: string): ReceivedWebhook[] => received.filter((one) => one.path === path);
   const server = createServer((request, response) => {
@@ -30,7 +32,12 @@ export async function startReceiver(answers: Record<string, Answer> = {}): Promi
     const hear = async (): Promise<void> => {
       const said = await text(request);
       const before = at(path).length;
-      received.push({ path, headers: request.headers, text: said, body: JSON.parse(said) as ReceivedWebhook['body'] });
+      received.push({
+        path,
+        headers: request.headers,
+        text: said,
+        body: JSON.parse(said) as ReceivedWebhook['body'],
+      });
       const answer = answers[path];
       if (answer === undefined) response.end();
       else answer(response, before);

@@ -3,7 +3,7 @@ import { Conflict, NotFound, Unavailable } from '../../src/errors.ts';
 import { connect } from '../../src/kube/client.ts';
 import { KubeRefused } from '../../src/kube/errors.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
+import { buildCrd } from '../../src/schema/platform/crd.ts';
 import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
 import { conditionOf, testNamespace } from '../kit/api-server.ts';
@@ -19,7 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => kube.close());
 
-const stored = (name: string): Promise<DeploymentResource> => kube.get(kinds.deployment, { namespace, name });
+const stored = (name: string): Promise<DeploymentResource> =>
+  kube.get(kinds.deployment, { namespace, name });
 const named = (name: string, spec: Partial<DeploymentResource['spec']> = {}): DeploymentResource =>
   newDeployment(namespace, { metadata: { name }, spec });
 
@@ -35,7 +36,7 @@ function rulesOf(schema: unknown, path = ''): string[] {
 
 describe('custom resource definitions', () => {
   test.each(KINDS)('$kind is structural, and the API server holds every CEL rule', async (kind) => {
-    const definition = customResourceDefinition(kind) as KubeObject;
+    const definition = buildCrd(kind) as KubeObject;
     const live = await kube.get(kinds.customResourceDefinition, { name: definition.metadata.name });
     expect(conditionOf(live, 'Established')).toBe('True');
     expect(conditionOf(live, 'NonStructuralSchema')).toBeUndefined();
@@ -47,7 +48,11 @@ describe('custom resource definitions', () => {
 describe('what the API server refuses', () => {
   const git: Partial<DeploymentResource['spec']> = {
     source: 'git',
-    sourceConfig: { integrationId: '33333333-3333-4333-8333-333333333333', repoUrl: 'https://git.example/a', deploymentType: 'dev' },
+    sourceConfig: {
+      integrationId: '33333333-3333-4333-8333-333333333333',
+      repoUrl: 'https://git.example/a',
+      deploymentType: 'dev',
+    },
     template: { sourceRevisionConfig: { repoRef: 'main', gxConfigPath: 'gx.json' } },
   };
 
@@ -60,14 +65,26 @@ describe('what the API server refuses', () => {
   test('an optional immutable field that is removed, to be set again', async () => {
     const made = await kube.create(kinds.deployment, named('fixed-type', git));
     const { deploymentType: _, ...without } = made.spec.sourceConfig ?? {};
-    const removed = kube.replace(kinds.deployment, { ...made, spec: { ...made.spec, sourceConfig: without } });
-    await expect(removed).rejects.toMatchObject({ causes: [{ field: 'spec' }], message: expect.stringContaining('deploymentType') });
+    const removed = kube.replace(kinds.deployment, {
+      ...made,
+      spec: { ...made.spec, sourceConfig: without },
+    });
+    await expect(removed).rejects.toMatchObject({
+      causes: [{ field: 'spec' }],
+      message: expect.stringContaining('deploymentType'),
+    });
     expect((await stored('fixed-type')).spec.sourceConfig?.deploymentType).toBe('dev');
   });
 
   test('building on push from a tag', async () => {
-    const tag = { ...git, template: { sourceRevisionConfig: { repoRef: 'refs/tags/v1', gxConfigPath: 'gx.json' } } };
-    const refused = kube.create(kinds.deployment, named('tag', { ...tag, sourceConfig: { ...git.sourceConfig, buildOnPush: true } }));
+    const tag = {
+      ...git,
+      template: { sourceRevisionConfig: { repoRef: 'refs/tags/v1', gxConfigPath: 'gx.json' } },
+    };
+    const refused = kube.create(
+      kinds.deployment,
+      named('tag', { ...tag, sourceConfig: { ...git.sourceConfig, buildOnPush: true } }),
+    );
     await expect(refused).rejects.toBeInstanceOf(KubeRefused);
   });
 
@@ -80,9 +97,13 @@ describe('what the API server refuses', () => {
       source: 'external_container' as const,
     };
     const template = { sourceRevisionConfig: { imageUri: 'a:1' } };
-    const head = { apiVersion: 'gx.dev/v1alpha1', kind: 'Revision', metadata: { name: 'fixed', namespace } };
+    const head = {
+      apiVersion: 'gx.dev/v1alpha1',
+      kind: 'Revision',
+      metadata: { name: 'fixed', namespace },
+    };
     const made = await kube.create(kinds.revision, { ...head, spec: { ...spec, template } });
-    const patch = kube.jsonPatch(kinds.revision, { namespace, name: 'fixed' }, [
+    const patch = kube.patchJson(kinds.revision, { namespace, name: 'fixed' }, [
       { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'a:2' },
     ]);
     await expect(patch).rejects.toBeInstanceOf(KubeRefused);
@@ -100,9 +121,11 @@ describe('failures say what can be done', () => {
   test('a name that is taken, and an object that has changed in between', async () => {
     const made = await kube.create(kinds.deployment, named('taken'));
     await expect(kube.create(kinds.deployment, named('taken'))).rejects.toBeInstanceOf(Conflict);
-    await kube.jsonPatch(kinds.deployment, { namespace, name: 'taken' }, [{ op: 'add', path: '/spec/suspend', value: true }]);
+    await kube.patchJson(kinds.deployment, { namespace, name: 'taken' }, [
+      { op: 'add', path: '/spec/suspend', value: true },
+    ]);
     await expect(kube.replace(kinds.deployment, made)).rejects.toBeInstanceOf(Conflict);
-    const late = kube.jsonPatch(kinds.deployment, { namespace, name: 'taken' }, [
+    const late = kube.patchJson(kinds.deployment, { namespace, name: 'taken' }, [
       { op: 'test', path: '/metadata/resourceVersion', value: made.metadata.resourceVersion },
       { op: 'remove', path: '/spec/suspend' },
     ]);
@@ -111,7 +134,11 @@ describe('failures say what can be done', () => {
 
   test('deleting one that took the name meanwhile', async () => {
     await kube.create(kinds.deployment, named('namesake'));
-    const other = kube.delete(kinds.deployment, { namespace, name: 'namesake' }, { uid: '99999999-9999-4999-8999-999999999999' });
+    const other = kube.delete(
+      kinds.deployment,
+      { namespace, name: 'namesake' },
+      { uid: '99999999-9999-4999-8999-999999999999' },
+    );
     await expect(other).rejects.toBeInstanceOf(Conflict);
   });
 
@@ -119,7 +146,11 @@ describe('failures say what can be done', () => {
     const given = AbortSignal.abort(new Error('no longer'));
     await expect(kube.list(kinds.namespace, {}, given)).rejects.toThrow();
     const proxy = await tcpProxy(kubeconfig);
-    const cut = await connect({ fieldManager: 'test', userAgent: 'test/cut', kubeconfig: proxy.kubeconfig });
+    const cut = await connect({
+      fieldManager: 'test',
+      userAgent: 'test/cut',
+      kubeconfig: proxy.kubeconfig,
+    });
     proxy.cut();
     await expect(cut.list(kinds.namespace)).rejects.toBeInstanceOf(Unavailable);
     proxy.stop();
@@ -129,24 +160,39 @@ describe('failures say what can be done', () => {
 describe('objects stay as they are', () => {
   test('fields that no model knows survive an apply and a read', async () => {
     const kind = kinds.customResourceDefinition;
-    const definition = customResourceDefinition(KINDS[0] as (typeof KINDS)[number]) as KubeObject;
+    const definition = buildCrd(KINDS[0] as (typeof KINDS)[number]) as KubeObject;
     const before = JSON.stringify((await kube.get(kind, { name: definition.metadata.name })).spec);
     await kube.apply(kind, definition);
-    expect(JSON.stringify((await kube.get(kind, { name: definition.metadata.name })).spec)).toBe(before);
+    expect(JSON.stringify((await kube.get(kind, { name: definition.metadata.name })).spec)).toBe(
+      before,
+    );
     expect(before).toContain('x-kubernetes-validations');
   });
 
   test('maps of a resource spec come back byte for byte', async () => {
-    const volumes = [{ name: 'models', csi: { driver: 'x', volumeAttributes: { 'odd.key/of-it': 'one', _: '' } } }];
+    const volumes = [
+      { name: 'models', csi: { driver: 'x', volumeAttributes: { 'odd.key/of-it': 'one', _: '' } } },
+    ];
     const template = { sourceRevisionConfig: { imageUri: 'a:1' }, resourceSpec: { volumes } };
-    await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'free-form' }, template }));
+    await kube.create(
+      kinds.deployment,
+      newDeployment(namespace, { metadata: { name: 'free-form' }, template }),
+    );
     expect((await stored('free-form')).spec.template.resourceSpec?.volumes).toEqual(volumes);
   });
 
   test('a status is written without touching the spec, and null removes a field of it', async () => {
     await kube.create(kinds.deployment, named('status'));
-    await kube.patchStatus(kinds.deployment, { namespace, name: 'status' }, { phase: 'READY', message: 'x' });
-    const after = await kube.patchStatus(kinds.deployment, { namespace, name: 'status' }, { message: null });
+    await kube.patchStatus(
+      kinds.deployment,
+      { namespace, name: 'status' },
+      { phase: 'READY', message: 'x' },
+    );
+    const after = await kube.patchStatus(
+      kinds.deployment,
+      { namespace, name: 'status' },
+      { message: null },
+    );
     expect(after.status).toMatchObject({ phase: 'READY' });
     expect(after.status?.message).toBeUndefined();
     expect(after.metadata.generation).toBe(1);
@@ -155,12 +201,17 @@ describe('objects stay as they are', () => {
 
 test('300 calls, 50 at a time, share at most 10 connections', async () => {
   const proxy = await tcpProxy(kubeconfig);
-  const client = await connect({ fieldManager: 'test', userAgent: 'test/many', kubeconfig: proxy.kubeconfig });
+  const client = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/many',
+    kubeconfig: proxy.kubeconfig,
+  });
   const codes: string[] = [];
-  client.onRequest(({ code }) => codes.push(code));
+  client.addRequestListener(({ code }) => codes.push(code));
   await Promise.all(
     Array.from({ length: 50 }, async () => {
-      for (let call = 0; call < 6; call += 1) await client.get(kinds.namespace, { name: namespace });
+      for (let call = 0; call < 6; call += 1)
+        await client.get(kinds.namespace, { name: namespace });
     }),
   );
   expect(codes).toHaveLength(300);

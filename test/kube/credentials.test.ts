@@ -22,7 +22,9 @@ const kubeconfig = (cluster: object, user: object): string => {
 };
 
 test('a kubeconfig gives server, namespace and token', async () => {
-  const credentials = await loadCredentials(kubeconfig({ server: 'https://kube.example:6443' }, { token: 'secret' }));
+  const credentials = await loadCredentials(
+    kubeconfig({ server: 'https://kube.example:6443' }, { token: 'secret' }),
+  );
   expect([credentials.server.host, credentials.namespace]).toEqual(['kube.example:6443', 'team']);
   expect((await credentials.access()).headers).toEqual({ authorization: 'Bearer secret' });
 });
@@ -30,7 +32,9 @@ test('a kubeconfig gives server, namespace and token', async () => {
 test('a certificate that was exchanged is read again when asked', async () => {
   const ca = join(folder, 'ca.crt');
   writeFileSync(ca, 'one');
-  const credentials = await loadCredentials(kubeconfig({ server: 'https://kube.example', 'certificate-authority': ca }, {}));
+  const credentials = await loadCredentials(
+    kubeconfig({ server: 'https://kube.example', 'certificate-authority': ca }, {}),
+  );
   expect(String((await credentials.access()).tls.ca)).toBe('one');
   writeFileSync(ca, 'two');
   expect(String((await credentials.access()).tls.ca)).toBe('one');
@@ -40,7 +44,10 @@ test('a certificate that was exchanged is read again when asked', async () => {
 
 test.each([
   ['that is not there', () => join(folder, 'nowhere')],
-  ['with a proxy, which is not supported', () => kubeconfig({ server: 'https://kube.example', 'proxy-url': 'http://p' }, {})],
+  [
+    'with a proxy, which is not supported',
+    () => kubeconfig({ server: 'https://kube.example', 'proxy-url': 'http://p' }, {}),
+  ],
 ])('a kubeconfig %s is told in a sentence', async (_, path) => {
   await expect(loadCredentials(path())).rejects.toBeInstanceOf(StartError);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { kinds } from '../../src/kube/kube.ts';
-import { Election, microTime } from '../../src/kube/lease.ts';
+import { Election, formatMicroTime } from '../../src/kube/lease.ts';
 import { testNamespace } from '../kit/api-server.ts';
 import { openStage } from '../kit/stage.ts';
 import { silentLog } from '../kit/log.ts';
@@ -10,14 +10,18 @@ import { operatorFor } from '../kit/operator.ts';
 const seconds = { duration: 3, renewDeadline: 2, retry: 0.2 };
 
 test('a time has the six digits that Kubernetes wants', () => {
-  expect(microTime(new Date('2026-01-01T00:00:00.5Z'))).toBe('2026-01-01T00:00:00.500000Z');
+  expect(formatMicroTime(new Date('2026-01-01T00:00:00.5Z'))).toBe('2026-01-01T00:00:00.500000Z');
 });
 
 test('one leads at a time; a holder that says nothing is replaced after its time, one that leaves at once', async () => {
   const { kube, namespace } = await testNamespace('lease');
   const elect = (identity: string, times = seconds): Election =>
     new Election({ kube, log: silentLog(), namespace, name: 'x', identity, seconds: times });
-  const [one, two, three] = [elect('one'), elect('two', { duration: 15, renewDeadline: 10, retry: 0.2 }), elect('three')];
+  const [one, two, three] = [
+    elect('one'),
+    elect('two', { duration: 15, renewDeadline: 10, retry: 0.2 }),
+    elect('three'),
+  ];
   const signal = AbortSignal.timeout(120_000);
   await one.acquire(signal);
   expect(one.absences).toEqual([]);

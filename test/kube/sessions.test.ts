@@ -28,19 +28,25 @@ function watch(through: Kube): Watching {
   const events: WatchEvent<KubeObject>[] = [];
   const read = async (): Promise<void> => {
     const options = { namespace, resourceVersion: '0', timeoutSeconds: 60 };
-    for await (const event of through.watch(kinds.secret, options, giveUp.signal)) events.push(event);
+    for await (const event of through.watch(kinds.secret, options, giveUp.signal))
+      events.push(event);
   };
   const ended = read().catch((error: unknown) => error);
   return { events, ended, stop: () => giveUp.abort(new Error('given up')) };
 }
 
-const make = (name: string) => kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace } });
+const make = (name: string) =>
+  kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace } });
 const saw = ({ events }: Watching, name: string): boolean =>
   events.some((event) => event.type === 'ADDED' && event.object.metadata.name === name);
 
 test('a hundred watches need two connections, and each sees its events', async () => {
   const proxy = await tcpProxy(kubeconfig);
-  const client = await connect({ fieldManager: 'test', userAgent: 'test/many', kubeconfig: proxy.kubeconfig });
+  const client = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/many',
+    kubeconfig: proxy.kubeconfig,
+  });
   const all = Array.from({ length: 100 }, () => watch(client));
   await make('seen-by-all');
   await until('all see it', () => all.every((one) => saw(one, 'seen-by-all')));
@@ -53,7 +59,11 @@ test('a hundred watches need two connections, and each sees its events', async (
 
 test('a watch that was given up on a dead connection takes the others with it, so that all begin anew', async () => {
   const proxy = await tcpProxy(kubeconfig);
-  const client = await connect({ fieldManager: 'test', userAgent: 'test/dead', kubeconfig: proxy.kubeconfig });
+  const client = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/dead',
+    kubeconfig: proxy.kubeconfig,
+  });
   const [given, other] = [watch(client), watch(client)];
   await make('before-silence');
   await until('both see it', () => saw(given, 'before-silence') && saw(other, 'before-silence'));
@@ -67,8 +77,15 @@ test('a watch that was given up on a dead connection takes the others with it, s
 
 test('watches that were given up on a living connection leave the others alone', async () => {
   const proxy = await tcpProxy(kubeconfig);
-  const client = await connect({ fieldManager: 'test', userAgent: 'test/alive', kubeconfig: proxy.kubeconfig });
-  const [other, ...given] = Array.from({ length: 40 }, () => watch(client)) as [Watching, ...Watching[]];
+  const client = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/alive',
+    kubeconfig: proxy.kubeconfig,
+  });
+  const [other, ...given] = Array.from({ length: 40 }, () => watch(client)) as [
+    Watching,
+    ...Watching[],
+  ];
   await make('before-giving-up');
   await until('all see it', () => [other, ...given].every((one) => saw(one, 'before-giving-up')));
   for (const one of given) one.stop();
@@ -84,14 +101,22 @@ test('watches that were given up on a living connection leave the others alone',
 /** Answers every watch with one event, and speaks nothing newer than HTTP/1.1. */
 async function oldServer(): Promise<{ kubeconfig: string; close(): void }> {
   const file = (name: string): Buffer => readFileSync(join(dirname(kubeconfig), name));
-  const server = https.createServer({ cert: file('apiserver.crt'), key: file('apiserver.key') }, ({ httpVersion }, response) => {
-    const metadata = { name: `from-http-${httpVersion}`, namespace, resourceVersion: '1' };
-    response.write(`${JSON.stringify({ type: 'ADDED', object: { apiVersion: 'v1', kind: 'Secret', metadata } })}\n`);
-  });
+  const server = https.createServer(
+    { cert: file('apiserver.crt'), key: file('apiserver.key') },
+    ({ httpVersion }, response) => {
+      const metadata = { name: `from-http-${httpVersion}`, namespace, resourceVersion: '1' };
+      response.write(
+        `${JSON.stringify({ type: 'ADDED', object: { apiVersion: 'v1', kind: 'Secret', metadata } })}\n`,
+      );
+    },
+  );
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   const path = `${kubeconfig}.old`;
-  writeFileSync(path, readFileSync(kubeconfig, 'utf8').replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`));
+  writeFileSync(
+    path,
+    readFileSync(kubeconfig, 'utf8').replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`),
+  );
   return {
     kubeconfig: path,
     close: () => {
@@ -103,7 +128,11 @@ async function oldServer(): Promise<{ kubeconfig: string; close(): void }> {
 
 test('a server without HTTP/2 is watched over HTTP/1.1', async () => {
   const server = await oldServer();
-  const client = await connect({ fieldManager: 'test', userAgent: 'test/old', kubeconfig: server.kubeconfig });
+  const client = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/old',
+    kubeconfig: server.kubeconfig,
+  });
   const one = watch(client);
   await until('an event is seen', () => one.events.length > 0);
   expect(saw(one, 'from-http-1.1')).toBe(true);

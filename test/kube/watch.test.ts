@@ -18,13 +18,18 @@ const namespace = 'default';
 
 beforeAll(async () => {
   server = await startApiServer({ controllers: false });
-  kube = await connect({ fieldManager: 'test', userAgent: 'test/watch', kubeconfig: server.kubeconfig });
+  kube = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/watch',
+    kubeconfig: server.kubeconfig,
+  });
   proxy = await tcpProxy(server.kubeconfig);
 });
 afterEach(async () => {
   await Promise.all(running.splice(0).map((reflector) => reflector.stop()));
   proxy.mend();
-  for (const secret of await kube.all(kinds.secret, { namespace })) await kube.delete(kinds.secret, secret.metadata);
+  for (const secret of await kube.listAll(kinds.secret, { namespace }))
+    await kube.delete(kinds.secret, secret.metadata);
 });
 afterAll(async () => {
   proxy.stop();
@@ -33,7 +38,12 @@ afterAll(async () => {
 });
 
 const create = (name: string): Promise<KubeObject> =>
-  kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData: { a: 'b' } });
+  kube.create(kinds.secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace },
+    stringData: { a: 'b' },
+  });
 const remove = (name: string): Promise<boolean> => kube.delete(kinds.secret, { namespace, name });
 const namesIn = (cache: Cache): string[] =>
   cache
@@ -43,7 +53,11 @@ const namesIn = (cache: Cache): string[] =>
 
 type Observed = { cache: Cache; reflector: Reflector; missed: number; relists: number };
 
-async function observe(userAgent: string, timings: Partial<WatchTimings> = {}, through?: (kube: Kube) => Kube): Promise<Observed> {
+async function observe(
+  userAgent: string,
+  timings: Partial<WatchTimings> = {},
+  through?: (kube: Kube) => Kube,
+): Promise<Observed> {
   const own = await connect({ fieldManager: 'test', userAgent, kubeconfig: proxy.kubeconfig });
   const seen = { missed: 0, relists: 0 };
   const cache = new Cache();
@@ -108,7 +122,11 @@ test('a deletion during an outage is found, also when the old version is gone (4
   await server.kill();
   await server.restart();
   proxy.mend();
-  await until('the cache is right again', () => namesIn(cache).join() === 'made-meanwhile,stays', 30);
+  await until(
+    'the cache is right again',
+    () => namesIn(cache).join() === 'made-meanwhile,stays',
+    30,
+  );
   expect(namesIn(cache)).toEqual(['made-meanwhile', 'stays']);
 });
 
@@ -146,7 +164,8 @@ test('on a connection that lives, a watch that says nothing is given up within h
         for await (const event of own.watch(...given)) if (!isDeaf || isLater) yield event;
         // The watch does not learn of its end either.
         const signal = given[2];
-        if (isDeaf && !isLater) await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+        if (isDeaf && !isLater)
+          await new Promise((resolve) => signal?.addEventListener('abort', resolve));
       },
     });
   const seen = await observe('test/held', {}, silenced);
@@ -166,7 +185,9 @@ test('a watch that nothing happens to goes on from a bookmark each time, so that
   const versions = (): (string | null)[] =>
     auditEvents(server.auditLog, 'test/quiet')
       .filter(({ verb }) => verb === 'watch')
-      .map(({ requestURI }) => new URL(requestURI, 'https://x').searchParams.get('resourceVersion'));
+      .map(({ requestURI }) =>
+        new URL(requestURI, 'https://x').searchParams.get('resourceVersion'),
+      );
   const elsewhere = { namespace: 'kube-system', generateName: 'other-' } as never;
   await until(
     'three watches from three versions',
@@ -195,7 +216,9 @@ test('what a watch keeps from us, a list finds, and it is counted', async () => 
   for (let round = 1; seen.missed === 0 && round <= 10; round += 1) {
     await create(`hidden-${round}`);
     await create(`shown-${round}`);
-    await until('the hidden object is found', () => namesIn(seen.cache).includes(`hidden-${round}`));
+    await until('the hidden object is found', () =>
+      namesIn(seen.cache).includes(`hidden-${round}`),
+    );
   }
   expect(seen.missed).toBeGreaterThan(0);
   expect(seen.relists).toBeGreaterThan(1);

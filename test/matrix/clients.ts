@@ -10,9 +10,14 @@ export const playNpmClient = (version: string, url: string): Promise<void> =>
   playScript('script.mjs', { '@langchain/langgraph-sdk': version }, url);
 
 /** A third party's library, against the server at `url`. */
-export const playAdapter = ({ script, packages }: Adapter, url: string): Promise<void> => playScript(script, packages, url);
+export const playAdapter = ({ script, packages }: Adapter, url: string): Promise<void> =>
+  playScript(script, packages, url);
 
-async function playScript(script: string, packages: Record<string, string>, url: string): Promise<void> {
+async function playScript(
+  script: string,
+  packages: Record<string, string>,
+  url: string,
+): Promise<void> {
   await using project = new Project();
   await project.install(packages, 'module');
   project.copy(resolve(SCRIPTS, script));
@@ -23,6 +28,11 @@ async function playScript(script: string, packages: Record<string, string>, url:
 export async function playPythonClient(version: string, url: string): Promise<void> {
   await using project = new Project();
   await project.run('python3', ['-m', 'venv', 'venv']);
-  await project.run('venv/bin/pip', ['install', '--quiet', '--disable-pip-version-check', `langgraph-sdk==${version}`]);
+  await project.run('venv/bin/pip', [
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    `langgraph-sdk==${version}`,
+  ]);
   await project.run('venv/bin/python', [resolve(SCRIPTS, 'script.py'), url]);
 }

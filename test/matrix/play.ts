@@ -10,13 +10,23 @@ export async function play(apiUrl: string): Promise<void> {
   const client = new Client({ apiUrl, apiKey: null });
   const { thread_id } = await client.threads.create();
   const input = { topic: 'tea', messages: [{ role: 'user', content: 'hello' }] };
-  const stream = client.runs.stream(thread_id, 'talk', { input, streamMode: ['values', 'updates', 'messages-tuple'] });
+  const stream = client.runs.stream(thread_id, 'talk', {
+    input,
+    streamMode: ['values', 'updates', 'messages-tuple'],
+  });
   const events = await Array.fromAsync(stream as AsyncIterable<{ event: string; data: unknown }>);
 
-  const tokens = events.filter(({ event }) => event === 'messages').map(({ data }) => (data as [{ content: string }])[0].content);
-  assert.ok(tokens.length > 5, `tokens are streamed one by one, but ${JSON.stringify(events)} came`);
+  const tokens = events
+    .filter(({ event }) => event === 'messages')
+    .map(({ data }) => (data as [{ content: string }])[0].content);
+  assert.ok(
+    tokens.length > 5,
+    `tokens are streamed one by one, but ${JSON.stringify(events)} came`,
+  );
   assert.equal(tokens.join(''), 'Tea it is.');
-  const updates = events.filter(({ event }) => event === 'updates').map(({ data }) => Object.keys(data as object));
+  const updates = events
+    .filter(({ event }) => event === 'updates')
+    .map(({ data }) => Object.keys(data as object));
   assert.deepEqual(updates, [['answer'], ['__interrupt__']]);
 
   const asked = await client.threads.getState<State>(thread_id);
@@ -27,7 +37,9 @@ export async function play(apiUrl: string): Promise<void> {
     ['human', 'ai'],
   );
 
-  const answered = (await client.runs.wait(thread_id, 'talk', { command: { resume: 'yes' } })) as State;
+  const answered = (await client.runs.wait(thread_id, 'talk', {
+    command: { resume: 'yes' },
+  })) as State;
   assert.deepEqual(answered.notes, ['answered', 'told yes']);
   assert.deepEqual((await client.threads.getState<State>(thread_id)).values, answered);
   assert.equal((await client.threads.get(thread_id)).status, 'idle');
@@ -51,13 +63,25 @@ async function playEvents(client: Client, input: object): Promise<void> {
   })();
   await stream.run.start({ input });
   const said = await reading;
-  assert.ok(said !== undefined && said.tokens.length > 5, `tokens are streamed one by one, but ${JSON.stringify(said)} came`);
+  assert.ok(
+    said !== undefined && said.tokens.length > 5,
+    `tokens are streamed one by one, but ${JSON.stringify(said)} came`,
+  );
   assert.equal(said.whole, 'Tea it is.');
   await stream.output;
-  const [{ interruptId: interrupt_id, namespace, payload } = { interruptId: '', namespace: [], payload: undefined }] = stream.interrupts;
+  const [
+    { interruptId: interrupt_id, namespace, payload } = {
+      interruptId: '',
+      namespace: [],
+      payload: undefined,
+    },
+  ] = stream.interrupts;
   assert.deepEqual(payload, { question: 'More about tea?' });
   await stream.input.respond({ interrupt_id, namespace, response: 'yes' });
-  await until('the run has ended', async () => (await client.threads.get(stream.threadId)).status === 'idle');
+  await until(
+    'the run has ended',
+    async () => (await client.threads.get(stream.threadId)).status === 'idle',
+  );
   const { values } = (await stream.state.get({ namespace: [] })) as { values: State };
   assert.deepEqual(values.notes, ['answered', 'told yes']);
   await stream.close();

@@ -14,7 +14,10 @@ export class Project {
   readonly folder = mkdtempSync(join(tmpdir(), 'gx-matrix-'));
 
   write(name: string, content: string | object): void {
-    writeFileSync(join(this.folder, name), typeof content === 'string' ? content : JSON.stringify(content));
+    writeFileSync(
+      join(this.folder, name),
+      typeof content === 'string' ? content : JSON.stringify(content),
+    );
   }
 
   copy(file: string): void {
@@ -47,22 +50,35 @@ export class Project {
 export function graphIn(form: Form): string {
   const source = readFileSync('test/matrix/project/graph.js', 'utf8');
   if (form !== 'commonjs.js') return source;
-  return source.replaceAll(/^import (\{.*\}) from ('.*');$/gm, 'const $1 = require($2);').replace('export const graph', 'exports.graph');
+  return source
+    .replaceAll(/^import (\{.*\}) from ('.*');$/gm, 'const $1 = require($2);')
+    .replace('export const graph', 'exports.graph');
 }
 
 /** Installs what the row names, and a Node of its own. */
-export async function install(project: Project, { langgraph, core, zod, form, node }: Row): Promise<void> {
+export async function install(
+  project: Project,
+  { langgraph, core, zod, form, node }: Row,
+): Promise<void> {
   const packages = { '@langchain/langgraph': langgraph, '@langchain/core': core, zod };
-  await project.install({ ...packages, node: `npm:node-${process.platform}-${process.arch}@${node}` }, typeOf(form));
+  await project.install(
+    { ...packages, node: `npm:node-${process.platform}-${process.arch}@${node}` },
+    typeOf(form),
+  );
   const file = form.replace(/^.*\./, 'graph.');
   project.write(file, graphIn(form));
   project.write('gx.json', { graphs: { talk: `./${file}:graph` } });
 }
 
 /** The agents of test/matrix/agents, with their packages. */
-export async function installAgents(project: Project, packages: Record<string, string>): Promise<void> {
+export async function installAgents(
+  project: Project,
+  packages: Record<string, string>,
+): Promise<void> {
   await project.install(packages, 'module');
-  for (const file of ['graphs.js', 'scripted-model.js', 'gx.json']) project.copy(`test/matrix/agents/${file}`);
+  for (const file of ['graphs.js', 'scripted-model.js', 'gx.json'])
+    project.copy(`test/matrix/agents/${file}`);
 }
 
-const typeOf = (form: Form): 'module' | 'commonjs' => (form.startsWith('module') ? 'module' : 'commonjs');
+const typeOf = (form: Form): 'module' | 'commonjs' =>
+  form.startsWith('module') ? 'module' : 'commonjs';

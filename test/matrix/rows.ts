@@ -48,7 +48,12 @@ export const ADAPTERS: Adapter[] = [
   {
     name: '@ag-ui/langgraph',
     script: 'ag-ui.mjs',
-    packages: { '@ag-ui/langgraph': '0.0.43', '@ag-ui/client': '1.0.0', '@ag-ui/core': '1.0.0', '@langchain/langgraph-sdk': '1.15.0' },
+    packages: {
+      '@ag-ui/langgraph': '0.0.43',
+      '@ag-ui/client': '1.0.0',
+      '@ag-ui/core': '1.0.0',
+      '@langchain/langgraph-sdk': '1.15.0',
+    },
   },
   {
     name: '@assistant-ui/react-langgraph',

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { ensureTools } from '../../dev/cluster/parts.ts';
-import { command } from '../../dev/commands.ts';
-import { environmentWith } from '../../dev/env.ts';
+import { runProcess } from '../../dev/commands.ts';
+import { extendEnvironment } from '../../dev/env.ts';
 import { DevError } from '../../dev/errors.ts';
-import { program, say } from '../../dev/steps.ts';
+import { runMain, printLine } from '../../dev/steps.ts';
 
 /*
  * Tests of a real API server, below which stand the API server and the controllers of the oldest Kubernetes that the
@@ -41,10 +41,13 @@ async function main(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'gx-oldest-'));
   try {
     for (const name of PROGRAMS) await symlink(oldest, join(folder, name));
-    say(await command(join(folder, 'kube-apiserver'), ['--version']));
+    printLine(await runProcess(join(folder, 'kube-apiserver'), ['--version']));
     const files = process.argv.length > 2 ? process.argv.slice(2) : FILES;
     const args = ['run', '--project', 'kube', '--reporter=dot', ...files];
-    const child = spawn('vitest', args, { env: environmentWith({ KUBEBUILDER_ASSETS: folder }), stdio: ['ignore', 'inherit', 'inherit'] });
+    const child = spawn('vitest', args, {
+      env: extendEnvironment({ KUBEBUILDER_ASSETS: folder }),
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
     const [code] = (await once(child, 'close')) as [number | null];
     if (code !== 0) throw new DevError('Tests on the oldest Kubernetes failed.');
   } finally {
@@ -52,4 +55,4 @@ async function main(): Promise<void> {
   }
 }
 
-await program(main);
+await runMain(main);

@@ -30,22 +30,37 @@ const kindOf = ({ apiVersion, kind, metadata }: KubeObject): Kind => ({
 
 beforeAll(async () => {
   server = await startApiServer();
-  kube = await connect({ fieldManager: 'test', userAgent: 'test/all', kubeconfig: server.kubeconfig });
+  kube = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/all',
+    kubeconfig: server.kubeconfig,
+  });
   for (const name of [SYSTEM, 'ours', 'theirs']) {
     await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   }
   const { chart } = await renderer();
-  const objects = (await chart({ watchAllNamespaces: true, agents: { namespaces: ['ours'] } })) as unknown as KubeObject[];
-  for (const object of objects.filter(({ kind }) => /Role|ServiceAccount/.test(kind))) await kube.apply(kindOf(object), object);
+  const objects = (await chart({
+    watchAllNamespaces: true,
+    agents: { namespaces: ['ours'] },
+  })) as unknown as KubeObject[];
+  for (const object of objects.filter(({ kind }) => /Role|ServiceAccount/.test(kind)))
+    await kube.apply(kindOf(object), object);
   for (const [right, namespace] of [
     ['list revisions.gx.dev'],
     ['get secrets', 'ours'],
     ['get leases.coordination.k8s.io', SYSTEM],
   ] as const)
     await untilMay(kube, `${SYSTEM}:gx-operator`, right, namespace);
-  const kubeconfig = await kubeconfigOf(kube, { namespace: SYSTEM, kubeconfig: server.kubeconfig, name: 'gx-operator' });
+  const kubeconfig = await kubeconfigOf(kube, {
+    namespace: SYSTEM,
+    kubeconfig: server.kubeconfig,
+    name: 'gx-operator',
+  });
   kubelets = ['ours', 'theirs'].map((namespace) => fakeKubelet(kube, namespace));
-  operator = await operatorFor({ namespace: SYSTEM, kubeconfig }, { config: { namespaces: [] }, times: { sweep: 500 } });
+  operator = await operatorFor(
+    { namespace: SYSTEM, kubeconfig },
+    { config: { namespaces: [] }, times: { sweep: 500 } },
+  );
   await operator.leading;
 }, 1_200_000);
 afterAll(async () => {
@@ -55,7 +70,12 @@ afterAll(async () => {
   await server.stop();
 });
 
-const binding: Kind = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', plural: 'rolebindings', namespaced: true };
+const binding: Kind = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  plural: 'rolebindings',
+  namespaced: true,
+};
 const name = 'gx-operator-secrets';
 const bind = (namespace: string): Promise<object> =>
   kube.create(binding, {
@@ -66,12 +86,16 @@ const bind = (namespace: string): Promise<object> =>
     subjects: [{ kind: 'ServiceAccount', name: 'gx-operator', namespace: SYSTEM }],
   });
 const reasonOf = async (namespace: string, deployment: string): Promise<string | undefined> =>
-  (await look(kube, namespace).deployment(deployment)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
+  (await look(kube, namespace).deployment(deployment)).status?.conditions?.find(
+    ({ type }) => type === 'Ready',
+  )?.reason;
 
 test('a namespace of agents is served without one refusal', async () => {
   await kube.create(kinds.deployment, newDeployment('ours'));
   await look(kube, 'ours').untilReady('chat');
-  const refused = auditEvents(server.auditLog, operator.userAgent).filter(({ responseStatus }) => responseStatus?.code === 403);
+  const refused = auditEvents(server.auditLog, operator.userAgent).filter(
+    ({ responseStatus }) => responseStatus?.code === 403,
+  );
   expect(refused).toEqual([]);
 });
 
@@ -86,15 +110,23 @@ test('in another one the operator says what it lacks, and goes on once the owner
 test('the right taken back, a deployment can still be deleted, and the Secrets of other namespaces are still swept', async () => {
   await kube.delete(binding, { namespace: 'theirs', name });
   const stray = { name: 'stray', labels: { 'gx.dev/secrets-of': 'nobody' } };
-  await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { ...stray, namespace: 'ours' } });
+  await kube.create(kinds.secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { ...stray, namespace: 'ours' },
+  });
   const isGone = (found: Promise<object>): Promise<boolean> =>
     found.then(
       () => false,
       (error: unknown) => error instanceof NotFound,
     );
-  await until('the stray Secret is swept', () => isGone(kube.get(kinds.secret, { namespace: 'ours', name: 'stray' })));
+  await until('the stray Secret is swept', () =>
+    isGone(kube.get(kinds.secret, { namespace: 'ours', name: 'stray' })),
+  );
   await kube.delete(kinds.deployment, { namespace: 'theirs', name: 'other' });
   await until('it is gone', () => isGone(look(kube, 'theirs').deployment('other')));
-  const lists = auditEvents(server.auditLog, operator.userAgent).filter(({ objectRef }) => objectRef?.resource === 'secrets');
+  const lists = auditEvents(server.auditLog, operator.userAgent).filter(
+    ({ objectRef }) => objectRef?.resource === 'secrets',
+  );
   expect(lists.filter(({ objectRef }) => objectRef?.namespace === undefined)).toEqual([]);
 });

@@ -17,21 +17,36 @@ let [crowd, other, builds]: Stage[] = [];
 beforeAll(async () => {
   git = await startGitHttp();
   git.push('main');
-  [crowd, other, builds] = await Promise.all(['turns-crowd', 'turns-other', 'turns-builds'].map((name) => openStage(name)));
+  [crowd, other, builds] = await Promise.all(
+    ['turns-crowd', 'turns-other', 'turns-builds'].map((name) => openStage(name)),
+  );
   const tenants = { [CROWD]: crowd!, [OTHER]: other! };
   for (const stage of [crowd!, other!]) stage.startKubelet();
   for (const [tenantId, { namespace: name }] of Object.entries(tenants)) {
-    await crowd!.kube.jsonPatch(kinds.namespace, { name }, [
+    await crowd!.kube.patchJson(kinds.namespace, { name }, [
       { op: 'add', path: `/metadata/labels/${TENANT.replace('/', '~1')}`, value: tenantId },
     ]);
     const metadata = { name, namespace: crowd!.namespace };
     const spec = { computeId: name, tenantId, namespaces: [name] };
-    await crowd!.kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata, spec });
+    await crowd!.kube.create(kinds.listener, {
+      apiVersion: API_VERSION,
+      kind: 'Listener',
+      metadata,
+      spec,
+    });
     const integration = { id: tenantId, tenantId, name, kind: 'generic' as const, host: git.url };
-    await crowd!.kube.create(kinds.gitIntegration, { apiVersion: API_VERSION, kind: 'GitIntegration', metadata, spec: integration });
+    await crowd!.kube.create(kinds.gitIntegration, {
+      apiVersion: API_VERSION,
+      kind: 'GitIntegration',
+      metadata,
+      spec: integration,
+    });
   }
   const builder = { ...BUILDER, namespace: builds!.namespace, parallel: 1, parallelInAll: 1 };
-  await crowd!.startOperator({ settings: { builder, gitHosts: [git.url] }, config: { namespaces: [crowd!.namespace, other!.namespace] } });
+  await crowd!.startOperator({
+    settings: { builder, gitHosts: [git.url] },
+    config: { namespaces: [crowd!.namespace, other!.namespace] },
+  });
 }, 600_000);
 afterAll(async () => {
   for (const stage of [crowd, other, builds]) await stage?.stop();
@@ -43,22 +58,35 @@ const apply = ({ kube, namespace }: Stage, integrationId: string, name: string) 
     kinds.deployment,
     newDeployment(
       namespace,
-      fromGit('main', { metadata: { name }, spec: { source: 'git', sourceConfig: { integrationId, repoUrl: `${git.url}/team/chat` } } }),
+      fromGit('main', {
+        metadata: { name },
+        spec: { source: 'git', sourceConfig: { integrationId, repoUrl: `${git.url}/team/chat` } },
+      }),
     ),
   );
 const pods = (): Promise<KubeObject[]> =>
-  builds!.kube.all(kinds.pod, { namespace: builds!.namespace, labelSelector: 'gx.dev/component=build' });
-const revisionOf = ({ metadata }: KubeObject): string => metadata.annotations?.['gx.dev/revision'] ?? '';
+  builds!.kube.listAll(kinds.pod, {
+    namespace: builds!.namespace,
+    labelSelector: 'gx.dev/component=build',
+  });
+const revisionOf = ({ metadata }: KubeObject): string =>
+  metadata.annotations?.['gx.dev/revision'] ?? '';
 
 test('a tenant with one build goes next, not behind the many that another asked for before', async () => {
   const begun: string[] = [];
-  const next = () => until('another build has a pod', async () => (await pods()).find((pod) => !begun.includes(revisionOf(pod))));
+  const next = () =>
+    until('another build has a pod', async () =>
+      (await pods()).find((pod) => !begun.includes(revisionOf(pod))),
+    );
   const end = async (pod: KubeObject) => {
     begun.push(revisionOf(pod));
     await crowd!.kube.patchStatus(
       kinds.pod,
       { namespace: builds!.namespace, name: pod.metadata.name },
-      stagedStatus({ failed: 'build', message: JSON.stringify({ reason: 'BuildFailed', message: 'no' }) }),
+      stagedStatus({
+        failed: 'build',
+        message: JSON.stringify({ reason: 'BuildFailed', message: 'no' }),
+      }),
     );
   };
   const many = ['many-a', 'many-b', 'many-c'];
@@ -66,9 +94,15 @@ test('a tenant with one build goes next, not behind the many that another asked 
   const first = await next();
   const waiting = many.map((name) => `${name}-00001`).filter((name) => name !== revisionOf(first));
   for (const name of waiting)
-    await until(`${name} is in line`, async () => (await crowd!.see.revision(name)).status?.reason === 'BuildQueued');
+    await until(
+      `${name} is in line`,
+      async () => (await crowd!.see.revision(name)).status?.reason === 'BuildQueued',
+    );
   await apply(other!, OTHER, 'single');
-  await until('it is in line', async () => (await other!.see.revision('single-00001')).status?.reason === 'BuildQueued');
+  await until(
+    'it is in line',
+    async () => (await other!.see.revision('single-00001')).status?.reason === 'BuildQueued',
+  );
   await end(first);
   while (begun.length < 4) await end(await next());
   expect(begun[1]).toBe('single-00001');

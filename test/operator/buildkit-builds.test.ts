@@ -32,21 +32,48 @@ beforeAll(async () => {
   buildkit = await openStage('buildkit-second');
   ({ kube, namespace } = stage);
   stage.startKubelet();
-  const listener = { apiVersion: API_VERSION, kind: 'Listener', metadata: { name: 'default', namespace } };
-  await kube.create(kinds.listener, { ...listener, spec: { computeId: 'test', namespaces: [namespace] } });
+  const listener = {
+    apiVersion: API_VERSION,
+    kind: 'Listener',
+    metadata: { name: 'default', namespace },
+  };
+  await kube.create(kinds.listener, {
+    ...listener,
+    spec: { computeId: 'test', namespaces: [namespace] },
+  });
   await kube.create(kinds.gitIntegration, {
     apiVersion: API_VERSION,
     kind: 'GitIntegration',
     metadata: { name: 'local', namespace },
     spec: { id: ID, name: 'local', kind: 'generic', host: git.url, repositories: ['team/*'] },
   });
-  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'gx-build', namespace: buildkit.namespace } };
+  const account = {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name: 'gx-build', namespace: buildkit.namespace },
+  };
   await kube.create(serviceAccounts, account);
-  const docker = { type: 'kubernetes.io/dockerconfigjson', stringData: { '.dockerconfigjson': '{"auths":{}}' } };
-  await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'push', namespace: builds.namespace }, ...docker });
+  const docker = {
+    type: 'kubernetes.io/dockerconfigjson',
+    stringData: { '.dockerconfigjson': '{"auths":{}}' },
+  };
+  await kube.create(kinds.secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'push', namespace: builds.namespace },
+    ...docker,
+  });
   removePolicy = await installPolicy();
-  const places = { namespace: builds.namespace, buildkit: { namespace: buildkit.namespace, image: IMAGE } };
-  const builder = { ...BUILDER, ...places, serviceAccountName: 'gx-build', registrySecretName: 'push' };
+  const places = {
+    namespace: builds.namespace,
+    buildkit: { namespace: buildkit.namespace, image: IMAGE },
+  };
+  const builder = {
+    ...BUILDER,
+    ...places,
+    serviceAccountName: 'gx-build',
+    registrySecretName: 'push',
+  };
   await stage.startOperator({ settings: { builder, gitHosts: [git.url] } });
 }, 1_200_000);
 afterAll(async () => {
@@ -57,13 +84,21 @@ afterAll(async () => {
   await git.stop();
 });
 
-const serviceAccounts: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
+const serviceAccounts: Kind = {
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  namespaced: true,
+};
 /** Applies the chart's own policy to the second namespace, and waits until it is obeyed. */
 async function installPolicy(): Promise<() => Promise<void>> {
   const { chart } = await renderer();
   const objects = (await chart({
     images: { buildkit: { registry: 'registry.example', repository: 'gx-buildkit', tag: '1' } },
-    builds: { registry: 'registry.example/x', buildkit: { enabled: true, namespace: buildkit.namespace } },
+    builds: {
+      registry: 'registry.example/x',
+      buildkit: { enabled: true, namespace: buildkit.namespace },
+    },
   })) as unknown as KubeObject[];
   const find = (id: string): KubeObject => objects.find((object) => idOf(object as never) === id)!;
   const [rule, bound] = [
@@ -98,14 +133,23 @@ const apply = (name: string) =>
       namespace,
       fromGit('main', {
         metadata: { name },
-        spec: { source: 'git', sourceConfig: { integrationId: ID, repoUrl: `${git.url}/team/chat` } },
+        spec: {
+          source: 'git',
+          sourceConfig: { integrationId: ID, repoUrl: `${git.url}/team/chat` },
+        },
       }),
     ),
   );
 const of = (kind: Kind, name: string, where: Stage): Promise<KubeObject[]> =>
-  kube.all(kind, { namespace: where.namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=build` });
+  kube.listAll(kind, {
+    namespace: where.namespace,
+    labelSelector: `gx.dev/deployment=${name},gx.dev/component=build`,
+  });
 const podIn = async (name: string, where: Stage): Promise<KubeObject> => {
-  await until(`the build of ${name} has a pod`, async () => (await of(kinds.pod, name, where)).length === 1);
+  await until(
+    `the build of ${name} has a pod`,
+    async () => (await of(kinds.pod, name, where)).length === 1,
+  );
   return (await of(kinds.pod, name, where))[0]!;
 };
 const tell = async (name: string, where: Stage, status: object): Promise<void> => {
@@ -114,15 +158,25 @@ const tell = async (name: string, where: Stage, status: object): Promise<void> =
 };
 const remove = async (name: string): Promise<void> => {
   await kube.delete(kinds.deployment, { namespace, name });
-  await until(`${name} is gone`, async () => (await kube.find(kinds.deployment, { namespace, name })) === undefined);
+  await until(
+    `${name} is gone`,
+    async () => (await kube.find(kinds.deployment, { namespace, name })) === undefined,
+  );
 };
 
 test('a build that needs a Dockerfile goes on in the second namespace, at the same commit, and takes all of it along', async () => {
   await apply('lines');
   await tell('lines', builds, stagedStatus({ failed: 'restore', message: JSON.stringify(NEEDS) }));
   const { spec } = await podIn('lines', buildkit);
-  expect(spec).toMatchObject({ hostUsers: false, automountServiceAccountToken: false, serviceAccountName: 'gx-build' });
-  expect((await stage.see.revision('lines-00001')).status).toMatchObject({ buildsWith: 'buildkit', commitSha: head });
+  expect(spec).toMatchObject({
+    hostUsers: false,
+    automountServiceAccountToken: false,
+    serviceAccountName: 'gx-build',
+  });
+  expect((await stage.see.revision('lines-00001')).status).toMatchObject({
+    buildsWith: 'buildkit',
+    commitSha: head,
+  });
   const [secret] = await of(kinds.secret, 'lines', buildkit);
   expect(secret?.type).toBe('Opaque');
   git.push('main');
@@ -130,13 +184,22 @@ test('a build that needs a Dockerfile goes on in the second namespace, at the sa
   const push = { image, commit: head, digest: DIGEST, builder: '1.0.0' };
   await tell('lines', buildkit, stagedStatus({ succeeded: { clone: { commit: head }, push } }));
   await stage.see.untilPhase('lines-00001', 'DEPLOYED');
-  expect((await stage.see.revision('lines-00001')).status).toMatchObject({ image, commitSha: head });
+  expect((await stage.see.revision('lines-00001')).status).toMatchObject({
+    image,
+    commitSha: head,
+  });
   await remove('lines');
   await until(
     'nothing is left',
     async () =>
-      (await Promise.all([kinds.job, kinds.secret].flatMap((kind) => [of(kind, 'lines', builds), of(kind, 'lines', buildkit)]))).flat()
-        .length === 0,
+      (
+        await Promise.all(
+          [kinds.job, kinds.secret].flatMap((kind) => [
+            of(kind, 'lines', builds),
+            of(kind, 'lines', buildkit),
+          ]),
+        )
+      ).flat().length === 0,
   );
 });
 
@@ -147,9 +210,23 @@ describe('where no node can give a pod users of its own', () => {
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'without-users' } };
     await kube.create(kinds.node, node);
     try {
-      const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: new Date().toISOString().replace(/\.\d+Z$/, 'Z') }];
-      await kube.patchStatus(kinds.node, { name: 'without-users' }, { conditions, runtimeHandlers: [{ name: '', features: {} }] });
-      await tell('off', builds, stagedStatus({ failed: 'restore', message: JSON.stringify(NEEDS) }));
+      const conditions = [
+        {
+          type: 'Ready',
+          status: 'True',
+          lastHeartbeatTime: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
+        },
+      ];
+      await kube.patchStatus(
+        kinds.node,
+        { name: 'without-users' },
+        { conditions, runtimeHandlers: [{ name: '', features: {} }] },
+      );
+      await tell(
+        'off',
+        builds,
+        stagedStatus({ failed: 'restore', message: JSON.stringify(NEEDS) }),
+      );
       await stage.see.untilPhase('off-00001', 'BUILD_FAILED');
       expect((await stage.see.revision('off-00001')).status).toMatchObject({
         reason: 'UserNamespacesOff',
@@ -164,13 +241,22 @@ describe('where no node can give a pod users of its own', () => {
 });
 
 describe('the policy of the second namespace', () => {
-  type Container = { name: string; securityContext?: object; volumeMounts?: object[]; env?: object[] };
+  type Container = {
+    name: string;
+    securityContext?: object;
+    volumeMounts?: object[];
+    env?: object[];
+  };
   type Spec = { containers: Container[]; initContainers: Container[]; volumes: object[] };
 
   /** Returns the spec of a pod that was taken, as it was asked for. */
   async function right(): Promise<Spec> {
     await apply('shape');
-    await tell('shape', builds, stagedStatus({ failed: 'restore', message: JSON.stringify(NEEDS) }));
+    await tell(
+      'shape',
+      builds,
+      stagedStatus({ failed: 'restore', message: JSON.stringify(NEEDS) }),
+    );
     await podIn('shape', buildkit);
     const [job] = await of(kinds.job, 'shape', buildkit);
     return (job!.spec as { template: { spec: Spec } }).template.spec;
@@ -181,11 +267,16 @@ describe('the policy of the second namespace', () => {
   }, 600_000);
   afterAll(() => remove('shape'));
 
-  const tried = (spec: object): Promise<KubeObject> => kube.create(kinds.pod, podOf({ ...spec, tolerations: undefined }), { dryRun: true });
+  const tried = (spec: object): Promise<KubeObject> =>
+    kube.create(kinds.pod, podOf({ ...spec, tolerations: undefined }), { dryRun: true });
   const build = (change: object) => ({
-    initContainers: shape.initContainers.map((one) => (one.name === 'build' ? { ...one, ...change } : one)),
+    initContainers: shape.initContainers.map((one) =>
+      one.name === 'build' ? { ...one, ...change } : one,
+    ),
   });
-  const others = (change: object) => ({ containers: shape.containers.map((one) => ({ ...one, ...change })) });
+  const others = (change: object) => ({
+    containers: shape.containers.map((one) => ({ ...one, ...change })),
+  });
 
   // Kubernetes itself refuses a whole /proc to the users of the node, before it asks a policy.
   const plain = () => build({ securityContext: { capabilities: { add: ['SYS_ADMIN'] } } });
@@ -198,24 +289,56 @@ describe('the policy of the second namespace', () => {
     ['the users of the node', () => ({ ...plain(), hostUsers: undefined })],
     ['the network of the node', () => ({ ...plain(), hostNetwork: true, hostUsers: undefined })],
     ['processes that all containers see', () => ({ shareProcessNamespace: true })],
-    ['files of the node', () => ({ volumes: [...shape.volumes, { name: 'host', hostPath: { path: '/' } }] })],
+    [
+      'files of the node',
+      () => ({ volumes: [...shape.volumes, { name: 'host', hostPath: { path: '/' } }] }),
+    ],
     [
       'a token in a volume',
-      () => ({ volumes: [...shape.volumes, { name: 'token', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }] }),
+      () => ({
+        volumes: [
+          ...shape.volumes,
+          { name: 'token', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } },
+        ],
+      }),
     ],
     ['a token', () => ({ automountServiceAccountToken: true })],
     ['another account', () => ({ serviceAccountName: 'default' })],
     ['another image', () => others({ image: 'docker.io/library/busybox' })],
-    ['a container besides', () => ({ containers: [...shape.containers, { name: 'more', image: IMAGE }] })],
+    [
+      'a container besides',
+      () => ({ containers: [...shape.containers, { name: 'more', image: IMAGE }] }),
+    ],
     ['a privileged build', () => build({ securityContext: { privileged: true } })],
-    ['a build with further capabilities', () => build({ securityContext: { capabilities: { add: ['NET_ADMIN'] } } })],
-    ['a build that sees the push credential', () => build({ volumeMounts: [{ name: 'registry', mountPath: '/gx/registry' }] })],
-    ['a build that writes what the push believes', () => build({ volumeMounts: [{ name: 'kept', mountPath: '/gx/kept' }] })],
-    ['a build that sees a Secret in its environment', () => build({ envFrom: [{ secretRef: { name: 'push' } }] })],
-    ['a push as root', () => others({ securityContext: { runAsUser: 0, allowPrivilegeEscalation: false } })],
+    [
+      'a build with further capabilities',
+      () => build({ securityContext: { capabilities: { add: ['NET_ADMIN'] } } }),
+    ],
+    [
+      'a build that sees the push credential',
+      () => build({ volumeMounts: [{ name: 'registry', mountPath: '/gx/registry' }] }),
+    ],
+    [
+      'a build that writes what the push believes',
+      () => build({ volumeMounts: [{ name: 'kept', mountPath: '/gx/kept' }] }),
+    ],
+    [
+      'a build that sees a Secret in its environment',
+      () => build({ envFrom: [{ secretRef: { name: 'push' } }] }),
+    ],
+    [
+      'a push as root',
+      () => others({ securityContext: { runAsUser: 0, allowPrivilegeEscalation: false } }),
+    ],
     [
       'a push without a filter of system calls',
-      () => others({ securityContext: { allowPrivilegeEscalation: false, seccompProfile: { type: 'Unconfined' } } }),
+      () =>
+        others({
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            seccompProfile: { type: 'Unconfined' },
+          },
+        }),
     ],
   ])('refuses %s', async (_what, change) => {
     await expect(tried({ ...shape, ...change() })).rejects.toThrow(/ValidatingAdmissionPolicy/);

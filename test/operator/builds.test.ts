@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { revisionAnswer } from '../../src/control-plane/revisions/resource.ts';
+import { toRevisionAnswer } from '../../src/control-plane/revisions/resource.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { names } from '../../src/schema/names.ts';
 import { conditionOf } from '../kit/api-server.ts';
@@ -34,19 +34,28 @@ afterAll(() => stage.stop());
 const apply = (name: string, ref: string): Promise<object> =>
   kube.create(kinds.deployment, newDeployment(namespace, fromGit(ref, { metadata: { name } })));
 const change = (name: string, ref: string): Promise<object> =>
-  kube.jsonPatch(kinds.deployment, { namespace, name }, [
+  kube.patchJson(kinds.deployment, { namespace, name }, [
     { op: 'replace', path: '/spec/template/sourceRevisionConfig/repoRef', value: ref },
   ]);
 const jobs = async (name: string): Promise<KubeObject[]> =>
-  kube.all(kinds.job, { namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=build` });
+  kube.listAll(kinds.job, {
+    namespace,
+    labelSelector: `gx.dev/deployment=${name},gx.dev/component=build`,
+  });
 const buildPod = async (name: string): Promise<KubeObject> => {
-  const find = () => kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=build` });
+  const find = () =>
+    kube.listAll(kinds.pod, {
+      namespace,
+      labelSelector: `gx.dev/deployment=${name},gx.dev/component=build`,
+    });
   await until(`the build of ${name} has a pod`, async () => (await find()).length === 1);
   return (await find())[0] as KubeObject;
 };
 const imagesOf = async (workload: string): Promise<string[]> => {
   const { spec } = (await see.workload(workload)) as { spec?: unknown };
-  return (spec as { template: { spec: { containers: { image: string }[] } } }).template.spec.containers.map(({ image }) => image);
+  return (
+    spec as { template: { spec: { containers: { image: string }[] } } }
+  ).template.spec.containers.map(({ image }) => image);
 };
 
 describe('a git revision', () => {
@@ -54,7 +63,8 @@ describe('a git revision', () => {
     await apply('whole', 'waits');
     await see.untilPhase('whole-00001', 'AWAITING_BUILD');
     const { metadata } = await buildPod('whole');
-    const tell = (status: object) => kube.patchStatus(kinds.pod, { namespace, name: metadata.name }, status);
+    const tell = (status: object) =>
+      kube.patchStatus(kinds.pod, { namespace, name: metadata.name }, status);
     expect(conditionOf(await see.revision('whole-00001'), 'BuildSucceeded')).toBe('Unknown');
 
     await tell(stagedStatus({ running: 'build' }));
@@ -63,51 +73,77 @@ describe('a git revision', () => {
     await tell(stagedStatus({ succeeded: { clone: { commit: COMMIT }, push: { image } } }));
     await see.untilPhase('whole-00001', 'DEPLOYED');
     const revision = await see.revision('whole-00001');
-    expect(revision.status).toMatchObject({ image, commitSha: COMMIT, imageDigest: DIGEST, builtAt: expect.any(String) });
+    expect(revision.status).toMatchObject({
+      image,
+      commitSha: COMMIT,
+      imageDigest: DIGEST,
+      builtAt: expect.any(String),
+    });
     expect(conditionOf(revision, 'BuildSucceeded')).toBe('True');
     expect(await imagesOf('whole-00001-api')).toEqual([image]);
-    expect(revisionAnswer(revision, { deploymentId: 'id', serving: 1 }).source_revision_config).toMatchObject({
+    expect(
+      toRevisionAnswer(revision, { deploymentId: 'id', serving: 1 }).source_revision_config,
+    ).toMatchObject({
       image_uri: image,
       repo_commit_sha: COMMIT,
       repo_ref: 'waits',
     });
 
     const patch = { requestedAt: '2026-01-01T00:00:00Z', rollbackOf: 'whole-00001' };
-    const changes = Object.entries(patch).map(([name, value]) => ({ op: 'add' as const, path: `/spec/${name}`, value }));
-    await kube.jsonPatch(kinds.deployment, { namespace, name: 'whole' }, changes);
+    const changes = Object.entries(patch).map(([name, value]) => ({
+      op: 'add' as const,
+      path: `/spec/${name}`,
+      value,
+    }));
+    await kube.patchJson(kinds.deployment, { namespace, name: 'whole' }, changes);
     await see.untilPhase('whole-00002', 'DEPLOYED');
-    expect((await see.revision('whole-00002')).status?.image).toBe(`registry.example/agents/${namespace}/whole@${DIGEST}`);
+    expect((await see.revision('whole-00002')).status?.image).toBe(
+      `registry.example/agents/${namespace}/whole@${DIGEST}`,
+    );
     expect((await jobs('whole')).length).toBe(1);
   });
 
   test.each([
     ['breaks', 'InstallFailed', 'npm ci failed'],
     ['mumbles', 'PushFailed', 'its termination message is empty'],
-  ])('whose build %s ends as BUILD_FAILED and says why everywhere in the same words', async (ref, reason, words) => {
-    await apply(ref, ref);
-    const name = `${ref}-00001`;
-    await see.untilPhase(name, 'BUILD_FAILED');
-    const revision = await see.revision(name);
-    const { message = '' } = revision.status ?? {};
-    expect(revision.status).toMatchObject({ reason, logTail: LOG, message: expect.stringContaining(words) });
-    expect(revisionAnswer(revision, { deploymentId: 'id', serving: 1 })).toMatchObject({
-      status: 'BUILD_FAILED',
-      reason,
-      status_message: message,
-      log_tail: LOG,
-    });
-    expect(conditionOf(revision, 'BuildSucceeded')).toBe('False');
-    type Told = { reason?: string; note?: string; type?: string; regarding?: { name: string } };
-    const told = async () =>
-      ((await kube.all(kinds.event, { namespace })) as Told[]).find(
-        ({ regarding, type }) => regarding?.name === name && type === 'Warning',
+  ])(
+    'whose build %s ends as BUILD_FAILED and says why everywhere in the same words',
+    async (ref, reason, words) => {
+      await apply(ref, ref);
+      const name = `${ref}-00001`;
+      await see.untilPhase(name, 'BUILD_FAILED');
+      const revision = await see.revision(name);
+      const { message = '' } = revision.status ?? {};
+      expect(revision.status).toMatchObject({
+        reason,
+        logTail: LOG,
+        message: expect.stringContaining(words),
+      });
+      expect(toRevisionAnswer(revision, { deploymentId: 'id', serving: 1 })).toMatchObject({
+        status: 'BUILD_FAILED',
+        reason,
+        status_message: message,
+        log_tail: LOG,
+      });
+      expect(conditionOf(revision, 'BuildSucceeded')).toBe('False');
+      type Told = { reason?: string; note?: string; type?: string; regarding?: { name: string } };
+      const told = async () =>
+        ((await kube.listAll(kinds.event, { namespace })) as Told[]).find(
+          ({ regarding, type }) => regarding?.name === name && type === 'Warning',
+        );
+      await until('the event is there', async () => (await told()) !== undefined);
+      expect(await told()).toMatchObject({ reason, note: `${message}\n${LOG}` });
+      await until(
+        'the deployment says so',
+        async () => (await see.deployment(ref)).status?.reason === reason,
       );
-    await until('the event is there', async () => (await told()) !== undefined);
-    expect(await told()).toMatchObject({ reason, note: `${message}\n${LOG}` });
-    await until('the deployment says so', async () => (await see.deployment(ref)).status?.reason === reason);
-    const judged = await verdicts([await see.deployment(ref), await see.revision(name)]);
-    expect(judged.map(({ status, health }) => `${status} ${health}`)).toEqual(['Failed Degraded', 'Failed Degraded']);
-  });
+      const judged = await verdicts([await see.deployment(ref), await see.revision(name)]);
+      expect(judged.map(({ status, health }) => `${status} ${health}`)).toEqual([
+        'Failed Degraded',
+        'Failed Degraded',
+      ]);
+    },
+  );
 
   test('that waits for its build is skipped when a newer one comes; one that is being built is not', async () => {
     await apply('passed', 'waits');
@@ -117,7 +153,10 @@ describe('a git revision', () => {
     await see.untilPhase('passed-00002', 'BUILDING');
     const { uid = '' } = (await see.revision('passed-00002')).metadata;
     const own = names.stagedBuild('passed-00002', uid);
-    await until('one Job is left', async () => (await jobs('passed')).map(({ metadata }) => metadata.name).join() === own);
+    await until(
+      'one Job is left',
+      async () => (await jobs('passed')).map(({ metadata }) => metadata.name).join() === own,
+    );
     await change('passed', 'main');
     await see.untilPhase('passed-00003', 'QUEUED');
     expect((await see.revision('passed-00002')).status?.phase).toBe('BUILDING');
@@ -129,7 +168,11 @@ describe('a git revision', () => {
     const { metadata } = await buildPod('handed');
     await operator.stop();
     const image = `registry.example/agents/${namespace}/handed:handed-00001@${DIGEST}`;
-    await kube.patchStatus(kinds.pod, { namespace, name: metadata.name }, stagedStatus({ succeeded: { push: { image } } }));
+    await kube.patchStatus(
+      kinds.pod,
+      { namespace, name: metadata.name },
+      stagedStatus({ succeeded: { push: { image } } }),
+    );
     await stage.startOperator({ identity: 'next', settings: buildsIn(namespace) });
     await see.untilPhase('handed-00001', 'DEPLOYED');
     expect((await jobs('handed')).length).toBe(1);
@@ -137,11 +180,22 @@ describe('a git revision', () => {
 });
 
 test('a build that does not end in time ends as BUILD_FAILED, with its last lines, and its Job goes', async () => {
-  const late = await setBuildStage('builds-late', { through: (door: Kube) => withLog(door, LOG) }, { deadlineSeconds: 10 });
+  const late = await setBuildStage(
+    'builds-late',
+    { through: (door: Kube) => withLog(door, LOG) },
+    { deadlineSeconds: 10 },
+  );
   await late.kube.create(kinds.deployment, newDeployment(late.namespace, fromGit('runs')));
   await late.see.untilPhase('chat-00001', 'BUILD_FAILED');
   const { status } = await late.see.revision('chat-00001');
-  expect(status).toMatchObject({ reason: 'DeadlineExceeded', logTail: LOG, message: expect.stringContaining('within 10 seconds') });
-  await until('the Job is gone', async () => (await late.kube.all(kinds.job, { namespace: late.namespace })).length === 0);
+  expect(status).toMatchObject({
+    reason: 'DeadlineExceeded',
+    logTail: LOG,
+    message: expect.stringContaining('within 10 seconds'),
+  });
+  await until(
+    'the Job is gone',
+    async () => (await late.kube.listAll(kinds.job, { namespace: late.namespace })).length === 0,
+  );
   await late.stop();
 });

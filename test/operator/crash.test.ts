@@ -16,7 +16,10 @@ beforeAll(async () => {
   stage = await openStage('crash');
   stage.startKubelet();
   const operator = await operate('whole');
-  await stage.kube.create(kinds.deployment, newDeployment(stage.namespace, { metadata: { name: 'whole' } }));
+  await stage.kube.create(
+    kinds.deployment,
+    newDeployment(stage.namespace, { metadata: { name: 'whole' } }),
+  );
   await stage.see.untilReady('whole');
   await operator.stop();
   whole = await made('whole');
@@ -35,7 +38,9 @@ async function made(name: string): Promise<string[]> {
     kinds.secret,
     kinds.volumeClaim,
   ];
-  const lists = await Promise.all(all.map((kind) => stage.kube.all(kind as typeof kinds.pod, { namespace: stage.namespace })));
+  const lists = await Promise.all(
+    all.map((kind) => stage.kube.listAll(kind as typeof kinds.pod, { namespace: stage.namespace })),
+  );
   return lists
     .flat()
     .map(({ kind, metadata }) => `${kind} ${metadata.name}`)
@@ -45,7 +50,11 @@ async function made(name: string): Promise<string[]> {
 }
 
 const operate = (name: string, through?: (kube: Kube) => Kube): Promise<RunningOperator> =>
-  stage.startOperator({ identity: `${name}-${through ? 'first' : 'second'}`, times: { lease }, ...(through && { through }) });
+  stage.startOperator({
+    identity: `${name}-${through ? 'first' : 'second'}`,
+    times: { lease },
+    ...(through && { through }),
+  });
 
 test.each([1, 2, 3, 5, 7, 8, 10, 13, 16, 18])('killed after write %i', async (writes) => {
   const { see } = stage;

@@ -6,7 +6,7 @@ import { kinds, type Kind, type Kube } from '../../src/kube/kube.ts';
 import { Reflector } from '../../src/kube/watch.ts';
 import { serveHealth } from '../../src/operator/kernel/health.ts';
 import { OperatorMetrics } from '../../src/operator/kernel/metrics.ts';
-import { deadWatches } from '../../src/operator/watches.ts';
+import { describeDeadWatches } from '../../src/operator/watches.ts';
 import { silentLog } from '../kit/log.ts';
 
 /* One watch of which nothing is heard: among many that live, it shows in the metrics and in /readyz. */
@@ -28,31 +28,47 @@ const kube = {
     if (kind === 'Service') return;
     while (!signal.aborted) {
       await wait(20, undefined, { signal }).catch(() => undefined);
-      if (kind === 'Secret') yield { type: 'BOOKMARK', object: { metadata: { resourceVersion: '2' } } };
+      if (kind === 'Secret')
+        yield { type: 'BOOKMARK', object: { metadata: { resourceVersion: '2' } } };
     }
   },
 } as unknown as Kube;
 
 function watch(kind: Kind, namespace?: string): Reflector {
-  const reflector = new Reflector({ kube, kind, cache: new Cache(), namespace, optional: true, log: silentLog() });
+  const reflector = new Reflector({
+    kube,
+    kind,
+    cache: new Cache(),
+    namespace,
+    optional: true,
+    log: silentLog(),
+  });
   running.push(reflector);
   reflector.start();
   return reflector;
 }
 
-const later = (seconds: number): unknown => vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + seconds * 1000);
+const later = (seconds: number): unknown =>
+  vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + seconds * 1000);
 
 test('a watch is dead once nothing was heard of it for a minute, however often it begins again', async () => {
-  const watches = [watch(kinds.secret), watch(kinds.ingress), watch(kinds.pod, 'team'), watch(kinds.service)];
+  const watches = [
+    watch(kinds.secret),
+    watch(kinds.ingress),
+    watch(kinds.pod, 'team'),
+    watch(kinds.service),
+  ];
   await Promise.all(watches.map(({ synced }) => synced));
   // The first watches begin now, before time goes on.
   await wait(50);
   later(50);
-  expect(deadWatches(watches)).toBeUndefined();
+  expect(describeDeadWatches(watches)).toBeUndefined();
   later(70);
   await expect.poll(() => watches[0]!.state.silent).toBeLessThan(1000);
   expect(watches[1]!.state.silent).toBeUndefined();
-  expect(deadWatches(watches)).toBe('nothing was heard of Pod in team for 70 s, Service for 70 s');
+  expect(describeDeadWatches(watches)).toBe(
+    'nothing was heard of Pod in team for 70 s, Service for 70 s',
+  );
 });
 
 test('it has an age of its own in the metrics, and the process is not ready', async () => {
@@ -60,8 +76,15 @@ test('it has an age of its own in the metrics, and the process is not ready', as
   await Promise.all(watches.map(({ synced }) => synced));
   const metrics = new OperatorMetrics();
   metrics.watchAges(() => watches.map(({ state }) => state));
-  const missing = (): string | undefined => deadWatches(watches);
-  const server = await serveHealth({ host: '127.0.0.1', port: 0, log: silentLog(), metrics, missing, isOverdue: () => false });
+  const missing = (): string | undefined => describeDeadWatches(watches);
+  const server = await serveHealth({
+    host: '127.0.0.1',
+    port: 0,
+    log: silentLog(),
+    metrics,
+    missing,
+    isOverdue: () => false,
+  });
   running.push({ stop: () => server.stop(0) });
   const url = `http://127.0.0.1:${server.port}`;
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
@@ -79,8 +102,15 @@ test('it has an age of its own in the metrics, and the process is not ready', as
     );
   const text = await (await fetch(`${url}/metrics`)).text();
   for (const namespace of ['team', 'other'])
-    expect(age(`watch_last_event_age_seconds{kind="Pod",namespace="${namespace}",selector=""}`, text)).toBeGreaterThan(80);
+    expect(
+      age(`watch_last_event_age_seconds{kind="Pod",namespace="${namespace}",selector=""}`, text),
+    ).toBeGreaterThan(80);
   await expect
-    .poll(async () => age('watch_last_event_age_seconds{kind="Secret"', await (await fetch(`${url}/metrics`)).text()))
+    .poll(async () =>
+      age(
+        'watch_last_event_age_seconds{kind="Secret"',
+        await (await fetch(`${url}/metrics`)).text(),
+      ),
+    )
     .toBeLessThan(2);
 });

@@ -22,11 +22,14 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 test('a rollout whose deadline ends while no operator runs goes on with the time that it had left', async () => {
-  await kube.create(kinds.deployment, newDeployment(namespace, { spec: { progressDeadlineSeconds: 600 } }));
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { spec: { progressDeadlineSeconds: 600 } }),
+  );
   await see.untilReady('chat');
   // The pods of the next revision start while no operator looks.
   await kubelet.stop();
-  await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
+  await kube.patchJson(kinds.deployment, { namespace, name: 'chat' }, [
     { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'agent:2' },
     { op: 'replace', path: '/spec/progressDeadlineSeconds', value: DEADLINE },
   ]);

@@ -11,7 +11,12 @@ const RBAC = ['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'];
 const PLURAL: Record<string, Kind> = Object.fromEntries(
   RBAC.map((kind) => [
     kind,
-    { apiVersion: 'rbac.authorization.k8s.io/v1', kind, plural: `${kind.toLowerCase()}s`, namespaced: !kind.startsWith('Cluster') },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind,
+      plural: `${kind.toLowerCase()}s`,
+      namespaced: !kind.startsWith('Cluster'),
+    },
   ]),
 );
 let kube: Kube;
@@ -20,11 +25,19 @@ let more: string;
 let foreign: string;
 
 beforeAll(async () => {
-  const [watched, ...others] = [await testNamespace('denied'), await testNamespace('denied-more'), await testNamespace('foreign')];
+  const [watched, ...others] = [
+    await testNamespace('denied'),
+    await testNamespace('denied-more'),
+    await testNamespace('foreign'),
+  ];
   ({ kube, namespace: agents } = watched);
   [more = '', foreign = ''] = others.map(({ namespace }) => namespace);
   await Promise.all(others.map((other) => other.kube.close()));
-  await kube.apply(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM } });
+  await kube.apply(kinds.namespace, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: SYSTEM },
+  });
 }, 1_200_000);
 afterAll(async () => {
   await kube.delete(kinds.namespace, { name: SYSTEM });
@@ -34,18 +47,24 @@ afterAll(async () => {
 /** Returns the roles and bindings of the chart with these values. */
 async function install(values: object): Promise<KubeObject[]> {
   const { chart } = await renderer();
-  const rules = (await chart(values)).filter(({ kind }) => RBAC.includes(kind)) as unknown as KubeObject[];
+  const rules = (await chart(values)).filter(({ kind }) =>
+    RBAC.includes(kind),
+  ) as unknown as KubeObject[];
   for (const rule of rules) await kube.apply(PLURAL[rule.kind] as Kind, rule);
   return rules;
 }
 
 async function uninstall(rules: KubeObject[]): Promise<void> {
   for (const { kind, metadata } of rules) {
-    await kube.delete(PLURAL[kind] as Kind, { name: metadata.name, ...(metadata.namespace && { namespace: metadata.namespace }) });
+    await kube.delete(PLURAL[kind] as Kind, {
+      name: metadata.name,
+      ...(metadata.namespace && { namespace: metadata.namespace }),
+    });
   }
 }
 
-const may = (account: string, right: string, namespace?: string): Promise<boolean> => mayIn(kube, `${SYSTEM}:${account}`, right, namespace);
+const may = (account: string, right: string, namespace?: string): Promise<boolean> =>
+  mayIn(kube, `${SYSTEM}:${account}`, right, namespace);
 
 /** Permissions that would let an account out of its role, wherever they are requested. */
 const NEVER = [
@@ -60,7 +79,9 @@ const NEVER = [
   'impersonate users',
   'impersonate serviceaccounts',
   ...['roles', 'clusterroles'].flatMap((roles) =>
-    ['escalate', 'bind', 'create', 'patch'].map((verb) => `${verb} ${roles}.rbac.authorization.k8s.io`),
+    ['escalate', 'bind', 'create', 'patch'].map(
+      (verb) => `${verb} ${roles}.rbac.authorization.k8s.io`,
+    ),
   ),
   'create rolebindings.rbac.authorization.k8s.io',
   'create clusterrolebindings.rbac.authorization.k8s.io',
@@ -93,13 +114,19 @@ const ELSEWHERE = [
   'delete persistentvolumeclaims',
 ];
 
-const allowed = async (account: string, rights: string[], namespace?: string): Promise<string[]> => {
+const allowed = async (
+  account: string,
+  rights: string[],
+  namespace?: string,
+): Promise<string[]> => {
   const answers = await Promise.all(rights.map((right) => may(account, right, namespace)));
   return rights.filter((_, index) => answers[index]);
 };
 
 const ACCOUNTS = ['gx-operator', 'gx-control-plane'];
-const SECRETS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'].map((verb) => `${verb} secrets`);
+const SECRETS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'].map(
+  (verb) => `${verb} secrets`,
+);
 
 /** What would let an account make pods, and so read Secrets, or read what pods say. */
 const MAKING = [
@@ -124,37 +151,65 @@ describe.each<[string, () => object, () => string[], string[]]>([
     () => [agents, more],
     ELSEWHERE,
   ],
-  ['working on all namespaces', () => ({ watchAllNamespaces: true, agents: { namespaces: [agents] } }), () => [agents], MAKING],
+  [
+    'working on all namespaces',
+    () => ({ watchAllNamespaces: true, agents: { namespaces: [agents] } }),
+    () => [agents],
+    MAKING,
+  ],
 ])('installed %s', (_, values, worked, elsewhere) => {
   let installed: KubeObject[];
   beforeAll(async () => {
     installed = await install(values());
     for (const account of ACCOUNTS) {
       for (const namespace of worked()) {
-        for (const right of ['list revisions.gx.dev', 'get secrets']) await untilMay(kube, `${SYSTEM}:${account}`, right, namespace);
+        for (const right of ['list revisions.gx.dev', 'get secrets'])
+          await untilMay(kube, `${SYSTEM}:${account}`, right, namespace);
       }
     }
   }, 1_200_000);
   afterAll(async () => {
     await uninstall(installed);
     for (const account of ACCOUNTS) {
-      await until(`${account} has no role`, async () => !(await may(account, 'list revisions.gx.dev', agents)));
+      await until(
+        `${account} has no role`,
+        async () => !(await may(account, 'list revisions.gx.dev', agents)),
+      );
     }
   });
 
-  test.each(ACCOUNTS)('%s has no way out of its role: not where agents run, not in its own namespace, not in all', async (account) => {
-    for (const namespace of [...worked(), SYSTEM, foreign, undefined]) expect(await allowed(account, NEVER, namespace)).toEqual([]);
-  });
+  test.each(ACCOUNTS)(
+    '%s has no way out of its role: not where agents run, not in its own namespace, not in all',
+    async (account) => {
+      for (const namespace of [...worked(), SYSTEM, foreign, undefined])
+        expect(await allowed(account, NEVER, namespace)).toEqual([]);
+    },
+  );
 
-  test.each(ACCOUNTS)('%s reaches nothing in a namespace without agents but what the mode says: never a Secret', async (account) => {
-    for (const namespace of [foreign, 'kube-system', 'default', undefined]) {
-      expect(await allowed(account, [...SECRETS, ...elsewhere], namespace)).toEqual([]);
-    }
-  });
+  test.each(ACCOUNTS)(
+    '%s reaches nothing in a namespace without agents but what the mode says: never a Secret',
+    async (account) => {
+      for (const namespace of [foreign, 'kube-system', 'default', undefined]) {
+        expect(await allowed(account, [...SECRETS, ...elsewhere], namespace)).toEqual([]);
+      }
+    },
+  );
 
   test("the account of api-key makes and revokes keys in the platform's own namespace, and does nothing else anywhere", async () => {
-    const rights = [...SECRETS, ...MAKING, ...ELSEWHERE, 'list leases.coordination.k8s.io', 'create leases.coordination.k8s.io'];
-    const own = ['get secrets', 'list secrets', 'create secrets', 'delete secrets', 'list leases.coordination.k8s.io'];
+    const rights = [
+      ...SECRETS,
+      ...MAKING,
+      ...ELSEWHERE,
+      'list leases.coordination.k8s.io',
+      'create leases.coordination.k8s.io',
+    ];
+    const own = [
+      'get secrets',
+      'list secrets',
+      'create secrets',
+      'delete secrets',
+      'list leases.coordination.k8s.io',
+    ];
     expect([...new Set(await allowed('gx-api-key', rights, SYSTEM))]).toEqual(own);
     for (const namespace of [...worked(), foreign, undefined])
       expect(await allowed('gx-api-key', [...rights, ...NEVER], namespace)).toEqual([]);
@@ -163,7 +218,10 @@ describe.each<[string, () => object, () => string[], string[]]>([
   test('the operator lists Secrets and renews certificates where agents run, not in its own namespace; the control plane does neither', async () => {
     const some = ['list secrets', 'watch secrets', 'patch secrets'];
     for (const namespace of worked()) {
-      expect(await allowed('gx-operator', some, namespace)).toEqual(['list secrets', 'patch secrets']);
+      expect(await allowed('gx-operator', some, namespace)).toEqual([
+        'list secrets',
+        'patch secrets',
+      ]);
       expect(await allowed('gx-control-plane', some, namespace)).toEqual([]);
     }
     expect(await allowed('gx-operator', SECRETS, SYSTEM)).toEqual([]);

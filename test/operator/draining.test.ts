@@ -4,7 +4,11 @@ import { kinds } from '../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
 import { RELEASE } from '../../src/schema/platform/labels.ts';
 import type { RolloutPlan } from '../../src/schema/wire/rollout-plan.ts';
-import { workPath, type PinnedWork, type WorkReport } from '../../src/schema/wire/work-report.ts';
+import {
+  buildWorkPath,
+  type PinnedWork,
+  type WorkReport,
+} from '../../src/schema/wire/work-report.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { gatewayOf } from '../kit/gateway-of-stage.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
@@ -21,7 +25,11 @@ beforeAll(async () => {
   gateway = await gatewayOf(stage);
   await stage.startOperator({
     gateways: () => [`http://127.0.0.1:${gateway.reportsPort}`],
-    settings: { gateway: { service: 'gateway', namespace: stage.namespace }, queueScaleDownSeconds: 1, revisionHistoryLimit: 1 },
+    settings: {
+      gateway: { service: 'gateway', namespace: stage.namespace },
+      queueScaleDownSeconds: 1,
+      revisionHistoryLimit: 1,
+    },
   });
 });
 afterAll(() => stage.stop());
@@ -31,22 +39,42 @@ const NONE = { due: 0, running: 0, later: 0, waiting: 0, next_due: null };
 
 /** Reports as an api pod does, and returns the plan that it hears. */
 async function report(name: string, pinned?: PinnedWork[]): Promise<RolloutPlan | undefined> {
-  const body: WorkReport = { from: 'api', slots: 0, idle_seconds: 0, queue: { ...QUIET, ...(pinned && { pinned }) } };
-  const key = Buffer.from((await stage.see.secret(`${name}-key`)).data?.['api-key'] ?? '', 'base64').toString('utf8');
+  const body: WorkReport = {
+    from: 'api',
+    slots: 0,
+    idle_seconds: 0,
+    queue: { ...QUIET, ...(pinned && { pinned }) },
+  };
+  const key = Buffer.from(
+    (await stage.see.secret(`${name}-key`)).data?.['api-key'] ?? '',
+    'base64',
+  ).toString('utf8');
   const answer = await until('the report is taken', async () => {
-    const sent = await fetch(`http://127.0.0.1:${gateway.port}${workPath(stage.namespace, name)}`, {
-      method: 'POST',
-      headers: { 'x-api-key': key, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    const sent = await fetch(
+      `http://127.0.0.1:${gateway.port}${buildWorkPath(stage.namespace, name)}`,
+      {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      },
+    );
     return sent.status === 200 && sent;
   });
   return ((await answer.json()) as { rollout?: RolloutPlan }).rollout;
 }
 
-async function deploy(name: string, rollout: NonNullable<DeploymentResource['spec']['rollout']> = {}): Promise<void> {
-  const template = { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { queueMinScale: 1, queueMaxScale: 4 } };
-  await stage.kube.create(kinds.deployment, newDeployment(stage.namespace, { metadata: { name }, template, spec: { rollout } }));
+async function deploy(
+  name: string,
+  rollout: NonNullable<DeploymentResource['spec']['rollout']> = {},
+): Promise<void> {
+  const template = {
+    sourceRevisionConfig: { imageUri: 'agent:1' },
+    resourceSpec: { queueMinScale: 1, queueMaxScale: 4 },
+  };
+  await stage.kube.create(
+    kinds.deployment,
+    newDeployment(stage.namespace, { metadata: { name }, template, spec: { rollout } }),
+  );
   await stage.see.untilReady(name);
 }
 
@@ -55,7 +83,7 @@ async function replace(name: string, image: string): Promise<string> {
   const ref = { namespace: stage.namespace, name };
   const former = (await stage.see.deployment(name)).status?.activeRevision;
   const path = '/spec/template/sourceRevisionConfig/imageUri';
-  await stage.kube.jsonPatch(kinds.deployment, ref, [{ op: 'replace', path, value: image }]);
+  await stage.kube.patchJson(kinds.deployment, ref, [{ op: 'replace', path, value: image }]);
   return until('the next revision serves', async () => {
     const active = (await stage.see.deployment(name)).status?.activeRevision;
     return active !== former && active;
@@ -65,12 +93,18 @@ async function replace(name: string, image: string): Promise<string> {
 const podsOf = async (workload: string): Promise<number | undefined> =>
   ((await stage.see.workload(workload)).spec as { replicas?: number }).replicas;
 const untilPods = (workload: string, replicas: number, seconds?: number): Promise<true> =>
-  until(`${workload} has ${replicas} pods`, async () => (await podsOf(workload)) === replicas, seconds);
+  until(
+    `${workload} has ${replicas} pods`,
+    async () => (await podsOf(workload)) === replicas,
+    seconds,
+  );
 const rolloutOf = async (name: string) => (await stage.see.deployment(name)).status?.rollout;
 
 async function pinIn(workload: string): Promise<string | undefined> {
   const { spec } = await stage.see.workload(workload);
-  const { containers } = (spec as { template: { spec: { containers: { env: { name: string; value?: string }[] }[] } } }).template.spec;
+  const { containers } = (
+    spec as { template: { spec: { containers: { env: { name: string; value?: string }[] }[] } } }
+  ).template.spec;
   return containers[0]?.env.find(({ name }) => name === 'GX_PIN')?.value;
 }
 
@@ -79,19 +113,35 @@ test('a replaced revision has queue pods while it has runs, none while threads w
   await deploy(name);
   expect(await pinIn(`${first}-queue`)).toBe('Run');
   const second = await replace(name, 'agent:2');
-  expect(await rolloutOf(name)).toMatchObject({ current: second, living: [first, second], draining: [{ revision: first }] });
+  expect(await rolloutOf(name)).toMatchObject({
+    current: second,
+    living: [first, second],
+    draining: [{ revision: first }],
+  });
   await untilPods(`${first}-api`, 0);
   expect(await podsOf(`${first}-queue`)).toBe(1);
   await until('the gateway tells the plan', async () => (await report(name))?.current === second);
-  expect(await report(name)).toMatchObject({ current: second, living: [first, second], draining: [first] });
+  expect(await report(name)).toMatchObject({
+    current: second,
+    living: [first, second],
+    draining: [first],
+  });
   await report(name, [{ ...NONE, revision: first, due: 15, running: 10, waiting: 3 }]);
   await untilPods(`${first}-queue`, 3);
   await report(name, [{ ...NONE, revision: first, waiting: 3 }]);
   await untilPods(`${first}-queue`, 0);
-  const [revision, deployment] = [await stage.see.revision(first), await stage.see.deployment(name)];
+  const [revision, deployment] = [
+    await stage.see.revision(first),
+    await stage.see.deployment(name),
+  ];
   expect(revision.status?.phase).toBe('DEPLOYED');
-  expect(revision.status?.conditions?.find(({ type }) => type === 'Draining')).toMatchObject({ status: 'True', reason: 'PinnedWork' });
-  expect(deployment.status?.conditions?.find(({ type }) => type === 'Draining')).toMatchObject({ status: 'True' });
+  expect(revision.status?.conditions?.find(({ type }) => type === 'Draining')).toMatchObject({
+    status: 'True',
+    reason: 'PinnedWork',
+  });
+  expect(deployment.status?.conditions?.find(({ type }) => type === 'Draining')).toMatchObject({
+    status: 'True',
+  });
   expect(await podsOf(`${second}-queue`)).toBe(1);
   const at = performance.now();
   await report(name, [{ ...NONE, revision: first, due: 1, waiting: 2 }]);
@@ -102,13 +152,15 @@ test('a replaced revision has queue pods while it has runs, none while threads w
   await replace(name, 'agent:4');
   expect((await rolloutOf(name))?.draining.map((each) => each.revision)).toContain(first);
   await stage.see.revision(first);
-  await stage.kube.jsonPatch(kinds.revision, { namespace: stage.namespace, name: first }, [
+  await stage.kube.patchJson(kinds.revision, { namespace: stage.namespace, name: first }, [
     { op: 'add', path: '/metadata/annotations', value: { [RELEASE]: 'now' } },
   ]);
   await until('its work was let go', async () => !(await rolloutOf(name))?.living.includes(first));
   const { status } = await stage.see.deployment(name);
   const moved = status?.conditions?.find(({ type }) => type === 'Draining');
-  expect(moved?.message).toContain(`1 run and 2 waiting threads of revision ${first} go on with ${status?.activeRevision}`);
+  expect(moved?.message).toContain(
+    `1 run and 2 waiting threads of revision ${first} go on with ${status?.activeRevision}`,
+  );
 });
 
 test('work goes on with the revision that serves after pinSeconds', async () => {
@@ -121,7 +173,9 @@ test('work goes on with the revision that serves after pinSeconds', async () => 
   });
   expect(await rolloutOf(name)).toMatchObject({ current: second, living: [second] });
   await untilPods(`${first}-queue`, 0);
-  expect((await stage.see.deployment(name)).status?.conditions?.find(({ type }) => type === 'Draining')).toMatchObject({
+  expect(
+    (await stage.see.deployment(name)).status?.conditions?.find(({ type }) => type === 'Draining'),
+  ).toMatchObject({
     status: 'False',
     reason: 'PinExpired',
   });
@@ -133,10 +187,19 @@ test('the work of the oldest goes on first where more revisions than maxDraining
   const second = await replace(name, 'agent:2');
   expect((await rolloutOf(name))?.draining).toMatchObject([{ revision: first }]);
   const third = await replace(name, 'agent:3');
-  expect(await rolloutOf(name)).toMatchObject({ current: third, living: [second, third], draining: [{ revision: second }] });
+  expect(await rolloutOf(name)).toMatchObject({
+    current: third,
+    living: [second, third],
+    draining: [{ revision: second }],
+  });
   await until('an event tells it', async () => {
-    const events = (await stage.kube.all(kinds.event, { namespace: stage.namespace })) as { reason?: string; note?: string }[];
-    return events.some(({ reason, note = '' }) => reason === 'TooManyDraining' && note.includes(first));
+    const events = (await stage.kube.listAll(kinds.event, { namespace: stage.namespace })) as {
+      reason?: string;
+      note?: string;
+    }[];
+    return events.some(
+      ({ reason, note = '' }) => reason === 'TooManyDraining' && note.includes(first),
+    );
   });
 });
 

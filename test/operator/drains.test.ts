@@ -34,23 +34,40 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-type Budget = KubeObject & { metadata: { generation?: number }; status?: { observedGeneration?: number; disruptionsAllowed?: number } };
+type Budget = KubeObject & {
+  metadata: { generation?: number };
+  status?: { observedGeneration?: number; disruptionsAllowed?: number };
+};
 
 const deploy = async (name: string, spec: Partial<DeploymentSpec>, minScale = 1): Promise<void> => {
   const { template, ...others } = spec;
   await kube.create(
     kinds.deployment,
-    newDeployment(namespace, { metadata: { name }, spec: others, template: { ...template, resourceSpec: { minScale } } }),
+    newDeployment(namespace, {
+      metadata: { name },
+      spec: others,
+      template: { ...template, resourceSpec: { minScale } },
+    }),
   );
   await see.untilReady(name);
 };
 const budgets = async (name: string): Promise<string[]> => {
-  const found = await kube.all(kinds.disruptionBudget, { namespace, labelSelector: `gx.dev/deployment=${name}` });
-  return found.map(({ metadata }) => `${metadata.name} of ${metadata.ownerReferences?.[0]?.name}`).toSorted();
+  const found = await kube.listAll(kinds.disruptionBudget, {
+    namespace,
+    labelSelector: `gx.dev/deployment=${name}`,
+  });
+  return found
+    .map(({ metadata }) => `${metadata.name} of ${metadata.ownerReferences?.[0]?.name}`)
+    .toSorted();
 };
 const podsOf = async (name: string, component: string): Promise<string[]> => {
-  const pods = await kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=${component}` });
-  return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(({ metadata }) => metadata.name);
+  const pods = await kube.listAll(kinds.pod, {
+    namespace,
+    labelSelector: `gx.dev/deployment=${name},gx.dev/component=${component}`,
+  });
+  return pods
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .map(({ metadata }) => metadata.name);
 };
 const untilAllowed = (name: string, allowed: number): Promise<true> =>
   until(`the budget ${name} allows ${allowed}`, async () => {
@@ -60,8 +77,17 @@ const untilAllowed = (name: string, allowed: number): Promise<true> =>
 /** Asks to evict one pod, as `kubectl drain` does. */
 const evict = (name: string): Promise<string> => {
   const file = join(folder, `${name}.json`);
-  writeFileSync(file, JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }));
-  return kubectl('create', '--raw', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, '-f', file);
+  writeFileSync(
+    file,
+    JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }),
+  );
+  return kubectl(
+    'create',
+    '--raw',
+    `/api/v1/namespaces/${namespace}/pods/${name}/eviction`,
+    '-f',
+    file,
+  );
 };
 
 test('of several api pods that serve one at a time goes, and the next once its place is taken', async () => {
@@ -82,19 +108,25 @@ test('of several api pods that serve one at a time goes, and the next once its p
 test('a single api pod and the database hold up no drain', async () => {
   await deploy('single', {});
   expect(await budgets('single')).toEqual([]);
-  for (const component of ['api', 'queue', 'database']) await evict((await podsOf('single', component))[0] ?? '');
+  for (const component of ['api', 'queue', 'database'])
+    await evict((await podsOf('single', component))[0] ?? '');
 });
 
 test('a database that asks for it is not taken, until it asks no more; the budget goes with its deployment', async () => {
   await deploy('held', { database: { podDisruptionBudget: true } });
   expect(await budgets('held')).toEqual(['held-db of held']);
   await until('the budget is counted', async () => {
-    const { status } = (await kube.get(kinds.disruptionBudget, { namespace, name: 'held-db' })) as Budget;
+    const { status } = (await kube.get(kinds.disruptionBudget, {
+      namespace,
+      name: 'held-db',
+    })) as Budget;
     return status?.observedGeneration === 1;
   });
   await expect(evict('held-db-0')).rejects.toThrow(/disruption budget/);
   const path = '/spec/database/podDisruptionBudget';
-  await kube.jsonPatch(kinds.deployment, { namespace, name: 'held' }, [{ op: 'replace', path, value: false }]);
+  await kube.patchJson(kinds.deployment, { namespace, name: 'held' }, [
+    { op: 'replace', path, value: false },
+  ]);
   await until('the budget is gone', async () => (await budgets('held')).length === 0);
   await evict('held-db-0');
 });

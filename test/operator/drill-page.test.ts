@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { pathTool } from '../../dev/cluster/path-tools.ts';
+import { ensurePathTool } from '../../dev/cluster/path-tools.ts';
 import { commandsOf, runInShell } from '../kit/page-commands.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 
@@ -11,7 +11,7 @@ let kubectl: string;
 
 beforeAll(async () => {
   stage = await openStage('drill');
-  kubectl = await pathTool('kubectl', () => undefined);
+  kubectl = await ensurePathTool('kubectl', () => undefined);
 });
 afterAll(() => stage.stop());
 
@@ -21,13 +21,21 @@ const run = (commands: string) =>
     { kubectl, kubeconfig: stage.kubeconfig },
     {
       cwd: process.cwd(),
-      variables: { NAMESPACE: stage.namespace, TARGET: 'main', IMAGE: 'echo:1', ID: '5b0c1a52-7d1f-4f0e-9a67-0d2f6c8e3b11' },
+      variables: {
+        NAMESPACE: stage.namespace,
+        TARGET: 'main',
+        IMAGE: 'echo:1',
+        ID: '5b0c1a52-7d1f-4f0e-9a67-0d2f6c8e3b11',
+      },
     },
   );
 
 test('a shell reads all of its commands', async () => {
   expect(blocks.length).toBeGreaterThan(5);
-  expect(await run(`bash -n <<'THE_PAGE'\n${blocks.join('\n')}\nTHE_PAGE`)).toEqual({ code: 0, output: '' });
+  expect(await run(`bash -n <<'THE_PAGE'\n${blocks.join('\n')}\nTHE_PAGE`)).toEqual({
+    code: 0,
+    output: '',
+  });
 });
 
 test.each(['drill', 'drill-again'])('the API server accepts the deployment %s', async (name) => {

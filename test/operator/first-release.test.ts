@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { notesOf } from '../../dev/release/changelog.ts';
+import { parseVersionNotes } from '../../dev/release/changelog.ts';
 import { commitOf, exportCommit } from '../../dev/release/source.ts';
 import { connect, type ConnectedKube } from '../../src/kube/client.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
@@ -14,7 +14,7 @@ import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import type { Deployment } from '../../src/schema/platform/deployment.ts';
 import { OPERATOR_VERSION } from '../../src/schema/platform/labels.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
-import { ownVersion } from '../../src/config/own-version.ts';
+import { readPlatformVersion } from '../../src/config/own-version.ts';
 import { requireSupportedJump } from '../../src/operator/versions.ts';
 import { accountWith } from '../kit/account.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
@@ -30,7 +30,7 @@ import { still, until } from '../kit/until.ts';
  * those of this tree, on one API server. Definitions are upgraded first. What serves goes on.
  */
 const TODAY = process.cwd();
-const FIRST = notesOf(readFileSync('CHANGELOG.md', 'utf8'), '0.1.0').commit;
+const FIRST = parseVersionNotes(readFileSync('CHANGELOG.md', 'utf8'), '0.1.0').commit;
 let server: ApiServer;
 let stage: Stage;
 let folder: string;
@@ -46,10 +46,18 @@ const today: Tree = { folder: TODAY, name: 'today' };
 /** Applies the definitions of a tree as its files have them. */
 async function define(tree: Tree): Promise<void> {
   const files = readdirSync(join(tree.folder, 'crds')).filter((file) => file.endsWith('.yaml'));
-  const read = files.map((file) => parse(readFileSync(join(tree.folder, 'crds', file), 'utf8')) as KubeObject);
-  await Promise.all(read.map((definition) => stage.kube.apply(kinds.customResourceDefinition, definition)));
+  const read = files.map(
+    (file) => parse(readFileSync(join(tree.folder, 'crds', file), 'utf8')) as KubeObject,
+  );
+  await Promise.all(
+    read.map((definition) => stage.kube.apply(kinds.customResourceDefinition, definition)),
+  );
   await until('the definitions are established', async () => {
-    const live = await Promise.all(read.map(({ metadata }) => stage.kube.get(kinds.customResourceDefinition, { name: metadata.name })));
+    const live = await Promise.all(
+      read.map(({ metadata }) =>
+        stage.kube.get(kinds.customResourceDefinition, { name: metadata.name }),
+      ),
+    );
     return live.every(({ status }) => JSON.stringify(status).includes('"type":"Established"'));
   });
 }
@@ -66,7 +74,11 @@ const start = (tree: Tree, args: string[], env: Record<string, string> = {}): Pl
   platformProcess(tree.folder, args, { ...environment(), ...env });
 
 async function operate(tree: Tree): Promise<PlatformProcess> {
-  const operator = start(tree, ['operator'], { GX_PROFILE: 'small', GX_HEALTH_PORT: '0', GX_IDENTITY: tree.name });
+  const operator = start(tree, ['operator'], {
+    GX_PROFILE: 'small',
+    GX_HEALTH_PORT: '0',
+    GX_IDENTITY: tree.name,
+  });
   running.push(operator);
   await until(`the operator of ${tree.name} leads`, async () => {
     if (operator.output().includes('operator:')) throw new Error(operator.output());
@@ -78,14 +90,25 @@ async function operate(tree: Tree): Promise<PlatformProcess> {
 type Call = <T>(method: string, path: string, body?: object) => Promise<T>;
 
 async function serve(tree: Tree): Promise<{ call: Call; stop: PlatformProcess['stop'] }> {
-  const plane = start(tree, ['control-plane'], { GX_SERVER_PORT: '0', GX_HEALTH_PORT: '0', GX_SHUTDOWN_DELAY_SECONDS: '0' });
+  const plane = start(tree, ['control-plane'], {
+    GX_SERVER_PORT: '0',
+    GX_HEALTH_PORT: '0',
+    GX_SHUTDOWN_DELAY_SECONDS: '0',
+  });
   running.push(plane);
   const port = (): string => /"port":(\d+)/.exec(plane.output())?.[1] ?? '';
   await until('it listens', () => port() !== '');
   await until('it is ready', async () => (await fetch(`http://127.0.0.1:${port()}/readyz`)).ok);
   const call: Call = async <T>(method: string, path: string, body?: object) => {
-    const headers: Record<string, string> = { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) };
-    const answer = await fetch(`http://127.0.0.1:${port()}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    const headers: Record<string, string> = {
+      'x-api-key': key,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    };
+    const answer = await fetch(`http://127.0.0.1:${port()}${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
     return (await answer.json()) as T;
   };
@@ -110,7 +133,11 @@ beforeAll(async () => {
   await command.closed;
   key = command.output().trim();
   const rules = [...operatorAccess.worked, ...operatorAccess.own];
-  operators = await accountWith(stage.kube, { namespace: stage.namespace, kubeconfig: server.kubeconfig, rules });
+  operators = await accountWith(stage.kube, {
+    namespace: stage.namespace,
+    kubeconfig: server.kubeconfig,
+    rules,
+  });
 }, 480_000);
 afterAll(async () => {
   await Promise.all(running.map((each) => each.stop()));
@@ -123,10 +150,15 @@ const KEPT = [kinds.pod, kinds.workload, kinds.statefulSet, kinds.revision, kind
 
 /** Returns every object whose change a user would notice: pods by their identity, others also by their spec. */
 async function kept(): Promise<string[]> {
-  const lists = await Promise.all(KEPT.map((kind) => stage.kube.all(kind, { namespace: stage.namespace })));
+  const lists = await Promise.all(
+    KEPT.map((kind) => stage.kube.listAll(kind, { namespace: stage.namespace })),
+  );
   return lists
     .flat()
-    .map(({ kind, metadata, spec }) => `${kind} ${metadata.name} ${metadata.uid} ${kind === 'Pod' ? '' : hashOf(spec)}`)
+    .map(
+      ({ kind, metadata, spec }) =>
+        `${kind} ${metadata.name} ${metadata.uid} ${kind === 'Pod' ? '' : hashOf(spec)}`,
+    )
     .toSorted();
 }
 
@@ -146,11 +178,14 @@ const creation = (name: (typeof NAMES)[number]): object => ({
 
 async function lookedAt(request: string): Promise<void> {
   for (const name of NAMES) {
-    await stage.kube.jsonPatch(kinds.deployment, { namespace: stage.namespace, name }, [
+    await stage.kube.patchJson(kinds.deployment, { namespace: stage.namespace, name }, [
       { op: 'test', path: '/metadata/name', value: name },
       { op: 'add', path: '/metadata/annotations/gx.dev~1reconcile-requested-at', value: request },
     ]);
-    await until(`it has looked at ${name}`, async () => (await stage.see.deployment(name)).status?.lastHandledReconcileAt === request);
+    await until(
+      `it has looked at ${name}`,
+      async () => (await stage.see.deployment(name)).status?.lastHandledReconcileAt === request,
+    );
     await stage.see.untilReady(name);
   }
 }
@@ -158,10 +193,15 @@ async function lookedAt(request: string): Promise<void> {
 test('deployments of the first release go on under the definitions and the processes of today, and back again', async () => {
   const old = await serve(first());
   const oldOperator = await operate(first());
-  const made = await Promise.all(NAMES.map((name) => old.call<Deployment>('POST', '/v2/deployments', creation(name))));
+  const made = await Promise.all(
+    NAMES.map((name) => old.call<Deployment>('POST', '/v2/deployments', creation(name))),
+  );
   for (const name of NAMES) await stage.see.untilReady(name);
   // The annotation that asks for a look is a change, too.
-  const answer = async (call: Call, id: string) => ({ ...(await call<Deployment>('GET', `/v2/deployments/${id}`)), updated_at: '' });
+  const answer = async (call: Call, id: string) => ({
+    ...(await call<Deployment>('GET', `/v2/deployments/${id}`)),
+    updated_at: '',
+  });
   const answers = (call: Call) => Promise.all(made.map(({ id }) => answer(call, id)));
   const shown = await answers(old.call);
   const before = await still('what serves', kept);
@@ -176,14 +216,20 @@ test('deployments of the first release go on under the definitions and the proce
   await lookedAt('by today');
   expect(await still('what serves with the processes of today', kept)).toEqual(before);
   expect(await answers(plane.call)).toMatchObject(shown);
-  const lease = await stage.kube.get(kinds.lease, { namespace: stage.namespace, name: 'gx-operator' });
-  expect(lease.metadata.annotations?.[OPERATOR_VERSION]).toBe(ownVersion());
+  const lease = await stage.kube.get(kinds.lease, {
+    namespace: stage.namespace,
+    name: 'gx-operator',
+  });
+  expect(lease.metadata.annotations?.[OPERATOR_VERSION]).toBe(readPlatformVersion());
 
   const [{ id }] = made as [Deployment];
   const changed = await plane.call<Deployment>('PATCH', `/v2/deployments/${id}`, {
     source_revision_config: { image_uri: 'registry.example/agent:2' },
   });
-  await until('the revision of today serves', async () => (await stage.see.deployment('chat')).status?.activeRevision === 'chat-00002');
+  await until(
+    'the revision of today serves',
+    async () => (await stage.see.deployment('chat')).status?.activeRevision === 'chat-00002',
+  );
   await stage.see.untilReady('chat');
   expect(changed.latest_revision_id).not.toBe(shown[0]?.latest_revision_id);
 
@@ -192,46 +238,67 @@ test('deployments of the first release go on under the definitions and the proce
   const [back, former] = [await operate(first()), await serve(first())];
   await lookedAt('by the first release again');
   expect(await still('what serves after the way back', kept)).toEqual(after);
-  expect((await answers(former.call)).map(({ status }) => status)).toEqual(NAMES.map(() => 'READY'));
+  expect((await answers(former.call)).map(({ status }) => status)).toEqual(
+    NAMES.map(() => 'READY'),
+  );
   await Promise.all([back.stop(), former.stop()]);
 }, 240_000);
 
 /** Says in the definitions that they are of this version, as a later release does. */
 async function defineAs(version: string): Promise<void> {
   const file = readFileSync(join(TODAY, 'crds', 'gx.dev_deployments.yaml'), 'utf8');
-  const text = file.replace(`Defined by gx-platform ${ownVersion()}.`, `Defined by gx-platform ${version}.`);
+  const text = file.replace(
+    `Defined by gx-platform ${readPlatformVersion()}.`,
+    `Defined by gx-platform ${version}.`,
+  );
   await stage.kube.apply(kinds.customResourceDefinition, parse(text) as KubeObject);
 }
 
 /** Waits until the API server publishes definitions of these versions, and of no others. */
-const untilPublished = (kube: Pick<ConnectedKube, 'openApi'>, versions: string[]): Promise<boolean> =>
+const untilPublished = (
+  kube: Pick<ConnectedKube, 'openApi'>,
+  versions: string[],
+): Promise<boolean> =>
   until('the API server publishes the definitions', async () => {
     const text = JSON.stringify(await kube.openApi(API_VERSION));
-    const found = new Set([...text.matchAll(/Defined by gx-platform ([\d.]+)\./g)].map(([, version]) => version));
+    const found = new Set(
+      [...text.matchAll(/Defined by gx-platform ([\d.]+)\./g)].map(([, version]) => version),
+    );
     return found.size === versions.length && versions.every((version) => found.has(version));
   });
 
 test('definitions of a newer version stop the start of the operator with a sentence, and nothing changes', async () => {
   const before = await still('what serves', kept);
   await defineAs('99.1.0');
-  const kube = await connect({ fieldManager: 'test', userAgent: 'test/releases', kubeconfig: server.kubeconfig });
-  await untilPublished(kube, ['99.1.0', ownVersion()]);
+  const kube = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/releases',
+    kubeconfig: server.kubeconfig,
+  });
+  await untilPublished(kube, ['99.1.0', readPlatformVersion()]);
   await kube.close();
   const operator = start(today, ['operator'], { GX_HEALTH_PORT: '0', GX_IDENTITY: 'too-old' });
   expect(await operator.closed).toBe(1);
   expect(operator.output()).toContain('the custom resource definitions are of version 99.1.0');
-  expect(operator.output()).toContain(`this operator is of ${ownVersion()}`);
+  expect(operator.output()).toContain(`this operator is of ${readPlatformVersion()}`);
   expect(await kept()).toEqual(before);
-  await defineAs(ownVersion());
+  await defineAs(readPlatformVersion());
 });
 
 test('an operator that is two minor versions newer than the last one does not start', async () => {
-  const kube = await connect({ fieldManager: 'test', userAgent: 'test/releases', kubeconfig: server.kubeconfig });
+  const kube = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/releases',
+    kubeconfig: server.kubeconfig,
+  });
   const config = { namespace: stage.namespace, leaseName: 'gx-operator' };
-  const jump = (own: string): Promise<void> => requireSupportedJump({ kube, config, log: silentLog(), own }, AbortSignal.timeout(30_000));
-  await untilPublished(kube, [ownVersion()]);
-  const [major, minor] = ownVersion().split('.').map(Number) as [number, number];
-  await expect(jump(`${major}.${minor + 2}.0`)).rejects.toThrow(`install ${major}.${minor + 1} first`);
+  const jump = (own: string): Promise<void> =>
+    requireSupportedJump({ kube, config, log: silentLog(), own }, AbortSignal.timeout(30_000));
+  await untilPublished(kube, [readPlatformVersion()]);
+  const [major, minor] = readPlatformVersion().split('.').map(Number) as [number, number];
+  await expect(jump(`${major}.${minor + 2}.0`)).rejects.toThrow(
+    `install ${major}.${minor + 1} first`,
+  );
   await expect(jump(`${major}.${minor + 1}.0`)).resolves.toBeUndefined();
   await kube.close();
 });
@@ -239,25 +306,38 @@ test('an operator that is two minor versions newer than the last one does not st
 /** Returns the paths of fields that an object had before, and has no more. */
 const lostOf = (before: unknown, after: unknown, at: string): string[] =>
   isObject(before) && isObject(after)
-    ? Object.entries(before).flatMap(([name, value]) => (name in after ? lostOf(value, after[name], `${at}.${name}`) : [`${at}.${name}`]))
+    ? Object.entries(before).flatMap(([name, value]) =>
+        name in after ? lostOf(value, after[name], `${at}.${name}`) : [`${at}.${name}`],
+      )
     : [];
 
 /** Runs the check against these definitions, with the rights of the operator. Returns its exit code and its lines. */
-async function checkDowngrade(definitions: string[]): Promise<{ code: number | null; output: string }> {
+async function checkDowngrade(
+  definitions: string[],
+): Promise<{ code: number | null; output: string }> {
   const file = join(folder, '..', 'definitions.yaml');
   writeFileSync(file, definitions.join('\n---\n'));
-  const { closed, output } = start(today, ['downgrade-check', '--crds', file], { KUBECONFIG: operators });
+  const { closed, output } = start(today, ['downgrade-check', '--crds', file], {
+    KUBECONFIG: operators,
+  });
   return { code: await closed, output: output() };
 }
 
 const definitionsOf = (tree: Tree): string[] =>
-  readdirSync(join(tree.folder, 'crds')).map((file) => readFileSync(join(tree.folder, 'crds', file), 'utf8'));
+  readdirSync(join(tree.folder, 'crds')).map((file) =>
+    readFileSync(join(tree.folder, 'crds', file), 'utf8'),
+  );
 
 test('the fields that the definitions of the first release drop are named before they are applied, and no others', async () => {
   const { namespace, kube } = stage;
-  const template = { sourceRevisionConfig: { imageUri: 'agent:1', placement: { nodeSelector: { pool: 'agents' } } } };
+  const template = {
+    sourceRevisionConfig: { imageUri: 'agent:1', placement: { nodeSelector: { pool: 'agents' } } },
+  };
   const spec = { database: { storageClass: 'fast' } };
-  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'placed' }, spec, template }));
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name: 'placed' }, spec, template }),
+  );
   const before = (await stage.see.deployment('placed')).spec;
   expect(before).toMatchObject({ ...spec, template });
   const { code, output } = await checkDowngrade(definitionsOf(first()));
@@ -275,7 +355,10 @@ test('the fields that the definitions of the first release drop are named before
 }, 60_000);
 
 test('definitions of today drop nothing, and a file without definitions is refused', async () => {
-  expect(await checkDowngrade(definitionsOf(today))).toEqual({ code: 0, output: 'Those definitions have each field that is stored.\n' });
+  expect(await checkDowngrade(definitionsOf(today))).toEqual({
+    code: 0,
+    output: 'Those definitions have each field that is stored.\n',
+  });
   expect(await checkDowngrade(['kind: Service'])).toEqual({
     code: 1,
     output: expect.stringContaining('no CustomResourceDefinition of gx.dev'),

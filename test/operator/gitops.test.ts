@@ -27,7 +27,8 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-const inNamespace = (...args: string[]): Promise<string> => kubectl(...args, '--namespace', namespace);
+const inNamespace = (...args: string[]): Promise<string> =>
+  kubectl(...args, '--namespace', namespace);
 const waitReady = (name: string, timeout = '60s'): Promise<string> =>
   inNamespace('wait', `gxd/${name}`, '--for=condition=Ready', `--timeout=${timeout}`);
 
@@ -37,7 +38,11 @@ const waitReady = (name: string, timeout = '60s'): Promise<string> =>
  */
 const manifest = (name: string, resourceSpec: object = {}): DeploymentResource =>
   newDeployment(namespace, {
-    metadata: { name, labels: { team: 'a' }, annotations: { note: 'kept in git', 'gx.dev/api-scaling': 'others' } },
+    metadata: {
+      name,
+      labels: { team: 'a' },
+      annotations: { note: 'kept in git', 'gx.dev/api-scaling': 'others' },
+    },
     template: {
       resourceSpec: {
         minScale: 1,
@@ -62,27 +67,39 @@ describe.each([
     expect(await kubectl.diff(manifest(name), ...options)).toBe('');
     const before = await see.deployment(name);
     await kubectl.apply(manifest(name), ...options);
-    expect((await see.deployment(name)).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+    expect((await see.deployment(name)).metadata.resourceVersion).toBe(
+      before.metadata.resourceVersion,
+    );
     expect(before.spec).toEqual(manifest(name).spec);
     expect(before.metadata.labels).toEqual({ team: 'a' });
   });
 
   test('stays its owner’s: the operator has written status and its finalizer, nothing else', async () => {
-    const { metadata } = (await see.deployment(name)) as unknown as { metadata: { managedFields: Written[] } };
+    const { metadata } = (await see.deployment(name)) as unknown as {
+      metadata: { managedFields: Written[] };
+    };
     const operators = metadata.managedFields.filter(({ manager }) => manager === 'gx-operator');
-    const fields = operators.flatMap(({ fieldsV1, subresource }) => (subresource === 'status' ? [] : topFields(fieldsV1)));
+    const fields = operators.flatMap(({ fieldsV1, subresource }) =>
+      subresource === 'status' ? [] : topFields(fieldsV1),
+    );
     expect(fields).toEqual(['f:finalizers']);
     expect(operators.some(({ subresource }) => subresource === 'status')).toBe(true);
   });
 
   test('with a field taken away, has it no more, and serves its second revision', async () => {
     const { labels: _labels, ...rest } = manifest(name).spec.template.resourceSpec ?? {};
-    const spec = { ...manifest(name).spec, template: { ...manifest(name).spec.template, resourceSpec: rest } };
+    const spec = {
+      ...manifest(name).spec,
+      template: { ...manifest(name).spec.template, resourceSpec: rest },
+    };
     await kubectl.apply({ ...manifest(name), spec }, ...options);
     await waitReady(name);
     const { status } = await see.deployment(name);
     expect(status?.activeRevision).toBe(status?.latestRevision);
-    const pair = await kube.all(kinds.workload, { namespace, labelSelector: `gx.dev/revision=${status?.activeRevision}` });
+    const pair = await kube.listAll(kinds.workload, {
+      namespace,
+      labelSelector: `gx.dev/revision=${status?.activeRevision}`,
+    });
     expect(pair.map(({ metadata }) => metadata.labels?.team)).toEqual([undefined, undefined]);
   });
 });
@@ -90,7 +107,9 @@ describe.each([
 type Written = { manager: string; subresource?: string; fieldsV1: Record<string, object> };
 /** Turns `f:metadata.f:finalizers` into `f:finalizers`. The fields of spec, and names that others chose, stay whole. */
 const topFields = (fields: Record<string, object>): string[] =>
-  Object.entries(fields).flatMap(([name, inner]) => (name === 'f:metadata' ? Object.keys(inner) : [name]));
+  Object.entries(fields).flatMap(([name, inner]) =>
+    name === 'f:metadata' ? Object.keys(inner) : [name],
+  );
 
 test('`kubectl wait` is not satisfied by what was ready before the change', async () => {
   await kubectl.apply(manifest('stale'));
@@ -109,13 +128,15 @@ test('`kubectl wait` is not satisfied by what was ready before the change', asyn
 });
 
 describe('hands of others', () => {
-  const replicas = async (name: string): Promise<number> => ((await see.workload(name)).spec as { replicas: number }).replicas;
+  const replicas = async (name: string): Promise<number> =>
+    ((await see.workload(name)).spec as { replicas: number }).replicas;
   const settle = async (name: string): Promise<void> => {
     await until('the pods are out', async () => isRolledOut(await see.workload(name)));
     await still(name, () => see.workload(name));
     await untilIdle(operator);
   };
-  const versionOf = async (name: string): Promise<string | undefined> => (await see.workload(name)).metadata.resourceVersion;
+  const versionOf = async (name: string): Promise<string | undefined> =>
+    (await see.workload(name)).metadata.resourceVersion;
 
   test('may scale within the range of the spec, as an autoscaler does, and are brought back from beyond it', async () => {
     await kubectl.apply(manifest('scaled', { minScale: 2, maxScale: 5 }));
@@ -129,7 +150,10 @@ describe('hands of others', () => {
     }
     const before = await versionOf(api);
     await inNamespace('annotate', 'gxd/scaled', 'gx.dev/reconcile-requested-at=now');
-    await until('it is obeyed', async () => (await see.deployment('scaled')).status?.lastHandledReconcileAt === 'now');
+    await until(
+      'it is obeyed',
+      async () => (await see.deployment('scaled')).status?.lastHandledReconcileAt === 'now',
+    );
     expect([await replicas(api), await versionOf(api)]).toEqual([5, before]);
     await inNamespace('scale', `deployment.apps/${api}`, '--replicas=9');
     await until('it is back in its range', async () => (await replicas(api)) === 2);
@@ -150,7 +174,10 @@ describe('hands of others', () => {
     }
     await kubectl.apply(manifest('none', { minScale: 0, maxScale: 3, cpu: 0.2 }));
     await until('the former pair is taken down', async () => (await replicas(api)) === 0);
-    await until('the next one serves', async () => (await see.deployment('none')).status?.activeRevision === 'none-00002');
+    await until(
+      'the next one serves',
+      async () => (await see.deployment('none')).status?.activeRevision === 'none-00002',
+    );
   });
 
   test('scale by a HorizontalPodAutoscaler, which alone moves the workload between its bounds', async () => {
@@ -161,7 +188,11 @@ describe('hands of others', () => {
       apiVersion: 'autoscaling/v2',
       kind: 'HorizontalPodAutoscaler',
       metadata: { name: 'auto', namespace },
-      spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: api }, minReplicas, maxReplicas },
+      spec: {
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: api },
+        minReplicas,
+        maxReplicas,
+      },
     });
     // Metrics need a kubelet. Without them it only acts when the size is outside its own bounds.
     for (const [least, most, size] of [
@@ -176,7 +207,10 @@ describe('hands of others', () => {
       await waitReady('auto');
     }
     await inNamespace('annotate', 'gxd/auto', 'gx.dev/reconcile-requested-at=now');
-    await until('it is obeyed', async () => (await see.deployment('auto')).status?.lastHandledReconcileAt === 'now');
+    await until(
+      'it is obeyed',
+      async () => (await see.deployment('auto')).status?.lastHandledReconcileAt === 'now',
+    );
     expect(await replicas(api)).toBe(4);
   });
 
@@ -186,7 +220,8 @@ describe('hands of others', () => {
     await waitReady('scaled');
     await until(
       'the former pair is at zero',
-      async () => (await replicas('scaled-00001-api')) + (await replicas('scaled-00001-queue')) === 0,
+      async () =>
+        (await replicas('scaled-00001-api')) + (await replicas('scaled-00001-queue')) === 0,
     );
     expect(await replicas('scaled-00002-api')).toBe(4);
   });
@@ -200,14 +235,19 @@ describe('hands of others', () => {
     const { spec } = (await see.workload('restarted-00001-api')) as unknown as {
       spec: { template: { metadata: { annotations: object } } };
     };
-    expect(spec.template.metadata.annotations).toHaveProperty(['kubectl.kubernetes.io/restartedAt']);
+    expect(spec.template.metadata.annotations).toHaveProperty([
+      'kubectl.kubernetes.io/restartedAt',
+    ]);
   });
 
   test('may label and annotate what the operator made', async () => {
     await inNamespace('label', 'service/restarted-agent', 'theirs=yes');
     await inNamespace('annotate', 'statefulset/restarted-db', 'theirs=yes');
     await inNamespace('annotate', 'gxd/restarted', 'gx.dev/reconcile-requested-at=now');
-    await until('it is obeyed', async () => (await see.deployment('restarted')).status?.lastHandledReconcileAt === 'now');
+    await until(
+      'it is obeyed',
+      async () => (await see.deployment('restarted')).status?.lastHandledReconcileAt === 'now',
+    );
     expect((await see.service('restarted-agent')).metadata.labels).toMatchObject({ theirs: 'yes' });
     const database = await kube.get(kinds.statefulSet, { namespace, name: 'restarted-db' });
     expect(database.metadata.annotations).toMatchObject({ theirs: 'yes' });
@@ -215,21 +255,53 @@ describe('hands of others', () => {
 });
 
 test('all that a deployment and its revision have is found by label, and by owner', async () => {
-  await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine', namespace }, stringData: { A: 'b' } });
+  await kube.create(kinds.secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'mine', namespace },
+    stringData: { A: 'b' },
+  });
   const of = manifest('family');
-  await kubectl.apply({ ...of, spec: { ...of.spec, template: { ...of.spec.template, secretName: 'mine' } } });
+  await kubectl.apply({
+    ...of,
+    spec: { ...of.spec, template: { ...of.spec.template, secretName: 'mine' } },
+  });
   await waitReady('family');
   const list = async (selector: string): Promise<string[]> => {
     const all =
       'revisions.gx.dev,deployments.apps,replicasets,statefulsets,services,networkpolicies,poddisruptionbudgets,secrets,pods,persistentvolumeclaims';
-    const { items } = await kubectl.json<{ items: KubeObject[] }>('get', all, '--namespace', namespace, '--selector', selector);
-    return items.map(({ kind, metadata }) => `${kind} ${metadata.labels?.['gx.dev/component'] ?? ''}`.trim()).toSorted();
+    const { items } = await kubectl.json<{ items: KubeObject[] }>(
+      'get',
+      all,
+      '--namespace',
+      namespace,
+      '--selector',
+      selector,
+    );
+    return items
+      .map(({ kind, metadata }) => `${kind} ${metadata.labels?.['gx.dev/component'] ?? ''}`.trim())
+      .toSorted();
   };
-  const ofRevision = ['Deployment api', 'Deployment queue', 'Pod api', 'Pod queue', 'ReplicaSet api', 'ReplicaSet queue', 'Secret'];
+  const ofRevision = [
+    'Deployment api',
+    'Deployment queue',
+    'Pod api',
+    'Pod queue',
+    'ReplicaSet api',
+    'ReplicaSet queue',
+    'Secret',
+  ];
   expect(await list('gx.dev/revision=family-00001')).toEqual(ofRevision);
-  const ofDeployment = ['NetworkPolicy', 'NetworkPolicy', 'PersistentVolumeClaim', 'Pod', 'Secret', 'Secret', 'Service', 'StatefulSet'].map(
-    (kind) => `${kind} database`,
-  );
+  const ofDeployment = [
+    'NetworkPolicy',
+    'NetworkPolicy',
+    'PersistentVolumeClaim',
+    'Pod',
+    'Secret',
+    'Secret',
+    'Service',
+    'StatefulSet',
+  ].map((kind) => `${kind} database`);
   expect(await list('gx.dev/deployment=family')).toEqual(
     [
       ...ofRevision,
@@ -243,11 +315,13 @@ test('all that a deployment and its revision have is found by label, and by owne
     ].toSorted(),
   );
   const { metadata } = await see.revision('family-00001');
-  expect(metadata.ownerReferences).toMatchObject([{ kind: 'Deployment', name: 'family', controller: true }]);
+  expect(metadata.ownerReferences).toMatchObject([
+    { kind: 'Deployment', name: 'family', controller: true },
+  ]);
   for (const kind of [kinds.workload, kinds.secret]) {
-    const owners = (await kube.all(kind, { namespace, labelSelector: 'gx.dev/revision=family-00001' })).map(
-      (child) => child.metadata.ownerReferences,
-    );
+    const owners = (
+      await kube.listAll(kind, { namespace, labelSelector: 'gx.dev/revision=family-00001' })
+    ).map((child) => child.metadata.ownerReferences);
     expect(owners.every((owner) => owner?.[0]?.uid === metadata.uid)).toBe(true);
   }
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { operatorConfig, type OperatorSettings } from '../../src/config/operator.ts';
-import { passwordJob } from '../../src/operator/database/own/credentials/job.ts';
-import { databaseSet } from '../../src/operator/database/own/set.ts';
-import { stagedJob } from '../../src/operator/revision/build/staged-job.ts';
-import { workload } from '../../src/operator/revision/objects/workload.ts';
-import { desiredStore } from '../../src/operator/store/desired.ts';
+import { readOperatorConfig, type OperatorSettings } from '../../src/config/operator.ts';
+import { buildPasswordJob } from '../../src/operator/database/own/credentials/job.ts';
+import { buildDatabaseSet } from '../../src/operator/database/own/set.ts';
+import { buildStagedJob } from '../../src/operator/revision/build/staged-job.ts';
+import { buildWorkload } from '../../src/operator/revision/objects/workload.ts';
+import { buildStoreObjects } from '../../src/operator/store/desired.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../kit/objects.ts';
 
 /* The settings of an installation about all pods that the operator makes: credentials to pull images, and places. */
@@ -13,28 +13,54 @@ type Pod = { imagePullSecrets?: { name: string }[]; [field: string]: unknown };
 type Templated = { spec: { template: { spec: Pod } } };
 
 const CREDENTIAL = { number: 1, secret: 's' } as never;
-const WISH = { component: 'api', replicas: 1, secretName: undefined, connections: 10, deploymentId: 'd', image: 'i' } as const;
+const WISH = {
+  component: 'api',
+  replicas: 1,
+  secretName: undefined,
+  connections: 10,
+  deploymentId: 'd',
+  image: 'i',
+} as const;
 
 /** Returns each pod of a deployment and of a build, by what it is for. */
-function podsWith(given: Partial<OperatorSettings>, resourceSpec: object = {}): [purpose: string, pod: Pod][] {
-  const [asked, all] = [deployment({ template: { resourceSpec: { redisMemoryMb: 64, ...resourceSpec } } }), settings(given)];
+function podsWith(
+  given: Partial<OperatorSettings>,
+  resourceSpec: object = {},
+): [purpose: string, pod: Pod][] {
+  const [asked, all] = [
+    deployment({ template: { resourceSpec: { redisMemoryMb: 64, ...resourceSpec } } }),
+    settings(given),
+  ];
   const address = { secretName: 's', key: 'uri', state: 'x' } as never;
   const source = { insecureGit: false, tenant: 'a' };
   const built = revision(deployment(fromGit('main')));
   const objects = {
-    agent: workload(revision(asked), { ...WISH, address }, all),
-    'built agent': workload(built, { ...WISH, address }, all),
-    database: databaseSet(asked, all, {}),
-    password: passwordJob(asked, { task: 'retire', from: CREDENTIAL, to: CREDENTIAL }, all),
-    store: desiredStore({ deployment: asked, settings: all, isAsleep: false, children: [] }).find(({ kind }) => kind === 'StatefulSet'),
-    build: stagedJob(built, source, { ...all, builder: all.builder ?? BUILDER }),
+    agent: buildWorkload(revision(asked), { ...WISH, address }, all),
+    'built agent': buildWorkload(built, { ...WISH, address }, all),
+    database: buildDatabaseSet(asked, all, {}),
+    password: buildPasswordJob(asked, { task: 'retire', from: CREDENTIAL, to: CREDENTIAL }, all),
+    store: buildStoreObjects({
+      deployment: asked,
+      settings: all,
+      isAsleep: false,
+      children: [],
+    }).find(({ kind }) => kind === 'StatefulSet'),
+    build: buildStagedJob(built, source, { ...all, builder: all.builder ?? BUILDER }),
   };
-  return Object.entries(objects).map(([purpose, object]) => [purpose, (object as unknown as Templated).spec.template.spec]);
+  return Object.entries(objects).map(([purpose, object]) => [
+    purpose,
+    (object as unknown as Templated).spec.template.spec,
+  ]);
 }
 
 describe('credentials to pull images', () => {
   const pulling = (given: Partial<OperatorSettings>, resourceSpec?: object) =>
-    Object.fromEntries(podsWith(given, resourceSpec).map(([purpose, pod]) => [purpose, pod.imagePullSecrets?.map(({ name }) => name)]));
+    Object.fromEntries(
+      podsWith(given, resourceSpec).map(([purpose, pod]) => [
+        purpose,
+        pod.imagePullSecrets?.map(({ name }) => name),
+      ]),
+    );
 
   test('are those of every pod that the operator makes', () => {
     const none = {
@@ -46,7 +72,9 @@ describe('credentials to pull images', () => {
       build: undefined,
     };
     expect(pulling({})).toEqual(none);
-    const all = Object.fromEntries(Object.keys(none).map((purpose) => [purpose, ['mirror', 'second']]));
+    const all = Object.fromEntries(
+      Object.keys(none).map((purpose) => [purpose, ['mirror', 'second']]),
+    );
     expect(pulling({ imagePullSecrets: ['mirror', 'second'] })).toEqual(all);
   });
 
@@ -66,31 +94,59 @@ describe('credentials to pull images', () => {
 });
 
 describe('users and groups', () => {
-  type Security = { runAsUser?: number; runAsGroup?: number; fsGroup?: number; runAsNonRoot?: boolean };
+  type Security = {
+    runAsUser?: number;
+    runAsGroup?: number;
+    fsGroup?: number;
+    runAsNonRoot?: boolean;
+  };
   const idsWith = (env: Record<string, string>) => {
-    const { fixedIds } = operatorConfig(env).settings;
+    const { fixedIds } = readOperatorConfig(env).settings;
     const idsIn = ({ securityContext }: Pod) => {
       const { runAsUser, runAsGroup, fsGroup, runAsNonRoot } = securityContext as Security;
       return [runAsUser, runAsGroup, fsGroup, runAsNonRoot];
     };
-    return Object.fromEntries(podsWith({ fixedIds }).map(([purpose, pod]) => [purpose, idsIn(pod)]));
+    return Object.fromEntries(
+      podsWith({ fixedIds }).map(([purpose, pod]) => [purpose, idsIn(pod)]),
+    );
   };
 
   test('are those of the image, and those of the namespace where the cluster gives ids', () => {
     const [node, postgres] = [10001, 26].map((id) => [id, id, id, true]);
-    const images = { agent: node, 'built agent': node, database: postgres, password: postgres, store: node, build: node };
+    const images = {
+      agent: node,
+      'built agent': node,
+      database: postgres,
+      password: postgres,
+      store: node,
+      build: node,
+    };
     expect(idsWith({})).toEqual(images);
-    const none = Object.fromEntries(Object.keys(images).map((purpose) => [purpose, [undefined, undefined, undefined, true]]));
+    const none = Object.fromEntries(
+      Object.keys(images).map((purpose) => [purpose, [undefined, undefined, undefined, true]]),
+    );
     expect(idsWith({ GX_FIXED_IDS: 'false' })).toEqual(none);
   });
 });
 
 describe('places', () => {
-  const FIELDS = ['nodeSelector', 'tolerations', 'affinity', 'priorityClassName', 'runtimeClassName', 'topologySpreadConstraints'];
+  const FIELDS = [
+    'nodeSelector',
+    'tolerations',
+    'affinity',
+    'priorityClassName',
+    'runtimeClassName',
+    'topologySpreadConstraints',
+  ];
   const placesWith = (GX_PLACEMENT: object) => {
-    const { placement } = operatorConfig({ GX_PLACEMENT: JSON.stringify(GX_PLACEMENT) }).settings;
-    const placeOf = (pod: Pod) => Object.fromEntries(FIELDS.flatMap((field) => (field in pod ? [[field, pod[field]]] : [])));
-    return Object.fromEntries(podsWith({ placement }).map(([purpose, pod]) => [purpose, placeOf(pod)]));
+    const { placement } = readOperatorConfig({
+      GX_PLACEMENT: JSON.stringify(GX_PLACEMENT),
+    }).settings;
+    const placeOf = (pod: Pod) =>
+      Object.fromEntries(FIELDS.flatMap((field) => (field in pod ? [[field, pod[field]]] : [])));
+    return Object.fromEntries(
+      podsWith({ placement }).map(([purpose, pod]) => [purpose, placeOf(pod)]),
+    );
   };
   const on = (pool: string) => ({
     nodeSelector: { pool },
@@ -102,20 +158,35 @@ describe('places', () => {
 
   test('are those of its kind for every pod, and none by default', () => {
     const [agents, databases, stores, builds] = ['agents', 'databases', 'stores', 'builds'].map(on);
-    const expected = { agent: agents, 'built agent': agents, database: databases, password: databases, store: stores, build: builds };
+    const expected = {
+      agent: agents,
+      'built agent': agents,
+      database: databases,
+      password: databases,
+      store: stores,
+      build: builds,
+    };
     expect(placesWith({ agents, databases, stores, builds })).toEqual(expected);
     const nowhere = Object.fromEntries(Object.keys(expected).map((purpose) => [purpose, {}]));
     expect(placesWith({})).toEqual(nowhere);
-    expect(placesWith({ agents: { nodeSelector: {}, tolerations: [], priorityClassName: '' } })).toEqual(nowhere);
+    expect(
+      placesWith({ agents: { nodeSelector: {}, tolerations: [], priorityClassName: '' } }),
+    ).toEqual(nowhere);
   });
 
   test('of agents spread the pods of a workload, unless a constraint says which', () => {
     const constraint = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' };
     const own = { ...constraint, labelSelector: { matchLabels: { team: 'a' } } };
     const { agent } = placesWith({ agents: { topologySpreadConstraints: [constraint, own] } });
-    const labels = { 'gx.dev/deployment': 'chat', 'gx.dev/component': 'api', 'gx.dev/revision': 'chat-00001' };
+    const labels = {
+      'gx.dev/deployment': 'chat',
+      'gx.dev/component': 'api',
+      'gx.dev/revision': 'chat-00001',
+    };
     const matchLabels = expect.objectContaining(labels) as object;
-    expect(agent).toEqual({ topologySpreadConstraints: [{ ...constraint, labelSelector: { matchLabels } }, own] });
+    expect(agent).toEqual({
+      topologySpreadConstraints: [{ ...constraint, labelSelector: { matchLabels } }, own],
+    });
   });
 
   test.each([
@@ -124,8 +195,11 @@ describe('places', () => {
     ['{"agents":[]}', 'GX_PLACEMENT agents must be an object'],
     ['{"agents":{"nodeName":"a"}}', 'GX_PLACEMENT agents.nodeName is no field of it'],
     ['{"builds":{"nodeSelector":{"disk":1}}}', 'GX_PLACEMENT builds.nodeSelector is wrong'],
-    ['{"databases":{"topologySpreadConstraints":[]}}', 'GX_PLACEMENT databases.topologySpreadConstraints is no field of it'],
+    [
+      '{"databases":{"topologySpreadConstraints":[]}}',
+      'GX_PLACEMENT databases.topologySpreadConstraints is no field of it',
+    ],
   ])('%s ends the start with a sentence', (GX_PLACEMENT, sentence) => {
-    expect(() => operatorConfig({ GX_PLACEMENT })).toThrow(sentence);
+    expect(() => readOperatorConfig({ GX_PLACEMENT })).toThrow(sentence);
   });
 });

@@ -20,7 +20,10 @@ afterAll(() => stage.stop());
 
 type Template = {
   metadata: { annotations: Record<string, string> };
-  spec: { containers: { env: { name: string; value?: string }[]; volumeMounts: { name: string }[] }[]; volumes: { name: string }[] };
+  spec: {
+    containers: { env: { name: string; value?: string }[]; volumeMounts: { name: string }[] }[];
+    volumes: { name: string }[];
+  };
 };
 const templateOf = ({ spec }: KubeObject): Template => (spec as { template: Template }).template;
 
@@ -40,30 +43,47 @@ function isClosed(workload: KubeObject): boolean {
 const deploy = async (name: string, auth?: object): Promise<void> => {
   const { kube, namespace, see } = stage;
   const sourceRevisionConfig = { imageUri: 'agent:1', ...(auth && { auth }) };
-  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, template: { sourceRevisionConfig } }));
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name }, template: { sourceRevisionConfig } }),
+  );
   await see.untilReady(name);
 };
 
 /** Returns the keys of a deployment as they stand in its Secret. */
-const keysOf = async (name: string): Promise<{ current?: string | undefined; previous?: string | undefined }> => {
-  const secret = await stage.kube.find(kinds.secret, { namespace: stage.namespace, name: `${name}-key` });
-  const text = (key: string): string | undefined => secret?.data?.[key] && Buffer.from(secret.data[key], 'base64').toString('utf8');
+const keysOf = async (
+  name: string,
+): Promise<{ current?: string | undefined; previous?: string | undefined }> => {
+  const secret = await stage.kube.find(kinds.secret, {
+    namespace: stage.namespace,
+    name: `${name}-key`,
+  });
+  const text = (key: string): string | undefined =>
+    secret?.data?.[key] && Buffer.from(secret.data[key], 'base64').toString('utf8');
   return { current: text('api-key'), previous: text('previous') };
 };
 
 const annotate = (name: string, annotations: Record<string, string>): Promise<unknown> => {
   const metadata = { name, namespace: stage.namespace, annotations };
-  return stage.kube.apply(kinds.deployment, { apiVersion: API_VERSION, kind: 'Deployment', metadata } as DeploymentResource);
+  return stage.kube.apply(kinds.deployment, {
+    apiVersion: API_VERSION,
+    kind: 'Deployment',
+    metadata,
+  } as DeploymentResource);
 };
 
 test('a deployment gets a key: a Secret that goes with it, and files in all its pods', async () => {
   const { kube, namespace, see } = stage;
   await deploy('first');
   const secret = await see.secret('first-key');
-  expect(secret.metadata.labels).toMatchObject({ 'gx.dev/deployment': 'first', 'gx.dev/secrets-of': 'first' });
+  expect(secret.metadata.labels).toMatchObject({
+    'gx.dev/deployment': 'first',
+    'gx.dev/secrets-of': 'first',
+  });
   expect(Object.keys(secret.data ?? {})).toEqual(['api-key']);
   expect((await keysOf('first')).current).toMatch(/^gxa_[\w-]{43}$/);
-  for (const half of ['api', 'queue']) expect(isClosed(await see.workload(`first-00001-${half}`))).toBe(true);
+  for (const half of ['api', 'queue'])
+    expect(isClosed(await see.workload(`first-00001-${half}`))).toBe(true);
   expect((await see.deployment('first')).status?.keySecret).toBe('first-key');
   await kube.delete(kinds.deployment, { namespace, name: 'first' });
   await until('the Secret is gone', async () => (await keysOf('first')).current === undefined);
@@ -78,7 +98,10 @@ test('who may call is part of a revision: open agents get no key', async () => {
 });
 
 test.each([
-  [{ mode: 'open', issuer: 'https://id.example', audiences: ['agents'] }, 'auth.issuer: not while mode is open'],
+  [
+    { mode: 'open', issuer: 'https://id.example', audiences: ['agents'] },
+    'auth.issuer: not while mode is open',
+  ],
   [{ issuer: 'https://id.example' }, 'auth.audiences: required with an issuer'],
   [{ audiences: ['agents'] }, 'auth.audiences: only with an issuer'],
   [{ jwks: 'https://id.example/keys' }, 'auth.jwks: only with an issuer'],
@@ -89,7 +112,9 @@ test.each([
   const made = newDeployment(stage.namespace, { metadata: { name: 'bad' } });
   const sourceRevisionConfig = { imageUri: 'agent:1', auth: auth as never };
   const spec = { ...made.spec, template: { sourceRevisionConfig } };
-  await expect(stage.kube.create(kinds.deployment, { ...made, spec }, { dryRun: true })).rejects.toThrow(sentence);
+  await expect(
+    stage.kube.create(kinds.deployment, { ...made, spec }, { dryRun: true }),
+  ).rejects.toThrow(sentence);
 });
 
 describe('a rotation', () => {
@@ -100,10 +125,18 @@ describe('a rotation', () => {
     await until('there is another key', async () => (await keysOf('turning')).current !== first);
     const { current: second, previous } = await keysOf('turning');
     expect([second, previous]).toEqual([expect.stringMatching(/^gxa_/), first]);
-    await expect.poll(async () => (await stage.see.deployment('turning')).status).toMatchObject({ keyRequest: 'monday' });
-    await until('the key before it is gone', async () => (await keysOf('turning')).previous === undefined);
+    await expect
+      .poll(async () => (await stage.see.deployment('turning')).status)
+      .toMatchObject({ keyRequest: 'monday' });
+    await until(
+      'the key before it is gone',
+      async () => (await keysOf('turning')).previous === undefined,
+    );
     await annotate('turning', { [ROTATE_KEY]: 'monday', [RECONCILE_NOW]: 'now' });
-    await until('it was reconciled', async () => (await stage.see.deployment('turning')).status?.lastHandledReconcileAt === 'now');
+    await until(
+      'it was reconciled',
+      async () => (await stage.see.deployment('turning')).status?.lastHandledReconcileAt === 'now',
+    );
     expect(await keysOf('turning')).toEqual({ current: second, previous: undefined });
     expect((await stage.see.deployment('turning')).status?.keyPreviousUntil).toBeUndefined();
   });

@@ -27,7 +27,8 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-const inNamespace = (...args: string[]): Promise<string> => kubectl(...args, '--namespace', namespace);
+const inNamespace = (...args: string[]): Promise<string> =>
+  kubectl(...args, '--namespace', namespace);
 
 /**
  * Replaces times, ages, identities and addresses of one run. Columns are as wide as their widest value, so every run of
@@ -53,7 +54,8 @@ const settledText = (text: string): string =>
 const withoutEvents = (text: string): string => text.slice(0, text.search(/^Events:/m)).trimEnd();
 
 async function told(name: string): Promise<string> {
-  const shown = async (...args: string[]): Promise<string> => `$ kubectl ${args.join(' ')}\n${await inNamespace(...args)}`;
+  const shown = async (...args: string[]): Promise<string> =>
+    `$ kubectl ${args.join(' ')}\n${await inNamespace(...args)}`;
   const deployment = `gxd/${name}`;
   const { latestRevision } = (await see.deployment(name)).status ?? {};
   const revisions =
@@ -73,25 +75,40 @@ async function told(name: string): Promise<string> {
 }
 const golden = (name: string): string => `../golden/kubectl/${name}.txt`;
 
-const deploy = (name: string, spec: Partial<DeploymentSpec> = {}, image = 'agent:1'): Promise<object> => {
+const deploy = (
+  name: string,
+  spec: Partial<DeploymentSpec> = {},
+  image = 'agent:1',
+): Promise<object> => {
   const { template, ...others } = spec;
   return kube.create(
     kinds.deployment,
-    newDeployment(namespace, { metadata: { name }, image, spec: others, ...(template && { template }) }),
+    newDeployment(namespace, {
+      metadata: { name },
+      image,
+      spec: others,
+      ...(template && { template }),
+    }),
   );
 };
 const change = (name: string, path: string, value: unknown): Promise<object> =>
-  kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path, value }]);
+  kube.patchJson(kinds.deployment, { namespace, name }, [{ op: 'add', path, value }]);
 const untilReason = (name: string, reason: string): Promise<true> =>
   until(
     `${name} says ${reason}`,
-    async () => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'Ready')?.reason === reason,
+    async () =>
+      (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'Ready')
+        ?.reason === reason,
   );
 const untilEvent = (name: string, line: RegExp): Promise<true> =>
-  until(`an event of ${name} says so`, async () => line.test(await inNamespace('events', '--for', `gxd/${name}`)));
+  until(`an event of ${name} says so`, async () =>
+    line.test(await inNamespace('events', '--for', `gxd/${name}`)),
+  );
 /** Waits until the newest revision and its deployment have reported everything. */
 const untilQuiet = (name: string): Promise<string> =>
-  still(`what is said of ${name}`, () => inNamespace('get', 'gxd,gxr', '-o', 'jsonpath={.items[*].metadata.resourceVersion}'));
+  still(`what is said of ${name}`, () =>
+    inNamespace('get', 'gxd,gxr', '-o', 'jsonpath={.items[*].metadata.resourceVersion}'),
+  );
 
 test('one that serves', async () => {
   await deploy('ready');
@@ -102,7 +119,10 @@ test('one that serves', async () => {
 });
 
 test('one that was built from its repository', async () => {
-  await kube.create(kinds.deployment, newDeployment(namespace, fromGit('main', { metadata: { name: 'built' } })));
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, fromGit('main', { metadata: { name: 'built' } })),
+  );
   await see.untilReady('built');
   await untilQuiet('built');
   await expect(await told('built')).toMatchFileSnapshot(golden('built'));
@@ -115,7 +135,8 @@ test('one whose next revision serves by now: the former one says so', async () =
   await see.untilPhase('switched-00002', 'DEPLOYED');
   await until(
     'the former one knows',
-    async () => (await see.revision('switched-00001')).status?.message?.includes('served until') === true,
+    async () =>
+      (await see.revision('switched-00001')).status?.message?.includes('served until') === true,
   );
   await see.untilReady('switched');
   await expect(await told('switched')).toMatchFileSnapshot(golden('switched'));
@@ -138,15 +159,27 @@ test('one whose next revision failed while the former one serves', async () => {
   await untilReason('failed', 'ImagePullFailed');
   await untilQuiet('failed');
   await expect(await told('failed')).toMatchFileSnapshot(golden('failed'));
-  await untilEvent('failed', /Warning +ImagePullFailed +Deployment\/failed +Revision failed-00002 ended as DEPLOY_FAILED\./);
+  await untilEvent(
+    'failed',
+    /Warning +ImagePullFailed +Deployment\/failed +Revision failed-00002 ended as DEPLOY_FAILED\./,
+  );
 });
 
 test('those that failed are found by their reason, and revisions by their deployment', async () => {
   await deploy('found', {}, 'crash:1');
   await untilReason('found', 'CrashLooping');
   const selected = (kind: string, ...fields: string[]): Promise<string> =>
-    inNamespace('get', kind, '-o', 'jsonpath={.items[*].metadata.name}', '--field-selector', fields.join(','));
-  expect(await selected('gxr', 'spec.deployment=found', 'status.phase=DEPLOY_FAILED')).toBe('found-00001');
+    inNamespace(
+      'get',
+      kind,
+      '-o',
+      'jsonpath={.items[*].metadata.name}',
+      '--field-selector',
+      fields.join(','),
+    );
+  expect(await selected('gxr', 'spec.deployment=found', 'status.phase=DEPLOY_FAILED')).toBe(
+    'found-00001',
+  );
   expect(await selected('gxr', 'spec.deployment=found', 'status.phase=DEPLOYED')).toBe('');
   expect((await selected('gxd', 'status.reason=CrashLooping')).split(' ')).toContain('found');
 });
@@ -162,9 +195,14 @@ test('one that hibernates', async () => {
 
 test('one that only another spec helps: the cluster refuses it', async () => {
   await deploy('stalled', {
-    template: { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { labels: { 'not a label': 'x' } } },
+    template: {
+      sourceRevisionConfig: { imageUri: 'agent:1' },
+      resourceSpec: { labels: { 'not a label': 'x' } },
+    },
   });
-  await until('it is stalled', async () => JSON.stringify(await see.deployment('stalled')).includes('"Stalled"'));
+  await until('it is stalled', async () =>
+    JSON.stringify(await see.deployment('stalled')).includes('"Stalled"'),
+  );
   await untilQuiet('stalled');
   await expect(await told('stalled')).toMatchFileSnapshot(golden('stalled'));
 });

@@ -10,32 +10,52 @@ import { until } from '../kit/until.ts';
 
 let stage: OperatedStage;
 beforeAll(async () => {
-  stage = await setStage('labels', { settings: { objectKeys: { pods: [], services: ['dns.example/'], claims: ['backup.example/'] } } });
+  stage = await setStage('labels', {
+    settings: { objectKeys: { pods: [], services: ['dns.example/'], claims: ['backup.example/'] } },
+  });
 });
 afterAll(() => stage.stop());
 
-const all = (kind: Kind): Promise<KubeObject[]> => stage.kube.all(kind, { namespace: stage.namespace });
+const all = (kind: Kind): Promise<KubeObject[]> =>
+  stage.kube.listAll(kind, { namespace: stage.namespace });
 
 /** Returns what each object of the deployment says under a key, as a label or an annotation. */
 async function under(key: string): Promise<Record<string, string | undefined>> {
-  const lists = await Promise.all([kinds.workload, kinds.statefulSet, kinds.service, kinds.networkPolicy, kinds.volumeClaim].map(all));
+  const lists = await Promise.all(
+    [kinds.workload, kinds.statefulSet, kinds.service, kinds.networkPolicy, kinds.volumeClaim].map(
+      all,
+    ),
+  );
   return Object.fromEntries(
-    lists.flat().map(({ kind, metadata }) => [`${kind} ${metadata.name}`, metadata.labels?.[key] ?? metadata.annotations?.[key]]),
+    lists
+      .flat()
+      .map(({ kind, metadata }) => [
+        `${kind} ${metadata.name}`,
+        metadata.labels?.[key] ?? metadata.annotations?.[key],
+      ]),
   );
 }
-const said = async (key: string): Promise<(string | undefined)[]> => [...new Set(Object.values(await under(key)))];
+const said = async (key: string): Promise<(string | undefined)[]> => [
+  ...new Set(Object.values(await under(key))),
+];
 const claim = async (): Promise<KubeObject> => (await all(kinds.volumeClaim))[0]!;
 const databasePod = (): Promise<KubeObject> =>
   stage.kube.get(kinds.pod, { namespace: stage.namespace, name: `${names.database('chat')}-0` });
 const ask = (resourceSpec: object): Promise<unknown> =>
-  stage.kube.jsonPatch(kinds.deployment, { namespace: stage.namespace, name: 'chat' }, [
+  stage.kube.patchJson(kinds.deployment, { namespace: stage.namespace, name: 'chat' }, [
     { op: 'replace', path: '/spec/template/resourceSpec', value: resourceSpec },
   ]);
 
 test('they reach every object, follow the newest spec, and leave with it; the database keeps its pod', async () => {
   const { kube, namespace, see, operator } = stage;
-  const first = { labels: { team: 'a' }, annotations: { 'dns.example/name': 'chat', 'backup.example/keep': 'a year' } };
-  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'chat' }, template: { resourceSpec: first } }));
+  const first = {
+    labels: { team: 'a' },
+    annotations: { 'dns.example/name': 'chat', 'backup.example/keep': 'a year' },
+  };
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name: 'chat' }, template: { resourceSpec: first } }),
+  );
   await see.untilReady('chat');
   await until('the claim has them', async () => (await claim()).metadata.labels?.['team'] === 'a');
   expect(await said('team')).toEqual(['a']);
@@ -43,15 +63,20 @@ test('they reach every object, follow the newest spec, and leave with it; the da
   const onlyAt = async (key: string): Promise<string[]> =>
     Object.entries(await under(key)).flatMap(([at, value]) => (value === undefined ? [] : [at]));
   expect(await onlyAt('dns.example/name')).toEqual([service]);
-  expect(await onlyAt('backup.example/keep')).toEqual([`PersistentVolumeClaim ${(await claim()).metadata.name}`]);
+  expect(await onlyAt('backup.example/keep')).toEqual([
+    `PersistentVolumeClaim ${(await claim()).metadata.name}`,
+  ]);
   const pod = await databasePod();
 
   const { name } = (await claim()).metadata;
-  await kube.jsonPatch(kinds.volumeClaim, { namespace, name }, [{ op: 'add', path: '/metadata/labels/theirs', value: 'kept' }]);
+  await kube.patchJson(kinds.volumeClaim, { namespace, name }, [
+    { op: 'add', path: '/metadata/labels/theirs', value: 'kept' },
+  ]);
   await ask({ labels: { team: 'b' } });
   await see.untilPhase('chat-00002', 'DEPLOYED');
   await until('shared objects have the new ones', async () => {
-    const { [service]: ofService, [`StatefulSet ${names.database('chat')}`]: ofDatabase } = await under('team');
+    const { [service]: ofService, [`StatefulSet ${names.database('chat')}`]: ofDatabase } =
+      await under('team');
     return ofService === 'b' && ofDatabase === 'b';
   });
   await until('the claim has them', async () => (await claim()).metadata.labels?.['team'] === 'b');
@@ -64,7 +89,10 @@ test('they reach every object, follow the newest spec, and leave with it; the da
 
   await ask({});
   await see.untilReady('chat');
-  await until('the claim has none', async () => (await see.deployment('chat')).status?.claimWords === undefined);
+  await until(
+    'the claim has none',
+    async () => (await see.deployment('chat')).status?.claimWords === undefined,
+  );
   const { labels, annotations } = (await claim()).metadata;
   expect(labels).toMatchObject({ theirs: 'kept', 'gx.dev/deployment': 'chat' });
   expect([labels?.['team'], annotations?.['gx.dev/given']]).toEqual([undefined, undefined]);

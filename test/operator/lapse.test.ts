@@ -18,7 +18,8 @@ function shuttingDoor() {
         // A call that makes another door would bypass this one.
         if (name === 'fenced' || typeof method !== 'function') return undefined;
         return (...given: unknown[]): unknown => {
-          if (state.isAway && name !== 'watch') return Promise.reject(new Unavailable('the API server is away'));
+          if (state.isAway && name !== 'watch')
+            return Promise.reject(new Unavailable('the API server is away'));
           return (method as (...all: unknown[]) => unknown).apply(target, given);
         };
       },
@@ -29,14 +30,20 @@ function shuttingDoor() {
 test('while its lease can not be renewed an operator begins nothing; with the next renewal it goes on at once', async () => {
   const renewDeadline = 4;
   const { state, through } = shuttingDoor();
-  const stage = await setStage('lapse', { through, times: { lease: { duration: 8, renewDeadline, retry: 0.1 } } });
+  const stage = await setStage('lapse', {
+    through,
+    times: { lease: { duration: 8, renewDeadline, retry: 0.1 } },
+  });
   const { kube, namespace, operator, see } = stage;
   await kube.create(kinds.deployment, newDeployment(namespace));
   await see.untilReady('chat');
   const ref = { namespace, name: names.service('chat') };
   const hijack = (revision: string): Promise<object> =>
-    kube.jsonPatch(kinds.service, ref, [{ op: 'replace', path: '/spec/selector/gx.dev~1revision', value: revision }]);
-  const failed = (): Promise<number> => metricOf(operator, 'controller_runtime_reconcile_errors_total');
+    kube.patchJson(kinds.service, ref, [
+      { op: 'replace', path: '/spec/selector/gx.dev~1revision', value: revision },
+    ]);
+  const failed = (): Promise<number> =>
+    metricOf(operator, 'controller_runtime_reconcile_errors_total');
   const before = await failed();
 
   state.isAway = true;
@@ -45,7 +52,10 @@ test('while its lease can not be renewed an operator begins nothing; with the ne
   await wait(renewDeadline * 2000);
   const tried = await failed();
   await hijack('twice');
-  await until('the change is known', async () => (await metricOf(operator, 'workqueue_depth', 'name="deployment"')) === 1);
+  await until(
+    'the change is known',
+    async () => (await metricOf(operator, 'workqueue_depth', 'name="deployment"')) === 1,
+  );
   await wait(500);
   expect(await failed()).toBe(tried);
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type Kind, type KubeObject } from '../../src/kube/kube.ts';
-import { ownedMetadata } from '../../src/operator/objects/metadata.ts';
+import { buildOwnedMetadata } from '../../src/operator/objects/metadata.ts';
 import { OPERATOR_KINDS } from '../../src/operator/kinds/table.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
 import { newDeployment } from '../kit/objects.ts';
@@ -15,7 +15,12 @@ import { until } from '../kit/until.ts';
  */
 
 const NAME = 'plantedroutes.planted.example';
-const route: Kind = { apiVersion: 'planted.example/v1', kind: 'PlantedRoute', plural: 'plantedroutes', namespaced: true };
+const route: Kind = {
+  apiVersion: 'planted.example/v1',
+  kind: 'PlantedRoute',
+  plural: 'plantedroutes',
+  namespaced: true,
+};
 const definition: KubeObject = {
   apiVersion: kinds.customResourceDefinition.apiVersion,
   kind: kinds.customResourceDefinition.kind,
@@ -24,7 +29,9 @@ const definition: KubeObject = {
     group: 'planted.example',
     scope: 'Namespaced',
     names: { kind: route.kind, plural: route.plural, singular: 'plantedroute' },
-    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+    versions: [
+      { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
+    ],
   },
 };
 
@@ -53,14 +60,25 @@ const isGone = (found: Promise<object>): Promise<boolean> =>
 async function makeUnwantedRoute(name: string): Promise<void> {
   const owner = await stage.see.deployment('chat');
   const { apiVersion, kind } = route;
-  await stage.kube.create(route, { apiVersion, kind, metadata: ownedMetadata(owner, 'agent', name) });
+  await stage.kube.create(route, {
+    apiVersion,
+    kind,
+    metadata: buildOwnedMetadata(owner, 'agent', name),
+  });
 }
 const untilRemoved = (name: string, seconds: number): Promise<true> =>
-  until(`the route ${name} is removed`, () => isGone(stage.kube.get(route, { namespace: stage.namespace, name })), seconds);
+  until(
+    `the route ${name} is removed`,
+    () => isGone(stage.kube.get(route, { namespace: stage.namespace, name })),
+    seconds,
+  );
 
 test('the operator works without an optional kind, and finds it within a minute once it is installed', async () => {
   const { kube, namespace, see } = stage;
-  const table = { ...OPERATOR_KINDS, routes: { ...OPERATOR_KINDS.services, kind: route, optional: true } };
+  const table = {
+    ...OPERATOR_KINDS,
+    routes: { ...OPERATOR_KINDS.services, kind: route, optional: true },
+  };
   const operator = await stage.startOperator({ table });
   for (const name of ['chat', 'short']) await apply(name);
   for (const name of ['chat', 'short']) await see.untilReady(name);
@@ -75,7 +93,7 @@ test('the operator works without an optional kind, and finds it within a minute 
   await untilRemoved('second', 10);
 
   await kube.delete(kinds.customResourceDefinition, { name: NAME });
-  await until('the kind is gone', () => isGone(kube.all(route, { namespace })));
+  await until('the kind is gone', () => isGone(kube.listAll(route, { namespace })));
   await apply('later');
   await see.untilReady('later');
   await kube.delete(kinds.deployment, { namespace, name: 'later' });

@@ -18,11 +18,20 @@ test('a deployment says that its namespace takes pods of any kind, until the nam
   const spec = { computeId: 'c', namespaces: [namespace] };
   await kube.create(kinds.deployment, newDeployment(namespace));
   await see.untilReady('chat');
-  await kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata: { name: 'mine', namespace }, spec });
+  await kube.create(kinds.listener, {
+    apiVersion: API_VERSION,
+    kind: 'Listener',
+    metadata: { name: 'mine', namespace },
+    spec,
+  });
   const told = async () => conditionOf(await see.deployment('chat'), 'PodSecurityOpen');
   await until('it is told', async () => (await told()) === 'True');
   const labels = { [POD_SECURITY]: 'restricted' };
-  await kube.apply(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } });
+  await kube.apply(kinds.namespace, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace, labels },
+  });
   await until('it is no longer told', async () => (await told()) === undefined);
   expect(conditionOf(await see.deployment('chat'), 'Ready')).toBe('True');
 });

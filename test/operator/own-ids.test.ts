@@ -21,23 +21,45 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-type Security = { runAsUser?: number; runAsGroup?: number; fsGroup?: number; runAsNonRoot?: boolean };
-type Set = { spec: { template: { spec: { securityContext: Security } }; volumeClaimTemplates: KubeObject[] } };
+type Security = {
+  runAsUser?: number;
+  runAsGroup?: number;
+  fsGroup?: number;
+  runAsNonRoot?: boolean;
+};
+type Set = {
+  spec: { template: { spec: { securityContext: Security } }; volumeClaimTemplates: KubeObject[] };
+};
 
 const setOf = async (name: string): Promise<Set> =>
-  (await stage.kube.get(kinds.statefulSet, { namespace: stage.namespace, name: `${name}-db` })) as unknown as Set;
-const securityOf = async (name: string): Promise<Security> => (await setOf(name)).spec.template.spec.securityContext;
+  (await stage.kube.get(kinds.statefulSet, {
+    namespace: stage.namespace,
+    name: `${name}-db`,
+  })) as unknown as Set;
+const securityOf = async (name: string): Promise<Security> =>
+  (await setOf(name)).spec.template.spec.securityContext;
 const deploy = async (name: string, more: object = {}): Promise<void> => {
-  await stage.kube.create(kinds.deployment, newDeployment(stage.namespace, { ...stored, metadata: { name, ...more } }));
+  await stage.kube.create(
+    kinds.deployment,
+    newDeployment(stage.namespace, { ...stored, metadata: { name, ...more } }),
+  );
   await stage.see.untilReady(name);
 };
 const POSTGRES = { runAsUser: 26, runAsGroup: 26, fsGroup: 26, runAsNonRoot: true };
 
 /** Refuses workloads whose pods name a user or a group, as OpenShift does. */
 async function refuseIds(resource: string): Promise<void> {
-  const of = (context: string): string => ['runAsUser', 'runAsGroup', 'fsGroup'].map((field) => `!has(${context}.${field})`).join(' && ');
+  const of = (context: string): string =>
+    ['runAsUser', 'runAsGroup', 'fsGroup'].map((field) => `!has(${context}.${field})`).join(' && ');
   const { namespace, kube } = stage;
-  const policy = { name: resource, namespace, apiGroup: 'apps', resource, operation: 'CREATE', message: 'not in the range' } as const;
+  const policy = {
+    name: resource,
+    namespace,
+    apiGroup: 'apps',
+    resource,
+    operation: 'CREATE',
+    message: 'not in the range',
+  } as const;
   const labels = { a: 'b' };
   const probe = {
     apiVersion: 'apps/v1',
@@ -71,16 +93,29 @@ test('databases that were made with ids keep them, and everything that is made w
   free = await stage.startOperator({ identity: 'free', settings: { fixedIds: false } });
   await deploy('new');
   const security = await securityOf('new');
-  expect([security.runAsUser, security.runAsGroup, security.fsGroup]).toEqual([undefined, undefined, undefined]);
+  expect([security.runAsUser, security.runAsGroup, security.fsGroup]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
   expect(security.runAsNonRoot).toBe(true);
-  expect((await setOf('new')).spec.volumeClaimTemplates[0]?.metadata.annotations).toMatchObject({ [DATA_USER]: 'namespace' });
+  expect((await setOf('new')).spec.volumeClaimTemplates[0]?.metadata.annotations).toMatchObject({
+    [DATA_USER]: 'namespace',
+  });
 
   const { kube, namespace } = stage;
   const renew = [
-    { op: 'add' as const, path: '/metadata/annotations', value: { [RENEW_DATABASE]: 'now', 'gx.dev/reconcile-requested-at': 'now' } },
+    {
+      op: 'add' as const,
+      path: '/metadata/annotations',
+      value: { [RENEW_DATABASE]: 'now', 'gx.dev/reconcile-requested-at': 'now' },
+    },
   ];
-  await kube.jsonPatch(kinds.deployment, { namespace, name: 'old' }, renew);
-  await until('it is renewed', async () => (await stage.see.deployment('old')).status?.lastHandledReconcileAt === 'now');
+  await kube.patchJson(kinds.deployment, { namespace, name: 'old' }, renew);
+  await until(
+    'it is renewed',
+    async () => (await stage.see.deployment('old')).status?.lastHandledReconcileAt === 'now',
+  );
   await stage.see.untilReady('old');
   expect(await securityOf('old')).toMatchObject(POSTGRES);
 });
@@ -89,12 +124,18 @@ test("data that is kept keeps its user, whatever today's installation gives", as
   const { kube, namespace, see } = stage;
   const { metadata } = await see.deployment('new');
   await kube.delete(kinds.deployment, { namespace, name: 'new' });
-  await until('it is gone', async () => (await kube.find(kinds.deployment, { namespace, name: 'new' })) === undefined);
+  await until(
+    'it is gone',
+    async () => (await kube.find(kinds.deployment, { namespace, name: 'new' })) === undefined,
+  );
   await free.stop();
   await stage.startOperator({ identity: 'fixed again' });
   await kube.create(
     kinds.deployment,
-    newDeployment(namespace, { ...stored, metadata: { name: 'new', annotations: { [DATABASE_OF]: metadata.uid! } } }),
+    newDeployment(namespace, {
+      ...stored,
+      metadata: { name: 'new', annotations: { [DATABASE_OF]: metadata.uid! } },
+    }),
   );
   const set = await until('its database is made', () => setOf('new').catch(() => undefined));
   expect(set.spec.template.spec.securityContext.runAsUser).toBeUndefined();

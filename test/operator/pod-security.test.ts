@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Builder } from '../../src/config/builder.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { desiredDeployment } from '../kit/facts.ts';
-import { passwordJob } from '../../src/operator/database/own/credentials/job.ts';
-import { stagedJob } from '../../src/operator/revision/build/staged-job.ts';
-import { desiredRevision } from '../../src/operator/revision/desired.ts';
+import { buildPasswordJob } from '../../src/operator/database/own/credentials/job.ts';
+import { buildStagedJob } from '../../src/operator/revision/build/staged-job.ts';
+import { buildRevisionWorkloads } from '../../src/operator/revision/desired.ts';
 import type { RevisionTemplate } from '../../src/schema/platform/custom-resources.ts';
 import { names } from '../../src/schema/names.ts';
 import { renderer, type Renderer } from '../charts/render.ts';
@@ -23,7 +23,11 @@ let render: Renderer;
 beforeAll(async () => {
   ({ kube, namespace } = await testNamespace('restricted'));
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
-  await kube.apply(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } });
+  await kube.apply(kinds.namespace, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace, labels },
+  });
   render = await renderer();
 }, BUILD_OF_HELM);
 afterAll(() => kube.close());
@@ -47,17 +51,25 @@ const podsAmong = (objects: Templated[]): KubeObject[] =>
       name: claim.metadata.name,
       persistentVolumeClaim: { claimName: claim.metadata.name },
     }));
-    const named = { ...template.metadata, name: `${kind.toLowerCase()}-${metadata.name}`, namespace };
+    const named = {
+      ...template.metadata,
+      name: `${kind.toLowerCase()}-${metadata.name}`,
+      namespace,
+    };
     return [
       {
         apiVersion: 'v1',
         kind: 'Pod',
         metadata: named,
-        spec: { ...template.spec, volumes: [...((template.spec.volumes ?? []) as object[]), ...claims] },
+        spec: {
+          ...template.spec,
+          volumes: [...((template.spec.volumes ?? []) as object[]), ...claims],
+        },
       },
     ];
   });
-const admit = (pod: KubeObject): Promise<KubeObject> => kube.create(kinds.pod, pod, { dryRun: true });
+const admit = (pod: KubeObject): Promise<KubeObject> =>
+  kube.create(kinds.pod, pod, { dryRun: true });
 const admitAll = async (pods: KubeObject[]): Promise<void> => {
   for (const pod of pods) await expect(admit(pod)).resolves.toMatchObject({ kind: 'Pod' });
 };
@@ -75,8 +87,10 @@ function ofDeployment(template: Partial<RevisionTemplate>): Templated[] {
   };
   return [
     ...desiredDeployment(one, settings(), { active: 'chat-00001' }),
-    ...desiredRevision(revision(one), given, settings()),
-    ...(['set', 'retire'] as const).map((task) => passwordJob(one, { task, from, to }, settings())),
+    ...buildRevisionWorkloads(revision(one), given, settings()),
+    ...(['set', 'retire'] as const).map((task) =>
+      buildPasswordJob(one, { task, from, to }, settings()),
+    ),
   ] as Templated[];
 }
 
@@ -95,17 +109,20 @@ describe('it takes', () => {
         imagePullSecrets: [{ name: 'registry' }],
       },
     ],
-  ])('every pod of a deployment with %s: agents, database, and those that change a password', async (_, resourceSpec) => {
-    const pods = podsAmong(ofDeployment({ resourceSpec }));
-    expect(pods.map(({ metadata }) => metadata.name)).toEqual([
-      'statefulset-chat-db',
-      'deployment-chat-00001-api',
-      'deployment-chat-00001-queue',
-      'job-chat-db-set-1',
-      'job-chat-db-retire-1',
-    ]);
-    await admitAll(pods);
-  });
+  ])(
+    'every pod of a deployment with %s: agents, database, and those that change a password',
+    async (_, resourceSpec) => {
+      const pods = podsAmong(ofDeployment({ resourceSpec }));
+      expect(pods.map(({ metadata }) => metadata.name)).toEqual([
+        'statefulset-chat-db',
+        'deployment-chat-00001-api',
+        'deployment-chat-00001-queue',
+        'job-chat-db-set-1',
+        'job-chat-db-retire-1',
+      ]);
+      await admitAll(pods);
+    },
+  );
 
   const withAll = {
     registrySecretName: 'registry',
@@ -119,38 +136,70 @@ describe('it takes', () => {
   ])('the pod that builds a revision from its repository, with %s', async (_, given) => {
     const one = revision(deployment(fromGit('main')));
     const source = { insecureGit: false, tenant: 'a', credentialSecret: 'repository' };
-    const pods = podsAmong([stagedJob(one, source, { ...settings(), builder: { ...BUILDER, ...given } })] as Templated[]);
-    expect(pods.map(({ metadata }) => metadata.name)).toEqual([`job-${names.stagedBuild('chat-00001', one.metadata.uid ?? '')}`]);
+    const pods = podsAmong([
+      buildStagedJob(one, source, { ...settings(), builder: { ...BUILDER, ...given } }),
+    ] as Templated[]);
+    expect(pods.map(({ metadata }) => metadata.name)).toEqual([
+      `job-${names.stagedBuild('chat-00001', one.metadata.uid ?? '')}`,
+    ]);
     await admitAll(pods);
   });
 
-  const installed = ['console', 'control-plane', 'gateway', 'operator'].map((name) => `deployment-gx-${name}`);
+  const installed = ['console', 'control-plane', 'gateway', 'operator'].map(
+    (name) => `deployment-gx-${name}`,
+  );
 
   test('the operator, the control plane, the console and the gateway, as the chart makes them', async () => {
-    for (const values of [{}, { watchAllNamespaces: true, images: { pullSecrets: ['registry'] }, operator: { replicas: 2 } }]) {
+    for (const values of [
+      {},
+      {
+        watchAllNamespaces: true,
+        images: { pullSecrets: ['registry'] },
+        operator: { replicas: 2 },
+      },
+    ]) {
       const pods = podsAmong(await render.chart(values));
       expect(pods.map(({ metadata }) => metadata.name).sort()).toEqual(installed);
       await admitAll(pods);
     }
   });
 
-  test.each(['config/default', 'config/all-namespaces', 'config/oidc'])('what %s makes', async (folder) => {
-    const pods = podsAmong(await render.kustomize(folder));
-    expect(pods.map(({ metadata }) => metadata.name).sort()).toEqual(installed);
-    await admitAll(pods);
-  });
+  test.each(['config/default', 'config/all-namespaces', 'config/oidc'])(
+    'what %s makes',
+    async (folder) => {
+      const pods = podsAmong(await render.kustomize(folder));
+      expect(pods.map(({ metadata }) => metadata.name).sort()).toEqual(installed);
+      await admitAll(pods);
+    },
+  );
 });
 
 describe('it refuses', () => {
   test.each<[string, ResourceSpec]>([
-    ['a privileged sidecar', { sidecars: [{ name: 'root', image: 'root:1', securityContext: { privileged: true } }] }],
+    [
+      'a privileged sidecar',
+      { sidecars: [{ name: 'root', image: 'root:1', securityContext: { privileged: true } }] },
+    ],
     [
       'a sidecar with a capability',
-      { sidecars: [{ name: 'net', image: 'net:1', securityContext: { capabilities: { add: ['NET_ADMIN'] } } }] },
+      {
+        sidecars: [
+          {
+            name: 'net',
+            image: 'net:1',
+            securityContext: { capabilities: { add: ['NET_ADMIN'] } },
+          },
+        ],
+      },
     ],
-    ['an init container that runs as root', { initContainers: [{ name: 'root', image: 'root:1', securityContext: { runAsUser: 0 } }] }],
+    [
+      'an init container that runs as root',
+      { initContainers: [{ name: 'root', image: 'root:1', securityContext: { runAsUser: 0 } }] },
+    ],
   ])('%s, whoever let it into the spec', async (_, resourceSpec) => {
-    const [api] = podsAmong(ofDeployment({ resourceSpec })).filter(({ metadata }) => metadata.name.endsWith('-api'));
+    const [api] = podsAmong(ofDeployment({ resourceSpec })).filter(({ metadata }) =>
+      metadata.name.endsWith('-api'),
+    );
     await expect(admit(api as KubeObject)).rejects.toThrow(/violates PodSecurity "restricted/);
   });
 });

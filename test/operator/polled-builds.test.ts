@@ -19,12 +19,36 @@ beforeAll(async () => {
   [stage, builds] = await Promise.all(['polled', 'polled-builds'].map((name) => openStage(name)));
   const { kube, namespace } = stage!;
   stage!.startKubelet();
-  const listener = { apiVersion: API_VERSION, kind: 'Listener', metadata: { name: 'default', namespace } };
-  await kube.create(kinds.listener, { ...listener, spec: { computeId: 'test', namespaces: [namespace] } });
-  const integration = { apiVersion: API_VERSION, kind: 'GitIntegration', metadata: { name: 'local', namespace } };
-  await kube.create(kinds.gitIntegration, { ...integration, spec: { id: ID, name: 'local', kind: 'generic', host: git.url } });
-  const rare = { id: RARE, name: 'rare', kind: 'generic' as const, host: git.url, pollSeconds: 3600 };
-  await kube.create(kinds.gitIntegration, { ...integration, metadata: { name: 'rare', namespace }, spec: rare });
+  const listener = {
+    apiVersion: API_VERSION,
+    kind: 'Listener',
+    metadata: { name: 'default', namespace },
+  };
+  await kube.create(kinds.listener, {
+    ...listener,
+    spec: { computeId: 'test', namespaces: [namespace] },
+  });
+  const integration = {
+    apiVersion: API_VERSION,
+    kind: 'GitIntegration',
+    metadata: { name: 'local', namespace },
+  };
+  await kube.create(kinds.gitIntegration, {
+    ...integration,
+    spec: { id: ID, name: 'local', kind: 'generic', host: git.url },
+  });
+  const rare = {
+    id: RARE,
+    name: 'rare',
+    kind: 'generic' as const,
+    host: git.url,
+    pollSeconds: 3600,
+  };
+  await kube.create(kinds.gitIntegration, {
+    ...integration,
+    metadata: { name: 'rare', namespace },
+    spec: rare,
+  });
   const builder = { ...BUILDER, namespace: builds!.namespace };
   await stage!.startOperator({ settings: { builder, pollSeconds: 1, gitHosts: [git.url] } });
 }, 600_000);
@@ -36,7 +60,10 @@ afterAll(async () => {
 /** The commit of each revision of a deployment, by the revision's name. */
 const revisions = async (name: string): Promise<Record<string, string | undefined>> => {
   const { kube, namespace } = stage!;
-  const all = await kube.all(kinds.revision, { namespace, labelSelector: `gx.dev/deployment=${name}` });
+  const all = await kube.listAll(kinds.revision, {
+    namespace,
+    labelSelector: `gx.dev/deployment=${name}`,
+  });
   return Object.fromEntries(all.map(({ metadata, spec }) => [metadata.name, spec.commit]));
 };
 /** Waits until the branch has been looked at three times more, so that one look at least began after this call. */
@@ -50,14 +77,20 @@ test('a commit to the branch that is followed makes one revision without any eve
   const first = git.push('main');
   const sourceConfig = { integrationId: ID, repoUrl: `${git.url}/team/chat`, buildOnPush: true };
   const { kube, namespace, see } = stage!;
-  const given = fromGit('main', { metadata: { name: 'polled' }, spec: { source: 'git', sourceConfig } });
+  const given = fromGit('main', {
+    metadata: { name: 'polled' },
+    spec: { source: 'git', sourceConfig },
+  });
   await kube.create(kinds.deployment, newDeployment(namespace, given));
   await until('the first build has its commit', async () => (await begun()) === first);
   await untilLookedAgain();
   expect(await revisions('polled')).toEqual({ 'polled-00001': undefined });
 
   const second = git.push('main');
-  await until('the commit has a revision', async () => Object.keys(await revisions('polled')).length > 1);
+  await until(
+    'the commit has a revision',
+    async () => Object.keys(await revisions('polled')).length > 1,
+  );
   const both = { 'polled-00001': undefined, 'polled-00001-1': second };
   await untilLookedAgain();
   expect(await revisions('polled')).toEqual(both);
@@ -73,9 +106,15 @@ test('a commit to the branch that is followed makes one revision without any eve
 test('a branch that is missing is named until the next look, which a push event asks for at once', async () => {
   const { kube, namespace, see } = stage!;
   const sourceConfig = { integrationId: RARE, repoUrl: `${git.url}/team/chat`, buildOnPush: true };
-  const given = fromGit('later', { metadata: { name: 'early' }, spec: { source: 'git', sourceConfig } });
+  const given = fromGit('later', {
+    metadata: { name: 'early' },
+    spec: { source: 'git', sourceConfig },
+  });
   await kube.create(kinds.deployment, newDeployment(namespace, given));
-  const condition = async () => (await see.deployment('early')).status?.conditions?.find(({ type }) => type === 'FollowsBranch');
+  const condition = async () =>
+    (await see.deployment('early')).status?.conditions?.find(
+      ({ type }) => type === 'FollowsBranch',
+    );
   const annotate = (annotations: Record<string, string>) =>
     kube.apply(kinds.deployment, {
       apiVersion: API_VERSION,
@@ -83,16 +122,27 @@ test('a branch that is missing is named until the next look, which a push event 
       metadata: { name: 'early', namespace, annotations },
     } as never);
   const missing = await until('it is missing', condition);
-  expect(missing).toMatchObject({ status: 'False', reason: 'RefMissing', message: 'There is no branch later to follow.' });
+  expect(missing).toMatchObject({
+    status: 'False',
+    reason: 'RefMissing',
+    message: 'There is no branch later to follow.',
+  });
   await annotate({ [RECONCILE_NOW]: 'now' });
-  await until('it was reconciled', async () => (await see.deployment('early')).status?.lastHandledReconcileAt === 'now');
+  await until(
+    'it was reconciled',
+    async () => (await see.deployment('early')).status?.lastHandledReconcileAt === 'now',
+  );
   expect(await condition()).toEqual(missing);
 
   const head = git.push('later');
   await annotate({ [RECONCILE_NOW]: 'now', [PUSHED_AT]: `${head} now` });
-  await until('the event is handled', async () => (await see.deployment('early')).status?.pushHandled === `${head} now`);
+  await until(
+    'the event is handled',
+    async () => (await see.deployment('early')).status?.pushHandled === `${head} now`,
+  );
   await until('nothing is missing', async () => (await condition()) === undefined);
   expect(Object.values(await revisions('early'))).toContain(head);
 });
 
-const begun = async (): Promise<string | undefined> => (await stage!.see.revision('polled-00001')).status?.commitSha;
+const begun = async (): Promise<string | undefined> =>
+  (await stage!.see.revision('polled-00001')).status?.commitSha;

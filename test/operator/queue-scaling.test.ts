@@ -3,7 +3,7 @@ import { ensureTools } from '../../dev/cluster/parts.ts';
 import type { Gateway } from '../../src/gateway/start.ts';
 import { kinds } from '../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
-import { workPath, type WorkReport } from '../../src/schema/wire/work-report.ts';
+import { buildWorkPath, type WorkReport } from '../../src/schema/wire/work-report.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { gatewayOf } from '../kit/gateway-of-stage.ts';
@@ -22,30 +22,54 @@ beforeAll(async () => {
   gateways = await Promise.all([1, 2].map(() => gatewayOf(stage)));
   await stage.startOperator({
     gateways: () => gateways.map(({ reportsPort }) => `http://127.0.0.1:${reportsPort}`),
-    settings: { gateway: { service: 'gateway', namespace: stage.namespace }, queueScaleDownSeconds: 3 },
+    settings: {
+      gateway: { service: 'gateway', namespace: stage.namespace },
+      queueScaleDownSeconds: 3,
+    },
   });
 });
 afterAll(() => stage.stop());
 
-const deploy = async (name: string, given: Parameters<typeof newDeployment>[1] = {}): Promise<string> => {
+const deploy = async (
+  name: string,
+  given: Parameters<typeof newDeployment>[1] = {},
+): Promise<string> => {
   const { kube, namespace, see } = stage;
-  const template = { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { queueMinScale: 1, queueMaxScale: 4 } };
-  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, template, ...given }));
+  const template = {
+    sourceRevisionConfig: { imageUri: 'agent:1' },
+    resourceSpec: { queueMinScale: 1, queueMaxScale: 4 },
+  };
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name }, template, ...given }),
+  );
   await see.untilReady(name);
-  return Buffer.from((await see.secret(`${name}-key`)).data?.['api-key'] ?? '', 'base64').toString('utf8');
+  return Buffer.from((await see.secret(`${name}-key`)).data?.['api-key'] ?? '', 'base64').toString(
+    'utf8',
+  );
 };
 
-const QUIET: WorkReport = { from: 'api', slots: 0, idle_seconds: 0, queue: { due: 0, running: 0, webhooks: 0, next_due: null } };
+const QUIET: WorkReport = {
+  from: 'api',
+  slots: 0,
+  idle_seconds: 0,
+  queue: { due: 0, running: 0, webhooks: 0, next_due: null },
+};
 
 const send = (name: string, key: string, report: WorkReport, replica = 0): Promise<Response> =>
-  fetch(`http://127.0.0.1:${gateways[replica]?.port}${workPath(stage.namespace, name)}`, {
+  fetch(`http://127.0.0.1:${gateways[replica]?.port}${buildWorkPath(stage.namespace, name)}`, {
     method: 'POST',
     headers: { 'x-api-key': key, 'content-type': 'application/json' },
     body: JSON.stringify(report),
   });
 
 /** Reports until the gateway, which may not know the deployment yet, takes it. */
-const report = (name: string, key: string, queue: Partial<NonNullable<WorkReport['queue']>>, replica = 0): Promise<true> =>
+const report = (
+  name: string,
+  key: string,
+  queue: Partial<NonNullable<WorkReport['queue']>>,
+  replica = 0,
+): Promise<true> =>
   until('the report is taken', async () => {
     const body = { ...QUIET, queue: { ...QUIET.queue!, ...queue } };
     return (await send(name, key, body, replica)).status === 200;
@@ -55,7 +79,8 @@ const queueOf = async (name: string): Promise<number | undefined> =>
   ((await stage.see.workload(`${name}-00001-queue`)).spec as { replicas?: number }).replicas;
 const untilQueue = (name: string, replicas: number): Promise<true> =>
   until(`${name} has ${replicas} queue pods`, async () => (await queueOf(name)) === replicas);
-const conditionOf = ({ status }: DeploymentResource) => status?.conditions?.find(({ type }) => type === 'QueueScaled');
+const conditionOf = ({ status }: DeploymentResource) =>
+  status?.conditions?.find(({ type }) => type === 'QueueScaled');
 
 describe('a deployment with a range', () => {
   let key: string;
@@ -65,9 +90,14 @@ describe('a deployment with a range', () => {
 
   test('its pods learn where to report, and with which key', async () => {
     const { spec } = await stage.see.workload('ranged-00001-api');
-    const { containers } = (spec as { template: { spec: { containers: { env: { name: string; value?: string }[] }[] } } }).template.spec;
-    const value = (name: string): string | undefined => containers[0]?.env.find((one) => one.name === name)?.value;
-    expect(value('GX_REPORT_URL')).toBe(`http://gateway.${stage.namespace}.svc.cluster.local${workPath(stage.namespace, 'ranged')}`);
+    const { containers } = (
+      spec as { template: { spec: { containers: { env: { name: string; value?: string }[] }[] } } }
+    ).template.spec;
+    const value = (name: string): string | undefined =>
+      containers[0]?.env.find((one) => one.name === name)?.value;
+    expect(value('GX_REPORT_URL')).toBe(
+      `http://gateway.${stage.namespace}.svc.cluster.local${buildWorkPath(stage.namespace, 'ranged')}`,
+    );
     expect(value('GX_REPORT_KEY_FOLDER')).toBe('/etc/gx-key');
   });
 
@@ -96,11 +126,15 @@ describe('a deployment with a range', () => {
   });
 
   test('its status says how many threads wait for people, and goes on saying it while nothing is reported', async () => {
-    const said = async (): Promise<number | undefined> => (await stage.see.deployment('ranged')).status?.interruptedThreads;
+    const said = async (): Promise<number | undefined> =>
+      (await stage.see.deployment('ranged')).status?.interruptedThreads;
     await report('ranged', key, { running: 2, interrupted: 3 });
     await until('three wait', async () => (await said()) === 3);
     await report('ranged', key, { running: 2 });
-    await until('two reports are read', async () => (await stage.see.deployment('ranged')).status?.queueReady === 1);
+    await until(
+      'two reports are read',
+      async () => (await stage.see.deployment('ranged')).status?.queueReady === 1,
+    );
     expect(await said()).toBe(3);
     await report('ranged', key, { running: 2, interrupted: 0 });
     await until('none waits', async () => (await said()) === 0, 30);
@@ -109,8 +143,13 @@ describe('a deployment with a range', () => {
   test('an event tells of each direction', async () => {
     const { kube, namespace } = stage;
     const reasons = await until('both are told', async () => {
-      const events = (await kube.all(kinds.event, { namespace })) as { reason?: string; regarding?: { name?: string } }[];
-      const found = events.filter(({ regarding }) => regarding?.name === 'ranged').map(({ reason }) => reason);
+      const events = (await kube.listAll(kinds.event, { namespace })) as {
+        reason?: string;
+        regarding?: { name?: string };
+      }[];
+      const found = events
+        .filter(({ regarding }) => regarding?.name === 'ranged')
+        .map(({ reason }) => reason);
       return found.includes('Backlog') && found.includes('Quiet') && found;
     });
     expect(reasons).toContain('Quiet');
@@ -119,7 +158,7 @@ describe('a deployment with a range', () => {
   test('a size that somebody sets on the workload itself is put back', async () => {
     const { kube, namespace } = stage;
     const patch = [{ op: 'replace' as const, path: '/spec/replicas', value: 4 }];
-    await kube.jsonPatch(kinds.workload, { namespace, name: 'ranged-00001-queue' }, patch);
+    await kube.patchJson(kinds.workload, { namespace, name: 'ranged-00001-queue' }, patch);
     expect(await untilQueue('ranged', 1)).toBe(true);
   });
 
@@ -127,13 +166,25 @@ describe('a deployment with a range', () => {
     const { kube, namespace, see } = stage;
     await report('ranged', key, { due: 40 });
     await untilQueue('ranged', 4);
-    const patch = [{ op: 'replace' as const, path: '/spec/template/sourceRevisionConfig/imageUri', value: 'agent:2' }];
-    await kube.jsonPatch(kinds.deployment, { namespace, name: 'ranged' }, patch);
-    await until('the next revision serves', async () => (await see.deployment('ranged')).status?.activeRevision !== 'ranged-00001');
+    const patch = [
+      {
+        op: 'replace' as const,
+        path: '/spec/template/sourceRevisionConfig/imageUri',
+        value: 'agent:2',
+      },
+    ];
+    await kube.patchJson(kinds.deployment, { namespace, name: 'ranged' }, patch);
+    await until(
+      'the next revision serves',
+      async () => (await see.deployment('ranged')).status?.activeRevision !== 'ranged-00001',
+    );
     const { status } = await see.deployment('ranged');
     const kept = await until('it has four queue pods', async () => {
       await report('ranged', key, { due: 40 });
-      return ((await see.workload(`${status?.activeRevision}-queue`)).spec as { replicas?: number }).replicas === 4;
+      return (
+        ((await see.workload(`${status?.activeRevision}-queue`)).spec as { replicas?: number })
+          .replicas === 4
+      );
     });
     expect(kept).toBe(true);
   });
@@ -141,7 +192,9 @@ describe('a deployment with a range', () => {
 
 test('a deployment whose database somebody else runs follows its work as well', async () => {
   const { kube, namespace, see } = stage;
-  const uri = Buffer.from('postgresql://agent:secret@postgres.example:5432/agent').toString('base64');
+  const uri = Buffer.from('postgresql://agent:secret@postgres.example:5432/agent').toString(
+    'base64',
+  );
   await kube.create(kinds.secret, {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -157,7 +210,10 @@ test('a deployment whose database somebody else runs follows its work as well', 
   expect(await kube.find(kinds.statefulSet, { namespace, name: 'elsewhere-db' })).toBeUndefined();
   await report('elsewhere', key, { due: 25 });
   await untilQueue('elsewhere', 3);
-  await until('the pods are ready', async () => (await see.deployment('elsewhere')).status?.queueReady === 3);
+  await until(
+    'the pods are ready',
+    async () => (await see.deployment('elsewhere')).status?.queueReady === 3,
+  );
   await report('elsewhere', key, { running: 1 });
   expect(await untilQueue('elsewhere', 1)).toBe(true);
 });
@@ -168,35 +224,57 @@ describe('without the key of the deployment', () => {
     ['no deployment of this name', 'nobody', `gxa_${'x'.repeat(43)}`],
   ])('%s: 401, and nothing is kept', async (_, name, key) => {
     const answer = await send(name, key, QUIET);
-    expect([answer.status, await answer.json()]).toEqual([401, { detail: 'Send a key of this deployment in X-Api-Key.' }]);
+    expect([answer.status, await answer.json()]).toEqual([
+      401,
+      { detail: 'Send a key of this deployment in X-Api-Key.' },
+    ]);
   });
 
   test('the key of one deployment does not report for another', async () => {
-    const key = await deploy('fixed', { template: { sourceRevisionConfig: { imageUri: 'agent:1' } } });
+    const key = await deploy('fixed', {
+      template: { sourceRevisionConfig: { imageUri: 'agent:1' } },
+    });
     await deploy('other', { template: { sourceRevisionConfig: { imageUri: 'agent:1' } } });
     await report('fixed', key, {});
     expect((await send('other', key, QUIET)).status).toBe(401);
-    const read = await fetch(`http://127.0.0.1:${gateways[0]?.port}${workPath(stage.namespace, 'other')}`, {
-      headers: { 'x-api-key': key },
-    });
+    const read = await fetch(
+      `http://127.0.0.1:${gateways[0]?.port}${buildWorkPath(stage.namespace, 'other')}`,
+      {
+        headers: { 'x-api-key': key },
+      },
+    );
     expect(read.status).toBe(401);
   });
 
   test('a report with another form is refused by the name of its field', async () => {
-    const key = await deploy('formal', { template: { sourceRevisionConfig: { imageUri: 'agent:1' } } });
+    const key = await deploy('formal', {
+      template: { sourceRevisionConfig: { imageUri: 'agent:1' } },
+    });
     await report('formal', key, {});
     const answer = await send('formal', key, { ...QUIET, slots: -1 });
-    expect([answer.status, JSON.stringify(await answer.json())]).toEqual([422, expect.stringContaining('slots')]);
+    expect([answer.status, JSON.stringify(await answer.json())]).toEqual([
+      422,
+      expect.stringContaining('slots'),
+    ]);
   });
 });
 
 test('the figures of one deployment can be read with its key, as a scaler does', async () => {
   const key = await deploy('figures');
   await report('figures', key, { due: 31, running: 4 });
-  const answer = await fetch(`http://127.0.0.1:${gateways[0]?.port}${workPath(stage.namespace, 'figures')}`, {
-    headers: { authorization: `Bearer ${key}` },
+  const answer = await fetch(
+    `http://127.0.0.1:${gateways[0]?.port}${buildWorkPath(stage.namespace, 'figures')}`,
+    {
+      headers: { authorization: `Bearer ${key}` },
+    },
+  );
+  expect(await answer.json()).toEqual({
+    due: 31,
+    running: 4,
+    slots: 10,
+    workers: 4,
+    next_due: null,
   });
-  expect(await answer.json()).toEqual({ due: 31, running: 4, slots: 10, workers: 4, next_due: null });
 });
 
 test('an outsider sets the size by the scale subresource, and the platform leaves it alone', async () => {

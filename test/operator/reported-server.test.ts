@@ -6,7 +6,11 @@ import { startPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
 import type { Gateway } from '../../src/gateway/start.ts';
 import { kinds } from '../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
-import { workPath, type ServerFacts, type WorkReport } from '../../src/schema/wire/work-report.ts';
+import {
+  buildWorkPath,
+  type ServerFacts,
+  type WorkReport,
+} from '../../src/schema/wire/work-report.ts';
 import { startAgent } from '../kit/agent-server.ts';
 import { withLog } from '../kit/given-log.ts';
 import { newDeployment } from '../kit/objects.ts';
@@ -19,7 +23,8 @@ import { until } from '../kit/until.ts';
  * otherwise.
  */
 
-const LIE = '{"server_version":"v9.9.9","guard":"open","mount_prefix":"/elsewhere","msg":"agent server ready"}';
+const LIE =
+  '{"server_version":"v9.9.9","guard":"open","mount_prefix":"/elsewhere","msg":"agent server ready"}';
 const GATEWAY_ADDRESS = '10.9.0.2';
 
 let stage: Stage;
@@ -59,21 +64,48 @@ async function create(name: string, secretName?: string): Promise<string> {
     resourceSpec: { minScale: 0 },
     ...(secretName !== undefined && { secretName }),
   };
-  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, template, spec: { sleep: { afterSeconds: 30 } } }));
-  const data = await until('there is a key', async () => (await see.secret(`${name}-key`).catch(() => undefined))?.data);
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, {
+      metadata: { name },
+      template,
+      spec: { sleep: { afterSeconds: 30 } },
+    }),
+  );
+  const data = await until(
+    'there is a key',
+    async () => (await see.secret(`${name}-key`).catch(() => undefined))?.data,
+  );
   return Buffer.from(data['api-key'] ?? '', 'base64').toString('utf8');
 }
 
-const urlOf = (name: string): string => `http://127.0.0.1:${gateway.port}${workPath(stage.namespace, name)}`;
+const urlOf = (name: string): string =>
+  `http://127.0.0.1:${gateway.port}${buildWorkPath(stage.namespace, name)}`;
 
-const IDLE = { slots: 0, idle_seconds: 100, queue: { due: 0, running: 0, webhooks: 0, next_due: null } };
+const IDLE = {
+  slots: 0,
+  idle_seconds: 100,
+  queue: { due: 0, running: 0, webhooks: 0, next_due: null },
+};
 
 /** Reports as a process of the deployment until the gateway takes it. */
-const report = (name: string, key: string, from: string, server: Partial<ServerFacts>): Promise<true> =>
+const report = (
+  name: string,
+  key: string,
+  from: string,
+  server: Partial<ServerFacts>,
+): Promise<true> =>
   until('the report is taken', async () => {
-    const body: WorkReport = { ...IDLE, from, server: { revision: `${name}-00001`, version: 'v1.2.3', guard: 'key', ...server } };
+    const body: WorkReport = {
+      ...IDLE,
+      from,
+      server: { revision: `${name}-00001`, version: 'v1.2.3', guard: 'key', ...server },
+    };
     const headers = { 'x-api-key': key, 'content-type': 'application/json' };
-    return (await fetch(urlOf(name), { method: 'POST', headers, body: JSON.stringify(body) })).status === 200;
+    return (
+      (await fetch(urlOf(name), { method: 'POST', headers, body: JSON.stringify(body) })).status ===
+      200
+    );
   });
 
 const condition = ({ status }: DeploymentResource, type: string): string | undefined => {
@@ -86,10 +118,19 @@ describe('a server that logs warnings alone, as its secret asks, and whose graph
   test('is known by its version, its prefix and its guard', async () => {
     const { kube, namespace, see } = stage;
     const LOG_LEVEL = Buffer.from('WARNING').toString('base64');
-    await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'quiet-env', namespace }, data: { LOG_LEVEL } });
+    await kube.create(kinds.secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'quiet-env', namespace },
+      data: { LOG_LEVEL },
+    });
     const key = await create('quiet', 'quiet-env');
     await writeFile(path.join(folder, 'api-key'), key);
-    const postgres = await startPostgres({ folder: path.join(folder, 'postgres'), owner: 'a test', durable: false });
+    const postgres = await startPostgres({
+      folder: path.join(folder, 'postgres'),
+      owner: 'a test',
+      durable: false,
+    });
     stage.endWith(postgres);
     const agent = await startAgent({
       database: postgres.uri,
@@ -114,7 +155,10 @@ describe('a server that logs warnings alone, as its secret asks, and whose graph
     expect(found.status?.serverVersion).toMatch(/^v(?!9\.9\.9)\d/);
     expect(found.status?.url).toMatch(/\/agents$/);
     expect(await guardOf('quiet')).toBe('key');
-    await until('nothing is open', async () => condition(await see.deployment('quiet'), 'Unauthenticated') === undefined);
+    await until(
+      'nothing is open',
+      async () => condition(await see.deployment('quiet'), 'Unauthenticated') === undefined,
+    );
   });
 });
 
@@ -138,7 +182,10 @@ test('of several reports the strictest counts, whichever comes first', async () 
   const key = await create('forged');
   await report('forged', key, 'code', { guard: 'open' });
   await see.untilReady('forged');
-  await until('it is open', async () => condition(await see.deployment('forged'), 'Unauthenticated') === 'True NoKey');
+  await until(
+    'it is open',
+    async () => condition(await see.deployment('forged'), 'Unauthenticated') === 'True NoKey',
+  );
   await report('forged', key, 'server', { guard: 'key' });
   await until('it is not', async () => (await guardOf('forged')) === 'key');
   await report('forged', key, 'server', { guard: 'open' });
@@ -147,7 +194,9 @@ test('of several reports the strictest counts, whichever comes first', async () 
     await report('forged', key, 'code', { guard: 'handlers' });
     return (await guardOf('forged')) === 'handlers';
   });
-  await expect.poll(async () => condition(await see.deployment('forged'), 'Asleep')).toBe('False OwnHandlers');
+  await expect
+    .poll(async () => condition(await see.deployment('forged'), 'Asleep'))
+    .toBe('False OwnHandlers');
 });
 
 test('a stranger does not wake a deployment whose pods report to be open, unless it asks to be open', async () => {
@@ -157,9 +206,16 @@ test('a stranger does not wake a deployment whose pods report to be open, unless
   const sleeping = await until('it sleeps', async () => {
     await report('feigned', key, 'code', { guard: 'open' });
     const found = await see.deployment('feigned');
-    return condition(found, 'Asleep') === 'True Idle' && condition(found, 'Unauthenticated') === 'True NoKey' && found;
+    return (
+      condition(found, 'Asleep') === 'True Idle' &&
+      condition(found, 'Unauthenticated') === 'True NoKey' &&
+      found
+    );
   });
-  const answer = await fetch(`http://127.0.0.1:${sleeping.status?.gatewayPort}/threads`, { method: 'POST', body: '{}' });
+  const answer = await fetch(`http://127.0.0.1:${sleeping.status?.gatewayPort}/threads`, {
+    method: 'POST',
+    body: '{}',
+  });
   expect(answer.status).toBe(401);
   expect(condition(await see.deployment('feigned'), 'Asleep')).toBe('True Idle');
 });

@@ -8,7 +8,9 @@ import { openStage, type Stage } from '../kit/stage.ts';
 
 let stage: Stage;
 let operator: RunningOperator;
-const OPERATOR = () => ({ settings: { gateway: { service: 'gateway', namespace: stage.namespace } } });
+const OPERATOR = () => ({
+  settings: { gateway: { service: 'gateway', namespace: stage.namespace } },
+});
 
 beforeAll(async () => {
   stage = await openStage('restored');
@@ -29,16 +31,26 @@ async function loseStatus<T extends KubeObject>(kind: Kind<T>, name: string): Pr
 async function belongings(): Promise<string[]> {
   const { kube, namespace } = stage;
   const lists = await Promise.all(
-    ([kinds.pod, kinds.statefulSet, kinds.workload, kinds.service, kinds.revision] as Kind[]).map((kind) => kube.all(kind, { namespace })),
+    ([kinds.pod, kinds.statefulSet, kinds.workload, kinds.service, kinds.revision] as Kind[]).map(
+      (kind) => kube.listAll(kind, { namespace }),
+    ),
   );
-  const secrets = (await kube.all(kinds.secret, { namespace })) as (KubeObject & { data?: object })[];
+  const secrets = (await kube.listAll(kinds.secret, { namespace })) as (KubeObject & {
+    data?: object;
+  })[];
   return [
     ...lists.flat().map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.uid}`),
-    ...secrets.map(({ metadata, data }) => `Secret ${metadata.name} ${metadata.uid} ${JSON.stringify(data)}`),
+    ...secrets.map(
+      ({ metadata, data }) => `Secret ${metadata.name} ${metadata.uid} ${JSON.stringify(data)}`,
+    ),
   ].toSorted();
 }
 
-const withoutTimes = ({ conditions = [], rollout, ...status }: NonNullable<Awaited<ReturnType<Stage['see']['deployment']>>['status']>) => ({
+const withoutTimes = ({
+  conditions = [],
+  rollout,
+  ...status
+}: NonNullable<Awaited<ReturnType<Stage['see']['deployment']>>['status']>) => ({
   ...status,
   rollout: { ...rollout, madeAt: undefined },
   conditions: conditions.map(({ type, status: holds, reason }) => `${type} ${holds} ${reason}`),
@@ -46,9 +58,18 @@ const withoutTimes = ({ conditions = [], rollout, ...status }: NonNullable<Await
 
 test('a deployment without a status keeps its data, its keys, its port and its pods, and reports the same as before', async () => {
   const { kube, namespace, see } = stage;
-  const env = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'env', namespace }, stringData: { KEY: 'value' } };
+  const env = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'env', namespace },
+    stringData: { KEY: 'value' },
+  };
   await kube.create(kinds.secret, env);
-  const template = { sourceRevisionConfig: { imageUri: 'agent:1' }, secretName: 'env', resourceSpec: { minScale: 0, redisMemoryMb: 64 } };
+  const template = {
+    sourceRevisionConfig: { imageUri: 'agent:1' },
+    secretName: 'env',
+    resourceSpec: { minScale: 0, redisMemoryMb: 64 },
+  };
   const spec = { database: { passwordRequestedAt: '2026-01-05T00:00:00Z' } };
   await kube.create(kinds.deployment, newDeployment(namespace, { template, spec }));
   await see.untilReady('chat');

@@ -22,7 +22,14 @@ beforeAll(async () => {
   kubectl = kubectlFor({ kubectl: path, kubeconfig: plane.kubeconfig });
   // REST takes no other account than one that its owner meant for agents, in a redeploy either.
   await kubectl('create', 'serviceaccount', 'first', '--namespace', plane.namespace);
-  await kubectl('label', 'serviceaccount', 'first', 'gx.dev/for-agents=true', '--namespace', plane.namespace);
+  await kubectl(
+    'label',
+    'serviceaccount',
+    'first',
+    'gx.dev/for-agents=true',
+    '--namespace',
+    plane.namespace,
+  );
 });
 afterAll(() => plane.stop());
 
@@ -39,8 +46,14 @@ const templates: Template[] = [1, 2, 3].map((number) => ({
     memoryMb: 256 * number,
     labels: { generation: `g${number}` },
     annotations: { note: `${number}` },
-    ...(number === 1 && { queueMinScale: 2, serviceAccountName: 'first', volumes: [{ name: 'cache', emptyDir: {} }] }),
-    ...(number === 2 && { sidecars: [{ name: 'proxy', image: 'proxy:2', env: [{ name: 'A', value: 'b' }] }] }),
+    ...(number === 1 && {
+      queueMinScale: 2,
+      serviceAccountName: 'first',
+      volumes: [{ name: 'cache', emptyDir: {} }],
+    }),
+    ...(number === 2 && {
+      sidecars: [{ name: 'proxy', image: 'proxy:2', env: [{ name: 'A', value: 'b' }] }],
+    }),
   },
 }));
 const secret = (value: number): KubeObject & { stringData: Record<string, string> } => ({
@@ -60,20 +73,30 @@ const pinned = (number: number): string => `registry.example/agent@${digestFor(i
 async function pods(revision: string): Promise<unknown[]> {
   const env = (await see.revision(revision)).status?.secretName ?? '';
   const { data } = await see.secret(env);
-  const pair = await Promise.all(['api', 'queue'].map((part) => see.workload(`${revision}-${part}`)));
+  const pair = await Promise.all(
+    ['api', 'queue'].map((part) => see.workload(`${revision}-${part}`)),
+  );
   const text = JSON.stringify(pair.map(({ spec }) => (spec as { template: object }).template));
-  const tagged = [1, 2, 3].reduce((said, number) => said.replaceAll(pinned(number), image(number)), text);
+  const tagged = [1, 2, 3].reduce(
+    (said, number) => said.replaceAll(pinned(number), image(number)),
+    text,
+  );
   return [data, JSON.parse(tagged.replaceAll(env, 'ENV').replaceAll(revision, 'REVISION'))];
 }
-const newest = async (name: string): Promise<string> => (await see.deployment(name)).status?.latestRevision ?? '';
+const newest = async (name: string): Promise<string> =>
+  (await see.deployment(name)).status?.latestRevision ?? '';
 
 /** Brings up the three in turn, with another value of the user's Secret each time. */
 async function history(name: string): Promise<void> {
   for (const [index, template] of templates.entries()) {
     await plane.kube.apply(kinds.secret, secret(index + 1));
-    if (index === 0) await plane.kube.create(kinds.deployment, newDeployment(plane.namespace, { metadata: { name }, template }));
+    if (index === 0)
+      await plane.kube.create(
+        kinds.deployment,
+        newDeployment(plane.namespace, { metadata: { name }, template }),
+      );
     else
-      await plane.kube.jsonPatch(kinds.deployment, { namespace: plane.namespace, name }, [
+      await plane.kube.patchJson(kinds.deployment, { namespace: plane.namespace, name }, [
         { op: 'replace', path: '/spec/template', value: template },
       ]);
     await see.untilReady(name);
@@ -81,13 +104,25 @@ async function history(name: string): Promise<void> {
 }
 
 const byRest = async (name: string, to: string): Promise<void> => {
-  const ids = [await see.deployment(name), await see.revision(to)].map(({ metadata }) => metadata.uid);
-  const { status } = await plane.call('POST', `/v2/deployments/${ids[0]}/revisions/${ids[1]}/redeploy`);
+  const ids = [await see.deployment(name), await see.revision(to)].map(
+    ({ metadata }) => metadata.uid,
+  );
+  const { status } = await plane.call(
+    'POST',
+    `/v2/deployments/${ids[0]}/revisions/${ids[1]}/redeploy`,
+  );
   expect(status).toBe(200);
 };
 const byKubectl = async (name: string, to: string): Promise<void> => {
   const inNamespace = ['--namespace', plane.namespace];
-  const template = await kubectl('get', 'gxr', to, ...inNamespace, '-o', 'jsonpath={.spec.template}');
+  const template = await kubectl(
+    'get',
+    'gxr',
+    to,
+    ...inNamespace,
+    '-o',
+    'jsonpath={.spec.template}',
+  );
   const patch = `[{"op":"add","path":"/spec/template","value":${template}},{"op":"add","path":"/spec/rollbackOf","value":"${to}"},
     {"op":"add","path":"/spec/requestedAt","value":"${new Date().toISOString()}"}]`;
   await kubectl('patch', 'gxd', name, ...inNamespace, '--type', 'json', '-p', patch);
@@ -107,10 +142,16 @@ test.each([
       await until('it has a revision of its own', async () => (await newest(name)) !== before);
       await see.untilReady(name);
       const now = await newest(name);
-      expect((await see.revision(now)).spec).toMatchObject({ rollbackOf: `${name}-0000${index + 1}`, template: templates[index] });
+      expect((await see.revision(now)).spec).toMatchObject({
+        rollbackOf: `${name}-0000${index + 1}`,
+        template: templates[index],
+      });
       expect(await pods(now)).toEqual(pair);
       expect((await see.revision(now)).status?.image).toBe(pinned(index + 1));
-      expect((await see.deployment(name)).status).toMatchObject({ activeRevision: now, phase: 'READY' });
+      expect((await see.deployment(name)).status).toMatchObject({
+        activeRevision: now,
+        phase: 'READY',
+      });
     }
   },
 );
@@ -122,7 +163,9 @@ test('secrets of a revision stay when the one it repeats is collected', async ()
   await see.untilReady('kept');
   await plane.kube.delete(kinds.revision, { namespace: plane.namespace, name: 'kept-00001' });
   await until('it is gone, with its Secret', async () =>
-    (await plane.kube.all(kinds.secret, { namespace: plane.namespace })).every(({ metadata }) => metadata.name !== 'kept-00001-env'),
+    (await plane.kube.listAll(kinds.secret, { namespace: plane.namespace })).every(
+      ({ metadata }) => metadata.name !== 'kept-00001-env',
+    ),
   );
   const { data } = await see.secret((await see.revision('kept-00004')).status?.secretName ?? '');
   expect(data).toEqual({ TOKEN: Buffer.from('token-1').toString('base64') });

@@ -15,27 +15,47 @@ const withFeatures = (...names: unknown[]): object => ({ status: { supportedFeat
 type Answers = Record<string, object | Error>;
 function parentsOf(answers: Answers, parents: ParentRef[] = [PUBLIC]) {
   let changes = 0;
-  const find = async ({ kind }: { kind: string }, { namespace, name }: { namespace?: string; name: string }): Promise<unknown> => {
+  const find = async (
+    { kind }: { kind: string },
+    { namespace, name }: { namespace?: string; name: string },
+  ): Promise<unknown> => {
     const answer = answers[[kind, namespace, name].filter(Boolean).join('/')];
     if (answer instanceof Error) throw answer;
     return answer;
   };
-  const known = new RouteParents({ kube: { find: find as Kube['find'] }, parents, changed: () => (changes += 1), log: silentLog() });
+  const known = new RouteParents({
+    kube: { find: find as Kube['find'] },
+    parents,
+    changed: () => (changes += 1),
+    log: silentLog(),
+  });
   return { known, changes: () => changes };
 }
 
-const ENVOY = { 'Gateway/gateways/public': gateway('envoy'), 'GatewayClass/envoy': withFeatures({ name: 'A' }, { name: 'B' }) };
+const ENVOY = {
+  'Gateway/gateways/public': gateway('envoy'),
+  'GatewayClass/envoy': withFeatures({ name: 'A' }, { name: 'B' }),
+};
 
 test('features are those of the class, as they are written today or were before', async () => {
-  const { known, changes } = parentsOf({ ...ENVOY, 'GatewayClass/envoy': withFeatures({ name: 'A' }, 'B') });
+  const { known, changes } = parentsOf({
+    ...ENVOY,
+    'GatewayClass/envoy': withFeatures({ name: 'A' }, 'B'),
+  });
   await known.look(signal);
   await known.look(signal);
   expect([[...(known.features ?? [])], changes()]).toEqual([['A', 'B'], 1]);
 });
 
 test('features of several parents count together', async () => {
-  const others = { 'Gateway/other/inner': gateway('own'), 'GatewayClass/own': withFeatures({ name: 'C' }) };
-  const { known } = parentsOf({ ...ENVOY, ...others }, [PUBLIC, { name: 'inner', namespace: 'other' }]);
+  const others = {
+    'Gateway/other/inner': gateway('own'),
+    'GatewayClass/own': withFeatures({ name: 'C' }),
+  };
+  const { known } = parentsOf({ ...ENVOY, ...others }, [
+    PUBLIC,
+    { name: 'inner', namespace: 'other' },
+  ]);
   await known.look(signal);
   expect([...(known.features ?? [])]).toEqual(['A', 'B', 'C']);
 });

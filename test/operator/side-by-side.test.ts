@@ -22,17 +22,23 @@ const apply = async (name: string, image: string): Promise<void> => {
 };
 
 const databasePod = async (name: string): Promise<KubeObject | undefined> =>
-  (await stage.kube.all(kinds.pod, { namespace: stage.namespace })).find(({ metadata }) => metadata.name === `${names.database(name)}-0`);
+  (await stage.kube.listAll(kinds.pod, { namespace: stage.namespace })).find(
+    ({ metadata }) => metadata.name === `${names.database(name)}-0`,
+  );
 
 const databaseAnswers = (name: string): Promise<object> => {
   const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
   const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: now }];
   const { kube, namespace } = stage;
-  return kube.patchStatus(kinds.pod, { namespace, name: `${names.database(name)}-0` }, { phase: 'Running', startTime: now, conditions });
+  return kube.patchStatus(
+    kinds.pod,
+    { namespace, name: `${names.database(name)}-0` },
+    { phase: 'Running', startTime: now, conditions },
+  );
 };
 
 const endedPods = async (): Promise<KubeObject[]> =>
-  (await stage.kube.all(kinds.pod, { namespace: stage.namespace })).filter(({ status }) =>
+  (await stage.kube.listAll(kinds.pod, { namespace: stage.namespace })).filter(({ status }) =>
     JSON.stringify(status).includes('CrashLoopBackOff'),
   );
 
@@ -45,14 +51,19 @@ test('the first pods start beside their database, and serve once it answers', as
   const { see, operator } = stage;
   await apply('early', 'agent:1');
   for (const workload of [names.apiWorkload('early-00001'), names.queueWorkload('early-00001')])
-    await until(`the pods of ${workload} are there`, async () => isRolledOut(await see.workload(workload)));
+    await until(`the pods of ${workload} are there`, async () =>
+      isRolledOut(await see.workload(workload)),
+    );
   await untilIdle(operator);
   expect(await said('early-00001')).toEqual(['AWAITING_DEPLOY', 'DatabaseNotReady']);
   expect((await see.deployment('early')).status).toMatchObject({ phase: 'AWAITING_DATABASE' });
   await databaseAnswers('early');
   await see.untilReady('early');
   await see.untilPhase('early-00001', 'DEPLOYED');
-  expect((await see.deployment('early')).status).toMatchObject({ phase: 'READY', activeRevision: 'early-00001' });
+  expect((await see.deployment('early')).status).toMatchObject({
+    phase: 'READY',
+    activeRevision: 'early-00001',
+  });
 });
 
 test('pods that cannot start say so while their database is still on its way', async () => {

@@ -38,22 +38,55 @@ beforeAll(async () => {
   await once(host, 'listening');
   url = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
   git = await startGitHttp();
-  [crowd, other, builds] = await Promise.all(['slow-git', 'slow-git-other', 'slow-git-builds'].map((name) => openStage(name)));
+  [crowd, other, builds] = await Promise.all(
+    ['slow-git', 'slow-git-other', 'slow-git-builds'].map((name) => openStage(name)),
+  );
   other!.startKubelet();
-  for (const [tenantId, { namespace: name }] of Object.entries({ [CROWD]: crowd!, [OTHER]: other! })) {
+  for (const [tenantId, { namespace: name }] of Object.entries({
+    [CROWD]: crowd!,
+    [OTHER]: other!,
+  })) {
     const label = `/metadata/labels/${TENANT.replace('/', '~1')}`;
-    await crowd!.kube.jsonPatch(kinds.namespace, { name }, [{ op: 'add', path: label, value: tenantId }]);
-    const listener = { apiVersion: API_VERSION, kind: 'Listener', metadata: { name, namespace: crowd!.namespace } };
-    await crowd!.kube.create(kinds.listener, { ...listener, spec: { computeId: name, tenantId, namespaces: [name] } });
+    await crowd!.kube.patchJson(kinds.namespace, { name }, [
+      { op: 'add', path: label, value: tenantId },
+    ]);
+    const listener = {
+      apiVersion: API_VERSION,
+      kind: 'Listener',
+      metadata: { name, namespace: crowd!.namespace },
+    };
+    await crowd!.kube.create(kinds.listener, {
+      ...listener,
+      spec: { computeId: name, tenantId, namespaces: [name] },
+    });
   }
-  const integration = { apiVersion: API_VERSION, kind: 'GitIntegration', metadata: { name: 'slow', namespace: crowd!.namespace } };
+  const integration = {
+    apiVersion: API_VERSION,
+    kind: 'GitIntegration',
+    metadata: { name: 'slow', namespace: crowd!.namespace },
+  };
   const spec = { id: CROWD, tenantId: CROWD, name: 'slow', kind: 'generic' as const, host: url };
   await crowd!.kube.create(kinds.gitIntegration, { ...integration, spec });
-  const quick = { id: OTHER, tenantId: OTHER, name: 'quick', kind: 'generic' as const, host: git.url };
-  await crowd!.kube.create(kinds.gitIntegration, { ...integration, metadata: { name: 'quick', namespace: crowd!.namespace }, spec: quick });
+  const quick = {
+    id: OTHER,
+    tenantId: OTHER,
+    name: 'quick',
+    kind: 'generic' as const,
+    host: git.url,
+  };
+  await crowd!.kube.create(kinds.gitIntegration, {
+    ...integration,
+    metadata: { name: 'quick', namespace: crowd!.namespace },
+    spec: quick,
+  });
   const builder = { ...BUILDER, namespace: builds!.namespace, parallel: 1, parallelInAll: 1 };
   await crowd!.startOperator({
-    settings: { builder, gitHosts: [url, git.url], pollSeconds: 10, agentNamespaces: [crowd!.namespace, other!.namespace] },
+    settings: {
+      builder,
+      gitHosts: [url, git.url],
+      pollSeconds: 10,
+      agentNamespaces: [crowd!.namespace, other!.namespace],
+    },
     config: { namespaces: [crowd!.namespace, other!.namespace] },
   });
 }, 600_000);
@@ -73,7 +106,8 @@ async function deployed(name: string): Promise<number> {
   return performance.now() - began;
 }
 
-const all = (): Promise<DeploymentResource[]> => crowd!.kube.all(kinds.deployment, { namespace: crowd!.namespace });
+const all = (): Promise<DeploymentResource[]> =>
+  crowd!.kube.listAll(kinds.deployment, { namespace: crowd!.namespace });
 
 const follow = (name: string): Promise<unknown> => {
   const sourceConfig = { integrationId: CROWD, repoUrl: `${url}/team/chat`, buildOnPush: true };
@@ -99,30 +133,47 @@ test("another tenant's deployment is served in its usual time", async () => {
 test("another tenant's build begins, though those before it in line wait for their host", async () => {
   const { kube } = crowd!;
   const isAway = async (): Promise<boolean> =>
-    (await kube.all(kinds.revision, { namespace: crowd!.namespace })).some(({ status }) => status?.reason === 'GitHostAway');
+    (await kube.listAll(kinds.revision, { namespace: crowd!.namespace })).some(
+      ({ status }) => status?.reason === 'GitHostAway',
+    );
   await until('a build says that its host is away', isAway, 60);
   const commit = git.push('main');
   const sourceConfig = { integrationId: OTHER, repoUrl: `${git.url}/team/chat` };
-  const given = fromGit('main', { metadata: { name: 'built' }, spec: { source: 'git', sourceConfig } });
+  const given = fromGit('main', {
+    metadata: { name: 'built' },
+    spec: { source: 'git', sourceConfig },
+  });
   await kube.create(kinds.deployment, newDeployment(other!.namespace, given));
-  const jobs = (): Promise<KubeObject[]> => kube.all(kinds.job, { namespace: builds!.namespace });
-  const [job] = await until('it has its Job', async () => ((await jobs()).length > 0 ? jobs() : undefined), 60);
+  const jobs = (): Promise<KubeObject[]> =>
+    kube.listAll(kinds.job, { namespace: builds!.namespace });
+  const [job] = await until(
+    'it has its Job',
+    async () => ((await jobs()).length > 0 ? jobs() : undefined),
+    60,
+  );
   expect(JSON.stringify(job)).toContain(commit);
 });
 
 test('the condition says that the host is away, and says the same until the next look', async () => {
   const { kube, namespace, see } = crowd!;
-  const conditionOf = async (name: string) => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'FollowsBranch');
+  const conditionOf = async (name: string) =>
+    (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'FollowsBranch');
   const name = await until(
     'one says so',
     async () => {
-      const found = (await all()).find(({ status }) => status?.conditions?.some(({ reason }) => reason === 'GitHostAway'));
+      const found = (await all()).find(({ status }) =>
+        status?.conditions?.some(({ reason }) => reason === 'GitHostAway'),
+      );
       return found?.metadata.name;
     },
     60,
   );
   const before = await conditionOf(name);
-  expect(before).toMatchObject({ status: 'False', reason: 'GitHostAway', message: expect.stringContaining('does not answer') });
+  expect(before).toMatchObject({
+    status: 'False',
+    reason: 'GitHostAway',
+    message: expect.stringContaining('does not answer'),
+  });
   for (const when of ['one', 'two']) {
     const path = `/metadata/annotations/${RECONCILE_NOW.replace('/', '~1')}`;
     const { metadata } = await see.deployment(name);
@@ -130,8 +181,11 @@ test('the condition says that the host is away, and says the same until the next
       metadata.annotations === undefined
         ? [{ op: 'add' as const, path: '/metadata/annotations', value: { [RECONCILE_NOW]: when } }]
         : [{ op: 'add' as const, path, value: when }];
-    await kube.jsonPatch(kinds.deployment, { namespace, name: name }, patch);
-    await until('it was reconciled', async () => (await see.deployment(name)).status?.lastHandledReconcileAt === when);
+    await kube.patchJson(kinds.deployment, { namespace, name: name }, patch);
+    await until(
+      'it was reconciled',
+      async () => (await see.deployment(name)).status?.lastHandledReconcileAt === when,
+    );
     expect(await conditionOf(name)).toEqual(before);
   }
 });

@@ -48,16 +48,37 @@ beforeAll(async () => {
     apiVersion: API_VERSION,
     kind: 'GitIntegration',
     metadata: { name: 'local', namespace },
-    spec: { id: ID, name: 'local', kind: 'generic', host: git.url, repositories: ['team/*'], credentialSecret: 'local' },
+    spec: {
+      id: ID,
+      name: 'local',
+      kind: 'generic',
+      host: git.url,
+      repositories: ['team/*'],
+      credentialSecret: 'local',
+    },
   });
   const metadata = { name: 'local', namespace: credentials.namespace };
-  await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', stringData: { token: 'opens' } });
+  await kube.create(kinds.secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata,
+    type: 'Opaque',
+    stringData: { token: 'opens' },
+  });
   const { worked, secrets, own, apiServer } = operatorAccess;
   await grant(kube, { namespace: 'default', rules: apiServer, to: namespace });
   await grant(kube, { namespace: builds.namespace, rules: operatorAccess.builds, to: namespace });
   await grant(kube, { namespace: credentials.namespace, rules: operatorAccess.git, to: namespace });
-  const limited = await accountWith(kube, { namespace, kubeconfig: stage.kubeconfig, rules: [...worked, ...secrets, ...own] });
-  operator = await stage.startOperator({ ...given(), kubeconfig: limited, through: (door) => withLog(door, LOG) });
+  const limited = await accountWith(kube, {
+    namespace,
+    kubeconfig: stage.kubeconfig,
+    rules: [...worked, ...secrets, ...own],
+  });
+  operator = await stage.startOperator({
+    ...given(),
+    kubeconfig: limited,
+    through: (door) => withLog(door, LOG),
+  });
 }, 600_000);
 afterAll(async () => {
   await stage.stop();
@@ -69,7 +90,13 @@ afterAll(async () => {
 const given = () => ({
   settings: {
     gitHosts: [git.url],
-    builder: { ...BUILDER, namespace: builds.namespace, gitNamespace: credentials.namespace, parallel: 1, parallelInAll: 1 },
+    builder: {
+      ...BUILDER,
+      namespace: builds.namespace,
+      gitNamespace: credentials.namespace,
+      parallel: 1,
+      parallelInAll: 1,
+    },
   },
 });
 const apply = (name: string, repoRef = 'main', repoUrl = `${git.url}/team/chat`) =>
@@ -77,13 +104,22 @@ const apply = (name: string, repoRef = 'main', repoUrl = `${git.url}/team/chat`)
     kinds.deployment,
     newDeployment(
       namespace,
-      fromGit(repoRef, { metadata: { name }, spec: { source: 'git', sourceConfig: { integrationId: ID, repoUrl } } }),
+      fromGit(repoRef, {
+        metadata: { name },
+        spec: { source: 'git', sourceConfig: { integrationId: ID, repoUrl } },
+      }),
     ),
   );
 const of = (kind: Kind, name: string): Promise<KubeObject[]> =>
-  kube.all(kind, { namespace: builds.namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=build` });
+  kube.listAll(kind, {
+    namespace: builds.namespace,
+    labelSelector: `gx.dev/deployment=${name},gx.dev/component=build`,
+  });
 const podOf = async (name: string): Promise<string> => {
-  await until(`the build of ${name} has a pod`, async () => (await of(kinds.pod, name)).length === 1);
+  await until(
+    `the build of ${name} has a pod`,
+    async () => (await of(kinds.pod, name)).length === 1,
+  );
   return (await of(kinds.pod, name))[0]!.metadata.name;
 };
 const tell = async (name: string, status: object) =>
@@ -91,13 +127,22 @@ const tell = async (name: string, status: object) =>
 const image = (name: string) => `registry.example/agents/${namespace}/${name}@${DIGEST}`;
 const built = (name: string, commit = head) =>
   stagedStatus({
-    succeeded: { clone: { commit }, push: { image: image(name), commit, digest: DIGEST, builder: '1.0.0', architecture: 'arm64' } },
+    succeeded: {
+      clone: { commit },
+      push: { image: image(name), commit, digest: DIGEST, builder: '1.0.0', architecture: 'arm64' },
+    },
   });
 const untilGone = (name: string) =>
-  until('Job and credential are gone', async () => [...(await of(kinds.job, name)), ...(await of(kinds.secret, name))].length === 0);
+  until(
+    'Job and credential are gone',
+    async () => [...(await of(kinds.job, name)), ...(await of(kinds.secret, name))].length === 0,
+  );
 const remove = async (name: string) => {
   await kube.delete(kinds.deployment, { namespace, name });
-  await until(`${name} is gone`, async () => (await kube.find(kinds.deployment, { namespace, name })) === undefined);
+  await until(
+    `${name} is gone`,
+    async () => (await kube.find(kinds.deployment, { namespace, name })) === undefined,
+  );
 };
 
 describe('a revision that is built in stages', () => {
@@ -107,17 +152,25 @@ describe('a revision that is built in stages', () => {
     await podOf('whole');
     const [job] = await of(kinds.job, 'whole');
     expect(job?.metadata.ownerReferences).toBeUndefined();
-    expect(job?.metadata.annotations).toMatchObject({ 'gx.dev/agents-namespace': namespace, 'gx.dev/revision': 'whole-00001' });
+    expect(job?.metadata.annotations).toMatchObject({
+      'gx.dev/agents-namespace': namespace,
+      'gx.dev/revision': 'whole-00001',
+    });
     // Its credential is a copy of its own. The one of all builds is in a namespace where no pod runs.
     const [shown] = await of(kinds.secret, 'whole');
-    expect(shown).toMatchObject({ metadata: { name: job?.metadata.name }, data: { token: Buffer.from('opens').toString('base64') } });
+    expect(shown).toMatchObject({
+      metadata: { name: job?.metadata.name },
+      data: { token: Buffer.from('opens').toString('base64') },
+    });
     expect(JSON.stringify(job?.spec)).toContain(`"secretName":"${job?.metadata.name}"`);
     const { metadata, status } = await stage.see.revision('whole-00001');
     expect(metadata.finalizers).toContain('gx.dev/build');
     expect(status?.commitSha).toBe(head);
     await tell('whole', stagedStatus({ running: 'clone' }));
     await stage.see.untilPhase('whole-00001', 'BUILDING');
-    expect((await stage.see.revision('whole-00001')).status?.message).toBe('The builder is running: stage clone.');
+    expect((await stage.see.revision('whole-00001')).status?.message).toBe(
+      'The builder is running: stage clone.',
+    );
     await tell('whole', built('whole'));
     await stage.see.untilPhase('whole-00001', 'DEPLOYED');
     const revision = await stage.see.revision('whole-00001');
@@ -131,14 +184,23 @@ describe('a revision that is built in stages', () => {
     });
     expect(conditionOf(revision, 'BuildSucceeded')).toBe('True');
     // The image runs on processors of the kind that built it.
-    const workloads = await kube.all(kinds.workload, { namespace, labelSelector: 'gx.dev/revision=whole-00001' });
+    const workloads = await kube.listAll(kinds.workload, {
+      namespace,
+      labelSelector: 'gx.dev/revision=whole-00001',
+    });
     expect(workloads.length).toBeGreaterThan(0);
     for (const { spec } of workloads)
-      expect(spec).toMatchObject({ template: { spec: { nodeSelector: { 'kubernetes.io/arch': 'arm64' } } } });
+      expect(spec).toMatchObject({
+        template: { spec: { nodeSelector: { 'kubernetes.io/arch': 'arm64' } } },
+      });
     expect(revision.status?.buildLog).toBe('whole-00001-build-log');
     const kept = await kube.get(kinds.configMap, { namespace, name: 'whole-00001-build-log' });
-    expect(gunzipSync(Buffer.from(kept.binaryData?.['log.gz'] ?? '', 'base64')).toString()).toContain('[clone] last words');
-    expect(kept.metadata.ownerReferences).toMatchObject([{ kind: 'Revision', name: 'whole-00001' }]);
+    expect(
+      gunzipSync(Buffer.from(kept.binaryData?.['log.gz'] ?? '', 'base64')).toString(),
+    ).toContain('[clone] last words');
+    expect(kept.metadata.ownerReferences).toMatchObject([
+      { kind: 'Revision', name: 'whole-00001' },
+    ]);
     await remove('whole');
     await untilGone('whole');
   });
@@ -148,10 +210,21 @@ describe('a revision that is built in stages', () => {
     await tell('first', stagedStatus({ running: 'build' }));
     await stage.see.untilPhase('first-00001', 'BUILDING');
     await apply('second');
-    await until('it is in line', async () => (await stage.see.revision('second-00001')).status?.reason === 'BuildQueued');
-    expect((await stage.see.revision('second-00001')).status?.message).toBe('Waiting for other builds to end: 1st in line.');
+    await until(
+      'it is in line',
+      async () => (await stage.see.revision('second-00001')).status?.reason === 'BuildQueued',
+    );
+    expect((await stage.see.revision('second-00001')).status?.message).toBe(
+      'Waiting for other builds to end: 1st in line.',
+    );
     expect(await of(kinds.job, 'second')).toEqual([]);
-    await tell('first', stagedStatus({ failed: 'build', message: JSON.stringify({ reason: 'InstallFailed', message: 'npm ci failed' }) }));
+    await tell(
+      'first',
+      stagedStatus({
+        failed: 'build',
+        message: JSON.stringify({ reason: 'InstallFailed', message: 'npm ci failed' }),
+      }),
+    );
     await stage.see.untilPhase('first-00001', 'BUILD_FAILED');
     expect((await stage.see.revision('first-00001')).status).toMatchObject({
       reason: 'InstallFailed',
@@ -175,11 +248,18 @@ describe('a revision that is built in stages', () => {
         return at !== undefined && (await of(kinds.pod, at)).length === 1 ? at : undefined;
       });
       ended.add(building);
-      await tell(building, stagedStatus({ failed: 'build', message: JSON.stringify({ reason: 'BuildFailed', message: 'no' }) }));
+      await tell(
+        building,
+        stagedStatus({
+          failed: 'build',
+          message: JSON.stringify({ reason: 'BuildFailed', message: 'no' }),
+        }),
+      );
     }
     for (const name of names) await stage.see.untilPhase(`${name}-00001`, 'BUILD_FAILED');
     const made = auditEvents(inject('auditLog'), operator.userAgent).filter(
-      ({ verb, objectRef }) => verb === 'create' && objectRef?.resource === 'jobs' && objectRef.name?.startsWith('crowd-'),
+      ({ verb, objectRef }) =>
+        verb === 'create' && objectRef?.resource === 'jobs' && objectRef.name?.startsWith('crowd-'),
     );
     expect(made).toHaveLength(names.length);
     await Promise.all(names.map(remove));
@@ -205,15 +285,20 @@ describe('a revision that is built in stages', () => {
     await apply('stopped');
     await tell('stopped', stagedStatus({ running: 'build' }));
     await stage.see.untilPhase('stopped-00001', 'BUILDING');
-    await kube.jsonPatch(kinds.revision, { namespace, name: 'stopped-00001' }, [
+    await kube.patchJson(kinds.revision, { namespace, name: 'stopped-00001' }, [
       { op: 'add', path: '/metadata/annotations', value: { [INTERRUPT]: 'now' } },
     ]);
     await stage.see.untilPhase('stopped-00001', 'INTERRUPTED');
     await untilGone('stopped');
     const name = 'stopped-00001-build-log';
-    expect((await stage.see.revision('stopped-00001')).status).toMatchObject({ reason: 'Interrupted', buildLog: name });
+    expect((await stage.see.revision('stopped-00001')).status).toMatchObject({
+      reason: 'Interrupted',
+      buildLog: name,
+    });
     const kept = await kube.get(kinds.configMap, { namespace, name });
-    expect(gunzipSync(Buffer.from(kept.binaryData?.['log.gz'] ?? '', 'base64')).toString()).toContain('[build] last words');
+    expect(
+      gunzipSync(Buffer.from(kept.binaryData?.['log.gz'] ?? '', 'base64')).toString(),
+    ).toContain('[build] last words');
   });
 
   test('has failed where its branch is not', async () => {
@@ -235,12 +320,17 @@ describe('a revision that is built in stages', () => {
     });
     const before = git.asked.length;
     const sourceConfig = { integrationId: INSIDE, repoUrl: `${host}/team/chat` };
-    const asked = fromGit('main', { metadata: { name: 'inside' }, spec: { source: 'git', sourceConfig } });
+    const asked = fromGit('main', {
+      metadata: { name: 'inside' },
+      spec: { source: 'git', sourceConfig },
+    });
     await kube.create(kinds.deployment, newDeployment(namespace, asked));
     await stage.see.untilPhase('inside-00001', 'BUILD_FAILED');
     expect((await stage.see.revision('inside-00001')).status).toMatchObject({
       reason: 'CloneFailed',
-      message: expect.stringContaining('leads to a loopback address, which its host is not listed for'),
+      message: expect.stringContaining(
+        'leads to a loopback address, which its host is not listed for',
+      ),
     });
     expect(git.asked).toHaveLength(before);
   });
@@ -260,18 +350,29 @@ describe('a deployment that follows its branch', () => {
   const pushed = async (name: string, commit: string, when: string) => {
     const { metadata } = await stage.see.deployment(name);
     const annotations = { ...metadata.annotations, [PUSHED_AT]: `${commit} ${when}` };
-    await kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/metadata/annotations', value: annotations }]);
-    await until('the event is handled', async () => (await stage.see.deployment(name)).status?.pushHandled === `${commit} ${when}`);
+    await kube.patchJson(kinds.deployment, { namespace, name }, [
+      { op: 'add', path: '/metadata/annotations', value: annotations },
+    ]);
+    await until(
+      'the event is handled',
+      async () => (await stage.see.deployment(name)).status?.pushHandled === `${commit} ${when}`,
+    );
   };
   const revisionsOf = async (name: string) =>
-    (await kube.all(kinds.revision, { namespace, labelSelector: `gx.dev/deployment=${name}` }))
+    (await kube.listAll(kinds.revision, { namespace, labelSelector: `gx.dev/deployment=${name}` }))
       .map(({ metadata }) => metadata.name)
       .toSorted();
 
   test('gets a revision of each new head, none of events that come again or late, and skips what is overtaken', async () => {
     const first = git.push('live');
-    const spec = { source: 'git' as const, sourceConfig: { integrationId: ID, repoUrl: `${git.url}/team/chat`, buildOnPush: true } };
-    await kube.create(kinds.deployment, newDeployment(namespace, fromGit('live', { metadata: { name: 'live' }, spec })));
+    const spec = {
+      source: 'git' as const,
+      sourceConfig: { integrationId: ID, repoUrl: `${git.url}/team/chat`, buildOnPush: true },
+    };
+    await kube.create(
+      kinds.deployment,
+      newDeployment(namespace, fromGit('live', { metadata: { name: 'live' }, spec })),
+    );
     await tell('live', stagedStatus({ running: 'build' }));
     await stage.see.untilPhase('live-00001', 'BUILDING');
     expect((await stage.see.revision('live-00001')).status?.commitSha).toBe(first);
@@ -288,19 +389,37 @@ describe('a deployment that follows its branch', () => {
     await tell('live', built('live', first));
     await stage.see.untilPhase('live-00001', 'DEPLOYED');
     await until('the next one has a pod', async () => (await of(kinds.pod, 'live')).length === 2);
-    const next = (await of(kinds.pod, 'live')).find(({ metadata }) => metadata.annotations?.['gx.dev/revision'] === 'live-00001-2');
-    const status = stagedStatus({ succeeded: { clone: { commit: third }, push: { image: image('live'), digest: DIGEST } } });
-    await kube.patchStatus(kinds.pod, { namespace: builds.namespace, name: next!.metadata.name }, status);
+    const next = (await of(kinds.pod, 'live')).find(
+      ({ metadata }) => metadata.annotations?.['gx.dev/revision'] === 'live-00001-2',
+    );
+    const status = stagedStatus({
+      succeeded: { clone: { commit: third }, push: { image: image('live'), digest: DIGEST } },
+    });
+    await kube.patchStatus(
+      kinds.pod,
+      { namespace: builds.namespace, name: next!.metadata.name },
+      status,
+    );
     await stage.see.untilPhase('live-00001-2', 'DEPLOYED');
-    await until('it serves', async () => (await stage.see.deployment('live')).status?.activeRevision === 'live-00001-2');
-    expect((await stage.see.deployment('live')).status).toMatchObject({ followedRef: 'live', followedCommit: third });
+    await until(
+      'it serves',
+      async () => (await stage.see.deployment('live')).status?.activeRevision === 'live-00001-2',
+    );
+    expect((await stage.see.deployment('live')).status).toMatchObject({
+      followedRef: 'live',
+      followedCommit: third,
+    });
     await remove('live');
   });
 });
 
 test('builds use the rights that the operator has for them, and no others', () => {
   const requests = auditEvents(inject('auditLog'), operator.userAgent);
-  expect(requests.filter(({ responseStatus }) => responseStatus?.code === 403).map(({ requestURI }) => requestURI)).toEqual([]);
+  expect(
+    requests
+      .filter(({ responseStatus }) => responseStatus?.code === 403)
+      .map(({ requestURI }) => requestURI),
+  ).toEqual([]);
   const used = rightsUsed(requests);
   expect(rightsIn(operatorAccess.staged).filter((right) => !used.has(right))).toEqual([]);
 });

@@ -28,25 +28,36 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 const apply = (name: string, given: Parameters<typeof newDeployment>[1] = {}): Promise<object> =>
-  kube.create(kinds.deployment, newDeployment(namespace, { ...given, metadata: { name, ...given.metadata } }));
+  kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { ...given, metadata: { name, ...given.metadata } }),
+  );
 
 /** A new image, as `kubectl edit` would write it. */
 const change = (name: string, image: string): Promise<object> =>
-  kube.jsonPatch(kinds.deployment, { namespace, name }, [
+  kube.patchJson(kinds.deployment, { namespace, name }, [
     { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: image },
   ]);
 
 const selected = async (name: string): Promise<string | undefined> =>
-  ((await see.service(names.service(name))).spec as { selector: Record<string, string> }).selector[REVISION];
+  ((await see.service(names.service(name))).spec as { selector: Record<string, string> }).selector[
+    REVISION
+  ];
 
-const replicas = async (name: string): Promise<number> => ((await see.workload(name)).spec as { replicas: number }).replicas;
+const replicas = async (name: string): Promise<number> =>
+  ((await see.workload(name)).spec as { replicas: number }).replicas;
 
-const ready = (object: { status?: { conditions?: { type: string; status: string; reason: string }[] } }, type = 'Ready') =>
-  object.status?.conditions?.find((condition) => condition.type === type);
+const ready = (
+  object: { status?: { conditions?: { type: string; status: string; reason: string }[] } },
+  type = 'Ready',
+) => object.status?.conditions?.find((condition) => condition.type === type);
 
 const requests = () =>
-  auditEvents(inject('auditLog'), operator.userAgent).filter(({ objectRef }) => !['leases', 'events'].includes(objectRef?.resource ?? ''));
-const writes = (): number => requests().filter(({ verb }) => ['create', 'update', 'patch', 'delete'].includes(verb)).length;
+  auditEvents(inject('auditLog'), operator.userAgent).filter(
+    ({ objectRef }) => !['leases', 'events'].includes(objectRef?.resource ?? ''),
+  );
+const writes = (): number =>
+  requests().filter(({ verb }) => ['create', 'update', 'patch', 'delete'].includes(verb)).length;
 
 describe('a deployment applied with kubectl', () => {
   test('becomes a revision that serves, with database, Service and tracing project', async () => {
@@ -63,21 +74,27 @@ describe('a deployment applied with kubectl', () => {
     });
     expect(revision.status).toMatchObject({ phase: 'DEPLOYED', imageDigest: DIGEST });
     expect(await selected('first')).toBe('first-00001');
-    expect(await kube.get(kinds.statefulSet, { namespace, name: names.database('first') })).toBeDefined();
-    const projects = await kube.all(kinds.tracingProject, { namespace });
+    expect(
+      await kube.get(kinds.statefulSet, { namespace, name: names.database('first') }),
+    ).toBeDefined();
+    const projects = await kube.listAll(kinds.tracingProject, { namespace });
     expect(projects.map(({ spec }) => spec.projectName)).toContain('first');
   });
 
   test('costs no write and no read once it has settled', async () => {
     await apply('settled');
     await see.untilReady('settled');
-    await still('what Kubernetes makes of it', () => kube.all(kinds.workload, { namespace }));
+    await still('what Kubernetes makes of it', () => kube.listAll(kinds.workload, { namespace }));
     await untilIdle(operator);
-    const before = { writes: writes(), all: requests().filter(({ verb }) => verb !== 'watch').length };
-    const looked = () => metricOf(operator, 'controller_runtime_reconcile_total', 'controller="deployment"');
+    const before = {
+      writes: writes(),
+      all: requests().filter(({ verb }) => verb !== 'watch').length,
+    };
+    const looked = () =>
+      metricOf(operator, 'controller_runtime_reconcile_total', 'controller="deployment"');
     const times = await looked();
     // Somebody else's label wakes the deployment and, at the same moment, everything that belongs to it.
-    await kube.jsonPatch(kinds.deployment, { namespace, name: 'settled' }, [
+    await kube.patchJson(kinds.deployment, { namespace, name: 'settled' }, [
       { op: 'add', path: '/metadata/labels', value: { theirs: 'yes' } },
     ]);
     await until('it was looked at again', async () => (await looked()) > times);
@@ -92,7 +109,9 @@ describe('a deployment applied with kubectl', () => {
     await apply('cheap');
     await see.untilReady('cheap');
     expect(writes() - before).toBeLessThanOrEqual(23);
-    const reads = requests().filter(({ verb, requestURI }) => ['get', 'list'].includes(verb) && requestURI.includes('cheap'));
+    const reads = requests().filter(
+      ({ verb, requestURI }) => ['get', 'list'].includes(verb) && requestURI.includes('cheap'),
+    );
     expect(reads.filter(({ objectRef }) => objectRef?.subresource !== 'log')).toEqual([]);
   });
 });
@@ -107,7 +126,8 @@ describe('a changed template', () => {
     expect(await selected('second')).toBe('second-00002');
     await until(
       'the first pair is at zero',
-      async () => (await replicas('second-00001-api')) + (await replicas('second-00001-queue')) === 0,
+      async () =>
+        (await replicas('second-00001-api')) + (await replicas('second-00001-queue')) === 0,
     );
     expect((await see.revision('second-00001')).status?.phase).toBe('DEPLOYED');
   });
@@ -116,24 +136,32 @@ describe('a changed template', () => {
     ['an image that is missing', 'missing:1', 'ImagePullFailed'],
     ['a server that crashes', 'crash:1', 'CrashLooping'],
     ['a server that needs more memory', 'hungry:1', 'OOMKilled'],
-  ])('%s fails with its reason, and the revision that serves is untouched', async (_, image, reason) => {
-    const name = reason.toLowerCase();
-    await apply(name);
-    await see.untilReady(name);
-    const pair = await see.workload(`${name}-00001-api`);
-    await change(name, image);
-    await see.untilPhase(`${name}-00002`, 'DEPLOY_FAILED');
-    await until('the deployment says so', async () => ready(await see.deployment(name), 'Stalled')?.reason === reason);
-    const deployment = await see.deployment(name);
-    expect(ready(deployment)).toMatchObject({ status: 'False', reason });
-    expect(ready(deployment, 'Serving')?.status).toBe('True');
-    expect(deployment.status).toMatchObject({ phase: 'READY', activeRevision: `${name}-00001` });
-    expect(await selected(name)).toBe(`${name}-00001`);
-    expect((await see.workload(`${name}-00001-api`)).metadata.generation).toBe(pair.metadata.generation);
-    await change(name, 'agent:3');
-    await see.untilReady(name);
-    expect((await see.deployment(name)).status?.activeRevision).toBe(`${name}-00003`);
-  });
+  ])(
+    '%s fails with its reason, and the revision that serves is untouched',
+    async (_, image, reason) => {
+      const name = reason.toLowerCase();
+      await apply(name);
+      await see.untilReady(name);
+      const pair = await see.workload(`${name}-00001-api`);
+      await change(name, image);
+      await see.untilPhase(`${name}-00002`, 'DEPLOY_FAILED');
+      await until(
+        'the deployment says so',
+        async () => ready(await see.deployment(name), 'Stalled')?.reason === reason,
+      );
+      const deployment = await see.deployment(name);
+      expect(ready(deployment)).toMatchObject({ status: 'False', reason });
+      expect(ready(deployment, 'Serving')?.status).toBe('True');
+      expect(deployment.status).toMatchObject({ phase: 'READY', activeRevision: `${name}-00001` });
+      expect(await selected(name)).toBe(`${name}-00001`);
+      expect((await see.workload(`${name}-00001-api`)).metadata.generation).toBe(
+        pair.metadata.generation,
+      );
+      await change(name, 'agent:3');
+      await see.untilReady(name);
+      expect((await see.deployment(name)).status?.activeRevision).toBe(`${name}-00003`);
+    },
+  );
 
   test('a revision that is never ready fails at its deadline, and can be interrupted before', async () => {
     await apply('mute', { image: 'mute:1', spec: { progressDeadlineSeconds: 20 } });
@@ -144,7 +172,7 @@ describe('a changed template', () => {
     await change('stopped', 'agent:3');
     await see.untilPhase('stopped-00002', 'SKIPPED');
     const interrupt = { 'gx.dev/interrupt': 'now' };
-    await kube.jsonPatch(kinds.revision, { namespace, name: 'stopped-00001' }, [
+    await kube.patchJson(kinds.revision, { namespace, name: 'stopped-00001' }, [
       { op: 'add', path: '/metadata/annotations', value: interrupt },
     ]);
     await see.untilPhase('stopped-00001', 'INTERRUPTED');
@@ -154,10 +182,17 @@ describe('a changed template', () => {
   });
 
   test('from git fails with BuilderMissing instead of waiting for ever', async () => {
-    const sourceConfig = { integrationId: '33333333-3333-4333-8333-333333333333', repoUrl: 'https://git.example/a' };
+    const sourceConfig = {
+      integrationId: '33333333-3333-4333-8333-333333333333',
+      repoUrl: 'https://git.example/a',
+    };
     await kube.create(kinds.deployment, {
       ...newDeployment(namespace, { metadata: { name: 'git' } }),
-      spec: { source: 'git', sourceConfig, template: { sourceRevisionConfig: { repoRef: 'main', gxConfigPath: 'gx.json' } } },
+      spec: {
+        source: 'git',
+        sourceConfig,
+        template: { sourceRevisionConfig: { repoRef: 'main', gxConfigPath: 'gx.json' } },
+      },
     });
     await see.untilPhase('git-00001', 'BUILD_FAILED');
     expect((await see.revision('git-00001')).status?.reason).toBe('BuilderMissing');
@@ -169,7 +204,7 @@ describe('drift', () => {
     await apply('drift');
     await see.untilReady('drift');
     const service = names.service('drift');
-    await kube.jsonPatch(kinds.service, { namespace, name: service }, [
+    await kube.patchJson(kinds.service, { namespace, name: service }, [
       { op: 'replace', path: '/spec/selector/gx.dev~1revision', value: 'hijacked' },
       { op: 'add', path: '/metadata/labels/theirs', value: 'stays' },
     ]);
@@ -183,22 +218,42 @@ describe('drift', () => {
     await apply('hands');
     await see.untilReady('hands');
     const ref = { namespace, name: 'hands-00001-api' };
-    await kube.jsonPatch(kinds.workload, ref, [{ op: 'replace', path: '/spec/replicas', value: 3 }]);
+    await kube.patchJson(kinds.workload, ref, [
+      { op: 'replace', path: '/spec/replicas', value: 3 },
+    ]);
     await until('the size is back', async () => (await replicas(ref.name)) === 1);
     await see.untilReady('hands');
     const restartedAt = { 'kubectl.kubernetes.io/restartedAt': '2026-01-01T00:00:00Z' };
-    await kube.jsonPatch(kinds.workload, ref, [
-      { op: 'test', path: '/spec/template/metadata/annotations/gx.dev~1deployment', value: 'hands' },
-      { op: 'add', path: '/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt', value: '2026-01-01T00:00:00Z' },
+    await kube.patchJson(kinds.workload, ref, [
+      {
+        op: 'test',
+        path: '/spec/template/metadata/annotations/gx.dev~1deployment',
+        value: 'hands',
+      },
+      {
+        op: 'add',
+        path: '/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt',
+        value: '2026-01-01T00:00:00Z',
+      },
       { op: 'add', path: '/metadata/labels/theirs', value: 'stays' },
       { op: 'add', path: '/metadata/annotations/theirs', value: 'stays' },
     ]);
-    await until('the restarted pods are out', async () => isRolledOut(await see.workload(ref.name)));
+    await until('the restarted pods are out', async () =>
+      isRolledOut(await see.workload(ref.name)),
+    );
     await see.untilReady('hands');
     const { metadata, spec } = await see.workload(ref.name);
-    expect(metadata).toMatchObject({ labels: { theirs: 'stays' }, annotations: { theirs: 'stays' } });
-    expect(spec).toMatchObject({ replicas: 1, template: { metadata: { annotations: restartedAt } } });
-    const written = requests().filter(({ verb, objectRef }) => verb === 'patch' && objectRef?.name === ref.name);
+    expect(metadata).toMatchObject({
+      labels: { theirs: 'stays' },
+      annotations: { theirs: 'stays' },
+    });
+    expect(spec).toMatchObject({
+      replicas: 1,
+      template: { metadata: { annotations: restartedAt } },
+    });
+    const written = requests().filter(
+      ({ verb, objectRef }) => verb === 'patch' && objectRef?.name === ref.name,
+    );
     expect(written).toHaveLength(2);
   });
 });
@@ -206,14 +261,24 @@ describe('drift', () => {
 describe('secrets', () => {
   test("a user's own mutable Secret is waited for and copied once", async () => {
     await apply('secretive', { template: { secretName: 'mine' } });
-    await until('it is said to be missing', async () => (await see.revision('secretive-00001')).status?.reason === 'SecretMissing');
+    await until(
+      'it is said to be missing',
+      async () => (await see.revision('secretive-00001')).status?.reason === 'SecretMissing',
+    );
     const head = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine', namespace } };
     await kube.create(kinds.secret, { ...head, stringData: { TOKEN: 'canary-value' } });
     await see.untilReady('secretive');
     const revision = await see.revision('secretive-00001');
     const copy = await see.secret(revision.status?.secretName ?? '');
-    expect(copy).toMatchObject({ immutable: true, data: { TOKEN: Buffer.from('canary-value').toString('base64') } });
-    const everything = [revision, await see.deployment('secretive'), await kube.all(kinds.event, { namespace })];
+    expect(copy).toMatchObject({
+      immutable: true,
+      data: { TOKEN: Buffer.from('canary-value').toString('base64') },
+    });
+    const everything = [
+      revision,
+      await see.deployment('secretive'),
+      await kube.listAll(kinds.event, { namespace }),
+    ];
     expect(JSON.stringify(everything)).not.toContain('canary-value');
   });
 });
@@ -227,7 +292,9 @@ describe('deletion', () => {
       ),
     );
   const claims = async (name: string): Promise<KubeObject[]> =>
-    (await kube.all(kinds.volumeClaim, { namespace })).filter(({ metadata }) => metadata.name.includes(`-${name}-db-0`));
+    (await kube.listAll(kinds.volumeClaim, { namespace })).filter(({ metadata }) =>
+      metadata.name.includes(`-${name}-db-0`),
+    );
 
   test('with Retain leaves the volume and its credential, and nothing else', async () => {
     await apply('kept');
@@ -238,8 +305,14 @@ describe('deletion', () => {
     expect(await claims('kept')).toHaveLength(1);
     expect(await see.secret(names.databaseSecret('kept', metadata.uid ?? ''))).toBeDefined();
     const selector = { namespace, labelSelector: 'gx.dev/deployment=kept' };
-    for (const kind of [kinds.workload, kinds.statefulSet, kinds.service, kinds.networkPolicy, kinds.disruptionBudget])
-      expect(await kube.all(kind, selector)).toEqual([]);
+    for (const kind of [
+      kinds.workload,
+      kinds.statefulSet,
+      kinds.service,
+      kinds.networkPolicy,
+      kinds.disruptionBudget,
+    ])
+      expect(await kube.listAll(kind, selector)).toEqual([]);
     await apply('kept');
     await see.untilReady('kept');
     expect(await claims('kept')).toHaveLength(2);
@@ -252,8 +325,10 @@ describe('deletion', () => {
     await kube.delete(kinds.deployment, { namespace, name: 'dropped' });
     await gone('dropped');
     expect(await claims('dropped')).toEqual([]);
-    await expect(see.secret(names.databaseSecret('dropped', metadata.uid ?? ''))).rejects.toBeInstanceOf(NotFound);
-    const projects = await kube.all(kinds.tracingProject, { namespace });
+    await expect(
+      see.secret(names.databaseSecret('dropped', metadata.uid ?? '')),
+    ).rejects.toBeInstanceOf(NotFound);
+    const projects = await kube.listAll(kinds.tracingProject, { namespace });
     expect(projects.map(({ spec }) => spec.projectName)).not.toContain('dropped');
   });
 });

@@ -21,39 +21,68 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 const selector = { matchLabels: { app: 'theirs' } };
-const template = { metadata: { labels: { app: 'theirs' } }, spec: { containers: [{ name: 'c', image: 'theirs:1' }] } };
+const template = {
+  metadata: { labels: { app: 'theirs' } },
+  spec: { containers: [{ name: 'c', image: 'theirs:1' }] },
+};
 const ports = [{ name: 'http', port: 80, targetPort: 80 }];
 const theirs = (kind: Kind, name: string, spec: object): Promise<KubeObject> =>
-  kube.create(kind, { apiVersion: kind.apiVersion, kind: kind.kind, metadata: { name, namespace }, spec });
-const specOf = async (kind: Kind, name: string): Promise<unknown> => (await kube.get(kind, { namespace, name })).spec;
+  kube.create(kind, {
+    apiVersion: kind.apiVersion,
+    kind: kind.kind,
+    metadata: { name, namespace },
+    spec,
+  });
+const specOf = async (kind: Kind, name: string): Promise<unknown> =>
+  (await kube.get(kind, { namespace, name })).spec;
 
 test.each<[string, Kind, string, object]>([
   ['Service', kinds.service, 'one-agent', { selector: { app: 'theirs' }, ports }],
   ['StatefulSet', kinds.statefulSet, 'two-db', { selector, template, serviceName: 'theirs' }],
-  ['NetworkPolicy', kinds.networkPolicy, 'three-db', { podSelector: selector, policyTypes: ['Ingress'] }],
+  [
+    'NetworkPolicy',
+    kinds.networkPolicy,
+    'three-db',
+    { podSelector: selector, policyTypes: ['Ingress'] },
+  ],
   // Nothing in these contradicts what the operator asks for. Both could be merged into one.
   ['Service', kinds.service, 'eight-agent', { ports: [{ name: 'mine', port: 5000 }] }],
   ['Service', kinds.service, 'nine-db', { clusterIP: 'None' }],
   ['NetworkPolicy', kinds.networkPolicy, 'ten-db', { podSelector: {}, policyTypes: ['Ingress'] }],
   ['PodDisruptionBudget', kinds.disruptionBudget, 'eleven-db', { maxUnavailable: 0 }],
-])("somebody's %s of that name is left as it is, and the deployment says so until it is gone", async (what, kind, name, spec) => {
-  const deployment = name.split('-')[0] ?? '';
-  await theirs(kind, name, spec);
-  const before = await specOf(kind, name);
-  await kube.create(
-    kinds.deployment,
-    newDeployment(namespace, { metadata: { name: deployment }, spec: { database: { podDisruptionBudget: true } } }),
-  );
-  await until('it is told', async () => (await see.deployment(deployment)).status?.reason === 'Refused');
-  const { status } = await see.deployment(deployment);
-  expect(status?.message).toContain(`${what} ${name} already exists and belongs to somebody else, so it is left alone.`);
-  expect(await specOf(kind, name)).toEqual(before);
-  await kube.delete(kind, { namespace, name });
-  await kube.jsonPatch(kinds.deployment, { namespace, name: deployment }, [
-    { op: 'add', path: '/metadata/annotations', value: { 'gx.dev/reconcile-requested-at': 'now' } },
-  ]);
-  await see.untilReady(deployment);
-});
+])(
+  "somebody's %s of that name is left as it is, and the deployment says so until it is gone",
+  async (what, kind, name, spec) => {
+    const deployment = name.split('-')[0] ?? '';
+    await theirs(kind, name, spec);
+    const before = await specOf(kind, name);
+    await kube.create(
+      kinds.deployment,
+      newDeployment(namespace, {
+        metadata: { name: deployment },
+        spec: { database: { podDisruptionBudget: true } },
+      }),
+    );
+    await until(
+      'it is told',
+      async () => (await see.deployment(deployment)).status?.reason === 'Refused',
+    );
+    const { status } = await see.deployment(deployment);
+    expect(status?.message).toContain(
+      `${what} ${name} already exists and belongs to somebody else, so it is left alone.`,
+    );
+    expect(await specOf(kind, name)).toEqual(before);
+    await kube.delete(kind, { namespace, name });
+    await kube.patchJson(kinds.deployment, { namespace, name: deployment }, [
+      {
+        op: 'add',
+        path: '/metadata/annotations',
+        value: { 'gx.dev/reconcile-requested-at': 'now' },
+      },
+    ]);
+    await see.untilReady(deployment);
+  },
+);
 
 test("somebody's workload of that name is left as it is, and the revision could not be created", async () => {
   await theirs(kinds.workload, 'four-00001-api', { selector, template });
@@ -69,12 +98,22 @@ test("somebody's workload of that name is left as it is, and the revision could 
 
 test("somebody's Secret that has the name of a revision's copy is not given to its pods", async () => {
   const secret = (name: string, stringData: object) =>
-    kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData } as never);
+    kube.create(kinds.secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace },
+      stringData,
+    } as never);
   await secret('mine', { TOKEN: 'mine' });
   await secret('six-00001-env', { TOKEN: 'theirs' });
-  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'six' }, template: { secretName: 'mine' } }));
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name: 'six' }, template: { secretName: 'mine' } }),
+  );
   await see.untilPhase('six-00001', 'CREATE_FAILED');
-  expect((await see.revision('six-00001')).status?.message).toContain('Secret six-00001-env already exists and belongs to somebody else');
+  expect((await see.revision('six-00001')).status?.message).toContain(
+    'Secret six-00001-env already exists and belongs to somebody else',
+  );
 });
 
 test('one of our own whose label somebody took is known again', async () => {
@@ -82,13 +121,15 @@ test('one of our own whose label somebody took is known again', async () => {
   await see.untilReady('five');
   const { metadata } = await see.service('five-agent');
   const path = '/metadata/labels/app.kubernetes.io~1managed-by';
-  await kube.jsonPatch(kinds.service, { namespace, name: 'five-agent' }, [
+  await kube.patchJson(kinds.service, { namespace, name: 'five-agent' }, [
     { op: 'replace', path, value: 'nobody' },
     { op: 'replace', path: '/spec/selector', value: { app: 'hijacked' } },
   ]);
   await until(
     'it is put right',
-    async () => (await see.service('five-agent')).metadata.labels?.['app.kubernetes.io/managed-by'] === 'gx-operator',
+    async () =>
+      (await see.service('five-agent')).metadata.labels?.['app.kubernetes.io/managed-by'] ===
+      'gx-operator',
   );
   const service = await see.service('five-agent');
   expect(service.metadata.uid).toBe(metadata.uid);

@@ -23,15 +23,24 @@ test('a deployment whose name an older one of its tenant has runs beside it, and
   const [a, b] = [first, second];
   const namespaces = [a.namespace, b.namespace];
   const metadata = { name: 'default', namespace: a.namespace };
-  await a.kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata, spec: { computeId: 'c', namespaces } });
+  await a.kube.create(kinds.listener, {
+    apiVersion: API_VERSION,
+    kind: 'Listener',
+    metadata,
+    spec: { computeId: 'c', namespaces },
+  });
   await a.kube.create(kinds.deployment, newDeployment(a.namespace));
   await a.see.untilReady('chat');
   const { metadata: older } = await a.see.deployment('chat');
   // Kubernetes records whole seconds.
-  await until('the next one is younger', () => Date.now() > Date.parse(older.creationTimestamp ?? '') + 1000);
+  await until(
+    'the next one is younger',
+    () => Date.now() > Date.parse(older.creationTimestamp ?? '') + 1000,
+  );
   await b.kube.create(kinds.deployment, newDeployment(b.namespace));
   await b.see.untilReady('chat');
-  const shared = async (stage: Stage) => conditionOf(await stage.see.deployment('chat'), 'TracingProjectShared');
+  const shared = async (stage: Stage) =>
+    conditionOf(await stage.see.deployment('chat'), 'TracingProjectShared');
   expect([await shared(a), await shared(b)]).toEqual([undefined, 'True']);
   await a.kube.delete(kinds.deployment, { namespace: a.namespace, name: 'chat' });
   await until('the name is its own', async () => (await shared(b)) === undefined);
@@ -39,10 +48,19 @@ test('a deployment whose name an older one of its tenant has runs beside it, and
 
 test('a deployment that claims the id of another one says so, and goes on once that is gone', async () => {
   const [a, b] = [first, second];
-  const made = await a.kube.create(kinds.deployment, newDeployment(a.namespace, { metadata: { name: 'owner' } }));
+  const made = await a.kube.create(
+    kinds.deployment,
+    newDeployment(a.namespace, { metadata: { name: 'owner' } }),
+  );
   const spec = { id: made.metadata.uid ?? '' };
-  await b.kube.create(kinds.deployment, newDeployment(b.namespace, { metadata: { name: 'thief' }, spec }));
-  await until('it says so', async () => (await b.see.deployment('thief')).status?.reason === 'IdTaken');
+  await b.kube.create(
+    kinds.deployment,
+    newDeployment(b.namespace, { metadata: { name: 'thief' }, spec }),
+  );
+  await until(
+    'it says so',
+    async () => (await b.see.deployment('thief')).status?.reason === 'IdTaken',
+  );
   await a.see.untilReady('owner');
   expect(conditionOf(await b.see.deployment('thief'), 'Stalled')).toBe('True');
   await a.kube.delete(kinds.deployment, { namespace: a.namespace, name: 'owner' });

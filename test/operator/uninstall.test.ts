@@ -3,7 +3,7 @@ import { DATA_WORD } from '../../src/config/uninstall.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type KubeObject } from '../../src/kube/kube.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
-import { uninstall } from '../../src/operator/uninstall/run.ts';
+import { runUninstall } from '../../src/operator/uninstall/run.ts';
 import { access, uninstallAccess } from '../../dev/generate/access.ts';
 import { accountWith, grant } from '../kit/account.ts';
 import { fakeKubelet } from '../kit/fake-kubelet.ts';
@@ -22,13 +22,20 @@ beforeEach(async () => {
   stage.startKubelet();
   const { kube, namespace } = stage;
   await grant(kube, { namespace: 'default', rules: operatorAccess.apiServer, to: namespace });
-  kubeconfig = await accountWith(kube, { namespace, kubeconfig: stage.kubeconfig, rules: uninstallAccess });
+  kubeconfig = await accountWith(kube, {
+    namespace,
+    kubeconfig: stage.kubeconfig,
+    rules: uninstallAccess,
+  });
 });
 afterEach(() => stage.stop());
 
 async function deployed(...names: string[]): Promise<void> {
   for (const name of names) {
-    await stage.kube.create(kinds.deployment, newDeployment(stage.namespace, { metadata: { name } }));
+    await stage.kube.create(
+      kinds.deployment,
+      newDeployment(stage.namespace, { metadata: { name } }),
+    );
     await stage.see.untilReady(name);
   }
 }
@@ -37,12 +44,23 @@ async function deployed(...names: string[]): Promise<void> {
 async function uninstalled(given: { data?: boolean; agents?: string } = {}): Promise<string[]> {
   const { namespace } = stage;
   const lines: string[] = [];
-  const kube = await connect({ fieldManager: 'gx-operator', userAgent: `gx-uninstall/${namespace}`, kubeconfig });
+  const kube = await connect({
+    fieldManager: 'gx-operator',
+    userAgent: `gx-uninstall/${namespace}`,
+    kubeconfig,
+  });
   const config = { namespace, logLevel: 'silent', deletesData: given.data === true, seconds: 60 };
   const { signal } = new AbortController();
   const env = { GX_WATCH_NAMESPACES: given.agents ?? namespace };
   try {
-    await uninstall({ kube, config, env, log: silentLog(), out: (line) => lines.push(line), signal });
+    await runUninstall({
+      kube,
+      config,
+      env,
+      log: silentLog(),
+      out: (line) => lines.push(line),
+      signal,
+    });
   } finally {
     await kube.close();
   }
@@ -50,11 +68,21 @@ async function uninstalled(given: { data?: boolean; agents?: string } = {}): Pro
 }
 
 const left = async (...of: Kind[]): Promise<string[]> => {
-  const lists = await Promise.all(of.map((kind) => stage.kube.all<KubeObject>(kind, { namespace: stage.namespace })));
+  const lists = await Promise.all(
+    of.map((kind) => stage.kube.listAll<KubeObject>(kind, { namespace: stage.namespace })),
+  );
   return lists.flat().map(({ kind, metadata }) => `${kind}/${metadata.name}`);
 };
-const MADE = [kinds.deployment, kinds.revision, kinds.workload, kinds.statefulSet, kinds.service, kinds.networkPolicy];
-const credentials = async (): Promise<string[]> => (await left(kinds.secret)).filter((name) => !name.includes('limited'));
+const MADE = [
+  kinds.deployment,
+  kinds.revision,
+  kinds.workload,
+  kinds.statefulSet,
+  kinds.service,
+  kinds.networkPolicy,
+];
+const credentials = async (): Promise<string[]> =>
+  (await left(kinds.secret)).filter((name) => !name.includes('limited'));
 
 test('every deployment goes, and its data stays', async () => {
   await stage.startOperator();
@@ -90,7 +118,10 @@ test('a deployment that was deleted after its operator, and hangs, goes as well'
 describe('data', () => {
   test('that a deployment would delete stops the command before it has changed anything', async () => {
     await stage.startOperator();
-    await stage.kube.create(kinds.deployment, newDeployment(stage.namespace, { spec: { deletionPolicy: 'Delete' } }));
+    await stage.kube.create(
+      kinds.deployment,
+      newDeployment(stage.namespace, { spec: { deletionPolicy: 'Delete' } }),
+    );
     await stage.see.untilReady('chat');
     await expect(uninstalled()).rejects.toThrow(`or run uninstall with --data ${DATA_WORD}`);
     expect((await stage.see.deployment('chat')).metadata.deletionTimestamp).toBeUndefined();
@@ -100,7 +131,10 @@ describe('data', () => {
     await stage.startOperator();
     await deployed('earlier', 'chat');
     await stage.kube.delete(kinds.deployment, { namespace: stage.namespace, name: 'earlier' });
-    await until('the earlier one is gone', async () => !(await left(kinds.deployment)).includes('Deployment/earlier'));
+    await until(
+      'the earlier one is gone',
+      async () => !(await left(kinds.deployment)).includes('Deployment/earlier'),
+    );
     expect(await left(kinds.volumeClaim)).toHaveLength(2);
     expect((await uninstalled({ data: true })).at(-2)).toBe('All data is deleted.');
     await until('the claims are gone', async () => (await left(kinds.volumeClaim)).length === 0);
@@ -111,7 +145,11 @@ describe('data', () => {
 test('a namespace that is being deleted, and has taken the rights of its operator along, goes', async () => {
   const { kube, namespace } = stage;
   const agents = `${namespace}-agents`;
-  await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: agents } });
+  await kube.create(kinds.namespace, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: agents },
+  });
   stage.endWith(fakeKubelet(kube, agents));
   await grant(kube, { namespace: agents, rules: access.operator.both, to: namespace });
   await stage.startOperator({ kubeconfig, config: { namespaces: [agents] } });
@@ -120,5 +158,9 @@ test('a namespace that is being deleted, and has taken the rights of its operato
   await kube.delete(kinds.namespace, { name: agents });
   kubeconfig = stage.kubeconfig;
   expect((await uninstalled({ agents })).at(-1)).toContain('No deployment is left.');
-  await until('the namespace is gone', async () => (await kube.find(kinds.namespace, { name: agents })) === undefined, 60);
+  await until(
+    'the namespace is gone',
+    async () => (await kube.find(kinds.namespace, { name: agents })) === undefined,
+    60,
+  );
 });

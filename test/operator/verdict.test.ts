@@ -26,19 +26,26 @@ afterAll(() => stage.stop());
 
 const NAME = 'chat';
 const change = (path: string, value: unknown): Promise<object> =>
-  kube.jsonPatch(kinds.deployment, { namespace, name: NAME }, [{ op: 'add', path, value }]);
-const changeImage = (image: string): Promise<object> => change('/spec/template/sourceRevisionConfig/imageUri', image);
+  kube.patchJson(kinds.deployment, { namespace, name: NAME }, [{ op: 'add', path, value }]);
+const changeImage = (image: string): Promise<object> =>
+  change('/spec/template/sourceRevisionConfig/imageUri', image);
 
 const judged = async (revision?: string): Promise<string[]> => {
-  const objects = revision === undefined ? [await see.deployment(NAME)] : [await see.deployment(NAME), await see.revision(revision)];
+  const objects =
+    revision === undefined
+      ? [await see.deployment(NAME)]
+      : [await see.deployment(NAME), await see.revision(revision)];
   return (await verdicts(objects)).map(({ status, health }) => `${status} ${health}`);
 };
 const ready = async (): Promise<string> => {
   const { metadata, status } = await see.deployment(NAME);
   const found = status?.conditions?.find(({ type }) => type === 'Ready');
-  return found?.observedGeneration === metadata.generation ? `${found?.status} ${found?.reason}` : '';
+  return found?.observedGeneration === metadata.generation
+    ? `${found?.status} ${found?.reason}`
+    : '';
 };
-const untilReadyIs = (said: string): Promise<true> => until(`Ready is ${said}`, async () => (await ready()) === said);
+const untilReadyIs = (said: string): Promise<true> =>
+  until(`Ready is ${said}`, async () => (await ready()) === said);
 
 test('just created, and nobody has looked at it: in progress', async () => {
   await kube.create(kinds.deployment, newDeployment(namespace));
@@ -49,7 +56,10 @@ test('just created, and nobody has looked at it: in progress', async () => {
 test('waiting for its database: in progress, and so is its revision', async () => {
   operator = await stage.startOperator();
   await untilReadyIs('False DatabaseNotReady');
-  await until('the revision was looked at', async () => (await see.revision('chat-00001')).status?.phase === 'AWAITING_DEPLOY');
+  await until(
+    'the revision was looked at',
+    async () => (await see.revision('chat-00001')).status?.phase === 'AWAITING_DEPLOY',
+  );
   expect(await judged('chat-00001')).toEqual(['InProgress Progressing', 'InProgress Progressing']);
 });
 
@@ -72,7 +82,10 @@ test('its newest revision failed: failed and degraded, though the former one ser
   expect(await judged('chat-00002')).toEqual(['Failed Degraded', 'Failed Degraded']);
   const [{ message } = { message: '' }] = await verdicts([await see.deployment(NAME)]);
   expect(message).toContain('ends with exit code 1');
-  expect((await verdicts([await see.revision('chat-00001')]))[0]).toMatchObject({ status: 'Current', health: 'Healthy' });
+  expect((await verdicts([await see.revision('chat-00001')]))[0]).toMatchObject({
+    status: 'Current',
+    health: 'Healthy',
+  });
 });
 
 test('mended: current again', async () => {
@@ -91,34 +104,50 @@ test('hibernating: current for who waits, suspended for who looks', async () => 
 
 test('suspended: as it was for who waits, suspended for who looks; resumed, the change made meanwhile is made true', async () => {
   await change('/spec/suspend', true);
-  await until('it says so', async () => JSON.stringify((await see.deployment(NAME)).status).includes('"Suspended"'));
+  await until('it says so', async () =>
+    JSON.stringify((await see.deployment(NAME)).status).includes('"Suspended"'),
+  );
   expect(await judged()).toEqual(['Current Suspended']);
   await changeImage('agent:4');
   const { metadata } = await see.deployment(NAME);
-  await until('its generation is seen', async () => (await see.deployment(NAME)).status?.observedGeneration === metadata.generation);
+  await until(
+    'its generation is seen',
+    async () => (await see.deployment(NAME)).status?.observedGeneration === metadata.generation,
+  );
   expect((await see.deployment(NAME)).status?.latestRevision).toBe('chat-00003');
   await change('/spec/suspend', false);
   await untilReadyIs('True Serving');
-  expect((await see.deployment(NAME)).status).not.toMatchObject({ conditions: expect.arrayContaining([{ type: 'Suspended' }]) });
+  expect((await see.deployment(NAME)).status).not.toMatchObject({
+    conditions: expect.arrayContaining([{ type: 'Suspended' }]),
+  });
   expect((await see.deployment(NAME)).status?.latestRevision).toMatch(/^chat-0000[5-9]|^chat-0001/);
 });
 
 test('asked to reconcile now: the value is echoed, and it stays current', async () => {
-  await kube.jsonPatch(kinds.deployment, { namespace, name: NAME }, [
-    { op: 'add', path: '/metadata/annotations', value: { 'gx.dev/reconcile-requested-at': 'noon' } },
+  await kube.patchJson(kinds.deployment, { namespace, name: NAME }, [
+    {
+      op: 'add',
+      path: '/metadata/annotations',
+      value: { 'gx.dev/reconcile-requested-at': 'noon' },
+    },
   ]);
-  await until('it is echoed', async () => (await see.deployment(NAME)).status?.lastHandledReconcileAt === 'noon');
+  await until(
+    'it is echoed',
+    async () => (await see.deployment(NAME)).status?.lastHandledReconcileAt === 'noon',
+  );
   expect(await judged()).toEqual(['Current Healthy']);
 });
 
 test('refused by the cluster: failed', async () => {
-  await change('/spec/template/resourceSpec', { volumeMounts: [{ name: 'not-there', mountPath: '/data' }] });
+  await change('/spec/template/resourceSpec', {
+    volumeMounts: [{ name: 'not-there', mountPath: '/data' }],
+  });
   await untilReadyIs('False Refused');
   expect(await judged()).toEqual(['Failed Degraded']);
 });
 
 test('kinds without a status are current once they exist', async () => {
-  const projects = await kube.all(kinds.tracingProject, { namespace });
+  const projects = await kube.listAll(kinds.tracingProject, { namespace });
   expect((await verdicts(projects)).map(({ status }) => status)).toEqual(['Current']);
 });
 

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
-import { unsupportedJump } from '../../src/operator/versions.ts';
+import { explainUnsupportedJump } from '../../src/operator/versions.ts';
 
-const found = (own: string, definitions?: string, former?: string) => ({ own, definitions, former });
+const found = (own: string, definitions?: string, former?: string) => ({
+  own,
+  definitions,
+  former,
+});
 
 test.each([
   ['a first installation', found('0.3.0', '0.3.0')],
@@ -13,14 +17,26 @@ test.each([
   ['the next major version', found('1.0.0', '1.0.0', '0.9.1')],
   ['a version before its release', found('0.3.0-rc.1', '0.3.0-rc.1', '0.2.0')],
 ])('%s is supported', (_, versions) => {
-  expect(unsupportedJump(versions)).toBeUndefined();
+  expect(explainUnsupportedJump(versions)).toBeUndefined();
 });
 
 test.each([
-  ['definitions of a newer minor version', found('0.2.0', '0.3.0', '0.2.0'), 'definitions are of version 0.3.0'],
-  ['definitions of a newer major version', found('0.9.0', '1.0.0'), 'definitions are of version 1.0.0'],
-  ['a former operator that is two minor versions older', found('0.3.0', '0.3.0', '0.1.5'), 'install 0.2 first'],
+  [
+    'definitions of a newer minor version',
+    found('0.2.0', '0.3.0', '0.2.0'),
+    'definitions are of version 0.3.0',
+  ],
+  [
+    'definitions of a newer major version',
+    found('0.9.0', '1.0.0'),
+    'definitions are of version 1.0.0',
+  ],
+  [
+    'a former operator that is two minor versions older',
+    found('0.3.0', '0.3.0', '0.1.5'),
+    'install 0.2 first',
+  ],
 ])('%s: the start stops with a sentence', (_, versions, words) => {
-  expect(unsupportedJump(versions)).toContain(words);
-  expect(unsupportedJump(versions)).toContain(versions.own);
+  expect(explainUnsupportedJump(versions)).toContain(words);
+  expect(explainUnsupportedJump(versions)).toContain(versions.own);
 });

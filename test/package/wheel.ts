@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { environmentWith } from '../../dev/env.ts';
-import { program, say, step } from '../../dev/steps.ts';
+import { extendEnvironment } from '../../dev/env.ts';
+import { runMain, printLine, step } from '../../dev/steps.ts';
 import { until } from '../kit/until.ts';
 
 /*
@@ -32,7 +32,7 @@ async function built(folder: string): Promise<string> {
   assert.match(name, /^gx_platform-[\d.]+-py3-none-manylinux_2_\d+_x86_64\.whl$/);
   const file = join(folder, name);
   const { size } = statSync(file);
-  say(`${name} has ${(size / 1_000_000).toFixed(1)} MB`);
+  printLine(`${name} has ${(size / 1_000_000).toFixed(1)} MB`);
   assert.ok(size <= LARGEST, `the wheel has ${size} bytes`);
   return file;
 }
@@ -55,10 +55,19 @@ print(json.dumps({"found": sorted(found), "licenses": licenses}))`;
 async function examined(wheel: string): Promise<void> {
   const registry = new URL((await run('npm', ['config', 'get', 'registry'])).trim()).host;
   const words = [registry, process.cwd()].filter((word) => word !== 'registry.npmjs.org');
-  const read = JSON.parse(await run('python3', ['-c', READ, wheel, ...words])) as { found: string[]; licenses: string[] };
+  const read = JSON.parse(await run('python3', ['-c', READ, wheel, ...words])) as {
+    found: string[];
+    licenses: string[];
+  };
   assert.deepEqual(read, {
     found: [],
-    licenses: ['LICENSE', 'LICENSE-node', 'LICENSE-postgresql', 'LICENSES-npm', 'LICENSES-postgresql-libraries'],
+    licenses: [
+      'LICENSE',
+      'LICENSE-node',
+      'LICENSE-postgresql',
+      'LICENSES-npm',
+      'LICENSES-postgresql-libraries',
+    ],
   });
 }
 
@@ -72,11 +81,15 @@ async function installed(wheel: string, folder: string): Promise<string> {
 
 /** Follows the README of a new project. */
 async function project(programs: string, folder: string): Promise<string> {
-  const env = environmentWith({ PATH: `${programs}:/usr/bin:/bin` });
+  const env = extendEnvironment({ PATH: `${programs}:/usr/bin:/bin` });
   assert.match(await run(join(programs, 'gx'), ['--help'], { env }), /new \[folder\]/);
-  assert.match(await run(join(programs, 'gx'), ['new', '--python', 'my-agent'], { cwd: folder, env }), /gx dev/);
+  assert.match(
+    await run(join(programs, 'gx'), ['new', '--python', 'my-agent'], { cwd: folder, env }),
+    /gx dev/,
+  );
   const own = join(folder, 'my-agent');
-  const [install = ''] = /^python3 -m venv .*$/m.exec(readFileSync(join(own, 'README.md'), 'utf8')) ?? [];
+  const [install = ''] =
+    /^python3 -m venv .*$/m.exec(readFileSync(join(own, 'README.md'), 'utf8')) ?? [];
   await run('sh', ['-c', install], { cwd: own });
   assert.match(await run('.venv/bin/pytest', ['-q'], { cwd: own }), /1 passed/);
   return own;
@@ -99,20 +112,32 @@ async def main():
 asyncio.run(main())`;
 
 async function served(programs: string, own: string): Promise<void> {
-  const env = environmentWith({ PATH: `${programs}:/usr/bin:/bin` });
-  const child = spawn(join(programs, 'gx'), ['dev', '--port', '0'], { cwd: own, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = extendEnvironment({ PATH: `${programs}:/usr/bin:/bin` });
+  const child = spawn(join(programs, 'gx'), ['dev', '--port', '0'], {
+    cwd: own,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const closed = once(child, 'close');
   const ready = (): RegExpExecArray | null => /^Ready after (\S+) s: (http\S+)$/m.exec(output);
   try {
     await until('gx dev is ready', async () => ready() !== null || child.exitCode !== null, 90);
     const [, seconds, url = ''] = ready() ?? [];
     assert.ok(url !== '', output);
-    say(`    ready after ${seconds} s`);
-    assert.ok(output.includes(`Python  ${own}/.venv/bin/python (the .venv beside gx.json)`), output);
-    assert.match(await run(join(own, '.venv/bin/python'), ['-c', CLIENT, url]), /^You said "hello"\./);
-    for (const path of ['docs', 'chat', 'chat/page.js']) assert.equal((await fetch(`${url}/${path}`)).status, 200, path);
+    printLine(`    ready after ${seconds} s`);
+    assert.ok(
+      output.includes(`Python  ${own}/.venv/bin/python (the .venv beside gx.json)`),
+      output,
+    );
+    assert.match(
+      await run(join(own, '.venv/bin/python'), ['-c', CLIENT, url]),
+      /^You said "hello"\./,
+    );
+    for (const path of ['docs', 'chat', 'chat/page.js'])
+      assert.equal((await fetch(`${url}/${path}`)).status, 200, path);
   } finally {
     child.kill('SIGINT');
     await closed;
@@ -123,11 +148,14 @@ async function served(programs: string, own: string): Promise<void> {
 /** Without an environment of the project's own, the one that gx is installed in is asked for LangGraph. */
 async function ofGx(programs: string, own: string): Promise<void> {
   await rm(join(own, '.venv'), { recursive: true });
-  const env = environmentWith({ PATH: `${programs}:/usr/bin:/bin` });
+  const env = extendEnvironment({ PATH: `${programs}:/usr/bin:/bin` });
   const failed = await run(join(programs, 'gx'), ['dev', '--port', '0'], { cwd: own, env }).catch(
     (error: { stderr: string }) => error.stderr,
   );
-  assert.match(failed, new RegExp(`which ${programs}/python\\S* \\(gx is installed there\\) does not have: run `));
+  assert.match(
+    failed,
+    new RegExp(`which ${programs}/python\\S* \\(gx is installed there\\) does not have: run `),
+  );
 }
 
 async function main(): Promise<void> {
@@ -135,7 +163,9 @@ async function main(): Promise<void> {
   try {
     const wheel = await step('the wheel', () => built(mkdtempSync(join(folder, 'first-'))));
     await step('the same bytes again', async () =>
-      assert.ok(readFileSync(await built(mkdtempSync(join(folder, 'second-')))).equals(readFileSync(wheel))),
+      assert.ok(
+        readFileSync(await built(mkdtempSync(join(folder, 'second-')))).equals(readFileSync(wheel)),
+      ),
     );
     await step('its files, its licenses, and no address of this machine', () => examined(wheel));
     const programs = await step('pip install', () => installed(wheel, folder));
@@ -147,4 +177,4 @@ async function main(): Promise<void> {
   }
 }
 
-await program(main);
+await runMain(main);

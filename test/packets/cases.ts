@@ -1,4 +1,10 @@
-import type { Labels, LabelSelector, Peer, Policy, PolicySpec } from '../../dev/cluster/native/policies/world.ts';
+import type {
+  Labels,
+  LabelSelector,
+  Peer,
+  Policy,
+  PolicySpec,
+} from '../../dev/cluster/native/policies/world.ts';
 import type { Case } from './table.ts';
 
 /*
@@ -6,24 +12,42 @@ import type { Case } from './table.ts';
  * namespaces are labelled team=red, blue and green. Port 80 of TCP is called `web` by all but y/b, which calls 81 so.
  */
 
-const policy = (namespace: string, spec: PolicySpec): Policy => ({ name: 'policy', namespace, spec });
+const policy = (namespace: string, spec: PolicySpec): Policy => ({
+  name: 'policy',
+  namespace,
+  spec,
+});
 const labelled = (matchLabels: Labels): LabelSelector => ({ matchLabels });
-const where = (key: string, operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist', values?: string[]): LabelSelector => ({
+const where = (
+  key: string,
+  operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist',
+  values?: string[],
+): LabelSelector => ({
   matchExpressions: [{ key, operator, ...(values && { values }) }],
 });
 const A = labelled({ pod: 'a' });
 const B = labelled({ pod: 'b' });
 const ALL: LabelSelector = {};
-const block = (cidr: string, ...except: string[]): Peer => ({ ipBlock: { cidr, ...(except.length > 0 && { except }) } });
+const block = (cidr: string, ...except: string[]): Peer => ({
+  ipBlock: { cidr, ...(except.length > 0 && { except }) },
+});
 const EVERYWHERE = ['0.0.0.0/0', '::/0'];
-const tcp = (port: number | string, endPort?: number) => ({ protocol: 'TCP', port, ...(endPort !== undefined && { endPort }) });
+const tcp = (port: number | string, endPort?: number) => ({
+  protocol: 'TCP',
+  port,
+  ...(endPort !== undefined && { endPort }),
+});
 const udp = (port: number) => ({ protocol: 'UDP', port });
 const ingress = (...rules: NonNullable<PolicySpec['ingress']>): PolicySpec => ({
   podSelector: ALL,
   policyTypes: ['Ingress'],
   ingress: rules,
 });
-const egress = (...rules: NonNullable<PolicySpec['egress']>): PolicySpec => ({ podSelector: ALL, policyTypes: ['Egress'], egress: rules });
+const egress = (...rules: NonNullable<PolicySpec['egress']>): PolicySpec => ({
+  podSelector: ALL,
+  policyTypes: ['Egress'],
+  egress: rules,
+});
 const of = (podSelector: LabelSelector, spec: PolicySpec): PolicySpec => ({ ...spec, podSelector });
 
 const NOTHING: Case[] = [
@@ -34,12 +58,14 @@ const NOTHING: Case[] = [
     expected: [],
   },
   {
-    situation: 'a policy for incoming traffic without rules closes the pods of its namespace, from outside and from each other',
+    situation:
+      'a policy for incoming traffic without rules closes the pods of its namespace, from outside and from each other',
     policies: [policy('x', ingress())],
     expected: ['- * > x/*'],
   },
   {
-    situation: 'a policy for outgoing traffic without rules lets the pods of its namespace reach nobody, the node included',
+    situation:
+      'a policy for outgoing traffic without rules lets the pods of its namespace reach nobody, the node included',
     policies: [policy('x', egress())],
     expected: ['- x/* > *'],
   },
@@ -57,7 +83,8 @@ const NOTHING: Case[] = [
 
 const TYPES: Case[] = [
   {
-    situation: 'without policyTypes and without rules for outgoing traffic, it is about incoming traffic alone',
+    situation:
+      'without policyTypes and without rules for outgoing traffic, it is about incoming traffic alone',
     policies: [policy('x', { podSelector: A })],
     expected: ['- * > x/a'],
   },
@@ -68,7 +95,9 @@ const TYPES: Case[] = [
   },
   {
     situation: 'rules for a direction that policyTypes leaves out are without effect',
-    policies: [policy('x', { podSelector: A, policyTypes: ['Ingress'], ingress: [{}], egress: [] })],
+    policies: [
+      policy('x', { podSelector: A, policyTypes: ['Ingress'], ingress: [{}], egress: [] }),
+    ],
     expected: [],
   },
   {
@@ -90,7 +119,8 @@ const TYPES: Case[] = [
 
 const PODS: Case[] = [
   {
-    situation: 'a pod selector alone finds pods of the namespace of its policy, and none of the same labels elsewhere',
+    situation:
+      'a pod selector alone finds pods of the namespace of its policy, and none of the same labels elsewhere',
     policies: [policy('x', of(A, ingress({ from: [{ podSelector: B }] })))],
     expected: ['- * > x/a', '+ x/b > x/a'],
   },
@@ -111,40 +141,80 @@ const PODS: Case[] = [
   },
   {
     situation: 'both selectors in one peer: pods of these labels in those namespaces',
-    policies: [policy('x', ingress({ from: [{ namespaceSelector: labelled({ team: 'blue' }), podSelector: B }] }))],
+    policies: [
+      policy(
+        'x',
+        ingress({ from: [{ namespaceSelector: labelled({ team: 'blue' }), podSelector: B }] }),
+      ),
+    ],
     expected: ['- * > x/*', '+ y/b > x/*'],
   },
   {
-    situation: 'both selectors as two peers: pods of these labels here, and all of those namespaces',
-    policies: [policy('x', ingress({ from: [{ namespaceSelector: labelled({ team: 'blue' }) }, { podSelector: B }] }))],
+    situation:
+      'both selectors as two peers: pods of these labels here, and all of those namespaces',
+    policies: [
+      policy(
+        'x',
+        ingress({ from: [{ namespaceSelector: labelled({ team: 'blue' }) }, { podSelector: B }] }),
+      ),
+    ],
     expected: ['- * > x/*', '+ y/* > x/*', '+ x/b > x/a'],
   },
   {
     situation: 'In: any of the values',
-    policies: [policy('x', ingress({ from: [{ namespaceSelector: where('team', 'In', ['blue', 'green']) }] }))],
+    policies: [
+      policy(
+        'x',
+        ingress({ from: [{ namespaceSelector: where('team', 'In', ['blue', 'green']) }] }),
+      ),
+    ],
     expected: ['- * > x/*', '+ y/* > x/*', '+ z/* > x/*'],
   },
   {
     situation: 'NotIn: also those without the label',
-    policies: [policy('x', ingress({ from: [{ namespaceSelector: where('team', 'NotIn', ['red', 'blue']) }] }))],
+    policies: [
+      policy(
+        'x',
+        ingress({ from: [{ namespaceSelector: where('team', 'NotIn', ['red', 'blue']) }] }),
+      ),
+    ],
     labels: { z: { other: 'label' } },
     expected: ['- * > x/*', '+ z/* > x/*'],
   },
   {
     situation: 'Exists: whatever the value',
-    policies: [policy('x', ingress({ from: [{ namespaceSelector: ALL, podSelector: where('door', 'Exists') }] }))],
+    policies: [
+      policy(
+        'x',
+        ingress({ from: [{ namespaceSelector: ALL, podSelector: where('door', 'Exists') }] }),
+      ),
+    ],
     labels: { 'y/a': { door: '' } },
     expected: ['- * > x/*', '+ y/a > x/*'],
   },
   {
     situation: 'DoesNotExist: those without the label',
-    policies: [policy('x', ingress({ from: [{ namespaceSelector: ALL, podSelector: where('door', 'DoesNotExist') }] }))],
+    policies: [
+      policy(
+        'x',
+        ingress({ from: [{ namespaceSelector: ALL, podSelector: where('door', 'DoesNotExist') }] }),
+      ),
+    ],
     labels: { 'y/a': { door: '' } },
     expected: ['- y/a > x/*', '- world > x/*'],
   },
   {
     situation: 'labels and expressions of one selector must all hold',
-    policies: [policy('x', ingress({ from: [{ namespaceSelector: { ...labelled({ team: 'blue' }), ...where('zone', 'Exists') } }] }))],
+    policies: [
+      policy(
+        'x',
+        ingress({
+          from: [
+            { namespaceSelector: { ...labelled({ team: 'blue' }), ...where('zone', 'Exists') } },
+          ],
+        }),
+      ),
+    ],
     labels: { z: { team: 'green', zone: '1' } },
     expected: ['- * > x/*'],
   },
@@ -184,13 +254,24 @@ const PORTS: Case[] = [
   },
   {
     situation: 'what goes out to a named port follows the name of each pod that it reaches',
-    policies: [policy('x', egress({ to: [{ namespaceSelector: labelled({ team: 'blue' }) }], ports: [tcp('web')] }))],
+    policies: [
+      policy(
+        'x',
+        egress({ to: [{ namespaceSelector: labelled({ team: 'blue' }) }], ports: [tcp('web')] }),
+      ),
+    ],
     expected: ['- x/* > *', '+ x/* > y/a tcp/80', '+ x/* > y/b tcp/81'],
   },
   {
     situation: 'peers and ports of one rule belong together, those of two rules do not mix',
     policies: [
-      policy('x', ingress({ from: [{ podSelector: ALL }], ports: [tcp(80)] }, { from: [{ namespaceSelector: ALL }], ports: [tcp(81)] })),
+      policy(
+        'x',
+        ingress(
+          { from: [{ podSelector: ALL }], ports: [tcp(80)] },
+          { from: [{ namespaceSelector: ALL }], ports: [tcp(81)] },
+        ),
+      ),
     ],
     expected: ['- * > x/*', '+ x/* > x/* tcp/80', '+ */* > x/* tcp/81'],
   },
@@ -209,17 +290,44 @@ const BLOCKS: Case[] = [
   },
   {
     situation: 'exceptions of a block stay closed, several of them, in both families',
-    policies: [policy('x', egress({ to: [block('0.0.0.0/0', '192.0.2.0/24', '169.254.0.0/16'), block('::/0', 'fd00:ec2::/32')] }))],
+    policies: [
+      policy(
+        'x',
+        egress({
+          to: [
+            block('0.0.0.0/0', '192.0.2.0/24', '169.254.0.0/16'),
+            block('::/0', 'fd00:ec2::/32'),
+          ],
+        }),
+      ),
+    ],
     expected: ['- x/* > metadata', '- x/* > world ipv4'],
   },
   {
     situation: 'exceptions that overlap are no error',
-    policies: [policy('x', egress({ to: [block('0.0.0.0/0', '169.254.0.0/16', '169.254.169.254/32', '192.0.2.10/32'), block('::/0')] }))],
+    policies: [
+      policy(
+        'x',
+        egress({
+          to: [
+            block('0.0.0.0/0', '169.254.0.0/16', '169.254.169.254/32', '192.0.2.10/32'),
+            block('::/0'),
+          ],
+        }),
+      ),
+    ],
     expected: ['- x/* > metadata ipv4', '- x/* > world ipv4'],
   },
   {
     situation: 'an exception of one peer does not close what another peer admits',
-    policies: [policy('x', egress({ to: [...EVERYWHERE.map((cidr) => block(cidr)), block('0.0.0.0/0', '192.0.2.0/24')] }))],
+    policies: [
+      policy(
+        'x',
+        egress({
+          to: [...EVERYWHERE.map((cidr) => block(cidr)), block('0.0.0.0/0', '192.0.2.0/24')],
+        }),
+      ),
+    ],
     expected: [],
   },
   {
@@ -246,7 +354,10 @@ const TOGETHER: Case[] = [
   },
   {
     situation: 'both ends must agree: one takes from all, the other sends to none of its own',
-    policies: [policy('x', ingress({})), policy('y', of(A, egress({ to: [{ podSelector: ALL }] })))],
+    policies: [
+      policy('x', ingress({})),
+      policy('y', of(A, egress({ to: [{ podSelector: ALL }] }))),
+    ],
     expected: ['- y/a > *', '+ y/a > y/b'],
   },
   {

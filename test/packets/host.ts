@@ -18,12 +18,15 @@ function listen(name: string, port: string): Promise<void> {
     const server = createServer((socket) => socket.on('error', () => undefined).end(name));
     return new Promise((done) => void server.listen(number, '::', done));
   }
-  const socket = createSocket('udp6', (_message, from) => socket.send(name, from.port, from.address));
+  const socket = createSocket('udp6', (_message, from) =>
+    socket.send(name, from.port, from.address),
+  );
   socket.on('error', () => undefined);
   return new Promise((done) => void socket.bind(number, '::', done));
 }
 
-const ask = ({ address, port }: Probe): Promise<Answer> => (port.startsWith('tcp') ? askByTcp(address, port) : askByUdp(address, port));
+const ask = ({ address, port }: Probe): Promise<Answer> =>
+  port.startsWith('tcp') ? askByTcp(address, port) : askByUdp(address, port);
 
 function askByTcp(address: string, port: string): Promise<Answer> {
   return new Promise((done) => {

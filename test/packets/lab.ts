@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { command } from '../../dev/commands.ts';
+import { runProcess } from '../../dev/commands.ts';
 import type { Answer, Probe } from './host.ts';
 
 /*
@@ -35,7 +35,10 @@ const ROUTES: [setting: string, value: number][] = [
 export async function lab(node: Host, hosts: Host[], ports: readonly string[]): Promise<Lab> {
   const started = await Promise.all([node, ...hosts].map((host) => start(host, ports)));
   const [router, ...others] = started as [Started, ...Started[]];
-  await inside(router, ['ip link set lo up', ...node.addresses.map((address) => `ip address add ${address} dev lo nodad`)]);
+  await inside(router, [
+    'ip link set lo up',
+    ...node.addresses.map((address) => `ip address add ${address} dev lo nodad`),
+  ]);
   await inside(
     router,
     ROUTES.map(([setting, value]) => `echo ${value} > /proc/sys/net/${setting}`),
@@ -43,7 +46,10 @@ export async function lab(node: Host, hosts: Host[], ports: readonly string[]): 
   for (const [index, other] of others.entries()) await wire(router, other, `wire${index}`);
   const find = (name: string): Started => started.find(({ host }) => host.name === name) as Started;
   return {
-    apply: (rules) => command('nsenter', [...netOf(router), 'nft', '-f', '-'], { input: rules }).then(() => undefined),
+    apply: (rules) =>
+      runProcess('nsenter', [...netOf(router), 'nft', '-f', '-'], { input: rules }).then(
+        () => undefined,
+      ),
     ask: (from, probes) => find(from).ask(probes),
     async end() {
       for (const { process: child } of started) child.stdin?.end();
@@ -52,11 +58,18 @@ export async function lab(node: Host, hosts: Host[], ports: readonly string[]): 
   };
 }
 
-type Started = { host: Host; process: ChildProcess; ask: (probes: Probe[]) => Promise<Answer[]>; ended: Promise<void> };
+type Started = {
+  host: Host;
+  process: ChildProcess;
+  ask: (probes: Probe[]) => Promise<Answer[]>;
+  ended: Promise<void>;
+};
 
 async function start(host: Host, ports: readonly string[]): Promise<Started> {
   const program = [process.execPath, join(import.meta.dirname, 'host.ts'), host.name, ...ports];
-  const child = spawn('unshare', ['--net', '--', ...program], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn('unshare', ['--net', '--', ...program], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = new Promise<void>((done) => void child.once('close', () => done()));
   const next = async (): Promise<string> => {
@@ -74,23 +87,30 @@ async function start(host: Host, ports: readonly string[]): Promise<Started> {
 
 const netOf = ({ process: { pid } }: Started): string[] => [`--net=/proc/${pid}/ns/net`];
 const inside = (host: Started, lines: string[]): Promise<string> =>
-  command('nsenter', [...netOf(host), 'sh', '-e'], { input: lines.join('\n') });
+  runProcess('nsenter', [...netOf(host), 'sh', '-e'], { input: lines.join('\n') });
 
 /** Connects a host to the node, with a route to it there, and all its routes by way of the node. */
 async function wire(router: Started, other: Started, name: string): Promise<void> {
   const [routerPid, otherPid] = [router, other].map((one) => one.process.pid);
-  await command('ip', `link add ${name} netns ${routerPid} type veth peer name eth0 netns ${otherPid}`.split(' '));
+  await runProcess(
+    'ip',
+    `link add ${name} netns ${routerPid} type veth peer name eth0 netns ${otherPid}`.split(' '),
+  );
   const { addresses } = other.host;
   await inside(other, [
     'ip link set lo up',
     'ip link set eth0 up',
     ...addresses.map((address) => `ip address add ${address} dev eth0 nodad`),
     ...GATE.map((gate) => `ip route add ${gate} dev eth0`),
-    ...GATE.map((gate, index) => `ip route add default via ${gate} dev eth0 src ${addresses[index]}`),
+    ...GATE.map(
+      (gate, index) => `ip route add default via ${gate} dev eth0 src ${addresses[index]}`,
+    ),
   ]);
   await inside(router, [
     `ip link set ${name} up`,
     ...GATE.map((gate) => `ip address add ${gate} dev ${name} nodad`),
-    ...addresses.map((address, index) => `ip route add ${address} dev ${name} src ${router.host.addresses[index]}`),
+    ...addresses.map(
+      (address, index) => `ip route add ${address} dev ${name} src ${router.host.addresses[index]}`,
+    ),
   ]);
 }

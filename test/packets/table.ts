@@ -31,10 +31,17 @@ type Line = { sign: string; from: string; to: string; ports: string[]; families:
 
 function parsed(line: string): Line {
   const [, sign, from, to, words = ''] = /^([+-]) (\S+) > (\S+)(?: (.+))?$/.exec(line) ?? [];
-  if (sign === undefined || from === undefined || to === undefined) throw new Error(`No line of a case: ${line}`);
+  if (sign === undefined || from === undefined || to === undefined)
+    throw new Error(`No line of a case: ${line}`);
   const isFamily = (word: string): boolean => word.startsWith('ip');
   const all = words.split(' ').filter(Boolean);
-  return { sign, from, to, ports: all.filter((word) => !isFamily(word)), families: all.filter(isFamily) };
+  return {
+    sign,
+    from,
+    to,
+    ports: all.filter((word) => !isFamily(word)),
+    families: all.filter(isFamily),
+  };
 }
 
 const speaksOf = (line: Line, { from, to, port, family }: Question): boolean =>
@@ -43,11 +50,18 @@ const speaksOf = (line: Line, { from, to, port, family }: Question): boolean =>
   (line.ports.length === 0 || line.ports.includes(port)) &&
   (line.families.length === 0 || line.families.includes(family));
 
-const isLike = (pattern: string, name: string): boolean => new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(name);
+const isLike = (pattern: string, name: string): boolean =>
+  new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(name);
 
 /** Returns the world of a case: the usual pods and namespaces with its labels and policies. */
-export function worldOf({ policies, labels = {} }: Case, usual: Pick<World, 'namespaces' | 'pods'>): World {
-  const relabelled = <T extends Namespace | Pod>(one: T, name: string): T => ({ ...one, labels: labels[name] ?? one.labels });
+export function worldOf(
+  { policies, labels = {} }: Case,
+  usual: Pick<World, 'namespaces' | 'pods'>,
+): World {
+  const relabelled = <T extends Namespace | Pod>(one: T, name: string): T => ({
+    ...one,
+    labels: labels[name] ?? one.labels,
+  });
   return {
     namespaces: usual.namespaces.map((one) => relabelled(one, one.name)),
     pods: usual.pods.map((one) => relabelled(one, `${one.namespace}/${one.name}`)),

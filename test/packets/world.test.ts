@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { podFrom } from '../../dev/cluster/native/policies/world.ts';
+import { toPods } from '../../dev/cluster/native/policies/world.ts';
 
 const pod = (spec: object, status: object) => ({
   apiVersion: 'v1',
@@ -13,7 +13,7 @@ const ADDRESSES = { podIPs: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }] };
 test('a pod has its addresses and the names of its ports, those of helpers that run beside it included', () => {
   const containers = [{ ports: [{ name: 'web', containerPort: 80 }, { containerPort: 81 }] }, {}];
   const initContainers = [{ ports: [{ name: 'dns', protocol: 'UDP', containerPort: 53 }] }];
-  expect(podFrom(pod({ containers, initContainers }, { phase: 'Running', ...ADDRESSES }))).toEqual([
+  expect(toPods(pod({ containers, initContainers }, { phase: 'Running', ...ADDRESSES }))).toEqual([
     {
       name: 'a',
       namespace: 'x',
@@ -33,5 +33,5 @@ test.each([
   ['that failed', {}, { phase: 'Failed', ...ADDRESSES }],
   ['that has no address yet', {}, { phase: 'Pending' }],
 ])('no rule is about a pod %s', (_which, spec, status) => {
-  expect(podFrom(pod(spec, status))).toEqual([]);
+  expect(toPods(pod(spec, status))).toEqual([]);
 });

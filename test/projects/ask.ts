@@ -1,5 +1,5 @@
 import { Client } from '@langchain/langgraph-sdk';
-import { systemAssistantId } from '../../src/agent/kernel/ids.ts';
+import { buildSystemAssistantId } from '../../src/agent/kernel/ids.ts';
 import { valueOf } from './model-stand-in.ts';
 
 /* What a newcomer asks a server: which graphs there are, what they take, how they look, and what they answer. */
@@ -19,7 +19,11 @@ async function ask(url: string, headers: Record<string, string>, body?: object):
   const how =
     body === undefined
       ? { headers }
-      : { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
+      : {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        };
   const answer = await fetch(url, { ...how, signal: AbortSignal.timeout(120_000) });
   const text = await answer.text();
   try {
@@ -29,18 +33,28 @@ async function ask(url: string, headers: Record<string, string>, body?: object):
   }
 }
 
-const isEmpty = (value: unknown): boolean => value === null || value === undefined || Object.keys(value).length === 0;
+const isEmpty = (value: unknown): boolean =>
+  value === null || value === undefined || Object.keys(value).length === 0;
 
 /** Returns the graphs that a search for assistants shows. */
-export async function searchGraphs(url: string, headers: Record<string, string> = {}): Promise<string[]> {
+export async function searchGraphs(
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<string[]> {
   const { status, body } = await ask(`${url}/assistants/search`, headers, { limit: 1000 });
   if (status !== 200) throw new Error(`/assistants/search answers ${status}: ${shorten(body)}`);
-  return [...new Set((body as { graph_id: string }[]).map(({ graph_id: graph }) => graph))].toSorted();
+  return [
+    ...new Set((body as { graph_id: string }[]).map(({ graph_id: graph }) => graph)),
+  ].toSorted();
 }
 
 /** Returns the schemas and the drawing of a graph, by the name that langgraph.json gives it. */
-export async function lookAtGraph(url: string, graph: string, headers: Record<string, string> = {}): Promise<GraphLook> {
-  const assistant = `${url}/assistants/${systemAssistantId(graph)}`;
+export async function lookAtGraph(
+  url: string,
+  graph: string,
+  headers: Record<string, string> = {},
+): Promise<GraphLook> {
+  const assistant = `${url}/assistants/${buildSystemAssistantId(graph)}`;
   const schemas = await ask(`${assistant}/schemas`, headers);
   const drawing = await ask(`${assistant}/graph?xray=true`, headers);
   const { input_schema: input } = schemas.body as { input_schema?: Record<string, unknown> | null };
@@ -48,8 +62,12 @@ export async function lookAtGraph(url: string, graph: string, headers: Record<st
   return {
     graph,
     faults: {
-      ...((schemas.status !== 200 || isEmpty(input)) && { schemas: `${schemas.status} ${shorten(schemas.body)}` }),
-      ...((drawing.status !== 200 || nodes.length === 0) && { drawing: `${drawing.status} ${shorten(drawing.body)}` }),
+      ...((schemas.status !== 200 || isEmpty(input)) && {
+        schemas: `${schemas.status} ${shorten(schemas.body)}`,
+      }),
+      ...((drawing.status !== 200 || nodes.length === 0) && {
+        drawing: `${drawing.status} ${shorten(drawing.body)}`,
+      }),
     },
     input: input ?? undefined,
   };
@@ -65,18 +83,41 @@ export function inputFor(schema: Record<string, unknown> | undefined): unknown {
   return valueOf(schema, 'the sea');
 }
 
-export type RunWish = { graph: string; input: unknown; context?: object; config?: object; headers?: Record<string, string> };
+export type RunWish = {
+  graph: string;
+  input: unknown;
+  context?: object;
+  config?: object;
+  headers?: Record<string, string>;
+};
 
 /** Runs a graph on a thread to its end. */
-export async function runGraph(url: string, thread: string, { graph, input, context, config, headers = {} }: RunWish): Promise<Run> {
-  const body = { assistant_id: graph, input, ...(context && { context }), ...(config && { config }) };
+export async function runGraph(
+  url: string,
+  thread: string,
+  { graph, input, context, config, headers = {} }: RunWish,
+): Promise<Run> {
+  const body = {
+    assistant_id: graph,
+    input,
+    ...(context && { context }),
+    ...(config && { config }),
+  };
   const { status, body: values } = await ask(`${url}/threads/${thread}/runs/wait`, headers, body);
   const error = (values as { __error__?: { error: string; message: string } } | null)?.__error__;
   if (status !== 200) return { fault: `${status} ${shorten(values)}` };
   return error === undefined ? { values } : { fault: `${error.error}: ${error.message}` };
 }
 
-export async function createThread(url: string, headers: Record<string, string> = {}): Promise<string> {
-  const client = new Client({ apiUrl: url, apiKey: null, defaultHeaders: headers, callerOptions: { maxRetries: 0 } });
+export async function createThread(
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<string> {
+  const client = new Client({
+    apiUrl: url,
+    apiKey: null,
+    defaultHeaders: headers,
+    callerOptions: { maxRetries: 0 },
+  });
   return (await client.threads.create()).thread_id;
 }

@@ -1,7 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readGraphsFile } from '../../src/agent/gx-json/read.ts';
-import { readDotEnvOfJavascript, readDotEnvOfPython, valuesOf } from '../../src/schema/dot-env.ts';
+import {
+  readDotEnvOfJavascript,
+  readDotEnvOfPython,
+  toEnvRecord,
+} from '../../src/schema/dot-env.ts';
 import { startBuilt } from '../kit/built-agent.ts';
 import { startRegistry, type TestRegistry } from '../kit/registry.ts';
 import { expectedSight } from './expected.ts';
@@ -24,23 +28,37 @@ function variablesOf(name: string): Record<string, string> {
   const { files: { '.env': text } = {}, config } = SHELF[name]!;
   if (text === undefined) return {};
   const { hasPython } = readGraphsFile(join('test/projects/shelf', name, config));
-  return valuesOf(hasPython ? readDotEnvOfPython(text, () => undefined) : readDotEnvOfJavascript(text));
+  return toEnvRecord(
+    hasPython ? readDotEnvOfPython(text, () => undefined) : readDotEnvOfJavascript(text),
+  );
 }
 
 async function seeBuilt(name: string): Promise<Sight> {
   const project = SHELF[name]!;
   const serverEnv = { ...models.env, ...variablesOf(name) };
-  const wish = { registry, repository: await commitProject(name), name, env: { GX_CONFIG_PATH: project.config }, serverEnv };
+  const wish = {
+    registry,
+    repository: await commitProject(name),
+    name,
+    env: { GX_CONFIG_PATH: project.config },
+    serverEnv,
+  };
   const agent = await startBuilt(wish).catch((error: Error) => ({ refusal: error.message }));
   if ('refusal' in agent) return agent;
   try {
-    const expected = project.builtWarnings ?? project.warnings?.filter((warning) => warning !== NO_ENV);
+    const expected =
+      project.builtWarnings ?? project.warnings?.filter((warning) => warning !== NO_ENV);
     return await seeServed(project, agent, expected);
   } finally {
     await agent.kill();
   }
 }
 
-test.each(Object.entries(SHELF).map(([name, project]) => ({ name, project })))('$name: $project.kinds', async ({ name, project }) => {
-  expect(await seeBuilt(name)).toMatchObject(expectedSight(project, project.buildRefusal ?? project.refusal));
-});
+test.each(Object.entries(SHELF).map(([name, project]) => ({ name, project })))(
+  '$name: $project.kinds',
+  async ({ name, project }) => {
+    expect(await seeBuilt(name)).toMatchObject(
+      expectedSight(project, project.buildRefusal ?? project.refusal),
+    );
+  },
+);

@@ -13,6 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => models.stop());
 
-test.each(Object.entries(SHELF).map(([name, project]) => ({ name, project })))('$name: $project.kinds', async ({ name, project }) => {
-  expect(await seeDev(name, models.env)).toMatchObject(expectedSight(project, project.refusal));
-});
+test.each(Object.entries(SHELF).map(([name, project]) => ({ name, project })))(
+  '$name: $project.kinds',
+  async ({ name, project }) => {
+    expect(await seeDev(name, models.env)).toMatchObject(expectedSight(project, project.refusal));
+  },
+);

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import process from 'node:process';
-import { environmentWith } from '../../dev/env.ts';
+import { extendEnvironment } from '../../dev/env.ts';
 import { CommandFailed, TimedOut } from '../../dev/errors.ts';
 import { readGraphsFile } from '../../src/agent/gx-json/read.ts';
 import { DEFAULT_TOOLS, installOf, type Manager } from '../../src/builder/packages/managers.ts';
-import { projectOf, upwards } from '../../src/builder/packages/project.ts';
-import { pythonPlanOf, type PythonFolder } from '../../src/builder/packages/python-plan.ts';
+import { findProject, listFoldersUpwards } from '../../src/builder/packages/project.ts';
+import { planPythonInstall, type PythonFolder } from '../../src/builder/packages/python-plan.ts';
 import type { GxJson } from '../../src/schema/agent/gx-json.ts';
 import type { Language } from '../../src/schema/agent/code-place.ts';
 
@@ -20,7 +20,10 @@ export type Command = { run: readonly [string, ...string[]]; folder: string };
 export type ProjectPlace = { root: string; config: string };
 
 /** Returns the commands that install the packages of a project, in their order. */
-export function planInstall({ root, config }: ProjectPlace, { tools, uv }: InstallTools): Command[] {
+export function planInstall(
+  { root, config }: ProjectPlace,
+  { tools, uv }: InstallTools,
+): Command[] {
   const { settings, graphs } = readGraphsFile(join(root, config));
   const folder = dirname(config) === '.' ? '' : dirname(config);
   const has = (language: Language): boolean => graphs.some((graph) => graph.language === language);
@@ -36,25 +39,48 @@ export type InstallTools = { tools: string; uv: string };
 /** The builder's way to the versions of poetry.lock and pdm.lock. */
 const CONSTRAINTS = resolve('src/builder/packages/constraints.py');
 
-function planPython(root: string, folder: string, { settings, uv }: { settings: GxJson; uv: string }): Command[] {
-  const { folders, named } = pythonPlanOf(root, folder, settings);
+function planPython(
+  root: string,
+  folder: string,
+  { settings, uv }: { settings: GxJson; uv: string },
+): Command[] {
+  const { folders, named } = planPythonInstall(root, folder, settings);
   const own = join(root, folder);
   const locked = folders.find(({ uvLock, member }) => uvLock !== undefined && member === undefined);
   const member = folders.find((each) => each.member !== undefined);
-  if (locked !== undefined) return [{ run: [uv, 'sync', '--quiet', '--frozen'], folder: join(root, locked.folder) }];
+  if (locked !== undefined)
+    return [{ run: [uv, 'sync', '--quiet', '--frozen'], folder: join(root, locked.folder) }];
   if (member?.member !== undefined)
-    return [{ run: [uv, 'sync', '--quiet', '--frozen', '--package', member.member], folder: join(root, member.folder) }];
+    return [
+      {
+        run: [uv, 'sync', '--quiet', '--frozen', '--package', member.member],
+        folder: join(root, member.folder),
+      },
+    ];
   const wanted = [...folders.flatMap(requirementsOf(root)), ...named];
   // Folders without packages of their own are of the project around them.
-  const around = upwards(folder).find((each) => existsSync(join(root, each, 'uv.lock')));
-  if (wanted.length === 0 && around !== undefined) return [{ run: [uv, 'sync', '--quiet', '--frozen'], folder: join(root, around) }];
-  const otherLocks = folders.flatMap(({ otherLock }) => (otherLock === undefined ? [] : [join(root, otherLock)]));
+  const around = listFoldersUpwards(folder).find((each) => existsSync(join(root, each, 'uv.lock')));
+  if (wanted.length === 0 && around !== undefined)
+    return [{ run: [uv, 'sync', '--quiet', '--frozen'], folder: join(root, around) }];
+  const otherLocks = folders.flatMap(({ otherLock }) =>
+    otherLock === undefined ? [] : [join(root, otherLock)],
+  );
   const versions = otherLocks.map((_, index) => join(own, '.venv', `versions-${index}.txt`));
   const constraints = versions.flatMap((file) => ['--constraint', file]);
   return [
     { run: [uv, 'venv', '--quiet', '.venv'], folder: own },
-    ...otherLocks.map((lock, index) => ({ run: ['python3', CONSTRAINTS, lock, versions[index]!] as const, folder: own })),
-    ...(wanted.length === 0 ? [] : [{ run: [uv, 'pip', 'install', '--quiet', ...constraints, ...wanted] as const, folder: own }]),
+    ...otherLocks.map((lock, index) => ({
+      run: ['python3', CONSTRAINTS, lock, versions[index]!] as const,
+      folder: own,
+    })),
+    ...(wanted.length === 0
+      ? []
+      : [
+          {
+            run: [uv, 'pip', 'install', '--quiet', ...constraints, ...wanted] as const,
+            folder: own,
+          },
+        ]),
   ];
 }
 
@@ -69,14 +95,23 @@ const requirementsOf =
   };
 
 function planJavaScript(root: string, folder: string, tools: string): Command[] {
-  const project = projectOf(root, folder);
+  const project = findProject(root, folder);
   if (project === undefined || !project.hasPackages) return [];
   const [program = '', ...args] = installOf(project.manager).all;
-  return [{ run: [...programOf(project.manager, program, tools), ...args], folder: join(root, project.folder) }];
+  return [
+    {
+      run: [...programOf(project.manager, program, tools), ...args],
+      folder: join(root, project.folder),
+    },
+  ];
 }
 
 /** Returns how a package manager is started: from the folder of tools, else by npx, which downloads it. */
-function programOf({ tool, program: own }: Manager, program: string, tools: string): [string, ...string[]] {
+function programOf(
+  { tool, program: own }: Manager,
+  program: string,
+  tools: string,
+): [string, ...string[]] {
   if (tool === undefined) return [program];
   const bins: Record<string, string> = {
     [DEFAULT_TOOLS.pnpm]: 'pnpm/bin/pnpm.cjs',
@@ -85,7 +120,9 @@ function programOf({ tool, program: own }: Manager, program: string, tools: stri
   };
   const bin = bins[tool];
   const file = bin && join(tools, tool, 'node_modules', bin);
-  return file !== undefined && existsSync(file) ? [process.execPath, file] : ['npx', '--yes', `--package=${tool}`, own];
+  return file !== undefined && existsSync(file)
+    ? [process.execPath, file]
+    : ['npx', '--yes', `--package=${tool}`, own];
 }
 
 /** Variables that let no installation ask, count or download what no lock names. */
@@ -101,10 +138,13 @@ const QUIET: Record<string, string> = {
 };
 
 /** Runs a command to its end. Throws with its last lines if it fails or takes too long. */
-export async function runCommand({ run: [program, ...args], folder }: Command, seconds: number): Promise<void> {
+export async function runCommand(
+  { run: [program, ...args], folder }: Command,
+  seconds: number,
+): Promise<void> {
   // Scripts of packages call the node of this process.
   const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
-  const env = environmentWith({ ...QUIET, PATH: path });
+  const env = extendEnvironment({ ...QUIET, PATH: path });
   const child = spawn(program, args, {
     cwd: folder,
     env,
@@ -120,11 +160,16 @@ export async function runCommand({ run: [program, ...args], folder }: Command, s
     number | string | null,
     string | undefined,
   ];
-  if (signal === 'SIGKILL') throw new TimedOut(`"${shown}" did not end within ${seconds} s. Its last lines: ${lastLines(output)}`);
-  if (code !== 0) throw new CommandFailed(`"${shown}" failed (${code}). Its last lines: ${lastLines(output)}`);
+  if (signal === 'SIGKILL')
+    throw new TimedOut(
+      `"${shown}" did not end within ${seconds} s. Its last lines: ${lastLines(output)}`,
+    );
+  if (code !== 0)
+    throw new CommandFailed(`"${shown}" failed (${code}). Its last lines: ${lastLines(output)}`);
 }
 
-export const lastLines = (output: string): string => output.trim().split('\n').slice(-4).join(' | ');
+export const lastLines = (output: string): string =>
+  output.trim().split('\n').slice(-4).join(' | ');
 
 /** Writes the files that git leaves out, such as `.env`. */
 export function writeFiles(root: string, files: Record<string, string>): void {

@@ -34,7 +34,9 @@ export async function startModels(): Promise<ModelStandIn> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
-    answer(request, response).catch((error: Error) => response.writeHead(500).end(JSON.stringify({ error: { message: error.message } })));
+    answer(request, response).catch((error: Error) =>
+      response.writeHead(500).end(JSON.stringify({ error: { message: error.message } })),
+    );
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -73,17 +75,27 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (path.endsWith('/chat/completions')) return answerChat(response, askOfOpenAi(body));
   if (path.endsWith('/responses')) return answerResponses(response, askOfOpenAi(body));
   if (path.endsWith('/messages')) return answerAnthropic(response, askOfAnthropic(body));
-  if (path.includes(':generateContent') || path.includes(':streamGenerateContent')) return answerGoogle(response, path, body);
+  if (path.includes(':generateContent') || path.includes(':streamGenerateContent'))
+    return answerGoogle(response, path, body);
   if (path.endsWith('/api/chat')) return answerOllama(response, body);
-  response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: `no ${path} here` } }));
+  response
+    .writeHead(404, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ error: { message: `no ${path} here` } }));
 }
 
 const sendJson = (response: ServerResponse, value: unknown): void =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 
-function sendEvents(response: ServerResponse, events: Json[], { named = false, end = '' } = {}): void {
+function sendEvents(
+  response: ServerResponse,
+  events: Json[],
+  { named = false, end = '' } = {},
+): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const event of events) response.write(`${named ? `event: ${String(event['type'])}\n` : ''}data: ${JSON.stringify(event)}\n\n`);
+  for (const event of events)
+    response.write(
+      `${named ? `event: ${String(event['type'])}\n` : ''}data: ${JSON.stringify(event)}\n\n`,
+    );
   response.end(end);
 }
 
@@ -99,7 +111,16 @@ const textOf = (content: unknown): string =>
 
 /** Returns a value that a JSON schema accepts, with the caller's words for each text. */
 export function valueOf(schema: Json, words: string, root: Json = schema): unknown {
-  const { $ref: ref, anyOf, oneOf, enum: values, const: only, type, properties, items } = schema as Record<string, never>;
+  const {
+    $ref: ref,
+    anyOf,
+    oneOf,
+    enum: values,
+    const: only,
+    type,
+    properties,
+    items,
+  } = schema as Record<string, never>;
   if (typeof ref === 'string') return valueOf(placeOf(root, ref), words, root);
   const [choice] = [...listOf(anyOf), ...listOf(oneOf)];
   if (choice !== undefined) return valueOf(choice, words, root);
@@ -111,7 +132,10 @@ export function valueOf(schema: Json, words: string, root: Json = schema): unkno
   if (kind === 'boolean') return true;
   if (kind === 'object' || properties !== undefined)
     return Object.fromEntries(
-      Object.entries((properties ?? {}) as Record<string, Json>).map(([name, each]) => [name, valueOf(each, words, root)]),
+      Object.entries((properties ?? {}) as Record<string, Json>).map(([name, each]) => [
+        name,
+        valueOf(each, words, root),
+      ]),
     );
   return kind === 'null' ? null : words;
 }
@@ -125,36 +149,55 @@ const placeOf = (root: Json, ref: string): Json =>
 function askOfOpenAi(body: Json): Ask {
   const messages = listOf(body['messages'] ?? body['input']);
   const tools = listOf(body['tools']).flatMap((each) => {
-    const { name, parameters = {} } = (each['function'] ?? each) as { name?: string; parameters?: Json };
+    const { name, parameters = {} } = (each['function'] ?? each) as {
+      name?: string;
+      parameters?: Json;
+    };
     return name === undefined ? [] : [{ name, schema: parameters }];
   });
-  const format = (body['response_format'] ?? (body['text'] as Json | undefined)?.['format']) as Json | undefined;
+  const format = (body['response_format'] ?? (body['text'] as Json | undefined)?.['format']) as
+    | Json
+    | undefined;
   const inner = (format?.['json_schema'] ?? format) as Json | undefined;
   const choice = body['tool_choice'];
-  const chosen = typeof choice === 'object' && choice !== null ? (choice as { function?: { name?: string }; name?: string }) : undefined;
-  const isAnswered = ['tool', 'function_call_output'].includes(String(messages.at(-1)?.['role'] ?? messages.at(-1)?.['type']));
+  const chosen =
+    typeof choice === 'object' && choice !== null
+      ? (choice as { function?: { name?: string }; name?: string })
+      : undefined;
+  const isAnswered = ['tool', 'function_call_output'].includes(
+    String(messages.at(-1)?.['role'] ?? messages.at(-1)?.['type']),
+  );
   return {
     model: String(body['model']),
     words: lastWords(messages),
-    tool: toolFor(tools, { name: chosen?.function?.name ?? chosen?.name, isForced: choice === 'required' || choice === 'any', isAnswered }),
+    tool: toolFor(tools, {
+      name: chosen?.function?.name ?? chosen?.name,
+      isForced: choice === 'required' || choice === 'any',
+      isAnswered,
+    }),
     schema: inner?.['schema'] as Json | undefined,
     isStream: body['stream'] === true,
   };
 }
 
 const lastWords = (messages: Json[]): string => {
-  const said = messages.filter(({ role }) => role === 'user' || role === 'human').at(-1) ?? messages.at(-1);
+  const said =
+    messages.filter(({ role }) => role === 'user' || role === 'human').at(-1) ?? messages.at(-1);
   return textOf(said?.['content']).slice(-200);
 };
 
 type Choice = { name: string | undefined; isForced: boolean; isAnswered: boolean };
 
 const toolFor = (tools: Tool[], { name, isForced, isAnswered }: Choice): Tool | undefined =>
-  isAnswered && !isForced && name === undefined ? undefined : (tools.find((tool) => tool.name === name) ?? tools[0]);
+  isAnswered && !isForced && name === undefined
+    ? undefined
+    : (tools.find((tool) => tool.name === name) ?? tools[0]);
 
 /** Returns the words of an answer: JSON where a schema asks for it. */
-const wordsOf = ({ schema, words }: Ask): string => (schema === undefined ? `You said ${words}` : JSON.stringify(valueOf(schema, words)));
-const argumentsOf = ({ tool, words }: Ask): string => JSON.stringify(valueOf(tool?.schema ?? {}, words));
+const wordsOf = ({ schema, words }: Ask): string =>
+  schema === undefined ? `You said ${words}` : JSON.stringify(valueOf(schema, words));
+const argumentsOf = ({ tool, words }: Ask): string =>
+  JSON.stringify(valueOf(tool?.schema ?? {}, words));
 
 let ids = 0;
 /** Returns another id each time: a message takes the place of the one with its id. */
@@ -162,17 +205,39 @@ const nextId = (kind: string): string => `${kind}_${(ids += 1)}`;
 
 function answerChat(response: ServerResponse, ask: Ask): void {
   const base = { id: nextId('chat'), created: 1, model: ask.model };
-  const call = ask.tool && { id: nextId('call'), type: 'function', function: { name: ask.tool.name, arguments: argumentsOf(ask) } };
+  const call = ask.tool && {
+    id: nextId('call'),
+    type: 'function',
+    function: { name: ask.tool.name, arguments: argumentsOf(ask) },
+  };
   const message =
-    call === undefined ? { role: 'assistant', content: wordsOf(ask) } : { role: 'assistant', content: null, tool_calls: [call] };
+    call === undefined
+      ? { role: 'assistant', content: wordsOf(ask) }
+      : { role: 'assistant', content: null, tool_calls: [call] };
   const finish = call === undefined ? 'stop' : 'tool_calls';
   const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
   if (!ask.isStream)
-    return sendJson(response, { ...base, object: 'chat.completion', choices: [{ index: 0, message, finish_reason: finish }], usage });
-  const pieces = call === undefined ? pieceWords(wordsOf(ask)).map((content) => ({ content })) : [{ tool_calls: [{ index: 0, ...call }] }];
-  const deltas = [{ role: 'assistant', content: '' }, ...pieces].map((delta) => ({ index: 0, delta, finish_reason: null }));
+    return sendJson(response, {
+      ...base,
+      object: 'chat.completion',
+      choices: [{ index: 0, message, finish_reason: finish }],
+      usage,
+    });
+  const pieces =
+    call === undefined
+      ? pieceWords(wordsOf(ask)).map((content) => ({ content }))
+      : [{ tool_calls: [{ index: 0, ...call }] }];
+  const deltas = [{ role: 'assistant', content: '' }, ...pieces].map((delta) => ({
+    index: 0,
+    delta,
+    finish_reason: null,
+  }));
   const choices = [...deltas, { index: 0, delta: {}, finish_reason: finish }];
-  const events = choices.map((choice) => ({ ...base, object: 'chat.completion.chunk', choices: [choice] }));
+  const events = choices.map((choice) => ({
+    ...base,
+    object: 'chat.completion.chunk',
+    choices: [choice],
+  }));
   sendEvents(response, events, { end: 'data: [DONE]\n\n' });
 }
 
@@ -221,8 +286,20 @@ function answerResponses(response: ServerResponse, ask: Ask): void {
   const text: Json[] =
     ask.tool === undefined
       ? [
-          { type: 'response.output_text.delta', ...at, content_index: 0, delta: wordsOf(ask), logprobs: [] },
-          { type: 'response.output_text.done', ...at, content_index: 0, text: wordsOf(ask), logprobs: [] },
+          {
+            type: 'response.output_text.delta',
+            ...at,
+            content_index: 0,
+            delta: wordsOf(ask),
+            logprobs: [],
+          },
+          {
+            type: 'response.output_text.done',
+            ...at,
+            content_index: 0,
+            text: wordsOf(ask),
+            logprobs: [],
+          },
         ]
       : [
           { type: 'response.function_call_arguments.delta', ...at, delta: argumentsOf(ask) },
@@ -249,7 +326,9 @@ function askOfAnthropic(body: Json): Ask {
     typeof name === 'string' && schema !== undefined ? [{ name, schema: schema as Json }] : [],
   );
   const choice = body['tool_choice'] as { type?: string; name?: string } | undefined;
-  const isAnswered = listOf(messages.at(-1)?.['content']).some(({ type }) => type === 'tool_result');
+  const isAnswered = listOf(messages.at(-1)?.['content']).some(
+    ({ type }) => type === 'tool_result',
+  );
   return {
     model: String(body['model']),
     words: lastWords(messages),
@@ -262,20 +341,36 @@ function askOfAnthropic(body: Json): Ask {
 function answerAnthropic(response: ServerResponse, ask: Ask): void {
   const input = JSON.parse(argumentsOf(ask)) as unknown;
   const block =
-    ask.tool === undefined ? { type: 'text', text: wordsOf(ask) } : { type: 'tool_use', id: nextId('call'), name: ask.tool.name, input };
+    ask.tool === undefined
+      ? { type: 'text', text: wordsOf(ask) }
+      : { type: 'tool_use', id: nextId('call'), name: ask.tool.name, input };
   const reason = ask.tool === undefined ? 'end_turn' : 'tool_use';
   const usage = { input_tokens: 1, output_tokens: 1 };
-  const message = { id: nextId('msg'), type: 'message', role: 'assistant', model: ask.model, stop_sequence: null, usage };
-  if (!ask.isStream) return sendJson(response, { ...message, content: [block], stop_reason: reason });
+  const message = {
+    id: nextId('msg'),
+    type: 'message',
+    role: 'assistant',
+    model: ask.model,
+    stop_sequence: null,
+    usage,
+  };
+  if (!ask.isStream)
+    return sendJson(response, { ...message, content: [block], stop_reason: reason });
   const opened = ask.tool === undefined ? { ...block, text: '' } : { ...block, input: {} };
   const delta =
-    ask.tool === undefined ? { type: 'text_delta', text: wordsOf(ask) } : { type: 'input_json_delta', partial_json: argumentsOf(ask) };
+    ask.tool === undefined
+      ? { type: 'text_delta', text: wordsOf(ask) }
+      : { type: 'input_json_delta', partial_json: argumentsOf(ask) };
   const events: Json[] = [
     { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
     { type: 'content_block_start', index: 0, content_block: opened },
     { type: 'content_block_delta', index: 0, delta },
     { type: 'content_block_stop', index: 0 },
-    { type: 'message_delta', delta: { stop_reason: reason, stop_sequence: null }, usage: { output_tokens: 1 } },
+    {
+      type: 'message_delta',
+      delta: { stop_reason: reason, stop_sequence: null },
+      usage: { output_tokens: 1 },
+    },
     { type: 'message_stop' },
   ];
   sendEvents(response, events, { named: true });
@@ -284,7 +379,9 @@ function answerAnthropic(response: ServerResponse, ask: Ask): void {
 /** Pages that a search has found, as answers with Google's search have them. */
 const GROUNDING = {
   groundingChunks: [{ web: { uri: 'https://example.com/', title: 'example' } }],
-  groundingSupports: [{ segment: { startIndex: 0, endIndex: 3, text: 'You' }, groundingChunkIndices: [0] }],
+  groundingSupports: [
+    { segment: { startIndex: 0, endIndex: 3, text: 'You' }, groundingChunkIndices: [0] },
+  ],
 };
 
 function answerGoogle(response: ServerResponse, path: string, body: Json): void {
@@ -295,12 +392,25 @@ function answerGoogle(response: ServerResponse, path: string, body: Json): void 
   const schema = (settings['responseSchema'] ?? settings['responseJsonSchema']) as Json | undefined;
   const declared = listOf(body['tools']).flatMap((tool) => listOf(tool['functionDeclarations']));
   const [first] = last.some((part) => 'functionResponse' in part) ? [] : declared;
-  const text = schema === undefined ? `You said ${words}` : JSON.stringify(valueOf(lowerTypes(schema), words));
-  const args = first && valueOf(lowerTypes((first['parameters'] ?? first['parametersJsonSchema'] ?? {}) as Json), words);
+  const text =
+    schema === undefined ? `You said ${words}` : JSON.stringify(valueOf(lowerTypes(schema), words));
+  const args =
+    first &&
+    valueOf(
+      lowerTypes((first['parameters'] ?? first['parametersJsonSchema'] ?? {}) as Json),
+      words,
+    );
   const part = first === undefined ? { text } : { functionCall: { name: first['name'], args } };
   const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 };
   const whole = {
-    candidates: [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP', index: 0, groundingMetadata: GROUNDING }],
+    candidates: [
+      {
+        content: { role: 'model', parts: [part] },
+        finishReason: 'STOP',
+        index: 0,
+        groundingMetadata: GROUNDING,
+      },
+    ],
     usageMetadata,
   };
   if (path.includes(':stream')) sendEvents(response, [whole]);
@@ -328,7 +438,9 @@ function answerOllama(response: ServerResponse, body: Json): void {
     done: true,
     done_reason: 'stop',
   };
-  response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(`${JSON.stringify(whole)}\n`);
+  response
+    .writeHead(200, { 'content-type': 'application/x-ndjson' })
+    .end(`${JSON.stringify(whole)}\n`);
 }
 
 function embeddingsOf({ input, model, dimensions = 1536, encoding_format: format }: Json): Json {

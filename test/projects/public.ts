@@ -1,16 +1,32 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { parseArgs, promisify } from 'node:util';
 import { UsageError } from '../../dev/errors.ts';
-import { program, say, secondsSince } from '../../dev/steps.ts';
+import { runMain, printLine, formatSecondsSince } from '../../dev/steps.ts';
 import { readGraphsFile } from '../../src/agent/gx-json/read.ts';
 import { installTools, installUv, TOOLS } from '../kit/build-stages.ts';
 import { startDev, type DevServer } from '../kit/dev-server.ts';
-import { createThread, inputFor, lookAtGraph, runGraph, searchGraphs, type GraphLook } from './ask.ts';
+import {
+  createThread,
+  inputFor,
+  lookAtGraph,
+  runGraph,
+  searchGraphs,
+  type GraphLook,
+} from './ask.ts';
 import { lastLines, planInstall, runCommand, type ProjectPlace } from './install.ts';
 import { startModels } from './model-stand-in.ts';
 
@@ -76,8 +92,11 @@ function readSettings(args: string[]): Settings | undefined {
   }
   const { values, positionals } = parsed;
   if (values.help) return undefined;
-  const projects = [...positionals, ...(values.list === undefined ? [] : linesOf(values.list))].map(namedProject);
-  if (projects.length === 0) throw new UsageError('public: name at least one project, or a --list of them. See --help.');
+  const projects = [...positionals, ...(values.list === undefined ? [] : linesOf(values.list))].map(
+    namedProject,
+  );
+  if (projects.length === 0)
+    throw new UsageError('public: name at least one project, or a --list of them. See --help.');
   return {
     projects,
     work: values.work && resolve(values.work),
@@ -103,7 +122,8 @@ function namedProject(text: string): Named {
 
 function namedVariable(text: string): [string, string] {
   const [, name, value] = /^(\w+)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined || value === undefined) throw new UsageError(`public: --env is NAME=VALUE, not "${text}".`);
+  if (name === undefined || value === undefined)
+    throw new UsageError(`public: --env is NAME=VALUE, not "${text}".`);
   return [name, value];
 }
 
@@ -111,20 +131,39 @@ function headersOf(text: string): Record<string, string> {
   try {
     return JSON.parse(text) as Record<string, string>;
   } catch {
-    throw new UsageError(`public: --headers is an object of JSON, such as {"authorization": "Bearer x"}, not ${text}.`);
+    throw new UsageError(
+      `public: --headers is an object of JSON, such as {"authorization": "Bearer x"}, not ${text}.`,
+    );
   }
 }
 
 function secondsOf(name: string, text: string): number {
   const seconds = Number(text);
-  if (!Number.isInteger(seconds) || seconds < 1) throw new UsageError(`public: --${name} is a whole number of seconds, not "${text}".`);
+  if (!Number.isInteger(seconds) || seconds < 1)
+    throw new UsageError(`public: --${name} is a whole number of seconds, not "${text}".`);
   return seconds;
 }
 
 /** What is found out of a project; a cell that nobody came to is empty. */
-type Row = { project: string; started: string; graphs: string; schemas: string; drawing: string; run: string; fault: string };
+type Row = {
+  project: string;
+  started: string;
+  graphs: string;
+  schemas: string;
+  drawing: string;
+  run: string;
+  fault: string;
+};
 
-const HEAD: readonly (keyof Row)[] = ['project', 'started', 'graphs', 'schemas', 'drawing', 'run', 'fault'];
+const HEAD: readonly (keyof Row)[] = [
+  'project',
+  'started',
+  'graphs',
+  'schemas',
+  'drawing',
+  'run',
+  'fault',
+];
 
 type Way = { settings: Settings; env: Record<string, string> };
 
@@ -141,9 +180,17 @@ async function tryProject({ name, config }: Named, { settings, env }: Way): Prom
   const work = settings.work ?? mkdtempSync(join(tmpdir(), 'gx-public-'));
   try {
     const root = await step(row, 'clone', () => cloneProject(name, work));
-    const place = await step(row, 'langgraph.json', () => ({ root, config: configIn(root, config) }));
+    const place = await step(row, 'langgraph.json', () => ({
+      root,
+      config: configIn(root, config),
+    }));
     await step(row, 'install', () => installPackages(place, settings));
-    const server = await step(row, 'start', () => startProject(place, { settings, env }), 'started');
+    const server = await step(
+      row,
+      'start',
+      () => startProject(place, { settings, env }),
+      'started',
+    );
     try {
       await askProject(server, place, { row, headers: settings.headers });
     } finally {
@@ -158,16 +205,23 @@ async function tryProject({ name, config }: Named, { settings, env }: Way): Prom
 }
 
 /** Does a step, and notes its time, or which one failed. */
-async function step<T>(row: Row, name: string, work: () => Promise<T> | T, cell?: keyof Row): Promise<T> {
+async function step<T>(
+  row: Row,
+  name: string,
+  work: () => Promise<T> | T,
+  cell?: keyof Row,
+): Promise<T> {
   const started = performance.now();
   try {
     const result = await work();
-    if (cell !== undefined) row[cell] = secondsSince(started);
-    say(`    ${name}: ${secondsSince(started)}`);
+    if (cell !== undefined) row[cell] = formatSecondsSince(started);
+    printLine(`    ${name}: ${formatSecondsSince(started)}`);
     return result;
   } catch (error) {
     const words = findFirstFault((error as Error).message);
-    say(`    ${name} failed after ${secondsSince(started)}: ${(error as Error).message.trim()}`);
+    printLine(
+      `    ${name} failed after ${formatSecondsSince(started)}: ${(error as Error).message.trim()}`,
+    );
     if (cell !== undefined) row[cell] = 'no';
     row.fault ||= `${name}: ${words}`;
     throw error;
@@ -180,7 +234,9 @@ function findFirstFault(output: string): string {
     .trim()
     .split('\n')
     .filter((line) => line.trim() !== '');
-  return (lines.findLast((line) => !/^(\{"level"|\s|\d\d:\d\d:\d\d )/.test(line)) ?? lastLines(output)).slice(0, 400);
+  return (
+    lines.findLast((line) => !/^(\{"level"|\s|\d\d:\d\d:\d\d )/.test(line)) ?? lastLines(output)
+  ).slice(0, 400);
 }
 
 async function cloneProject(name: string, work: string): Promise<string> {
@@ -189,7 +245,10 @@ async function cloneProject(name: string, work: string): Promise<string> {
   mkdirSync(work, { recursive: true });
   if (existsSync(name)) {
     if (!statSync(name).isDirectory()) throw new Error(`${name} is no folder`);
-    cpSync(name, root, { recursive: true, filter: (source) => !/\/(node_modules|\.venv|\.gx)$/.test(source) });
+    cpSync(name, root, {
+      recursive: true,
+      filter: (source) => !/\/(node_modules|\.venv|\.gx)$/.test(source),
+    });
     return root;
   }
   const address = /^[\w.-]+\/[\w.-]+$/.test(name) ? `https://github.com/${name}.git` : name;
@@ -209,8 +268,13 @@ function configIn(root: string, named: string | undefined): string {
     return config;
   }
   const depth = (file: string): number => file.split('/').length;
-  const found = globSync('**/langgraph.json', { cwd: root, exclude: ['**/node_modules', '**/.venv'] });
-  const [first] = found.toSorted((one, other) => depth(one) - depth(other) || one.localeCompare(other));
+  const found = globSync('**/langgraph.json', {
+    cwd: root,
+    exclude: ['**/node_modules', '**/.venv'],
+  });
+  const [first] = found.toSorted(
+    (one, other) => depth(one) - depth(other) || one.localeCompare(other),
+  );
   if (first === undefined) throw new Error('the project has no langgraph.json');
   return first;
 }
@@ -223,7 +287,7 @@ async function installPackages(place: ProjectPlace, { installSeconds }: Settings
   if (existsSync(mark)) return;
   installTools();
   for (const command of planInstall(place, { tools: TOOLS, uv: installUv() })) {
-    say(`    ${command.run.map((word) => basename(word)).join(' ')}`);
+    printLine(`    ${command.run.map((word) => basename(word)).join(' ')}`);
     await runCommand(command, installSeconds);
   }
   writeFileSync(mark, '');
@@ -239,7 +303,11 @@ const startProject = ({ root, config }: ProjectPlace, { settings, env }: Way): P
 
 type Noted = { row: Row; headers: Record<string, string> };
 
-async function askProject(server: DevServer, { root, config }: ProjectPlace, { row, headers }: Noted): Promise<void> {
+async function askProject(
+  server: DevServer,
+  { root, config }: ProjectPlace,
+  { row, headers }: Noted,
+): Promise<void> {
   const graphs = readGraphsFile(join(root, config)).graphs.map(({ graphId }) => graphId);
   row.graphs = String(graphs.length);
   const shown = await step(row, 'search', () => searchGraphs(server.url, headers));
@@ -249,7 +317,8 @@ async function askProject(server: DevServer, { root, config }: ProjectPlace, { r
     row.fault ||= `a search does not show ${unseen.join(', ')}: give --headers that the project's auth accepts`;
   }
   const looks: GraphLook[] = [];
-  for (const graph of graphs) looks.push(await step(row, `look at ${graph}`, () => lookAtGraph(server.url, graph, headers)));
+  for (const graph of graphs)
+    looks.push(await step(row, `look at ${graph}`, () => lookAtGraph(server.url, graph, headers)));
   for (const cell of ['schemas', 'drawing'] as const) {
     const faulty = looks.filter(({ faults }) => faults[cell] !== undefined);
     row[cell] = faulty.length === 0 ? 'ok' : `${faulty.length} of ${looks.length} fail`;
@@ -264,14 +333,20 @@ async function askProject(server: DevServer, { root, config }: ProjectPlace, { r
 }
 
 /** Runs a graph twice on a thread, and returns how that ended. */
-async function runTwice(url: string, { graph, input: schema }: GraphLook, { row, headers }: Noted): Promise<string> {
+async function runTwice(
+  url: string,
+  { graph, input: schema }: GraphLook,
+  { row, headers }: Noted,
+): Promise<string> {
   const input = inputFor(schema);
   const thread = await createThread(url, headers);
   for (const turn of ['first', 'second']) {
     const started = performance.now();
-    const run = await runGraph(url, thread, { graph, input, headers }).catch((error: Error) => ({ fault: error.message }));
+    const run = await runGraph(url, thread, { graph, input, headers }).catch((error: Error) => ({
+      fault: error.message,
+    }));
     const fault = 'fault' in run ? run.fault : emptyFault(run.values);
-    say(`    ${turn} run of ${graph}: ${fault ?? 'ok'} after ${secondsSince(started)}`);
+    printLine(`    ${turn} run of ${graph}: ${fault ?? 'ok'} after ${formatSecondsSince(started)}`);
     if (fault === undefined) continue;
     row.fault ||= `${turn} run of ${graph}: ${findFirstFault(fault)}`;
     return `${turn} fails`;
@@ -284,31 +359,44 @@ const emptyFault = (values: unknown): string | undefined =>
 
 /** Returns the rows as a table of Markdown, whose cells are as wide as their columns in a terminal. */
 function tableOf(rows: Row[]): string {
-  const lines = [HEAD as readonly string[], ...rows.map((row) => HEAD.map((name) => row[name].replaceAll(/[|\n]/g, ' ')))];
-  const widths = HEAD.map((_, column) => Math.min(40, Math.max(...lines.map((line) => line[column]!.length))));
-  const shown = lines.map((line) => `| ${line.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`);
-  return [shown[0], `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...shown.slice(1)].join('\n');
+  const lines = [
+    HEAD as readonly string[],
+    ...rows.map((row) => HEAD.map((name) => row[name].replaceAll(/[|\n]/g, ' '))),
+  ];
+  const widths = HEAD.map((_, column) =>
+    Math.min(40, Math.max(...lines.map((line) => line[column]!.length))),
+  );
+  const shown = lines.map(
+    (line) => `| ${line.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`,
+  );
+  return [
+    shown[0],
+    `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`,
+    ...shown.slice(1),
+  ].join('\n');
 }
 
 async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2));
-  if (settings === undefined) return say(HELP);
+  if (settings === undefined) return printLine(HELP);
   const models = settings.hasModels ? await startModels() : undefined;
   const rows: Row[] = [];
   try {
     for (const [index, named] of settings.projects.entries()) {
-      say(`==> ${named.name}${named.config === undefined ? '' : `#${named.config}`} (${index + 1} of ${settings.projects.length})`);
+      printLine(
+        `==> ${named.name}${named.config === undefined ? '' : `#${named.config}`} (${index + 1} of ${settings.projects.length})`,
+      );
       rows.push(await tryProject(named, { settings, env: models?.env ?? {} }));
     }
   } finally {
     await models?.stop();
   }
   const table = tableOf(rows);
-  say(`\n${table}\n`);
+  printLine(`\n${table}\n`);
   if (settings.table !== undefined) writeFileSync(settings.table, `${table}\n`);
   const faulty = rows.filter(({ fault }) => fault !== '').length;
-  say(`${rows.length - faulty} of ${rows.length} projects work as they are.`);
+  printLine(`${rows.length - faulty} of ${rows.length} projects work as they are.`);
   if (faulty > 0) process.exitCode = 1;
 }
 
-await program(main);
+await runMain(main);

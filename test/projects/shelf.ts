@@ -4,9 +4,22 @@ import { cpSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { installTools, installUv, repositoryOf, TOOLS, type Repository } from '../kit/build-stages.ts';
+import {
+  installTools,
+  installUv,
+  repositoryOf,
+  TOOLS,
+  type Repository,
+} from '../kit/build-stages.ts';
 import { startDev, type DevServer } from '../kit/dev-server.ts';
-import { createThread, lookAtGraph, runGraph, searchGraphs, type GraphLook, type Run } from './ask.ts';
+import {
+  createThread,
+  lookAtGraph,
+  runGraph,
+  searchGraphs,
+  type GraphLook,
+  type Run,
+} from './ask.ts';
 import { planInstall, runCommand, writeFiles } from './install.ts';
 import { SHELF, type ShelfProject } from './table.ts';
 
@@ -27,7 +40,10 @@ export async function commitProject(name: string): Promise<Repository> {
   const repository = repositoryOf(undefined);
   cpSync(join('test/projects/shelf', name), repository.folder, { recursive: true });
   if (locks !== undefined)
-    await runCommand({ run: [installUv(), 'lock', '--quiet'], folder: join(repository.folder, locks) }, INSTALL_SECONDS);
+    await runCommand(
+      { run: [installUv(), 'lock', '--quiet'], folder: join(repository.folder, locks) },
+      INSTALL_SECONDS,
+    );
   repository.commit();
   return repository;
 }
@@ -47,13 +63,19 @@ async function installClone(name: string, repository: Repository): Promise<Clone
   execFileSync('git', ['clone', '--quiet', repository.url, root], { stdio: 'ignore' });
   writeFiles(root, files);
   installTools();
-  for (const command of planInstall({ root, config }, { tools: TOOLS, uv: installUv() })) await runCommand(command, INSTALL_SECONDS);
+  for (const command of planInstall({ root, config }, { tools: TOOLS, uv: installUv() }))
+    await runCommand(command, INSTALL_SECONDS);
   return { root, config, remove: () => rm(dirname(root), { recursive: true, force: true }) };
 }
 
 /** Starts `gx dev` in the project's folder. */
 const startClone = ({ root, config }: Cloned, env: Record<string, string>): Promise<DevServer> =>
-  startDev({ args: [], folder: join(root, dirname(config)), env: { ...PATIENCE, ...env }, seconds: START_SECONDS });
+  startDev({
+    args: [],
+    folder: join(root, dirname(config)),
+    env: { ...PATIENCE, ...env },
+    seconds: START_SECONDS,
+  });
 
 /** What a caller and a reader of the log see of a project. */
 export type Sight = {
@@ -74,7 +96,8 @@ export async function seeServed(
   warnings: readonly RegExp[] = [],
 ): Promise<Sight> {
   const looks: GraphLook[] = [];
-  for (const graph of await searchGraphs(server.url, headers)) looks.push(await lookAtGraph(server.url, graph, headers));
+  for (const graph of await searchGraphs(server.url, headers))
+    looks.push(await lookAtGraph(server.url, graph, headers));
   const ends: Run[][] = [];
   for (const { runs, ...wish } of talks) {
     const thread = await createThread(server.url, wish.headers);
@@ -84,7 +107,10 @@ export async function seeServed(
   }
   await more?.(server.url);
   return {
-    looks: looks.map(({ graph, faults }) => ({ graph, faults: Object.entries(faults).map(([of, words]) => `${of}: ${words}`) })),
+    looks: looks.map(({ graph, faults }) => ({
+      graph,
+      faults: Object.entries(faults).map(([of, words]) => `${of}: ${words}`),
+    })),
     talks: ends,
     warnings: compareWarnings(server.output(), warnings),
   };
@@ -94,8 +120,13 @@ export async function seeServed(
 const OF_LOAD = /event loop of the graphs is held|holds the event loop|can not run graphs/;
 
 /** Returns the warnings of a log that nobody expects, and those that are not there. */
-function compareWarnings(output: string, expected: readonly RegExp[]): { unexpected: string[]; missing: string[] } {
-  const warnings = output.split('\n').filter((line) => /^\S+ warn |"level":"warn"/.test(line) && !OF_LOAD.test(line));
+function compareWarnings(
+  output: string,
+  expected: readonly RegExp[],
+): { unexpected: string[]; missing: string[] } {
+  const warnings = output
+    .split('\n')
+    .filter((line) => /^\S+ warn |"level":"warn"/.test(line) && !OF_LOAD.test(line));
   return {
     unexpected: warnings.filter((line) => !expected.some((pattern) => pattern.test(line))),
     missing: expected.filter((pattern) => !warnings.some((line) => pattern.test(line))).map(String),
@@ -107,7 +138,9 @@ export async function seeDev(name: string, env: Record<string, string>): Promise
   const project = projectOf(name);
   const cloned = await installClone(name, await commitProject(name));
   try {
-    const started = await startClone(cloned, env).catch((error: Error) => ({ refusal: error.message }));
+    const started = await startClone(cloned, env).catch((error: Error) => ({
+      refusal: error.message,
+    }));
     if ('refusal' in started) return started;
     try {
       return await seeServed(project, started, project.warnings);

@@ -8,7 +8,9 @@ import type { RunWish } from './ask.ts';
  */
 
 /** Two runs on one thread, and parts of the values that each ends with. */
-export type Talk = Omit<RunWish, 'input'> & { runs: readonly (readonly [input: unknown, values: unknown])[] };
+export type Talk = Omit<RunWish, 'input'> & {
+  runs: readonly (readonly [input: unknown, values: unknown])[];
+};
 
 export type ShelfProject = {
   /** The kinds of things that it stands for. */
@@ -36,7 +38,9 @@ export type ShelfProject = {
 
 const human = (content: string): object => ({ messages: [{ role: 'human', content }] });
 /** The last message of a state. */
-const says = (content: string, count: number): object => ({ messages: { length: count, [count - 1]: { content } } });
+const says = (content: string, count: number): object => ({
+  messages: { length: count, [count - 1]: { content } },
+});
 const turns = (...words: readonly string[]): Talk['runs'] =>
   words.map((word, index) => [human(word), says(`turn ${index + 1}`, 2 * (index + 1))]);
 
@@ -45,21 +49,39 @@ const part = (value: object): string => Buffer.from(JSON.stringify(value)).toStr
 function tokenOf(sub: string): Record<string, string> {
   const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ sub, scope: 'read' })}`;
   const key = 'a secret of tests that is long enough for the algorithm';
-  return { authorization: `Bearer ${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}` };
+  return {
+    authorization: `Bearer ${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`,
+  };
 }
 
-const statusOf = async (url: string, headers: Record<string, string> = {}, body?: object): Promise<number> => {
+const statusOf = async (
+  url: string,
+  headers: Record<string, string> = {},
+  body?: object,
+): Promise<number> => {
   const how = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-  return (await fetch(url, { ...how, headers: { 'content-type': 'application/json', ...headers } })).status;
+  return (await fetch(url, { ...how, headers: { 'content-type': 'application/json', ...headers } }))
+    .status;
 };
 
 /** Asserts that a thread of one caller is not there for another one, and that visitors get a 401 or a 403. */
-async function assertOwners(url: string, [one, other]: readonly [Record<string, string>, Record<string, string>]): Promise<void> {
-  const made = await fetch(`${url}/threads`, { method: 'POST', headers: { 'content-type': 'application/json', ...one }, body: '{}' });
+async function assertOwners(
+  url: string,
+  [one, other]: readonly [Record<string, string>, Record<string, string>],
+): Promise<void> {
+  const made = await fetch(`${url}/threads`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...one },
+    body: '{}',
+  });
   const { thread_id: thread } = (await made.json()) as { thread_id: string };
   assert.equal(await statusOf(`${url}/threads/${thread}`, one), 200);
   assert.equal(await statusOf(`${url}/threads/${thread}`, other), 404);
-  assert.match(String(await statusOf(`${url}/threads`, {}, {})), /^40[13]$/, 'a visitor makes a thread');
+  assert.match(
+    String(await statusOf(`${url}/threads`, {}, {})),
+    /^40[13]$/,
+    'a visitor makes a thread',
+  );
   assert.equal(await statusOf(`${url}/assistants/search`, {}, {}), 200, 'a visitor looks around');
   assert.equal(await statusOf(`${url}/threads`, { authorization: 'Bearer nonsense' }, {}), 401);
 }
@@ -69,7 +91,8 @@ export const NO_ENV = /\.env is not there/;
 
 export const SHELF: Readonly<Record<string, ShelfProject>> = {
   notes: {
-    kinds: 'uv.lock, src layout, a TypedDict with pydantic, dataclass, enum and set inside, a context of defaults, no .env',
+    kinds:
+      'uv.lock, src layout, a TypedDict with pydantic, dataclass, enum and set inside, a context of defaults, no .env',
     config: 'langgraph.json',
     locks: '',
     graphs: ['notes'],
@@ -79,17 +102,31 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
         runs: [
           [
             { said: 'quiet words' },
-            { notes: [{ text: 'quiet words', mood: 'calm' }], told: 'nobody in particular: 1 notes, 0 loud, moods CALM' },
+            {
+              notes: [{ text: 'quiet words', mood: 'calm' }],
+              told: 'nobody in particular: 1 notes, 0 loud, moods CALM',
+            },
           ],
-          [{ said: 'louder!' }, { told: 'nobody in particular: 2 notes, 1 loud, moods CALM, LOUD', profile: { written: 2 } }],
+          [
+            { said: 'louder!' },
+            {
+              told: 'nobody in particular: 2 notes, 1 loud, moods CALM, LOUD',
+              profile: { written: 2 },
+            },
+          ],
         ],
       },
-      { graph: 'notes', context: { owner: 'ann' }, runs: [[{ said: 'mine' }, { profile: { owner: 'ann', written: 1 } }]] },
+      {
+        graph: 'notes',
+        context: { owner: 'ann' },
+        runs: [[{ said: 'mine' }, { profile: { owner: 'ann', written: 1 } }]],
+      },
     ],
     warnings: [NO_ENV],
   },
   starter: {
-    kinds: 'apps/agent of a monorepo in npm, unknown keys, create_agent with a tool that changes the state, a provider by HTTP',
+    kinds:
+      'apps/agent of a monorepo in npm, unknown keys, create_agent with a tool that changes the state, a provider by HTTP',
     config: 'apps/agent/langgraph.json',
     locks: 'apps/agent',
     graphs: ['sample_agent'],
@@ -105,7 +142,8 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
     warnings: [/package_manager/, /recursion_limit/, /store\.provider/, NO_ENV],
   },
   harness: {
-    kinds: 'backend/ with a workspace of uv, a factory by the name of a module, checkpointer.path, middleware with a pydantic state',
+    kinds:
+      'backend/ with a workspace of uv, a factory by the name of a module, checkpointer.path, middleware with a pydantic state',
     config: 'backend/langgraph.json',
     locks: 'backend',
     graphs: ['lead_agent'],
@@ -114,8 +152,17 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
         graph: 'lead_agent',
         config: { configurable: { model_name: 'large' } },
         runs: [
-          [human('one'), { ...says('large heard 1: one', 2), uploads: [{ path: '/mnt/turn-1.txt' }] }],
-          [human('two'), { ...says('large heard 2: two', 4), uploads: [{ path: '/mnt/turn-1.txt' }, { path: '/mnt/turn-2.txt' }] }],
+          [
+            human('one'),
+            { ...says('large heard 1: one', 2), uploads: [{ path: '/mnt/turn-1.txt' }] },
+          ],
+          [
+            human('two'),
+            {
+              ...says('large heard 2: two', 4),
+              uploads: [{ path: '/mnt/turn-1.txt' }, { path: '/mnt/turn-2.txt' }],
+            },
+          ],
         ],
       },
     ],
@@ -139,7 +186,8 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
     warnings: [/config_schema/],
   },
   folders: {
-    kinds: 'folders in dependencies, one a package and one not, setuptools, a hard env file two folders up',
+    kinds:
+      'folders in dependencies, one a package and one not, setuptools, a hard env file two folders up',
     config: 'services/agent/langgraph.json',
     files: { '.env': 'FLOOR=3\nDESK=desk#4 of floor ${FLOOR}   # the one at the window\n' },
     graphs: ['by_module', 'desk'],
@@ -152,7 +200,8 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
     })),
   },
   guarded: {
-    kinds: 'pip -e, JWT with owner filters, visitors without a name, FastAPI with lifespan and middleware, a state of pydantic',
+    kinds:
+      'pip -e, JWT with owner filters, visitors without a name, FastAPI with lifespan and middleware, a state of pydantic',
     config: 'langgraph.json',
     graphs: ['vault'],
     headers: tokenOf('ann'),
@@ -170,11 +219,15 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
     more: async (url) => {
       await assertOwners(url, [tokenOf('ann'), tokenOf('bob')]);
       const health = await fetch(`${url}/health`);
-      assert.deepEqual([health.headers.get('x-vault'), await health.json()], ['stamped', { opened: ['db'] }]);
+      assert.deepEqual(
+        [health.headers.get('x-vault'), await health.json()],
+        ['stamped', { opened: ['db'] }],
+      );
     },
   },
   factories: {
-    kinds: 'factories by config, by runtime, kept open and not compiled, a state of a dataclass with an enum',
+    kinds:
+      'factories by config, by runtime, kept open and not compiled, a state of a dataclass with an enum',
     config: 'langgraph.json',
     graphs: ['by_config', 'by_nothing', 'by_runtime', 'kept_open'],
     talks: (
@@ -187,7 +240,10 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
     ).map(([graph, name]) => ({
       graph,
       runs: [
-        [{ told: 'nothing yet' }, { size: 'small', steps: [{ size: 'small', by: name }], told: `red ${name}: SMALL` }],
+        [
+          { told: 'nothing yet' },
+          { size: 'small', steps: [{ size: 'small', by: name }], told: `red ${name}: SMALL` },
+        ],
         [{ told: 'more' }, { size: 'large', told: `red ${name}: SMALL, LARGE` }],
       ],
     })),
@@ -246,7 +302,8 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
     refusal: /LangGraph .*0\.4\.8/,
   },
   react: {
-    kinds: 'npm, TypeScript, an agent of langchain with a tool, a state of zod with a context of defaults',
+    kinds:
+      'npm, TypeScript, an agent of langchain with a tool, a state of zod with a context of defaults',
     config: 'langgraph.json',
     graphs: ['agent', 'plain'],
     talks: [
@@ -275,7 +332,8 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
     refusal: /@langchain\/langgraph.*0\.2\.8/,
   },
   workspace: {
-    kinds: 'a workspace of pnpm, files of .mts, an env file two folders up, a factory of an entrypoint',
+    kinds:
+      'a workspace of pnpm, files of .mts, an env file two folders up, a factory of an entrypoint',
     config: 'apps/agents/langgraph.json',
     files: { '.env': "PLACE_OF_WRITING='the #1 desk'\n" },
     graphs: ['made', 'writer'],
@@ -287,7 +345,11 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
           [{ text: 'b' }, { lines: ['1. a', '2. b'] }],
         ],
       },
-      { graph: 'made', config: { configurable: { by: 10 } }, runs: [[{ number: 2 }, { doubled: 40 }]] },
+      {
+        graph: 'made',
+        config: { configurable: { by: 10 } },
+        runs: [[{ number: 2 }, { doubled: 40 }]],
+      },
     ],
   },
   commonjs: {
@@ -314,7 +376,8 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
     builtWarnings: [/_INTERNAL_docker_tag/],
   },
   club: {
-    kinds: 'JavaScript with owner filters, visitors without a name, and an application of Hono with middleware',
+    kinds:
+      'JavaScript with owner filters, visitors without a name, and an application of Hono with middleware',
     config: 'langgraph.json',
     graphs: ['club'],
     headers: { authorization: 'Bearer token-of-ann' },
@@ -329,9 +392,17 @@ export const SHELF: Readonly<Record<string, ShelfProject>> = {
       },
     ],
     more: async (url) => {
-      await assertOwners(url, [{ authorization: 'Bearer token-of-ann' }, { authorization: 'Bearer token-of-bob' }]);
-      const rooms = await fetch(`${url}/club/rooms`, { headers: { authorization: 'Bearer token-of-ann' } });
-      assert.deepEqual([rooms.headers.get('x-club'), await rooms.json()], ['open', { rooms: ['red', 'blue'] }]);
+      await assertOwners(url, [
+        { authorization: 'Bearer token-of-ann' },
+        { authorization: 'Bearer token-of-bob' },
+      ]);
+      const rooms = await fetch(`${url}/club/rooms`, {
+        headers: { authorization: 'Bearer token-of-ann' },
+      });
+      assert.deepEqual(
+        [rooms.headers.get('x-club'), await rooms.json()],
+        ['open', { rooms: ['red', 'blue'] }],
+      );
     },
   },
   both: {

@@ -14,15 +14,34 @@ type Built = { folder: string; code: number | null; output: string };
 const GRAPHS = { agent: './graph.py:graph' };
 
 /** Runs agent-build on these files, as `GX_PYTHON` of an image says which Python has the packages. */
-async function build(files: Files, graphs: object = GRAPHS, python = join(inject('python'), 'python')): Promise<Built> {
+async function build(
+  files: Files,
+  graphs: object = GRAPHS,
+  python = join(inject('python'), 'python'),
+): Promise<Built> {
   const folder = mkdtempSync(join(tmpdir(), 'gx-agent-build-'));
-  for (const [name, content] of Object.entries({ 'gx.json': JSON.stringify({ graphs }), ...files })) {
+  for (const [name, content] of Object.entries({
+    'gx.json': JSON.stringify({ graphs }),
+    ...files,
+  })) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), content);
   }
-  const env = { PATH: process.env['PATH'], GX_CONFIG: join(folder, 'gx.json'), GX_BUILD_FOLDER: join(folder, 'built'), GX_PYTHON: python };
-  const child = spawn(process.execPath, ['src/main.ts', 'agent-build'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  const env = {
+    PATH: process.env['PATH'],
+    GX_CONFIG: join(folder, 'gx.json'),
+    GX_BUILD_FOLDER: join(folder, 'built'),
+    GX_PYTHON: python,
+  };
+  const child = spawn(process.execPath, ['src/main.ts', 'agent-build'], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [output, errors] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
   return { folder, code: child.exitCode, output: output + errors };
 }
 
@@ -46,9 +65,19 @@ test.each<[string, Files, object, string]>([
     { agent: 'words.graph:graph' },
     "words/graph.py:1: ModuleNotFoundError: No module named 'words.answers'",
   ],
-  ['the name of a module that is not there', { 'words/__init__.py': '' }, { agent: 'words.grpah:graph' }, "No module named 'words.grpah'"],
+  [
+    'the name of a module that is not there',
+    { 'words/__init__.py': '' },
+    { agent: 'words.grpah:graph' },
+    "No module named 'words.grpah'",
+  ],
   ['a file that is not there', {}, GRAPHS, 'graph.py is not there.'],
-  ['an import beside a file that is no module of a package', { 'graph.py': 'from .words import x\n' }, GRAPHS, 'graph.py:1: ImportError: '],
+  [
+    'an import beside a file that is no module of a package',
+    { 'graph.py': 'from .words import x\n' },
+    GRAPHS,
+    'graph.py:1: ImportError: ',
+  ],
 ])('%s ends the build with a sentence', async (_what, files, graphs, words) => {
   const { code, output } = await build(files, graphs);
   expect(output).toContain("Graphs can't be loaded. ");

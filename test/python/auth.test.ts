@@ -29,25 +29,52 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function said(name: string | undefined, place: string, body: unknown = {}): Promise<[number, unknown]> {
-  const headers = { 'content-type': 'application/json', ...(name !== undefined && { 'x-name': name }) };
-  const answer = await fetch(agent.url + place, { method: 'POST', headers, body: JSON.stringify(body) });
+async function said(
+  name: string | undefined,
+  place: string,
+  body: unknown = {},
+): Promise<[number, unknown]> {
+  const headers = {
+    'content-type': 'application/json',
+    ...(name !== undefined && { 'x-name': name }),
+  };
+  const answer = await fetch(agent.url + place, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
   return [answer.status, await answer.json()];
 }
 
 describe('a handler that is a plain function', () => {
   test('gets the facts that its parameters name, and its object becomes the user of the graph', async () => {
-    const [, values] = await said('ann', '/runs/wait?team=red', { assistant_id: 'who', input: { said: 'hi' } });
-    const user = { identity: 'ann', name: 'ann', team: 'POST red [] ann', permissions: ['reads'], display_name: 'ann' };
+    const [, values] = await said('ann', '/runs/wait?team=red', {
+      assistant_id: 'who',
+      input: { said: 'hi' },
+    });
+    const user = {
+      identity: 'ann',
+      name: 'ann',
+      team: 'POST red [] ann',
+      permissions: ['reads'],
+      display_name: 'ann',
+    };
     expect(values).toMatchObject({ id: 'ann', user });
   });
 
   test('finds the ids of a path, and refuses with the exceptions of starlette', async () => {
     const { thread_id } = (await said('ann', '/threads'))[1] as { thread_id: string };
-    const [, values] = await said('ann', `/threads/${thread_id}/runs/wait`, { assistant_id: 'who', input: { said: 'hi' } });
+    const [, values] = await said('ann', `/threads/${thread_id}/runs/wait`, {
+      assistant_id: 'who',
+      input: { said: 'hi' },
+    });
     expect(values).toMatchObject({ user: { team: "POST None ['thread_id'] ann" } });
     const answer = await fetch(`${agent.url}/threads`, { method: 'POST' });
-    expect([answer.status, await answer.json(), answer.headers.get('x-hint')]).toEqual([401, { detail: 'Give a name.' }, 'x-name']);
+    expect([answer.status, await answer.json(), answer.headers.get('x-hint')]).toEqual([
+      401,
+      { detail: 'Give a name.' },
+      'x-name',
+    ]);
   });
 
   test('holds up nobody while it waits', async () => {
@@ -70,19 +97,28 @@ describe('a handler for events', () => {
       .output()
       .split('\n')
       .find((one) => one.includes('they are never asked'))!;
-    expect(JSON.parse(line)).toMatchObject({ level: 'warn', handlers: ['runs:create', 'runs:read'] });
+    expect(JSON.parse(line)).toMatchObject({
+      level: 'warn',
+      handlers: ['runs:create', 'runs:read'],
+    });
   });
 
   test('that answers with something else is at fault, in a sentence', async () => {
     expect(await said('ann', '/threads/search')).toEqual([
       500,
-      { detail: 'The authorization handler returned str: it must return a filter, True, False or None.' },
+      {
+        detail:
+          'The authorization handler returned str: it must return a filter, True, False or None.',
+      },
     ]);
   });
 });
 
 test.each([
-  ['asks_for_body', 'the authenticate handler asks for "body": the body of a request is read after its caller is known.'],
+  [
+    'asks_for_body',
+    'the authenticate handler asks for "body": the body of a request is read after its caller is known.',
+  ],
   ['asks_for_more', 'the authenticate handler asks for "database": there are request, path, '],
   ['lets_nobody_in', 'has no authenticate handler, so nobody could be let in.'],
   ['no_auth', 'is no Auth object of langgraph_sdk.'],

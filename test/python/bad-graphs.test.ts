@@ -31,8 +31,16 @@ const BAD: Record<string, Bad> = {
     line: 1,
     words: String.raw`ImportError: cannot import name 'nothing' from 'json' \(.*\)`,
   },
-  'a syntax that Python does not know': { file: 'x = 1\ndef graph(:\n', line: 2, words: 'SyntaxError: .*' },
-  'an error of its own': { file: '\nraise RuntimeError("no\\nway")\n', line: 2, words: 'RuntimeError: no way' },
+  'a syntax that Python does not know': {
+    file: 'x = 1\ndef graph(:\n',
+    line: 2,
+    words: 'SyntaxError: .*',
+  },
+  'an error of its own': {
+    file: '\nraise RuntimeError("no\\nway")\n',
+    line: 2,
+    words: 'RuntimeError: no way',
+  },
   'an error in a library that it calls': {
     file: 'from langchain_core.messages import AIMessage\n\nAIMessage(content=object())\n',
     line: 3,
@@ -79,13 +87,18 @@ const BAD: Record<string, Bad> = {
 const folder = mkdtempSync(path.join(tmpdir(), 'gx-bad-graphs-'));
 const config = path.join(folder, 'gx.json');
 const idOf = (what: string): string => what.replaceAll(' ', '_');
-const graphs = Object.fromEntries(Object.keys(BAD).map((what) => [idOf(what), `./${idOf(what)}.py:graph`]));
+const graphs = Object.fromEntries(
+  Object.keys(BAD).map((what) => [idOf(what), `./${idOf(what)}.py:graph`]),
+);
 const env = { GX_PYTHON: `${inject('python')}/python` };
 /** Returns how the sentence about a graph reads. A function is named in its midst. */
 const sentenceOf = (what: string, { line, words }: Bad): RegExp =>
-  new RegExp(`^Graph "${idOf(what)}": (its function at )?${folder}/${idOf(what)}\\.py:${line}:? ${words}$`);
+  new RegExp(
+    `^Graph "${idOf(what)}": (its function at )?${folder}/${idOf(what)}\\.py:${line}:? ${words}$`,
+  );
 
-for (const [what, { file }] of Object.entries(BAD)) writeFileSync(path.join(folder, `${idOf(what)}.py`), file);
+for (const [what, { file }] of Object.entries(BAD))
+  writeFileSync(path.join(folder, `${idOf(what)}.py`), file);
 writeFileSync(
   path.join(folder, 'good.py'),
   `${STATE}graph = StateGraph(State).add_node("answer", lambda _: {"answer": "a"})
@@ -99,7 +112,10 @@ describe('a server of a developer', () => {
   let running: DevServer;
   beforeAll(async () => {
     const more = { missing: './good.py:grpah', nowhere: 'no.such.module:graph' };
-    writeFileSync(config, JSON.stringify({ graphs: { ...graphs, ...more, good: './good.py:graph' } }));
+    writeFileSync(
+      config,
+      JSON.stringify({ graphs: { ...graphs, ...more, good: './good.py:graph' } }),
+    );
     running = await startDev({ args: ['--config', config], env });
     type Info = { graph_errors: { graph_id: string; error: string }[] };
     const { graph_errors } = (await (await fetch(`${running.url}/info`)).json()) as Info;
@@ -112,8 +128,12 @@ describe('a server of a developer', () => {
   });
 
   test('names a variable and a module that are not there', () => {
-    expect(errors.get('missing')).toBe(`Graph "missing": ${folder}/good.py has no variable named "grpah".`);
-    expect(errors.get('nowhere')).toBe("Graph \"nowhere\": no.such.module can't be loaded: ModuleNotFoundError: No module named 'no'");
+    expect(errors.get('missing')).toBe(
+      `Graph "missing": ${folder}/good.py has no variable named "grpah".`,
+    );
+    expect(errors.get('nowhere')).toBe(
+      "Graph \"nowhere\": no.such.module can't be loaded: ModuleNotFoundError: No module named 'no'",
+    );
   });
 
   test('serves the graph beside them', async () => {
@@ -132,9 +152,15 @@ describe('a deployment', () => {
   // A revision that fails shows the last fifty lines of its pod.
   test.each(Object.entries(BAD))('ends its start with the sentence about %s', async (what, bad) => {
     const own = path.join(folder, `${idOf(what)}.json`);
-    writeFileSync(own, JSON.stringify({ graphs: { [idOf(what)]: graphs[idOf(what)], good: './good.py:graph' } }));
+    writeFileSync(
+      own,
+      JSON.stringify({ graphs: { [idOf(what)]: graphs[idOf(what)], good: './good.py:graph' } }),
+    );
     const { code, output } = await failedStart({ database: database.uri, config: own, env });
     const last = output.trim().split('\n').slice(-50).join('\n');
-    expect([code === 0, last]).toEqual([false, expect.stringMatching(sentenceOf(what, bad).source.replace(/^\^|\$$/g, ''))]);
+    expect([code === 0, last]).toEqual([
+      false,
+      expect.stringMatching(sentenceOf(what, bad).source.replace(/^\^|\$$/g, '')),
+    ]);
   });
 });

@@ -26,7 +26,11 @@ afterAll(async () => {
 
 test('a graph with the storage of the server keeps all that was set on it', async () => {
   const options = { env: { PYTHONPATH: 'python:test/python' } };
-  const { stdout } = await promisify(execFile)(`${inject('python')}/python`, ['test/python/copies.py'], options);
+  const { stdout } = await promisify(execFile)(
+    `${inject('python')}/python`,
+    ['test/python/copies.py'],
+    options,
+  );
   expect(stdout).toBe('All copies are whole.\n');
 });
 
@@ -43,7 +47,13 @@ async function onAnotherWorker(): Promise<void> {
 const wait = async (thread_id: string, graph: string, body: object): Promise<Found> =>
   (await agent.client.runs.wait(thread_id, graph, body)) as unknown as Found;
 
-const KIND: Record<string, string> = { typed: 'dict', configured: 'dict', data: 'Data', made: 'Data', model: 'Model' };
+const KIND: Record<string, string> = {
+  typed: 'dict',
+  configured: 'dict',
+  data: 'Data',
+  made: 'Data',
+  model: 'Model',
+};
 const GRAPHS = Object.keys(KIND);
 
 /** Answers that are looked at: a run's first step, the answer to its question, and the step behind it. */
@@ -58,14 +68,21 @@ describe.each(GRAPHS)('a state of %s', (graph) => {
     const thread_id = await newThread();
     await wait(thread_id, graph, { input: { name: 'one' } });
     const one = [first(null), ...answered(graph, 'yes')];
-    expect(await wait(thread_id, graph, { command: { resume: 'yes' } })).toMatchObject({ found: one });
+    expect(await wait(thread_id, graph, { command: { resume: 'yes' } })).toMatchObject({
+      found: one,
+    });
     const { values } = await agent.client.threads.getState(thread_id);
     const [last] = await agent.client.threads.getHistory(thread_id, { limit: 1 });
     expect(last!.values).toEqual(values);
     await wait(thread_id, graph, { input: { name: 'two' } });
     const two = [...one, first('one'), ...answered(graph, 'no')];
-    expect(await wait(thread_id, graph, { command: { resume: 'no' } })).toMatchObject({ found: two });
-    await wait(thread_id, graph, { input: { name: 'three' }, checkpointId: last!.checkpoint.checkpoint_id });
+    expect(await wait(thread_id, graph, { command: { resume: 'no' } })).toMatchObject({
+      found: two,
+    });
+    await wait(thread_id, graph, {
+      input: { name: 'three' },
+      checkpointId: last!.checkpoint.checkpoint_id,
+    });
     expect(await wait(thread_id, graph, { command: { resume: 'back' } })).toMatchObject({
       found: [...one, first('one'), ...answered(graph, 'back')],
     });
@@ -83,7 +100,8 @@ describe.each(GRAPHS)('a state of %s', (graph) => {
 test('another worker finds the classes, at the question, at the next run, and in a subgraph', async () => {
   const threads = new Map<string, string>();
   for (const graph of [...GRAPHS, 'outer']) threads.set(graph, await newThread());
-  const every = (body: object): Promise<Found[]> => Promise.all([...threads].map(([graph, thread]) => wait(thread, graph, body)));
+  const every = (body: object): Promise<Found[]> =>
+    Promise.all([...threads].map(([graph, thread]) => wait(thread, graph, body)));
   await every({ input: { name: 'one' } });
   await onAnotherWorker();
   const kinds = { ...KIND, outer: 'dict' } as Record<string, string>;
@@ -97,7 +115,9 @@ test('another worker finds the classes, at the question, at the next run, and in
   );
   await onAnotherWorker();
   const again = await every({ input: { name: 'two' } });
-  expect(again.slice(0, GRAPHS.length).map(({ found }) => found.at(-1))).toEqual(GRAPHS.map(() => first('one')));
+  expect(again.slice(0, GRAPHS.length).map(({ found }) => found.at(-1))).toEqual(
+    GRAPHS.map(() => first('one')),
+  );
 }, 240_000);
 
 test('a graph that a node calls has its classes', async () => {
@@ -138,16 +158,26 @@ describe('a function of the functional API', () => {
     const thread_id = await newThread();
     await wait(thread_id, 'counts', { input: 'one' });
     await onAnotherWorker();
-    expect(await wait(thread_id, 'counts', { command: { resume: 'yes' } })).toEqual({ answer: 'yes', task: [], previous: null });
+    expect(await wait(thread_id, 'counts', { command: { resume: 'yes' } })).toEqual({
+      answer: 'yes',
+      task: [],
+      previous: null,
+    });
     await wait(thread_id, 'counts', { input: 'two' });
     await onAnotherWorker();
-    expect(await wait(thread_id, 'counts', { command: { resume: 'no' } })).toEqual({ answer: 'no', task: [], previous: [] });
+    expect(await wait(thread_id, 'counts', { command: { resume: 'no' } })).toEqual({
+      answer: 'no',
+      task: [],
+      previous: [],
+    });
   }, 240_000);
 
   test('is given what it saved in the class that its annotation names', async () => {
     const thread_id = await newThread();
     await wait(thread_id, 'names', { input: 'one' });
-    const previous = { Owner: { name: 'str one', phase: 'Phase.DONE', seen: { frozenset: ['int 2', 'int 3'] } } };
+    const previous = {
+      Owner: { name: 'str one', phase: 'Phase.DONE', seen: { frozenset: ['int 2', 'int 3'] } },
+    };
     expect(await wait(thread_id, 'names', { input: 'two' })).toEqual({ previous });
   });
 });

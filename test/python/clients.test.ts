@@ -9,14 +9,32 @@ import { play } from './play.ts';
  * client streams events, a case is played by server-sent events and by WebSocket.
  */
 
-const STEPS = ['stream_message start', 'stream_message end', 'call_tool start', 'call_tool end', 'ask_human start'];
-const ANSWERED = ['ask_human start', 'ask_human end', 'run_subgraph start', 'sub_node start', 'sub_node end', 'run_subgraph end'];
+const STEPS = [
+  'stream_message start',
+  'stream_message end',
+  'call_tool start',
+  'call_tool end',
+  'ask_human start',
+];
+const ANSWERED = [
+  'ask_human start',
+  'ask_human end',
+  'run_subgraph start',
+  'sub_node start',
+  'sub_node end',
+  'run_subgraph end',
+];
 /** What the agent says that asks, up to its question and from there. */
 const said = [...STEPS, ...ANSWERED];
 
 /** Cases of graphs that LangGraph.js has, too: the agents of the captured streams. */
 const TWINS = {
-  answers_at_once: { namespace: [], items: ['streamed', 'tool', 'asked', 'sub'], said: 'Human said: yes', still: false },
+  answers_at_once: {
+    namespace: [],
+    items: ['streamed', 'tool', 'asked', 'sub'],
+    said: 'Human said: yes',
+    still: false,
+  },
   values: { counts: [1, 2, 3, 4], last: 'Done.' },
   tools: [{ name: 'search', input: { query: 'v3' }, output: "result for 'v3'" }],
   extensions: said,
@@ -35,7 +53,19 @@ const STREAMED = {
   // The researcher answers without a model, so that it has no message of its own.
   subgraphs: { graphs: ['tools'], ends: ['completed'], texts: [[]] },
   plain_subgraphs: { graphs: ['tools'], texts: [[]] },
-  interleaved: ['values', 'tasks', 'tasks', 'values', 'tasks', 'tool_calls', 'tasks', 'values', 'tasks', 'tasks', 'values'],
+  interleaved: [
+    'values',
+    'tasks',
+    'tasks',
+    'values',
+    'tasks',
+    'tool_calls',
+    'tasks',
+    'values',
+    'tasks',
+    'tasks',
+    'values',
+  ],
   cancelled: { heard: ['running', 'interrupted'], status: 'interrupted', again: 'echo: again' },
   failing: 'Run errored: The node fails.',
   plain_failing: 'Run errored: The node fails.',
@@ -47,7 +77,12 @@ const OTHERS = {
   modes: {
     values: { metadata: 1, values: 4 },
     updates: { metadata: 1, updates: 3 },
-    messages: { metadata: 1, 'messages/metadata': 1, 'messages/partial': 3, 'messages/complete': 3 },
+    messages: {
+      metadata: 1,
+      'messages/metadata': 1,
+      'messages/partial': 3,
+      'messages/complete': 3,
+    },
     'messages-tuple': { metadata: 1, messages: 5 },
     custom: { metadata: 1, custom: 5 },
     events: { metadata: 1, events: 14 },
@@ -55,9 +90,15 @@ const OTHERS = {
     checkpoints: { metadata: 1, checkpoints: 4 },
     debug: { metadata: 1, debug: 10 },
   },
-  modes_at_once: ['checkpoints', 'debug', 'messages', 'metadata', 'tasks', 'updates', 'values'].flatMap((mode) =>
-    mode === 'metadata' ? [mode] : [mode, `${mode}|tools`],
-  ),
+  modes_at_once: [
+    'checkpoints',
+    'debug',
+    'messages',
+    'metadata',
+    'tasks',
+    'updates',
+    'values',
+  ].flatMap((mode) => (mode === 'metadata' ? [mode] : [mode, `${mode}|tools`])),
   tokens: { tokens: ['Hello,', ' ', 'world!'], kinds: ['AIMessageChunk', 'ai', 'tool'] },
   typed_parts: { types: ['metadata', 'updates', 'values'], asked: ['Are we good?'] },
   joined: { first: [1, 2], rest: [3, 4, 5, 6] },
@@ -116,7 +157,8 @@ describe.each([
   },
   {
     of: 'JavaScript',
-    start: () => startAgent({ database: database.uri, config: 'test/agent/event-streaming/graphs/gx.json' }),
+    start: () =>
+      startAgent({ database: database.uri, config: 'test/agent/event-streaming/graphs/gx.json' }),
     streamed: TWINS,
     others: {},
   },
@@ -130,7 +172,11 @@ describe.each([
   afterAll(() => agent.kill('SIGKILL'));
 
   describe('streaming events', () => {
-    test.each(Object.entries(streamed))('%s', (name, expected) => expect(results[name]).toEqual(byBoth(expected)));
+    test.each(Object.entries(streamed))('%s', (name, expected) =>
+      expect(results[name]).toEqual(byBoth(expected)),
+    );
   });
-  test.each(Object.entries(others))('%s', (name, expected) => expect(results[name]).toEqual(expected));
+  test.each(Object.entries(others))('%s', (name, expected) =>
+    expect(results[name]).toEqual(expected),
+  );
 });

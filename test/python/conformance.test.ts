@@ -16,14 +16,23 @@ test('the suite for checkpointers passes', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gx-conformance-'));
   const file = join(folder, 'report.json');
   const runner = `${inject('python')}/python ${resolve('test/python/conformance.py')}`;
-  const agent = await startPython(database.uri, { GX_RUNNER: runner, PYTHONPATH: resolve('python'), CONFORMANCE_REPORT: file });
-  const report = await until('the suite is over', () => JSON.parse(readFileSync(file, 'utf8')) as Report);
+  const agent = await startPython(database.uri, {
+    GX_RUNNER: runner,
+    PYTHONPATH: resolve('python'),
+    CONFORMANCE_REPORT: file,
+  });
+  const report = await until(
+    'the suite is over',
+    () => JSON.parse(readFileSync(file, 'utf8')) as Report,
+  );
   await agent.kill('SIGKILL');
   await rm(folder, { recursive: true });
   await database.drop();
   const failures = Object.values(report).flatMap((one) => one.failures);
   expect(failures).toEqual([]);
-  expect(Object.fromEntries(Object.entries(report).map(([name, { passed }]) => [name, passed]))).toEqual({
+  expect(
+    Object.fromEntries(Object.entries(report).map(([name, { passed }]) => [name, passed])),
+  ).toEqual({
     put: 17,
     put_writes: 10,
     get_tuple: 10,

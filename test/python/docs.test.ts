@@ -14,7 +14,9 @@ import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 const code = readBlocks().filter(({ language }) => language === 'python');
 
 /** Code of a package that these tests do not install. */
-const NOT_RUN: Record<string, string> = { managed_deepagents: 'test/builder/python-shapes.test.ts builds what that package makes' };
+const NOT_RUN: Record<string, string> = {
+  managed_deepagents: 'test/builder/python-shapes.test.ts builds what that package makes',
+};
 
 /** Names that a page takes from its reader. */
 const NEEDS: Record<string, string> = {
@@ -39,10 +41,15 @@ class vault:
 };
 
 const moduleOf = (block: string): string =>
-  [...Object.entries(NEEDS).flatMap(([name, lines]) => (block.includes(name) ? [lines] : [])), block].join('\n');
+  [
+    ...Object.entries(NEEDS).flatMap(([name, lines]) => (block.includes(name) ? [lines] : [])),
+    block,
+  ].join('\n');
 
 const isHandler = (block: string): boolean => /^@|^app = /m.test(block);
-const clients = code.filter(({ text }) => !isHandler(text) && !Object.keys(NOT_RUN).some((name) => text.includes(name)));
+const clients = code.filter(
+  ({ text }) => !isHandler(text) && !Object.keys(NOT_RUN).some((name) => text.includes(name)),
+);
 
 let folder: string;
 let database: TestDatabase;
@@ -51,7 +58,10 @@ const agents: AgentProcess[] = [];
 /** Starts a server with the settings. */
 async function start(name: string, settings: object): Promise<AgentProcess> {
   const graph = resolve('test/agent/wire/encryption/graphs/keeps.py:graph');
-  writeFileSync(`${folder}/${name}.json`, JSON.stringify({ graphs: { agent: graph }, ...settings }));
+  writeFileSync(
+    `${folder}/${name}.json`,
+    JSON.stringify({ graphs: { agent: graph }, ...settings }),
+  );
   const env = { GX_PYTHON: `${inject('python')}/python` };
   const agent = await startAgent({ database: database.uri, config: `${folder}/${name}.json`, env });
   agents.push(agent);
@@ -92,7 +102,10 @@ test('the clients run', async () => {
     ];
     const file = `${folder}/${at.replaceAll(/\W/g, '_')}.py`;
     writeFileSync(file, given.join('\n'));
-    const ran = promisify(execFile)(`${inject('python')}/python`, [file], { env: process.env, timeout: 60_000 });
+    const ran = promisify(execFile)(`${inject('python')}/python`, [file], {
+      env: process.env,
+      timeout: 60_000,
+    });
     expect([at, await ran.then(() => 'ran', String)]).toEqual([at, 'ran']);
   }
 });
@@ -100,20 +113,37 @@ test('the clients run', async () => {
 describe('the handlers', () => {
   let agent: AgentProcess;
   const ask = (path: string, user = 'ann'): Promise<Response> =>
-    fetch(`${agent.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${user}` }, body: '{}' });
+    fetch(`${agent.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${user}` },
+      body: '{}',
+    });
 
   beforeAll(async () => {
-    const signs = { auth: 'auth = Auth()', encryption: 'encryption = Encryption()', app: 'app = FastAPI()' };
+    const signs = {
+      auth: 'auth = Auth()',
+      encryption: 'encryption = Encryption()',
+      app: 'app = FastAPI()',
+    };
     for (const [name, sign] of Object.entries(signs))
-      writeFileSync(`${folder}/${name}.py`, moduleOf(code.find(({ text }) => text.includes(sign))!.text));
+      writeFileSync(
+        `${folder}/${name}.py`,
+        moduleOf(code.find(({ text }) => text.includes(sign))!.text),
+      );
     const http = { app: './app.py:app' };
-    agent = await start('handlers', { auth: { path: './auth.py:auth' }, encryption: { path: './encryption.py:encryption' }, http });
+    agent = await start('handlers', {
+      auth: { path: './auth.py:auth' },
+      encryption: { path: './encryption.py:encryption' },
+      http,
+    });
   });
 
   test('let in whom they know, encrypt, and answer', async () => {
     expect((await ask('/threads', 'nobody')).status).toBe(401);
     expect(await (await ask('/threads')).json()).toMatchObject({ metadata: { owner: 'ann' } });
-    const hello = await fetch(`${agent.url}/hello/you`, { headers: { authorization: 'Bearer ann' } });
+    const hello = await fetch(`${agent.url}/hello/you`, {
+      headers: { authorization: 'Bearer ann' },
+    });
     expect([await hello.json(), hello.headers.get('x-team')]).toEqual([{ hello: 'you' }, 'red']);
   });
 });

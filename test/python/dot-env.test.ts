@@ -2,7 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readDotEnvOfJavascript, readDotEnvOfPython, valuesOf } from '../../src/schema/dot-env.ts';
+import {
+  readDotEnvOfJavascript,
+  readDotEnvOfPython,
+  toEnvRecord,
+} from '../../src/schema/dot-env.ts';
 import { UsersProject } from '../kit/users-project.ts';
 import { packagesOf } from './tools.ts';
 
@@ -25,7 +29,9 @@ const WRITTEN = [
 
 /** Words of the format and around it, of which texts are thrown together. */
 const PIECES = [
-  'A;B;C_D;x.y;2E;=;=; = ;:;: ; ;\t;#; #;";\';`;\\;\\n;\\";\\\';\\t;\\\\;${A};${B:-spare};${Q:-};${;};$A;export ;export;é'.split(';'),
+  'A;B;C_D;x.y;2E;=;=; = ;:;: ; ;\t;#; #;";\';`;\\;\\n;\\";\\\';\\t;\\\\;${A};${B:-spare};${Q:-};${;};$A;export ;export;é'.split(
+    ';',
+  ),
   ['\n', '\n', '\n', '\r\n', '\r', '\u2028', '\u00A0', '\uFEFF', '\u001C', '\u0085'],
   ['value', 'pa#ss', 'http://a.b/c?d=e#f', 'two words'],
 ].flat();
@@ -37,7 +43,9 @@ function thrownTogether(seed: number): string[] {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * most);
   };
-  return Array.from({ length: TEXTS }, () => Array.from({ length: 1 + below(24) }, () => PIECES[below(PIECES.length)]).join(''));
+  return Array.from({ length: TEXTS }, () =>
+    Array.from({ length: 1 + below(24) }, () => PIECES[below(PIECES.length)]).join(''),
+  );
 }
 
 const seed = Date.now() % 2 ** 32;
@@ -51,7 +59,10 @@ beforeAll(async () => {
 afterAll(() => javascript.remove());
 
 /** Returns the texts that have other values here, with both. */
-const differing = (here: (text: string) => Record<string, string>, there: (at: number) => Record<string, string>): unknown[] =>
+const differing = (
+  here: (text: string) => Record<string, string>,
+  there: (at: number) => Record<string, string>,
+): unknown[] =>
   texts.flatMap((text, at) => {
     const [ours, theirs] = [sorted(here(text)), sorted(there(at))];
     return JSON.stringify(ours) === JSON.stringify(theirs) ? [] : [{ seed, text, ours, theirs }];
@@ -61,18 +72,24 @@ const sorted = (values: Record<string, string>): [string, string][] =>
 
 test('those of a project in Python, by python-dotenv', () => {
   const input = JSON.stringify([ENVIRONMENT, texts]);
-  const { stdout, stderr } = spawnSync(join(programs, 'python'), ['test/python/dot-env.py'], { input, maxBuffer: 2 ** 28 });
+  const { stdout, stderr } = spawnSync(join(programs, 'python'), ['test/python/dot-env.py'], {
+    input,
+    maxBuffer: 2 ** 28,
+  });
   expect(String(stderr)).toBe('');
   const theirs = String(stdout)
     .trim()
     .split('\n')
     .map((line) => Object.fromEntries(JSON.parse(line) as [string, string][]));
-  const read = (text: string): Record<string, string> => valuesOf(readDotEnvOfPython(text, (name) => ENVIRONMENT[name as 'Q']));
+  const read = (text: string): Record<string, string> =>
+    toEnvRecord(readDotEnvOfPython(text, (name) => ENVIRONMENT[name as 'Q']));
   expect(differing(read, (at) => theirs[at]!).slice(0, 3)).toEqual([]);
 });
 
 test('those of a project in JavaScript, by dotenv', () => {
-  const { parse } = createRequire(javascript.path('package.json'))('dotenv') as { parse: (text: string) => Record<string, string> };
-  const read = (text: string): Record<string, string> => valuesOf(readDotEnvOfJavascript(text));
+  const { parse } = createRequire(javascript.path('package.json'))('dotenv') as {
+    parse: (text: string) => Record<string, string>;
+  };
+  const read = (text: string): Record<string, string> => toEnvRecord(readDotEnvOfJavascript(text));
   expect(differing(read, (at) => parse(texts[at]!)).slice(0, 3)).toEqual([]);
 });

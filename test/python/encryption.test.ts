@@ -44,10 +44,16 @@ afterAll(async () => {
 
 /** Returns the text of all rows in which the word is found as it is. */
 async function found(word: string): Promise<unknown[]> {
-  const tables = await database.sql<{ name: string }>(`select quote_ident(tablename) as name from pg_tables where schemaname = 'gx'`);
+  const tables = await database.sql<{ name: string }>(
+    `select quote_ident(tablename) as name from pg_tables where schemaname = 'gx'`,
+  );
   const asHex = Buffer.from(word).toString('hex');
   const rows = await Promise.all(
-    tables.map(({ name }) => database.sql(`select t::text from gx.${name} t where t::text like '%${word}%' or t::text like '%${asHex}%'`)),
+    tables.map(({ name }) =>
+      database.sql(
+        `select t::text from gx.${name} t where t::text like '%${word}%' or t::text like '%${asHex}%'`,
+      ),
+    ),
   );
   return rows.flat();
 }
@@ -59,14 +65,26 @@ describe('graphs in both languages', () => {
   test('are encrypted by a module in Python: states, items, labels and crons', async () => {
     const { client } = await started(`${TURNED}.py:encryption`);
     for (const name of names) {
-      const { thread_id } = await client.threads.create({ metadata: { secret: `hidden ${name}`, plain: 'seen' } });
+      const { thread_id } = await client.threads.create({
+        metadata: { secret: `hidden ${name}`, plain: 'seen' },
+      });
       threads[name] = thread_id;
-      const values = await client.runs.wait(thread_id, name, { input: { note: `hidden ${name}`, messages: [] } });
+      const values = await client.runs.wait(thread_id, name, {
+        input: { note: `hidden ${name}`, messages: [] },
+      });
       expect(values).toMatchObject({ note: `hidden ${name}` });
-      expect((await client.store.getItem(['notes'], 'of-graph'))?.value).toEqual({ note: `hidden ${name}` });
-      const schedule = { schedule: '0 0 1 1 *', input: { note: `hidden ${name}` }, metadata: { plain: name } };
+      expect((await client.store.getItem(['notes'], 'of-graph'))?.value).toEqual({
+        note: `hidden ${name}`,
+      });
+      const schedule = {
+        schedule: '0 0 1 1 *',
+        input: { note: `hidden ${name}` },
+        metadata: { plain: name },
+      };
       await client.crons.create(name, schedule);
-      expect(await client.crons.search({ metadata: { plain: name } })).toMatchObject([{ payload: { input: { note: `hidden ${name}` } } }]);
+      expect(await client.crons.search({ metadata: { plain: name } })).toMatchObject([
+        { payload: { input: { note: `hidden ${name}` } } },
+      ]);
     }
     expect(await found('hidden')).toEqual([]);
     expect((await found('seen')).length).toBeGreaterThan(0);
@@ -79,42 +97,72 @@ describe('graphs in both languages', () => {
     const { client } = await started(`${TURNED}.${ending}:encryption`);
     for (const name of names) {
       const thread_id = threads[name];
-      expect((await client.threads.get(thread_id)).metadata).toMatchObject({ secret: `hidden ${name}`, plain: 'seen' });
+      expect((await client.threads.get(thread_id)).metadata).toMatchObject({
+        secret: `hidden ${name}`,
+        plain: 'seen',
+      });
       const before = (await client.threads.getState<{ messages: unknown[] }>(thread_id)).values;
-      const values = await client.runs.wait(thread_id, name, { input: { note: `hidden in ${ending}`, messages: [] } });
+      const values = await client.runs.wait(thread_id, name, {
+        input: { note: `hidden in ${ending}`, messages: [] },
+      });
       expect((values as typeof before).messages).toHaveLength(before.messages.length + 1);
-      expect((await client.threads.getHistory(thread_id, { limit: 100 })).length).toBeGreaterThan(4);
-      expect(await client.crons.search({ metadata: { plain: name } })).toMatchObject([{ payload: { input: { note: `hidden ${name}` } } }]);
+      expect((await client.threads.getHistory(thread_id, { limit: 100 })).length).toBeGreaterThan(
+        4,
+      );
+      expect(await client.crons.search({ metadata: { plain: name } })).toMatchObject([
+        { payload: { input: { note: `hidden ${name}` } } },
+      ]);
     }
     expect(await found('hidden')).toEqual([]);
   });
 
   test('are stored by another key where the module asks for that as it reads them, and the former key is needed no more', async () => {
     const { client, output } = await started(`${TURNED}.py:rotates`);
-    expect((await client.threads.getState(threads.python)).values).toMatchObject({ note: 'hidden in py' });
-    await expect.poll(output, { timeout: 60_000 }).toContain('all values of encryption.path were looked at');
+    expect((await client.threads.getState(threads.python)).values).toMatchObject({
+      note: 'hidden in py',
+    });
+    await expect
+      .poll(output, { timeout: 60_000 })
+      .toContain('all values of encryption.path were looked at');
     // Values as the former key wrote them are nowhere, and those that are read are the same.
     await started(`${TURNED}.py:new`);
     for (const name of names) {
-      expect((await agent!.client.threads.get(threads[name])).metadata).toMatchObject({ secret: `hidden ${name}`, plain: 'seen' });
-      expect((await agent!.client.threads.getHistory(threads[name], { limit: 100 })).length).toBeGreaterThan(4);
-      expect((await agent!.client.threads.getState(threads[name])).values).toMatchObject({ note: 'hidden in py' });
+      expect((await agent!.client.threads.get(threads[name])).metadata).toMatchObject({
+        secret: `hidden ${name}`,
+        plain: 'seen',
+      });
+      expect(
+        (await agent!.client.threads.getHistory(threads[name], { limit: 100 })).length,
+      ).toBeGreaterThan(4);
+      expect((await agent!.client.threads.getState(threads[name])).values).toMatchObject({
+        note: 'hidden in py',
+      });
       expect(await agent!.client.crons.search({ metadata: { plain: name } })).toMatchObject([
         { payload: { input: { note: `hidden ${name}` } } },
       ]);
     }
-    expect((await agent!.client.store.getItem(['notes'], 'of-graph'))?.value).toEqual({ note: 'hidden in py' });
+    expect((await agent!.client.store.getItem(['notes'], 'of-graph'))?.value).toEqual({
+      note: 'hidden in py',
+    });
     expect(await found('hidden')).toEqual([]);
   });
 
   test('stay where the module asks for values that are decrypted to something else', async () => {
     await database.sql('update gx.reencryption set not_before = now()');
     const { client, output } = await started(`${TURNED}.py:loses`);
-    expect((await client.threads.getState(threads.python)).values).toMatchObject({ note: 'hidden in py' });
-    await expect.poll(output, { timeout: 60_000 }).toContain('all values of encryption.path were looked at');
+    expect((await client.threads.getState(threads.python)).values).toMatchObject({
+      note: 'hidden in py',
+    });
+    await expect
+      .poll(output, { timeout: 60_000 })
+      .toContain('all values of encryption.path were looked at');
     for (const name of ['decrypt.blob', 'decrypt.json'])
-      expect(output()).toContain(`a replacement of ${name} is decrypted to another value, so the value before it stays`);
-    expect((await client.threads.getState(threads.python)).values).toMatchObject({ note: 'hidden in py' });
+      expect(output()).toContain(
+        `a replacement of ${name} is decrypted to another value, so the value before it stays`,
+      );
+    expect((await client.threads.getState(threads.python)).values).toMatchObject({
+      note: 'hidden in py',
+    });
     expect(await found('lost')).toEqual([]);
   });
 });
@@ -123,16 +171,23 @@ test('values have the context of their request where a module in Python, which r
   const own = await freshDatabase();
   const server = await startAgent(options(own, `${TENANTS}.py:byHeader`));
   const context = Buffer.from('{"tenant":"one"}').toString('base64');
-  const client = new Client({ apiUrl: server.url, defaultHeaders: { 'x-encryption-context': context } });
+  const client = new Client({
+    apiUrl: server.url,
+    defaultHeaders: { 'x-encryption-context': context },
+  });
   for (const name of ['python', 'javascript']) {
     const { thread_id } = await client.threads.create({ metadata: { secret: 'hidden' } });
-    expect(await client.runs.wait(thread_id, name, { input: { note: 'hidden', messages: [] } })).toMatchObject({ note: 'hidden' });
+    expect(
+      await client.runs.wait(thread_id, name, { input: { note: 'hidden', messages: [] } }),
+    ).toMatchObject({ note: 'hidden' });
     await client.threads.updateState(thread_id, { values: { note: 'changed' }, asNode: 'count' });
     expect((await client.threads.getState(thread_id)).values).toMatchObject({ note: 'changed' });
     expect((await client.store.getItem(['notes'], 'of-graph'))?.value).toEqual({ note: 'hidden' });
   }
   const contexts = `select kwargs->'context' as context from gx.run union all select value->'context' from gx.store_item`;
-  expect(await own.sql(contexts)).toEqual(Array.from({ length: 3 }, () => ({ context: { tenant: 'one' } })));
+  expect(await own.sql(contexts)).toEqual(
+    Array.from({ length: 3 }, () => ({ context: { tenant: 'one' } })),
+  );
   await server.kill();
   await own.drop();
 });

@@ -42,7 +42,10 @@ async function begin(graph: string, input: Record<string, unknown> = {}): Promis
   const note = path.join(folder, `note-${notes}`);
   const { thread_id } = await agent.client.threads.create();
   const config = { recursion_limit: 10_000 };
-  const { run_id } = await agent.client.runs.create(thread_id, graph, { input: { note, ...input }, config });
+  const { run_id } = await agent.client.runs.create(thread_id, graph, {
+    input: { note, ...input },
+    config,
+  });
   return { thread_id, run_id, note };
 }
 
@@ -60,7 +63,12 @@ const begun = async (graph: string, input: Record<string, unknown> = {}): Promis
   return started;
 };
 const statusOf = async (run: string): Promise<{ status: string; lost: number }> =>
-  (await database.sql<{ status: string; lost: number }>('select status, lost from gx.run where run_id = $1', [run]))[0]!;
+  (
+    await database.sql<{ status: string; lost: number }>(
+      'select status, lost from gx.run where run_id = $1',
+      [run],
+    )
+  )[0]!;
 
 /** Starts runs that count until the record is open, and returns once all of them have stored some steps. */
 async function counting(record: Recorded): Promise<string[]> {
@@ -109,38 +117,47 @@ test('a cancel that comes before the first step of a run ends that run alone', a
   const { thread_id, run_id } = await begin('waits');
   await agent.client.runs.cancel(thread_id, run_id, true);
   expect((await statusOf(run_id)).status).toBe('interrupted');
-  await until('the other one is done', async () => (await statusOf(held.run_id)).status === 'success');
+  await until(
+    'the other one is done',
+    async () => (await statusOf(held.run_id)).status === 'success',
+  );
   expect(agent.output()).not.toContain('ending the thread of a graph');
 });
 
-test.each(['busy', 'holds'])('a loop that is held (%s) ends with its process, and its neighbours go on', async (graph) => {
-  await start();
-  const record = openRecord();
-  const neighbours = await counting(record);
-  const { thread_id, run_id } = await begun(graph, { seconds: 60 });
-  const asked = Date.now();
-  await agent.client.runs.cancel(thread_id, run_id, true);
-  const ended = Date.now();
-  expect((await statusOf(run_id)).status).toBe('interrupted');
-  const moved = (id: string): boolean => new Set(record.of(id).map(({ runner }) => runner)).size === 2;
-  await until('all neighbours go on', () => neighbours.every(moved));
-  const late = neighbours.map((id) => {
-    const lines = record.of(id);
-    const at = lines.findIndex(({ runner }) => runner !== lines[0]!.runner);
-    // Only the step that was cut off is done again.
-    expect([lines[at - 1]!.step, lines[at - 1]!.step! + 1]).toContain(lines[at]!.step);
-    return lines[at]!.at - ended;
-  });
-  // The graph has two seconds to obey, and a loop that nobody ends holds its process for a minute. The machine may get
-  // other work meanwhile; test/crash/python-runners.test.ts measures how soon it is on average.
-  expect(ended - asked).toBeLessThan(10_000 * slower);
-  expect(Math.max(...late)).toBeLessThan(6000 * slower);
-  const held = record.of(neighbours[0]!)[0]!.runner!;
-  await until('the machine knows its process no more', () => !existsSync(`/proc/${held}`));
-  record.open();
-  await until('they end', async () => (await Promise.all(neighbours.map(statusOf))).every(({ status }) => status === 'success'));
-  record.remove();
-});
+test.each(['busy', 'holds'])(
+  'a loop that is held (%s) ends with its process, and its neighbours go on',
+  async (graph) => {
+    await start();
+    const record = openRecord();
+    const neighbours = await counting(record);
+    const { thread_id, run_id } = await begun(graph, { seconds: 60 });
+    const asked = Date.now();
+    await agent.client.runs.cancel(thread_id, run_id, true);
+    const ended = Date.now();
+    expect((await statusOf(run_id)).status).toBe('interrupted');
+    const moved = (id: string): boolean =>
+      new Set(record.of(id).map(({ runner }) => runner)).size === 2;
+    await until('all neighbours go on', () => neighbours.every(moved));
+    const late = neighbours.map((id) => {
+      const lines = record.of(id);
+      const at = lines.findIndex(({ runner }) => runner !== lines[0]!.runner);
+      // Only the step that was cut off is done again.
+      expect([lines[at - 1]!.step, lines[at - 1]!.step! + 1]).toContain(lines[at]!.step);
+      return lines[at]!.at - ended;
+    });
+    // The graph has two seconds to obey, and a loop that nobody ends holds its process for a minute. The machine may do
+    // other work meanwhile; test/crash/python-runners.test.ts measures how soon it is on average.
+    expect(ended - asked).toBeLessThan(10_000 * slower);
+    expect(Math.max(...late)).toBeLessThan(6000 * slower);
+    const held = record.of(neighbours[0]!)[0]!.runner!;
+    await until('the machine knows its process no more', () => !existsSync(`/proc/${held}`));
+    record.open();
+    await until('they end', async () =>
+      (await Promise.all(neighbours.map(statusOf))).every(({ status }) => status === 'success'),
+    );
+    record.remove();
+  },
+);
 
 test('runs of a process that is killed from outside go on together, and lose no life', async () => {
   await start();
@@ -154,19 +171,26 @@ test('runs of a process that is killed from outside go on together, and lose no 
   // A process takes a second or two to start.
   expect(Math.max(...late)).toBeLessThan(6000 * slower);
   record.open();
-  await until('they end', async () => (await Promise.all(runs.map(statusOf))).every(({ status }) => status === 'success'));
+  await until('they end', async () =>
+    (await Promise.all(runs.map(statusOf))).every(({ status }) => status === 'success'),
+  );
   expect((await Promise.all(runs.map(statusOf))).map(({ lost }) => lost)).toEqual([0, 0, 0]);
   record.remove();
 });
 
 test('a process that takes more memory than it may is ended, which costs its neighbours none of their lives', async () => {
   await start({ GX_PYTHON_MEMORY_MB: '300', BG_JOB_MAX_RETRIES: '2' });
-  const neighbours = await Promise.all(Array.from({ length: 2 }, () => begin('counter', { to: 15, pause: 0.1 })));
+  const neighbours = await Promise.all(
+    Array.from({ length: 2 }, () => begin('counter', { to: 15, pause: 0.1 })),
+  );
   const eater = await begin('eats');
   await until('it is given up', async () => (await statusOf(eater.run_id)).status === 'error', 150);
   const result = await agent.client.runs.join(eater.thread_id, eater.run_id);
   expect(result).toMatchObject({
-    __error__: { error: 'WorkerLost', message: expect.stringMatching(/given up after 2 attempts/) as string },
+    __error__: {
+      error: 'WorkerLost',
+      message: expect.stringMatching(/given up after 2 attempts/) as string,
+    },
   });
   const done = async (): Promise<false | { lost: number }[]> => {
     const found = await Promise.all(neighbours.map(({ run_id }) => statusOf(run_id)));
@@ -175,9 +199,14 @@ test('a process that takes more memory than it may is ended, which costs its nei
   // Each goes on alone, one behind the other.
   const rows = await until('the neighbours are done', done, 150);
   expect(rows.map(({ lost }) => lost)).toEqual([0, 0]);
-  for (const { thread_id } of neighbours) expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ done: 15 });
+  for (const { thread_id } of neighbours)
+    expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ done: 15 });
   await expect
     .poll(() => agent.output())
-    .toMatch(/The runner took \d+ MB of memory, and may take 300: it is ended\. GX_PYTHON_MEMORY_MB allows more\./);
-  expect(await agent.client.runs.wait(null, 'echo', { input: { question: 'x' } })).toMatchObject({ answer: 'echo: x' });
+    .toMatch(
+      /The runner took \d+ MB of memory, and may take 300: it is ended\. GX_PYTHON_MEMORY_MB allows more\./,
+    );
+  expect(await agent.client.runs.wait(null, 'echo', { input: { question: 'x' } })).toMatchObject({
+    answer: 'echo: x',
+  });
 });

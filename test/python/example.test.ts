@@ -8,7 +8,11 @@ let database: TestDatabase;
 let agent: AgentProcess;
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, config: 'examples/python/gx.json', env: { GX_PYTHON: `${inject('python')}/python` } });
+  agent = await startAgent({
+    database: database.uri,
+    config: 'examples/python/gx.json',
+    env: { GX_PYTHON: `${inject('python')}/python` },
+  });
 });
 afterAll(async () => {
   await agent.kill();
@@ -19,7 +23,10 @@ test('the example in Python says again what it was told, a word at a time, and c
   const input = { messages: [{ role: 'human', content: 'hello out there' }] };
   const words: string[] = [];
   let last: Values | undefined;
-  for await (const { event, data } of agent.client.runs.stream(null, 'echo', { input, streamMode: ['custom', 'values'] }))
+  for await (const { event, data } of agent.client.runs.stream(null, 'echo', {
+    input,
+    streamMode: ['custom', 'values'],
+  }))
     if (event === 'custom') words.push((data as { word: string }).word);
     else if (event === 'values') last = data as unknown as Values;
   expect(words).toEqual(['hello', 'out', 'there']);

@@ -22,13 +22,18 @@ const at = (mark: string): string => {
 };
 const options = (names: string[]) => {
   const config = path.join(folder, 'gx.json');
-  writeFileSync(config, JSON.stringify({ graphs: Object.fromEntries(names.map((name) => [name, `${FILE}:${name}`])) }));
+  writeFileSync(
+    config,
+    JSON.stringify({ graphs: Object.fromEntries(names.map((name) => [name, `${FILE}:${name}`])) }),
+  );
   return { database: database.uri, config, env: { GX_PYTHON: `${inject('python')}/python` } };
 };
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent(options(['graph', 'enters', 'leaves', 'number', 'opens_nothing', 'hangs', 'holds', 'spoils']));
+  agent = await startAgent(
+    options(['graph', 'enters', 'leaves', 'number', 'opens_nothing', 'hangs', 'holds', 'spoils']),
+  );
 });
 afterAll(async () => {
   await agent.kill('SIGKILL');
@@ -42,7 +47,9 @@ type Ended = { thread_id: string; error: { error: string; message: string } };
 async function failed(graph: string, input: Record<string, unknown> = {}): Promise<Ended> {
   const { thread_id } = await agent.client.threads.create({ graphId: graph });
   const { run_id } = await agent.client.runs.create(thread_id, graph, { input });
-  const result = (await agent.client.runs.join(thread_id, run_id)) as unknown as { __error__: Ended['error'] };
+  const result = (await agent.client.runs.join(thread_id, run_id)) as unknown as {
+    __error__: Ended['error'];
+  };
   return { thread_id, error: result.__error__ };
 }
 
@@ -54,7 +61,12 @@ describe('a run fails with one sentence where its function', () => {
       () => `its context manager failed on enter at ${at('enters')} (ConnectionError)`,
       'nobody there',
     ],
-    ['fails while it closes one', 'leaves', () => `its context manager failed on exit at ${at('leaves')} (ConnectionError)`, 'gone'],
+    [
+      'fails while it closes one',
+      'leaves',
+      () => `its context manager failed on exit at ${at('leaves')} (ConnectionError)`,
+      'gone',
+    ],
   ])('%s', async (_, graph, place, reason) => {
     const { thread_id, error } = await failed(graph);
     expect(error.message).toBe(`Graph "${graph}": ${place()}: ${reason}`);
@@ -84,7 +96,10 @@ test('what a run has stored stays when its function fails behind it', async () =
 });
 
 test('an error of the graph is told, and not that of the end behind it', async () => {
-  expect((await failed('leaves', { fails: true })).error).toEqual({ error: 'ValueError', message: 'The node fails.' });
+  expect((await failed('leaves', { fails: true })).error).toEqual({
+    error: 'ValueError',
+    message: 'The node fails.',
+  });
 });
 
 test('a function that takes too much keeps the server from starting', async () => {
@@ -107,7 +122,11 @@ test('a function that never ends is told in the log, and a cancel ends its run',
 test('one that holds the loop is told with its place, and a cancel ends it with its process', async () => {
   const { thread_id } = await agent.client.threads.create();
   const { run_id } = await agent.client.runs.create(thread_id, 'holds', { input: {} });
-  await until('the log tells of it', () => /The event loop of the graphs is held at .*graphs\.py:\d+: /.test(agent.output()), 30);
+  await until(
+    'the log tells of it',
+    () => /The event loop of the graphs is held at .*graphs\.py:\d+: /.test(agent.output()),
+    30,
+  );
   await agent.client.runs.cancel(thread_id, run_id, true);
   expect((await agent.client.runs.get(thread_id, run_id)).status).toBe('interrupted');
   expect(await agent.client.runs.wait(null, 'graph', { input: {} })).toEqual({ first: 'stored' });
@@ -117,5 +136,7 @@ test('a value that can not be stored fails its run with the name of its channel,
   const { thread_id, error } = await failed('spoils');
   expect(error.message).toContain('"last"');
   expect(error.message).toContain('Unstorable');
-  expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ first: 'stored' });
+  expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({
+    first: 'stored',
+  });
 });

@@ -21,8 +21,14 @@ create table crons (cron_id text primary key, assistant_id text not null, thread
 create table store (prefix text, key text, value jsonb, created_at timestamptz default now(), updated_at timestamptz default now(),
   expires_at timestamptz, ttl_minutes int, primary key (prefix, key));`;
 
-const [WAITS, EMPTY] = ['4f0c1d1e-7f3b-4d53-9d0b-3f3f2a1c9a01', '6a0c1d1e-7f3b-4d53-9d0b-3f3f2a1c9a0f'];
-const [OF_GRAPH, MADE] = ['eb6db400-e3c8-5d06-a834-015cb89efe69', '7b0c1d1e-7f3b-4d53-9d0b-3f3f2a1c9a0f'];
+const [WAITS, EMPTY] = [
+  '4f0c1d1e-7f3b-4d53-9d0b-3f3f2a1c9a01',
+  '6a0c1d1e-7f3b-4d53-9d0b-3f3f2a1c9a0f',
+];
+const [OF_GRAPH, MADE] = [
+  'eb6db400-e3c8-5d06-a834-015cb89efe69',
+  '7b0c1d1e-7f3b-4d53-9d0b-3f3f2a1c9a0f',
+];
 const ROWS = `
 insert into assistant values ('${OF_GRAPH}', 'approval', null, 'approval', '{}', '{}', 'system', 1, '{}'),
   ('${MADE}', 'Careful', 'asks twice', 'approval', '{"recursion_limit": 7}', '{}', 'ann', 1, '{"team": "blue"}');
@@ -40,8 +46,13 @@ let target: TestDatabase;
 let agent: AgentProcess;
 
 beforeAll(async () => {
-  [source, target] = await Promise.all([freshDatabase({ migrated: false }), freshDatabase({ migrated: false })]);
-  await run(python(), ['test/python/imports/saved.py', source.uri], { env: { PYTHONPATH: 'test/python' } });
+  [source, target] = await Promise.all([
+    freshDatabase({ migrated: false }),
+    freshDatabase({ migrated: false }),
+  ]);
+  await run(python(), ['test/python/imports/saved.py', source.uri], {
+    env: { PYTHONPATH: 'test/python' },
+  });
   await source.sql(TABLES);
   await source.sql(ROWS);
   await importThreads(target.uri, ['--from', source.uri, '--graph', 'approval', '--thread', WAITS]);
@@ -53,7 +64,13 @@ afterAll(async () => {
 });
 
 const copied = async (): Promise<string> =>
-  (await run(python(), ['examples/from_aegra.py', source.uri.replace(/^postgres(ql)?:/, 'postgresql+asyncpg:'), agent.url])).stdout;
+  (
+    await run(python(), [
+      'examples/from_aegra.py',
+      source.uri.replace(/^postgres(ql)?:/, 'postgresql+asyncpg:'),
+      agent.url,
+    ])
+  ).stdout;
 
 test('assistants, threads, items and crons are copied once, with their owners', async () => {
   expect(await copied()).toBe('1 assistants\n2 threads\n2 items of the store\n2 crons\n');
@@ -66,16 +83,32 @@ test('assistants, threads, items and crons are copied once, with their owners', 
     config: { recursion_limit: 7 },
     metadata: { owner: 'ann', team: 'blue' },
   });
-  expect(await client.threads.get(WAITS)).toMatchObject({ status: 'interrupted', metadata: { owner: 'ann', title: 'first' } });
-  expect(await client.threads.get(EMPTY)).toMatchObject({ status: 'idle', metadata: { owner: 'bob' } });
+  expect(await client.threads.get(WAITS)).toMatchObject({
+    status: 'interrupted',
+    metadata: { owner: 'ann', title: 'first' },
+  });
+  expect(await client.threads.get(EMPTY)).toMatchObject({
+    status: 'idle',
+    metadata: { owner: 'bob' },
+  });
   const { items } = await client.store.searchItems(['users']);
-  expect(Object.fromEntries(items.map(({ namespace, key, value }) => [[...namespace, key].join('.'), value]))).toEqual({
+  expect(
+    Object.fromEntries(
+      items.map(({ namespace, key, value }) => [[...namespace, key].join('.'), value]),
+    ),
+  ).toEqual({
     'users.ann.notes.one': { text: 'kept' },
     'users.bob.brief': { text: 'goes' },
   });
   const crons = await client.crons.search({ sortBy: 'created_at', sortOrder: 'asc' });
   expect(crons).toMatchObject([
-    { schedule: '0 9 * * *', timezone: 'Europe/Berlin', enabled: true, on_run_completed: 'keep', metadata: { owner: 'ann' } },
+    {
+      schedule: '0 9 * * *',
+      timezone: 'Europe/Berlin',
+      enabled: true,
+      on_run_completed: 'keep',
+      metadata: { owner: 'ann' },
+    },
     { schedule: '0 10 * * *', assistant_id: MADE, thread_id: WAITS, enabled: false },
   ]);
 });

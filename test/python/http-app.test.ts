@@ -17,7 +17,11 @@ const options = (name: string, more: object, env: Record<string, string> = {}) =
   const http = { app, ...more };
   const auth = { path: path.resolve('test/python/own-code/auth.py:auth') };
   writeFileSync(config, JSON.stringify({ graphs: { who: GRAPH }, http, auth }));
-  return { database: database.uri, config, env: { GX_PYTHON: `${inject('python')}/python`, ...env } };
+  return {
+    database: database.uri,
+    config,
+    env: { GX_PYTHON: `${inject('python')}/python`, ...env },
+  };
 };
 
 beforeAll(async () => {
@@ -34,7 +38,11 @@ const seenBy =
   (agent: () => AgentProcess) =>
   async (place: string, init: RequestInit = {}): Promise<Seen> => {
     const answer = await fetch(agent().url + place, init);
-    return { status: answer.status, text: await answer.text(), middleware: answer.headers.get('x-middleware') };
+    return {
+      status: answer.status,
+      text: await answer.text(),
+      middleware: answer.headers.get('x-middleware'),
+    };
   };
 
 const ANN = { headers: { 'x-name': 'ann' } };
@@ -49,14 +57,28 @@ describe('an application of FastAPI', () => {
 
   test('serves an included router, with the state of its lifespan and the address of the client', async () => {
     const { status, text, middleware } = await ask('/v1/teams/red');
-    expect([status, JSON.parse(text), middleware]).toEqual([200, { team: 'red', user: null, pool: 'opened', client: '127.0.0.1' }, 'seen']);
+    expect([status, JSON.parse(text), middleware]).toEqual([
+      200,
+      { team: 'red', user: null, pool: 'opened', client: '127.0.0.1' },
+      'seen',
+    ]);
   });
 
   test('has its middleware around the built-in routes, and leaves to them a method that its path does not have', async () => {
-    expect(await ask('/threads', { method: 'POST', ...ANN })).toMatchObject({ status: 200, middleware: 'seen' });
-    const json = { method: 'POST', headers: { ...ANN.headers, 'content-type': 'application/json' }, body: '{"metadata":{"a":1}}' };
+    expect(await ask('/threads', { method: 'POST', ...ANN })).toMatchObject({
+      status: 200,
+      middleware: 'seen',
+    });
+    const json = {
+      method: 'POST',
+      headers: { ...ANN.headers, 'content-type': 'application/json' },
+      body: '{"metadata":{"a":1}}',
+    };
     expect((await ask('/threads', json)).text).toContain('"a":1');
-    expect(await ask('/v1/teams/red', { method: 'POST' })).toMatchObject({ status: 404, middleware: 'seen' });
+    expect(await ask('/v1/teams/red', { method: 'POST' })).toMatchObject({
+      status: 404,
+      middleware: 'seen',
+    });
   });
 
   test('answers a failure itself, and what it raised stays in the log', async () => {
@@ -65,7 +87,9 @@ describe('an application of FastAPI', () => {
   });
 
   test('describes its routes in the document of the server', async () => {
-    await expect.poll(async () => (await ask('/openapi.json')).text, { timeout: 30_000 }).toContain('team_v1_teams__name__get');
+    await expect
+      .poll(async () => (await ask('/openapi.json')).text, { timeout: 30_000 })
+      .toContain('team_v1_teams__name__get');
   });
 
   test('that holds its process is begun again, also behind a middleware that starts tasks', async () => {
@@ -78,8 +102,15 @@ describe('an application of FastAPI', () => {
 test('routes of an included router ask who calls where gx.json says so', async () => {
   const agent = await startAgent(options('guarded', { enable_custom_route_auth: true }));
   const ask = seenBy(() => agent);
-  expect(await ask('/v1/teams/red')).toMatchObject({ status: 401, text: '{"detail":"Give a name."}', middleware: 'seen' });
-  expect(JSON.parse((await ask('/v1/teams/red', ANN)).text)).toMatchObject({ team: 'red', user: 'ann' });
+  expect(await ask('/v1/teams/red')).toMatchObject({
+    status: 401,
+    text: '{"detail":"Give a name."}',
+    middleware: 'seen',
+  });
+  expect(JSON.parse((await ask('/v1/teams/red', ANN)).text)).toMatchObject({
+    team: 'red',
+    user: 'ann',
+  });
   expect((await ask('/threads', { method: 'POST' })).status).toBe(401);
   await agent.kill();
   expect(agent.output()).toContain('the pool is closed again');

@@ -25,11 +25,15 @@ afterAll(async () => {
 
 const HELD = 5;
 type Run = { thread_id: string; run_id: string };
-const statusOf = async ({ thread_id, run_id }: Run): Promise<string> => (await agent.client.runs.get(thread_id, run_id)).status;
+const statusOf = async ({ thread_id, run_id }: Run): Promise<string> =>
+  (await agent.client.runs.get(thread_id, run_id)).status;
 
 async function begin(graph: string, input: Record<string, unknown>): Promise<Run> {
   const { thread_id } = await agent.client.threads.create();
-  const { run_id } = await agent.client.runs.create(thread_id, graph, { input, config: { recursion_limit: 1000 } });
+  const { run_id } = await agent.client.runs.create(thread_id, graph, {
+    input,
+    config: { recursion_limit: 1000 },
+  });
   return { thread_id, run_id };
 }
 
@@ -66,14 +70,27 @@ test('stalls no later run where there may be another process', async () => {
 });
 
 test('stalls no other run where each has its own, and all threads of nodes are shared', async () => {
-  agent = await startPython(database.uri, { BG_JOB_ISOLATED_LOOPS: 'true', N_JOBS_PER_WORKER: '4' }, 'ends/gx.json');
+  agent = await startPython(
+    database.uri,
+    { BG_JOB_ISOLATED_LOOPS: 'true', N_JOBS_PER_WORKER: '4' },
+    'ends/gx.json',
+  );
   const held = await Promise.all([holding('one'), holding('two')]);
   expect(await secondsBeside('echo', { question: 'x' })).toBeLessThan(HELD / 2);
   expect(await secondsBeside('counter', { to: 3 })).toBeLessThan(HELD / 2);
   expect(await Promise.all(held.map(statusOf))).toEqual(['running', 'running']);
-  await until('they end', async () => (await Promise.all(held.map(statusOf))).every((status) => status === 'success'));
+  await until('they end', async () =>
+    (await Promise.all(held.map(statusOf))).every((status) => status === 'success'),
+  );
   const values = await Promise.all(
-    Array.from({ length: 8 }, () => agent.client.runs.wait(null, 'where', { input: {} }) as Promise<{ loop: string; node: string }>),
+    Array.from(
+      { length: 8 },
+      () =>
+        agent.client.runs.wait(null, 'where', { input: {} }) as Promise<{
+          loop: string;
+          node: string;
+        }>,
+    ),
   );
   // Four loops at the most; nodes that are plain functions run in the threads of one executor.
   const loops = new Set(values.map(({ loop }) => loop));
@@ -92,6 +109,11 @@ test('can be cancelled where it awaits, and counts as stuck where it does not', 
   const neighbour = await begin('counter', { to: 30, pause: 0.1 });
   await agent.client.runs.cancel(held.thread_id, held.run_id, true);
   expect(await statusOf(held)).toBe('interrupted');
-  await until('its neighbour goes on elsewhere', async () => (await statusOf(neighbour)) === 'success');
-  expect((await agent.client.threads.getState(neighbour.thread_id)).values).toMatchObject({ done: 30 });
+  await until(
+    'its neighbour goes on elsewhere',
+    async () => (await statusOf(neighbour)) === 'success',
+  );
+  expect((await agent.client.threads.getState(neighbour.thread_id)).values).toMatchObject({
+    done: 30,
+  });
 });

@@ -3,26 +3,40 @@ import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { environmentWith } from '../../dev/env.ts';
+import { extendEnvironment } from '../../dev/env.ts';
 import { DevError } from '../../dev/errors.ts';
-import { program, say } from '../../dev/steps.ts';
+import { runMain, printLine } from '../../dev/steps.ts';
 import { olderOf } from './older/versions.ts';
 import { pythonTools } from './tools.ts';
 
 /** Runs a command to its end. Throws if it fails. */
-async function run(command: string, args: string[], cwd = '.', more: Record<string, string> = {}): Promise<void> {
-  say(`==> ${[command.split('/').at(-1), ...args].join(' ')}`);
-  const child = spawn(command, args, { cwd, env: environmentWith(more), stdio: ['ignore', 'inherit', 'inherit'] });
+async function run(
+  command: string,
+  args: string[],
+  cwd = '.',
+  more: Record<string, string> = {},
+): Promise<void> {
+  printLine(`==> ${[command.split('/').at(-1), ...args].join(' ')}`);
+  const child = spawn(command, args, {
+    cwd,
+    env: extendEnvironment(more),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   const [code] = (await once(child, 'close')) as [number | null];
   if (code !== 0) throw new DevError(`${command} failed.`);
 }
 
-const test = (more: Record<string, string> = {}): Promise<void> => run(process.execPath, ['dev/test/main.ts', 'python'], '.', more);
+const test = (more: Record<string, string> = {}): Promise<void> =>
+  run(process.execPath, ['dev/test/main.ts', 'python'], '.', more);
 
 async function main(): Promise<void> {
-  const { langgraph, classes } = parseArgs({ options: { langgraph: { type: 'string' }, classes: { type: 'boolean' } } }).values;
+  const { langgraph, classes } = parseArgs({
+    options: { langgraph: { type: 'string' }, classes: { type: 'boolean' } },
+  }).values;
   if (classes === true) {
-    await run(process.execPath, ['dev/test/main.ts', 'python', 'twins'], '.', { GX_TEST_CLASSES: 'yes' });
+    await run(process.execPath, ['dev/test/main.ts', 'python', 'twins'], '.', {
+      GX_TEST_CLASSES: 'yes',
+    });
     return;
   }
   if (langgraph !== undefined) {
@@ -38,4 +52,4 @@ async function main(): Promise<void> {
   await run(process.execPath, ['test/python/differential/main.ts']);
 }
 
-await program(main);
+await runMain(main);

@@ -20,7 +20,10 @@ describe('with an older LangGraph', () => {
   let leaving: AgentProcess;
 
   const start = (slots: number): Promise<AgentProcess> =>
-    startPython(database.uri, { N_JOBS_PER_WORKER: String(slots), GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS: String(GRACE) });
+    startPython(database.uri, {
+      N_JOBS_PER_WORKER: String(slots),
+      GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS: String(GRACE),
+    });
 
   beforeAll(async () => {
     database = await freshDatabase();
@@ -37,19 +40,28 @@ describe('with an older LangGraph', () => {
     const answer = await fetch(`${api.url}/threads/${thread_id}/commands`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ id: 1, method: 'run.start', params: { assistant_id: 'echo', input: { question: 'q' } } }),
+      body: JSON.stringify({
+        id: 1,
+        method: 'run.start',
+        params: { assistant_id: 'echo', input: { question: 'q' } },
+      }),
     });
     expect([answer.status, await answer.text()]).toEqual([
       400,
       expect.stringMatching(/Event streaming needs LangGraph 1\.2 or newer, and this is 1\.[01]\./),
     ]);
-    expect(await database.sql('select 1 from gx.thread where thread_id = $1', [thread_id])).toEqual([]);
+    expect(await database.sql('select 1 from gx.thread where thread_id = $1', [thread_id])).toEqual(
+      [],
+    );
   });
 
   test('a run whose worker stops has the whole grace, is cut off, and goes on elsewhere from its last step', async () => {
     const { thread_id } = await api.client.threads.create();
     const input = { journal: record.journal, gate: record.gate };
-    const { run_id } = await api.client.runs.create(thread_id, 'counting', { input, config: { recursion_limit: 10_000 } });
+    const { run_id } = await api.client.runs.create(thread_id, 'counting', {
+      input,
+      config: { recursion_limit: 10_000 },
+    });
     await until('it is at work', () => record.of(run_id).length > 2);
     const staying = await start(10);
     try {
@@ -57,7 +69,9 @@ describe('with an older LangGraph', () => {
       expect(await leaving.kill()).toBe(0);
       await until('it goes on', () => new Set(record.of(run_id).map(({ pid }) => pid)).size === 2);
       record.open();
-      expect(await api.client.runs.join(thread_id, run_id)).toMatchObject({ done: expect.any(Number) as number });
+      expect(await api.client.runs.join(thread_id, run_id)).toMatchObject({
+        done: expect.any(Number) as number,
+      });
       const lines = record.of(run_id);
       const at = lines.findIndex(({ pid }) => pid !== lines[0]!.pid);
       const [from, to] = [lines[at - 1]!, lines[at]!];

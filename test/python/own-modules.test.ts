@@ -46,22 +46,32 @@ print(json.dumps(found))`;
 
 test('they import the standard library, and packages that every project with LangGraph has', async () => {
   const { stdout } = await run(`${inject('python')}/python`, ['-c', IMPORTS, ...FILES]);
-  const found = Object.entries(JSON.parse(stdout) as Record<string, { top: string[]; all: string[] }>);
-  const always = found.filter(([file]) => !OF_A_PACKAGE.some((name) => file.endsWith(`/${name}.py`)));
+  const found = Object.entries(
+    JSON.parse(stdout) as Record<string, { top: string[]; all: string[] }>,
+  );
+  const always = found.filter(
+    ([file]) => !OF_A_PACKAGE.some((name) => file.endsWith(`/${name}.py`)),
+  );
   const sorted = (names: string[]): string[] => [...new Set(names)].toSorted();
   expect(sorted(always.flatMap(([, { top }]) => top))).toEqual(NEEDED);
   expect(sorted(found.flatMap(([, { all }]) => all))).toEqual(sorted([...NEEDED, ...WHERE_USED]));
 });
 
 test('they use private names of LangGraph in one file alone', () => {
-  const others = FILES.filter((file) => !file.endsWith('/compat.py')).map((file) => readFileSync(file, 'utf8'));
+  const others = FILES.filter((file) => !file.endsWith('/compat.py')).map((file) =>
+    readFileSync(file, 'utf8'),
+  );
   expect(others.length).toBeGreaterThan(50);
-  const names = others.flatMap((text) => [...text.matchAll(/(?:(?<!\bself|\bcls)\.|")(_[a-z]\w*)/g)].map(([, name]) => name!));
+  const names = others.flatMap((text) =>
+    [...text.matchAll(/(?:(?<!\bself|\bcls)\.|")(_[a-z]\w*)/g)].map(([, name]) => name!),
+  );
   expect([...new Set(names)].toSorted()).toEqual(NOT_OF_LANGGRAPH);
   expect(others.filter((text) => /import _[a-z]|__pregel/.test(text))).toEqual([]);
 });
 
 test('they have at most 300 lines', () => {
-  const long = FILES.filter((file) => readFileSync(file, 'utf8').trimEnd().split('\n').length > 300);
+  const long = FILES.filter(
+    (file) => readFileSync(file, 'utf8').trimEnd().split('\n').length > 300,
+  );
   expect(long).toEqual([]);
 });

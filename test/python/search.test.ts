@@ -34,11 +34,18 @@ const options = (content: Content) => {
   writeFileSync(config, JSON.stringify(content));
   return { database: database.uri, config, env: { GX_PYTHON: `${inject('python')}/python` } };
 };
-const start = async (content: Content): Promise<AgentProcess> => (agent = await startAgent(options(content)));
+const start = async (content: Content): Promise<AgentProcess> =>
+  (agent = await startAgent(options(content)));
 const index = (embed: string, dims = 3): { index: object } => ({ index: { dims, embed } });
 
-const foundBy = async (of: AgentProcess, graph: string, query: string, texts: string[] = []): Promise<unknown> =>
-  ((await of.client.runs.wait(null, graph, { input: { texts, query } })) as { found?: unknown }).found;
+const foundBy = async (
+  of: AgentProcess,
+  graph: string,
+  query: string,
+  texts: string[] = [],
+): Promise<unknown> =>
+  ((await of.client.runs.wait(null, graph, { input: { texts, query } })) as { found?: unknown })
+    .found;
 
 /** Asks the server itself. */
 const foundAt = async (of: AgentProcess, query: string): Promise<string[]> =>
@@ -56,7 +63,10 @@ describe('an item is found by its meaning', () => {
   ])('by graphs of both languages and by the server, with %s', async (_, embed) => {
     const of = await start({ graphs: { ...python, ...javascript }, store: index(embed) });
     expect(await foundBy(of, 'py', 'red', ['red', 'green'])).toEqual(['red', 'green']);
-    expect(await foundBy(of, 'js', 'blue', ['blue and green'])).toEqual(['blue and green', expect.any(String)]);
+    expect(await foundBy(of, 'js', 'blue', ['blue and green'])).toEqual([
+      'blue and green',
+      expect.any(String),
+    ]);
     await of.client.store.putItem(['words'], 'red red green', { text: 'red red green' });
     expect(await foundBy(of, 'blocks', 'red', ['a'])).toEqual(['red', 'red red green']);
     // A node that holds the loop waits for vectors, too.
@@ -79,20 +89,27 @@ describe('an item is found by its meaning', () => {
     mkdirSync(path.join(folder, 'langchain/embeddings'), { recursive: true });
     writeFileSync(path.join(folder, 'langchain/__init__.py'), '');
     const made = `import sys\nsys.path.append(${JSON.stringify(path.dirname(PYTHON))})\nfrom searching import counting\n`;
-    const init = 'def init_embeddings(name):\n    assert name == "counting:of:words", name\n    return counting\n';
+    const init =
+      'def init_embeddings(name):\n    assert name == "counting:of:words", name\n    return counting\n';
     writeFileSync(path.join(folder, 'langchain/embeddings/__init__.py'), made + init);
     const of = await start({ graphs: python, store: index('counting:of:words') });
     expect(await foundBy(of, 'py', 'red', ['green', 'red'])).toEqual(['red', 'green']);
     await of.kill('SIGKILL');
     const { output } = await failedStart(options({ graphs: python, store: index('other:model') }));
     rmSync(path.join(folder, 'langchain'), { recursive: true });
-    expect(output).toContain('store.index.embed: "other:model" can not be loaded: AssertionError: other:model');
+    expect(output).toContain(
+      'store.index.embed: "other:model" can not be loaded: AssertionError: other:model',
+    );
   });
 });
 
 describe('an embedding that does not work', () => {
   test.each([
-    ['is no function', `${PYTHON}:nothing`, `"nothing" of ${PYTHON} is neither a function nor an Embeddings object.`],
+    [
+      'is no function',
+      `${PYTHON}:nothing`,
+      `"nothing" of ${PYTHON} is neither a function nor an Embeddings object.`,
+    ],
     ['is not there', `${PYTHON}:missing`, `${PYTHON} has no variable named "missing".`],
     ['needs a package', 'openai:text-embedding-3-small', 'needs the package langchain, which'],
   ])('fails the start where it %s', async (_, embed, sentence) => {
@@ -102,20 +119,40 @@ describe('an embedding that does not work', () => {
   });
 
   test.each([
-    ['has another length', 'too_short', 'store.index: the embedding did not give one vector of 3 numbers for each text.'],
-    ['raises', 'raising', 'store.index.embed: the embedding failed (RuntimeError); the log of the server says why.'],
+    [
+      'has another length',
+      'too_short',
+      'store.index: the embedding did not give one vector of 3 numbers for each text.',
+    ],
+    [
+      'raises',
+      'raising',
+      'store.index.embed: the embedding failed (RuntimeError); the log of the server says why.',
+    ],
   ])('refuses the item where its vector %s', async (_, name, sentence) => {
-    const of = await start({ graphs: { ...python, ...javascript }, store: index(`${PYTHON}:${name}`) });
+    const of = await start({
+      graphs: { ...python, ...javascript },
+      store: index(`${PYTHON}:${name}`),
+    });
     const refused = of.client.store.putItem(['words'], 'red', { text: 'red' });
-    await expect(refused).rejects.toMatchObject({ status: 500, message: expect.stringContaining(sentence) as string });
-    for (const graph of ['py', 'js']) await expect(foundBy(of, graph, 'red', ['red'])).rejects.toThrow(sentence);
+    await expect(refused).rejects.toMatchObject({
+      status: 500,
+      message: expect.stringContaining(sentence) as string,
+    });
+    for (const graph of ['py', 'js'])
+      await expect(foundBy(of, graph, 'red', ['red'])).rejects.toThrow(sentence);
   });
 });
 
 test('an item lives as long as its writer says, or else as gx.json does', async () => {
-  const of = await start({ graphs: { lives: `${PYTHON}:lives` }, store: { ttl: { default_ttl: 60 } } });
+  const of = await start({
+    graphs: { lives: `${PYTHON}:lives` },
+    store: { ttl: { default_ttl: 60 } },
+  });
   const refusal = 'The ttl of an item are minutes above 0 and up to 52596000, not -1.';
-  expect(await of.client.runs.wait(null, 'lives', { input: { query: '' } })).toMatchObject({ found: [refusal] });
+  expect(await of.client.runs.wait(null, 'lives', { input: { query: '' } })).toMatchObject({
+    found: [refusal],
+  });
   const rows = await database.sql<{ key: string; ttl: number | null }>(
     'select key, ttl_minutes::float8 as ttl from gx.store_item order by key',
   );

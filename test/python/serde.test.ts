@@ -18,7 +18,8 @@ afterAll(async () => {
 });
 
 const newThread = async (): Promise<string> => (await agent.client.threads.create()).thread_id;
-const run = (thread_id: string, graph: string): Promise<unknown> => agent.client.runs.wait(thread_id, graph, { input: {} });
+const run = (thread_id: string, graph: string): Promise<unknown> =>
+  agent.client.runs.wait(thread_id, graph, { input: {} });
 
 test('a class that gx.json names comes back as such, and so does a pickled value where it asks for it; nobody else gets them', async () => {
   agent = await startPython(database.uri, {}, 'serde.gx.json');
@@ -38,13 +39,18 @@ test('a class that gx.json names comes back as such, and so does a pickled value
   await expect(run(await newThread(), 'pickles')).rejects.toThrow();
 });
 
-test.each(['classes', 'classes_of_data', 'configured'])('with null, only the classes that %s names come back', async (graph) => {
-  const thread_id = await newThread();
-  await agent.client.runs.wait(thread_id, graph, { input: { name: 'one' } });
-  const { found } = (await agent.client.runs.wait(thread_id, graph, { command: { resume: 'yes' } })) as { found: unknown[] };
-  // LangGraph looks for names neither among named tuples, nor within a Sequence, nor behind Any.
-  expect(found[1]).toEqual({ answer: 'yes', missed: ['profile', 'steps', 'anything'] });
-});
+test.each(['classes', 'classes_of_data', 'configured'])(
+  'with null, only the classes that %s names come back',
+  async (graph) => {
+    const thread_id = await newThread();
+    await agent.client.runs.wait(thread_id, graph, { input: { name: 'one' } });
+    const { found } = (await agent.client.runs.wait(thread_id, graph, {
+      command: { resume: 'yes' },
+    })) as { found: unknown[] };
+    // LangGraph looks for names neither among named tuples, nor within a Sequence, nor behind Any.
+    expect(found[1]).toEqual({ answer: 'yes', missed: ['profile', 'steps', 'anything'] });
+  },
+);
 
 test('LANGGRAPH_STRICT_MSGPACK means the same as null', async () => {
   await agent.kill();

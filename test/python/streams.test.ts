@@ -31,7 +31,8 @@ async function eventsOf(graph: string, input: unknown, options: Options): Promis
   return (await Array.fromAsync(stream)).slice(1).map(({ event, data }) => ({ event, data }));
 }
 
-const wait = (graph: string, options: object): Promise<unknown> => agent.client.runs.wait(null, graph, options);
+const wait = (graph: string, options: object): Promise<unknown> =>
+  agent.client.runs.wait(null, graph, options);
 
 describe('messages', () => {
   const input = { messages: [{ role: 'user', content: 'Hi there' }] };
@@ -39,28 +40,44 @@ describe('messages', () => {
 
   test('come token by token, as tuples', async () => {
     const events = await eventsOf('chat', input, { streamMode: ['messages-tuple'] });
-    const parts = events.map(({ data }) => data as [{ content: string; type: string; id: string }, { langgraph_node: string }]);
+    const parts = events.map(
+      ({ data }) =>
+        data as [{ content: string; type: string; id: string }, { langgraph_node: string }],
+    );
     expect(events.every(({ event }) => event === 'messages')).toBe(true);
     expect(parts.map(([{ content }]) => content).join('')).toBe(TOKENS.join(''));
     expect(parts.length).toBeGreaterThanOrEqual(TOKENS.length);
-    expect(parts[0]).toMatchObject([{ type: 'AIMessageChunk', id: 'answer-1' }, { langgraph_node: 'talk' }]);
+    expect(parts[0]).toMatchObject([
+      { type: 'AIMessageChunk', id: 'answer-1' },
+      { langgraph_node: 'talk' },
+    ]);
   });
 
   test('come whole so far at each token, and once more at their end', async () => {
     const events = await eventsOf('chat', input, { streamMode: ['messages'] });
-    expect(events[0]).toMatchObject({ event: 'messages/metadata', data: { 'answer-1': { metadata: { langgraph_node: 'talk' } } } });
+    expect(events[0]).toMatchObject({
+      event: 'messages/metadata',
+      data: { 'answer-1': { metadata: { langgraph_node: 'talk' } } },
+    });
     const partial = events
       .filter(({ event }) => event === 'messages/partial')
       .map(({ data }) => (data as { content: string }[])[0]!.content);
     expect(partial.slice(0, 3)).toEqual(['You', 'You ', 'You wrote']);
-    expect(events.at(-1)).toMatchObject({ event: 'messages/complete', data: [{ type: 'ai', content: 'You wrote Hi there' }] });
+    expect(events.at(-1)).toMatchObject({
+      event: 'messages/complete',
+      data: [{ type: 'ai', content: 'You wrote Hi there' }],
+    });
   });
 
   test('stay in the state of the thread', async () => {
     const { thread_id } = await agent.client.threads.create();
     await agent.client.runs.wait(thread_id, 'chat', { input });
-    await agent.client.runs.wait(thread_id, 'chat', { input: { messages: [{ type: 'human', content: 'again' }] } });
-    const { values } = await agent.client.threads.getState<{ messages: { type: string; content: string }[] }>(thread_id);
+    await agent.client.runs.wait(thread_id, 'chat', {
+      input: { messages: [{ type: 'human', content: 'again' }] },
+    });
+    const { values } = await agent.client.threads.getState<{
+      messages: { type: string; content: string }[];
+    }>(thread_id);
     expect(values.messages.map(({ type, content }) => [type, content])).toEqual([
       ['human', 'Hi there'],
       ['ai', 'You wrote Hi there'],
@@ -81,9 +98,19 @@ describe('a mode', () => {
 
   test('"checkpoints" tells of each checkpoint, without what LangGraph keeps in its configuration', async () => {
     const events = await eventsOf('echo', { question: 'q' }, { streamMode: ['checkpoints'] });
-    const last = events.at(-1)!.data as { values: unknown; config: { configurable: object }; next: unknown };
-    expect(last).toMatchObject({ values: { answer: 'echo: q' }, next: [], metadata: { source: 'loop' } });
-    expect(Object.keys(last.config.configurable).filter((name) => name.startsWith('__'))).toEqual([]);
+    const last = events.at(-1)!.data as {
+      values: unknown;
+      config: { configurable: object };
+      next: unknown;
+    };
+    expect(last).toMatchObject({
+      values: { answer: 'echo: q' },
+      next: [],
+      metadata: { source: 'loop' },
+    });
+    expect(Object.keys(last.config.configurable).filter((name) => name.startsWith('__'))).toEqual(
+      [],
+    );
   });
 
   test('"debug" tells of both, and names the checkpoints', async () => {
@@ -95,13 +122,20 @@ describe('a mode', () => {
       'task_result',
       'checkpoint',
     ]);
-    const { payload } = events.at(-1)!.data as { payload: { checkpoint: object; parent_checkpoint: object } };
-    expect([payload.checkpoint, payload.parent_checkpoint]).toMatchObject([{ checkpoint_ns: '' }, { checkpoint_ns: '' }]);
+    const { payload } = events.at(-1)!.data as {
+      payload: { checkpoint: object; parent_checkpoint: object };
+    };
+    expect([payload.checkpoint, payload.parent_checkpoint]).toMatchObject([
+      { checkpoint_ns: '' },
+      { checkpoint_ns: '' },
+    ]);
   });
 
   test('"events" tells of each call, beside the other modes', async () => {
     const events = await eventsOf('echo', { question: 'q' }, { streamMode: ['events', 'values'] });
-    const names = events.filter(({ event }) => event === 'events').map(({ data }) => (data as { event: string }).event);
+    const names = events
+      .filter(({ event }) => event === 'events')
+      .map(({ data }) => (data as { event: string }).event);
     expect([names[0], names.at(-1)]).toEqual(['on_chain_start', 'on_chain_end']);
     expect(events.filter(({ event }) => event === 'values')).toHaveLength(2);
   });
@@ -109,13 +143,26 @@ describe('a mode', () => {
   test('"custom" has a form for integers and texts that JSON does not have', async () => {
     const events = await eventsOf('odd', {}, { streamMode: ['custom'] });
     const keys = { "(1, 'a')": 'tuple', 'frozenset({2})': 'set', good: 'enum' };
-    expect(events).toEqual([{ event: 'custom', data: { large: String(2n ** 70n), half: 'a?b', keys } }]);
+    expect(events).toEqual([
+      { event: 'custom', data: { large: String(2n ** 70n), half: 'a?b', keys } },
+    ]);
   });
 
   test('tells of subgraphs where they are asked for', async () => {
-    const events = await eventsOf('outer', { draft: 'd' }, { streamMode: ['values', 'updates'], streamSubgraphs: true });
+    const events = await eventsOf(
+      'outer',
+      { draft: 'd' },
+      { streamMode: ['values', 'updates'], streamSubgraphs: true },
+    );
     const names = events.map(({ event }) => event.replace(/:[\w-]+/, ''));
-    expect(names).toEqual(['values', 'values|inner', 'updates|inner', 'values|inner', 'updates', 'values']);
+    expect(names).toEqual([
+      'values',
+      'values|inner',
+      'updates|inner',
+      'values|inner',
+      'updates',
+      'values',
+    ]);
   });
 });
 
@@ -126,7 +173,9 @@ describe('a graph', () => {
   });
 
   test('is made by a function of the configuration', async () => {
-    expect(await wait('made', { input: {}, config: { configurable: { flavour: 'lemon' } } })).toEqual({ made: 'lemon' });
+    expect(
+      await wait('made', { input: {}, config: { configurable: { flavour: 'lemon' } } }),
+    ).toEqual({ made: 'lemon' });
   });
 
   test('is opened for each call, and closed behind it', async () => {
@@ -136,7 +185,9 @@ describe('a graph', () => {
 
   test('is made by a function of the runtime, which says why', async () => {
     const values = await wait('runtime', { input: {}, context: { flavour: 'mint' } });
-    expect(values).toEqual({ made: { access: 'threads.create_run', context: { flavour: 'mint' } } });
+    expect(values).toEqual({
+      made: { access: 'threads.create_run', context: { flavour: 'mint' } },
+    });
   });
 
   test('gets its context as its class, without the fields that the class lacks', async () => {
@@ -147,7 +198,9 @@ describe('a graph', () => {
   test('uses the store, in which clients find the same', async () => {
     const values = await wait('remembers', { input: { given: 'kept' } });
     const kept = { kept: 'kept' };
-    expect(values).toMatchObject({ made: { found: [kept], item: kept, names: [['python', 'tests']] } });
+    expect(values).toMatchObject({
+      made: { found: [kept], item: kept, names: [['python', 'tests']] },
+    });
     expect((await agent.client.store.getItem(['python', 'tests'], 'k'))!.value).toEqual(kept);
   });
 

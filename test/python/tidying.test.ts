@@ -30,16 +30,26 @@ async function counted(): Promise<{ thread_id: string; last: string }> {
 }
 
 const doneIn = async (thread_id: string): Promise<unknown[]> =>
-  (await agent.client.threads.getHistory(thread_id)).map(({ values }) => (values as { done?: number }).done);
+  (await agent.client.threads.getHistory(thread_id)).map(
+    ({ values }) => (values as { done?: number }).done,
+  );
 
 /** Has a graph do it, and returns why it failed. */
-async function tidy(does: string, given: string[], thread_id?: string): Promise<string | undefined> {
+async function tidy(
+  does: string,
+  given: string[],
+  thread_id?: string,
+): Promise<string | undefined> {
   const on = thread_id ?? (await newThread());
   const { run_id } = await agent.client.runs.create(on, 'tidies', { input: { does, given } });
-  await until('it is over', async () => !['pending', 'running'].includes((await agent.client.runs.get(on, run_id)).status));
-  const [row] = await database.sql<{ message: string | null }>(`select error->>'message' as message from gx.run where run_id = $1`, [
-    run_id,
-  ]);
+  await until(
+    'it is over',
+    async () => !['pending', 'running'].includes((await agent.client.runs.get(on, run_id)).status),
+  );
+  const [row] = await database.sql<{ message: string | null }>(
+    `select error->>'message' as message from gx.run where run_id = $1`,
+    [run_id],
+  );
   return row!.message ?? undefined;
 }
 
@@ -47,7 +57,9 @@ test('a pruned thread keeps its last state, and goes on from there', async () =>
   const { thread_id } = await counted();
   expect(await tidy('prune', [thread_id])).toBeUndefined();
   expect(await doneIn(thread_id)).toEqual([4]);
-  expect(await agent.client.runs.wait(thread_id, 'counter', { input: { to: 5 } })).toMatchObject({ done: 5 });
+  expect(await agent.client.runs.wait(thread_id, 'counter', { input: { to: 5 } })).toMatchObject({
+    done: 5,
+  });
 });
 
 test('the checkpoints of a run are deleted, and those of the run before it stay', async () => {
@@ -67,17 +79,24 @@ test('a copy has the states of the thread, and is not made over other ones', asy
 test('a thread that has a run under way is refused with a sentence, and keeps all', async () => {
   const { thread_id, last } = await counted();
   const stored = (): Promise<unknown[]> =>
-    database.sql('select checkpoint_id from gx.checkpoints where thread_id = $1 order by checkpoint_id', [thread_id]);
+    database.sql(
+      'select checkpoint_id from gx.checkpoints where thread_id = $1 order by checkpoint_id',
+      [thread_id],
+    );
   const before = await stored();
   for (const [does, given] of [
     ['prune', [thread_id]],
     ['delete', [last]],
     ['copy', [randomUUID(), thread_id]],
   ] as const)
-    expect(await tidy(does, [...given], thread_id)).toContain(`Thread ${thread_id} has a run under way`);
+    expect(await tidy(does, [...given], thread_id)).toContain(
+      `Thread ${thread_id} has a run under way`,
+    );
   expect((await stored()).slice(0, before.length)).toEqual(before);
 });
 
 test('a strategy that does not exist is refused with a sentence', async () => {
-  expect(await tidy('forget', [await newThread()])).toContain('"forget" is no strategy to prune threads by');
+  expect(await tidy('forget', [await newThread()])).toContain(
+    '"forget" is no strategy to prune threads by',
+  );
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tokenBucketOf } from '../../src/schema/wire/run-counts.ts';
+import { computeTokenBucket } from '../../src/schema/wire/run-counts.ts';
 import { startCompared, type ComparedAgent } from '../kit/compared-agent.ts';
 import { startPython } from './agent.ts';
 
@@ -12,17 +12,21 @@ beforeAll(async () => {
 });
 afterAll(() => compared.stop());
 
-const ask = (...models: string[]): Promise<unknown> => compared.agent.client.runs.wait(null, 'models', { input: { ask: models } });
+const ask = (...models: string[]): Promise<unknown> =>
+  compared.agent.client.runs.wait(null, 'models', { input: { ask: models } });
 
 test('the tokens of all models of a run are counted, unless one of them tells nothing', async () => {
   await ask('telling', 'telling', 'text');
-  expect(await compared.counted(1)).toMatchObject({ tokens: [[tokenBucketOf(249), 1]], used: 249 });
+  expect(await compared.counted(1)).toMatchObject({
+    tokens: [[computeTokenBucket(249), 1]],
+    used: 249,
+  });
   await ask();
   await ask('telling', 'silent');
   const counts = await compared.counted(3);
   expect(counts.used).toBe(249);
   expect(counts.tokens?.toSorted(([one], [other]) => one - other)).toEqual([
     [0, 1],
-    [tokenBucketOf(249), 1],
+    [computeTokenBucket(249), 1],
   ]);
 });

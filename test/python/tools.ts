@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { devConfig } from '../../dev/env.ts';
+import { readDevConfig } from '../../dev/env.ts';
 import { OLDER, type Older } from './older/versions.ts';
 
 const run = promisify(execFile);
@@ -25,14 +25,25 @@ export const olderTools = (older: Older): Promise<string> => packagesOf(OLDER[ol
  */
 export async function packagesOf(file: string): Promise<string> {
   const { stdout: version } = await run('python3', ['--version']);
-  const key = createHash('sha256').update(readFileSync(file, 'utf8')).update(version).digest('hex').slice(0, 12);
-  const folder = join(devConfig().cacheFolder, `python-${key}`);
+  const key = createHash('sha256')
+    .update(readFileSync(file, 'utf8'))
+    .update(version)
+    .digest('hex')
+    .slice(0, 12);
+  const folder = join(readDevConfig().cacheFolder, `python-${key}`);
   const programs = join(folder, 'bin');
   if (existsSync(join(folder, WHOLE))) return programs;
   // A run that was stopped in the middle leaves a folder without the mark.
   await rm(folder, { recursive: true, force: true });
   await run('python3', ['-m', 'venv', folder]);
-  await run(join(programs, 'pip'), ['install', '--quiet', '--disable-pip-version-check', '--require-hashes', '-r', file]);
+  await run(join(programs, 'pip'), [
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    '--require-hashes',
+    '-r',
+    file,
+  ]);
   await mkdir(join(folder, WHOLE));
   return programs;
 }

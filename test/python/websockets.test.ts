@@ -15,11 +15,22 @@ const SOCKETS = path.resolve('test/python/own-code/sockets.py');
 const folder = mkdtempSync(path.join(tmpdir(), 'gx-sockets-'));
 let database: TestDatabase;
 
-const start = (app: string, more: object = {}, env: Record<string, string> = {}): Promise<AgentProcess> => {
+const start = (
+  app: string,
+  more: object = {},
+  env: Record<string, string> = {},
+): Promise<AgentProcess> => {
   const config = path.join(folder, `${Math.random()}.json`);
   const auth = { path: path.resolve('test/python/own-code/auth.py:auth') };
-  writeFileSync(config, JSON.stringify({ graphs: { who: GRAPH }, http: { app: `${SOCKETS}:${app}`, ...more }, auth }));
-  return startAgent({ database: database.uri, config, env: { GX_PYTHON: `${inject('python')}/python`, ...env } });
+  writeFileSync(
+    config,
+    JSON.stringify({ graphs: { who: GRAPH }, http: { app: `${SOCKETS}:${app}`, ...more }, auth }),
+  );
+  return startAgent({
+    database: database.uri,
+    config,
+    env: { GX_PYTHON: `${inject('python')}/python`, ...env },
+  });
 };
 
 beforeAll(async () => {
@@ -46,7 +57,9 @@ class Client {
       this.#wake();
     });
     this.socket.on('error', () => undefined);
-    this.closed = new Promise((resolve) => this.socket.once('close', (code, reason) => resolve([code, String(reason)])));
+    this.closed = new Promise((resolve) =>
+      this.socket.once('close', (code, reason) => resolve([code, String(reason)])),
+    );
   }
 
   async next(): Promise<string | Buffer> {
@@ -61,18 +74,29 @@ class Client {
 }
 
 /** Returns how the server answers instead of a connection. */
-async function refusalOf(url: string, headers: Record<string, string> = {}): Promise<{ status: number; text: string; hint: string }> {
+async function refusalOf(
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; text: string; hint: string }> {
   const socket = new WebSocket(url.replace('http', 'ws'), { headers });
   socket.on('error', () => undefined);
   const [, answer] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
   const text = Buffer.concat(await answer.toArray()).toString();
-  return { status: answer.statusCode!, text, hint: String(answer.headers['retry-after'] ?? answer.headers['x-hint'] ?? '') };
+  return {
+    status: answer.statusCode!,
+    text,
+    hint: String(answer.headers['retry-after'] ?? answer.headers['x-hint'] ?? ''),
+  };
 }
 
 describe('a connection of an application of FastAPI', () => {
   let agent: AgentProcess;
   beforeAll(async () => {
-    const env = { GX_HTTP_APP_TIMEOUT_SECS: '2', GX_HTTP_MAX_REQUEST_BODY_BYTES: '1048576', GX_STREAMS_PER_CALLER: '6' };
+    const env = {
+      GX_HTTP_APP_TIMEOUT_SECS: '2',
+      GX_HTTP_MAX_REQUEST_BODY_BYTES: '1048576',
+      GX_STREAMS_PER_CALLER: '6',
+    };
     agent = await start('app', {}, env);
   });
   afterAll(() => agent.kill('SIGKILL'));
@@ -82,7 +106,12 @@ describe('a connection of an application of FastAPI', () => {
   test('is accepted with a subprotocol and headers, and knows its path, its query and its client', async () => {
     const client = new Client(`${agent.url}/rooms/red?team=a`, ['chat.v1', 'chat.v2']);
     const [answer] = (await once(client.socket, 'upgrade')) as [IncomingMessage];
-    expect(await client.said()).toEqual({ room: 'red', user: null, team: 'a', client: '127.0.0.1' });
+    expect(await client.said()).toEqual({
+      room: 'red',
+      user: null,
+      team: 'a',
+      client: '127.0.0.1',
+    });
     expect([client.socket.protocol, answer.headers['x-room']]).toEqual(['chat.v2', 'red']);
     client.socket.terminate();
   });
@@ -119,7 +148,11 @@ describe('a connection of an application of FastAPI', () => {
   });
 
   test.each([
-    ['with a code and a reason', (socket: WebSocket) => socket.close(4010, 'bored'), ['coded', 4010, 'bored']],
+    [
+      'with a code and a reason',
+      (socket: WebSocket) => socket.close(4010, 'bored'),
+      ['coded', 4010, 'bored'],
+    ],
     ['without a code', (socket: WebSocket) => socket.close(), ['coded', 1005, '']],
     ['without a word', (socket: WebSocket) => socket.terminate(), ['coded', 1006, '']],
   ])('tells the application of a client that leaves %s', async (_, leave, expected) => {
@@ -131,8 +164,15 @@ describe('a connection of an application of FastAPI', () => {
 
   test('is refused with 403, with an answer of the application, or with 500', async () => {
     expect(await refusalOf(`${agent.url}/refuses`)).toMatchObject({ status: 403, text: '' });
-    expect(await refusalOf(`${agent.url}/answers`)).toEqual({ status: 429, text: '{"wait":7}', hint: '7' });
-    expect(await refusalOf(`${agent.url}/fails`)).toMatchObject({ status: 500, text: '{"detail":"http.app failed."}' });
+    expect(await refusalOf(`${agent.url}/answers`)).toEqual({
+      status: 429,
+      text: '{"wait":7}',
+      hint: '7',
+    });
+    expect(await refusalOf(`${agent.url}/fails`)).toMatchObject({
+      status: 500,
+      text: '{"detail":"http.app failed."}',
+    });
     await expect.poll(() => agent.output()).toContain('the secret before the room');
     expect(await refusalOf(`${agent.url}/nowhere`)).toMatchObject({ status: 404 });
   });
@@ -146,11 +186,14 @@ describe('a connection of an application of FastAPI', () => {
   });
 
   test('whose client leaves before it is accepted tells the application at once', async () => {
-    const before = ((await ends()) as unknown[]).filter((one) => JSON.stringify(one).includes('never')).length;
+    const before = ((await ends()) as unknown[]).filter((one) =>
+      JSON.stringify(one).includes('never'),
+    ).length;
     const client = new Client(`${agent.url}/never`);
     await new Promise((resolve) => setTimeout(resolve, 300));
     client.socket.terminate();
-    const now = async (): Promise<number> => ((await ends()) as unknown[]).filter((one) => JSON.stringify(one).includes('never')).length;
+    const now = async (): Promise<number> =>
+      ((await ends()) as unknown[]).filter((one) => JSON.stringify(one).includes('never')).length;
     await expect.poll(now, { timeout: 1500 }).toBe(before + 1);
   });
 
@@ -162,7 +205,10 @@ describe('a connection of an application of FastAPI', () => {
     const reader = new Client(`${agent.url}/rooms/long`);
     await reader.said();
     reader.socket.send('send 1100000');
-    expect(await reader.closed).toEqual([1009, 'A message of 1100000 bytes is longer than 1048576.']);
+    expect(await reader.closed).toEqual([
+      1009,
+      'A message of 1100000 bytes is longer than 1048576.',
+    ]);
   });
 
   test('holds an application back whose client does not read, and a client whose application does not', async () => {
@@ -171,7 +217,8 @@ describe('a connection of an application of FastAPI', () => {
     reader.socket.pause();
     await new Promise((resolve) => setTimeout(resolve, 1500));
     reader.socket.terminate();
-    const flood = async (): Promise<unknown> => ((await ends()) as [string, number][]).find(([name]) => name === 'floods');
+    const flood = async (): Promise<unknown> =>
+      ((await ends()) as [string, number][]).find(([name]) => name === 'floods');
     await expect.poll(flood).toBeDefined();
     expect(((await flood()) as [string, number])[1]).toBeLessThan(300);
 
@@ -181,7 +228,8 @@ describe('a connection of an application of FastAPI', () => {
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(writer.socket.bufferedAmount).toBeGreaterThan(20_000_000);
     await fetch(`${agent.url}/release`);
-    for (let count = 1; count <= 100; count += 1) expect(await writer.next()).toBe(String(count * 500_000));
+    for (let count = 1; count <= 100; count += 1)
+      expect(await writer.next()).toBe(String(count * 500_000));
     writer.socket.terminate();
   });
 
@@ -204,7 +252,9 @@ describe('a connection of an application of FastAPI', () => {
     const mounted = new Client(`${agent.url}/below/here`);
     expect(await mounted.next()).toBe('mounted');
     expect((await mounted.closed)[0]).toBe(1000);
-    const own = new Client(`${agent.url}/threads/${crypto.randomUUID()}/stream/events`, [], { 'x-name': 'ann' });
+    const own = new Client(`${agent.url}/threads/${crypto.randomUUID()}/stream/events`, [], {
+      'x-name': 'ann',
+    });
     await once(own.socket, 'open');
     own.socket.terminate();
   });
@@ -219,7 +269,11 @@ describe('a connection of an application of FastAPI', () => {
 
 test('connections ask who calls where gx.json says so, below the prefix', async () => {
   const agent = await start('app', { enable_custom_route_auth: true, mount_prefix: '/agent' });
-  expect(await refusalOf(`${agent.url}/agent/rooms/red`)).toEqual({ status: 401, text: '{"detail":"Give a name."}', hint: 'x-name' });
+  expect(await refusalOf(`${agent.url}/agent/rooms/red`)).toEqual({
+    status: 401,
+    text: '{"detail":"Give a name."}',
+    hint: 'x-name',
+  });
   const client = new Client(`${agent.url}/agent/rooms/red`, [], { 'x-name': 'ann' });
   expect(await client.said()).toMatchObject({ room: 'red', user: 'ann' });
   client.socket.terminate();

@@ -1,15 +1,33 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { command } from '../../dev/commands.ts';
+import { runProcess } from '../../dev/commands.ts';
 import { release } from '../../dev/release/release.ts';
 import { commitOf, exportCommit } from '../../dev/release/source.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gx-release-of-'));
 const folder = join(root, 'dist', '0.1.0');
 const git = (...args: string[]): Promise<string> =>
-  command('git', ['-C', root, '-c', 'user.name=A', '-c', 'user.email=a@example.com', '-c', 'commit.gpgsign=false', ...args]);
+  runProcess('git', [
+    '-C',
+    root,
+    '-c',
+    'user.name=A',
+    '-c',
+    'user.email=a@example.com',
+    '-c',
+    'commit.gpgsign=false',
+    ...args,
+  ]);
 const write = (file: string, text: string): void => {
   mkdirSync(join(root, file, '..'), { recursive: true });
   writeFileSync(join(root, file), text);
@@ -39,12 +57,16 @@ const released = (version = '0.1.0') => release({ root, version, folder, without
 
 describe('a release is refused with a sentence, and leaves no folder', () => {
   test('with a key that is not there', async () => {
-    await expect(release({ root, version: '0.1.0', folder, without: [], key: '/no/key' })).rejects.toThrow('There is no key at /no/key.');
+    await expect(
+      release({ root, version: '0.1.0', folder, without: [], key: '/no/key' }),
+    ).rejects.toThrow('There is no key at /no/key.');
   });
 
   test('from a checkout with changes', async () => {
     write('later.txt', 'changed');
-    await expect(released()).rejects.toThrow('The checkout has changes that no commit has, later.txt among them');
+    await expect(released()).rejects.toThrow(
+      'The checkout has changes that no commit has, later.txt among them',
+    );
     await git('checkout', '--', 'later.txt');
     write('new.txt', '');
     await expect(released()).rejects.toThrow('new.txt among them');
@@ -73,7 +95,10 @@ describe('a release is refused with a sentence, and leaves no folder', () => {
 test('the files of a release are those of its commit, with permissions that do not depend on who makes it', async () => {
   const into = join(root, 'dist', 'source');
   const found = await commitOf(root, first.slice(0, 12));
-  expect(found).toEqual({ hash: first, seconds: Number(await git('log', '-1', '--format=%ct', first)) });
+  expect(found).toEqual({
+    hash: first,
+    seconds: Number(await git('log', '-1', '--format=%ct', first)),
+  });
   await exportCommit(root, found, into, () => undefined);
   expect(existsSync(join(into, 'later.txt'))).toBe(false);
   expect(readFileSync(join(into, 'package.json'), 'utf8')).toContain('0.1.0');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
-import { command } from '../../dev/commands.ts';
+import { runProcess } from '../../dev/commands.ts';
 import { Layout } from '../../dev/release/images.ts';
 import { startRegistry, type TestRegistry } from '../kit/registry.ts';
 import { savedImage } from './saved-image.ts';
@@ -17,7 +17,11 @@ let mirror: (...args: string[]) => Promise<string>;
 beforeAll(async () => {
   const { skopeo } = await ensureTools(['skopeo']);
   registry = await startRegistry({ isOpen: true });
-  const layout = new Layout(join(work, 'images'), { version: '1.2.3', license: 'Apache-2.0', commit: { hash: 'abc', seconds: 0 } });
+  const layout = new Layout(join(work, 'images'), {
+    version: '1.2.3',
+    license: 'Apache-2.0',
+    commit: { hash: 'abc', seconds: 0 },
+  });
   mkdirSync(join(work, 'images'));
   ({ digest } = await layout.add(
     { value: 'platform', name: 'gx-platform', reference },
@@ -30,7 +34,7 @@ beforeAll(async () => {
     PATH: [dirname(skopeo), process.env['PATH']].join(delimiter),
     HOME: work,
   };
-  mirror = (...args) => command('sh', [join(work, 'mirror'), ...args], { env });
+  mirror = (...args) => runProcess('sh', [join(work, 'mirror'), ...args], { env });
 }, 600_000);
 afterAll(async () => {
   await registry.stop();
@@ -41,12 +45,17 @@ test('a mirror has each image below its path, with the digest of the release', a
   const lines = await mirror(`${registry.host}/mirror`, '--dest-tls-verify=false');
   expect(lines).toBe(`${reference} -> ${registry.host}/mirror/gx/gx-platform:1.2.3\n`);
   const headers = { accept: 'application/vnd.oci.image.index.v1+json' };
-  const found = await fetch(`http://${registry.host}/v2/mirror/gx/gx-platform/manifests/1.2.3`, { headers });
+  const found = await fetch(`http://${registry.host}/v2/mirror/gx/gx-platform/manifests/1.2.3`, {
+    headers,
+  });
   expect([found.status, found.headers.get('docker-content-digest')]).toEqual([200, digest]);
 });
 
 test.each([
-  ['https://registry.example.com', 'mirror: "https://registry.example.com" has a scheme; name the registry alone.'],
+  [
+    'https://registry.example.com',
+    'mirror: "https://registry.example.com" has a scheme; name the registry alone.',
+  ],
   ['--all', 'mirror: the first argument is a registry, not "--all".'],
 ])('%s is refused with a sentence', async (argument, sentence) => {
   await expect(mirror(argument)).rejects.toThrow(sentence);

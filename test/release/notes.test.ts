@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { notesOf } from '../../dev/release/changelog.ts';
-import { requireVersion, semantic } from '../../dev/release/versions.ts';
+import { parseVersionNotes } from '../../dev/release/changelog.ts';
+import { requireVersion, requireSemanticVersion } from '../../dev/release/versions.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const CHANGELOG = `# Changelog
@@ -37,7 +37,7 @@ The first version.
 
 describe('the changes of a version', () => {
   test('are those of its own part, each with its kind', () => {
-    const { commit, text, changes } = notesOf(CHANGELOG, '0.2.0');
+    const { commit, text, changes } = parseVersionNotes(CHANGELOG, '0.2.0');
     expect(commit).toBe(COMMIT);
     expect(text).toMatch(/^## 0\.2\.0\n/);
     expect(text).not.toMatch(/Not yet|first version/);
@@ -53,12 +53,14 @@ describe('the changes of a version', () => {
     ['0.2', 'CHANGELOG.md does not name version 0.2:'],
     ['0.1.0', 'CHANGELOG.md names no commit of version 0.1.0'],
   ])('of %s are refused', (version, sentence) => {
-    expect(() => notesOf(CHANGELOG, version)).toThrow(sentence);
+    expect(() => parseVersionNotes(CHANGELOG, version)).toThrow(sentence);
   });
 
   test('of the version in package.json are in the CHANGELOG.md of this checkout', () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-    expect(notesOf(readFileSync('CHANGELOG.md', 'utf8'), version).changes.length).toBeGreaterThan(0);
+    expect(
+      parseVersionNotes(readFileSync('CHANGELOG.md', 'utf8'), version).changes.length,
+    ).toBeGreaterThan(0);
   });
 });
 
@@ -79,11 +81,14 @@ describe('the version of a release', () => {
     ['Chart.yaml', 'version: 0.1.0\nappVersion: 0.2.0\n', 'version of Chart.yaml has 0.1.0'],
     ['Chart.yaml', 'version: 0.2.0\nappVersion: 0.1.0\n', 'appVersion of Chart.yaml has 0.1.0'],
   ])('that %s does not name is refused (%s)', (file, text, words) => {
-    expect(() => requireVersion('0.2.0', { ...files, [file]: text })).toThrow(`Not version 0.2.0: ${words}.`);
+    expect(() => requireVersion('0.2.0', { ...files, [file]: text })).toThrow(
+      `Not version 0.2.0: ${words}.`,
+    );
   });
 
   test('is a semantic one', () => {
-    expect(semantic('1.0.0-rc.1')).toBe('1.0.0-rc.1');
-    for (const wrong of ['1.0', 'v1.0.0', '1.0.0/..', '']) expect(() => semantic(wrong)).toThrow('is no semantic version');
+    expect(requireSemanticVersion('1.0.0-rc.1')).toBe('1.0.0-rc.1');
+    for (const wrong of ['1.0', 'v1.0.0', '1.0.0/..', ''])
+      expect(() => requireSemanticVersion(wrong)).toThrow('is no semantic version');
   });
 });

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { command } from '../../dev/commands.ts';
-import { archiveOf } from '../../dev/images/archive.ts';
+import { runProcess } from '../../dev/commands.ts';
+import { createOciArchive } from '../../dev/images/archive.ts';
 
 const OCI = 'application/vnd.oci.image';
-const digestOf = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
+const digestOf = (bytes: string | Buffer): string =>
+  createHash('sha256').update(bytes).digest('hex');
 
 /** Writes the archive of an image with these layers. The one named "shared" has a bill of materials. */
 export async function savedImage(archive: string, layers: string[]): Promise<string> {
@@ -14,11 +15,20 @@ export async function savedImage(archive: string, layers: string[]): Promise<str
   const blob = (kind: string, bytes: string | Buffer) => {
     const digest = digestOf(bytes);
     writeFileSync(join(folder, digest), bytes);
-    return { mediaType: `${OCI}.${kind}`, digest: `sha256:${digest}`, size: Buffer.byteLength(bytes) };
+    return {
+      mediaType: `${OCI}.${kind}`,
+      digest: `sha256:${digest}`,
+      size: Buffer.byteLength(bytes),
+    };
   };
   const made = [];
   for (const name of layers) made.push(blob('layer.v1.tar', await layerWith(name)));
-  const config = { architecture: 'amd64', os: 'linux', config: {}, rootfs: { type: 'layers', diff_ids: made.map(({ digest }) => digest) } };
+  const config = {
+    architecture: 'amd64',
+    os: 'linux',
+    config: {},
+    rootfs: { type: 'layers', diff_ids: made.map(({ digest }) => digest) },
+  };
   const manifest = {
     schemaVersion: 2,
     mediaType: `${OCI}.manifest.v1+json`,
@@ -26,7 +36,7 @@ export async function savedImage(archive: string, layers: string[]): Promise<str
     layers: made,
   };
   writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest));
-  await archiveOf(folder, 'docker.io/gx/saved:1', archive);
+  await createOciArchive(folder, 'docker.io/gx/saved:1', archive);
   return archive;
 }
 
@@ -34,9 +44,15 @@ async function layerWith(name: string): Promise<Buffer> {
   const folder = mkdtempSync(join(tmpdir(), 'gx-saved-layer-'));
   const bills = join(folder, 'files', 'usr', 'share', 'gx', 'sbom');
   mkdirSync(bills, { recursive: true });
-  const bill = JSON.stringify({ bomFormat: 'CycloneDX', components: [{ name, purl: `pkg:npm/${name}@1` }] });
-  writeFileSync(name === 'shared' ? join(bills, 'npm.cdx.json') : join(folder, 'files', name), bill);
-  await command('tar', [
+  const bill = JSON.stringify({
+    bomFormat: 'CycloneDX',
+    components: [{ name, purl: `pkg:npm/${name}@1` }],
+  });
+  writeFileSync(
+    name === 'shared' ? join(bills, 'npm.cdx.json') : join(folder, 'files', name),
+    bill,
+  );
+  await runProcess('tar', [
     '--mtime=@0',
     '--owner=0',
     '--group=0',

@@ -5,7 +5,15 @@ import { call, type Api } from '../../dev/run/control-plane.ts';
 import type { BackupAnswer } from '../../src/schema/wire/backup-answer.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
-import { deploy, NAMESPACE, putGraphs, startStore, TARGET, type Agent, type Store } from './stage.ts';
+import {
+  deploy,
+  NAMESPACE,
+  putGraphs,
+  startStore,
+  TARGET,
+  type Agent,
+  type Store,
+} from './stage.ts';
 
 /*
  * A deployment that keeps its log goes back to seconds of its own, and is cloned: with real pods, a real Postgres and a
@@ -35,30 +43,51 @@ let second: Date;
 beforeAll(async () => {
   store = await startStore(system);
   await putGraphs(kubectl, name);
-  agent = await deploy(system, { name, graphs: name, encryptionKey, backup: { target: TARGET, method: 'continuous' } });
+  agent = await deploy(system, {
+    name,
+    graphs: name,
+    encryptionKey,
+    backup: { target: TARGET, method: 'continuous' },
+  });
 });
 afterAll(async () => {
-  for (const one of [agent, clone]) if (one !== undefined) await call(api, 'DELETE', `/v2/deployments/${one.id}?delete_data=true`);
+  for (const one of [agent, clone])
+    if (one !== undefined) await call(api, 'DELETE', `/v2/deployments/${one.id}?delete_data=true`);
   await kubectl('delete', 'configmap', name, '-n', NAMESPACE);
   await store.remove();
 });
 
-type Shown = { status: string; reason: string; message: string; from: string | null; former_volumes: { claim: string }[] };
-const shown = async (): Promise<Shown | null> => (await call<{ restore: Shown | null }>(api, 'GET', `/v2/deployments/${agent.id}`)).restore;
+type Shown = {
+  status: string;
+  reason: string;
+  message: string;
+  from: string | null;
+  former_volumes: { claim: string }[];
+};
+const shown = async (): Promise<Shown | null> =>
+  (await call<{ restore: Shown | null }>(api, 'GET', `/v2/deployments/${agent.id}`)).restore;
 const backups = async (): Promise<BackupAnswer[]> =>
-  (await call<{ resources: BackupAnswer[] }>(api, 'GET', `/v2/deployments/${agent.id}/backups`)).resources;
+  (await call<{ resources: BackupAnswer[] }>(api, 'GET', `/v2/deployments/${agent.id}/backups`))
+    .resources;
 /** The condition has the words of a failure. */
-const condition = (): Promise<string> => kubectl('get', 'gxd', name, '-n', NAMESPACE, '-o', 'jsonpath={.status.conditions}');
+const condition = (): Promise<string> =>
+  kubectl('get', 'gxd', name, '-n', NAMESPACE, '-o', 'jsonpath={.status.conditions}');
 const items = async ({ client }: Agent): Promise<string[]> =>
-  (await client.store.searchItems(['seconds'], { limit: 100 })).items.map(({ key }) => key).toSorted();
+  (await client.store.searchItems(['seconds'], { limit: 100 })).items
+    .map(({ key }) => key)
+    .toSorted();
 
 /** Waits until there are so many copies, and `holds` is true of the newest. */
-const copied = (count: number, holds: (copy: BackupAnswer) => boolean = () => true): Promise<BackupAnswer> =>
+const copied = (
+  count: number,
+  holds: (copy: BackupAnswer) => boolean = () => true,
+): Promise<BackupAnswer> =>
   until(
     `there are ${count} copies`,
     async () => {
       const [newest, ...others] = (await backups()).filter(({ status }) => status === 'Succeeded');
-      if (newest === undefined || others.length < count - 1 || !holds(newest)) throw new Error(await condition());
+      if (newest === undefined || others.length < count - 1 || !holds(newest))
+        throw new Error(await condition());
       return newest;
     },
     COPY,
@@ -77,17 +106,23 @@ async function write(item: string): Promise<Date> {
 async function goTo(moment: Date): Promise<Shown> {
   const before = (await shown())?.former_volumes.length ?? 0;
   const began = performance.now();
-  await call(api, 'POST', `/v2/deployments/${agent.id}/restore`, { deployment_id: agent.id, at: moment.toISOString() });
+  await call(api, 'POST', `/v2/deployments/${agent.id}/restore`, {
+    deployment_id: agent.id,
+    at: moment.toISOString(),
+  });
   const done = await until(
     'the restore is over, and the agents answer',
     async () => {
       const now = await shown();
-      if (now?.status === 'False' || now === null || now.former_volumes.length === before) throw new Error(JSON.stringify(now));
+      if (now?.status === 'False' || now === null || now.former_volumes.length === before)
+        throw new Error(JSON.stringify(now));
       return now.status === 'True' && (await fetch(`${agent.url}/ok`)).ok && now;
     },
     RESTORE,
   );
-  process.stdout.write(`back to a second after ${Math.round((performance.now() - began) / 1000)} s\n`);
+  process.stdout.write(
+    `back to a second after ${Math.round((performance.now() - began) / 1000)} s\n`,
+  );
   return done;
 }
 
@@ -97,7 +132,10 @@ test(
     const { client } = agent;
     asked = (await client.threads.create()).thread_id;
     await client.runs.wait(asked, 'asking', { input: { round: 'the bridge' } });
-    await client.crons.create('stepping', { schedule: '0 0 1 1 *', input: { round: 'cron', milliseconds: 1 } });
+    await client.crons.create('stepping', {
+      schedule: '0 0 1 1 *',
+      input: { round: 'cron', milliseconds: 1 },
+    });
     const copy = await copied(1, ({ verified_at }) => verified_at !== null);
     expect(copy).toMatchObject({ method: 'continuous', target: TARGET, message: null });
 
@@ -105,7 +143,9 @@ test(
     const lag = await until('the lag is told', async () => {
       const line = (await kubectl('get', '--raw', metrics))
         .split('\n')
-        .find((one) => one.startsWith('gx_backup_archive_lag_seconds{') && one.includes(`"${name}"`));
+        .find(
+          (one) => one.startsWith('gx_backup_archive_lag_seconds{') && one.includes(`"${name}"`),
+        );
       return line === undefined ? undefined : Number(line.split(' ').at(-1));
     });
     // An idle database hands its log over every five minutes.
@@ -124,7 +164,9 @@ test(
     const { from } = await goTo(first);
     expect(Date.parse(from ?? '')).toBeLessThanOrEqual(first.getTime());
     expect(await items(agent)).toEqual(['first']);
-    expect(await agent.client.threads.getState(asked)).toMatchObject({ tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }] });
+    expect(await agent.client.threads.getState(asked)).toMatchObject({
+      tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }],
+    });
     // One was made of the data that was there, before it was replaced.
     await copied(3);
   },
@@ -147,7 +189,11 @@ test(
   async () => {
     const volumes = (await shown())?.former_volumes.map(({ claim }) => claim) ?? [];
     await call(api, 'POST', `/v2/deployments/${agent.id}/restore`, { volume: volumes.at(-1) });
-    await until('it is back', async () => (await shown())?.former_volumes.every(({ claim }) => claim !== volumes.at(-1)), RESTORE);
+    await until(
+      'it is back',
+      async () => (await shown())?.former_volumes.every(({ claim }) => claim !== volumes.at(-1)),
+      RESTORE,
+    );
     await until('the agents answer', async () => (await fetch(`${agent.url}/ok`)).ok, RESTORE);
     expect(await items(agent)).toEqual(['first', 'fourth']);
     await copied(6);
@@ -159,13 +205,22 @@ test(
   'a clone has its data as it is now, and is quiet',
   async () => {
     await write('fifth');
-    clone = await deploy(system, { name: `${name}-clone`, graphs: name, encryptionKey, database: { clone_of: agent.id } });
+    clone = await deploy(system, {
+      name: `${name}-clone`,
+      graphs: name,
+      encryptionKey,
+      database: { clone_of: agent.id },
+    });
     expect(await items(clone)).toEqual(['fifth', 'first', 'fourth']);
     expect((await clone.client.crons.search({})).map(({ enabled }) => enabled)).toEqual([false]);
     expect((await agent.client.crons.search({})).map(({ enabled }) => enabled)).toEqual([true]);
     const answer = { command: { resume: 'paint it' } };
-    expect(await clone.client.runs.wait(asked, 'asking', answer)).toMatchObject({ answer: 'paint it' });
-    expect(await agent.client.threads.getState(asked)).toMatchObject({ tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }] });
+    expect(await clone.client.runs.wait(asked, 'asking', answer)).toMatchObject({
+      answer: 'paint it',
+    });
+    expect(await agent.client.threads.getState(asked)).toMatchObject({
+      tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }],
+    });
   },
   LIMIT,
 );

@@ -29,13 +29,23 @@ beforeAll(async () => {
   original = await deploy(system, { name, graphs: name, encryptionKey });
 });
 afterAll(async () => {
-  await kubectl('delete', 'gxd', name, `${name}-again`, '-n', NAMESPACE, '--ignore-not-found', '--wait=false');
+  await kubectl(
+    'delete',
+    'gxd',
+    name,
+    `${name}-again`,
+    '-n',
+    NAMESPACE,
+    '--ignore-not-found',
+    '--wait=false',
+  );
   await kubectl('delete', `configmap/${name}`, `pvc/${name}`, '-n', NAMESPACE, '--wait=false');
   await setTargets(kubectl, undefined);
 });
 
 const backups = async (): Promise<BackupAnswer[]> =>
-  (await call<{ resources: BackupAnswer[] }>(api, 'GET', `/v2/deployments/${original.id}/backups`)).resources;
+  (await call<{ resources: BackupAnswer[] }>(api, 'GET', `/v2/deployments/${original.id}/backups`))
+    .resources;
 
 /** The condition has the words of a failure. */
 async function condition(): Promise<string> {
@@ -46,20 +56,28 @@ test('a backup goes to the claim, and a verification restores it from there', as
   const { client, id } = original;
   const { thread_id: thread } = await client.threads.create();
   await client.runs.wait(thread, 'asking', { input: { round: 'the bridge' } });
-  await call(api, 'PATCH', `/v2/deployments/${id}`, { source_config: { database_backup: { target: TARGET } } });
+  await call(api, 'PATCH', `/v2/deployments/${id}`, {
+    source_config: { database_backup: { target: TARGET } },
+  });
   await call(api, 'POST', `/v2/deployments/${id}/backups`);
   const seen = async (done: (backup: BackupAnswer) => boolean): Promise<BackupAnswer> => {
     const [newest] = await backups();
     if (newest !== undefined && done(newest)) return newest;
     throw new Error(await condition());
   };
-  const backup = await until('the backup is over', () => seen(({ status }) => status !== 'Running'), 240);
+  const backup = await until(
+    'the backup is over',
+    () => seen(({ status }) => status !== 'Running'),
+    240,
+  );
   expect(backup).toMatchObject({ status: 'Succeeded', message: null, target: TARGET });
   await until('it is verified', () => seen(({ verified_at }) => verified_at !== null), 240);
 
   const database = { restore: { deployment_id: id, target: TARGET, resume: true } };
   restored = await deploy(system, { name: `${name}-again`, graphs: name, encryptionKey, database });
-  expect(await restored.client.runs.wait(thread, 'asking', { command: { resume: 'paint it' } })).toMatchObject({ answer: 'paint it' });
+  expect(
+    await restored.client.runs.wait(thread, 'asking', { command: { resume: 'paint it' } }),
+  ).toMatchObject({ answer: 'paint it' });
 });
 
 test('a claim that is not there is named, and the backups that are there stay', async () => {

@@ -5,7 +5,15 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { call, type Api } from '../../dev/run/control-plane.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
-import { deploy, NAMESPACE, putGraphs, startStore, TARGET, type Agent, type Store } from './stage.ts';
+import {
+  deploy,
+  NAMESPACE,
+  putGraphs,
+  startStore,
+  TARGET,
+  type Agent,
+  type Store,
+} from './stage.ts';
 
 /*
  * A database that keeps its log loses its volume again and again, under load. Each time a new deployment begins with
@@ -29,13 +37,19 @@ let asked: string;
 beforeAll(async () => {
   store = await startStore(system);
   await putGraphs(kubectl, name);
-  agent = await deploy(system, { name: `${name}-0`, graphs: name, encryptionKey, backup: { target: TARGET, method: 'continuous' } });
+  agent = await deploy(system, {
+    name: `${name}-0`,
+    graphs: name,
+    encryptionKey,
+    backup: { target: TARGET, method: 'continuous' },
+  });
   const thread = await agent.client.threads.create();
   await agent.client.runs.wait(thread.thread_id, 'asking', { input: { round: 'the bridge' } });
   asked = thread.thread_id;
 });
 afterAll(async () => {
-  if (agent !== undefined) await call(api, 'DELETE', `/v2/deployments/${agent.id}?delete_data=true`);
+  if (agent !== undefined)
+    await call(api, 'DELETE', `/v2/deployments/${agent.id}?delete_data=true`);
   await kubectl('delete', 'configmap', name, '-n', NAMESPACE);
   await store.remove();
 });
@@ -67,7 +81,8 @@ async function write({ client }: Agent, round: number, signal: AbortSignal): Pro
 }
 
 const numbers = async ({ client }: Agent, round: number): Promise<number> => {
-  const has = async (number: number): Promise<boolean> => (await client.store.getItem(['load', String(round)], String(number))) !== null;
+  const has = async (number: number): Promise<boolean> =>
+    (await client.store.getItem(['load', String(round)], String(number))) !== null;
   // They were written in their order, so that those that are there are the first ones.
   let [there, gone] = [-1, 1];
   while (await has(gone)) [there, gone] = [gone, gone * 2];
@@ -81,7 +96,18 @@ const numbers = async ({ client }: Agent, round: number): Promise<number> => {
 
 /** Deletes the files of the database at once, with the log that is not at the store yet. */
 const lose = async (one: Agent): Promise<void> => {
-  await kubectl('exec', '-n', NAMESPACE, `${one.name}-db-0`, '-c', 'guard', '--', 'rm', '-rf', '/var/lib/postgresql/data/pgdata');
+  await kubectl(
+    'exec',
+    '-n',
+    NAMESPACE,
+    `${one.name}-db-0`,
+    '-c',
+    'guard',
+    '--',
+    'rm',
+    '-rf',
+    '/var/lib/postgresql/data/pgdata',
+  );
 };
 
 test.each(Array.from({ length: KILLS }, (_, round) => round))(
@@ -99,7 +125,12 @@ test.each(Array.from({ length: KILLS }, (_, round) => round))(
 
     const former = agent;
     await call(api, 'DELETE', `/v2/deployments/${former.id}?delete_data=true`);
-    await until('it is gone', async () => (await kubectl('get', 'gxd', former.name, '-n', NAMESPACE, '--ignore-not-found')) === '', 180);
+    await until(
+      'it is gone',
+      async () =>
+        (await kubectl('get', 'gxd', former.name, '-n', NAMESPACE, '--ignore-not-found')) === '',
+      180,
+    );
     const restore = { deployment_id: former.id, target: TARGET, resume: true };
     const begun = Date.now();
     agent = await deploy(system, {
@@ -112,7 +143,9 @@ test.each(Array.from({ length: KILLS }, (_, round) => round))(
     const last = await numbers(agent, round);
     const seconds = (lostAt - (written[last]?.at ?? 0)) / 1000;
     const back = Math.round((Date.now() - begun) / 1000);
-    process.stdout.write(`round ${round}: ${written.length} writes, the last ${seconds.toFixed(1)} s were lost, back after ${back} s\n`);
+    process.stdout.write(
+      `round ${round}: ${written.length} writes, the last ${seconds.toFixed(1)} s were lost, back after ${back} s\n`,
+    );
     expect(seconds).toBeLessThan(MOST_LOST);
     expect(last).toBeGreaterThanOrEqual(0);
   },
@@ -121,6 +154,10 @@ test.each(Array.from({ length: KILLS }, (_, round) => round))(
 
 test('a thread that has waited for its answer since before the first loss gets it', async () => {
   const { client } = agent;
-  expect(await client.threads.getState(asked)).toMatchObject({ tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }] });
-  expect(await client.runs.wait(asked, 'asking', { command: { resume: 'paint it' } })).toMatchObject({ answer: 'paint it' });
+  expect(await client.threads.getState(asked)).toMatchObject({
+    tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }],
+  });
+  expect(
+    await client.runs.wait(asked, 'asking', { command: { resume: 'paint it' } }),
+  ).toMatchObject({ answer: 'paint it' });
 });

@@ -14,7 +14,16 @@ beforeAll(async () => {
   store = await startStore(system);
 });
 afterAll(async () => {
-  await kubectl('delete', 'gxd', 'drill', 'drill-again', '-n', NAMESPACE, '--ignore-not-found', '--timeout=180s');
+  await kubectl(
+    'delete',
+    'gxd',
+    'drill',
+    'drill-again',
+    '-n',
+    NAMESPACE,
+    '--ignore-not-found',
+    '--timeout=180s',
+  );
   await store.remove();
 });
 

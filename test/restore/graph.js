@@ -2,14 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Annotation, interrupt, StateGraph } from '@langchain/langgraph';
 
-const State = Annotation.Root({ round: Annotation(), milliseconds: Annotation(), answer: Annotation() });
+const State = Annotation.Root({
+  round: Annotation(),
+  milliseconds: Annotation(),
+  answer: Annotation(),
+});
 
 /** Leaves a mark for each time that a node is executed, under a key of its own. */
-const mark = (node, { round }, config) => config.store.put(['executions', round], randomUUID(), { node, at: new Date().toISOString() });
+const mark = (node, { round }, config) =>
+  config.store.put(['executions', round], randomUUID(), { node, at: new Date().toISOString() });
 
 /** Asks a question, and keeps the answer. */
 export const asking = new StateGraph(State)
-  .addNode('ask', (state) => ({ round: state.round, answer: interrupt(`What about ${String(state.round)}?`) }))
+  .addNode('ask', (state) => ({
+    round: state.round,
+    answer: interrupt(`What about ${String(state.round)}?`),
+  }))
   .addEdge('__start__', 'ask')
   .addEdge('ask', '__end__')
   .compile();

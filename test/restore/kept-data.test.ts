@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { agentKey, call, type Api } from '../../dev/run/control-plane.ts';
+import { fetchAgentKey, call, type Api } from '../../dev/run/control-plane.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { still, until } from '../kit/until.ts';
 import { NAMESPACE, putGraphs } from './stage.ts';
@@ -19,7 +19,15 @@ const PATIENCE = 400;
 
 beforeAll(async () => {
   await putGraphs(kubectl, name);
-  await kubectl('create', 'secret', 'generic', name, '-n', NAMESPACE, `--from-literal=GX_AES_KEY=${randomBytes(32).toString('base64')}`);
+  await kubectl(
+    'create',
+    'secret',
+    'generic',
+    name,
+    '-n',
+    NAMESPACE,
+    `--from-literal=GX_AES_KEY=${randomBytes(32).toString('base64')}`,
+  );
 });
 afterAll(async () => {
   await kubectl('delete', 'gxd', name, '-n', NAMESPACE, '--ignore-not-found', '--wait=false');
@@ -29,8 +37,14 @@ afterAll(async () => {
 type Found = { id: string; client: Client };
 
 /** Applies the deployment, and waits until its agents answer. */
-async function begin(annotations: Record<string, string>, deletionPolicy: 'Retain' | 'Delete'): Promise<Found> {
-  const resourceSpec = { volumes: [{ name: 'graph', configMap: { name } }], volumeMounts: [{ name: 'graph', mountPath: '/agent' }] };
+async function begin(
+  annotations: Record<string, string>,
+  deletionPolicy: 'Retain' | 'Delete',
+): Promise<Found> {
+  const resourceSpec = {
+    volumes: [{ name: 'graph', configMap: { name } }],
+    volumeMounts: [{ name: 'graph', mountPath: '/agent' }],
+  };
   await kubectl.apply({
     apiVersion: 'gx.dev/v1alpha1',
     kind: 'Deployment',
@@ -38,10 +52,21 @@ async function begin(annotations: Record<string, string>, deletionPolicy: 'Retai
     spec: {
       source: 'external_container',
       deletionPolicy,
-      template: { sourceRevisionConfig: { imageUri: system.image }, resourceSpec, secretName: name },
+      template: {
+        sourceRevisionConfig: { imageUri: system.image },
+        resourceSpec,
+        secretName: name,
+      },
     },
   });
-  await kubectl('wait', `gxd/${name}`, '-n', NAMESPACE, '--for=condition=Ready', `--timeout=${PATIENCE}s`);
+  await kubectl(
+    'wait',
+    `gxd/${name}`,
+    '-n',
+    NAMESPACE,
+    '--for=condition=Ready',
+    `--timeout=${PATIENCE}s`,
+  );
   type Live = { metadata: { uid: string }; status: { url: string } };
   const { metadata, status } = await kubectl.json<Live>('get', 'gxd', name, '-n', NAMESPACE);
   const { id } = await until(
@@ -50,12 +75,24 @@ async function begin(annotations: Record<string, string>, deletionPolicy: 'Retai
     PATIENCE,
   );
   await until('it answers', async () => (await fetch(`${status.url}/ok`)).ok, PATIENCE);
-  const apiKey = await agentKey(api, { id });
-  return { id, client: new Client({ apiUrl: status.url, apiKey, callerOptions: { maxRetries: 0 } }) };
+  const apiKey = await fetchAgentKey(api, { id });
+  return {
+    id,
+    client: new Client({ apiUrl: status.url, apiKey, callerOptions: { maxRetries: 0 } }),
+  };
 }
 
 const left = async (kinds: string): Promise<string[]> => {
-  const listed = await kubectl('get', kinds, '-n', NAMESPACE, '-l', `gx.dev/deployment=${name}`, '-o', 'name');
+  const listed = await kubectl(
+    'get',
+    kinds,
+    '-n',
+    NAMESPACE,
+    '-l',
+    `gx.dev/deployment=${name}`,
+    '-o',
+    'name',
+  );
   return listed.split('\n').filter(Boolean).toSorted();
 };
 
@@ -93,9 +130,15 @@ test(
   async () => {
     const { id, client } = await begin({ 'gx.dev/database-of': original }, 'Retain');
     expect(id).not.toBe(original);
-    expect(await client.threads.getState(asked)).toMatchObject({ tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }] });
-    expect(await client.runs.wait(asked, 'asking', { command: { resume: 'paint it' } })).toMatchObject({ answer: 'paint it' });
-    expect(await left('pvc')).toEqual(kept.filter((one) => one.startsWith('persistentvolumeclaim/')));
+    expect(await client.threads.getState(asked)).toMatchObject({
+      tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }],
+    });
+    expect(
+      await client.runs.wait(asked, 'asking', { command: { resume: 'paint it' } }),
+    ).toMatchObject({ answer: 'paint it' });
+    expect(await left('pvc')).toEqual(
+      kept.filter((one) => one.startsWith('persistentvolumeclaim/')),
+    );
   },
   LIMIT,
 );
@@ -103,7 +146,13 @@ test(
 test(
   "and the data is that one's by now: a deletion with the data removes it",
   async () => {
-    const { metadata } = await kubectl.json<{ metadata: { uid: string } }>('get', 'gxd', name, '-n', NAMESPACE);
+    const { metadata } = await kubectl.json<{ metadata: { uid: string } }>(
+      'get',
+      'gxd',
+      name,
+      '-n',
+      NAMESPACE,
+    );
     await call(api, 'DELETE', `/v2/deployments/${metadata.uid}?delete_data=true`);
     await expect.poll(() => left('pvc,secrets,pods'), { timeout: PATIENCE * 1000 }).toEqual([]);
   },

@@ -5,7 +5,16 @@ import type { BackupAnswer, BackupRequested } from '../../src/schema/wire/backup
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
 import { startLoad } from './load.ts';
-import { deploy, marksOf, NAMESPACE, putGraphs, startStore, TARGET, type Agent, type Store } from './stage.ts';
+import {
+  deploy,
+  marksOf,
+  NAMESPACE,
+  putGraphs,
+  startStore,
+  TARGET,
+  type Agent,
+  type Store,
+} from './stage.ts';
 
 /*
  * The data of a deployment that serves is replaced by a backup, and comes back: with real pods, a real Postgres and a
@@ -35,9 +44,29 @@ let written: string[];
 beforeAll(async () => {
   store = await startStore(system);
   await putGraphs(kubectl, name);
-  agent = await deploy(system, { name, graphs: name, encryptionKey: randomBytes(32).toString('base64') });
-  await kubectl('patch', 'gxd', name, '-n', NAMESPACE, '--type=merge', '-p', `{"spec":{"database":{"backup":{"target":"${TARGET}"}}}}`);
-  await kubectl('create', 'configmap', WRONG_SQL, '-n', NAMESPACE, '--from-literal=10.sql=delete from gx.no_such_table;');
+  agent = await deploy(system, {
+    name,
+    graphs: name,
+    encryptionKey: randomBytes(32).toString('base64'),
+  });
+  await kubectl(
+    'patch',
+    'gxd',
+    name,
+    '-n',
+    NAMESPACE,
+    '--type=merge',
+    '-p',
+    `{"spec":{"database":{"backup":{"target":"${TARGET}"}}}}`,
+  );
+  await kubectl(
+    'create',
+    'configmap',
+    WRONG_SQL,
+    '-n',
+    NAMESPACE,
+    '--from-literal=10.sql=delete from gx.no_such_table;',
+  );
 });
 afterAll(async () => {
   await kubectl('delete', 'gxd', name, '-n', NAMESPACE, '--ignore-not-found', '--wait=false');
@@ -45,16 +74,42 @@ afterAll(async () => {
   await store.remove();
 });
 
-type Shown = { status: string; reason: string; message: string; backup: string | null; former_volumes: { claim: string }[] };
-const shown = async (): Promise<Shown | null> => (await call<{ restore: Shown | null }>(api, 'GET', `/v2/deployments/${agent.id}`)).restore;
+type Shown = {
+  status: string;
+  reason: string;
+  message: string;
+  backup: string | null;
+  former_volumes: { claim: string }[];
+};
+const shown = async (): Promise<Shown | null> =>
+  (await call<{ restore: Shown | null }>(api, 'GET', `/v2/deployments/${agent.id}`)).restore;
 const backups = async (): Promise<BackupAnswer[]> =>
-  (await call<{ resources: BackupAnswer[] }>(api, 'GET', `/v2/deployments/${agent.id}/backups`)).resources;
+  (await call<{ resources: BackupAnswer[] }>(api, 'GET', `/v2/deployments/${agent.id}/backups`))
+    .resources;
 const claims = async (): Promise<string[]> => {
-  const listed = await kubectl('get', 'pvc', '-n', NAMESPACE, '-l', `gx.dev/deployment=${name}`, '-o', 'name');
+  const listed = await kubectl(
+    'get',
+    'pvc',
+    '-n',
+    NAMESPACE,
+    '-l',
+    `gx.dev/deployment=${name}`,
+    '-o',
+    'name',
+  );
   return listed.trim().replaceAll('persistentvolumeclaim/', '').split('\n').toSorted();
 };
 const podsOf = async (component: string): Promise<string> =>
-  kubectl('get', 'pods', '-n', NAMESPACE, '-l', `gx.dev/deployment=${name},gx.dev/component in (${component})`, '-o', 'name');
+  kubectl(
+    'get',
+    'pods',
+    '-n',
+    NAMESPACE,
+    '-l',
+    `gx.dev/deployment=${name},gx.dev/component in (${component})`,
+    '-o',
+    'name',
+  );
 const isKnown = (thread: string): Promise<boolean> =>
   agent.client.threads.get(thread).then(
     () => true,
@@ -65,8 +120,16 @@ const isKnown = (thread: string): Promise<boolean> =>
   );
 
 /** Asks for a restore, and waits until it is done or was not. */
-async function restore(body: object, isOver: (restore: Shown) => boolean): Promise<BackupRequested & Shown> {
-  const requested = await call<BackupRequested>(api, 'POST', `/v2/deployments/${agent.id}/restore`, body);
+async function restore(
+  body: object,
+  isOver: (restore: Shown) => boolean,
+): Promise<BackupRequested & Shown> {
+  const requested = await call<BackupRequested>(
+    api,
+    'POST',
+    `/v2/deployments/${agent.id}/restore`,
+    body,
+  );
   let last: Shown | null = null;
   await until(
     'the restore is over, and the agents answer',
@@ -85,7 +148,9 @@ test('under load, the agents stop, their data is backed up, and they answer with
   asked = (await agent.client.threads.create()).thread_id;
   await agent.client.runs.wait(asked, 'asking', { input: { round: 'the bridge' } });
   await call(api, 'POST', `/v2/deployments/${agent.id}/backups`);
-  backup = await until('there is a backup', async () => (await backups()).find(({ status }) => status === 'Succeeded'));
+  backup = await until('there is a backup', async () =>
+    (await backups()).find(({ status }) => status === 'Succeeded'),
+  );
   // What the former volume has beyond the backup.
   await agent.client.runs.wait(asked, 'asking', { command: { resume: 'close it' } });
 
@@ -115,28 +180,51 @@ test('under load, the agents stop, their data is backed up, and they answer with
   expect(known.slice(from)).not.toContain(false);
   expect([replaced.length > 4, written.length > 0]).toEqual([true, true]);
   const { client } = agent;
-  expect(await client.threads.getState(asked)).toMatchObject({ tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }] });
-  expect(await client.runs.wait(asked, 'asking', { command: { resume: 'paint it' } })).toMatchObject({ answer: 'paint it' });
+  expect(await client.threads.getState(asked)).toMatchObject({
+    tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }],
+  });
+  expect(
+    await client.runs.wait(asked, 'asking', { command: { resume: 'paint it' } }),
+  ).toMatchObject({ answer: 'paint it' });
 });
 
 test('a restore that fails leaves the data as it was, also if all had been stopped for it', async () => {
   const before = await claims();
-  const failed = await restore({ backup: backup.name, sql_config_map: WRONG_SQL }, ({ status }) => status === 'False');
-  expect(failed).toMatchObject({ reason: 'RestoreFailed', message: expect.stringContaining('no_such_table') as string });
+  const failed = await restore(
+    { backup: backup.name, sql_config_map: WRONG_SQL },
+    ({ status }) => status === 'False',
+  );
+  expect(failed).toMatchObject({
+    reason: 'RestoreFailed',
+    message: expect.stringContaining('no_such_table') as string,
+  });
   expect(failed.former_volumes.map(({ claim }) => claim)).toEqual([first]);
-  await until('the claim that was not filled is gone', async () => (await claims()).join() === before.join());
-  expect(await agent.client.threads.getState(asked)).toMatchObject({ values: { answer: 'paint it' }, next: [] });
+  await until(
+    'the claim that was not filled is gone',
+    async () => (await claims()).join() === before.join(),
+  );
+  expect(await agent.client.threads.getState(asked)).toMatchObject({
+    values: { answer: 'paint it' },
+    next: [],
+  });
   expect(await Promise.all(written.map(isKnown))).not.toContain(false);
 });
 
 test('one field goes back to the former volume, on which each accepted run is executed once', async () => {
   const saved = (await backups()).length;
-  const back = await restore({ volume: first }, ({ former_volumes }) => former_volumes.some(({ claim }) => claim === second));
+  const back = await restore({ volume: first }, ({ former_volumes }) =>
+    former_volumes.some(({ claim }) => claim === second),
+  );
   expect(back).toMatchObject({ status: 'True', former_volumes: [{ claim: second }] });
-  expect(await agent.client.threads.getState(asked)).toMatchObject({ values: { answer: 'close it' }, next: [] });
+  expect(await agent.client.threads.getState(asked)).toMatchObject({
+    values: { answer: 'close it' },
+    next: [],
+  });
   expect(await Promise.all(written.map(isKnown))).not.toContain(true);
   const missing = async (): Promise<string[]> => {
-    const executed = (await marksOf(agent)).filter(({ node }) => node === 'second').map(({ round }) => round);
+    const executed = (await marksOf(agent))
+      .filter(({ node }) => node === 'second')
+      .map(({ round }) => round);
     return replaced.filter((thread) => !executed.includes(thread));
   };
   await until('every run is over', async () => (await missing()).length === 0);

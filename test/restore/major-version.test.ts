@@ -1,11 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { engineNamed, referencesOf } from '../../dev/images/build.ts';
+import { chooseEngine, listImageReferences } from '../../dev/images/build.ts';
 import { call, type Api } from '../../dev/run/control-plane.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
 import { startLoad } from './load.ts';
-import { deploy, marksOf, NAMESPACE, putGraphs, startStore, TARGET, type Agent, type Store } from './stage.ts';
+import {
+  deploy,
+  marksOf,
+  NAMESPACE,
+  putGraphs,
+  startStore,
+  TARGET,
+  type Agent,
+  type Store,
+} from './stage.ts';
 
 /* A database moves to another major version of Postgres in place: with real pods and two images of Postgres. */
 
@@ -33,8 +42,21 @@ async function setImage(image: string): Promise<void> {
 beforeAll(async () => {
   store = await startStore(system);
   await putGraphs(kubectl, name);
-  agent = await deploy(system, { name, graphs: name, encryptionKey: randomBytes(32).toString('base64') });
-  await kubectl('patch', 'gxd', name, '-n', NAMESPACE, '--type=merge', '-p', `{"spec":{"database":{"backup":{"target":"${TARGET}"}}}}`);
+  agent = await deploy(system, {
+    name,
+    graphs: name,
+    encryptionKey: randomBytes(32).toString('base64'),
+  });
+  await kubectl(
+    'patch',
+    'gxd',
+    name,
+    '-n',
+    NAMESPACE,
+    '--type=merge',
+    '-p',
+    `{"spec":{"database":{"backup":{"target":"${TARGET}"}}}}`,
+  );
   const path = `jsonpath={.spec.template.spec.containers[0].env[?(@.name=="${VARIABLE}")].value}`;
   former = await kubectl('get', 'deploy', 'gx-operator', '-n', 'gx-system', '-o', path);
 });
@@ -46,11 +68,34 @@ afterAll(async () => {
 });
 
 const inDatabase = async (sql: string): Promise<string> =>
-  (await kubectl('exec', `${name}-db-0`, '-n', NAMESPACE, '-c', 'postgres', '--', 'psql', '-XAtqU', 'postgres', '-c', sql, 'gx')).trim();
-const version = async (): Promise<number> => Number.parseInt(await inDatabase('show server_version'), 10);
-const podOf = (): Promise<string> => kubectl('get', 'pod', `${name}-db-0`, '-n', NAMESPACE, '-o', 'jsonpath={.metadata.uid}');
+  (
+    await kubectl(
+      'exec',
+      `${name}-db-0`,
+      '-n',
+      NAMESPACE,
+      '-c',
+      'postgres',
+      '--',
+      'psql',
+      '-XAtqU',
+      'postgres',
+      '-c',
+      sql,
+      'gx',
+    )
+  ).trim();
+const version = async (): Promise<number> =>
+  Number.parseInt(await inDatabase('show server_version'), 10);
+const podOf = (): Promise<string> =>
+  kubectl('get', 'pod', `${name}-db-0`, '-n', NAMESPACE, '-o', 'jsonpath={.metadata.uid}');
 
-type Shown = { status: string; reason: string; message: string; former_volumes: { claim: string }[] };
+type Shown = {
+  status: string;
+  reason: string;
+  message: string;
+  former_volumes: { claim: string }[];
+};
 
 /** Asks with the time of now, and waits until the agents serve from another volume. */
 async function replace(restore: object): Promise<Shown> {
@@ -62,13 +107,15 @@ async function replace(restore: object): Promise<Shown> {
     'the data is on another volume, and the agents answer',
     async () => {
       const now = await shown();
-      if (now?.status !== 'True' || JSON.stringify(now.former_volumes) === before) throw new Error(JSON.stringify(now));
+      if (now?.status !== 'True' || JSON.stringify(now.former_volumes) === before)
+        throw new Error(JSON.stringify(now));
       return (await fetch(`${agent.url}/ok`)).ok && now;
     },
     MOVE,
   );
 }
-const shown = async (): Promise<Shown | null> => (await call<{ restore: Shown | null }>(api, 'GET', `/v2/deployments/${agent.id}`)).restore;
+const shown = async (): Promise<Shown | null> =>
+  (await call<{ restore: Shown | null }>(api, 'GET', `/v2/deployments/${agent.id}`)).restore;
 
 test('under load, the data moves to a new volume with Postgres 18, and no accepted run is lost', async () => {
   const { client } = agent;
@@ -76,14 +123,16 @@ test('under load, the data moves to a new volume with Postgres 18, and no accept
   await client.runs.wait(asked, 'asking', { input: { round: 'the bridge' } });
   expect(await version()).toBe(17);
   const pod = await podOf();
-  await setImage(referencesOf(await engineNamed())['gx-postgres-18'] ?? '');
+  await setImage(listImageReferences(await chooseEngine())['gx-postgres-18'] ?? '');
   expect([await podOf(), await version()]).toEqual([pod, 17]);
 
   const { accepted, refusal, stop } = startLoad(agent);
   await until('work was done', async () => (await marksOf(agent)).length > 4);
   const began = performance.now();
   const { former_volumes } = await replace({});
-  process.stdout.write(`moved to Postgres 18 in ${Math.round((performance.now() - began) / 1000)} s\n`);
+  process.stdout.write(
+    `moved to Postgres 18 in ${Math.round((performance.now() - began) / 1000)} s\n`,
+  );
   const count = accepted.length;
   await until('work is accepted again', () => {
     if (accepted.length <= count + 4) throw refusal();
@@ -95,18 +144,26 @@ test('under load, the data moves to a new volume with Postgres 18, and no accept
   expect(former_volumes).toHaveLength(1);
 
   await until('every run is over', async () => {
-    const executed = (await marksOf(agent)).filter(({ node }) => node === 'second').map(({ round }) => round);
+    const executed = (await marksOf(agent))
+      .filter(({ node }) => node === 'second')
+      .map(({ round }) => round);
     return accepted.every((thread) => executed.includes(thread));
   });
   const marks = (await marksOf(agent)).map(({ round, node }) => `${round} ${node}`);
   expect(marks.length).toBe(new Set(marks).size);
-  expect(await client.threads.getState(asked)).toMatchObject({ tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }] });
-  expect(await client.runs.wait(asked, 'asking', { command: { resume: 'paint it' } })).toMatchObject({ answer: 'paint it' });
+  expect(await client.threads.getState(asked)).toMatchObject({
+    tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }],
+  });
+  expect(
+    await client.runs.wait(asked, 'asking', { command: { resume: 'paint it' } }),
+  ).toMatchObject({ answer: 'paint it' });
 });
 
 test('with the former image one field goes back to the former volume', async () => {
   await setImage(former);
   await replace({ volume: first });
   expect(await version()).toBe(17);
-  expect(await agent.client.threads.getState(asked)).toMatchObject({ tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }] });
+  expect(await agent.client.threads.getState(asked)).toMatchObject({
+    tasks: [{ interrupts: [{ value: 'What about the bridge?' }] }],
+  });
 });

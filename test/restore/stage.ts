@@ -1,8 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Client } from '@langchain/langgraph-sdk';
-import { agentKey, agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
-import { newAuthority, newCertificate } from '../../src/operator/database/own/tls/certificate.ts';
+import {
+  fetchAgentKey,
+  requireAgentUrl,
+  call,
+  waitForDeployment,
+  type Api,
+} from '../../dev/run/control-plane.ts';
+import {
+  createAuthority,
+  createCertificate,
+} from '../../src/operator/database/own/tls/certificate.ts';
 import { addressToward } from '../kit/address.ts';
 import type { SystemUnderTest } from '../kit/cluster-global.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
@@ -22,9 +31,12 @@ export async function startStore(system: SystemUnderTest): Promise<Store> {
   const kubectl = kubectlFor(system);
   const name = `${STORE}.${NAMESPACE}.svc.cluster.local`;
   const making = { now: new Date(), random: randomBytes };
-  const authority = newAuthority('authority of the store', making);
+  const authority = createAuthority('authority of the store', making);
   const address = await addressToward(new URL(system.controlPlane).hostname);
-  const server = await startS3Server({ address, tls: newCertificate(authority, [name], making) });
+  const server = await startS3Server({
+    address,
+    tls: createCertificate(authority, [name], making),
+  });
   const port = Number(new URL(server.target.endpoint).port);
   await kubectl.apply({
     apiVersion: 'v1',
@@ -39,51 +51,99 @@ export async function startStore(system: SystemUnderTest): Promise<Store> {
       {
         apiVersion: 'discovery.k8s.io/v1',
         kind: 'EndpointSlice',
-        metadata: { name: STORE, namespace: NAMESPACE, labels: { 'kubernetes.io/service-name': STORE } },
+        metadata: {
+          name: STORE,
+          namespace: NAMESPACE,
+          labels: { 'kubernetes.io/service-name': STORE },
+        },
         addressType: 'IPv4',
         ports: [{ name: 'https', port }],
         endpoints: [{ addresses: [address] }],
       },
-      { apiVersion: 'v1', kind: 'Secret', metadata: { name: SECRET, namespace: NAMESPACE }, stringData: S3_KEYS },
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: SECRET, namespace: NAMESPACE },
+        stringData: S3_KEYS,
+      },
     ],
   });
-  const target = { ...server.target, endpoint: `https://${name}:${port}`, name: TARGET, secretName: SECRET, ca: authority.certificate };
+  const target = {
+    ...server.target,
+    endpoint: `https://${name}:${port}`,
+    name: TARGET,
+    secretName: SECRET,
+    ca: authority.certificate,
+  };
   await setTargets(kubectl, [target]);
   return {
     ...server,
     target,
     remove: async () => {
       await setTargets(kubectl, undefined);
-      await kubectl('delete', `service/${STORE}`, `endpointslice/${STORE}`, `secret/${SECRET}`, '-n', NAMESPACE);
+      await kubectl(
+        'delete',
+        `service/${STORE}`,
+        `endpointslice/${STORE}`,
+        `secret/${SECRET}`,
+        '-n',
+        NAMESPACE,
+      );
       await server.stop();
     },
   };
 }
 
 /** Gives the installation these targets of backups. Undefined: none any more. */
-export async function setTargets(kubectl: Kubectl, targets: readonly object[] | undefined): Promise<void> {
+export async function setTargets(
+  kubectl: Kubectl,
+  targets: readonly object[] | undefined,
+): Promise<void> {
   const change = targets === undefined ? '-' : `=${JSON.stringify(targets)}`;
-  await kubectl('set', 'env', 'deploy/gx-operator', '-n', 'gx-system', `GX_BACKUP_TARGETS${change}`);
+  await kubectl(
+    'set',
+    'env',
+    'deploy/gx-operator',
+    '-n',
+    'gx-system',
+    `GX_BACKUP_TARGETS${change}`,
+  );
   await kubectl('rollout', 'status', 'deploy/gx-operator', '-n', 'gx-system', '--timeout=180s');
 }
 
-type Created = Awaited<ReturnType<typeof untilDeployed>>;
+type Created = Awaited<ReturnType<typeof waitForDeployment>>;
 export type Agent = { id: string; name: string; url: string; client: Client };
 
 /** Puts the graphs of this test where pods find them, as a volume in the place of the image's example. */
 export async function putGraphs(kubectl: Kubectl, name: string): Promise<void> {
   const data = {
     'graph.js': readFileSync(new URL('graph.js', import.meta.url), 'utf8'),
-    'gx.json': JSON.stringify({ graphs: { asking: './graph.js:asking', stepping: './graph.js:stepping' } }),
+    'gx.json': JSON.stringify({
+      graphs: { asking: './graph.js:asking', stepping: './graph.js:stepping' },
+    }),
     'package.json': JSON.stringify({ type: 'module' }),
   };
-  await kubectl.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: NAMESPACE }, data });
+  await kubectl.apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: NAMESPACE },
+    data,
+  });
 }
 
-type Asked = { name: string; graphs: string; encryptionKey: string; database?: object; backup?: object };
+type Asked = {
+  name: string;
+  graphs: string;
+  encryptionKey: string;
+  database?: object;
+  backup?: object;
+};
 
 /** Deploys the graphs by REST, and waits until they answer. */
-export async function deploy(system: SystemUnderTest, { name, graphs, encryptionKey, database, backup }: Asked): Promise<Agent> {
+export async function deploy(
+  system: SystemUnderTest,
+  { name, graphs, encryptionKey, database, backup }: Asked,
+): Promise<Agent> {
   const api: Api = { url: system.controlPlane, key: system.key };
   const created = await call<Created>(api, 'POST', '/v2/deployments', {
     name,
@@ -99,10 +159,15 @@ export async function deploy(system: SystemUnderTest, { name, graphs, encryption
     secrets: [{ name: 'GX_AES_KEY', value: encryptionKey }],
     ...(database && { database }),
   });
-  const url = agentUrl(await untilDeployed(api, created, () => undefined));
+  const url = requireAgentUrl(await waitForDeployment(api, created, () => undefined));
   await until('it answers', async () => (await fetch(`${url}/ok`)).ok);
-  const key = await agentKey(api, created);
-  return { id: created.id, name, url, client: new Client({ apiUrl: url, apiKey: key, callerOptions: { maxRetries: 0 } }) };
+  const key = await fetchAgentKey(api, created);
+  return {
+    id: created.id,
+    name,
+    url,
+    client: new Client({ apiUrl: url, apiKey: key, callerOptions: { maxRetries: 0 } }),
+  };
 }
 
 export type Mark = { round: string; node: string; at: string };
@@ -110,5 +175,9 @@ export type Mark = { round: string; node: string; at: string };
 /** Returns the mark of each time that a node was executed. */
 export async function marksOf({ client }: Pick<Agent, 'client'>): Promise<Mark[]> {
   const { items } = await client.store.searchItems(['executions'], { limit: 1000 });
-  return items.map(({ namespace, value }) => ({ round: String(namespace[1]), node: String(value.node), at: String(value.at) }));
+  return items.map(({ namespace, value }) => ({
+    round: String(namespace[1]),
+    node: String(value.node),
+    at: String(value.at),
+  }));
 }

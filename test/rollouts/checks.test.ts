@@ -55,8 +55,10 @@ afterAll(async () => {
   await agent.remove();
 });
 
-const shown = (): Promise<Deployment> => call<Deployment>(cluster.api, 'GET', `/v2/deployments/${agent.id}`);
-const revisionOf = (id: string): Promise<Revision> => call<Revision>(cluster.api, 'GET', `/v2/deployments/${agent.id}/revisions/${id}`);
+const shown = (): Promise<Deployment> =>
+  call<Deployment>(cluster.api, 'GET', `/v2/deployments/${agent.id}`);
+const revisionOf = (id: string): Promise<Revision> =>
+  call<Revision>(cluster.api, 'GET', `/v2/deployments/${agent.id}/revisions/${id}`);
 
 /** Asks for a revision with a fault, or with none. Returns its id. */
 async function ask(fault: string): Promise<string> {
@@ -65,7 +67,12 @@ async function ask(fault: string): Promise<string> {
     { name: 'N_JOBS_PER_WORKER', value: '20' },
     { name: 'AT', value: String(Date.now()) },
   ];
-  const { latest_revision_id: id } = await call<Deployment>(cluster.api, 'PATCH', `/v2/deployments/${agent.id}`, { secrets });
+  const { latest_revision_id: id } = await call<Deployment>(
+    cluster.api,
+    'PATCH',
+    `/v2/deployments/${agent.id}`,
+    { secrets },
+  );
   return id!;
 }
 
@@ -73,7 +80,11 @@ type Tried = { revision: Revision; seconds: number };
 
 /** Waits until a revision has got its share, and then until it serves or was given up. */
 async function tried(id: string): Promise<Tried> {
-  await until('it has its share', async () => (await shown()).rollout?.candidate?.share === 50, 300);
+  await until(
+    'it has its share',
+    async () => (await shown()).rollout?.candidate?.share === 50,
+    300,
+  );
   const at = performance.now();
   const revision = await until(
     'it serves, or is given up',
@@ -84,7 +95,9 @@ async function tried(id: string): Promise<Tried> {
     300,
   );
   const seconds = (performance.now() - at) / 1000;
-  process.stdout.write(`${revision.status} after ${seconds.toFixed(0)} s: ${revision.status_message ?? ''}\n`);
+  process.stdout.write(
+    `${revision.status} after ${seconds.toFixed(0)} s: ${revision.status_message ?? ''}\n`,
+  );
   return { revision, seconds };
 }
 
@@ -93,20 +106,29 @@ test.each([
   ['takes three times as long', 'slow', LIMIT, /p95: /],
   // Its worker has to die first. It loses its runs, and those that wait for another worker take long.
   ['leaks until it is killed', 'memory', LIMIT + WINDOW, /lost: |stuck: |memory/],
-])('a revision that %s is given up after two comparisons, and the one that serves stays as it was', async (_, fault, limit, why) => {
-  const before = await shown();
-  const api = `${name}-00001-api`;
-  const generation = async (): Promise<string> =>
-    kubectl('get', 'deployment', api, '-n', 'gx-agents', '-o', 'jsonpath={.metadata.generation}');
-  const stable = await generation();
-  const { revision, seconds } = await tried(await ask(fault));
-  expect(revision).toMatchObject({ status: 'DEPLOY_FAILED', status_message: expect.stringMatching(why) as string });
-  expect(seconds).toBeLessThan(limit);
-  const after = await shown();
-  expect(after.active_revision_id).toBe(before.active_revision_id);
-  expect(after.rollout?.aborted).toMatchObject({ revision_id: revision.id, message: expect.stringMatching(why) as string });
-  expect(await generation()).toBe(stable);
-});
+])(
+  'a revision that %s is given up after two comparisons, and the one that serves stays as it was',
+  async (_, fault, limit, why) => {
+    const before = await shown();
+    const api = `${name}-00001-api`;
+    const generation = async (): Promise<string> =>
+      kubectl('get', 'deployment', api, '-n', 'gx-agents', '-o', 'jsonpath={.metadata.generation}');
+    const stable = await generation();
+    const { revision, seconds } = await tried(await ask(fault));
+    expect(revision).toMatchObject({
+      status: 'DEPLOY_FAILED',
+      status_message: expect.stringMatching(why) as string,
+    });
+    expect(seconds).toBeLessThan(limit);
+    const after = await shown();
+    expect(after.active_revision_id).toBe(before.active_revision_id);
+    expect(after.rollout?.aborted).toMatchObject({
+      revision_id: revision.id,
+      message: expect.stringMatching(why) as string,
+    });
+    expect(await generation()).toBe(stable);
+  },
+);
 
 test('equal revisions all serve, and each of their runs is executed once', async () => {
   await wait(5000);
@@ -130,6 +152,9 @@ test('equal revisions all serve, and each of their runs is executed once', async
 
 test('a revision that never ends a run is given up', async () => {
   const { revision, seconds } = await tried(await ask('stuck'));
-  expect(revision).toMatchObject({ status: 'DEPLOY_FAILED', status_message: expect.stringMatching(/stuck: /) as string });
+  expect(revision).toMatchObject({
+    status: 'DEPLOY_FAILED',
+    status_message: expect.stringMatching(/stuck: /) as string,
+  });
   expect(seconds).toBeLessThan(LIMIT + 20);
 });

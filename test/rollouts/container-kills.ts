@@ -45,14 +45,21 @@ function killAllOf(called: string, pods: Pod[]): string[] {
 }
 
 /** Kills each container of the pods with this name or prefix. Settles when others are ready in their place. */
-export async function killContainers(kubectl: Kubectl, namespace: string, prefix: string): Promise<void> {
+export async function killContainers(
+  kubectl: Kubectl,
+  namespace: string,
+  prefix: string,
+): Promise<void> {
   const running = killAllOf(prefix, await podsWith(kubectl, namespace, prefix));
   await until(
     `${prefix} is back`,
     async () => {
       await wait(LOOK);
       const now = (await podsWith(kubectl, namespace, prefix)).flatMap(containersOf);
-      return now.length > 0 && now.every(({ ready, containerID }) => ready && !running.includes(containerID ?? ''));
+      return (
+        now.length > 0 &&
+        now.every(({ ready, containerID }) => ready && !running.includes(containerID ?? ''))
+      );
     },
     240,
   );
@@ -66,12 +73,23 @@ export async function killPods(kubectl: Kubectl, namespace: string, prefix: stri
   const pods = await podsWith(kubectl, namespace, prefix);
   killAllOf(prefix, pods);
   const names = pods.map(({ metadata }) => metadata.name);
-  await kubectl('delete', 'pod', ...names, '-n', namespace, '--force', '--grace-period=0', '--wait=false');
+  await kubectl(
+    'delete',
+    'pod',
+    ...names,
+    '-n',
+    namespace,
+    '--force',
+    '--grace-period=0',
+    '--wait=false',
+  );
   await until(
     `others are ready instead of ${names.join(', ')}`,
     async () => {
       await wait(LOOK);
-      const others = (await podsWith(kubectl, namespace, prefix)).filter(({ metadata }) => !names.includes(metadata.name));
+      const others = (await podsWith(kubectl, namespace, prefix)).filter(
+        ({ metadata }) => !names.includes(metadata.name),
+      );
       const containers = others.flatMap(containersOf);
       return containers.length > 0 && containers.every(({ ready }) => ready);
     },

@@ -20,10 +20,12 @@ export function feed({ client, every, milliseconds }: Given): Feeder {
   const asked = new Set<Promise<void>>();
   const create = async (round: string): Promise<void> => {
     const input = { round, milliseconds };
-    await client.runs.create(randomUUID(), 'counting', { input, ifNotExists: 'create', durability: 'sync' }).then(
-      ({ thread_id, run_id }) => made.push({ round, thread: thread_id, run: run_id }),
-      (error: unknown) => failures.push(String(error)),
-    );
+    await client.runs
+      .create(randomUUID(), 'counting', { input, ifNotExists: 'create', durability: 'sync' })
+      .then(
+        ({ thread_id, run_id }) => made.push({ round, thread: thread_id, run: run_id }),
+        (error: unknown) => failures.push(String(error)),
+      );
   };
   const loop = async (): Promise<void> => {
     for (let at = 1; !stopping.signal.aborted; at += 1) {

@@ -36,13 +36,18 @@ beforeAll(async () => {
 });
 afterAll(() => agent.remove());
 
-const shown = (): Promise<Deployment> => call<Deployment>(cluster.api, 'GET', `/v2/deployments/${agent.id}`);
-const change = (body: object): Promise<Deployment> => call<Deployment>(cluster.api, 'PATCH', `/v2/deployments/${agent.id}`, body);
-const revisionOf = (id: string): Promise<Revision> => call<Revision>(cluster.api, 'GET', `/v2/deployments/${agent.id}/revisions/${id}`);
+const shown = (): Promise<Deployment> =>
+  call<Deployment>(cluster.api, 'GET', `/v2/deployments/${agent.id}`);
+const change = (body: object): Promise<Deployment> =>
+  call<Deployment>(cluster.api, 'PATCH', `/v2/deployments/${agent.id}`, body);
+const revisionOf = (id: string): Promise<Revision> =>
+  call<Revision>(cluster.api, 'GET', `/v2/deployments/${agent.id}/revisions/${id}`);
 
 /** Asks for a revision, and returns its id and its name once it has its first share. */
 async function begun(number: number): Promise<{ id: string; called: string }> {
-  const { latest_revision_id: id } = await change({ secrets: [{ name: 'AT', value: String(number) }] });
+  const { latest_revision_id: id } = await change({
+    secrets: [{ name: 'AT', value: String(number) }],
+  });
   await shared(SHARES[0]!);
   return { id: id!, called: `${name}-${String(number).padStart(5, '0')}` };
 }
@@ -57,7 +62,8 @@ async function dies(victim: Promise<void>): Promise<void> {
   await wait(3 * STEP);
 }
 
-const workersDie = (revision: string): Promise<void> => dies(killPods(kubectl, 'gx-agents', `${revision}-queue-`));
+const workersDie = (revision: string): Promise<void> =>
+  dies(killPods(kubectl, 'gx-agents', `${revision}-queue-`));
 
 /** Kills all but the candidate's workers, one after the other, each once the one before is back. */
 async function othersDie(stable: string): Promise<void> {
@@ -90,22 +96,38 @@ test('a revision that is given up is given up once, whatever dies then', async (
   await change({ rollout: { abort: true } });
   await othersDie(`${name}-00002`);
   await until('it is given up', async () => (await revisionOf(id)).status === 'DEPLOY_FAILED', 300);
-  expect(await shown()).toMatchObject({ active_revision_id: before.active_revision_id, rollout: { candidate: null } });
+  expect(await shown()).toMatchObject({
+    active_revision_id: before.active_revision_id,
+    rollout: { candidate: null },
+  });
 });
 
 type Row = { run_id: string; status: string; revision: string };
 
 async function rows(): Promise<Row[]> {
-  const sql = 'select json_agg(json_build_object($$run_id$$, run_id, $$status$$, status, $$revision$$, revision)) from gx.run';
+  const sql =
+    'select json_agg(json_build_object($$run_id$$, run_id, $$status$$, status, $$revision$$, revision)) from gx.run';
   const psql = ['psql', '-XAt', '-U', 'postgres', '-c', sql, 'gx'];
-  const found = await kubectl('exec', `${name}-db-0`, '-n', 'gx-agents', '-c', 'postgres', '--', ...psql);
+  const found = await kubectl(
+    'exec',
+    `${name}-db-0`,
+    '-n',
+    'gx-agents',
+    '-c',
+    'postgres',
+    '--',
+    ...psql,
+  );
   return JSON.parse(found) as Row[];
 }
 
 /** Returns how many checkpoints a thread has, and the revisions that they name. */
 async function checkpointsOf({ thread }: Made): Promise<{ revisions: Set<string>; count: number }> {
   const history = await agent.client.threads.getHistory<{ by?: string[] }>(thread, { limit: 100 });
-  return { revisions: new Set(history.flatMap(({ values }) => values.by ?? [])), count: history.length };
+  return {
+    revisions: new Set(history.flatMap(({ values }) => values.by ?? [])),
+    count: history.length,
+  };
 }
 
 test('no run is lost, and none has a step that another revision executed', async () => {
@@ -119,7 +141,11 @@ test('no run is lost, and none has a step that another revision executed', async
     300,
   );
   const runs = new Map(ended.map((row) => [row.run_id, row]));
-  expect(feeder.made.filter(({ run }) => runs.get(run)?.status !== 'success').map(({ run }) => runs.get(run) ?? run)).toEqual([]);
+  expect(
+    feeder.made
+      .filter(({ run }) => runs.get(run)?.status !== 'success')
+      .map(({ run }) => runs.get(run) ?? run),
+  ).toEqual([]);
   const executed = Map.groupBy(await marks(agent.client), ({ round }: Mark) => round);
   const wrong: unknown[] = [];
   let checkpoints = 0;
@@ -130,7 +156,8 @@ test('no run is lost, and none has a step that another revision executed', async
     const marked = executed.get(made.round) ?? [];
     const seen = [[...revisions], [...new Set(marked.map(({ revision }) => revision))]];
     const nodes = new Set(marked.map(({ node }) => node));
-    if (JSON.stringify(seen) !== JSON.stringify([own, own]) || nodes.size !== 2) wrong.push({ ...made, own, seen, nodes: [...nodes] });
+    if (JSON.stringify(seen) !== JSON.stringify([own, own]) || nodes.size !== 2)
+      wrong.push({ ...made, own, seen, nodes: [...nodes] });
   }
   expect(wrong).toEqual([]);
   const of = Object.entries(Object.groupBy(feeder.made, ({ run }) => runs.get(run)!.revision)).map(

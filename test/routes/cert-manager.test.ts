@@ -18,10 +18,18 @@ let kube: Kube;
 let kubectl: Kubectl;
 beforeAll(async () => {
   server = await startApiServer({ controllers: false, definitions: false });
-  kube = await connect({ fieldManager: 'test', userAgent: 'test/cert-manager', kubeconfig: server.kubeconfig });
+  kube = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/cert-manager',
+    kubeconfig: server.kubeconfig,
+  });
   kubectl = kubectlFor({ ...(await ensureTools(['kubectl'])), kubeconfig: server.kubeconfig });
   await installDefinitionsIn([join(await folderOfModule(MODULE), 'deploy/crds')], kube);
-  await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'gx-system' } });
+  await kube.create(kinds.namespace, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'gx-system' },
+  });
 });
 afterAll(async () => {
   await kube.close();
@@ -29,18 +37,29 @@ afterAll(async () => {
 });
 
 async function certificate(): Promise<KubeYaml> {
-  const certManager = { issuer: 'internal', issuerKind: 'ClusterIssuer', dnsNames: ['gx.example.com'] };
-  const objects = await (await renderer()).chart({ controlPlane: { tls: { secretName: 'api-tls', certManager } } });
+  const certManager = {
+    issuer: 'internal',
+    issuerKind: 'ClusterIssuer',
+    dnsNames: ['gx.example.com'],
+  };
+  const objects = await (
+    await renderer()
+  ).chart({ controlPlane: { tls: { secretName: 'api-tls', certManager } } });
   const found = objects.find(({ kind }) => kind === 'Certificate');
   if (found === undefined) throw new Error('the chart wrote no Certificate');
   return found;
 }
 
-const strictly = (object: object): Promise<string> => kubectl.apply(object, '--server-side', '--validate=strict');
+const strictly = (object: object): Promise<string> =>
+  kubectl.apply(object, '--server-side', '--validate=strict');
 
 test('the Certificate of the control plane has no field and no value that cert-manager does not know', async () => {
   const written = await certificate();
   await expect(strictly(written)).resolves.toContain('serverside-applied');
-  await expect(strictly({ ...written, spec: { ...written.spec, secret: 'a' } })).rejects.toThrow(/spec.secret/);
-  await expect(strictly({ ...written, spec: { ...written.spec, usages: ['serving'] } })).rejects.toThrow(/usages/);
+  await expect(strictly({ ...written, spec: { ...written.spec, secret: 'a' } })).rejects.toThrow(
+    /spec.secret/,
+  );
+  await expect(
+    strictly({ ...written, spec: { ...written.spec, usages: ['serving'] } }),
+  ).rejects.toThrow(/usages/);
 });

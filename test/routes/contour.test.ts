@@ -14,7 +14,14 @@ import {
 import { until } from '../kit/until.ts';
 import { openWay, type Way } from '../kit/routes/way.ts';
 import { startContour, type Controller } from './contour.ts';
-import { DOMAIN, GATEWAYS, newIssuer, PARENT, renewWildcard, WILDCARD } from '../kit/routes/gateway.ts';
+import {
+  DOMAIN,
+  GATEWAYS,
+  newIssuer,
+  PARENT,
+  renewWildcard,
+  WILDCARD,
+} from '../kit/routes/gateway.ts';
 import { settingsBy } from './settings.ts';
 import { openRouteStage, type RouteStage } from './stage.ts';
 
@@ -28,8 +35,12 @@ beforeAll(async () => {
   issuer = newIssuer();
   stage = await openRouteStage('contour');
   contour = await startContour(stage);
-  for (const namespace of [GATEWAYS, stage.namespace]) await renewWildcard(stage.kube, namespace, issuer);
-  way = await openWay(contour.entrance, { authority: issuer.certificate, direct: [new URL(stage.direct).hostname] });
+  for (const namespace of [GATEWAYS, stage.namespace])
+    await renewWildcard(stage.kube, namespace, issuer);
+  way = await openWay(contour.entrance, {
+    authority: issuer.certificate,
+    direct: [new URL(stage.direct).hostname],
+  });
 });
 afterAll(async () => {
   await way?.close();
@@ -39,11 +50,19 @@ afterAll(async () => {
 
 const host = `{name}-{namespace}.${DOMAIN}`;
 const KINDS = {
-  HTTPRoute: { reason: 'Accepted', namespace: () => GATEWAYS, route: { parentRefs: [{ ...PARENT, sectionName: 'https' }] } },
+  HTTPRoute: {
+    reason: 'Accepted',
+    namespace: () => GATEWAYS,
+    route: { parentRefs: [{ ...PARENT, sectionName: 'https' }] },
+  },
   Ingress: {
     reason: 'HasAddress',
     namespace: () => stage.namespace,
-    route: { className: 'contour', tls: { enabled: true, secretName: WILDCARD }, former: ['HTTPRoute'] },
+    route: {
+      className: 'contour',
+      tls: { enabled: true, secretName: WILDCARD },
+      former: ['HTTPRoute'],
+    },
   },
 };
 
@@ -74,13 +93,18 @@ describe.each(['HTTPRoute', 'Ingress'] as const)('by an %s', (kind) => {
   test('both clients hear whole runs, and go on behind the last event that they have', async () => {
     const heard = { whole: [4, 3, 2, 1, 0], first: [4], rest: [3, 2, 1, 0] };
     expect(await heardInJavaScript({ url })).toEqual(heard);
-    expect(await heardInPython({ url, entrance: contour.entrance, authority: issuer.certificate })).toEqual(heard);
+    expect(
+      await heardInPython({ url, entrance: contour.entrance, authority: issuer.certificate }),
+    ).toEqual(heard);
     expect(await leftByTwoReaders({ url })).toEqual([4, 3, 2, 1, 0]);
   });
 
   // Envoy ends answers after 15 s, unless the route says otherwise.
   test('a stream of ninety seconds whose graph is silent for forty arrives whole, and a WebSocket stays open', async () => {
-    expect(await Promise.all([readLongStream({ url }), followBySocket({ url }, 20_000)])).toEqual([WHOLE_LONG_STREAM, 'open']);
+    expect(await Promise.all([readLongStream({ url }), followBySocket({ url }, 20_000)])).toEqual([
+      WHOLE_LONG_STREAM,
+      'open',
+    ]);
   });
 
   test('a body of nearly 20 MB arrives, and a larger one gets the answer of the server', async () => {
@@ -89,7 +113,12 @@ describe.each(['HTTPRoute', 'Ingress'] as const)('by an %s', (kind) => {
 
   test('a certificate that is replaced under load is shown to new connections, and no request fails', async () => {
     const renew = () => renewWildcard(stage.kube, namespace(), issuer);
-    const found = await underRenewal({ url, entrance: contour.entrance, authority: issuer.certificate, renew });
+    const found = await underRenewal({
+      url,
+      entrance: contour.entrance,
+      authority: issuer.certificate,
+      renew,
+    });
     expect(found).toMatchObject({ failures: [], left: [4, 3, 2, 1, 0], broke: false });
     expect(found.rounds).toBeGreaterThan(100);
   });
@@ -102,7 +131,9 @@ describe.each(['HTTPRoute', 'Ingress'] as const)('by an %s', (kind) => {
 
 test('an HTTPRoute takes its path from requests, and the agent still tells its whole address', async () => {
   const { route } = KINDS.HTTPRoute;
-  const operator = await stage.startOperator({ settings: await settingsBy({ kind: 'HTTPRoute', host, ...route, former: ['Ingress'] }) });
+  const operator = await stage.startOperator({
+    settings: await settingsBy({ kind: 'HTTPRoute', host, ...route, former: ['Ingress'] }),
+  });
   await stage.deploy('below', { path: '/v1' });
   const url = await stage.untilRouted('below', 'Accepted');
   expect(url).toBe(`https://below-${stage.namespace}.${DOMAIN}/v1`);

@@ -32,23 +32,44 @@ export async function startContour({ kube, kubeconfig }: Given): Promise<Control
   const { contour } = await ensureTools(['contour']);
   const files = (folder: string): string => join(dirname(contour), 'contour-files', folder);
   await installDefinitionsIn([files('examples/contour'), files('config/crd/experimental')], kube);
-  const ports: GatewayPorts = { http: (await freePort()) - LISTENED, https: (await freePort()) - LISTENED };
+  const ports: GatewayPorts = {
+    http: (await freePort()) - LISTENED,
+    https: (await freePort()) - LISTENED,
+  };
   await applyGateway(kube, { controllerName: 'projectcontour.io/gateway-controller', ports });
   const folder = await mkdtemp(join(tmpdir(), 'gx-contour-'));
   const [xds, stats] = [await freePort(), await freePort()];
   const config = join(folder, 'contour.yaml');
-  await writeFile(config, JSON.stringify({ gateway: { gatewayRef: { name: 'public', namespace: 'gateways' } } }));
-  const served = leashed(contour, await contourFlags({ kubeconfig, config, xds, stats }), join(folder, 'contour.log'));
+  await writeFile(
+    config,
+    JSON.stringify({ gateway: { gatewayRef: { name: 'public', namespace: 'gateways' } } }),
+  );
+  const served = leashed(
+    contour,
+    await contourFlags({ kubeconfig, config, xds, stats }),
+    join(folder, 'contour.log'),
+  );
   const bootstrap = join(folder, 'envoy.json');
   const admin = `--admin-address=${join(folder, 'admin.sock')}`;
   const resources = `--resources-dir=${join(folder, 'resources')}`;
-  await run(contour, ['bootstrap', bootstrap, '--xds-address=127.0.0.1', `--xds-port=${xds}`, admin, resources]);
+  await run(contour, [
+    'bootstrap',
+    bootstrap,
+    '--xds-address=127.0.0.1',
+    `--xds-port=${xds}`,
+    admin,
+    resources,
+  ]);
   const envoy = leashed(
     await envoyProgram(),
     ['-c', bootstrap, '--service-cluster', 'gx', '--service-node', 'gx', ...ENVOY_FLAGS],
     join(folder, 'envoy.log'),
   );
-  await until(`Envoy is ready (logs in ${folder})`, async () => (await fetch(`http://127.0.0.1:${stats}/ready`)).ok, 60);
+  await until(
+    `Envoy is ready (logs in ${folder})`,
+    async () => (await fetch(`http://127.0.0.1:${stats}/ready`)).ok,
+    60,
+  );
   const at = (port: number) => ({ host: '127.0.0.1', port: port + LISTENED });
   return {
     entrance: { http: at(ports.http), https: at(ports.https) },

@@ -32,8 +32,15 @@ beforeAll(async () => {
   stage = await openRouteStage('envoy-gateway');
   controller = await startEnvoyGateway(stage);
   await renewWildcard(stage.kube, GATEWAYS, issuer);
-  way = await openWay(controller.entrance, { authority: issuer.certificate, direct: [new URL(stage.direct).hostname] });
-  const route = { kind: 'HTTPRoute', parentRefs: [{ ...PARENT, sectionName: 'https' }], host: `{name}-{namespace}.${DOMAIN}` };
+  way = await openWay(controller.entrance, {
+    authority: issuer.certificate,
+    direct: [new URL(stage.direct).hostname],
+  });
+  const route = {
+    kind: 'HTTPRoute',
+    parentRefs: [{ ...PARENT, sectionName: 'https' }],
+    host: `{name}-{namespace}.${DOMAIN}`,
+  };
   await stage.startOperator({ settings: await settingsBy(route) });
   await stage.deploy('chat');
   url = await stage.untilRouted('chat', 'Accepted');
@@ -48,8 +55,13 @@ afterAll(async () => {
 test('a stream of ninety seconds whose graph is silent for forty arrives whole, and a route without time limits is cut', async () => {
   const usual = await stage.copyWithoutLimits('chat', `usual.${DOMAIN}`);
   await until('the proxy has the other route', async () => (await fetch(`${usual}/ok`)).ok);
-  const stream = async (at: string) => read(await post({ url: at }, '/runs/stream', stepping(1, 20_000)));
-  const [whole, cut, socket] = await Promise.all([readLongStream({ url }), stream(usual), followBySocket({ url }, 20_000)]);
+  const stream = async (at: string) =>
+    read(await post({ url: at }, '/runs/stream', stepping(1, 20_000)));
+  const [whole, cut, socket] = await Promise.all([
+    readLongStream({ url }),
+    stream(usual),
+    followBySocket({ url }, 20_000),
+  ]);
   expect([whole, socket]).toEqual([WHOLE_LONG_STREAM, 'open']);
   expect([leftIn(cut), cut.seconds < 17]).toEqual([[], true]);
 });
@@ -57,7 +69,9 @@ test('a stream of ninety seconds whose graph is silent for forty arrives whole, 
 test('both clients hear whole runs, and go on behind the last event that they have', async () => {
   const heard = { whole: [4, 3, 2, 1, 0], first: [4], rest: [3, 2, 1, 0] };
   expect(await heardInJavaScript({ url })).toEqual(heard);
-  expect(await heardInPython({ url, entrance: controller.entrance, authority: issuer.certificate })).toEqual(heard);
+  expect(
+    await heardInPython({ url, entrance: controller.entrance, authority: issuer.certificate }),
+  ).toEqual(heard);
 });
 
 test('a body of nearly 20 MB arrives, and a larger one gets the answer of the server', async () => {

@@ -26,9 +26,12 @@ export async function startEnvoy(agentPort: number): Promise<Envoy> {
   const folder = await mkdtemp(join(tmpdir(), 'gx-envoy-'));
   const file = join(folder, 'envoy.json');
   await writeFile(file, JSON.stringify(configuration(agentPort, { unlimited, usual, admin })));
-  const child = spawn(await envoyProgram(), ['-c', file, ...ENVOY_FLAGS], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(await envoyProgram(), ['-c', file, ...ENVOY_FLAGS], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const closed = once(child, 'close');
   const isReady = async (): Promise<boolean> => {
     if (child.exitCode !== null) throw new Error(`Envoy ended: ${output}`);
@@ -50,7 +53,8 @@ export async function startEnvoy(agentPort: number): Promise<Envoy> {
 }
 
 /** Returns the program, which a package of PyPI holds. */
-export const envoyProgram = async (): Promise<string> => join(await packagesOf('test/routes/requirements.txt'), 'envoy');
+export const envoyProgram = async (): Promise<string> =>
+  join(await packagesOf('test/routes/requirements.txt'), 'envoy');
 
 type Ports = { unlimited: number; usual: number; admin: number };
 
@@ -59,21 +63,36 @@ function configuration(agentPort: number, { unlimited, usual, admin }: Ports): o
   return {
     admin: { address: at(admin) },
     static_resources: {
-      listeners: [listener('unlimited', unlimited, { timeout: '0s' }), listener('usual', usual, {})],
+      listeners: [
+        listener('unlimited', unlimited, { timeout: '0s' }),
+        listener('usual', usual, {}),
+      ],
       clusters: [
-        { name: 'agent', connect_timeout: '5s', load_assignment: { cluster_name: 'agent', endpoints: [{ lb_endpoints: [{ endpoint }] }] } },
+        {
+          name: 'agent',
+          connect_timeout: '5s',
+          load_assignment: { cluster_name: 'agent', endpoints: [{ lb_endpoints: [{ endpoint }] }] },
+        },
       ],
     },
   };
 }
 
-const at = (port: number): object => ({ socket_address: { address: '127.0.0.1', port_value: port } });
+const at = (port: number): object => ({
+  socket_address: { address: '127.0.0.1', port_value: port },
+});
 
-const typed = (name: string, fields: object): object => ({ '@type': `type.googleapis.com/envoy.extensions.${name}`, ...fields });
+const typed = (name: string, fields: object): object => ({
+  '@type': `type.googleapis.com/envoy.extensions.${name}`,
+  ...fields,
+});
 
 function listener(name: string, port: number, limits: object): object {
   const routes = [{ match: { prefix: '/' }, route: { cluster: 'agent', ...limits } }];
-  const router = { name: 'envoy.filters.http.router', typed_config: typed('filters.http.router.v3.Router', {}) };
+  const router = {
+    name: 'envoy.filters.http.router',
+    typed_config: typed('filters.http.router.v3.Router', {}),
+  };
   const manager = typed('filters.network.http_connection_manager.v3.HttpConnectionManager', {
     stat_prefix: name,
     // It adds the address of its client to X-Forwarded-For.
@@ -82,6 +101,8 @@ function listener(name: string, port: number, limits: object): object {
     route_config: { virtual_hosts: [{ name: 'all', domains: ['*'], routes }] },
     http_filters: [router],
   });
-  const filters = [{ name: 'envoy.filters.network.http_connection_manager', typed_config: manager }];
+  const filters = [
+    { name: 'envoy.filters.network.http_connection_manager', typed_config: manager },
+  ];
   return { name, address: at(port), filter_chains: [{ filters }] };
 }

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startOtelCollector, type OtelCollector } from '../kit/otel-collector.ts';
-import { SPANS_OF_RUN, startTracedGateway, tracesIn, type TracedGateway } from '../kit/traced-gateway.ts';
+import {
+  SPANS_OF_RUN,
+  startTracedGateway,
+  tracesIn,
+  type TracedGateway,
+} from '../kit/traced-gateway.ts';
 import { until } from '../kit/until.ts';
 
 /* A request that comes through the gateway, as a real OpenTelemetry collector gets it from both processes. */

@@ -43,22 +43,36 @@ export async function openRouteStage(name: string): Promise<RouteStage> {
     direct: `http://${host}:${port}`,
     conditionOf,
     deploy: async (one, route) => {
-      await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: one }, ...(route && { spec: { route } }) }));
+      await kube.create(
+        kinds.deployment,
+        newDeployment(namespace, { metadata: { name: one }, ...(route && { spec: { route } }) }),
+      );
       await see.untilReady(one);
       await kube.create(kinds.endpointSlice, endpoints(namespace, `${one}-agent`, { host, port }));
     },
     untilRouted: async (one, reason) => {
-      await until(`Routed of ${one} is ${reason}`, async () => (await conditionOf(one, 'Routed'))?.reason === reason, 60);
+      await until(
+        `Routed of ${one} is ${reason}`,
+        async () => (await conditionOf(one, 'Routed'))?.reason === reason,
+        60,
+      );
       return until('its address is that of the route', async () => {
         const { url } = (await see.deployment(one)).status ?? {};
         return url?.startsWith('https://') === true && url;
       });
     },
     copyWithoutLimits: async (one, other) => {
-      const { spec, ...route } = (await kube.get(kinds.httpRoute, { namespace, name: `${one}-route` })) as HttpRoute;
+      const { spec, ...route } = (await kube.get(kinds.httpRoute, {
+        namespace,
+        name: `${one}-route`,
+      })) as HttpRoute;
       const rules = spec.rules.map((rule) => ({ ...rule, timeouts: undefined }));
       const metadata = { name: other.split('.')[0]!, namespace };
-      await kube.create(kinds.httpRoute, { ...route, metadata, spec: { ...spec, hostnames: [other], rules } });
+      await kube.create(kinds.httpRoute, {
+        ...route,
+        metadata,
+        spec: { ...spec, hostnames: [other], rules },
+      });
       return `https://${other}`;
     },
     stop: async () => {
@@ -71,10 +85,18 @@ export async function openRouteStage(name: string): Promise<RouteStage> {
 }
 
 /** Returns the endpoints that Kubernetes' own controller would write, had the pods of the tests a node. */
-const endpoints = (namespace: string, service: string, { host, port }: { host: string; port: number }): KubeObject => ({
+const endpoints = (
+  namespace: string,
+  service: string,
+  { host, port }: { host: string; port: number },
+): KubeObject => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
-  metadata: { name: `${service}-here`, namespace, labels: { 'kubernetes.io/service-name': service } },
+  metadata: {
+    name: `${service}-here`,
+    namespace,
+    labels: { 'kubernetes.io/service-name': service },
+  },
   addressType: 'IPv4',
   ports: [{ name: 'http', port, protocol: 'TCP' }],
   endpoints: [{ addresses: [host], conditions: { ready: true } }],
@@ -84,6 +106,7 @@ const endpoints = (namespace: string, service: string, { host, port }: { host: s
 function ownAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
   const found = all.find(({ family, internal }) => family === 'IPv4' && !internal);
-  if (found === undefined) throw new Error('This machine has no address besides those of itself, and pods need one.');
+  if (found === undefined)
+    throw new Error('This machine has no address besides those of itself, and pods need one.');
   return found.address;
 }

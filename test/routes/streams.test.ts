@@ -28,7 +28,11 @@ let envoy: Envoy;
 let unlimited: { url: string };
 beforeAll(async () => {
   database = await freshDatabase();
-  const env = { GX_TRUSTED_PROXIES: '127.0.0.1', GX_STREAMS_PER_CALLER: String(STREAMS), GX_LOG_LEVEL: 'error' };
+  const env = {
+    GX_TRUSTED_PROXIES: '127.0.0.1',
+    GX_STREAMS_PER_CALLER: String(STREAMS),
+    GX_LOG_LEVEL: 'error',
+  };
   agent = await startAgent({ database: database.uri, env });
   envoy = await startEnvoy(Number(new URL(agent.url).port));
   unlimited = { url: envoy.unlimited };
@@ -64,9 +68,16 @@ test('a body of nearly 20 MB arrives, and a larger one gets the answer of the se
 
 describe('clients', () => {
   /** Opens a stream of a thread from another address of this machine, with a header that the client made up. */
-  async function opened(localAddress: string, threadId: string): Promise<{ status: number; leave: () => void }> {
+  async function opened(
+    localAddress: string,
+    threadId: string,
+  ): Promise<{ status: number; leave: () => void }> {
     const headers = { 'x-forwarded-for': '198.51.100.1' };
-    const asked = request(`${envoy.unlimited}/threads/${threadId}/stream`, { localAddress, headers, agent: false }).end();
+    const asked = request(`${envoy.unlimited}/threads/${threadId}/stream`, {
+      localAddress,
+      headers,
+      agent: false,
+    }).end();
     const [answer] = (await once(asked, 'response')) as [{ statusCode: number }];
     return { status: answer.statusCode, leave: () => asked.destroy() };
   }
@@ -74,9 +85,13 @@ describe('clients', () => {
   test('have limits of their own, whatever they say about themselves', async () => {
     const { thread_id } = await agent.client.threads.create();
     const first = [];
-    for (let count = 0; count <= STREAMS; count += 1) first.push(await opened('127.0.0.2', thread_id));
+    for (let count = 0; count <= STREAMS; count += 1)
+      first.push(await opened('127.0.0.2', thread_id));
     const other = await opened('127.0.0.3', thread_id);
-    expect(first.map(({ status }) => status)).toEqual([...Array.from({ length: STREAMS }, () => 200), 429]);
+    expect(first.map(({ status }) => status)).toEqual([
+      ...Array.from({ length: STREAMS }, () => 200),
+      429,
+    ]);
     expect(other.status).toBe(200);
     for (const { leave } of [...first, other]) leave();
   });

@@ -14,19 +14,38 @@ export const agent = (name: string, image: string, spec: object = {}): object =>
   apiVersion: 'gx.dev/v1alpha1',
   kind: 'Deployment',
   metadata: { name, namespace: NAMESPACE },
-  spec: { source: 'external_container', deletionPolicy: 'Delete', template: { sourceRevisionConfig: { imageUri: image } }, ...spec },
+  spec: {
+    source: 'external_container',
+    deletionPolicy: 'Delete',
+    template: { sourceRevisionConfig: { imageUri: image } },
+    ...spec,
+  },
 });
 
-export const labelsOf = (deployment: string): Record<string, string> => ({ namespace: NAMESPACE, deployment });
-export const variablesOf = (deployment: string): Record<string, string> => ({ NAMESPACE, DEPLOYMENT: deployment });
+export const labelsOf = (deployment: string): Record<string, string> => ({
+  namespace: NAMESPACE,
+  deployment,
+});
+export const variablesOf = (deployment: string): Record<string, string> => ({
+  NAMESPACE,
+  DEPLOYMENT: deployment,
+});
 
-export const statusOf = async ({ kubectl }: Scene, name: string): Promise<NonNullable<DeploymentResource['status']>> =>
+export const statusOf = async (
+  { kubectl }: Scene,
+  name: string,
+): Promise<NonNullable<DeploymentResource['status']>> =>
   (await kubectl.json<DeploymentResource>('get', 'gxd', name, '-n', NAMESPACE)).status ?? {};
 
-export const conditionOf = async (scene: Scene, name: string, type: string): Promise<Condition | undefined> =>
+export const conditionOf = async (
+  scene: Scene,
+  name: string,
+  type: string,
+): Promise<Condition | undefined> =>
   (await statusOf(scene, name)).conditions?.find((condition) => condition.type === type);
 
-export const isReady = async (scene: Scene, name: string): Promise<boolean> => (await conditionOf(scene, name, 'Ready'))?.status === 'True';
+export const isReady = async (scene: Scene, name: string): Promise<boolean> =>
+  (await conditionOf(scene, name, 'Ready'))?.status === 'True';
 
 /** Deploys an agent, and waits until it is ready. */
 export async function deployed(scene: Scene, name: string, spec: object = {}): Promise<void> {

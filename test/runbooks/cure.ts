@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { delimiter, dirname, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { pathTool } from '../../dev/cluster/path-tools.ts';
+import { ensurePathTool } from '../../dev/cluster/path-tools.ts';
 
 /* The commands of a page of docs/runbooks, as somebody who reads it pastes them into a shell. */
 
@@ -26,7 +26,8 @@ const entriesOf = (section: string): string[] =>
     .map((entry) => entry.replaceAll(/^ {2}/gm, ''));
 
 /** Returns the blocks of commands in a text. */
-const blocksIn = (text: string): string[] => [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+const blocksIn = (text: string): string[] =>
+  [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
 
 /** Returns the commands of an entry under "Cure". Fails if the page has no such entry, or the entry no commands. */
 export function commandsIn(text: string, { file, entry }: CurePage): string {
@@ -40,12 +41,24 @@ export function commandsIn(text: string, { file, entry }: CurePage): string {
 type Tools = { kubectl: string; kubeconfig: string };
 
 /** Runs the commands of a page with the variables that it asks its reader to set. Returns what they printed. */
-export async function cureBy(page: CurePage, variables: Record<string, string>, { kubectl, kubeconfig }: Tools): Promise<string> {
+export async function cureBy(
+  page: CurePage,
+  variables: Record<string, string>,
+  { kubectl, kubeconfig }: Tools,
+): Promise<string> {
   const commands = commandsIn(readFileSync(resolve(PAGES, page.file), 'utf8'), page);
-  const helm = await pathTool('helm', () => undefined);
+  const helm = await ensurePathTool('helm', () => undefined);
   const folders = [dirname(kubectl), dirname(helm), process.env['PATH'] ?? ''];
-  const env = { ...process.env, ...variables, PATH: folders.join(delimiter), KUBECONFIG: kubeconfig };
-  const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], { env, timeout: 600_000 });
+  const env = {
+    ...process.env,
+    ...variables,
+    PATH: folders.join(delimiter),
+    KUBECONFIG: kubeconfig,
+  };
+  const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
+    env,
+    timeout: 600_000,
+  });
   // A command such as `kubectl run --stdin` waits for the end of its input.
   run.child.stdin?.end();
   return (await run).stdout;

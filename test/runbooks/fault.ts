@@ -49,7 +49,8 @@ export const sceneOf = (system: SystemUnderTest, watcher: Watcher): Scene => ({
 const secondsSince = (started: number): number => (performance.now() - started) / 1000;
 
 /** Plants a fault, finds it and cures it. */
-export const exercise = async (fault: Fault, scene: Scene): Promise<void> => findAndCure(fault, await fault.plant(scene), scene);
+export const exercise = async (fault: Fault, scene: Scene): Promise<void> =>
+  findAndCure(fault, await fault.plant(scene), scene);
 
 /** Waits until the alert about a fault fires, follows the page that the alert names, and waits until all is well. */
 export async function findAndCure(fault: Fault, planted: Planted, scene: Scene): Promise<void> {
@@ -85,7 +86,8 @@ async function cured(fault: Fault, planted: Planted, scene: Scene): Promise<void
   const { labels, variables, isCured } = planted;
   const printed = await cureBy(fault.page, variables, scene.system);
   const { seconds, alertLasts = false } = fault.cured;
-  const isOver = async (): Promise<boolean> => alertLasts || (await scene.watcher.firing(fault.found.alert, labels)).length === 0;
+  const isOver = async (): Promise<boolean> =>
+    alertLasts || (await scene.watcher.firing(fault.found.alert, labels)).length === 0;
   await until(
     `${fault.name} is cured`,
     async () => {
@@ -99,9 +101,20 @@ async function cured(fault: Fault, planted: Planted, scene: Scene): Promise<void
 
 /** Describes what there is instead, for the failure of a test. */
 async function situation({ labels }: Planted, { kubectl, watcher }: Scene): Promise<string> {
-  const alerts = (await watcher.firing()).map((alert) => `${alert.labels['alertname']} ${alert.labels['deployment'] ?? ''}`);
+  const alerts = (await watcher.firing()).map(
+    (alert) => `${alert.labels['alertname']} ${alert.labels['deployment'] ?? ''}`,
+  );
   const { namespace, deployment } = labels ?? {};
   if (namespace === undefined || deployment === undefined) return alerts.join(', ');
-  const status = await kubectl('get', 'gxd', deployment, '-n', namespace, '--ignore-not-found', '-o', 'jsonpath={.status.conditions}');
+  const status = await kubectl(
+    'get',
+    'gxd',
+    deployment,
+    '-n',
+    namespace,
+    '--ignore-not-found',
+    '-o',
+    'jsonpath={.status.conditions}',
+  );
   return `${alerts.join(', ')}; ${status}`;
 }

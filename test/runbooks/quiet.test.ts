@@ -23,14 +23,17 @@ afterAll(async () => {
 });
 
 test(`fires no alert in ${MINUTES} minutes, although none waits for longer than ten seconds`, async () => {
-  const fired = async (): Promise<string[]> => (await watcher.firing()).map(({ labels }) => JSON.stringify(labels));
+  const fired = async (): Promise<string[]> =>
+    (await watcher.firing()).map(({ labels }) => JSON.stringify(labels));
   await until('the alerts of the start are over', async () => (await fired()).length === 0);
   const all = new Set<string>();
   const started = performance.now();
   while (performance.now() < started + MINUTES * 60_000) {
     await wait(1000);
     for (const alert of (await fired()).filter((one) => !all.has(one))) {
-      process.stdout.write(`after ${((performance.now() - started) / 1000).toFixed(0)} s: ${alert}\n`);
+      process.stdout.write(
+        `after ${((performance.now() - started) / 1000).toFixed(0)} s: ${alert}\n`,
+      );
       all.add(alert);
     }
   }

@@ -2,10 +2,18 @@ import type { KubeYaml } from '../charts/render.ts';
 
 /* A PodMonitor of the chart, as the Prometheus operator writes it for Prometheus. */
 
-type Relabeling = { sourceLabels?: string[]; targetLabel?: string; action?: string; regex?: string };
+type Relabeling = {
+  sourceLabels?: string[];
+  targetLabel?: string;
+  action?: string;
+  regex?: string;
+};
 type MonitorSpec = {
   namespaceSelector?: { matchNames?: string[] };
-  selector: { matchLabels?: Record<string, string>; matchExpressions?: { key: string; values: string[] }[] };
+  selector: {
+    matchLabels?: Record<string, string>;
+    matchExpressions?: { key: string; values: string[] }[];
+  };
   podMetricsEndpoints: {
     port: string;
     path: string;
@@ -17,7 +25,11 @@ type MonitorSpec = {
 
 const META = '__meta_kubernetes_pod';
 const labelOf = (key: string): string => `${META}_label_${key.replaceAll(/[^a-zA-Z0-9]/g, '_')}`;
-const keep = (label: string, values: string[]): object => ({ source_labels: [label], regex: values.join('|'), action: 'keep' });
+const keep = (label: string, values: string[]): object => ({
+  source_labels: [label],
+  regex: values.join('|'),
+  action: 'keep',
+});
 
 const relabeled = ({ sourceLabels, targetLabel, ...rest }: Relabeling): object => ({
   ...rest,
@@ -28,7 +40,13 @@ const relabeled = ({ sourceLabels, targetLabel, ...rest }: Relabeling): object =
 /** Returns how Prometheus finds the pods of a monitor, and reads them. */
 export function scrapeOf({ metadata, spec }: KubeYaml, kubeconfig: string): object {
   const { namespaceSelector, selector, podMetricsEndpoints } = spec as unknown as MonitorSpec;
-  const { port, path, honorLabels = false, relabelings = [], metricRelabelings = [] } = podMetricsEndpoints[0]!;
+  const {
+    port,
+    path,
+    honorLabels = false,
+    relabelings = [],
+    metricRelabelings = [],
+  } = podMetricsEndpoints[0]!;
   const { matchLabels = {}, matchExpressions = [] } = selector;
   return {
     job_name: metadata.name,

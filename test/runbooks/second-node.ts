@@ -3,11 +3,11 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
-import { command, flags } from '../../dev/commands.ts';
+import { runProcess, formatFlags } from '../../dev/commands.ts';
 import { makeCgroup } from '../../dev/cluster/native/cgroups.ts';
-import { fileOf } from '../../dev/cluster/native/layout.ts';
-import { readRecord, toolOf, type NodeRecord } from '../../dev/cluster/native/record.ts';
-import { buildImages, engineNamed } from '../../dev/images/build.ts';
+import { getStatePaths } from '../../dev/cluster/native/layout.ts';
+import { readRecord, requireTool, type NodeRecord } from '../../dev/cluster/native/record.ts';
+import { buildImages, chooseEngine } from '../../dev/images/build.ts';
 import type { SystemUnderTest } from '../kit/cluster-global.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
@@ -33,19 +33,34 @@ type Parts = { record: NodeRecord; folder: string; socket: string; cgroup: strin
 
 /** Starts a process among the namespaces of the node. Its log is beside those of the first node. */
 function start({ record }: Parts, cluster: string, tool: string, args: string[]): void {
-  const log = openSync(fileOf(record.layout).log(`second-${tool}`), 'a');
-  const inside = ['--target', String(innerProcessOf(cluster)), '--mount', '--net', '--uts', '--ipc', '--pid', '--'];
+  const log = openSync(getStatePaths(record.layout).log(`second-${tool}`), 'a');
+  const inside = [
+    '--target',
+    String(innerProcessOf(cluster)),
+    '--mount',
+    '--net',
+    '--uts',
+    '--ipc',
+    '--pid',
+    '--',
+  ];
   const env = {
     ...process.env,
-    PATH: [...new Set(Object.values(record.tools).map((path) => join(path, '..')))].join(':').concat(`:${process.env['PATH']}`),
+    PATH: [...new Set(Object.values(record.tools).map((path) => join(path, '..')))]
+      .join(':')
+      .concat(`:${process.env['PATH']}`),
   };
-  spawn('nsenter', [...inside, toolOf(record, tool), ...args], { stdio: ['ignore', log, log], detached: true, env }).unref();
+  spawn('nsenter', [...inside, requireTool(record, tool), ...args], {
+    stdio: ['ignore', log, log],
+    detached: true,
+    env,
+  }).unref();
   closeSync(log);
 }
 
 /** Writes the configuration of both, made from that of the first node. */
 async function configure({ record, folder, socket, cgroup }: Parts): Promise<void> {
-  const { config, containerdRoot, containerdSocket } = fileOf(record.layout);
+  const { config, containerdRoot, containerdSocket } = getStatePaths(record.layout);
   const containerd = readFileSync(config('containerd.toml'), 'utf8')
     .replaceAll(containerdRoot, join(folder, 'containerd'))
     .replaceAll(containerdSocket, socket)
@@ -64,11 +79,20 @@ async function configure({ record, folder, socket, cgroup }: Parts): Promise<voi
 }
 
 async function loadImages({ record, socket }: Parts): Promise<void> {
-  const archives = (await buildImages({ engine: await engineNamed(), only: IMAGES, report: () => undefined })).map(
-    ({ archive }) => archive,
-  );
-  for (const archive of [join(fileOf(record.layout).images, 'pause.tar'), ...archives])
-    await command(toolOf(record, 'ctr'), ['--address', socket, '--namespace', 'k8s.io', 'images', 'import', '--local', archive]);
+  const archives = (
+    await buildImages({ engine: await chooseEngine(), only: IMAGES, report: () => undefined })
+  ).map(({ archive }) => archive);
+  for (const archive of [join(getStatePaths(record.layout).images, 'pause.tar'), ...archives])
+    await runProcess(requireTool(record, 'ctr'), [
+      '--address',
+      socket,
+      '--namespace',
+      'k8s.io',
+      'images',
+      'import',
+      '--local',
+      archive,
+    ]);
 }
 
 function textOf(file: string): string {
@@ -82,7 +106,8 @@ function textOf(file: string): string {
 /** Kills every process whose command or cgroup is the node's. */
 function kill({ folder, cgroup }: Parts): void {
   const isOurs = (pid: string): boolean =>
-    textOf(`/proc/${pid}/cmdline`).includes(folder) || textOf(`/proc/${pid}/cgroup`).includes(`${cgroup}/`);
+    textOf(`/proc/${pid}/cmdline`).includes(folder) ||
+    textOf(`/proc/${pid}/cgroup`).includes(`${cgroup}/`);
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isOurs(name))) {
     try {
       process.kill(Number(pid), 'SIGKILL');
@@ -113,13 +138,13 @@ export async function startSecondNode(system: SystemUnderTest): Promise<SecondNo
   await loadImages(parts);
   const options = {
     // That of an administrator: the keys of the cluster are made for one node.
-    kubeconfig: fileOf(layout).adminKubeconfig,
+    kubeconfig: getStatePaths(layout).adminKubeconfig,
     config: join(folder, 'kubelet.json'),
     'root-dir': join(folder, 'kubelet'),
     'hostname-override': parts.name,
     'node-ip': layout.nodeAddress,
   };
-  start(parts, system.name, 'kubelet', flags(options));
+  start(parts, system.name, 'kubelet', formatFlags(options));
   await until('it has joined', () => kubectl('get', 'node', parts.name));
   await kubectl('wait', 'node', parts.name, '--for=condition=Ready', '--timeout=90s');
   return {

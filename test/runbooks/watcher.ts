@@ -30,11 +30,20 @@ export type Watcher = {
 
 /** Returns the monitors and the rules of the chart. No alert waits for longer than `longestFor`. */
 async function monitoring(longestFor: string): Promise<{ monitors: KubeYaml[]; rules: object }> {
-  const values = { monitoring: { runbookBaseUrl: RUNBOOKS, monitors: { enabled: true }, rules: { enabled: true, longestFor } } };
+  const values = {
+    monitoring: {
+      runbookBaseUrl: RUNBOOKS,
+      monitors: { enabled: true },
+      rules: { enabled: true, longestFor },
+    },
+  };
   const apis = KINDS.map((kind) => `monitoring.coreos.com/v1/${kind}`);
   const objects = await (await renderer()).chart(values, apis);
   const [rules] = objects.filter(({ kind }) => kind === 'PrometheusRule');
-  return { monitors: objects.filter(({ kind }) => kind === 'PodMonitor'), rules: rules?.spec ?? {} };
+  return {
+    monitors: objects.filter(({ kind }) => kind === 'PodMonitor'),
+    rules: rules?.spec ?? {},
+  };
 }
 
 /** Watches the pods of the platform and of its agents, as the chart asks for it. */
@@ -51,21 +60,37 @@ export async function watchPods(system: SystemUnderTest, longestFor = '10s'): Pr
   await writeFile(path.join(folder, 'prometheus.yml'), JSON.stringify(config));
   // The node reaches every pod, so no policy has to let it in.
   const onNode = ['--target', String(innerProcessOf(system.name)), '--net', prometheus];
-  const options = [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=:${PORT}`];
+  const options = [
+    `--config.file=${folder}/prometheus.yml`,
+    `--storage.tsdb.path=${folder}/data`,
+    `--web.listen-address=:${PORT}`,
+  ];
   // A proxy of this machine leads to nothing on the node.
-  const server = spawn('nsenter', [...onNode, ...options], { stdio: 'ignore', env: { PATH: process.env['PATH'] } });
+  const server = spawn('nsenter', [...onNode, ...options], {
+    stdio: 'ignore',
+    env: { PATH: process.env['PATH'] },
+  });
   const url = `http://${new URL(system.controlPlane).hostname}:${PORT}`;
-  const asked = async <T>(question: string): Promise<T> => ((await (await fetch(`${url}/api/v1/${question}`)).json()) as { data: T }).data;
+  const asked = async <T>(question: string): Promise<T> =>
+    ((await (await fetch(`${url}/api/v1/${question}`)).json()) as { data: T }).data;
   const value = async (query: string): Promise<number | undefined> => {
-    const { result } = await asked<{ result: { value: [number, string] }[] }>(`query?query=${encodeURIComponent(query)}`);
+    const { result } = await asked<{ result: { value: [number, string] }[] }>(
+      `query?query=${encodeURIComponent(query)}`,
+    );
     return result[0] && Number(result[0].value[1]);
   };
-  await until('Prometheus has read the operator', async () => (await value('sum(up{job="gx-operator"})')) === 1);
+  await until(
+    'Prometheus has read the operator',
+    async () => (await value('sum(up{job="gx-operator"})')) === 1,
+  );
   return {
     firing: async (name, labels = {}) => {
       const { alerts } = await asked<{ alerts: Alert[] }>('alerts');
       const wanted = Object.entries(name === undefined ? labels : { ...labels, alertname: name });
-      return alerts.filter(({ state, labels: own }) => state === 'firing' && wanted.every(([key, text]) => own[key] === text));
+      return alerts.filter(
+        ({ state, labels: own }) =>
+          state === 'firing' && wanted.every(([key, text]) => own[key] === text),
+      );
     },
     value,
     stop: async () => {

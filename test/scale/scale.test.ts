@@ -1,5 +1,11 @@
 import { describe, expect, inject, test } from 'vitest';
-import { deployCounting, executions, followQueue, makeRuns, type CountingAgent } from '../kit/counting-agent.ts';
+import {
+  deployCounting,
+  executions,
+  followQueue,
+  makeRuns,
+  type CountingAgent,
+} from '../kit/counting-agent.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
 
@@ -20,21 +26,44 @@ describe('five hundred runs', () => {
     const queue = followQueue(system, name);
     await until('it has one queue pod', () => queue.sizes.at(-1) === 1);
     const rounds = await makeRuns(agent.client, 500, 1000);
-    await until('all runs are over', async () => Object.values(await executions(agent.client)).flat().length >= 1000, 400);
+    await until(
+      'all runs are over',
+      async () => Object.values(await executions(agent.client)).flat().length >= 1000,
+      400,
+    );
     await until('there is one queue pod again', () => queue.sizes.at(-1) === 1, 180);
     expect(await queue.stop()).toEqual([1, 4, 1]);
-    expect(await executions(agent.client)).toEqual(Object.fromEntries(rounds.map((round) => [round, ['first', 'second']])));
+    expect(await executions(agent.client)).toEqual(
+      Object.fromEntries(rounds.map((round) => [round, ['first', 'second']])),
+    );
     await agent.remove();
   });
 });
 
 describe('a deployment that sleeps', () => {
-  const sleeper = async (stem: string): Promise<CountingAgent & { name: string; sleeps: () => Promise<unknown> }> => {
+  const sleeper = async (
+    stem: string,
+  ): Promise<CountingAgent & { name: string; sleeps: () => Promise<unknown> }> => {
     const name = nameOf(stem);
     const agent = await deployCounting(cluster, name, { resources: { min_scale: 0 } });
-    await kubectl('patch', 'gxd', name, '-n', 'gx-agents', '--type=merge', '-p', '{"spec":{"sleep":{"afterSeconds":5}}}');
+    await kubectl(
+      'patch',
+      'gxd',
+      name,
+      '-n',
+      'gx-agents',
+      '--type=merge',
+      '-p',
+      '{"spec":{"sleep":{"afterSeconds":5}}}',
+    );
     const isAsleep = async (): Promise<boolean> => {
-      const { status } = await kubectl.json<{ status?: { asleepSince?: string } }>('get', 'gxd', name, '-n', 'gx-agents');
+      const { status } = await kubectl.json<{ status?: { asleepSince?: string } }>(
+        'get',
+        'gxd',
+        name,
+        '-n',
+        'gx-agents',
+      );
       return status?.asleepSince !== undefined;
     };
     return { ...agent, name, sleeps: () => until('it sleeps', isAsleep, 240) };
@@ -42,20 +71,23 @@ describe('a deployment that sleeps', () => {
 
   test('wakes in time for a delayed run', async () => {
     const agent = await sleeper('late');
-    await agent.client.runs.create(null, 'counting', { input: { round: 'delayed', milliseconds: 1 }, afterSeconds: 300 });
+    await agent.client.runs.create(null, 'counting', {
+      input: { round: 'delayed', milliseconds: 1 },
+      afterSeconds: 300,
+    });
     await agent.sleeps();
     const told = async (): Promise<string | undefined> => {
-      const { status } = await kubectl.json<{ status?: { asleepSince?: string; nextDueAt?: string; queueReady?: number } }>(
-        'get',
-        'gxd',
-        agent.name,
-        '-n',
-        'gx-agents',
-      );
+      const { status } = await kubectl.json<{
+        status?: { asleepSince?: string; nextDueAt?: string; queueReady?: number };
+      }>('get', 'gxd', agent.name, '-n', 'gx-agents');
       return status?.asleepSince === undefined && status?.queueReady === 1 ? 'awake' : undefined;
     };
     await until('it is awake with a queue pod', told, 360);
-    await until('the run was executed', async () => (await executions(agent.client))['delayed']?.length === 2, 180);
+    await until(
+      'the run was executed',
+      async () => (await executions(agent.client))['delayed']?.length === 2,
+      180,
+    );
     expect(await executions(agent.client)).toEqual({ delayed: ['first', 'second'] });
     await agent.remove();
   });
@@ -63,13 +95,25 @@ describe('a deployment that sleeps', () => {
   test('wakes in time for a cron', async () => {
     const agent = await sleeper('cron');
     const at = new Date(Date.now() + 300_000);
-    await agent.client.crons.create('counting', { schedule: `${at.getUTCMinutes()} * * * *`, input: { round: 'cron', milliseconds: 1 } });
+    await agent.client.crons.create('counting', {
+      schedule: `${at.getUTCMinutes()} * * * *`,
+      input: { round: 'cron', milliseconds: 1 },
+    });
     await agent.sleeps();
     await until(
       'the run was executed',
       async () => {
-        const { status } = await kubectl.json<{ status?: { asleepSince?: string } }>('get', 'gxd', agent.name, '-n', 'gx-agents');
-        return status?.asleepSince === undefined && (await executions(agent.client))['cron']?.length === 2;
+        const { status } = await kubectl.json<{ status?: { asleepSince?: string } }>(
+          'get',
+          'gxd',
+          agent.name,
+          '-n',
+          'gx-agents',
+        );
+        return (
+          status?.asleepSince === undefined &&
+          (await executions(agent.client))['cron']?.length === 2
+        );
       },
       420,
     );

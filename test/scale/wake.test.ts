@@ -22,7 +22,13 @@ const PATIENCE = 120;
 const asked = { cpu: 0.1, memory_mb: 256, db_cpu: 0.1, db_memory_mb: 256 };
 const profiles = {
   small: asked,
-  standard: { ...asked, cpu_limit: 2, memory_limit_mb: 2048, db_cpu_limit: 2, db_memory_limit_mb: 4096 },
+  standard: {
+    ...asked,
+    cpu_limit: 2,
+    memory_limit_mb: 2048,
+    db_cpu_limit: 2,
+    db_memory_limit_mb: 4096,
+  },
 };
 
 type Status = { asleepSince?: string; conditions?: Condition[] };
@@ -41,10 +47,15 @@ const status = async (name: string): Promise<Status> =>
 
 const podsOf = async (name: string, components = 'api,queue'): Promise<PodState[]> => {
   const selector = `gx.dev/deployment=${name},gx.dev/component in (${components})`;
-  return (await kubectl.json<{ items: PodState[] }>('get', 'pods', '-n', NAMESPACE, '-l', selector)).items;
+  return (await kubectl.json<{ items: PodState[] }>('get', 'pods', '-n', NAMESPACE, '-l', selector))
+    .items;
 };
 
-async function sleeper(stem: string, resources: object, { database = false, afterSeconds = 5 } = {}): Promise<Sleeper> {
+async function sleeper(
+  stem: string,
+  resources: object,
+  { database = false, afterSeconds = 5 } = {},
+): Promise<Sleeper> {
   const name = `${stem}-${Date.now().toString(36).slice(-5)}`;
   const agent = await deployCounting(cluster, name, { resources: { min_scale: 0, ...resources } });
   await kubectl(
@@ -61,23 +72,42 @@ async function sleeper(stem: string, resources: object, { database = false, afte
     const pods = await podsOf(name, database ? 'api,queue,database' : 'api,queue');
     return pods.length === 0 && (await status(name)).asleepSince !== undefined;
   };
-  return { ...agent, name, sleeps: () => until('it sleeps and its pods are gone', isAsleep, 240).then(() => undefined) };
+  return {
+    ...agent,
+    name,
+    sleeps: () => until('it sleeps and its pods are gone', isAsleep, 240).then(() => undefined),
+  };
 }
 
 const ask = ({ url, key }: CountingAgent): Promise<Response> =>
-  fetch(`${url}/assistants/search`, { method: 'POST', headers: { 'x-api-key': key, 'content-type': 'application/json' }, body: '{}' });
+  fetch(`${url}/assistants/search`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: '{}',
+  });
 
-const linesOf = (text: string): Line[] => text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []));
+const linesOf = (text: string): Line[] =>
+  text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []));
 
 /** Returns what happened when on the way, in seconds since the request was sent. Kubernetes tells whole seconds. */
 async function timeline(name: string, began: number): Promise<Record<string, number>> {
-  const since = (time: string | undefined): number => (time === undefined ? NaN : Math.round((Date.parse(time) - began) / 100) / 10);
+  const since = (time: string | undefined): number =>
+    time === undefined ? NaN : Math.round((Date.parse(time) - began) / 100) / 10;
   const [pod] = await podsOf(name, 'api');
   const [database] = await podsOf(name, 'database');
   const of = (one: PodState | undefined, type: string): string | undefined =>
     one?.status.conditions.find((condition) => condition.type === type)?.lastTransitionTime;
   const agent = linesOf(await kubectl('logs', pod?.metadata.name ?? '', '-n', NAMESPACE));
-  const gateway = linesOf(await kubectl('logs', '-n', 'gx-system', '-l', 'app.kubernetes.io/component=gateway', '--tail=50'));
+  const gateway = linesOf(
+    await kubectl(
+      'logs',
+      '-n',
+      'gx-system',
+      '-l',
+      'app.kubernetes.io/component=gateway',
+      '--tail=50',
+    ),
+  );
   return {
     asked: Math.max(...gateway.filter((line) => line.name === name).map(({ time }) => since(time))),
     podMade: since(pod?.metadata.creationTimestamp),
@@ -104,7 +134,9 @@ describe('the first request of a deployment that sleeps is answered', () => {
       const answer = await ask(agent);
       const seconds = (Date.now() - began) / 1000;
       const happened = JSON.stringify(await timeline(agent.name, began));
-      process.stdout.write(`wake ${title}: first answer after ${seconds.toFixed(1)} s, ${happened}\n`);
+      process.stdout.write(
+        `wake ${title}: first answer after ${seconds.toFixed(1)} s, ${happened}\n`,
+      );
       expect(answer.status).toBe(200);
       expect(seconds).toBeLessThan(PATIENCE);
     }
@@ -132,13 +164,33 @@ describe('two hundred requests at once', () => {
     const asking = Promise.all(Array.from({ length: 200 }, () => persistent(agent)));
     await until('it wakes', async () => (await status(agent.name)).asleepSince === undefined);
     expect((await podsOf(agent.name)).length).toBeLessThanOrEqual(2);
-    const gateways = await kubectl('get', 'pods', '-n', 'gx-system', '-l', 'app.kubernetes.io/component=gateway', '-o', 'name');
-    await kubectl('delete', '-n', 'gx-system', gateways.trim().split('\n')[0] ?? '', '--wait=false');
+    const gateways = await kubectl(
+      'get',
+      'pods',
+      '-n',
+      'gx-system',
+      '-l',
+      'app.kubernetes.io/component=gateway',
+      '-o',
+      'name',
+    );
+    await kubectl(
+      'delete',
+      '-n',
+      'gx-system',
+      gateways.trim().split('\n')[0] ?? '',
+      '--wait=false',
+    );
     const refused = await asking;
-    process.stdout.write(`crowd: 200 of 200 answered, ${refused.filter((count) => count > 0).length} of them after a 503\n`);
+    process.stdout.write(
+      `crowd: 200 of 200 answered, ${refused.filter((count) => count > 0).length} of them after a 503\n`,
+    );
     type Event = { reason: string; count?: number; involvedObject: { name: string } };
     const { items } = await kubectl.json<{ items: Event[] }>('get', 'events', '-n', NAMESPACE);
-    const woken = items.filter(({ reason, involvedObject }) => reason === 'WokenByRequest' && involvedObject.name === agent.name);
+    const woken = items.filter(
+      ({ reason, involvedObject }) =>
+        reason === 'WokenByRequest' && involvedObject.name === agent.name,
+    );
     expect(woken.map(({ count = 1 }) => count)).toEqual([1]);
     // One pod of each kind.
     expect(await podsOf(agent.name)).toHaveLength(2);

@@ -14,7 +14,12 @@ test.each(['', '-a', 'a-', 'A', 'a_b', 'a.b'])('"%s" is no DNS label', (text) =>
 test.each([
   ['a container of name and image', Container, { name: 'main', image: 'x:1' }, true],
   ['a container without an image', Container, { name: 'main' }, false],
-  ['a container with a field of its own', Container, { name: 'main', image: 'x:1', hostPath: '/' }, false],
+  [
+    'a container with a field of its own',
+    Container,
+    { name: 'main', image: 'x:1', hostPath: '/' },
+    false,
+  ],
   ['a volume from a Secret', Volume, { name: 'v', secret: { secretName: 's' } }, true],
   ['a volume of the host', Volume, { name: 'v', hostPath: { path: '/' } }, false],
   ['a variable', EnvVar, { name: 'A_1', value: 'x' }, true],

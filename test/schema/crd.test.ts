@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { customResourceDefinition, structural } from '../../src/schema/platform/crd.ts';
+import { buildCrd, toStructuralSchema } from '../../src/schema/platform/crd.ts';
 import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
-import { FreeForm, MapOf, Nullable, StringEnum } from '../../src/schema/types.ts';
+import {
+  buildFreeFormSchema,
+  buildMapSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+} from '../../src/schema/types.ts';
 import { everySchema, rootOf } from './walk.ts';
 
 const KNOWN_FORMATS = ['date-time', 'uuid', 'int32', 'int64', 'byte', 'password'];
@@ -17,7 +22,9 @@ describe.each(kinds)('the definition of $name', ({ kind }) => {
     const untyped = all.filter(
       ({ schema }) =>
         schema['x-kubernetes-int-or-string'] !== true &&
-        !['object', 'array', 'string', 'integer', 'number', 'boolean'].includes(String(schema.type)),
+        !['object', 'array', 'string', 'integer', 'number', 'boolean'].includes(
+          String(schema.type),
+        ),
     );
     expect(untyped.map(({ path }) => path)).toEqual([]);
   });
@@ -36,10 +43,16 @@ describe.each(kinds)('the definition of $name', ({ kind }) => {
       'nullable',
       'exclusiveMinimum',
     ];
-    const used = all.flatMap(({ path, schema }) => words.filter((word) => word in schema).map((word) => `${path}: ${word}`));
+    const used = all.flatMap(({ path, schema }) =>
+      words.filter((word) => word in schema).map((word) => `${path}: ${word}`),
+    );
     expect(used).toEqual([]);
-    expect(all.filter(({ schema }) => schema.additionalProperties === false).map(({ path }) => path)).toEqual([]);
-    expect(all.filter(({ schema }) => schema.enum?.includes(null) === true).map(({ path }) => path)).toEqual([]);
+    expect(
+      all.filter(({ schema }) => schema.additionalProperties === false).map(({ path }) => path),
+    ).toEqual([]);
+    expect(
+      all.filter(({ schema }) => schema.enum?.includes(null) === true).map(({ path }) => path),
+    ).toEqual([]);
   });
 
   test('names formats that Kubernetes knows', () => {
@@ -48,7 +61,9 @@ describe.each(kinds)('the definition of $name', ({ kind }) => {
   });
 
   test('leaves no field undescribed, which could be nested as deep and be as large as etcd takes it', () => {
-    const free = all.filter(({ schema }) => schema['x-kubernetes-preserve-unknown-fields'] === true);
+    const free = all.filter(
+      ({ schema }) => schema['x-kubernetes-preserve-unknown-fields'] === true,
+    );
     expect(free.map(({ path }) => path)).toEqual([]);
   });
 
@@ -57,7 +72,12 @@ describe.each(kinds)('the definition of $name', ({ kind }) => {
     const unbounded = spec.filter(({ schema }) => {
       if (schema.type === 'array') return schema.maxItems === undefined;
       if (schema.additionalProperties !== undefined) return schema.maxProperties === undefined;
-      return schema.type === 'string' && schema.maxLength === undefined && schema.enum === undefined && schema.format === undefined;
+      return (
+        schema.type === 'string' &&
+        schema.maxLength === undefined &&
+        schema.enum === undefined &&
+        schema.format === undefined
+      );
     });
     expect(unbounded.map(({ path }) => path)).toEqual([]);
   });
@@ -67,7 +87,7 @@ describe.each(kinds)('the definition of $name', ({ kind }) => {
   });
 
   test(`is smaller than ${LARGEST} bytes, which a client-side apply still takes`, () => {
-    expect(JSON.stringify(customResourceDefinition(kind)).length).toBeLessThan(LARGEST);
+    expect(JSON.stringify(buildCrd(kind)).length).toBeLessThan(LARGEST);
   });
 
   test('has a message for every rule', () => {
@@ -77,7 +97,9 @@ describe.each(kinds)('the definition of $name', ({ kind }) => {
 
   test('shows its columns from fields that exist, and selects by such', () => {
     const shown = [...kind.columns.map(({ jsonPath }) => jsonPath), ...(kind.selectable ?? [])];
-    const paths = shown.map((jsonPath) => jsonPath.slice(1)).filter((path) => !/^metadata|\[/.test(path));
+    const paths = shown
+      .map((jsonPath) => jsonPath.slice(1))
+      .filter((path) => !/^metadata|\[/.test(path));
     const known = new Set(all.map(({ path }) => path));
     expect(paths.filter((path) => !known.has(path))).toEqual([]);
   });
@@ -85,15 +107,27 @@ describe.each(kinds)('the definition of $name', ({ kind }) => {
 
 describe('structural', () => {
   test.each([
-    ['a nullable text is a text', Nullable(StringEnum(['a', 'b'])), { type: 'string', enum: ['a', 'b'] }],
-    ['a closed object loses its lock', { type: 'object', additionalProperties: false }, { type: 'object' }],
+    [
+      'a nullable text is a text',
+      buildNullableSchema(buildEnumSchema(['a', 'b'])),
+      { type: 'string', enum: ['a', 'b'] },
+    ],
+    [
+      'a closed object loses its lock',
+      { type: 'object', additionalProperties: false },
+      { type: 'object' },
+    ],
     [
       'a map keeps the schema of its values',
-      MapOf(Nullable(StringEnum(['x'])), { maxProperties: 2 }),
+      buildMapSchema(buildNullableSchema(buildEnumSchema(['x'])), { maxProperties: 2 }),
       { type: 'object', maxProperties: 2, additionalProperties: { type: 'string', enum: ['x'] } },
     ],
-    ['a free object stays free', FreeForm('free'), { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, description: 'free' }],
+    [
+      'a free object stays free',
+      buildFreeFormSchema('free'),
+      { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, description: 'free' },
+    ],
   ])('%s', (_situation, schema, expected) => {
-    expect(structural(schema)).toEqual(expected);
+    expect(toStructuralSchema(schema)).toEqual(expected);
   });
 });

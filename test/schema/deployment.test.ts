@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { DeploymentCreateRequest, DeploymentPatchRequest } from '../../src/schema/platform/deployment.ts';
+import {
+  DeploymentCreateRequest,
+  DeploymentPatchRequest,
+} from '../../src/schema/platform/deployment.ts';
 import { accepts } from './accepts.ts';
 
 const whole = {
@@ -42,13 +45,25 @@ describe('a request to create', () => {
       resource_spec: null,
     };
     const revision = { repo_ref: null, gx_config_path: null, image_uri: null };
-    expect(accepts(DeploymentCreateRequest, { ...whole, source_config: nulls, source_revision_config: revision })).toBe(true);
+    expect(
+      accepts(DeploymentCreateRequest, {
+        ...whole,
+        source_config: nulls,
+        source_revision_config: revision,
+      }),
+    ).toBe(true);
   });
 });
 
 test('a request to change may have nothing in it, and repeat what is fixed: whether that is a change is a rule, no shape', () => {
   expect(accepts(DeploymentPatchRequest, {})).toBe(true);
-  expect(accepts(DeploymentPatchRequest, { secrets: null, source_config: null, source_revision_config: null })).toBe(true);
+  expect(
+    accepts(DeploymentPatchRequest, {
+      secrets: null,
+      source_config: null,
+      source_revision_config: null,
+    }),
+  ).toBe(true);
   expect(accepts(DeploymentPatchRequest, { name: 'chat', source: 'git' })).toBe(true);
   expect(accepts(DeploymentPatchRequest, { id: 'x' })).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gitRefFault, gitUrlFault, imageFault } from '../../src/schema/platform/git-source.ts';
+import { checkGitRef, checkGitUrl, imageFault } from '../../src/schema/platform/git-source.ts';
 
 test.each([
   'https://example.com/team/agent.git',
@@ -7,7 +7,7 @@ test.each([
   'ssh://git@example.com:2222/team/agent.git',
   'git@example.com:team/agent.git',
 ])('%s can be cloned', (url) => {
-  expect(gitUrlFault(url)).toBeUndefined();
+  expect(checkGitUrl(url)).toBeUndefined();
 });
 
 test.each([
@@ -26,16 +26,19 @@ test.each([
   ['http://example.com/a', 'plain http'],
   [`https://example.com/${'a'.repeat(2048)}`, 'more than 2048 characters'],
 ])('%j is refused', (url, words) => {
-  expect(gitUrlFault(url)).toContain(words);
+  expect(checkGitUrl(url)).toContain(words);
 });
 
 test('plain http is taken where it is allowed', () => {
-  expect(gitUrlFault('http://git.local:3000/team/agent.git', { insecure: true })).toBeUndefined();
+  expect(checkGitUrl('http://git.local:3000/team/agent.git', { insecure: true })).toBeUndefined();
 });
 
-test.each(['main', 'feature/one', 'v1.2', 'refs/tags/v1', 'a@b'])('the reference %s is taken', (ref) => {
-  expect(gitRefFault(ref)).toBeUndefined();
-});
+test.each(['main', 'feature/one', 'v1.2', 'refs/tags/v1', 'a@b'])(
+  'the reference %s is taken',
+  (ref) => {
+    expect(checkGitRef(ref)).toBeUndefined();
+  },
+);
 
 test.each([
   '',
@@ -62,7 +65,7 @@ test.each([
   'a\nb',
   'a.',
 ])('the reference %j is refused', (ref) => {
-  expect(gitRefFault(ref)).toBeTypeOf('string');
+  expect(checkGitRef(ref)).toBeTypeOf('string');
 });
 
 const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { labelValue, names, revisionName } from '../../src/schema/names.ts';
+import { toLabelValue, names, buildRevisionName } from '../../src/schema/names.ts';
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const uid = '6f1c7d0e-0000-4000-8000-000000000000';
@@ -16,10 +16,10 @@ const made: [string, (stem: string) => string][] = [
   ['database', names.database],
   ['database secret', (stem) => names.databaseSecret(stem, uid)],
   ['database policy', names.databasePolicy],
-  ['api workload', (stem) => names.apiWorkload(revisionName(stem, 7))],
-  ['queue workload', (stem) => names.queueWorkload(revisionName(stem, 123_456))],
+  ['api workload', (stem) => names.apiWorkload(buildRevisionName(stem, 7))],
+  ['queue workload', (stem) => names.queueWorkload(buildRevisionName(stem, 123_456))],
   ['secrets', (stem) => names.secrets(stem, 'nonce')],
-  ['copy of a secret', (stem) => names.secretCopy(revisionName(stem, 1))],
+  ['copy of a secret', (stem) => names.secretCopy(buildRevisionName(stem, 1))],
 ];
 
 describe.each(made)('the name of a %s', (_what, nameOf) => {
@@ -36,7 +36,9 @@ describe.each(made)('the name of a %s', (_what, nameOf) => {
 
 test('no two objects of one deployment share a name', () => {
   const shared = stems.filter((stem) => {
-    const own = made.filter(([what]) => what !== 'database policy').map(([, nameOf]) => nameOf(stem));
+    const own = made
+      .filter(([what]) => what !== 'database policy')
+      .map(([, nameOf]) => nameOf(stem));
     return new Set(own).size < own.length;
   });
   expect(shared).toEqual([]);
@@ -54,16 +56,19 @@ test('long names that differ only behind the cut stay apart', () => {
 });
 
 test('a revision is named by its generation, and sorts by it', () => {
-  expect(revisionName('chat', 7)).toBe('chat-00007');
-  expect(revisionName('chat', 123_456)).toBe('chat-123456');
-  expect([revisionName('chat', 10), revisionName('chat', 9)].toSorted()).toEqual(['chat-00009', 'chat-00010']);
+  expect(buildRevisionName('chat', 7)).toBe('chat-00007');
+  expect(buildRevisionName('chat', 123_456)).toBe('chat-123456');
+  expect([buildRevisionName('chat', 10), buildRevisionName('chat', 9)].toSorted()).toEqual([
+    'chat-00009',
+    'chat-00010',
+  ]);
 });
 
 test('a label value has at most 63 characters, and is the name itself where that fits', () => {
-  expect(labelValue('chat-00007')).toBe('chat-00007');
-  const long = labelValue(revisionName('y'.repeat(63), 7));
+  expect(toLabelValue('chat-00007')).toBe('chat-00007');
+  const long = toLabelValue(buildRevisionName('y'.repeat(63), 7));
   expect(long.length).toBeLessThanOrEqual(63);
-  expect(long).not.toBe(labelValue(revisionName('y'.repeat(63), 8)));
+  expect(long).not.toBe(toLabelValue(buildRevisionName('y'.repeat(63), 8)));
 });
 
 test('two changes of the same secrets are two objects; two uids are two volumes and credentials', () => {

@@ -1,8 +1,13 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import ssh2 from 'ssh2';
-import { findPrivateKeyFault, normalizeLines, normalizePem, trimCredential } from '../../src/schema/platform/pasted-credential.ts';
-import { credentialData } from '../../src/control-plane/git/resource.ts';
+import {
+  findPrivateKeyFault,
+  toUnixLines,
+  toCanonicalPem,
+  trimCredential,
+} from '../../src/schema/platform/pasted-credential.ts';
+import { buildCredentialData } from '../../src/control-plane/git/resource.ts';
 
 /* Keys and tokens as people paste them. The keys are made by others' programs: Node's and ssh2. */
 
@@ -13,7 +18,15 @@ const KEYS: [string, string][] = [
   ['ecdsa of OpenSSH', ssh2.utils.generateKeyPairSync('ecdsa', { bits: 256 }).private],
   ['RSA in PKCS 1', String(rsa.export({ type: 'pkcs1', format: 'pem' }))],
   ['RSA in PKCS 8', String(rsa.export({ type: 'pkcs8', format: 'pem' }))],
-  ['EC in SEC 1', String(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'sec1', format: 'pem' }))],
+  [
+    'EC in SEC 1',
+    String(
+      generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+        type: 'sec1',
+        format: 'pem',
+      }),
+    ),
+  ],
 ];
 
 const PASTED: [string, (key: string) => string][] = [
@@ -30,14 +43,16 @@ const PASTED: [string, (key: string) => string][] = [
 
 describe.each(KEYS)('a key %s', (_kind, key) => {
   test.each(PASTED)('is read %s', (_form, paste) => {
-    const pem = normalizePem(paste(key));
+    const pem = toCanonicalPem(paste(key));
     expect(findPrivateKeyFault(paste(key))).toBeUndefined();
     expect(pem).toMatch(/^-----BEGIN [A-Z ]+-----\n[\s\S]*\n-----END [A-Z ]+-----\n$/);
     expect(readByOthers(pem)).toEqual(readByOthers(key));
   });
 });
 const readByOthers = (pem: string): unknown =>
-  pem.includes('OPENSSH') ? ssh2.utils.parseKey(pem) : createPrivateKey(pem).export({ format: 'der', type: 'pkcs8' });
+  pem.includes('OPENSSH')
+    ? ssh2.utils.parseKey(pem)
+    : createPrivateKey(pem).export({ format: 'der', type: 'pkcs8' });
 
 const half = (key: string): string => {
   const lines = key.trimEnd().split('\n');
@@ -51,7 +66,8 @@ test.each([
   ['half of an RSA key', half(KEYS[2]![1]), 'no whole private key'],
   [
     'a key of OpenSSH with a passphrase',
-    ssh2.utils.generateKeyPairSync('ed25519', { passphrase: 'x', cipher: 'aes256-ctr', rounds: 1 }).private,
+    ssh2.utils.generateKeyPairSync('ed25519', { passphrase: 'x', cipher: 'aes256-ctr', rounds: 1 })
+      .private,
     'passphrase',
   ],
   [
@@ -70,20 +86,28 @@ test.each([
 
 test('tokens lose what echo and Windows put around them, and known_hosts keeps its lines', () => {
   expect(trimCredential('\uFEFFghp_abc\r\n')).toBe('ghp_abc');
-  expect(normalizeLines('a ssh-ed25519 AAAA\r\n\r\nb ssh-rsa BBBB')).toBe('a ssh-ed25519 AAAA\nb ssh-rsa BBBB\n');
+  expect(toUnixLines('a ssh-ed25519 AAAA\r\n\r\nb ssh-rsa BBBB')).toBe(
+    'a ssh-ed25519 AAAA\nb ssh-rsa BBBB\n',
+  );
 });
 
 test('a request stores its credential as programs read it, and names the field of one that none can read', () => {
-  expect(credentialData({ ssh_private_key: openSsh.private.trimEnd(), known_hosts: 'h k' })).toEqual({
-    data: { 'ssh-privatekey': normalizePem(openSsh.private), known_hosts: 'h k\n' },
+  expect(
+    buildCredentialData({ ssh_private_key: openSsh.private.trimEnd(), known_hosts: 'h k' }),
+  ).toEqual({
+    data: { 'ssh-privatekey': toCanonicalPem(openSsh.private), known_hosts: 'h k\n' },
   });
-  expect(credentialData({ token: 'abc\n' })).toEqual({ data: { token: 'abc' } });
-  expect(credentialData({ token: ' \n' })).toEqual({ problem: 'credential.token: is empty' });
-  expect(credentialData({ token: `'abc'\n` })).toEqual({ problem: 'credential.token: is in quotes: give it without them' });
-  expect(credentialData({ ssh_private_key: openSsh.public, known_hosts: 'h k' })).toEqual({
+  expect(buildCredentialData({ token: 'abc\n' })).toEqual({ data: { token: 'abc' } });
+  expect(buildCredentialData({ token: ' \n' })).toEqual({ problem: 'credential.token: is empty' });
+  expect(buildCredentialData({ token: `'abc'\n` })).toEqual({
+    problem: 'credential.token: is in quotes: give it without them',
+  });
+  expect(buildCredentialData({ ssh_private_key: openSsh.public, known_hosts: 'h k' })).toEqual({
     problem: 'credential.ssh_private_key: is a public key: give the private one',
   });
-  expect(credentialData({ app_id: '1', app_installation_id: '2', private_key: 'x' })).toMatchObject({
+  expect(
+    buildCredentialData({ app_id: '1', app_installation_id: '2', private_key: 'x' }),
+  ).toMatchObject({
     problem: expect.stringMatching(/^credential\.private_key: is no private key/),
   });
 });

@@ -1,15 +1,31 @@
 import { expect, test } from 'vitest';
 import { API_VERSION } from '../../src/schema/platform/api-group.ts';
-import { withReadableStatus } from '../../src/schema/platform/readable-status.ts';
+import { stripUnreadableStatus } from '../../src/schema/platform/readable-status.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
-const ready = { type: 'Ready', status: 'True', reason: 'Serving', message: 'It serves.', lastTransitionTime: NOW };
+const ready = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'Serving',
+  message: 'It serves.',
+  lastTransitionTime: NOW,
+};
 
 const statusOf = (status: unknown, kind = 'Revision'): unknown =>
-  (withReadableStatus({ apiVersion: API_VERSION, kind, metadata: { name: 'a' }, status }) as { status?: unknown }).status;
+  (
+    stripUnreadableStatus({ apiVersion: API_VERSION, kind, metadata: { name: 'a' }, status }) as {
+      status?: unknown;
+    }
+  ).status;
 
 test('a status in its form is the same object, with fields of other versions', () => {
-  const status = { phase: 'DEPLOYED', endedAt: NOW, conditions: [ready], observedGeneration: 1, ofLaterVersions: { a: 1 } };
+  const status = {
+    phase: 'DEPLOYED',
+    endedAt: NOW,
+    conditions: [ready],
+    observedGeneration: 1,
+    ofLaterVersions: { a: 1 },
+  };
   expect(statusOf(status)).toBe(status);
 });
 
@@ -24,13 +40,23 @@ test.each<[string, object]>([
 });
 
 test('of a list, items of another form are left out', () => {
-  const wrong = [null, 1, [], { type: { a: 1 } }, { ...ready, lastTransitionTime: 'soon' }, { ...ready, reason: undefined }];
+  const wrong = [
+    null,
+    1,
+    [],
+    { type: { a: 1 } },
+    { ...ready, lastTransitionTime: 'soon' },
+    { ...ready, reason: undefined },
+  ];
   expect(statusOf({ conditions: [...wrong, ready] })).toEqual({ conditions: [ready] });
 });
 
-test.each([['a word'], [[]], [1], [null]])('a status that is no record is not there: %j', (status) => {
-  expect(statusOf(status)).toBeUndefined();
-});
+test.each([['a word'], [[]], [1], [null]])(
+  'a status that is no record is not there: %j',
+  (status) => {
+    expect(statusOf(status)).toBeUndefined();
+  },
+);
 
 test('inherited names are no fields, and an own __proto__ changes no prototype', () => {
   const status = JSON.parse('{"__proto__": {"phase": "DEPLOYED"}, "message": 1}') as object;
@@ -40,6 +66,6 @@ test('inherited names are no fields, and an own __proto__ changes no prototype',
 
 test('objects of other groups and kinds are left alone', () => {
   const pod = { apiVersion: 'v1', kind: 'Pod', status: 'odd' };
-  expect(withReadableStatus(pod)).toBe(pod);
+  expect(stripUnreadableStatus(pod)).toBe(pod);
   expect(statusOf('odd', 'constructor')).toBe('odd');
 });

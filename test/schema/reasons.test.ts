@@ -21,11 +21,29 @@ test('every reason that the operator gives has its line in the reference, and ev
   ]
     .map((file) => readFileSync(file, 'utf8'))
     .join('\n');
-  const given = new Set(GIVEN.flatMap((pattern) => [...sources.matchAll(pattern)].map(([, reason]) => reason ?? '')));
-  const told = new Set([...Object.keys(REASONS), ...Object.values(STATES).flatMap(Object.keys), ...Object.keys(COMMON)]);
+  const given = new Set(
+    GIVEN.flatMap((pattern) => [...sources.matchAll(pattern)].map(([, reason]) => reason ?? '')),
+  );
+  const told = new Set([
+    ...Object.keys(REASONS),
+    ...Object.values(STATES).flatMap(Object.keys),
+    ...Object.keys(COMMON),
+  ]);
   expect([...given].filter((reason) => !told.has(reason))).toEqual([]);
   // A phase becomes a reason letter by letter.
-  const phases = ['Creating', 'Queued', 'AwaitingBuild', 'Building', 'AwaitingDeploy', 'Deploying', 'Unknown'];
-  const states = [STATES, { every: COMMON }].flatMap((kinds) => Object.values(kinds).flatMap(Object.keys));
-  expect(states.filter((reason) => !sources.includes(`'${reason}'`) && !phases.includes(reason))).toEqual([]);
+  const phases = [
+    'Creating',
+    'Queued',
+    'AwaitingBuild',
+    'Building',
+    'AwaitingDeploy',
+    'Deploying',
+    'Unknown',
+  ];
+  const states = [STATES, { every: COMMON }].flatMap((kinds) =>
+    Object.values(kinds).flatMap(Object.keys),
+  );
+  expect(
+    states.filter((reason) => !sources.includes(`'${reason}'`) && !phases.includes(reason)),
+  ).toEqual([]);
 });

@@ -1,11 +1,29 @@
 import { expect, test } from 'vitest';
-import { configuredIntegration } from '../../src/schema/platform/git-connection.ts';
-import { repoAddress, repoUrlFault } from '../../src/schema/platform/repo-url.ts';
+import { toConfiguredIntegration } from '../../src/schema/platform/git-connection.ts';
+import { parseRepoAddress, checkRepoUrl } from '../../src/schema/platform/repo-url.ts';
 
-const github = { kind: 'github', name: 'acme', host: 'https://github.com', repositories: ['acme/*', 'other/agent'] } as const;
-const own = { kind: 'generic', name: 'own', host: 'https://git.example:8443/scm', repositories: ['team/**'] } as const;
+const github = {
+  kind: 'github',
+  name: 'acme',
+  host: 'https://github.com',
+  repositories: ['acme/*', 'other/agent'],
+} as const;
+const own = {
+  kind: 'generic',
+  name: 'own',
+  host: 'https://git.example:8443/scm',
+  repositories: ['team/**'],
+} as const;
 const plain = { kind: 'gitea', name: 'local', host: 'http://git.local:3000' } as const;
-const of = ({ repositories, ...rest }: { kind: string; name: string; host: string; repositories?: readonly string[] }) => ({
+const of = ({
+  repositories,
+  ...rest
+}: {
+  kind: string;
+  name: string;
+  host: string;
+  repositories?: readonly string[];
+}) => ({
   ...(rest as { kind: 'github'; name: string; host: string }),
   repositories: repositories && [...repositories],
 });
@@ -20,7 +38,7 @@ test.each([
   ['ssh://git@git.example:7999/team/a', own],
   ['http://git.local:3000/any/thing', plain],
 ])('%s is of its integration', (url, integration) => {
-  expect(repoUrlFault(of(integration), url)).toBeUndefined();
+  expect(checkRepoUrl(of(integration), url)).toBeUndefined();
 });
 
 test.each([
@@ -46,7 +64,7 @@ test.each([
   ['https://git.example:8443/scm/Team/a', own],
   ['https://git.local:3000/any/thing', plain],
 ])('%s is not', (url, integration) => {
-  expect(repoUrlFault(of(integration), url)).toMatch(/^is no repository of the integration /);
+  expect(checkRepoUrl(of(integration), url)).toMatch(/^is no repository of the integration /);
 });
 
 test.each([
@@ -56,37 +74,57 @@ test.each([
   ['https://github.com/acme/a%00', github, 'encoded separator'],
   ['https://github.com/acme/a%252Fb', github, 'encoded separator'],
 ])('%s is refused with what to change', (url, integration, words) => {
-  expect(repoUrlFault(of(integration), url)).toContain(words);
+  expect(checkRepoUrl(of(integration), url)).toContain(words);
 });
 
 test('an encoded character means the same however it is spelled', () => {
   const azure = { kind: 'generic', name: 'azure', host: 'https://dev.azure.example/acme' } as const;
   for (const url of ['My%20Project/_git/agent', 'r%C3%A9po/agent', 'r%c3%a9po/agent', 'a%2Db'])
-    expect(repoUrlFault(of(azure), `https://dev.azure.example/acme/${url}`)).toBeUndefined();
-  expect(repoAddress('https://h.example/r%c3%a9po/a%2Db')).toEqual(repoAddress('https://h.example/r%C3%A9po/a-b'));
+    expect(checkRepoUrl(of(azure), `https://dev.azure.example/acme/${url}`)).toBeUndefined();
+  expect(parseRepoAddress('https://h.example/r%c3%a9po/a%2Db')).toEqual(
+    parseRepoAddress('https://h.example/r%C3%A9po/a-b'),
+  );
 });
 
 test('a long pattern of stars is compared at once', () => {
   const stars = Array.from({ length: 300 }, () => '**').join('/');
   const url = `https://git.example/${Array.from({ length: 290 }, () => 'a').join('/')}`;
-  const integration = { kind: 'generic', name: 'x', host: 'https://git.example', repositories: [stars] } as const;
-  expect(repoUrlFault({ ...integration, repositories: [stars] }, url)).toBeDefined();
+  const integration = {
+    kind: 'generic',
+    name: 'x',
+    host: 'https://git.example',
+    repositories: [stars],
+  } as const;
+  expect(checkRepoUrl({ ...integration, repositories: [stars] }, url)).toBeDefined();
 });
 
 test('an address is read in both forms of ssh', () => {
   const read = { protocol: 'ssh', hostname: 'git.example', path: 'acme/agent' };
-  expect(repoAddress('git@git.example:acme/agent.git')).toMatchObject(read);
-  expect(repoAddress('ssh://git@git.example:2222/acme/agent')).toMatchObject(read);
+  expect(parseRepoAddress('git@git.example:acme/agent.git')).toMatchObject(read);
+  expect(parseRepoAddress('ssh://git@git.example:2222/acme/agent')).toMatchObject(read);
 });
 
 const entry = { id: '22222222-2222-4222-8222-222222222222', name: 'acme', installation_id: 7 };
 
 test('an entry of the settings with repositories alone is bound to exactly these, one with nothing to github.com', () => {
-  const repos = [{ id: 1, name: 'agent', owner: 'acme', url: 'https://git.example/acme/agent', default_branch: 'main' }];
-  const listed = configuredIntegration({ ...entry, repos }, 'tenant');
-  expect(repoUrlFault(listed, 'https://git.example/acme/agent.git')).toBeUndefined();
-  expect(repoUrlFault(listed, 'https://git.example/acme/other')).toBeDefined();
-  const bare = configuredIntegration(entry, 'tenant');
-  expect(bare).toMatchObject({ kind: 'github', host: 'https://github.com', tenantId: 'tenant', installationId: 7 });
-  expect(repoUrlFault(bare, 'https://git.example/acme/agent')).toBeDefined();
+  const repos = [
+    {
+      id: 1,
+      name: 'agent',
+      owner: 'acme',
+      url: 'https://git.example/acme/agent',
+      default_branch: 'main',
+    },
+  ];
+  const listed = toConfiguredIntegration({ ...entry, repos }, 'tenant');
+  expect(checkRepoUrl(listed, 'https://git.example/acme/agent.git')).toBeUndefined();
+  expect(checkRepoUrl(listed, 'https://git.example/acme/other')).toBeDefined();
+  const bare = toConfiguredIntegration(entry, 'tenant');
+  expect(bare).toMatchObject({
+    kind: 'github',
+    host: 'https://github.com',
+    tenantId: 'tenant',
+    installationId: 7,
+  });
+  expect(checkRepoUrl(bare, 'https://git.example/acme/agent')).toBeDefined();
 });

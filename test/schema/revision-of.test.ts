@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
-import { newestFirst, revisionOf, templateHash } from '../../src/schema/platform/revision-of.ts';
-import { canonicalJson, hashOf } from '../../src/schema/canonical-json.ts';
+import {
+  sortRevisions,
+  buildRevision,
+  hashTemplate,
+} from '../../src/schema/platform/revision-of.ts';
+import { formatCanonicalJson, hashOf } from '../../src/schema/canonical-json.ts';
 
 const deployment = (
   spec: Partial<DeploymentResource['spec']> = {},
@@ -10,7 +14,11 @@ const deployment = (
   apiVersion: 'gx.dev/v1alpha1',
   kind: 'Deployment',
   metadata: { name: 'chat', namespace: 'agents', uid: 'uid-1', generation: 7, ...metadata },
-  spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'chat:1' } }, ...spec },
+  spec: {
+    source: 'external_container',
+    template: { sourceRevisionConfig: { imageUri: 'chat:1' } },
+    ...spec,
+  },
 });
 
 test.each([
@@ -19,29 +27,45 @@ test.each([
   [{ at: new Date(0), none: () => 1, ['__proto__']: { z: 1, y: 2 } }],
   ['text'],
   [null],
-])('the text of %j is the one that JSON gives with sorted keys: stored hashes depend on it', (value) => {
-  const sorted = (_: string, inner: unknown): unknown =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner;
-  expect(canonicalJson(value)).toBe(JSON.stringify(value, sorted));
-});
+])(
+  'the text of %j is the one that JSON gives with sorted keys: stored hashes depend on it',
+  (value) => {
+    const sorted = (_: string, inner: unknown): unknown =>
+      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        : inner;
+    expect(formatCanonicalJson(value)).toBe(JSON.stringify(value, sorted));
+  },
+);
 
 test('keys in another order are the same value', () => {
-  expect(canonicalJson({ b: [{ d: 1, c: 2 }], a: null })).toBe('{"a":null,"b":[{"c":2,"d":1}]}');
+  expect(formatCanonicalJson({ b: [{ d: 1, c: 2 }], a: null })).toBe(
+    '{"a":null,"b":[{"c":2,"d":1}]}',
+  );
   expect(hashOf({ a: 1, b: 2 })).toBe(hashOf({ b: 2, a: 1 }));
   expect(hashOf([1, 2])).not.toBe(hashOf([2, 1]));
 });
 
 test('the revision is an owned snapshot, named by the generation that asked for it', () => {
-  const revision = revisionOf(
-    deployment({ requestedAt: '2026-01-01T00:00:00Z', rollbackOf: 'chat-00003' }, { labels: { 'gx.dev/tenant': 't' } }),
+  const revision = buildRevision(
+    deployment(
+      { requestedAt: '2026-01-01T00:00:00Z', rollbackOf: 'chat-00003' },
+      { labels: { 'gx.dev/tenant': 't' } },
+    ),
   );
   expect(revision.metadata).toMatchObject({
     name: 'chat-00007',
     namespace: 'agents',
     labels: { 'gx.dev/deployment': 'chat', 'gx.dev/tenant': 't' },
-    ownerReferences: [{ kind: 'Deployment', name: 'chat', uid: 'uid-1', controller: true, blockOwnerDeletion: true }],
+    ownerReferences: [
+      {
+        kind: 'Deployment',
+        name: 'chat',
+        uid: 'uid-1',
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
   });
   expect(revision.spec).toMatchObject({
     deployment: 'chat',
@@ -53,17 +77,25 @@ test('the revision is an owned snapshot, named by the generation that asked for 
 });
 
 test('two processes arrive at the same revision', () => {
-  expect(revisionOf(deployment())).toEqual(revisionOf(structuredClone(deployment())));
+  expect(buildRevision(deployment())).toEqual(buildRevision(structuredClone(deployment())));
 });
 
 test('another template or another request is another hash; nothing else is', () => {
-  const hash = templateHash(deployment());
-  expect(templateHash(deployment({ template: { sourceRevisionConfig: { imageUri: 'chat:2' } } }))).not.toBe(hash);
-  expect(templateHash(deployment({ requestedAt: '2026-01-01T00:00:00Z' }))).not.toBe(hash);
-  expect(templateHash(deployment({ suspend: true, sourceConfig: { customUrl: 'https://x' } }, { generation: 8 }))).toBe(hash);
+  const hash = hashTemplate(deployment());
+  expect(
+    hashTemplate(deployment({ template: { sourceRevisionConfig: { imageUri: 'chat:2' } } })),
+  ).not.toBe(hash);
+  expect(hashTemplate(deployment({ requestedAt: '2026-01-01T00:00:00Z' }))).not.toBe(hash);
+  expect(
+    hashTemplate(
+      deployment({ suspend: true, sourceConfig: { customUrl: 'https://x' } }, { generation: 8 }),
+    ),
+  ).toBe(hash);
 });
 
 test('the newest revision is the one with the greatest number, not the last in the alphabet', () => {
-  const numbered = [99_999, 100_000, 2].map((generation) => revisionOf(deployment({}, { generation })));
-  expect(newestFirst(numbered).map(({ spec }) => spec.number)).toEqual([100_000, 99_999, 2]);
+  const numbered = [99_999, 100_000, 2].map((generation) =>
+    buildRevision(deployment({}, { generation })),
+  );
+  expect(sortRevisions(numbered).map(({ spec }) => spec.number)).toEqual([100_000, 99_999, 2]);
 });

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import {
-  filled,
+  expandRoutePattern,
   findOverlap,
   HOST_NAME,
-  hostFault,
+  checkRouteHost,
   isGranted,
-  patternFaults,
-  placeOfUrl,
+  checkRoutePatterns,
+  parseRoutePlace,
   ROUTE_PATH,
-  tellsApart,
+  isUniquePattern,
 } from '../../src/schema/platform/route-place.ts';
 
 const label = 'a'.repeat(64);
@@ -24,7 +24,7 @@ test.each([
   ['chat.example.com:8080', 'chat.example.com:8080 is no host name'],
   ['chat..example.com', 'chat..example.com is no host name'],
 ])('the host %s', (host, fault) => {
-  expect(hostFault(host)).toBe(fault);
+  expect(checkRouteHost(host)).toBe(fault);
   // An address has the form of a host. The API server lets it through, and the condition of the route names it.
   const isOne = host.length <= 253 && new RegExp(HOST_NAME).test(host);
   expect(isOne).toBe(fault === undefined || fault.endsWith('an address'));
@@ -50,7 +50,11 @@ test.each([
   [{ host, path: '/' }, [], []],
   [{ host: 'agents.example.com', path: '/{namespace}/{name}' }, [], []],
   [{ host: '{name}.example.com', path: '/' }, ['team'], []],
-  [{ host: '{name}.example.com', path: '/' }, [], [/two deployments the place {name}.example.com\/: .* need {name} and {namespace}/]],
+  [
+    { host: '{name}.example.com', path: '/' },
+    [],
+    [/two deployments the place {name}.example.com\/: .* need {name} and {namespace}/],
+  ],
   [{ host: '{namespace}.example.com', path: '/' }, ['team'], [/two deployments .* need {name}$/]],
   [{ host: '', path: '/' }, [], [/needs a host/]],
   [{ host: `{name}.{namespace}-${label}.com`, path: '/' }, [], [/longer than 63/]],
@@ -58,7 +62,7 @@ test.each([
   [{ host, path: 'agents' }, [], [/has the path agents/]],
   [{ host, path: '/{other}' }, [], [/has the path/]],
 ])('the patterns %j, in the namespaces %j', (patterns, namespaces, faults) => {
-  const found = patternFaults(patterns, namespaces);
+  const found = checkRoutePatterns(patterns, namespaces);
   expect(found).toHaveLength(faults.length);
   for (const [index, fault] of faults.entries()) expect(found[index]).toMatch(fault);
 });
@@ -80,23 +84,34 @@ test.each([
   ['a.com/{namespace}/{name}', [], undefined],
   // One of the two alone somewhere tells both.
   ['{name}-{namespace}.a.com/{name}', [], undefined],
-])('%s in the namespaces %j gives the same place to deployments of %s', (pattern, namespaces, pair) => {
-  const at = pattern.indexOf('/');
-  const found = patternFaults({ host: pattern.slice(0, at), path: pattern.slice(at) }, namespaces);
-  const [, met] = /can give deployments of (.*) the same place/.exec(found.join()) ?? [];
-  expect(met).toBe(pair);
-});
+])(
+  '%s in the namespaces %j gives the same place to deployments of %s',
+  (pattern, namespaces, pair) => {
+    const at = pattern.indexOf('/');
+    const found = checkRoutePatterns(
+      { host: pattern.slice(0, at), path: pattern.slice(at) },
+      namespaces,
+    );
+    const [, met] = /can give deployments of (.*) the same place/.exec(found.join()) ?? [];
+    expect(met).toBe(pair);
+  },
+);
 
 test('no pattern that is taken gives two of many names the same place', () => {
   const words = ['a', 'b', 'a-b', 'b-a', 'a-a', 'a-b-a', 'ab'];
   const namespaces = ['a', 'b', 'a-b', 'b-a', 'ba'];
   const separators = ['-', '.', '', '-a-', '-b'];
   for (const separator of separators)
-    for (const pattern of [`{name}${separator}{namespace}.x.com`, `{namespace}${separator}{name}.x.com`])
+    for (const pattern of [
+      `{name}${separator}{namespace}.x.com`,
+      `{namespace}${separator}{name}.x.com`,
+    ])
       for (let chosen = 1; chosen < 2 ** namespaces.length; chosen += 1) {
         const served = namespaces.filter((_, index) => (chosen & (1 << index)) !== 0);
-        if (!tellsApart(pattern, served)) continue;
-        const hosts = served.flatMap((namespace) => words.map((name) => filled(pattern, { name, namespace })));
+        if (!isUniquePattern(pattern, served)) continue;
+        const hosts = served.flatMap((namespace) =>
+          words.map((name) => expandRoutePattern(pattern, { name, namespace })),
+        );
         expect(new Set(hosts).size, `${pattern} in ${served.join(', ')}`).toBe(hosts.length);
       }
 });
@@ -137,5 +152,5 @@ test.each([
   ['https://shop.example.com/a%20b', /has a path that no route can have/],
   ['https://', /is no address/],
 ])('the place of %s', (address, place) => {
-  expect(JSON.stringify(placeOfUrl(address))).toMatch(place);
+  expect(JSON.stringify(parseRoutePlace(address))).toMatch(place);
 });

@@ -1,14 +1,25 @@
 import { describe, expect, test } from 'vitest';
 import { SourceConfig, SourceRevisionConfigRequest } from '../../src/schema/platform/deployment.ts';
 import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
-import { celHas, immutableRule, immutableRules, SOURCE_FIELDS, sourceRules, tagRule } from '../../src/schema/platform/source-fields.ts';
+import {
+  buildCelHas,
+  buildImmutableRule,
+  buildImmutableRules,
+  SOURCE_FIELDS,
+  buildSourceRules,
+  tagRule,
+} from '../../src/schema/platform/source-fields.ts';
 import { everySchema, rootOf } from './walk.ts';
 
 const deployment = KINDS.find(({ kind }) => kind === 'Deployment');
 const root = rootOf(deployment as (typeof KINDS)[number]);
-const rules = [...everySchema(root)].flatMap(({ schema }) => schema['x-kubernetes-validations'] ?? []);
+const rules = [...everySchema(root)].flatMap(
+  ({ schema }) => schema['x-kubernetes-validations'] ?? [],
+);
 const paths = new Set([...everySchema(root)].map(({ path }) => path));
-const inResource = SOURCE_FIELDS.flatMap((field) => (field.resource === undefined ? [] : [{ ...field, path: field.resource }]));
+const inResource = SOURCE_FIELDS.flatMap((field) =>
+  field.resource === undefined ? [] : [{ ...field, path: field.resource }],
+);
 
 describe.each(inResource)('$path', ({ path, source, required, immutable }) => {
   test('is a field of the custom resource', () => {
@@ -17,7 +28,7 @@ describe.each(inResource)('$path', ({ path, source, required, immutable }) => {
 
   test(`is refused by the API server for another source than ${source}`, () => {
     expect(rules).toContainEqual({
-      rule: `!(${celHas('self', path)}) || self.source == '${source}'`,
+      rule: `!(${buildCelHas('self', path)}) || self.source == '${source}'`,
       message: `${path}: only for source ${source}`,
     });
   });
@@ -32,7 +43,9 @@ describe.each(inResource)('$path', ({ path, source, required, immutable }) => {
 test('every row names a field of the REST body', () => {
   const known = [
     ...Object.keys(SourceConfig.properties).map((name) => `source_config.${name}`),
-    ...Object.keys(SourceRevisionConfigRequest.properties).map((name) => `source_revision_config.${name}`),
+    ...Object.keys(SourceRevisionConfigRequest.properties).map(
+      (name) => `source_revision_config.${name}`,
+    ),
   ];
   expect(SOURCE_FIELDS.map(({ rest }) => rest).filter((rest) => !known.includes(rest))).toEqual([]);
   // Who may call and where pods stand is asked for whatever the source.
@@ -47,11 +60,12 @@ test('every row names a field of the REST body', () => {
 });
 
 test('all rules of the table stand in the definition, and the one on tags', () => {
-  for (const rule of [...sourceRules(), ...immutableRules(), tagRule]) expect(rules).toContainEqual(rule);
+  for (const rule of [...buildSourceRules(), ...buildImmutableRules(), tagRule])
+    expect(rules).toContainEqual(rule);
 });
 
 test('a fixed field is compared by presence first, because a rule on the field is skipped while it is absent', () => {
-  const { rule } = immutableRule('sourceConfig.repoUrl');
+  const { rule } = buildImmutableRule('sourceConfig.repoUrl');
   expect(rule).toContain('has(oldSelf.sourceConfig) && has(oldSelf.sourceConfig.repoUrl)');
   expect(rule).toContain('(has(self.sourceConfig) && has(self.sourceConfig.repoUrl))');
 });

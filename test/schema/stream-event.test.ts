@@ -14,6 +14,9 @@ test.each([
   expect(parseCursor(text)).toEqual(cursor);
 });
 
-test.each(['', 'abc', '-2', '1-', '-1-1', '1-2-3', '1.5', '1 ', `${'9'.repeat(16)}-1`, '1-*-1'])('"%s" is none', (text) => {
-  expect(parseCursor(text)).toBeUndefined();
-});
+test.each(['', 'abc', '-2', '1-', '-1-1', '1-2-3', '1.5', '1 ', `${'9'.repeat(16)}-1`, '1-*-1'])(
+  '"%s" is none',
+  (text) => {
+    expect(parseCursor(text)).toBeUndefined();
+  },
+);

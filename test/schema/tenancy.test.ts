@@ -1,16 +1,32 @@
 import { describe, expect, test } from 'vitest';
-import { type DeploymentResource, type ListenerResource } from '../../src/schema/platform/custom-resources.ts';
+import {
+  type DeploymentResource,
+  type ListenerResource,
+} from '../../src/schema/platform/custom-resources.ts';
 import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import { TENANT } from '../../src/schema/platform/labels.ts';
-import { joinedTenant, ownersOf, tenantOf, tenantOfProject } from '../../src/schema/platform/tenancy.ts';
+import {
+  resolveNamespaceTenant,
+  chooseNamespaceOwners,
+  resolveDeploymentTenant,
+  resolveProjectTenant,
+} from '../../src/schema/platform/tenancy.ts';
 
-const listener = (name: string, creationTimestamp: string, namespaces: string[], tenantId?: string): ListenerResource => ({
+const listener = (
+  name: string,
+  creationTimestamp: string,
+  namespaces: string[],
+  tenantId?: string,
+): ListenerResource => ({
   apiVersion: API_VERSION,
   kind: 'Listener',
   metadata: { name, uid: name, creationTimestamp },
   spec: { computeId: 'c', namespaces, ...(tenantId !== undefined && { tenantId }) },
 });
-const deployment = (namespace: string, labels: Record<string, string> = {}): DeploymentResource => ({
+const deployment = (
+  namespace: string,
+  labels: Record<string, string> = {},
+): DeploymentResource => ({
   apiVersion: API_VERSION,
   kind: 'Deployment',
   metadata: { name: 'chat', namespace, labels },
@@ -18,14 +34,18 @@ const deployment = (namespace: string, labels: Record<string, string> = {}): Dep
 });
 
 /** Every namespace has joined the tenant `theirs`, but for those that begin with another word. */
-const joined = (namespace: string): string => (namespace.startsWith('default') ? 'default' : 'theirs');
-const owners = (...listeners: ListenerResource[]) => ownersOf(listeners, joined, 'default');
-const shown = (of: ReturnType<typeof owners>): string[] => [...of].map(([namespace, { metadata }]) => `${namespace} ${metadata.name}`);
+const joined = (namespace: string): string =>
+  namespace.startsWith('default') ? 'default' : 'theirs';
+const owners = (...listeners: ListenerResource[]) =>
+  chooseNamespaceOwners(listeners, joined, 'default');
+const shown = (of: ReturnType<typeof owners>): string[] =>
+  [...of].map(([namespace, { metadata }]) => `${namespace} ${metadata.name}`);
 
 describe('a namespace', () => {
   test('joins a tenant by its label; without one, those of the installation are the default tenant’s', () => {
     const installed = { agentNamespaces: ['gx-agents'], defaultTenantId: 'default' };
-    const tenant = (name: string, labels?: Record<string, string>) => joinedTenant({ name, labels }, installed);
+    const tenant = (name: string, labels?: Record<string, string>) =>
+      resolveNamespaceTenant({ name, labels }, installed);
     expect(tenant('gx-agents')).toBe('default');
     expect(tenant('gx-agents', { [TENANT]: 'THEIRS' })).toBe('theirs');
     expect(tenant('team-b', { [TENANT]: 'theirs' })).toBe('theirs');
@@ -46,47 +66,70 @@ describe('a namespace', () => {
   });
 
   test('does not belong to a Listener of a tenant that it has not joined, however old', () => {
-    const [stranger, own] = [listener('stranger', '2026-01-01', ['a', 'c'], 'mine'), listener('own', '2026-01-02', ['a'], 'theirs')];
+    const [stranger, own] = [
+      listener('stranger', '2026-01-01', ['a', 'c'], 'mine'),
+      listener('own', '2026-01-02', ['a'], 'theirs'),
+    ];
     expect(shown(owners(stranger, own))).toEqual(['a own']);
   });
 });
 
 describe('a deployment', () => {
-  const all = owners(listener('l', '2026-01-01', ['a'], 'theirs'), listener('m', '2026-01-01', ['default-b']));
+  const all = owners(
+    listener('l', '2026-01-01', ['a'], 'theirs'),
+    listener('m', '2026-01-01', ['default-b']),
+  );
   const tenant = (namespace: string, label?: string) =>
-    tenantOf(deployment(namespace, label === undefined ? {} : { [TENANT]: label }), all, 'default');
+    resolveDeploymentTenant(
+      deployment(namespace, label === undefined ? {} : { [TENANT]: label }),
+      all,
+      'default',
+    );
 
   test('is of the tenant of its namespace, and of nobody where no Listener is', () => {
-    expect([tenant('a'), tenant('default-b'), tenant('c')]).toEqual(['theirs', 'default', undefined]);
-  });
-
-  test('is given to nobody by its label: one of another tenant only hides it', () => {
-    expect([tenant('a', 'theirs'), tenant('a', 'mine'), tenant('default-b', 'theirs'), tenant('c', 'mine')]).toEqual([
+    expect([tenant('a'), tenant('default-b'), tenant('c')]).toEqual([
       'theirs',
-      undefined,
-      undefined,
+      'default',
       undefined,
     ]);
   });
 
+  test('is given to nobody by its label: one of another tenant only hides it', () => {
+    expect([
+      tenant('a', 'theirs'),
+      tenant('a', 'mine'),
+      tenant('default-b', 'theirs'),
+      tenant('c', 'mine'),
+    ]).toEqual(['theirs', undefined, undefined, undefined]);
+  });
+
   test('is of its tenant also where that is written in capitals', () => {
-    const capitals = ownersOf([listener('l', '2026-01-01', ['a'], 'THEIRS')], joined, 'default');
-    expect(tenantOf(deployment('a', { [TENANT]: 'Theirs' }), capitals, 'default')).toBe('theirs');
+    const capitals = chooseNamespaceOwners(
+      [listener('l', '2026-01-01', ['a'], 'THEIRS')],
+      joined,
+      'default',
+    );
+    expect(
+      resolveDeploymentTenant(deployment('a', { [TENANT]: 'Theirs' }), capitals, 'default'),
+    ).toBe('theirs');
   });
 });
 
 test('a tracing project is of the tenant of its namespace: one that names another tenant is nobody’s', () => {
   const all = owners(listener('l', '2026-01-01', ['a'], 'theirs'));
   const project = (namespace: string, tenantId?: string) =>
-    tenantOfProject(
-      { metadata: { name: 'p', namespace }, spec: { projectName: 'p', ...(tenantId !== undefined && { tenantId }) } },
+    resolveProjectTenant(
+      {
+        metadata: { name: 'p', namespace },
+        spec: { projectName: 'p', ...(tenantId !== undefined && { tenantId }) },
+      },
       all,
       'd',
     );
-  expect([project('a'), project('a', 'THEIRS'), project('a', 'mine'), project('b', 'theirs')]).toEqual([
-    'theirs',
-    'theirs',
-    undefined,
-    undefined,
-  ]);
+  expect([
+    project('a'),
+    project('a', 'THEIRS'),
+    project('a', 'mine'),
+    project('b', 'theirs'),
+  ]).toEqual(['theirs', 'theirs', undefined, undefined]);
 });

@@ -1,4 +1,4 @@
-import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
+import { buildCrd } from '../../src/schema/platform/crd.ts';
 import type { CustomKind } from '../../src/schema/platform/custom-kinds.ts';
 
 export type Schema = {
@@ -19,16 +19,23 @@ export type Schema = {
 };
 
 /** Returns a schema and everything below it, each with its path. */
-export function* everySchema(schema: Schema, path = ''): Generator<{ path: string; schema: Schema }> {
+export function* everySchema(
+  schema: Schema,
+  path = '',
+): Generator<{ path: string; schema: Schema }> {
   yield { path, schema };
   const at = (name: string) => (path === '' ? name : `${path}.${name}`);
-  for (const [name, inner] of Object.entries(schema.properties ?? {})) yield* everySchema(inner, at(name));
+  for (const [name, inner] of Object.entries(schema.properties ?? {}))
+    yield* everySchema(inner, at(name));
   if (schema.items !== undefined) yield* everySchema(schema.items, `${path}[]`);
-  if (typeof schema.additionalProperties === 'object') yield* everySchema(schema.additionalProperties, `${path}{}`);
+  if (typeof schema.additionalProperties === 'object')
+    yield* everySchema(schema.additionalProperties, `${path}{}`);
 }
 
 /** Returns the root schema of a kind's definition. */
 export function rootOf(kind: CustomKind): Schema {
-  const { spec } = customResourceDefinition(kind) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
+  const { spec } = buildCrd(kind) as {
+    spec: { versions: { schema: { openAPIV3Schema: Schema } }[] };
+  };
   return spec.versions[0]?.schema.openAPIV3Schema ?? {};
 }

@@ -15,7 +15,9 @@ const LONG = 900_000;
 let deployment: GitDeployment;
 
 // Other tests need its place on the node.
-afterAll(() => call({ url: system.controlPlane, key: system.key }, 'DELETE', `/v2/deployments/${deployment.id}`));
+afterAll(() =>
+  call({ url: system.controlPlane, key: system.key }, 'DELETE', `/v2/deployments/${deployment.id}`),
+);
 
 test(
   'a repository becomes an agent that answers; its image stands under its digest, with the commit that it is made of',
@@ -31,7 +33,11 @@ test(
       300,
     );
     expect(revision?.source_revision_config).toMatchObject({
-      image_uri: expect.stringMatching(new RegExp(`^registry\\.gx-platform\\.local:5000/agents/gx-agents/${name}@sha256:[0-9a-f]{64}$`)),
+      image_uri: expect.stringMatching(
+        new RegExp(
+          `^registry\\.gx-platform\\.local:5000/agents/gx-agents/${name}@sha256:[0-9a-f]{64}$`,
+        ),
+      ),
       repo_commit_sha: expect.stringMatching(/^[0-9a-f]{40}$/),
     });
     expect(await told(await deployment.client())).toBe('first 60000');
@@ -61,12 +67,20 @@ test(
   'a broken commit fails with what its author needs to know, and the one before goes on serving',
   async () => {
     const before = await deployment.read();
-    const wanted = { name: 'teller', private: true, type: 'module', dependencies: { ms: '2.1.3', 'left-pad': '1.3.0' } };
+    const wanted = {
+      name: 'teller',
+      private: true,
+      type: 'module',
+      dependencies: { ms: '2.1.3', 'left-pad': '1.3.0' },
+    };
     const commit = await deployment.push({ 'package.json': JSON.stringify(wanted) });
     const revision = await deployment.ended(commit);
     const log_tail = expect.stringContaining('Missing: left-pad@1.3.0 from lock file');
     expect(revision).toMatchObject({ status: 'BUILD_FAILED', reason: 'InstallFailed', log_tail });
-    expect(await deployment.read()).toMatchObject({ status: 'READY', active_revision_id: before.active_revision_id });
+    expect(await deployment.read()).toMatchObject({
+      status: 'READY',
+      active_revision_id: before.active_revision_id,
+    });
     expect(await told(await deployment.client())).toBe('second 60000');
   },
   LONG,

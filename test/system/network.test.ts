@@ -27,10 +27,27 @@ const SCRIPT = `const [host, port] = process.argv.slice(1);
 
 /** Returns whether a connection from a pod to a host and port is open or closed. */
 async function reach([pod = '', namespace = '']: string[], address: string): Promise<string> {
-  return (await kubectl('exec', pod, '--namespace', namespace, '--', 'node', '-e', SCRIPT, ...address.split(' '))).trim();
+  return (
+    await kubectl(
+      'exec',
+      pod,
+      '--namespace',
+      namespace,
+      '--',
+      'node',
+      '-e',
+      SCRIPT,
+      ...address.split(' '),
+    )
+  ).trim();
 }
 
-const restricted = { allowPrivilegeEscalation: false, runAsNonRoot: true, runAsUser: 10_001, capabilities: { drop: ['ALL'] } };
+const restricted = {
+  allowPrivilegeEscalation: false,
+  runAsNonRoot: true,
+  runAsUser: 10_001,
+  capabilities: { drop: ['ALL'] },
+};
 const pod = (namespace: string): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -39,7 +56,14 @@ const pod = (namespace: string): object => ({
     terminationGracePeriodSeconds: 0,
     automountServiceAccountToken: false,
     securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
-    containers: [{ name: 'idle', image: system.image, command: ['node', '-e', 'setInterval(() => {}, 1e6)'], securityContext: restricted }],
+    containers: [
+      {
+        name: 'idle',
+        image: system.image,
+        command: ['node', '-e', 'setInterval(() => {}, 1e6)'],
+        securityContext: restricted,
+      },
+    ],
   },
 });
 
@@ -61,8 +85,22 @@ beforeAll(async () => {
   await kubectl.apply(deployment({ ingress: 'Namespace' }));
   for (const namespace of [AGENTS, STRANGERS]) await kubectl.apply(pod(namespace));
   for (const namespace of [AGENTS, STRANGERS])
-    await kubectl('wait', `pod/${name}`, '--namespace', namespace, '--for=condition=Ready', '--timeout=120s');
-  await kubectl('wait', `gxd/${name}`, '--namespace', AGENTS, '--for=condition=Ready', '--timeout=180s');
+    await kubectl(
+      'wait',
+      `pod/${name}`,
+      '--namespace',
+      namespace,
+      '--for=condition=Ready',
+      '--timeout=120s',
+    );
+  await kubectl(
+    'wait',
+    `gxd/${name}`,
+    '--namespace',
+    AGENTS,
+    '--for=condition=Ready',
+    '--timeout=180s',
+  );
 });
 afterAll(async () => {
   await kubectl('delete', 'namespace', STRANGERS, '--wait=false');
@@ -89,26 +127,55 @@ type PodList = {
 
 /** Returns the addresses of the metrics of pods, at the port that the chart's monitor of them names. */
 async function scraped(port: string, ...selection: string[]): Promise<ScrapedPod[]> {
-  const { items } = await kubectl.json<PodList>('get', 'pods', '--field-selector=status.phase=Running', ...selection);
+  const { items } = await kubectl.json<PodList>(
+    'get',
+    'pods',
+    '--field-selector=status.phase=Running',
+    ...selection,
+  );
   return items.map(({ metadata, spec, status }) => {
-    const found = spec.containers.flatMap(({ ports = [] }) => ports).find((one) => one.name === port);
+    const found = spec.containers
+      .flatMap(({ ports = [] }) => ports)
+      .find((one) => one.name === port);
     return { pod: metadata.name, address: `${status.podIP}:${found?.containerPort}` };
   });
 }
 
 test('a Prometheus reads the pods of the platform, and those of agents once its namespace is let in', async () => {
   const platform = await Promise.all(
-    Object.entries({ operator: 'http', 'control-plane': 'health', gateway: 'health', console: 'health' }).map(([component, port]) =>
-      scraped(port, '--namespace', 'gx-system', '--selector', `app.kubernetes.io/component=${component}`),
+    Object.entries({
+      operator: 'http',
+      'control-plane': 'health',
+      gateway: 'health',
+      console: 'health',
+    }).map(([component, port]) =>
+      scraped(
+        port,
+        '--namespace',
+        'gx-system',
+        '--selector',
+        `app.kubernetes.io/component=${component}`,
+      ),
     ),
   );
-  const agents = await scraped('gx-metrics', '--namespace', AGENTS, '--selector', `gx.dev/revision=${name}-00001`);
+  const agents = await scraped(
+    'gx-metrics',
+    '--namespace',
+    AGENTS,
+    '--selector',
+    `gx.dev/revision=${name}-00001`,
+  );
   for (const pods of [...platform, agents]) expect(pods).not.toEqual([]);
   const prometheus = new PrometheusInPod({ ...system, pod: name, namespace: STRANGERS });
   await prometheus.start([...platform.flat(), ...agents]);
   const healthWith = (ofAgents: string): Record<string, string> =>
-    Object.fromEntries([...platform.flat().map(({ pod: one }) => [one, 'up']), ...agents.map(({ pod: one }) => [one, ofAgents])]);
-  await expect.poll(() => prometheus.health().catch(() => ({})), { timeout: 30_000 }).toEqual(healthWith('down'));
+    Object.fromEntries([
+      ...platform.flat().map(({ pod: one }) => [one, 'up']),
+      ...agents.map(({ pod: one }) => [one, ofAgents]),
+    ]);
+  await expect
+    .poll(() => prometheus.health().catch(() => ({})), { timeout: 30_000 })
+    .toEqual(healthWith('down'));
   await kubectl('label', 'namespace', STRANGERS, 'gx.dev/metrics=true');
   await expect.poll(() => prometheus.health(), { timeout: 30_000 }).toEqual(healthWith('up'));
   await kubectl('label', 'namespace', STRANGERS, 'gx.dev/metrics-');
@@ -129,6 +196,12 @@ test.each(CLOSED)('an agent does not reach %s, which another pod does', async (a
 test('an agent that is opened reaches the API server, without a new revision', async () => {
   await kubectl.apply(deployment({ ingress: 'Namespace', egress: 'Open' }));
   await until('it reaches the API server', async () => (await reach(agent, API_SERVER)) === 'open');
-  const { status } = await kubectl.json<{ status: { latestRevision: string } }>('get', 'gxd', name, '--namespace', AGENTS);
+  const { status } = await kubectl.json<{ status: { latestRevision: string } }>(
+    'get',
+    'gxd',
+    name,
+    '--namespace',
+    AGENTS,
+  );
   expect(status.latestRevision).toBe(`${name}-00001`);
 });

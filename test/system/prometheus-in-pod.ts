@@ -20,7 +20,9 @@ const START = `const { writeFileSync } = require('node:fs');
     '--web.listen-address=127.0.0.1:${PORT}'], { detached: true, stdio: 'ignore' }).unref()`;
 const ASK = `fetch('http://127.0.0.1:${PORT}/api/v1/targets').then((answer) => answer.text()).then(console.log)`;
 
-type Targets = { data: { activeTargets: { health: string; lastError: string; labels: { pod: string } }[] } };
+type Targets = {
+  data: { activeTargets: { health: string; lastError: string; labels: { pod: string } }[] };
+};
 
 /** A real Prometheus in a pod, to which policies of the network apply. */
 export class PrometheusInPod {
@@ -35,11 +37,23 @@ export class PrometheusInPod {
     const { prometheus } = await ensureTools(['prometheus']);
     const program = path.join(path.dirname(prometheus), 'root/usr/bin/prometheus');
     const copying = this.#exec(['node', '-e', UNPACK, '/tmp/prometheus']);
-    await pipeline(createReadStream(program), createGzip({ level: constants.Z_BEST_SPEED }), copying.child.stdin);
+    await pipeline(
+      createReadStream(program),
+      createGzip({ level: constants.Z_BEST_SPEED }),
+      copying.child.stdin,
+    );
     await copying.output;
     const config = {
       global: { scrape_interval: '1s', scrape_timeout: '1s' },
-      scrape_configs: [{ job_name: 'pods', static_configs: targets.map(({ address, pod }) => ({ targets: [address], labels: { pod } })) }],
+      scrape_configs: [
+        {
+          job_name: 'pods',
+          static_configs: targets.map(({ address, pod }) => ({
+            targets: [address],
+            labels: { pod },
+          })),
+        },
+      ],
     };
     const starting = this.#exec(['node', '-e', START, JSON.stringify(config)]);
     starting.child.stdin.end();
@@ -57,11 +71,17 @@ export class PrometheusInPod {
   #exec(command: string[]) {
     const { kubectl, kubeconfig, pod, namespace } = this.#pod;
     const env = { ...process.env, KUBECONFIG: kubeconfig };
-    const child = spawn(kubectl, ['exec', '-i', pod, '--namespace', namespace, '--', ...command], { env });
+    const child = spawn(kubectl, ['exec', '-i', pod, '--namespace', namespace, '--', ...command], {
+      env,
+    });
     let printed = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
     const output = once(child, 'close').then(([code]) => {
-      if (code !== 0) throw new Error(`${command.join(' ').slice(0, 200)} ended with ${String(code)}: ${printed}`);
+      if (code !== 0)
+        throw new Error(
+          `${command.join(' ').slice(0, 200)} ended with ${String(code)}: ${printed}`,
+        );
       return printed;
     });
     return { child, output };

@@ -1,14 +1,20 @@
 import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { agentKey, agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
-import { filesIn } from '../../dev/run/git-host.ts';
+import {
+  fetchAgentKey,
+  requireAgentUrl,
+  call,
+  waitForDeployment,
+  type Api,
+} from '../../dev/run/control-plane.ts';
+import { readFolderFiles } from '../../dev/run/git-host.ts';
 import { deployFromGit, told, type BuiltRevision } from '../kit/git-deployment.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
 
 /* Graphs in Python in real pods: in an image that begins with gx-agent-server-python, and built from git. */
 
-type Answer = Awaited<ReturnType<typeof untilDeployed>>;
+type Answer = Awaited<ReturnType<typeof waitForDeployment>>;
 type Values = { messages: { type: string; content: string }[] };
 
 const system = inject('system');
@@ -32,8 +38,11 @@ beforeAll(async () => {
     source_revision_config: { image_uri: system.pythonImage },
     secrets: [],
   });
-  deployment = await untilDeployed(api, created, () => undefined);
-  client = new Client({ apiUrl: agentUrl(deployment), apiKey: await agentKey(api, deployment) });
+  deployment = await waitForDeployment(api, created, () => undefined);
+  client = new Client({
+    apiUrl: requireAgentUrl(deployment),
+    apiKey: await fetchAgentKey(api, deployment),
+  });
   failing = await deployFaulty();
 });
 afterAll(async () => {
@@ -50,7 +59,12 @@ async function deployFaulty(): Promise<string> {
     'gx.json': JSON.stringify({ graphs: { echo: './number.py:graph' } }),
     'number.py': 'graph = None\nif True:\n    graph = 7\n',
   };
-  await kubectl.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'gx-agents' }, data });
+  await kubectl.apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: 'gx-agents' },
+    data,
+  });
   const resource_spec = {
     volumes: [{ name: 'faulty', configMap: { name } }],
     volume_mounts: [{ name: 'faulty', mountPath: FAULTY, readOnly: true }],
@@ -63,16 +77,24 @@ async function deployFaulty(): Promise<string> {
 }
 
 const say = (content: string): object => ({ messages: [{ role: 'human', content }] });
-const inPod = (...command: string[]): Promise<string> => kubectl('exec', `deploy/${name}-00001-queue`, ...AGENTS, '--', ...command);
+const inPod = (...command: string[]): Promise<string> =>
+  kubectl('exec', `deploy/${name}-00001-queue`, ...AGENTS, '--', ...command);
 
 test('serves: its words stream, and the thread keeps its messages', async () => {
   const { thread_id } = await client.threads.create();
   const events = await Array.fromAsync(
-    client.runs.stream(thread_id, 'echo', { input: say('hello out there') as never, streamMode: ['custom', 'values'] }),
+    client.runs.stream(thread_id, 'echo', {
+      input: say('hello out there') as never,
+      streamMode: ['custom', 'values'],
+    }),
   );
-  const words = events.filter(({ event }) => event === 'custom').map(({ data }) => (data as { word: string }).word);
+  const words = events
+    .filter(({ event }) => event === 'custom')
+    .map(({ data }) => (data as { word: string }).word);
   expect(words).toEqual(['hello', 'out', 'there']);
-  const { messages } = (await client.runs.wait(thread_id, 'echo', { input: say('again') as never })) as unknown as Values;
+  const { messages } = (await client.runs.wait(thread_id, 'echo', {
+    input: say('again') as never,
+  })) as unknown as Values;
   expect(messages.map(({ content }) => content)).toEqual([
     'hello out there',
     'hello out there',
@@ -84,25 +106,42 @@ test('serves: its words stream, and the thread keeps its messages', async () => 
 });
 
 test('its image says which packages of Python it has, and none of them is under the LGPL', async () => {
-  type Bill = { components: { name: string; version: string; licenses?: { license: { name: string } }[] }[] };
+  type Bill = {
+    components: { name: string; version: string; licenses?: { license: { name: string } }[] }[];
+  };
   const { components } = JSON.parse(await inPod('cat', '/usr/share/gx/sbom/pypi.cdx.json')) as Bill;
   const names = components.map((component) => component.name);
-  expect(names).toEqual(expect.arrayContaining(['langgraph', 'langchain-core', 'starlette', 'uv', 'uvloop']));
+  expect(names).toEqual(
+    expect.arrayContaining(['langgraph', 'langchain-core', 'starlette', 'uv', 'uvloop']),
+  );
   expect(names).not.toContain('psycopg');
-  expect(components.filter(({ licenses = [] }) => licenses.some(({ license }) => /\bA?L?GPL|Elastic/.test(license.name)))).toEqual([]);
-  expect(components.filter(({ licenses }) => licenses === undefined).map((component) => component.name)).toEqual([]);
-  expect(await inPod('cat', '/usr/share/gx/sbom/debian.cdx.json')).toContain('"libpython3.13-stdlib"');
+  expect(
+    components.filter(({ licenses = [] }) =>
+      licenses.some(({ license }) => /\bA?L?GPL|Elastic/.test(license.name)),
+    ),
+  ).toEqual([]);
+  expect(
+    components.filter(({ licenses }) => licenses === undefined).map((component) => component.name),
+  ).toEqual([]);
+  expect(await inPod('cat', '/usr/share/gx/sbom/debian.cdx.json')).toContain(
+    '"libpython3.13-stdlib"',
+  );
 });
 
 test('nothing is compiled to byte code at run time', async () => {
   const script = `import json, pathlib, sys, langgraph.graph, gx_runner, uvloop
 print(json.dumps([m.__file__ for m in list(sys.modules.values())
   if getattr(m, "__cached__", None) and not pathlib.Path(m.__cached__).exists()]))`;
-  expect(await inPod('env', 'PYTHONPATH=/app/python', '/venv/bin/python', '-c', script)).toBe('[]\n');
+  expect(await inPod('env', 'PYTHONPATH=/app/python', '/venv/bin/python', '-c', script)).toBe(
+    '[]\n',
+  );
 });
 
 test('a repository becomes an agent on the base image of Python, and a push changes it', async () => {
-  const git = await deployFromGit(system, { name: `${name}-git`, files: filesIn('test/system/python-teller') });
+  const git = await deployFromGit(system, {
+    name: `${name}-git`,
+    files: readFolderFiles('test/system/python-teller'),
+  });
   try {
     const [revision] = await until(
       'it is deployed',
@@ -120,9 +159,16 @@ test('a repository becomes an agent on the base image of Python, and a push chan
     const caller = await git.client();
     await until('the new one answers', async () => (await told(caller)) === 'second 60,000');
     const broken = await git.ended(
-      await git.push({ 'pyproject.toml': '[project]\nname = "teller"\nversion = "1"\ndependencies = ["idna==0.0.0.1"]\n' }),
+      await git.push({
+        'pyproject.toml':
+          '[project]\nname = "teller"\nversion = "1"\ndependencies = ["idna==0.0.0.1"]\n',
+      }),
     );
-    expect(broken).toMatchObject({ status: 'BUILD_FAILED', reason: 'InstallFailed', log_tail: expect.stringContaining('idna==0.0.0.1') });
+    expect(broken).toMatchObject({
+      status: 'BUILD_FAILED',
+      reason: 'InstallFailed',
+      log_tail: expect.stringContaining('idna==0.0.0.1'),
+    });
     expect(await told(caller)).toBe('second 60,000');
   } finally {
     await call(api, 'DELETE', `/v2/deployments/${git.id}`);
@@ -142,13 +188,21 @@ test('a revision whose graph is none has the sentence with file and line in its 
   );
   const sentence =
     'Graph "echo": /faulty/number.py:3: a value of type int is neither a graph, nor a graph builder, nor a function that makes one.';
-  expect(revision).toMatchObject({ reason: 'CrashLooping', log_tail: expect.stringContaining(sentence) });
+  expect(revision).toMatchObject({
+    reason: 'CrashLooping',
+    log_tail: expect.stringContaining(sentence),
+  });
   type Stated = { status: { logTail?: string; conditions: object[] } };
-  const stated = (kind: string, of: string): Promise<Stated> => kubectl.json('get', kind, of, ...AGENTS);
+  const stated = (kind: string, of: string): Promise<Stated> =>
+    kubectl.json('get', kind, of, ...AGENTS);
   expect((await stated('gxr', `${name}-00002`)).status.logTail).toContain(sentence);
   const { conditions } = (await stated('gxd', name)).status;
-  expect(conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True', reason: 'CrashLooping' }));
+  expect(conditions).toContainEqual(
+    expect.objectContaining({ type: 'Stalled', status: 'True', reason: 'CrashLooping' }),
+  );
   expect(conditions).toContainEqual(expect.objectContaining({ type: 'Serving', status: 'True' }));
-  const { messages } = (await client.runs.wait(null, 'echo', { input: say('still here') as never })) as unknown as Values;
+  const { messages } = (await client.runs.wait(null, 'echo', {
+    input: say('still here') as never,
+  })) as unknown as Values;
   expect(messages.at(1)?.content).toBe('still here');
 });

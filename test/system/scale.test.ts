@@ -22,7 +22,11 @@ describe('a burst of slow runs', () => {
     const rounds = await makeRuns(agent.client, 12, 5000);
     await until('there are two', () => queue.sizes.at(-1) === 2);
     const once = Object.fromEntries(rounds.map((round) => [round, ['first', 'second']]));
-    await until('all runs are over', async () => Object.values(await executions(agent.client)).flat().length >= 24, 180);
+    await until(
+      'all runs are over',
+      async () => Object.values(await executions(agent.client)).flat().length >= 24,
+      180,
+    );
     await until('there is one again', () => queue.sizes.at(-1) === 1, 120);
     expect(await queue.stop()).toEqual([1, 2, 1]);
     expect(await executions(agent.client)).toEqual(once);
@@ -35,13 +39,37 @@ describe('a deployment that nobody needs', () => {
     const name = nameOf('nap');
     const agent = await deployCounting(cluster, name, { resources: { min_scale: 0 } });
     const kubectl = kubectlFor(system);
-    await kubectl('patch', 'gxd', name, '-n', 'gx-agents', '--type=merge', '-p', '{"spec":{"sleep":{"afterSeconds":5}}}');
+    await kubectl(
+      'patch',
+      'gxd',
+      name,
+      '-n',
+      'gx-agents',
+      '--type=merge',
+      '-p',
+      '{"spec":{"sleep":{"afterSeconds":5}}}',
+    );
     const pods = async (): Promise<string> =>
-      kubectl('get', 'pods', '-n', 'gx-agents', '-l', `gx.dev/deployment=${name},gx.dev/component in (api,queue)`, '-o', 'name');
+      kubectl(
+        'get',
+        'pods',
+        '-n',
+        'gx-agents',
+        '-l',
+        `gx.dev/deployment=${name},gx.dev/component in (api,queue)`,
+        '-o',
+        'name',
+      );
     await until('its pods are gone', async () => (await pods()).trim() === '', 240);
-    const stranger = await fetch(`${agent.url}/threads`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
+    const stranger = await fetch(`${agent.url}/threads`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    });
     expect([stranger.status, (await pods()).trim()]).toEqual([401, '']);
-    const state = (await agent.client.runs.wait(null, 'counting', { input: { round: 'first', milliseconds: 1 } })) as { round?: string };
+    const state = (await agent.client.runs.wait(null, 'counting', {
+      input: { round: 'first', milliseconds: 1 },
+    })) as { round?: string };
     expect(state.round).toBe('first');
     expect(await executions(agent.client)).toEqual({ first: ['first', 'second'] });
     await agent.remove();

@@ -93,33 +93,47 @@ test('lines that wait for a collector that is away are bounded and counted, and 
   const told: object[] = [];
   const away = settings({ url: 'http://127.0.0.1:9/v1/logs', timeoutMilliseconds: 1000 });
   const one = new LogExporter(away, (facts) => told.push(facts));
-  for (let line = 0; line < 3000; line += 1) one.line('{"level":"info","msg":"x"}\n');
-  one.line('x'.repeat(100_000));
+  for (let line = 0; line < 3000; line += 1) one.addLine('{"level":"info","msg":"x"}\n');
+  one.addLine('x'.repeat(100_000));
   await one.close();
   await expect.poll(() => one.counts).toEqual({ exported: 0, dropped: 3001 });
-  expect(told).toEqual([{ problem: expect.any(String) as string, lines: 512, dropped: expect.any(Number) as number }]);
+  expect(told).toEqual([
+    { problem: expect.any(String) as string, lines: 512, dropped: expect.any(Number) as number },
+  ]);
 });
 
 test.each([
   ['http/protobuf', 'gzip', 'application/x-protobuf', 'gzip'],
   ['http/json', 'none', 'application/json', undefined],
-] as const)('the form of a request is that of the settings: %s, %s', async (protocol, compression, type, encoding) => {
-  const one = await exporter({ protocol, compression });
-  one.add(spans(1));
-  await one.close();
-  expect(one.counts).toEqual({ exported: 1, dropped: 0 });
-  const [request] = collector.requests;
-  expect([request?.headers['content-type'], request?.headers['content-encoding'], request?.headers['x-key']]).toEqual([
-    type,
-    encoding,
-    'k',
-  ]);
-});
+] as const)(
+  'the form of a request is that of the settings: %s, %s',
+  async (protocol, compression, type, encoding) => {
+    const one = await exporter({ protocol, compression });
+    one.add(spans(1));
+    await one.close();
+    expect(one.counts).toEqual({ exported: 1, dropped: 0 });
+    const [request] = collector.requests;
+    expect([
+      request?.headers['content-type'],
+      request?.headers['content-encoding'],
+      request?.headers['x-key'],
+    ]).toEqual([type, encoding, 'k']);
+  },
+);
 
 test('a span goes on with the trace that it is below, and has its id where it begins one', async () => {
   const one = await exporter();
-  const place = { traceId: 'b'.repeat(32), spanId: 'c'.repeat(16), sampled: true, state: 'vendor=1' };
-  const below = one.begin('below', { kind: 'server', parent: place, attributes: { text: 'x', whole: 3, half: 0.5, yes: true } });
+  const place = {
+    traceId: 'b'.repeat(32),
+    spanId: 'c'.repeat(16),
+    sampled: true,
+    state: 'vendor=1',
+  };
+  const below = one.begin('below', {
+    kind: 'server',
+    parent: place,
+    attributes: { text: 'x', whole: 3, half: 0.5, yes: true },
+  });
   const root = one.begin('root', { traceId: 'd'.repeat(32), start: 1_790_000_000_000.25 });
   expect(below.place).toMatchObject({ traceId: place.traceId, sampled: true, state: 'vendor=1' });
   below.end({ name: 'better', attributes: { more: 1 }, error: 'no' });
@@ -149,12 +163,20 @@ test.each([
   ['traceidratio', [false, false]],
   ['parentbased_always_off', [true, false]],
   ['parentbased_traceidratio', [true, false]],
-] as const)('the sampler %s decides about traces that others began, and about its own', async (name, [asked, own]) => {
-  const one = await exporter({ sampler: { name, ratio: 0 } });
-  const below = one.begin('below', { parent: { traceId: 'b'.repeat(32), spanId: 'c'.repeat(16), sampled: true } });
-  const root = one.begin('root');
-  for (const span of [below, root]) span.end();
-  await one.close();
-  expect([below.place.sampled, root.place.sampled]).toEqual([asked, own]);
-  expect(collector.spans.map((span) => span.name)).toEqual([...(asked ? ['below'] : []), ...(own ? ['root'] : [])]);
-});
+] as const)(
+  'the sampler %s decides about traces that others began, and about its own',
+  async (name, [asked, own]) => {
+    const one = await exporter({ sampler: { name, ratio: 0 } });
+    const below = one.begin('below', {
+      parent: { traceId: 'b'.repeat(32), spanId: 'c'.repeat(16), sampled: true },
+    });
+    const root = one.begin('root');
+    for (const span of [below, root]) span.end();
+    await one.close();
+    expect([below.place.sampled, root.place.sampled]).toEqual([asked, own]);
+    expect(collector.spans.map((span) => span.name)).toEqual([
+      ...(asked ? ['below'] : []),
+      ...(own ? ['root'] : []),
+    ]);
+  },
+);

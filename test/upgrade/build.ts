@@ -1,4 +1,4 @@
-import { filesIn } from '../../dev/run/git-host.ts';
+import { readFolderFiles } from '../../dev/run/git-host.ts';
 import type { SystemUnderTest } from '../kit/cluster-global.ts';
 import { deployFromGit, TELLER, type GitDeployment } from '../kit/git-deployment.ts';
 import type { Kubectl } from '../kit/kubectl.ts';
@@ -6,7 +6,10 @@ import { until } from '../kit/until.ts';
 
 type Pod = {
   metadata: { uid: string };
-  status: { phase: string; initContainerStatuses?: { name: string; state: { running?: object } }[] };
+  status: {
+    phase: string;
+    initContainerStatuses?: { name: string; state: { running?: object } }[];
+  };
 };
 
 /** A pod that builds, and whether it still does. */
@@ -17,8 +20,12 @@ const SECONDS = 90;
 
 /** Deploys an agent from a repository, and waits until it serves. Its builds take as long as their commits say. */
 export async function deployBuilt(system: SystemUnderTest, name: string): Promise<GitDeployment> {
-  const files = { ...filesIn(TELLER), seconds: '0' };
-  const deployment = await deployFromGit(system, { name, files, config: { build_command: 'sleep "$(cat seconds)"' } });
+  const files = { ...readFolderFiles(TELLER), seconds: '0' };
+  const deployment = await deployFromGit(system, {
+    name,
+    files,
+    config: { build_command: 'sleep "$(cat seconds)"' },
+  });
   await until(
     `${name} is built and serves`,
     async () => {
@@ -32,20 +39,38 @@ export async function deployBuilt(system: SystemUnderTest, name: string): Promis
 }
 
 /** Pushes a commit whose build takes its time, and waits until it is at that. Returns the commit and its pod. */
-export async function startBuild(kubectl: Kubectl, deployment: GitDeployment, word: string): Promise<{ commit: string; uid: string }> {
+export async function startBuild(
+  kubectl: Kubectl,
+  deployment: GitDeployment,
+  word: string,
+): Promise<{ commit: string; uid: string }> {
   const before = (await buildPods(kubectl, deployment.name)).map(({ uid }) => uid);
-  const commit = await deployment.push({ 'word.js': `export const WORD = '${word}';\n`, seconds: String(SECONDS) });
+  const commit = await deployment.push({
+    'word.js': `export const WORD = '${word}';\n`,
+    seconds: String(SECONDS),
+  });
   const { uid } = await until('its build is at work', async () =>
-    (await buildPods(kubectl, deployment.name)).find((pod) => pod.isAtWork && !before.includes(pod.uid)),
+    (await buildPods(kubectl, deployment.name)).find(
+      (pod) => pod.isAtWork && !before.includes(pod.uid),
+    ),
   );
   return { commit, uid };
 }
 
 /** Returns the pods that build a deployment, or have built it. */
 export async function buildPods(kubectl: Kubectl, name: string): Promise<BuildPod[]> {
-  const { items } = await kubectl.json<{ items: Pod[] }>('get', 'pods', '-n', 'gx-builds', '-l', `gx.dev/deployment=${name}`);
+  const { items } = await kubectl.json<{ items: Pod[] }>(
+    'get',
+    'pods',
+    '-n',
+    'gx-builds',
+    '-l',
+    `gx.dev/deployment=${name}`,
+  );
   return items.map(({ metadata: { uid }, status: { initContainerStatuses = [] } }) => ({
     uid,
-    isAtWork: initContainerStatuses.some(({ name: stage, state }) => stage === 'build' && state.running !== undefined),
+    isAtWork: initContainerStatuses.some(
+      ({ name: stage, state }) => stage === 'build' && state.running !== undefined,
+    ),
   }));
 }

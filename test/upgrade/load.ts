@@ -19,14 +19,19 @@ export type LoadEnded = {
 const STEPS: Readonly<Record<string, number>> = { quick: 10, slow: 3000, streamed: 1000 };
 
 async function answered(client: Client, round: string, milliseconds: number): Promise<void> {
-  const state = (await client.runs.wait(null, 'counting', { input: { round, milliseconds } })) as State;
+  const state = (await client.runs.wait(null, 'counting', {
+    input: { round, milliseconds },
+  })) as State;
   if (state.round !== round) throw new Error(`${round} answered ${JSON.stringify(state)}`);
 }
 
 /** Reads the whole stream of a run. It must have the state after both of its steps. */
 export async function streamed(client: Client, round: string, milliseconds: number): Promise<void> {
   const seen: number[] = [];
-  for await (const { event, data } of client.runs.stream(null, 'counting', { input: { round, milliseconds }, streamMode: 'values' })) {
+  for await (const { event, data } of client.runs.stream(null, 'counting', {
+    input: { round, milliseconds },
+    streamMode: 'values',
+  })) {
     if (event === 'error') throw new Error(`${round} streamed ${JSON.stringify(data)}`);
     if (event === 'values') seen.push(((data as { by?: string[] }).by ?? []).length);
   }
@@ -46,9 +51,13 @@ export function load(agent: CountingAgent): Load {
     streamed: prober((number) => streamed(client, `streamed-${number}`, STEPS['streamed']!), 50),
   };
   const stop = async (): Promise<LoadEnded> => {
-    const ended = await Promise.all(Object.entries(probers).map(async ([kind, one]) => [kind, await one.stop()] as const));
+    const ended = await Promise.all(
+      Object.entries(probers).map(async ([kind, one]) => [kind, await one.stop()] as const),
+    );
     return {
-      failures: ended.flatMap(([kind, { failures }]) => failures.map((failure) => `${agent.url} ${kind}: ${failure}`)),
+      failures: ended.flatMap(([kind, { failures }]) =>
+        failures.map((failure) => `${agent.url} ${kind}: ${failure}`),
+      ),
       counts: Object.fromEntries(ended.map(([kind, { rounds }]) => [kind, rounds])),
       notOnce: notOnce(await executions(client), Object.fromEntries(ended)),
     };
@@ -57,7 +66,10 @@ export function load(agent: CountingAgent): Load {
 }
 
 /** Returns the rounds whose steps were not executed once each. */
-function notOnce(executed: Record<string, string[]>, ended: Record<string, Stopped>): [string, string[]][] {
+function notOnce(
+  executed: Record<string, string[]>,
+  ended: Record<string, Stopped>,
+): [string, string[]][] {
   const rounds = Object.keys(STEPS).flatMap((kind) =>
     Array.from({ length: ended[kind]?.rounds ?? 0 }, (_, index): [string, string[]] => {
       const round = `${kind}-${index + 1}`;

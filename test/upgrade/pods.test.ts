@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, expect, inject, test } from 'vitest';
-import { pathTool } from '../../dev/cluster/path-tools.ts';
-import { command } from '../../dev/commands.ts';
-import { call, untilDeployed } from '../../dev/run/control-plane.ts';
-import { say, step } from '../../dev/steps.ts';
+import { ensurePathTool } from '../../dev/cluster/path-tools.ts';
+import { runProcess } from '../../dev/commands.ts';
+import { call, waitForDeployment } from '../../dev/run/control-plane.ts';
+import { printLine, step } from '../../dev/steps.ts';
 import { deployCounting, marks, type CountingAgent } from '../kit/counting-agent.ts';
 import { told, type GitDeployment } from '../kit/git-deployment.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
@@ -46,11 +46,23 @@ let listened: ReturnType<typeof prober>;
 let builds: Awaited<ReturnType<typeof startBuild>>[];
 
 const podsOfSleeper = (): Promise<string> =>
-  kubectl('get', 'pods', '-n', 'gx-agents', '-l', `gx.dev/deployment=${SLEEPER},gx.dev/component in (api,queue)`, '-o', 'name');
-const sleeps = (): Promise<unknown> => until('it sleeps', async () => (await podsOfSleeper()).trim() === '', 240);
+  kubectl(
+    'get',
+    'pods',
+    '-n',
+    'gx-agents',
+    '-l',
+    `gx.dev/deployment=${SLEEPER},gx.dev/component in (api,queue)`,
+    '-o',
+    'name',
+  );
+const sleeps = (): Promise<unknown> =>
+  until('it sleeps', async () => (await podsOfSleeper()).trim() === '', 240);
 
 async function wakes(round: string): Promise<true> {
-  const state = (await sleeper.client.runs.wait(null, 'counting', { input: { round, milliseconds: 1 } })) as { round?: string };
+  const state = (await sleeper.client.runs.wait(null, 'counting', {
+    input: { round, milliseconds: 1 },
+  })) as { round?: string };
   expect(state.round).toBe(round);
   return true;
 }
@@ -83,18 +95,34 @@ beforeAll(async () => {
     report(NEW);
     agents = [old, made];
     sleeper = await deployCounting(cluster, SLEEPER, { resources: { min_scale: 0 } });
-    await kubectl('patch', 'gxd', SLEEPER, '-n', 'gx-agents', '--type=merge', '-p', '{"spec":{"sleep":{"afterSeconds":5}}}');
+    await kubectl(
+      'patch',
+      'gxd',
+      SLEEPER,
+      '-n',
+      'gx-agents',
+      '--type=merge',
+      '-p',
+      '{"spec":{"sleep":{"afterSeconds":5}}}',
+    );
     await sleeps();
     report(`${SLEEPER} sleeps`);
     built = await deployBuilt(system, BUILT);
     report(BUILT);
   });
   const from = await betweenTicks();
-  const made = await agents[0]!.client.crons.create('counting', { schedule: '* * * * *', input: { round: 'cron', milliseconds: 1 } });
+  const made = await agents[0]!.client.crons.create('counting', {
+    schedule: '* * * * *',
+    input: { round: 'cron', milliseconds: 1 },
+  });
   cron = { id: made.cron_id, from };
   loads = agents.map(load);
   asked = prober(async () => {
-    const { resources } = await call<{ resources: { status: string }[] }>(api, 'GET', '/v2/deployments?limit=10');
+    const { resources } = await call<{ resources: { status: string }[] }>(
+      api,
+      'GET',
+      '/v2/deployments?limit=10',
+    );
     if (resources.length !== 4) throw new Error(JSON.stringify(resources));
   }, 200);
   const teller = await built.client();
@@ -115,14 +143,19 @@ test("today's chart and images take over under load: no pod but the platform's o
   // A gateway that goes answers the requests that it holds with 503 and Retry-After, so its clients ask again.
   const woken = wait(2000).then(() => until('it wakes', () => wakes('upgraded'), 120));
   woken.catch(() => undefined);
-  const { code, output } = await step('helm upgrade', () => runInShell(upgrade, system, { cwd: process.cwd() }));
+  const { code, output } = await step('helm upgrade', () =>
+    runInShell(upgrade, system, { cwd: process.cwd() }),
+  );
   expect([code, output]).toEqual([0, expect.stringContaining('has been upgraded')]);
   await step("today's processes look at all deployments", async () => {
     await platformRuns(kubectl, today.platform);
     await woken;
     await lookedAt(kubectl, SERVING);
   });
-  expect(await buildPods(kubectl, BUILT)).toContainEqual({ uid: builds.at(-1)?.uid, isAtWork: true });
+  expect(await buildPods(kubectl, BUILT)).toContainEqual({
+    uid: builds.at(-1)?.uid,
+    isAtWork: true,
+  });
   await step('load on the platform of today', () => wait(LOADED));
   expect(await keptPods(kubectl, SERVING)).toEqual(kept);
   await open;
@@ -134,10 +167,15 @@ test('the build that the upgrade met goes on in its pod, and serves', async () =
 
 test("a revision of today's platform serves, under the same load", async () => {
   const [old] = agents as [CountingAgent];
-  const patched = await call<Parameters<typeof untilDeployed>[1]>(api, 'PATCH', `/v2/deployments/${old.id}`, {
-    secrets: [{ name: 'COLOUR', value: 'green' }],
-  });
-  await step('another revision', (report) => untilDeployed(api, patched, report));
+  const patched = await call<Parameters<typeof waitForDeployment>[1]>(
+    api,
+    'PATCH',
+    `/v2/deployments/${old.id}`,
+    {
+      secrets: [{ name: 'COLOUR', value: 'green' }],
+    },
+  );
+  await step('another revision', (report) => waitForDeployment(api, patched, report));
   await until('the pods before it are gone', async () => {
     const pods = await keptPods(kubectl, SERVING);
     return pods.every((line) => !line.startsWith(`${OLD}-00001`) && !line.endsWith(' goes'));
@@ -147,11 +185,19 @@ test("a revision of today's platform serves, under the same load", async () => {
 });
 
 test("the page's check names what the definitions of the first release would drop, and changes nothing", async () => {
-  const helm = await pathTool('helm', () => undefined);
-  const rendered = await command(helm, ['template', 'gx', join(source, 'charts/gx-platform'), '--namespace', 'gx-system']);
+  const helm = await ensurePathTool('helm', () => undefined);
+  const rendered = await runProcess(helm, [
+    'template',
+    'gx',
+    join(source, 'charts/gx-platform'),
+    '--namespace',
+    'gx-system',
+  ]);
   writeFileSync(join(source, 'install.yaml'), rendered);
-  const { code, output } = await runInShell(commandOf(PAGE, 'kubectl -n gx-system exec'), system, { cwd: source });
-  say(output);
+  const { code, output } = await runInShell(commandOf(PAGE, 'kubectl -n gx-system exec'), system, {
+    cwd: source,
+  });
+  printLine(output);
   expect([0, 1]).toContain(code);
   expect(output).toMatch(code === 0 ? /have each field that is stored/ : /Nothing is changed\./);
 });
@@ -159,16 +205,22 @@ test("the page's check names what the definitions of the first release would dro
 test('helm rollback brings the first release back under load, and what serves goes on', async () => {
   await sleeps();
   builds.push(await step('a build', () => startBuild(kubectl, built, 'back')));
-  const { code, output } = await step('helm rollback', () => runInShell(commandOf(PAGE, 'helm rollback'), system, { cwd: process.cwd() }));
+  const { code, output } = await step('helm rollback', () =>
+    runInShell(commandOf(PAGE, 'helm rollback'), system, { cwd: process.cwd() }),
+  );
   expect([code, output]).toEqual([0, expect.stringContaining('Rollback was a success')]);
   await step('the processes of the first release look at all deployments', async () => {
     await platformRuns(kubectl, first.platform);
     await lookedAt(kubectl, SERVING);
   });
-  expect(await buildPods(kubectl, BUILT)).toContainEqual({ uid: builds.at(-1)?.uid, isAtWork: true });
+  expect(await buildPods(kubectl, BUILT)).toContainEqual({
+    uid: builds.at(-1)?.uid,
+    isAtWork: true,
+  });
   await step('load on the platform that is back', () => wait(LOADED));
   // The first release restarts a key-value store whose image is not its own.
-  const withoutStore = (pods: string[]): string[] => pods.filter((line) => !line.startsWith(`${OLD}-store-0`));
+  const withoutStore = (pods: string[]): string[] =>
+    pods.filter((line) => !line.startsWith(`${OLD}-store-0`));
   expect(withoutStore(await keptPods(kubectl, SERVING))).toEqual(withoutStore(kept));
   await wakes('back');
 });
@@ -181,13 +233,23 @@ test('no request failed, no run is lost, and each step of each run was executed 
   const [{ client }] = agents as [CountingAgent];
   const ticks = (await betweenTicks()) - cron.from;
   await client.crons.delete(cron.id);
-  const [rest, teller, ...ended] = await Promise.all([asked.stop(), listened.stop(), ...loads.map((each) => each.stop())]);
-  expect([...rest.failures, ...teller.failures, ...ended.flatMap(({ failures }) => failures)]).toEqual([]);
+  const [rest, teller, ...ended] = await Promise.all([
+    asked.stop(),
+    listened.stop(),
+    ...loads.map((each) => each.stop()),
+  ]);
+  expect([
+    ...rest.failures,
+    ...teller.failures,
+    ...ended.flatMap(({ failures }) => failures),
+  ]).toEqual([]);
   expect(ended.flatMap(({ notOnce }) => notOnce)).toEqual([]);
-  const fired = (await marks(client)).filter(({ round, node }) => round === 'cron' && node === 'second');
+  const fired = (await marks(client)).filter(
+    ({ round, node }) => round === 'cron' && node === 'second',
+  );
   expect(fired).toHaveLength(ticks);
   for (const { counts } of ended) expect(Math.min(...Object.values(counts))).toBeGreaterThan(5);
-  say(
+  printLine(
     `${rest.rounds} requests to the control plane, ${ticks} ticks of a cron, ${ended.map(({ counts }) => JSON.stringify(counts)).join(' and ')}`,
   );
 });

@@ -4,11 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { choose } from '../../dev/cluster/choose.ts';
-import { clusterDown, clusterUp } from '../../dev/cluster/cluster.ts';
+import { removeCluster, ensureCluster } from '../../dev/cluster/cluster.ts';
 import { root } from '../../dev/images/list.ts';
-import { notesOf } from '../../dev/release/changelog.ts';
+import { parseVersionNotes } from '../../dev/release/changelog.ts';
 import { commitOf, exportCommit } from '../../dev/release/source.ts';
-import { imagesNamed, imagesOf, imageValues, loadImages, startImages, type Images } from '../../dev/run/images.ts';
+import {
+  resolveImages,
+  listCurrentImages,
+  buildImageValues,
+  loadImages,
+  startImages,
+  type Images,
+} from '../../dev/run/images.ts';
 import { installPlatform } from '../../dev/run/platform.ts';
 import { step } from '../../dev/steps.ts';
 import type { SystemUnderTest } from '../kit/cluster-global.ts';
@@ -32,7 +39,14 @@ declare module 'vitest' {
 }
 
 const NAME = process.env.GX_TEST_CLUSTER ?? 'gx-upgrade';
-const NAMES = ['gx-postgres', 'gx-valkey', 'gx-platform', 'gx-example-echo', 'gx-builder', 'gx-agent-server'];
+const NAMES = [
+  'gx-postgres',
+  'gx-valkey',
+  'gx-platform',
+  'gx-example-echo',
+  'gx-builder',
+  'gx-agent-server',
+];
 
 /** Makes a cluster with the platform of the first release, from its commit. GX_KEEP_CLUSTER keeps it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -40,16 +54,27 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const work = mkdtempSync(join(tmpdir(), 'gx-upgrade-'));
   const source = join(work, 'first');
   const building = startImages(NAMES);
-  const commit = await commitOf(root, notesOf(readFileSync('CHANGELOG.md', 'utf8'), '0.1.0').commit);
+  const commit = await commitOf(
+    root,
+    parseVersionNotes(readFileSync('CHANGELOG.md', 'utf8'), '0.1.0').commit,
+  );
   await step('files of the first release', (report) => exportCommit(root, commit, source, report));
   const ofToday = await step('images of today', () => building);
   const references = await referencesIn(source);
-  const ofFirst = await step('images of the first release', (report) => imagesOfRelease(source, { references, names: NAMES, report }));
-  const cluster = await step('cluster', (report) => clusterUp({ name: NAME, extras: ['registry', 'git'], report }));
-  await step('images on the node', (report) => loadImages(cluster, [...ofFirst, ...ofToday], report));
-  const first = imagesNamed(references, cluster);
-  const today = await imagesOf(cluster);
-  const api = await step('platform of the first release', (report) => installPlatform({ cluster, images: first, report, source }));
+  const ofFirst = await step('images of the first release', (report) =>
+    imagesOfRelease(source, { references, names: NAMES, report }),
+  );
+  const cluster = await step('cluster', (report) =>
+    ensureCluster({ name: NAME, extras: ['registry', 'git'], report }),
+  );
+  await step('images on the node', (report) =>
+    loadImages(cluster, [...ofFirst, ...ofToday], report),
+  );
+  const first = resolveImages(references, cluster);
+  const today = await listCurrentImages(cluster);
+  const api = await step('platform of the first release', (report) =>
+    installPlatform({ cluster, images: first, report, source }),
+  );
   const { kubeconfig, kubectl, kind } = cluster;
   project.provide('upgrade', {
     system: {
@@ -65,10 +90,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     source,
     first,
     today,
-    values: { images: imageValues(today) },
+    values: { images: buildImageValues(today) },
   });
   return async () => {
     await rm(work, { recursive: true, force: true });
-    if (process.env.GX_KEEP_CLUSTER === undefined) await step('cluster down', (report) => clusterDown({ name: NAME, report }));
+    if (process.env.GX_KEEP_CLUSTER === undefined)
+      await step('cluster down', (report) => removeCluster({ name: NAME, report }));
   };
 }

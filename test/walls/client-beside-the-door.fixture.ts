@@ -2,4 +2,5 @@
 // rule: outgoing
 import { request, type IncomingMessage } from 'node:https';
 
-export const planted = (heard: (answer: IncomingMessage) => void): unknown => request('https://registry.example', heard);
+export const planted = (heard: (answer: IncomingMessage) => void): unknown =>
+  request('https://registry.example', heard);

@@ -3,14 +3,14 @@ import { openSync } from 'node:fs';
 import { cp, mkdir, symlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { command } from '../../commands.ts';
-import { devConfig, environmentWith } from '../../env.ts';
+import { runProcess } from '../../commands.ts';
+import { readDevConfig, extendEnvironment } from '../../env.ts';
 import { CommandFailed, Unhealthy } from '../../errors.ts';
 import { isExecutable, searchPath } from '../../executable.ts';
-import { until } from '../../wait.ts';
+import { waitUntil } from '../../wait.ts';
 import { makeCgroup } from '../native/cgroups.ts';
 import { chooseLayout, connectNode } from '../native/host.ts';
-import { childrenOf, markOf, writeRecord } from '../native/record.ts';
+import { listChildProcesses, markOf, writeRecord } from '../native/record.ts';
 import { stopNode } from '../native/stop.ts';
 
 /*
@@ -35,7 +35,10 @@ export type DockerEngine = {
 type Tools = { dockerd: string; docker: string };
 
 /** Starts the engine with these programs and calls `work`. Nothing is left of it afterwards. */
-export async function withEngine(tools: Tools, work: (engine: DockerEngine) => Promise<void>): Promise<void> {
+export async function runWithEngine(
+  tools: Tools,
+  work: (engine: DockerEngine) => Promise<void>,
+): Promise<void> {
   await stopEngine();
   try {
     await work(await startEngine(tools));
@@ -47,7 +50,10 @@ export async function withEngine(tools: Tools, work: (engine: DockerEngine) => P
 /** Removes also the remains of an earlier run. */
 const stopEngine = (): Promise<boolean> => stopNode(NAME);
 
-const namespaces = '--mount --propagation private --net --uts --ipc --pid --fork --kill-child --mount-proc'.split(' ');
+const namespaces =
+  '--mount --propagation private --net --uts --ipc --pid --fork --kill-child --mount-proc'.split(
+    ' ',
+  );
 
 async function startEngine({ docker }: Tools): Promise<DockerEngine> {
   const layout = await chooseLayout(NAME);
@@ -58,15 +64,22 @@ async function startEngine({ docker }: Tools): Promise<DockerEngine> {
   await cp(join(import.meta.dirname, 'runc-fewer'), join(state, 'runc-fewer'));
   const log = openSync(join(state, 'dockerd.log'), 'a');
   const script = [join(import.meta.dirname, 'engine.sh'), state, nodeAddress, hostAddress, cgroup];
-  const child = spawn('unshare', [...namespaces, '--', ...script], { detached: true, stdio: ['ignore', log, log], cwd: '/' });
+  const child = spawn('unshare', [...namespaces, '--', ...script], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    cwd: '/',
+  });
   child.unref();
   const mark = child.pid === undefined ? undefined : markOf(child.pid);
   if (mark === undefined) throw new Unhealthy('The namespaces of the Docker engine did not start.');
   await writeRecord({ layout, tools: {}, process: mark });
-  const inner = await until({ what: 'the Docker engine', seconds: 10 }, () => childrenOf(mark.pid)[0]);
+  const inner = await waitUntil(
+    { what: 'the Docker engine', seconds: 10 },
+    () => listChildProcesses(mark.pid)[0],
+  );
   await connectNode(layout, inner);
-  const engine = engineAt(state, inner, await environmentIn(state, docker));
-  await until({ what: `the Docker engine (log: ${state}/dockerd.log)`, seconds: 60 }, () =>
+  const engine = buildEngine(state, inner, await prepareEnvironment(state, docker));
+  await waitUntil({ what: `the Docker engine (log: ${state}/dockerd.log)`, seconds: 60 }, () =>
     engine.run('docker', ['info']).then(
       () => true,
       () => false,
@@ -78,12 +91,17 @@ async function startEngine({ docker }: Tools): Promise<DockerEngine> {
 /**
  * Returns the environment of programs in there: the engine's client and socket, and a home and a cache that go with it.
  */
-async function environmentIn(state: string, docker: string): Promise<Record<string, string>> {
-  const [home, bin, cache] = ['home', 'bin', 'cache'].map((name) => join(state, name)) as [string, string, string];
-  for (const folder of [home, bin, join(cache, 'gx-platform')]) await mkdir(folder, { recursive: true });
+async function prepareEnvironment(state: string, docker: string): Promise<Record<string, string>> {
+  const [home, bin, cache] = ['home', 'bin', 'cache'].map((name) => join(state, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const folder of [home, bin, join(cache, 'gx-platform')])
+    await mkdir(folder, { recursive: true });
   await symlink(docker, join(bin, 'docker'));
   // Compiled parts are the machine's; archives of images that Docker saved are not.
-  await symlink(join(devConfig().cacheFolder, 'parts'), join(cache, 'gx-platform', 'parts'));
+  await symlink(join(readDevConfig().cacheFolder, 'parts'), join(cache, 'gx-platform', 'parts'));
   await cp(join(homedir(), '.npmrc'), join(home, '.npmrc')).catch(() => undefined);
   return {
     PATH: [bin, ...searchPath()].join(delimiter),
@@ -94,31 +112,56 @@ async function environmentIn(state: string, docker: string): Promise<Record<stri
   };
 }
 
-function engineAt(folder: string, pid: number, environment: Record<string, string>): DockerEngine {
-  const inside = ['--target', String(pid), '--mount', '--net', '--pid', '--uts', '--ipc', '--wd=.', '--'];
+function buildEngine(
+  folder: string,
+  pid: number,
+  environment: Record<string, string>,
+): DockerEngine {
+  const inside = [
+    '--target',
+    String(pid),
+    '--mount',
+    '--net',
+    '--pid',
+    '--uts',
+    '--ipc',
+    '--wd=.',
+    '--',
+  ];
   return {
     folder,
     watch(file, args) {
       const log = openSync(join(folder, 'beside.log'), 'a');
-      const child = spawn('nsenter', [...inside, file, ...args], { env: environmentWith(environment), stdio: ['ignore', log, log] });
+      const child = spawn('nsenter', [...inside, file, ...args], {
+        env: extendEnvironment(environment),
+        stdio: ['ignore', log, log],
+      });
       return { stop: () => void child.kill() };
     },
     run: (file, args, input) =>
-      command('nsenter', [...inside, file, ...args], { env: environmentWith(environment), ...(input && { input }) }),
+      runProcess('nsenter', [...inside, file, ...args], {
+        env: extendEnvironment(environment),
+        ...(input && { input }),
+      }),
     show: (file, args, more = {}) =>
       new Promise((resolve, reject) => {
-        const env = environmentWith({ ...environment, ...more });
-        const child = spawn('nsenter', [...inside, file, ...args], { env, stdio: ['ignore', 'inherit', 'inherit'] });
+        const env = extendEnvironment({ ...environment, ...more });
+        const child = spawn('nsenter', [...inside, file, ...args], {
+          env,
+          stdio: ['ignore', 'inherit', 'inherit'],
+        });
         child.once('error', reject);
         child.once('close', (code) =>
-          code === 0 ? resolve() : reject(new CommandFailed(`${file} ${args.join(' ')} ended with ${code}.`)),
+          code === 0
+            ? resolve()
+            : reject(new CommandFailed(`${file} ${args.join(' ')} ended with ${code}.`)),
         );
       }),
   };
 }
 
 /** Returns Docker's programs as Debian's package has them; another client on the PATH may lack BuildKit. */
-export function dockerOfDebian(): Tools | undefined {
+export function findDebianDocker(): Tools | undefined {
   const tools = { dockerd: '/usr/sbin/dockerd', docker: '/usr/bin/docker' };
   return Object.values(tools).every(isExecutable) ? tools : undefined;
 }

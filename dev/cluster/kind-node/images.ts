@@ -2,10 +2,10 @@ import { realpathSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { command } from '../../commands.ts';
-import { environmentWith } from '../../env.ts';
+import { runProcess } from '../../commands.ts';
+import { extendEnvironment } from '../../env.ts';
 import { ensureBases } from '../../images/native/bases.ts';
-import { debianMirror } from '../../images/native/mirror.ts';
+import { readDebianMirror } from '../../images/native/mirror.ts';
 import type { Report } from '../../steps.ts';
 import { ensureParts } from '../parts.ts';
 import type { DockerEngine } from './engine.ts';
@@ -34,28 +34,64 @@ export async function makeImages(engine: DockerEngine, report: Report): Promise<
   const folder = await mkdtemp(join(tmpdir(), 'gx-kind-'));
   const work = { engine, folder, report };
   try {
-    const parts = await ensureParts(['kube', 'clients', 'containerd', 'runc', 'coredns', 'pause', 'registry', 'gitea', 'kind'], report);
-    await debian(work);
+    const parts = await ensureParts(
+      ['kube', 'clients', 'containerd', 'runc', 'coredns', 'pause', 'registry', 'gitea', 'kind'],
+      report,
+    );
+    await installDebian(work);
     await makeBases(work);
     await build(work, { name: 'kube', tags: KUBE, files: { kube: parts['kube'] ?? '' } });
-    await build(work, { name: 'coredns', tags: [COREDNS], files: { coredns: parts['coredns'] ?? '' } });
+    await build(work, {
+      name: 'coredns',
+      tags: [COREDNS],
+      files: { coredns: parts['coredns'] ?? '' },
+    });
     await build(work, { name: 'pause', tags: [PAUSE], files: { pause: parts['pause'] ?? '' } });
-    await build(work, { name: 'registry', tags: ['docker.io/library/registry:3.1.2'], files: { registry: parts['registry'] ?? '' } });
-    const gitea = { 'gitea-part': dirname(parts['gitea'] ?? ''), 'gitea-start': join(import.meta.dirname, 'gitea-start') };
-    await build(work, { name: 'gitea', tags: ['docker.io/gitea/gitea:1.26.0-rootless'], files: gitea });
-    await build(work, { name: 'node', tags: [NODE_IMAGE], files: await nodeFiles(work, parts) });
+    await build(work, {
+      name: 'registry',
+      tags: ['docker.io/library/registry:3.1.2'],
+      files: { registry: parts['registry'] ?? '' },
+    });
+    const gitea = {
+      'gitea-part': dirname(parts['gitea'] ?? ''),
+      'gitea-start': join(import.meta.dirname, 'gitea-start'),
+    };
+    await build(work, {
+      name: 'gitea',
+      tags: ['docker.io/gitea/gitea:1.26.0-rootless'],
+      files: gitea,
+    });
+    await build(work, {
+      name: 'node',
+      tags: [NODE_IMAGE],
+      files: await collectNodeFiles(work, parts),
+    });
   } finally {
     // Modules of Go are folders that nobody may write.
-    await command('chmod', ['-R', 'u+w', folder]);
+    await runProcess('chmod', ['-R', 'u+w', folder]);
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function debian({ engine, folder, report }: Work): Promise<void> {
+async function installDebian({ engine, folder, report }: Work): Promise<void> {
   report(`Debian ${SUITE} by debootstrap`);
   const [system, archive] = [join(folder, 'system'), join(folder, 'system.tar')];
-  await command('debootstrap', ['--variant=minbase', '--include=ca-certificates', SUITE, system, ...debianMirror()]);
-  await command('tar', ['--numeric-owner', '--exclude=./dev/*', '-cf', archive, '-C', system, '.']);
+  await runProcess('debootstrap', [
+    '--variant=minbase',
+    '--include=ca-certificates',
+    SUITE,
+    system,
+    ...readDebianMirror(),
+  ]);
+  await runProcess('tar', [
+    '--numeric-owner',
+    '--exclude=./dev/*',
+    '-cf',
+    archive,
+    '-C',
+    system,
+    '.',
+  ]);
   await engine.run('docker', ['import', archive, BASE]);
   await rm(archive);
 }
@@ -66,21 +102,31 @@ async function makeBases({ engine, report }: Work): Promise<void> {
     {
       has: () => Promise.resolve(false),
       async build({ reference, dockerfile, folder, buildArguments }) {
-        const args = Object.entries(buildArguments).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
-        await plainBuild(engine, ['--file', dockerfile, '--tag', reference, ...args, folder]);
+        const args = Object.entries(buildArguments).flatMap(([name, value]) => [
+          '--build-arg',
+          `${name}=${value}`,
+        ]);
+        await runPlainBuild(engine, ['--file', dockerfile, '--tag', reference, ...args, folder]);
       },
       report,
     },
     [],
   );
-  const names = { BASE: 'docker.io/library/debian:trixie-slim', NPM: 'docker.io/library/node:22-trixie-slim' };
-  for (const [argument, name] of Object.entries(names)) await engine.run('docker', ['tag', made[argument] ?? '', name]);
+  const names = {
+    BASE: 'docker.io/library/debian:trixie-slim',
+    NPM: 'docker.io/library/node:22-trixie-slim',
+  };
+  for (const [argument, name] of Object.entries(names))
+    await engine.run('docker', ['tag', made[argument] ?? '', name]);
 }
 
 type Built = { name: string; tags: readonly string[]; files: Record<string, string> };
 
 /** Builds one of this folder's Dockerfiles with these files beside it: name -> where it is. */
-async function build({ engine, folder, report }: Work, { name, tags, files }: Built): Promise<void> {
+async function build(
+  { engine, folder, report }: Work,
+  { name, tags, files }: Built,
+): Promise<void> {
   report(`image ${tags[0]}`);
   const context = join(folder, `context-${name}`);
   await mkdir(context);
@@ -88,52 +134,82 @@ async function build({ engine, folder, report }: Work, { name, tags, files }: Bu
     await mkdir(dirname(join(context, to)), { recursive: true });
     await cp(from, join(context, to), { recursive: true, dereference: true, force: true });
   }
-  await command('chmod', ['-R', 'u+w', context]);
+  await runProcess('chmod', ['-R', 'u+w', context]);
   const named = tags.flatMap((tag) => ['--tag', tag]);
-  await plainBuild(engine, ['--file', join(import.meta.dirname, `${name}.Dockerfile`), ...named, context]);
+  await runPlainBuild(engine, [
+    '--file',
+    join(import.meta.dirname, `${name}.Dockerfile`),
+    ...named,
+    context,
+  ]);
   await rm(context, { recursive: true });
 }
 
 // BuildKit would ask a registry for images that only this engine has.
-const plainBuild = (engine: DockerEngine, args: readonly string[]): Promise<string> =>
+const runPlainBuild = (engine: DockerEngine, args: readonly string[]): Promise<string> =>
   engine.run('env', ['DOCKER_BUILDKIT=0', 'docker', 'build', '--quiet', ...args]);
 
 /** Returns the files of the node's image. kind's own come first, so that ours may add to them. */
-async function nodeFiles(work: Work, parts: Record<string, string>): Promise<Record<string, string>> {
+async function collectNodeFiles(
+  work: Work,
+  parts: Record<string, string>,
+): Promise<Record<string, string>> {
   const { engine, folder } = work;
   const images = join(folder, 'images');
   await mkdir(images);
-  await engine.run('docker', ['save', '--output', join(images, 'kubernetes.tar'), ...KUBE, COREDNS, PAUSE]);
+  await engine.run('docker', [
+    'save',
+    '--output',
+    join(images, 'kubernetes.tar'),
+    ...KUBE,
+    COREDNS,
+    PAUSE,
+  ]);
   await writeFile(join(folder, 'version'), KUBERNETES);
-  const programs = ['containerd', 'containerd-shim-runc-v2', 'ctr'].map((name) => [`own/usr/local/bin/${name}`, parts[name] ?? '']);
+  const programs = ['containerd', 'containerd-shim-runc-v2', 'ctr'].map((name) => [
+    `own/usr/local/bin/${name}`,
+    parts[name] ?? '',
+  ]);
   return {
-    kind: join(await moduleFolder(KIND_MODULE, folder), 'images/base/files'),
+    kind: join(await downloadModule(KIND_MODULE, folder), 'images/base/files'),
     own: join(import.meta.dirname, 'files'),
     ...Object.fromEntries(programs),
     'own/usr/local/sbin/runc': parts['runc'] ?? '',
     'own/usr/bin/kube': parts['kube'] ?? '',
     'own/usr/bin/kubectl': realpathSync(parts['kubectl'] ?? ''),
-    'own/usr/bin/kubeadm': await kubeadm(folder),
+    'own/usr/bin/kubeadm': await compileKubeadm(folder),
     'own/kind/version': join(folder, 'version'),
     'own/kind/images': images,
   };
 }
 
-async function moduleFolder(module: string, folder: string): Promise<string> {
-  const found = await command('go', ['mod', 'download', '-json', module], { cwd: folder, env: environmentWith({ GOFLAGS: '-mod=mod' }) });
+async function downloadModule(module: string, folder: string): Promise<string> {
+  const found = await runProcess('go', ['mod', 'download', '-json', module], {
+    cwd: folder,
+    env: extendEnvironment({ GOFLAGS: '-mod=mod' }),
+  });
   return (JSON.parse(found) as { Dir: string }).Dir;
 }
 
 /** Compiles kubeadm with the versions of the part `kube`, whose module lacks two checksums that only kubeadm needs. */
-async function kubeadm(folder: string): Promise<string> {
+async function compileKubeadm(folder: string): Promise<string> {
   const module = join(import.meta.dirname, '..', 'parts', 'kube');
-  for (const file of ['go.mod', 'go.sum']) await writeFile(join(folder, file), await readFile(join(module, file)));
+  for (const file of ['go.mod', 'go.sum'])
+    await writeFile(join(folder, file), await readFile(join(module, file)));
   const output = join(folder, 'kubeadm');
   const version = ['Version', 'Major', 'Minor'].map(
     (name, at) => `-X k8s.io/component-base/version.git${name}=${[KUBERNETES, '1', '36'][at]}`,
   );
-  const flags = [`-modfile=${join(folder, 'go.mod')}`, '-mod=mod', '-trimpath', `-ldflags=-s -w ${version.join(' ')}`];
-  const env = environmentWith({ CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off' });
-  await command('go', ['build', ...flags, '-o', output, 'k8s.io/kubernetes/cmd/kubeadm'], { cwd: module, env });
+  const flags = [
+    `-modfile=${join(folder, 'go.mod')}`,
+    '-mod=mod',
+    '-trimpath',
+    `-ldflags=-s -w ${version.join(' ')}`,
+  ];
+  const env = extendEnvironment({ CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off' });
+  await runProcess('go', ['build', ...flags, '-o', output, 'k8s.io/kubernetes/cmd/kubeadm'], {
+    cwd: module,
+    env,
+  });
   return output;
 }

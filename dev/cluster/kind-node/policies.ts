@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeFileSync } from 'node:fs';
-import { command } from '../../commands.ts';
+import { runProcess } from '../../commands.ts';
 
 /*
  * Runs among an engine's containers: gives each kind node the native cluster's policy agent, in the node's own network,
@@ -14,10 +14,16 @@ const AGENT = join(import.meta.dirname, '..', 'native', 'policies', 'agent.ts');
 async function main(folder: string): Promise<void> {
   const agents = new Map<string, ChildProcess>();
   for (;;) {
-    const listed = await command('docker', ['ps', '--quiet', '--no-trunc', '--filter', 'name=-control-plane']).catch(() => '');
+    const listed = await runProcess('docker', [
+      'ps',
+      '--quiet',
+      '--no-trunc',
+      '--filter',
+      'name=-control-plane',
+    ]).catch(() => '');
     const nodes = listed.split('\n').filter(Boolean);
     for (const node of nodes.filter((one) => !agents.has(one))) {
-      const agent = await agentOf(node, folder);
+      const agent = await startAgent(node, folder);
       if (agent !== undefined)
         agents.set(
           node,
@@ -30,14 +36,27 @@ async function main(folder: string): Promise<void> {
 }
 
 /** Starts the agent of a node, or returns undefined as long as the node has no API server. */
-async function agentOf(node: string, folder: string): Promise<ChildProcess | undefined> {
-  const config = await command('docker', ['exec', node, 'cat', '/etc/kubernetes/admin.conf']).catch(() => undefined);
-  const pid = (await command('docker', ['inspect', '--format', '{{.State.Pid}}', node]).catch(() => '0')).trim();
+async function startAgent(node: string, folder: string): Promise<ChildProcess | undefined> {
+  const config = await runProcess('docker', [
+    'exec',
+    node,
+    'cat',
+    '/etc/kubernetes/admin.conf',
+  ]).catch(() => undefined);
+  const pid = (
+    await runProcess('docker', ['inspect', '--format', '{{.State.Pid}}', node]).catch(() => '0')
+  ).trim();
   if (config === undefined || pid === '0') return undefined;
   const kubeconfig = join(folder, `${node.slice(0, 12)}.kubeconfig`);
   // In the node's network the API server is at the loopback address, which its certificate names.
-  writeFileSync(kubeconfig, config.replace(/server: .*/, 'server: https://127.0.0.1:6443'), { mode: 0o600 });
-  return spawn('nsenter', [`--net=/proc/${pid}/ns/net`, '--', process.execPath, AGENT, kubeconfig], { stdio: ['ignore', 2, 2] });
+  writeFileSync(kubeconfig, config.replace(/server: .*/, 'server: https://127.0.0.1:6443'), {
+    mode: 0o600,
+  });
+  return spawn(
+    'nsenter',
+    [`--net=/proc/${pid}/ns/net`, '--', process.execPath, AGENT, kubeconfig],
+    { stdio: ['ignore', 2, 2] },
+  );
 }
 
 await main(process.argv[2] ?? '');

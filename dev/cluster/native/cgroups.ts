@@ -1,4 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { MissingRequirement } from '../../errors.ts';
 
@@ -6,42 +13,49 @@ const root = '/sys/fs/cgroup';
 const isUnified = (): boolean => existsSync(join(root, 'cgroup.controllers'));
 
 /** Returns every hierarchy of cgroup version 1, or the only one of version 2. */
-function hierarchies(): string[] {
+function listHierarchies(): string[] {
   if (isUnified()) return [root];
   const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
-  const found = mounts.map((line) => line.split(' ')).filter(([, , type]) => type?.startsWith('cgroup'));
+  const found = mounts
+    .map((line) => line.split(' '))
+    .filter(([, , type]) => type?.startsWith('cgroup'));
   return found.flatMap(([, path]) => (path ? [path] : []));
 }
 
 /** Makes the kubelet's root group, which must exist with all the controllers that it uses. */
 export function makeCgroup(group: string): void {
-  for (const hierarchy of hierarchies()) mkdirSync(join(hierarchy, group), { recursive: true });
+  for (const hierarchy of listHierarchies()) mkdirSync(join(hierarchy, group), { recursive: true });
   if (isUnified()) {
-    for (const folder of [root, join(root, group)]) delegateControllers(folder);
+    for (const folder of [root, join(root, group)]) addControllers(folder);
   } else {
-    inheritCpus(group);
+    copyCpus(group);
   }
 }
 
 // Controllers are delegated one by one, because a kernel may refuse one that nobody here needs.
-function delegateControllers(folder: string): void {
+function addControllers(folder: string): void {
   const control = join(folder, 'cgroup.subtree_control');
-  for (const name of controllersIn(join(folder, 'cgroup.controllers'))) {
+  for (const name of readControllers(join(folder, 'cgroup.controllers'))) {
     try {
       writeFileSync(control, `+${name}`);
     } catch {
       continue;
     }
   }
-  const missing = ['cpu', 'memory', 'pids'].filter((name) => !controllersIn(control).includes(name));
+  const missing = ['cpu', 'memory', 'pids'].filter(
+    (name) => !readControllers(control).includes(name),
+  );
   if (missing.length > 0)
-    throw new MissingRequirement(`The native cluster needs the cgroup controllers ${missing.join(', ')} in ${folder}.`);
+    throw new MissingRequirement(
+      `The native cluster needs the cgroup controllers ${missing.join(', ')} in ${folder}.`,
+    );
 }
 
-const controllersIn = (file: string): string[] => readFileSync(file, 'utf8').split(/\s+/).filter(Boolean);
+const readControllers = (file: string): string[] =>
+  readFileSync(file, 'utf8').split(/\s+/).filter(Boolean);
 
 // A new cpuset of version 1 has no processors, and nothing may run in it.
-function inheritCpus(group: string): void {
+function copyCpus(group: string): void {
   for (const file of ['cpuset.cpus', 'cpuset.mems']) {
     const from = join(root, 'cpuset', file);
     if (existsSync(from)) writeFileSync(join(root, 'cpuset', group, file), readFileSync(from));
@@ -50,19 +64,21 @@ function inheritCpus(group: string): void {
 
 /** Returns whether a process is left in the group or below it. */
 export const isCgroupBusy = (group: string): boolean =>
-  foldersOf(group).some((folder) => readFileSync(join(folder, 'cgroup.procs'), 'utf8').trim() !== '');
+  listFolders(group).some(
+    (folder) => readFileSync(join(folder, 'cgroup.procs'), 'utf8').trim() !== '',
+  );
 
 /** Removes the group from every hierarchy, deepest first. */
 export function removeCgroup(group: string): void {
-  for (const folder of foldersOf(group)) rmdirSync(folder);
+  for (const folder of listFolders(group)) rmdirSync(folder);
 }
 
-function foldersOf(group: string): string[] {
-  const tops = hierarchies().map((hierarchy) => join(hierarchy, group));
-  return tops.filter((top) => existsSync(top)).flatMap(withBelow);
+function listFolders(group: string): string[] {
+  const tops = listHierarchies().map((hierarchy) => join(hierarchy, group));
+  return tops.filter((top) => existsSync(top)).flatMap(listFolderTree);
 }
 
-function withBelow(folder: string): string[] {
+function listFolderTree(folder: string): string[] {
   const below = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return [...below.flatMap((entry) => withBelow(join(folder, entry.name))), folder];
+  return [...below.flatMap((entry) => listFolderTree(join(folder, entry.name))), folder];
 }

@@ -26,18 +26,19 @@ export const nodePortRange = '30000-32767';
 
 /** Slots 0 and 1 belong to `make run` and the system test, so that their addresses are always the same. */
 export const slotCount = 64;
-export const preferredSlot = (name: string): number =>
-  ({ gx: 0, 'gx-test': 1 })[name] ?? 2 + ((createHash('sha256').update(name).digest()[0] ?? 0) % (slotCount - 2));
+export const choosePreferredSlot = (name: string): number =>
+  ({ gx: 0, 'gx-test': 1 })[name] ??
+  2 + ((createHash('sha256').update(name).digest()[0] ?? 0) % (slotCount - 2));
 
-export const wireOf = (slot: number): string => `10.213.${slot}.0/30`;
+export const getWireNetwork = (slot: number): string => `10.213.${slot}.0/30`;
 
-export const stateOf = (name: string): string => join(statesFolder, name);
+export const getStateFolder = (name: string): string => join(statesFolder, name);
 
-export function layoutOf(name: string, slot: number): Layout {
+export function buildLayout(name: string, slot: number): Layout {
   return {
     name,
     nodeName: `${name}-node`,
-    state: stateOf(name),
+    state: getStateFolder(name),
     hostAddress: `10.213.${slot}.1`,
     nodeAddress: `10.213.${slot}.2`,
     hostInterface: `gx-wire${slot}`,
@@ -47,28 +48,28 @@ export function layoutOf(name: string, slot: number): Layout {
 }
 
 /** The files of a cluster's state folder. */
-export const fileOf = (layout: Pick<Layout, 'state'>) => {
-  const at = (...names: string[]) => join(layout.state, ...names);
+export const getStatePaths = (layout: Pick<Layout, 'state'>) => {
+  const joinState = (...names: string[]) => join(layout.state, ...names);
   return {
-    record: at('node.json'),
-    adminKubeconfig: at('admin.kubeconfig'),
-    pki: (name: string) => at('pki', name),
-    config: (name: string) => at('config', name),
-    log: (name: string) => at('log', `${name}.log`),
-    logFolder: at('log'),
-    cniConfig: at('config', 'cni'),
-    etcdData: at('etcd'),
-    containerdRoot: at('containerd'),
-    containerdSocket: at('containerd.sock'),
-    kubelet: at('kubelet'),
-    volumePlugins: at('volume-plugins'),
-    volumes: at('volumes'),
-    registry: at('registry'),
-    gitHost: at('git-host'),
-    gitea: at('gitea'),
-    wantedFolder: at('wanted'),
-    wanted: (extra: string) => at('wanted', extra),
-    images: at('images'),
-    resolvConf: at('config', 'resolv.conf'),
+    record: joinState('node.json'),
+    adminKubeconfig: joinState('admin.kubeconfig'),
+    pki: (name: string) => joinState('pki', name),
+    config: (name: string) => joinState('config', name),
+    log: (name: string) => joinState('log', `${name}.log`),
+    logFolder: joinState('log'),
+    cniConfig: joinState('config', 'cni'),
+    etcdData: joinState('etcd'),
+    containerdRoot: joinState('containerd'),
+    containerdSocket: joinState('containerd.sock'),
+    kubelet: joinState('kubelet'),
+    volumePlugins: joinState('volume-plugins'),
+    volumes: joinState('volumes'),
+    registry: joinState('registry'),
+    gitHost: joinState('git-host'),
+    gitea: joinState('gitea'),
+    wantedFolder: joinState('wanted'),
+    wanted: (extra: string) => joinState('wanted', extra),
+    images: joinState('images'),
+    resolvConf: joinState('config', 'resolv.conf'),
   };
 };

@@ -38,17 +38,17 @@ export type NodeProcess = {
   isProxied?: boolean;
 };
 
-export const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+export const formatJson = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
 
 /** Returns a list of the objects of these parts, as the API takes it. */
-export const manifestOf = (parts: readonly NodePart[], layout: Layout): object => ({
+export const buildManifestList = (parts: readonly NodePart[], layout: Layout): object => ({
   apiVersion: 'v1',
   kind: 'List',
   items: parts.flatMap((part) => part.manifest?.(layout) ?? []),
 });
 
 /** Binds a cluster role to a user, whose name stands in a part's own certificate. */
-export const roleBinding = ({ user, role }: { user: string; role: string }) => ({
+export const buildRoleBinding = ({ user, role }: { user: string; role: string }) => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRoleBinding',
   metadata: { name: user },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
-import { fileOf, stateOf, type Layout } from './layout.ts';
+import { getStatePaths, getStateFolder, type Layout } from './layout.ts';
 
 /** The facts about a cluster's node. They are written before anything is changed on the host. */
 export type NodeRecord = {
@@ -16,14 +16,16 @@ export type ProcessMark = { pid: number; startedAt: string };
 
 export function readRecord(name: string): NodeRecord | undefined {
   try {
-    return JSON.parse(readFileSync(fileOf({ state: stateOf(name) }).record, 'utf8')) as NodeRecord;
+    return JSON.parse(
+      readFileSync(getStatePaths({ state: getStateFolder(name) }).record, 'utf8'),
+    ) as NodeRecord;
   } catch {
     return undefined;
   }
 }
 
 export async function writeRecord(record: NodeRecord): Promise<void> {
-  const path = fileOf(record.layout).record;
+  const path = getStatePaths(record.layout).record;
   await writeFile(`${path}.new`, JSON.stringify(record, undefined, 2));
   await rename(`${path}.new`, path);
 }
@@ -34,13 +36,14 @@ export function markOf(pid: number): ProcessMark | undefined {
 }
 
 /** Returns the path of a tool that the node was started with. */
-export function toolOf({ tools }: NodeRecord, name: string): string {
+export function requireTool({ tools }: NodeRecord, name: string): string {
   const path = tools[name];
   if (path === undefined) throw new Error(`The node was started without the tool ${name}.`);
   return path;
 }
 
-export const isAlive = (mark: ProcessMark | undefined): boolean => mark !== undefined && startOf(mark.pid) === mark.startedAt;
+export const isAlive = (mark: ProcessMark | undefined): boolean =>
+  mark !== undefined && startOf(mark.pid) === mark.startedAt;
 
 // Field 22 of /proc/PID/stat; the name, field 2, may hold spaces. A zombie is dead.
 function startOf(pid: number): string | undefined {
@@ -53,7 +56,7 @@ function startOf(pid: number): string | undefined {
   }
 }
 
-export function childrenOf(pid: number): number[] {
+export function listChildProcesses(pid: number): number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
     return children.split(' ').filter(Boolean).map(Number);

@@ -1,58 +1,64 @@
 import { existsSync } from 'node:fs';
-import { command } from '../../commands.ts';
-import { environmentWith } from '../../env.ts';
+import { runProcess } from '../../commands.ts';
+import { extendEnvironment } from '../../env.ts';
 import { makeGiteaAccount } from '../gitea-account.ts';
 import type { ClusterHost, GitHost, RegistryHost } from '../provider.ts';
-import { fileOf } from './layout.ts';
-import { GIT_HOST, GIT_PORT, gitHostAccount } from './parts/git-host.ts';
-import { GITEA, GITEA_PORT, giteaSettings } from './parts/gitea.ts';
-import { REGISTRY, REGISTRY_PORT, registryAccount } from './parts/registry.ts';
-import { toolOf, type NodeRecord } from './record.ts';
+import { getStatePaths } from './layout.ts';
+import { GIT_HOST, GIT_PORT, readGitHostAccount } from './parts/git-host.ts';
+import { GITEA, GITEA_PORT, getGiteaSettingsPath } from './parts/gitea.ts';
+import { REGISTRY, REGISTRY_PORT, readRegistryAccount } from './parts/registry.ts';
+import { requireTool, type NodeRecord } from './record.ts';
 
-const at = ({ layout }: NodeRecord, port: number): Omit<ClusterHost, 'name'> => ({
+const buildHost = ({ layout }: NodeRecord, port: number): Omit<ClusterHost, 'name'> => ({
   url: `http://${layout.nodeAddress}:${port}`,
   peer: { cidr: `${layout.nodeAddress}/32`, port },
 });
 
 /** Returns the registry of a native cluster, a process of its node. */
-export const registryOf = (record: NodeRecord): RegistryHost => ({
+export const buildRegistryHost = (record: NodeRecord): RegistryHost => ({
   name: REGISTRY,
-  ...at(record, REGISTRY_PORT),
-  account: registryAccount(record.layout),
+  ...buildHost(record, REGISTRY_PORT),
+  account: readRegistryAccount(record.layout),
 });
 
 /** Returns the git host of a native cluster, a process of its node: Gitea where somebody wants it. */
-export const gitHostOf = (record: NodeRecord): GitHost =>
-  existsSync(fileOf(record.layout).wanted('gitea')) ? giteaOf(record) : plainGitHostOf(record);
+export const chooseGitHost = (record: NodeRecord): GitHost =>
+  existsSync(getStatePaths(record.layout).wanted('gitea'))
+    ? buildGitea(record)
+    : buildPlainGitHost(record);
 
 /** Returns the address at which a server answers once it is there. */
-export function healthUrlOf(record: NodeRecord, server: 'registry' | 'git' | 'gitea'): string {
+export function buildHealthUrl(record: NodeRecord, server: 'registry' | 'git' | 'gitea'): string {
   const { port, path } = {
     registry: { port: REGISTRY_PORT, path: '/v2/' },
     git: { port: GIT_PORT, path: '/healthz' },
     gitea: { port: GITEA_PORT, path: '/api/healthz' },
   }[server];
-  return `${at(record, port).url}${path}`;
+  return `${buildHost(record, port).url}${path}`;
 }
 
-const plainGitHostOf = (record: NodeRecord): GitHost => ({
+const buildPlainGitHost = (record: NodeRecord): GitHost => ({
   kind: 'github',
   name: GIT_HOST,
-  ...at(record, GIT_PORT),
+  ...buildHost(record, GIT_PORT),
   nodeAddress: record.layout.nodeAddress,
-  account: () => Promise.resolve(gitHostAccount(record.layout)),
+  account: () => Promise.resolve(readGitHostAccount(record.layout)),
 });
 
 // Its command line works on the same files.
-const giteaOf = (record: NodeRecord): GitHost => ({
+const buildGitea = (record: NodeRecord): GitHost => ({
   kind: 'gitea',
   name: GITEA,
-  ...at(record, GITEA_PORT),
+  ...buildHost(record, GITEA_PORT),
   nodeAddress: record.layout.nodeAddress,
   account: () =>
     makeGiteaAccount((...args) =>
-      command(toolOf(record, 'gitea'), [...args, '--config', giteaSettings(record.layout)], {
-        env: environmentWith({ HOME: record.layout.state }),
-      }),
+      runProcess(
+        requireTool(record, 'gitea'),
+        [...args, '--config', getGiteaSettingsPath(record.layout)],
+        {
+          env: extendEnvironment({ HOME: record.layout.state }),
+        },
+      ),
     ),
 });

@@ -2,23 +2,31 @@ import { spawn } from 'node:child_process';
 import { openSync, readFileSync, statfsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { command, flags } from '../../commands.ts';
-import { networkEnvironment } from '../../env.ts';
+import { runProcess, formatFlags } from '../../commands.ts';
+import { readNetworkEnvironment } from '../../env.ts';
 import { searchPath } from '../../executable.ts';
 import { Unhealthy } from '../../errors.ts';
-import { until } from '../../wait.ts';
+import { waitUntil } from '../../wait.ts';
 import { firstOnNode, runsOnNode } from '../part-list.ts';
 import { makeCgroup } from './cgroups.ts';
 import { connectNode, prepareFolders } from './host.ts';
-import { fileOf, firstServiceAddress } from './layout.ts';
+import { getStatePaths, firstServiceAddress } from './layout.ts';
 import { fixedFolders } from './namespaces.ts';
-import { json, manifestOf } from './node-part.ts';
-import { childrenOf, isAlive, markOf, toolOf, writeRecord, type NodeRecord, type ProcessMark } from './record.ts';
+import { formatJson, buildManifestList } from './node-part.ts';
+import {
+  listChildProcesses,
+  isAlive,
+  markOf,
+  requireTool,
+  writeRecord,
+  type NodeRecord,
+  type ProcessMark,
+} from './record.ts';
 
 /** Writes the node's files, makes its namespaces and starts its supervisor in them. */
 export async function startNode(record: NodeRecord): Promise<void> {
   const { layout } = record;
-  const { kubelet, volumes, logFolder, wantedFolder } = fileOf(layout);
+  const { kubelet, volumes, logFolder, wantedFolder } = getStatePaths(layout);
   await mkdir(layout.state, { recursive: true, mode: 0o711 });
   // The record is written first, so that `down` knows what to remove, however far this gets.
   await writeRecord(record);
@@ -28,20 +36,20 @@ export async function startNode(record: NodeRecord): Promise<void> {
   makeCgroup(layout.cgroup);
   const process = await enterNamespaces(record);
   await writeRecord({ ...record, process });
-  await connectNode(layout, await innerProcess(process));
+  await connectNode(layout, await waitForInnerProcess(process));
 }
 
 async function writeKeys(record: NodeRecord): Promise<void> {
   const { layout } = record;
-  const { pki, adminKubeconfig } = fileOf(layout);
-  const wanted = flags({
+  const { pki, adminKubeconfig } = getStatePaths(layout);
+  const wanted = formatFlags({
     dir: dirname(pki('ca.crt')),
     cluster: layout.name,
     'node-name': layout.nodeName,
     'node-address': layout.nodeAddress,
     'service-address': firstServiceAddress,
   });
-  await command(toolOf(record, 'cluster-pki'), wanted);
+  await runProcess(requireTool(record, 'cluster-pki'), wanted);
   await writeFile(adminKubeconfig, readFileSync(pki('admin.kubeconfig')), { mode: 0o600 });
 }
 
@@ -50,12 +58,17 @@ async function writeConfiguration(record: NodeRecord): Promise<void> {
   const { layout } = record;
   const setup = {
     layout,
-    runc: toolOf(record, 'runc'),
-    snapshotter: snapshotterFor(layout.state),
-    nameservers: reachableNameservers(),
+    runc: requireTool(record, 'runc'),
+    snapshotter: chooseSnapshotter(layout.state),
+    nameservers: findNameservers(),
   };
-  const files = Object.assign({}, ...runsOnNode.map((part) => part.files?.(setup))) as Record<string, string>;
-  files[fileOf(layout).config('manifest.json')] = json(manifestOf(firstOnNode, layout));
+  const files = Object.assign({}, ...runsOnNode.map((part) => part.files?.(setup))) as Record<
+    string,
+    string
+  >;
+  files[getStatePaths(layout).config('manifest.json')] = formatJson(
+    buildManifestList(firstOnNode, layout),
+  );
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, content);
@@ -63,23 +76,25 @@ async function writeConfiguration(record: NodeRecord): Promise<void> {
 }
 
 // In a container the state folder may itself be on an overlay. Overlays do not stack, so files are then copied.
-function snapshotterFor(folder: string): 'overlayfs' | 'native' {
+function chooseSnapshotter(folder: string): 'overlayfs' | 'native' {
   const overlayMagic = 0x794c7630;
   return statfsSync(folder).type === overlayMagic ? 'native' : 'overlayfs';
 }
 
 // The node can't reach a resolver on the host's loopback address. systemd-resolved names its own upstreams.
-function reachableNameservers(): string[] {
+function findNameservers(): string[] {
   for (const file of ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']) {
-    const found = nameserversIn(file).filter((address) => !/^(127\.|::1$)/.test(address));
+    const found = readNameservers(file).filter((address) => !/^(127\.|::1$)/.test(address));
     if (found.length > 0) return found;
   }
   return [];
 }
 
-function nameserversIn(file: string): string[] {
+function readNameservers(file: string): string[] {
   try {
-    return [...readFileSync(file, 'utf8').matchAll(/^nameserver\s+(\S+)/gm)].map(([, address = '']) => address);
+    return [...readFileSync(file, 'utf8').matchAll(/^nameserver\s+(\S+)/gm)].map(
+      ([, address = '']) => address,
+    );
   } catch {
     return [];
   }
@@ -93,14 +108,14 @@ const namespaces = [
 
 async function enterNamespaces(record: NodeRecord): Promise<ProcessMark> {
   const { layout, tools } = record;
-  const log = openSync(fileOf(layout).log('supervisor'), 'a');
+  const log = openSync(getStatePaths(layout).log('supervisor'), 'a');
   const supervisor = join(import.meta.dirname, 'supervisor.ts');
-  const inside = [toolOf(record, 'tini'), '--', process.execPath, supervisor, layout.name];
-  const child = spawn(toolOf(record, 'unshare'), [...namespaces, '--', ...inside], {
+  const inside = [requireTool(record, 'tini'), '--', process.execPath, supervisor, layout.name];
+  const child = spawn(requireTool(record, 'unshare'), [...namespaces, '--', ...inside], {
     detached: true,
     stdio: ['ignore', log, log],
     cwd: '/',
-    env: nodeEnvironment(tools),
+    env: buildNodeEnvironment(tools),
   });
   child.unref();
   const mark = child.pid === undefined ? undefined : markOf(child.pid);
@@ -108,14 +123,15 @@ async function enterNamespaces(record: NodeRecord): Promise<ProcessMark> {
   return mark;
 }
 
-function nodeEnvironment(tools: Record<string, string>): NodeJS.ProcessEnv {
+function buildNodeEnvironment(tools: Record<string, string>): NodeJS.ProcessEnv {
   const folders = [...new Set(Object.values(tools).map(dirname)), ...searchPath()];
-  return { ...networkEnvironment(), PATH: [...new Set(folders)].join(delimiter) };
+  return { ...readNetworkEnvironment(), PATH: [...new Set(folders)].join(delimiter) };
 }
 
-async function innerProcess(outer: ProcessMark): Promise<number> {
-  return until({ what: 'the node to start', seconds: 10, every: 10 }, () => {
-    if (!isAlive(outer)) throw new Unhealthy('The node ended at once; its supervisor.log says why.');
-    return childrenOf(outer.pid)[0];
+async function waitForInnerProcess(outer: ProcessMark): Promise<number> {
+  return waitUntil({ what: 'the node to start', seconds: 10, every: 10 }, () => {
+    if (!isAlive(outer))
+      throw new Unhealthy('The node ended at once; its supervisor.log says why.');
+    return listChildProcesses(outer.pid)[0];
   });
 }

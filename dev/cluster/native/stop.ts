@@ -1,35 +1,35 @@
 import { existsSync, readFileSync, rmSync, rmdirSync } from 'node:fs';
 import { Unhealthy } from '../../errors.ts';
-import { until } from '../../wait.ts';
+import { waitUntil } from '../../wait.ts';
 import { isCgroupBusy, removeCgroup } from './cgroups.ts';
-import { clustersWithState, disconnectNode, restoreForwarding } from './host.ts';
-import { layoutOf, preferredSlot, stateOf, statesFolder } from './layout.ts';
+import { listKnownClusters, detachNode, restoreForwarding } from './host.ts';
+import { buildLayout, choosePreferredSlot, getStateFolder, statesFolder } from './layout.ts';
 import { fixedFolders } from './namespaces.ts';
-import { childrenOf, isAlive, markOf, readRecord, type ProcessMark } from './record.ts';
+import { listChildProcesses, isAlive, markOf, readRecord, type ProcessMark } from './record.ts';
 
 /** Kills the node and removes every trace of it. Returns whether there was one. */
 export async function stopNode(name: string): Promise<boolean> {
-  if (!existsSync(stateOf(name))) return false;
+  if (!existsSync(getStateFolder(name))) return false;
   const record = readRecord(name);
-  const layout = record?.layout ?? layoutOf(name, preferredSlot(name));
+  const layout = record?.layout ?? buildLayout(name, choosePreferredSlot(name));
   await killNode(record?.process);
-  await until({ what: 'the pods to end', seconds: 30 }, () => !isCgroupBusy(layout.cgroup));
-  await disconnectNode(layout);
-  await until({ what: 'the cgroups to be free', seconds: 10 }, () => removed(layout.cgroup));
+  await waitUntil({ what: 'the pods to end', seconds: 30 }, () => !isCgroupBusy(layout.cgroup));
+  await detachNode(layout);
+  await waitUntil({ what: 'the cgroups to be free', seconds: 10 }, () => tryRemove(layout.cgroup));
   removeState(layout.state);
-  if (clustersWithState().length === 0) removeShared();
+  if (listKnownClusters().length === 0) removeShared();
   return true;
 }
 
 async function killNode(outer: ProcessMark | undefined): Promise<void> {
   if (outer === undefined || !isAlive(outer)) return;
-  const inner = childrenOf(outer.pid).map(markOf);
+  const inner = listChildProcesses(outer.pid).map(markOf);
   process.kill(outer.pid, 'SIGKILL');
-  await until({ what: 'the node to end', seconds: 30 }, () => ![outer, ...inner].some(isAlive));
+  await waitUntil({ what: 'the node to end', seconds: 30 }, () => ![outer, ...inner].some(isAlive));
 }
 
 // Returns whether the cgroup is gone. The kernel counts a dead process in its group for a moment longer.
-function removed(cgroup: string): boolean {
+function tryRemove(cgroup: string): boolean {
   try {
     removeCgroup(cgroup);
     return true;
@@ -40,11 +40,13 @@ function removed(cgroup: string): boolean {
 
 function removeState(state: string): void {
   // Deleting through a mount would delete the mounted files.
-  if (isMountedBelow(state)) throw new Unhealthy(`Something is mounted below ${state}: unmount it first.`);
+  if (isMountedBelow(state))
+    throw new Unhealthy(`Something is mounted below ${state}: unmount it first.`);
   rmSync(state, { recursive: true, force: true, maxRetries: 5 });
 }
 
-const isMountedBelow = (folder: string): boolean => readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${folder}/`);
+const isMountedBelow = (folder: string): boolean =>
+  readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${folder}/`);
 
 function removeShared(): void {
   restoreForwarding();

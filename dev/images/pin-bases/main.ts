@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { program, say } from '../../steps.ts';
+import { runMain, printLine } from '../../steps.ts';
 import { root } from '../list.ts';
-import { digestOf } from './registry.ts';
-import { basesIn, pinned } from './references.ts';
+import { fetchImageDigest } from './registry.ts';
+import { parseBases, addDigests } from './references.ts';
 
 const DOCKERFILE = join(root, 'Dockerfile');
 
@@ -11,14 +11,14 @@ const DOCKERFILE = join(root, 'Dockerfile');
 async function main(): Promise<void> {
   const text = readFileSync(DOCKERFILE, 'utf8');
   const digests = new Map<string, string>();
-  for (const { tagged } of basesIn(text)) {
-    digests.set(tagged, await digestOf(tagged));
-    say(`${tagged} is ${digests.get(tagged)}`);
+  for (const { tagged } of parseBases(text)) {
+    digests.set(tagged, await fetchImageDigest(tagged));
+    printLine(`${tagged} is ${digests.get(tagged)}`);
   }
-  const made = pinned(text, digests);
-  if (made === text) return say('The Dockerfile has these digests already.');
+  const made = addDigests(text, digests);
+  if (made === text) return printLine('The Dockerfile has these digests already.');
   writeFileSync(DOCKERFILE, made);
-  say('The Dockerfile has them now; try it by `docker build`, and commit it.');
+  printLine('The Dockerfile has them now; try it by `docker build`, and commit it.');
 }
 
-await program(main);
+await runMain(main);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MODULE } from './contents.ts';
-import { zipOf, type Entry } from './zip.ts';
+import { packZip, type Entry } from './zip.ts';
 
 /* The layout of a wheel, as the packaging standards of Python describe it. */
 
@@ -12,7 +12,11 @@ type Wheel = {
   tag: string;
 };
 
-const text = (name: string, content: string): Entry => ({ name, content: Buffer.from(content), executable: false });
+const buildTextEntry = (name: string, content: string): Entry => ({
+  name,
+  content: Buffer.from(content),
+  executable: false,
+});
 
 /** The command `gx`, as Python starts it. */
 const LAUNCHER = `"""Starts the command gx, with the Node and the server that lie in this package."""
@@ -31,9 +35,12 @@ def main() -> None:
 `;
 
 /** Returns the Python files that start the command. */
-export const launcher = (): Entry[] => [
-  text(`${MODULE}/__init__.py`, LAUNCHER),
-  text(`${MODULE}/__main__.py`, `"""python -m ${MODULE} is the command gx."""\n\nfrom ${MODULE} import main\n\nmain()\n`),
+export const buildLauncher = (): Entry[] => [
+  buildTextEntry(`${MODULE}/__init__.py`, LAUNCHER),
+  buildTextEntry(
+    `${MODULE}/__main__.py`,
+    `"""python -m ${MODULE} is the command gx."""\n\nfrom ${MODULE} import main\n\nmain()\n`,
+  ),
 ];
 
 const README = `The command gx: write LangGraph agents, and run them on your machine.
@@ -45,7 +52,7 @@ const README = `The command gx: write LangGraph agents, and run them on your mac
 Node, the server, Postgres and the runner for graphs in Python are in this package. Nothing else needs to be installed.
 `;
 
-function metadata({ version, summary, licenses }: Wheel): string {
+function formatMetadata({ version, summary, licenses }: Wheel): string {
   const fields = {
     'Metadata-Version': '2.4',
     Name: 'gx-platform',
@@ -62,25 +69,35 @@ function metadata({ version, summary, licenses }: Wheel): string {
 const record = (entries: Entry[], name: string): string =>
   [
     ...entries.map(
-      (entry) => `${quoted(entry.name)},sha256=${createHash('sha256').update(entry.content).digest('base64url')},${entry.content.length}`,
+      (entry) =>
+        `${quoteName(entry.name)},sha256=${createHash('sha256').update(entry.content).digest('base64url')},${entry.content.length}`,
     ),
     `${name},,`,
     '',
   ].join('\n');
 
-const quoted = (name: string): string => (/[,"]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
+const quoteName = (name: string): string =>
+  /[,"]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 
 /** Returns the name of the file, and its bytes, which are the same for the same contents. */
-export function wheelOf(wheel: Wheel): { name: string; bytes: Buffer } {
+export function packWheel(wheel: Wheel): { name: string; bytes: Buffer } {
   const folder = `${MODULE}-${wheel.version}.dist-info`;
   const tag = `py3-none-${wheel.tag}`;
   const info = [
-    text(`${folder}/METADATA`, metadata(wheel)),
-    text(`${folder}/WHEEL`, `Wheel-Version: 1.0\nGenerator: gx-platform\nRoot-Is-Purelib: false\nTag: ${tag}\n`),
-    text(`${folder}/entry_points.txt`, `[console_scripts]\ngx = ${MODULE}:main\n`),
-    ...Object.entries(wheel.licenses).map(([name, content]) => text(`${folder}/licenses/${name}`, content)),
+    buildTextEntry(`${folder}/METADATA`, formatMetadata(wheel)),
+    buildTextEntry(
+      `${folder}/WHEEL`,
+      `Wheel-Version: 1.0\nGenerator: gx-platform\nRoot-Is-Purelib: false\nTag: ${tag}\n`,
+    ),
+    buildTextEntry(`${folder}/entry_points.txt`, `[console_scripts]\ngx = ${MODULE}:main\n`),
+    ...Object.entries(wheel.licenses).map(([name, content]) =>
+      buildTextEntry(`${folder}/licenses/${name}`, content),
+    ),
   ];
   const all = [...wheel.entries, ...info];
   const name = `${folder}/RECORD`;
-  return { name: `${MODULE}-${wheel.version}-${tag}.whl`, bytes: zipOf([...all, text(name, record(all, name))]) };
+  return {
+    name: `${MODULE}-${wheel.version}-${tag}.whl`,
+    bytes: packZip([...all, buildTextEntry(name, record(all, name))]),
+  };
 }

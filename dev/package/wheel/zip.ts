@@ -23,7 +23,7 @@ const BEST = 9;
 type Packed = { entry: Entry; packed: Buffer; checksum: number };
 
 /** Returns the fields that both headers of a file share. */
-function fieldsOf({ entry, packed, checksum }: Packed): Buffer {
+function encodeFields({ entry, packed, checksum }: Packed): Buffer {
   const fields = Buffer.alloc(26);
   fields.writeUInt16LE(VERSION, 0);
   fields.writeUInt16LE(UTF_8, 2);
@@ -36,20 +36,26 @@ function fieldsOf({ entry, packed, checksum }: Packed): Buffer {
   return fields;
 }
 
-function signature(number: number): Buffer {
+function encodeSignature(number: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(number);
   return bytes;
 }
 
-function central(file: Packed, at: number): Buffer {
+function encodeCentralHeader(file: Packed, at: number): Buffer {
   const version = Buffer.alloc(2);
   version.writeUInt16LE(UNIX | VERSION);
   const rest = Buffer.alloc(14);
   // Unsigned, because the mode fills the highest bits.
   rest.writeUInt32LE(((file.entry.executable ? PROGRAM : FILE) << 16) >>> 0, 6);
   rest.writeUInt32LE(at, 10);
-  return Buffer.concat([signature(CENTRAL), version, fieldsOf(file), rest, Buffer.from(file.entry.name)]);
+  return Buffer.concat([
+    encodeSignature(CENTRAL),
+    version,
+    encodeFields(file),
+    rest,
+    Buffer.from(file.entry.name),
+  ]);
 }
 
 function end(count: number, size: number, at: number): Buffer {
@@ -58,18 +64,27 @@ function end(count: number, size: number, at: number): Buffer {
   record.writeUInt16LE(count, 6);
   record.writeUInt32LE(size, 8);
   record.writeUInt32LE(at, 12);
-  return Buffer.concat([signature(END), record]);
+  return Buffer.concat([encodeSignature(END), record]);
 }
 
 /** Returns the archive with these entries, in their order. */
-export function zipOf(entries: Entry[]): Buffer {
+export function packZip(entries: Entry[]): Buffer {
   const pieces: Buffer[] = [];
   const directory: Buffer[] = [];
   let at = 0;
   for (const entry of entries) {
-    const file = { entry, packed: deflateRawSync(entry.content, { level: BEST }), checksum: crc32(entry.content) };
-    const piece = Buffer.concat([signature(LOCAL), fieldsOf(file), Buffer.from(entry.name), file.packed]);
-    directory.push(central(file, at));
+    const file = {
+      entry,
+      packed: deflateRawSync(entry.content, { level: BEST }),
+      checksum: crc32(entry.content),
+    };
+    const piece = Buffer.concat([
+      encodeSignature(LOCAL),
+      encodeFields(file),
+      Buffer.from(entry.name),
+      file.packed,
+    ]);
+    directory.push(encodeCentralHeader(file, at));
     pieces.push(piece);
     at += piece.length;
   }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { UsageError } from '../../errors.ts';
-import { program } from '../../steps.ts';
+import { runMain } from '../../steps.ts';
 
 /*
  * Forwards a port of this machine to the console's Service until it is stopped. `kubectl port-forward` ends with the
@@ -15,7 +15,7 @@ const ATTEMPTS = 300;
 /** Milliseconds after which a connection to the cluster has worked. */
 const WORKED = 5000;
 
-await program(async () => {
+await runMain(async () => {
   const [kubectl, kubeconfig, port] = process.argv.slice(2);
   if (kubectl === undefined || kubeconfig === undefined || port === undefined)
     throw new UsageError('Usage: node dev/run/forward/main.ts KUBECTL KUBECONFIG PORT');

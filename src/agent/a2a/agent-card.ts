@@ -1,12 +1,12 @@
 import type { Assistant } from '../../schema/agent/assistant.ts';
-import { securityFields, type Door } from './security-schemes.ts';
+import { buildSecurityFields, type Door } from './security-schemes.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 
 /** The input of an assistant: text and files, or only the data that its graph's schema describes. */
 export type Takes = 'text' | 'data' | 'unknown';
 
 /** Reads from the JSON Schema of its input which kinds of input a graph takes. */
-export function takenBy(input: unknown): Takes {
+export function readInputKind(input: unknown): Takes {
   const properties = isObject(input) ? input['properties'] : undefined;
   if (!isObject(properties)) return 'unknown';
   return 'messages' in properties ? 'text' : 'data';
@@ -31,7 +31,7 @@ const FILES = [
 const ALL = [TEXT_PART, JSON_PART, ...FILES];
 
 /** Returns true for the media type of a file that an agent takes, if it takes files. */
-export function takesFileOf(mediaType: string): boolean {
+export function canTakeFile(mediaType: string): boolean {
   const type = mediaType.split(';')[0]!.trim().toLowerCase();
   return ALL.includes(type) || ALL.includes(`${type.split('/')[0]}/*`);
 }
@@ -51,25 +51,37 @@ type Facts = {
  * Returns the card of an assistant, with the fields of both versions. `address` is that of this server;
  * `pushes`: the server sends push notifications about tasks.
  */
-export function agentCard({ assistant, takes, address, version, pushes, door }: Facts): Json {
+export function buildAgentCard({ assistant, takes, address, version, pushes, door }: Facts): Json {
   const { assistant_id, name } = assistant;
   const url = `${address}/a2a/${assistant_id}`;
   const description = assistant.description ?? `The agent "${name}".`;
   const inputModes = MODES[takes];
-  const offered = takes === 'data' ? `${description} It takes neither text nor files: send its input as a data part.` : description;
-  const interfaceOf = (protocolVersion: string): Json => ({ url, protocolBinding: 'JSONRPC', protocolVersion });
+  const offered =
+    takes === 'data'
+      ? `${description} It takes neither text nor files: send its input as a data part.`
+      : description;
+  const buildInterface = (protocolVersion: string): Json => ({
+    url,
+    protocolBinding: 'JSONRPC',
+    protocolVersion,
+  });
   return {
     name,
     description: offered,
     version,
-    supportedInterfaces: [interfaceOf('1.0'), interfaceOf('0.3')],
+    supportedInterfaces: [buildInterface('1.0'), buildInterface('0.3')],
     // Clients of version 0.3 read these four.
     url,
     protocolVersion: '0.3.0',
     preferredTransport: 'JSONRPC',
     supportsAuthenticatedExtendedCard: door.guarded,
-    ...securityFields(door),
-    capabilities: { streaming: true, pushNotifications: pushes, extendedAgentCard: door.guarded, extensions: [] },
+    ...buildSecurityFields(door),
+    capabilities: {
+      streaming: true,
+      pushNotifications: pushes,
+      extendedAgentCard: door.guarded,
+      extensions: [],
+    },
     defaultInputModes: inputModes,
     defaultOutputModes: [TEXT_PART, JSON_PART],
     skills: [

@@ -22,24 +22,47 @@ import type { PushConfig } from '../db/webhooks/webhooks.ts';
 import { type CancelDeps, cancelRuns } from '../runs/cancel.ts';
 import { isUnfinished } from '../../schema/agent/run.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { onlyOnce } from '../runs/only-once.ts';
+import { runOnlyOnce } from '../runs/only-once.ts';
 import type { Hears } from '../stream/bus.ts';
 import { JSON_PART, TEXT_PART } from './agent-card.ts';
-import { listedTasks } from './list-tasks.ts';
+import { loadTaskPage } from './list-tasks.ts';
 import type { A2aPackage } from './package.ts';
 import { PushConfigs } from './push-configs.ts';
-import { factsAtEnd, factsAtStart, keyOfMessage, type SendDeps, type SentMessage, type StartedTask, startTask } from './send-message.ts';
-import { eventsOfMade, type FollowedTask, followTask, type StreamDeps, updatesOf } from './stream-task.ts';
-import { formOfTask, stateOfRun, type TaskFacts } from './task-form.ts';
-import { type FoundTask, stateLeft, type TaskAction, taskById, taskIdOf } from './tasks.ts';
+import {
+  waitForEndFacts,
+  buildStartFacts,
+  buildMessageKey,
+  type SendDeps,
+  type SentMessage,
+  type StartedTask,
+  startTask,
+} from './send-message.ts';
+import {
+  streamRunEvents,
+  type FollowedTask,
+  followTask,
+  type StreamDeps,
+  streamTaskUpdates,
+} from './stream-task.ts';
+import { buildTaskForm, toTaskState, type TaskFacts } from './task-form.ts';
+import { type FoundTask, loadTaskState, type TaskAction, loadTask, buildTaskId } from './tasks.ts';
 import type { Log } from '../../log.ts';
 
-export type TasksDeps = SendDeps & CancelDeps & StreamDeps & Pick<AgentDeps, 'db' | 'host' | 'webhooks'>;
+export type TasksDeps = SendDeps &
+  CancelDeps &
+  StreamDeps &
+  Pick<AgentDeps, 'db' | 'host' | 'webhooks'>;
 
-type Facts = Omit<SentMessage, 'find' | 'push' | 'key'> & { a2a: A2aPackage; version: PushConfig['version']; card: () => AgentCard };
+type Facts = Omit<SentMessage, 'find' | 'push' | 'key'> & {
+  a2a: A2aPackage;
+  version: PushConfig['version'];
+  card: () => AgentCard;
+};
 
 /** A task that a message has started, or that the same message started before. */
-type BegunTask = { started: StartedTask; before?: undefined } | { before: FoundTask; started?: undefined };
+type BegunTask =
+  | { started: StartedTask; before?: undefined }
+  | { before: FoundTask; started?: undefined };
 
 /** The types of every agent's answers; a client that accepts none of them gets an error. Files come in addition. */
 const GIVEN = [TEXT_PART, JSON_PART, '*/*', 'text/*', 'application/*'];
@@ -55,7 +78,10 @@ export class AssistantTasks implements A2ARequestHandler {
   constructor(deps: TasksDeps, facts: Facts) {
     this.#deps = deps;
     this.#facts = facts;
-    this.#pushes = new PushConfigs(deps, { ...facts, find: (id, action) => this.#find(id, action) });
+    this.#pushes = new PushConfigs(deps, {
+      ...facts,
+      find: (id, action) => this.#find(id, action),
+    });
   }
 
   getAgentCard(): Promise<AgentCard> {
@@ -67,176 +93,232 @@ export class AssistantTasks implements A2ARequestHandler {
     const { a2a } = this.#facts;
     const card = this.#facts.card();
     if (card.capabilities?.extendedAgentCard === true) return Promise.resolve(card);
-    return Promise.reject(new a2a.errors.UnsupportedOperationError('This server lets everybody in, and has one card for all.'));
+    return Promise.reject(
+      new a2a.errors.UnsupportedOperationError(
+        'This server lets everybody in, and has one card for all.',
+      ),
+    );
   }
 
   sendMessage(asked: SendMessageRequest): Promise<Task> {
-    return this.#worded(async () => {
+    return this.#runWithProtocolErrors(async () => {
       const waits = asked.configuration?.returnImmediately !== true;
       const { started, before } = await this.#start(asked, waits ? 'end' : undefined);
-      if (before !== undefined) return this.#taskOf(waits ? await this.#ended(before) : before);
-      return this.#formed(waits ? await factsAtEnd(this.#deps, started, this.#facts.assistant_id) : factsAtStart(started));
+      if (before !== undefined)
+        return this.#loadTask(waits ? await this.#waitForEnd(before) : before);
+      return this.#buildTask(
+        waits
+          ? await waitForEndFacts(this.#deps, started, this.#facts.assistant_id)
+          : buildStartFacts(started),
+      );
     });
   }
 
   getTask({ id }: GetTaskRequest): Promise<Task> {
-    return this.#worded(async () => this.#taskOf(await this.#find(id, 'read')));
+    return this.#runWithProtocolErrors(async () => this.#loadTask(await this.#find(id, 'read')));
   }
 
   listTasks(asked: ListTasksRequest): Promise<ListTasksResponse> {
-    return this.#worded(async () => {
+    return this.#runWithProtocolErrors(async () => {
       const { request, assistant_id, a2a } = this.#facts;
       const { status: state } = a2a.ListTasksRequest.toJSON(asked) as { status?: string };
-      const { page, tasks } = await listedTasks(this.#deps.db, asked, { caller: request.caller, assistant_id, state });
+      const { page, tasks } = await loadTaskPage(this.#deps.db, asked, {
+        caller: request.caller,
+        assistant_id,
+        state,
+      });
       const listed: Task[] = [];
       for (const task of tasks)
-        listed.push(asked.includeArtifacts === true ? await this.#taskOf(task) : this.#formed({ ...task, state: undefined }));
+        listed.push(
+          asked.includeArtifacts === true
+            ? await this.#loadTask(task)
+            : this.#buildTask({ ...task, state: undefined }),
+        );
       return { ...page, tasks: listed };
     });
   }
 
   /** Stops the task. One that waits for an answer is given up, and the next message of its context is a new task. */
   cancelTask({ id }: CancelTaskRequest): Promise<Task> {
-    return this.#worded(async () => {
+    return this.#runWithProtocolErrors(async () => {
       const { run, permits } = await this.#find(id, 'cancel');
       const { thread_id, run_id } = run;
-      const refused = new this.#facts.a2a.errors.TaskNotCancelableError(`The task has ended already: ${id}`);
-      if (stateOfRun(run) === 'CANCELED') throw refused;
+      const refused = new this.#facts.a2a.errors.TaskNotCancelableError(
+        `The task has ended already: ${id}`,
+      );
+      if (toTaskState(run) === 'CANCELED') throw refused;
       if (isUnfinished(run.status))
-        await cancelRuns(this.#deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id], permitted: permits }), 'interrupt');
-      else if (run.waits && (await giveUpTask(this.#deps.db, run))) this.#deps.webhooks.poke();
+        await cancelRuns(
+          this.#deps,
+          (tx) => selectActive(tx, { thread_id, run_ids: [run_id], permitted: permits }),
+          'interrupt',
+        );
+      else if (run.waits && (await giveUpTask(this.#deps.db, run))) this.#deps.webhooks.wake();
       const after = await this.#find(id, 'cancel');
-      if (stateOfRun(after.run) !== 'CANCELED') throw refused;
-      return this.#formed({ ...after, state: undefined });
+      if (toTaskState(after.run) !== 'CANCELED') throw refused;
+      return this.#buildTask({ ...after, state: undefined });
     });
   }
 
   async *sendMessageStream(asked: SendMessageRequest): AsyncGenerator<StreamResponse> {
-    const { followed, before } = await this.#worded(async () => {
+    const { followed, before } = await this.#runWithProtocolErrors(async () => {
       const begun = await this.#start(asked, 'events');
       if (begun.before !== undefined) return { before: begun.before };
       const { run, first, subscription } = begun.started;
-      const events = eventsOfMade(this.#deps, { run_id: run.run_id, subscription: subscription! });
-      return { followed: { facts: factsAtStart(begun.started), first, events } };
+      const events = streamRunEvents(this.#deps, {
+        run_id: run.run_id,
+        subscription: subscription!,
+      });
+      return { followed: { facts: buildStartFacts(begun.started), first, events } };
     });
-    yield* before === undefined ? this.#streamed(followed) : this.#streamedFrom(before);
+    yield* before === undefined ? this.#streamUpdates(followed) : this.#streamExisting(before);
   }
 
   async *resubscribe({ id }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse> {
     const { a2a } = this.#facts;
-    const task = await this.#worded(() => this.#find(id, 'read'));
+    const task = await this.#runWithProtocolErrors(() => this.#find(id, 'read'));
     if (!task.run.waits && !isUnfinished(task.run.status))
-      throw new a2a.errors.UnsupportedOperationError(`The task has ended, and GetTask gives it: ${id}`);
-    yield* this.#streamedFrom(task);
+      throw new a2a.errors.UnsupportedOperationError(
+        `The task has ended, and GetTask gives it: ${id}`,
+      );
+    yield* this.#streamExisting(task);
   }
 
-  createTaskPushNotificationConfig(asked: TaskPushNotificationConfig): Promise<TaskPushNotificationConfig> {
-    return this.#worded(() => this.#pushes.create(asked));
+  createTaskPushNotificationConfig(
+    asked: TaskPushNotificationConfig,
+  ): Promise<TaskPushNotificationConfig> {
+    return this.#runWithProtocolErrors(() => this.#pushes.create(asked));
   }
 
-  getTaskPushNotificationConfig(asked: GetTaskPushNotificationConfigRequest): Promise<TaskPushNotificationConfig> {
-    return this.#worded(() => this.#pushes.get(asked));
+  getTaskPushNotificationConfig(
+    asked: GetTaskPushNotificationConfigRequest,
+  ): Promise<TaskPushNotificationConfig> {
+    return this.#runWithProtocolErrors(() => this.#pushes.get(asked));
   }
 
-  listTaskPushNotificationConfigs(asked: ListTaskPushNotificationConfigsRequest): Promise<ListTaskPushNotificationConfigsResponse> {
-    return this.#worded(() => this.#pushes.list(asked));
+  listTaskPushNotificationConfigs(
+    asked: ListTaskPushNotificationConfigsRequest,
+  ): Promise<ListTaskPushNotificationConfigsResponse> {
+    return this.#runWithProtocolErrors(() => this.#pushes.list(asked));
   }
 
   deleteTaskPushNotificationConfig(asked: DeleteTaskPushNotificationConfigRequest): Promise<void> {
-    return this.#worded(() => this.#pushes.delete(asked));
+    return this.#runWithProtocolErrors(() => this.#pushes.delete(asked));
   }
 
   #start(asked: SendMessageRequest, hears: Hears | undefined): Promise<BegunTask> {
     this.#checkConfiguration(asked);
     const given = asked.configuration?.taskPushNotificationConfig;
-    const push = given && this.#pushes.targetOf(given, 'configuration.taskPushNotificationConfig');
+    const push =
+      given && this.#pushes.requireTarget(given, 'configuration.taskPushNotificationConfig');
     const { request, assistant_id } = this.#facts;
     const find = (id: string): Promise<FoundTask> => this.#find(id, 'read');
-    const key = keyOfMessage(asked.message!, request.caller.identity, assistant_id);
-    return onlyOnce<BegunTask>(this.#deps.db, key, {
-      make: async () => ({ started: await startTask(this.#deps, asked, { ...this.#facts, find, push, key, hears }) }),
-      again: async ([run_id = '', thread_id = '', first = run_id]) => ({ before: await find(taskIdOf(thread_id, first)) }),
+    const key = buildMessageKey(asked.message!, request.caller.identity, assistant_id);
+    return runOnlyOnce<BegunTask>(this.#deps.db, key, {
+      make: async () => ({
+        started: await startTask(this.#deps, asked, { ...this.#facts, find, push, key, hears }),
+      }),
+      again: async ([run_id = '', thread_id = '', first = run_id]) => ({
+        before: await find(buildTaskId(thread_id, first)),
+      }),
     });
   }
 
   /** Waits for the end of a task that was begun before, and returns it as it is then. */
-  async #ended(task: FoundTask): Promise<FoundTask> {
+  async #waitForEnd(task: FoundTask): Promise<FoundTask> {
     const { run_id, thread_id, status } = task.run;
     if (!isUnfinished(status)) return task;
     const run = { runId: run_id, threadId: thread_id };
-    const { progress, subscription } = await this.#deps.readers.followRun(run, { signal: this.#facts.request.signal, hears: 'end' });
+    const { progress, subscription } = await this.#deps.readers.followRun(run, {
+      signal: this.#facts.request.signal,
+      hears: 'end',
+    });
     if (isUnfinished(progress.status)) await this.#deps.readers.waitForEnd(progress, subscription);
     else subscription.close();
     return this.#find(task.id, 'read');
   }
 
   /** Yields a task that was begun before, and its updates from now on. */
-  async *#streamedFrom(task: FoundTask): AsyncGenerator<StreamResponse> {
+  async *#streamExisting(task: FoundTask): AsyncGenerator<StreamResponse> {
     const { a2a, request } = this.#facts;
-    if (isUnfinished(task.run.status)) return yield* this.#streamed(await this.#worded(() => followTask(this.#deps, task, request.signal)));
-    const form = await this.#worded(() => this.#formOf(task));
+    if (isUnfinished(task.run.status))
+      return yield* this.#streamUpdates(
+        await this.#runWithProtocolErrors(() => followTask(this.#deps, task, request.signal)),
+      );
+    const form = await this.#runWithProtocolErrors(() => this.#loadForm(task));
     const { id: taskId, contextId, status } = form;
-    for (const update of [{ task: form }, { statusUpdate: { taskId, contextId, status } }]) yield a2a.StreamResponse.fromJSON(update);
+    for (const update of [{ task: form }, { statusUpdate: { taskId, contextId, status } }])
+      yield a2a.StreamResponse.fromJSON(update);
   }
 
-  async *#streamed(followed: FollowedTask): AsyncGenerator<StreamResponse> {
+  async *#streamUpdates(followed: FollowedTask): AsyncGenerator<StreamResponse> {
     const { a2a, assistant_id, request } = this.#facts;
-    const updates = updatesOf(this.#deps, followed, { assistant_id, signal: request.signal });
+    const updates = streamTaskUpdates(this.#deps, followed, {
+      assistant_id,
+      signal: request.signal,
+    });
     try {
       for await (const update of updates) yield a2a.StreamResponse.fromJSON(update);
     } catch (error) {
-      throw this.#refusal(error);
+      throw this.#toProtocolError(error);
     }
   }
 
   #checkConfiguration({ configuration }: SendMessageRequest): void {
     const { errors } = this.#facts.a2a;
     const accepted = configuration?.acceptedOutputModes ?? [];
-    if (accepted.length > 0 && !accepted.some((mode) => GIVEN.includes(mode.split(';')[0]!.trim().toLowerCase())))
+    if (
+      accepted.length > 0 &&
+      !accepted.some((mode) => GIVEN.includes(mode.split(';')[0]!.trim().toLowerCase()))
+    )
       throw new errors.ContentTypeNotSupportedError(
         `The agent answers with ${TEXT_PART} and ${JSON_PART}, none of which acceptedOutputModes has.`,
       );
   }
 
-  async #find(id: string, action: TaskAction): ReturnType<typeof taskById> {
+  async #find(id: string, action: TaskAction): ReturnType<typeof loadTask> {
     const { request, assistant_id, a2a } = this.#facts;
     try {
-      return await taskById(this.#deps, id, { caller: request.caller, assistant_id, action });
+      return await loadTask(this.#deps, id, { caller: request.caller, assistant_id, action });
     } catch (error) {
       throw error instanceof NotFound ? new a2a.errors.TaskNotFoundError(error.message) : error;
     }
   }
 
-  async #taskOf(task: FoundTask): Promise<Task> {
-    return this.#facts.a2a.Task.fromJSON(await this.#formOf(task));
+  async #loadTask(task: FoundTask): Promise<Task> {
+    return this.#facts.a2a.Task.fromJSON(await this.#loadForm(task));
   }
 
-  async #formOf({ id, run }: FoundTask): Promise<Record<string, unknown>> {
-    const state = stateOfRun(run) === 'COMPLETED' ? await stateLeft(this.#deps, run) : undefined;
-    return formOfTask({ id, run, state });
+  async #loadForm({ id, run }: FoundTask): Promise<Record<string, unknown>> {
+    const state =
+      toTaskState(run) === 'COMPLETED' ? await loadTaskState(this.#deps, run) : undefined;
+    return buildTaskForm({ id, run, state });
   }
 
-  #formed(facts: TaskFacts): Task {
-    return this.#facts.a2a.Task.fromJSON(formOfTask(facts));
+  #buildTask(facts: TaskFacts): Task {
+    return this.#facts.a2a.Task.fromJSON(buildTaskForm(facts));
   }
 
   /** Answers, or throws the protocol's own error. */
-  async #worded<T>(answer: () => Promise<T>): Promise<T> {
+  async #runWithProtocolErrors<T>(answer: () => Promise<T>): Promise<T> {
     try {
       return await answer();
     } catch (error) {
-      throw this.#refusal(error);
+      throw this.#toProtocolError(error);
     }
   }
 
-  #refusal(error: unknown): Error {
+  #toProtocolError(error: unknown): Error {
     this.failed = true;
-    return taskRefusal(error, { errors: this.#facts.a2a.errors, log: this.#deps.log });
+    return toTaskError(error, { errors: this.#facts.a2a.errors, log: this.#deps.log });
   }
 }
 
 /** Returns the protocol's error for a failure. The details of an internal failure stay in the log. */
-function taskRefusal(error: unknown, { errors, log }: { errors: A2aPackage['errors']; log: Log }): Error {
+function toTaskError(
+  error: unknown,
+  { errors, log }: { errors: A2aPackage['errors']; log: Log },
+): Error {
   if (error instanceof errors.A2AError) return error;
   if (!(error instanceof Problem) || (error.status >= 500 && error.status !== 503)) {
     log.error({ err: error }, 'a request of A2A failed');
@@ -245,5 +327,7 @@ function taskRefusal(error: unknown, { errors, log }: { errors: A2aPackage['erro
   const { status, message } = error;
   if (status === 415) return new errors.ContentTypeNotSupportedError(message);
   if (status === 409) return new errors.UnsupportedOperationError(message);
-  return [400, 403, 404, 422].includes(status) ? new errors.RequestMalformedError(message) : new errors.A2AError(message);
+  return [400, 403, 404, 422].includes(status)
+    ? new errors.RequestMalformedError(message)
+    : new errors.A2AError(message);
 }

@@ -6,15 +6,21 @@ import { getAssistants } from '../db/assistants/assistants.ts';
 import type { Patterns } from '../db/base/permits.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { GraphInputs } from '../graph-types/graph-inputs.ts';
-import { assistantIdOf } from '../kernel/ids.ts';
+import { resolveAssistantId } from '../kernel/ids.ts';
 import { permitAssistant } from '../runs/permit-run.ts';
-import { versions } from '../kernel/versions.ts';
-import { agentCard, takenBy, type Takes } from './agent-card.ts';
+import { readVersions } from '../kernel/versions.ts';
+import { buildAgentCard, readInputKind, type Takes } from './agent-card.ts';
 import type { Door } from './security-schemes.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'requests' | 'webhooks' | 'log'>;
+type Deps = Pick<
+  AgentDeps,
+  'db' | 'graphs' | 'host' | 'typedSchemas' | 'requests' | 'webhooks' | 'log'
+>;
 
-type CardRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'caller' | 'headers' | 'forwarded'>;
+type CardRequest = Pick<
+  Request<unknown, unknown, unknown, AgentCaller>,
+  'caller' | 'headers' | 'forwarded'
+>;
 
 /** An assistant, and the input that its graph takes. */
 type Known = { assistant: Pick<Assistant, 'assistant_id' | 'name' | 'description'>; takes: Takes };
@@ -39,9 +45,9 @@ export class Cards {
   }
 
   /** Returns an assistant, or a graph's own, as it was within the last seconds. Throws as `of` does. */
-  async recent(assistant: string, { caller }: Pick<CardRequest, 'caller'>): Promise<Known> {
+  async loadRecent(assistant: string, { caller }: Pick<CardRequest, 'caller'>): Promise<Known> {
     const { graphs } = this.#deps;
-    const assistant_id = assistantIdOf(assistant, graphs, 'path');
+    const assistant_id = resolveAssistantId(assistant, graphs, 'path');
     const seen = await permitAssistant({ caller, graphs }, assistant_id);
     const key = JSON.stringify([assistant_id, seen]);
     const before = this.#known.get(key);
@@ -53,23 +59,36 @@ export class Cards {
   }
 
   /** Returns the card of an assistant, or of a graph's own. Throws `NotFound`, also for one that may not be seen. */
-  async of(assistant: string, { caller, ...request }: CardRequest): Promise<Record<string, unknown>> {
+  async loadCard(
+    assistant: string,
+    { caller, ...request }: CardRequest,
+  ): Promise<Record<string, unknown>> {
     const { graphs } = this.#deps;
-    const assistant_id = assistantIdOf(assistant, graphs, 'path');
-    const found = await this.#find(assistant_id, await permitAssistant({ caller, graphs }, assistant_id));
-    return this.cardOf(found, request);
+    const assistant_id = resolveAssistantId(assistant, graphs, 'path');
+    const found = await this.#find(
+      assistant_id,
+      await permitAssistant({ caller, graphs }, assistant_id),
+    );
+    return this.buildCard(found, request);
   }
 
-  cardOf(known: Known, request: Omit<CardRequest, 'caller'>): Record<string, unknown> {
+  buildCard(known: Known, request: Omit<CardRequest, 'caller'>): Record<string, unknown> {
     const { requests, webhooks } = this.#deps;
-    const { version } = versions();
-    return agentCard({ ...known, address: requests.address(request), version, pushes: webhooks.enabled, door: this.#door });
+    const { version } = readVersions();
+    return buildAgentCard({
+      ...known,
+      address: requests.address(request),
+      version,
+      pushes: webhooks.enabled,
+      door: this.#door,
+    });
   }
 
   async #find(assistant_id: string, seen: Patterns): Promise<Known> {
     const { db, graphs } = this.#deps;
     const [assistant] = await getAssistants(db, [assistant_id], seen);
-    if (assistant === undefined || !graphs.includes(assistant.graph_id)) throw new NotFound(`Assistant with ID ${assistant_id} not found`);
-    return { assistant, takes: takenBy(await this.#inputs.of(assistant.graph_id)) };
+    if (assistant === undefined || !graphs.includes(assistant.graph_id))
+      throw new NotFound(`Assistant with ID ${assistant_id} not found`);
+    return { assistant, takes: readInputKind(await this.#inputs.readSchema(assistant.graph_id)) };
   }
 }

@@ -1,13 +1,13 @@
 import type { Message } from '@a2a-js/sdk';
 import { Problem, Rejected } from '../../errors.ts';
 import { answerMeant, type AskedQuestion } from '../runs/asked.ts';
-import { fileBlock, type ContentFile } from '../runs/content-files.ts';
-import { takesFileOf, type Takes } from './agent-card.ts';
+import { buildFileBlock, type ContentFile } from '../runs/content-files.ts';
+import { canTakeFile, type Takes } from './agent-card.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 
 /* A message of the protocol as the input of a graph, or as the answer to a graph's questions. */
 
-const unsupported = (message: string): never => {
+const rejectUnsupported = (message: string): never => {
   throw new Problem(415, message);
 };
 
@@ -23,10 +23,11 @@ function readParts({ parts }: Pick<Message, 'parts'>): Read {
     else if (content?.$case === 'text') {
       read.texts.push(content.value);
       read.blocks.push({ type: 'text', text: content.value });
-    } else if (content === undefined) unsupported(`message.parts.${at}: has neither text, nor data, nor a file.`);
+    } else if (content === undefined)
+      rejectUnsupported(`message.parts.${at}: has neither text, nor data, nor a file.`);
     else {
       read.files.push(at);
-      read.blocks.push(fileBlock(fileOf(part, `message.parts.${at}`)));
+      read.blocks.push(buildFileBlock(toContentFile(part, `message.parts.${at}`)));
     }
   }
   return read;
@@ -37,51 +38,80 @@ const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:\s*;.*)?$/;
 /** Throws `Rejected` for an invalid media type, and a 415 for one that no agent takes. */
 function checkMediaType(mediaType: string, at: string): void {
   if (mediaType === '') return;
-  if (!MEDIA_TYPE.test(mediaType)) throw new Rejected(`${at}.mediaType: is not a media type, such as image/png.`);
-  if (!takesFileOf(mediaType)) unsupported(`${at}.mediaType: an agent takes no ${mediaType}; its card says which types it takes.`);
+  if (!MEDIA_TYPE.test(mediaType))
+    throw new Rejected(`${at}.mediaType: is not a media type, such as image/png.`);
+  if (!canTakeFile(mediaType))
+    rejectUnsupported(
+      `${at}.mediaType: an agent takes no ${mediaType}; its card says which types it takes.`,
+    );
 }
 
 /** Returns the file of a part. One with a URL is passed on as that: this server does not fetch it. */
-function fileOf({ content, mediaType, filename }: Message['parts'][number], at: string): ContentFile {
+function toContentFile(
+  { content, mediaType, filename }: Message['parts'][number],
+  at: string,
+): ContentFile {
   checkMediaType(mediaType, at);
-  const facts = { mediaType: mediaType === '' ? undefined : mediaType, name: filename === '' ? undefined : filename };
+  const facts = {
+    mediaType: mediaType === '' ? undefined : mediaType,
+    name: filename === '' ? undefined : filename,
+  };
   if (content?.$case === 'raw')
-    return { ...facts, mediaType: facts.mediaType ?? 'application/octet-stream', data: Buffer.from(content.value).toString('base64') };
+    return {
+      ...facts,
+      mediaType: facts.mediaType ?? 'application/octet-stream',
+      data: Buffer.from(content.value).toString('base64'),
+    };
   const url = String(content?.value);
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new Rejected(`${at}.url: must begin with https:// or http://; bytes are sent as they are, and not in a URL.`);
+    throw new Rejected(
+      `${at}.url: must begin with https:// or http://; bytes are sent as they are, and not in a URL.`,
+    );
   return { ...facts, url };
 }
 
 /** Returns a graph's input: data is merged into it, and text and files are a message of the user. */
-export function graphInputOf(message: Pick<Message, 'parts' | 'messageId'>, takes: Takes): Json {
+export function buildGraphInput(message: Pick<Message, 'parts' | 'messageId'>, takes: Takes): Json {
   const { blocks, texts, files, data } = readParts(message);
   if (takes === 'data' && blocks.length > 0)
-    unsupported('This agent takes neither text nor files: send its input as a data part (application/json).');
-  if (!data.every(isObject)) unsupported('A data part must hold a JSON object, which is merged into the input of the agent.');
+    rejectUnsupported(
+      'This agent takes neither text nor files: send its input as a data part (application/json).',
+    );
+  if (!data.every(isObject))
+    rejectUnsupported(
+      'A data part must hold a JSON object, which is merged into the input of the agent.',
+    );
   const input: Json = Object.assign({}, ...(data as Json[]));
   if (blocks.length === 0) return input;
   const before = input['messages'] ?? [];
-  if (!Array.isArray(before)) throw new Rejected('message.parts: "messages" of a data part must be a list.');
+  if (!Array.isArray(before))
+    throw new Rejected('message.parts: "messages" of a data part must be a list.');
   const content = blocks.length === 1 && files.length === 0 ? texts[0] : blocks;
   // Models know by the version that the blocks are standard ones.
   const version = files.length > 0 && { response_metadata: { output_version: 'v1' } };
-  return { ...input, messages: [...before, { role: 'user', content, id: message.messageId, ...version }] };
+  return {
+    ...input,
+    messages: [...before, { role: 'user', content, id: message.messageId, ...version }],
+  };
 }
 
 /**
  * Returns the answers with which a waiting run continues, by question id. One question is answered by a text, or by
  * one data part; several by a data part with an answer for each id.
  */
-export function answersIn(message: Pick<Message, 'parts'>, questions: AskedQuestion[]): Json {
+export function readAnswers(message: Pick<Message, 'parts'>, questions: AskedQuestion[]): Json {
   const { texts, files, data } = readParts(message);
-  if (files.length > 0) unsupported(`message.parts.${files[0]}: an answer is text or data, and no file.`);
+  if (files.length > 0)
+    rejectUnsupported(`message.parts.${files[0]}: an answer is text or data, and no file.`);
   const ids = questions.map(({ id }) => id);
   if (data.length > 1 || (data.length === 1 && texts.length > 0))
     throw new Rejected('message.parts: an answer is either text or one data part.');
   const [given] = data;
-  if (ids.length === 1) return { [ids[0]!]: data.length === 1 ? given : answerMeant(texts.join('\n')) };
+  if (ids.length === 1)
+    return { [ids[0]!]: data.length === 1 ? given : answerMeant(texts.join('\n')) };
   if (!isObject(given) || !ids.every((id) => Object.hasOwn(given, id)))
-    throw new Rejected(`message.parts: the task asks several questions: send one data part with an answer for each of ${ids.join(', ')}.`);
+    throw new Rejected(
+      `message.parts: the task asks several questions: send one data part with an answer for each of ${ids.join(', ')}.`,
+    );
   return Object.fromEntries(ids.map((id) => [id, given[id]]));
 }

@@ -6,16 +6,24 @@ export type A2aPackage = Pick<
   typeof import('@a2a-js/sdk/server'),
   'JsonRpcTransportHandler' | 'ServerCallContext' | 'V1PushNotificationSerializer'
 > &
-  Pick<typeof import('@a2a-js/sdk/compat/v0_3/server'), 'LegacyJsonRpcTransportHandler' | 'V03PushNotificationSerializer'> &
-  Pick<typeof import('@a2a-js/sdk'), 'AgentCard' | 'ListTasksRequest' | 'StreamResponse' | 'Task'> & {
+  Pick<
+    typeof import('@a2a-js/sdk/compat/v0_3/server'),
+    'LegacyJsonRpcTransportHandler' | 'V03PushNotificationSerializer'
+  > &
+  Pick<
+    typeof import('@a2a-js/sdk'),
+    'AgentCard' | 'ListTasksRequest' | 'StreamResponse' | 'Task'
+  > & {
     errors: typeof import('@a2a-js/sdk/errors');
   };
 
 /** Loads the package, which takes megabytes. */
 export async function loadA2a(): Promise<A2aPackage> {
   const { AgentCard, ListTasksRequest, StreamResponse, Task } = await import('@a2a-js/sdk');
-  const { JsonRpcTransportHandler, ServerCallContext, V1PushNotificationSerializer } = await import('@a2a-js/sdk/server');
-  const { LegacyJsonRpcTransportHandler, V03PushNotificationSerializer } = await import('@a2a-js/sdk/compat/v0_3/server');
+  const { JsonRpcTransportHandler, ServerCallContext, V1PushNotificationSerializer } =
+    await import('@a2a-js/sdk/server');
+  const { LegacyJsonRpcTransportHandler, V03PushNotificationSerializer } =
+    await import('@a2a-js/sdk/compat/v0_3/server');
   return {
     AgentCard,
     ListTasksRequest,

@@ -7,7 +7,13 @@ import type {
   TaskPushNotificationConfig,
 } from '@a2a-js/sdk';
 import { Rejected } from '../../errors.ts';
-import { addPushConfig, pushConfigsOf, removePushConfig, type PushTarget, type TaskIds } from '../db/webhooks/push-configs.ts';
+import {
+  addPushConfig,
+  pushConfigsOf,
+  removePushConfig,
+  type PushTarget,
+  type TaskIds,
+} from '../db/webhooks/push-configs.ts';
 import type { PushConfig } from '../db/webhooks/webhooks.ts';
 import type { Db } from '../db/base/pool.ts';
 import { isHeaderValue } from '../webhooks/headers.ts';
@@ -15,7 +21,7 @@ import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { A2aPackage } from './package.ts';
 import type { FoundTask } from './tasks.ts';
 
-export type PushDeps = { db: Db; webhooks: Pick<Webhooks, 'enabled' | 'targetAt'> };
+export type PushDeps = { db: Db; webhooks: Pick<Webhooks, 'enabled' | 'resolveOuterTarget'> };
 
 type Facts = {
   a2a: Pick<A2aPackage, 'errors'>;
@@ -36,17 +42,19 @@ export class PushConfigs {
   }
 
   /** Checks a configuration that comes with a message. Throws the protocol's error for one that can't be used. */
-  targetOf(given: TaskPushNotificationConfig, at: string): PushTarget {
+  requireTarget(given: TaskPushNotificationConfig, at: string): PushTarget {
     this.#refuseWhereOff();
     const { id, url, token, authentication } = given;
-    const { host } = this.#deps.webhooks.targetAt(url, [at, 'url']);
+    const { host } = this.#deps.webhooks.resolveOuterTarget(url, [at, 'url']);
     const { scheme = '', credentials = '' } = authentication ?? {};
     const refuse = (field: string, problem: string): never => {
       throw new Rejected(`${at}.${field}: ${problem}`);
     };
     if (!isHeaderValue(token)) refuse('token', 'has a character that no header can have.');
-    if (!/^[\w!#$%&'*+.^`|~-]*$/.test(scheme)) refuse('authentication.scheme', 'is not the name of a scheme, such as Bearer.');
-    if (!isHeaderValue(credentials)) refuse('authentication.credentials', 'have a character that no header can have.');
+    if (!/^[\w!#$%&'*+.^`|~-]*$/.test(scheme))
+      refuse('authentication.scheme', 'is not the name of a scheme, such as Bearer.');
+    if (!isHeaderValue(credentials))
+      refuse('authentication.credentials', 'have a character that no header can have.');
     if (scheme === '' && credentials !== '') refuse('authentication.scheme', 'is missing.');
     const config: PushConfig = {
       id: id === '' ? randomUUID() : id,
@@ -59,48 +67,68 @@ export class PushConfigs {
   }
 
   async create(given: TaskPushNotificationConfig): Promise<TaskPushNotificationConfig> {
-    const target = this.targetOf(given, 'params');
-    await addPushConfig(this.#deps.db, idsOf(await this.#facts.find(given.taskId, 'change')), target);
+    const target = this.requireTarget(given, 'params');
+    await addPushConfig(
+      this.#deps.db,
+      toTaskIds(await this.#facts.find(given.taskId, 'change')),
+      target,
+    );
     return { ...given, id: target.config.id };
   }
 
   /** Without an id, which version 0.3 permits, it is the first one. */
-  async get({ taskId, id }: GetTaskPushNotificationConfigRequest): Promise<TaskPushNotificationConfig> {
-    const all = await this.#of(taskId);
+  async get({
+    taskId,
+    id,
+  }: GetTaskPushNotificationConfigRequest): Promise<TaskPushNotificationConfig> {
+    const all = await this.#loadConfigs(taskId);
     const found = id === '' ? all[0] : all.find((config) => config.id === id);
-    if (found === undefined) throw new this.#facts.a2a.errors.TaskNotFoundError(`The task ${taskId} has no such configuration: ${id}`);
-    return shown(taskId, found);
+    if (found === undefined)
+      throw new this.#facts.a2a.errors.TaskNotFoundError(
+        `The task ${taskId} has no such configuration: ${id}`,
+      );
+    return toClientConfig(taskId, found);
   }
 
-  async list({ taskId }: ListTaskPushNotificationConfigsRequest): Promise<ListTaskPushNotificationConfigsResponse> {
-    const all = await this.#of(taskId);
-    return { configs: all.map((config) => shown(taskId, config)), nextPageToken: '' };
+  async list({
+    taskId,
+  }: ListTaskPushNotificationConfigsRequest): Promise<ListTaskPushNotificationConfigsResponse> {
+    const all = await this.#loadConfigs(taskId);
+    return { configs: all.map((config) => toClientConfig(taskId, config)), nextPageToken: '' };
   }
 
   /** One that is not there is as good as deleted. */
   async delete({ taskId, id }: DeleteTaskPushNotificationConfigRequest): Promise<void> {
     this.#refuseWhereOff();
-    await removePushConfig(this.#deps.db, idsOf(await this.#facts.find(taskId, 'change')), id);
+    await removePushConfig(this.#deps.db, toTaskIds(await this.#facts.find(taskId, 'change')), id);
   }
 
-  async #of(taskId: string): Promise<PushConfig[]> {
+  async #loadConfigs(taskId: string): Promise<PushConfig[]> {
     this.#refuseWhereOff();
-    return pushConfigsOf(this.#deps.db, idsOf(await this.#facts.find(taskId, 'read')));
+    return pushConfigsOf(this.#deps.db, toTaskIds(await this.#facts.find(taskId, 'read')));
   }
 
   #refuseWhereOff(): void {
-    if (!this.#deps.webhooks.enabled) throw new this.#facts.a2a.errors.PushNotificationNotSupportedError();
+    if (!this.#deps.webhooks.enabled)
+      throw new this.#facts.a2a.errors.PushNotificationNotSupportedError();
   }
 }
 
-const idsOf = ({ first, run }: Pick<FoundTask, 'first' | 'run'>): TaskIds => ({ thread_id: run.thread_id, first });
+const toTaskIds = ({ first, run }: Pick<FoundTask, 'first' | 'run'>): TaskIds => ({
+  thread_id: run.thread_id,
+  first,
+});
 
 /** Tokens and credentials are never shown: a caller who may read a task need not know them. */
-const shown = (taskId: string, { id, url, authentication }: PushConfig): TaskPushNotificationConfig => ({
+const toClientConfig = (
+  taskId: string,
+  { id, url, authentication }: PushConfig,
+): TaskPushNotificationConfig => ({
   tenant: '',
   id,
   taskId,
   url,
   token: '',
-  authentication: authentication === null ? undefined : { scheme: authentication.scheme, credentials: '' },
+  authentication:
+    authentication === null ? undefined : { scheme: authentication.scheme, credentials: '' },
 });

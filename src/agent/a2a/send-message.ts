@@ -2,26 +2,30 @@ import type { Message, SendMessageRequest } from '@a2a-js/sdk';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
-import { parsed } from '../../schema/wire/wall/json-text.ts';
+import { parseJsonText } from '../../schema/wire/wall/json-text.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { PushTarget, TaskOfRun } from '../db/webhooks/push-configs.ts';
-import { findTask, lastTask } from '../db/runs/tasks.ts';
+import { findTask, loadLastTask } from '../db/runs/tasks.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { isUuid } from '../kernel/ids.ts';
-import { keyOfContent, type RequestKey } from '../kernel/request-key.ts';
+import { buildContentKey, type RequestKey } from '../kernel/request-key.ts';
 import { makeRun, type CreatedRun, type CreateDeps } from '../runs/create.ts';
 import type { Readers } from '../runs/readers.ts';
 import type { Hears } from '../stream/bus.ts';
 import type { Takes } from './agent-card.ts';
-import { answersIn, graphInputOf } from './message-parts.ts';
-import { questionsIn, stateOfRun, type TaskFacts } from './task-form.ts';
-import { permittedThreads, taskIdOf, taskOf, type FoundTask } from './tasks.ts';
+import { readAnswers, buildGraphInput } from './message-parts.ts';
+import { listQuestions, toTaskState, type TaskFacts } from './task-form.ts';
+import { permitThreads, buildTaskId, toFoundTask, type FoundTask } from './tasks.ts';
 
-export type SendDeps = CreateDeps & Pick<AgentDeps, 'db'> & { readers: Pick<Readers, 'waitForEnd'> };
+export type SendDeps = CreateDeps &
+  Pick<AgentDeps, 'db'> & { readers: Pick<Readers, 'waitForEnd'> };
 
 /** The request that a message came in, and the assistant that it is for. */
 export type SentMessage = {
-  request: Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'>;
+  request: Pick<
+    Request<unknown, unknown, unknown, AgentCaller>,
+    'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'
+  >;
   assistant_id: string;
   takes: Takes;
   /** Returns a task of the caller. Throws the protocol's error for an unknown one. */
@@ -42,12 +46,24 @@ export type StartedTask = CreatedRun & { id: string; first: string };
  * Returns the key of a message: a client that sends it again sends the same id, context and content. A message with
  * other content is a new one, whatever its id.
  */
-export const keyOfMessage = ({ messageId, contextId, taskId, parts }: Message, identity: string, assistant_id: string): RequestKey =>
-  keyOfContent({ identity, route: 'a2a' }, [assistant_id, messageId, contextId.toLowerCase(), taskId.toLowerCase(), parts.map(contentOf)]);
+export const buildMessageKey = (
+  { messageId, contextId, taskId, parts }: Message,
+  identity: string,
+  assistant_id: string,
+): RequestKey =>
+  buildContentKey({ identity, route: 'a2a' }, [
+    assistant_id,
+    messageId,
+    contextId.toLowerCase(),
+    taskId.toLowerCase(),
+    parts.map(readContent),
+  ]);
 
 /** Returns the content of a part, with its file as text. */
-const contentOf = ({ content, mediaType, filename }: Message['parts'][number]): unknown =>
-  content?.$case === 'raw' ? [content.value.toString('base64'), mediaType, filename] : [content, mediaType, filename];
+const readContent = ({ content, mediaType, filename }: Message['parts'][number]): unknown =>
+  content?.$case === 'raw'
+    ? [content.value.toString('base64'), mediaType, filename]
+    : [content, mediaType, filename];
 
 /**
  * Starts a run for a message: a new task, or the next run of one that waits. Throws some refusal for a message that has
@@ -56,38 +72,67 @@ const contentOf = ({ content, mediaType, filename }: Message['parts'][number]): 
 export async function startTask(
   deps: SendDeps,
   { message: given, metadata }: Pick<SendMessageRequest, 'message' | 'metadata'>,
-  { request, assistant_id, takes, find, push, key, hears }: SentMessage & { hears: Hears | undefined },
+  {
+    request,
+    assistant_id,
+    takes,
+    find,
+    push,
+    key,
+    hears,
+  }: SentMessage & { hears: Hears | undefined },
 ): Promise<StartedTask> {
   const message = given!;
-  const waiting = await waitingTask(deps, message, { caller: request.caller, assistant_id, find });
-  const threadId = waiting?.run.thread_id ?? named(message.contextId);
+  const waiting = await loadWaitingTask(deps, message, {
+    caller: request.caller,
+    assistant_id,
+    find,
+  });
+  const threadId = waiting?.run.thread_id ?? toOptional(message.contextId);
   const body: RunCreate = {
     assistant_id,
-    ...(waiting === undefined ? beginning(message, { threadId, takes }) : goingOn(message, waiting)),
+    ...(waiting === undefined
+      ? buildFirstRun(message, { threadId, takes })
+      : buildNextRun(message, waiting)),
     metadata: { ...metadata, ...message.metadata },
   };
   const follow = hears && { signal: request.signal, hears };
   const modes = hears === 'events' ? { stream_mode: [...PROGRESS] } : {};
-  const created = await makeRun(deps, { ...body, ...modes }, { threadId, request, follow, key, task: taskOfRun(waiting, push) });
+  const created = await makeRun(
+    deps,
+    { ...body, ...modes },
+    { threadId, request, follow, key, task: buildRunTask(waiting, push) },
+  );
   const first = waiting?.first ?? created.run.run_id;
-  return { ...created, first, id: taskIdOf(created.run.thread_id, first) };
+  return { ...created, first, id: buildTaskId(created.run.thread_id, first) };
 }
 
-const taskOfRun = (waiting: FoundTask | undefined, push: PushTarget | undefined): TaskOfRun | undefined =>
-  waiting === undefined ? push && { push } : { first: waiting.first, last: waiting.run.run_id, push };
+const buildRunTask = (
+  waiting: FoundTask | undefined,
+  push: PushTarget | undefined,
+): TaskOfRun | undefined =>
+  waiting === undefined
+    ? push && { push }
+    : { first: waiting.first, last: waiting.run.run_id, push };
 
 /** The protocol's package writes an absent value as an empty text. */
-const named = (id: string): string | undefined => (id === '' ? undefined : id);
+const toOptional = (id: string): string | undefined => (id === '' ? undefined : id);
 
-const beginning = (message: Message, { threadId, takes }: { threadId: string | undefined; takes: Takes }): Partial<RunCreate> => ({
-  input: graphInputOf(message, takes),
+const buildFirstRun = (
+  message: Message,
+  { threadId, takes }: { threadId: string | undefined; takes: Takes },
+): Partial<RunCreate> => ({
+  input: buildGraphInput(message, takes),
   ...(threadId === undefined ? { on_completion: 'keep' } : { if_not_exists: 'create' }),
 });
 
 /** A graph that stops without a question goes on with nothing. */
-function goingOn(message: Message, { run }: FoundTask): Partial<RunCreate> {
-  const questions = questionsIn(run.interrupts);
-  const given = questions.length === 0 ? { input: null } : { command: { resume: answersIn(message, questions) } };
+function buildNextRun(message: Message, { run }: FoundTask): Partial<RunCreate> {
+  const questions = listQuestions(run.interrupts);
+  const given =
+    questions.length === 0
+      ? { input: null }
+      : { command: { resume: readAnswers(message, questions) } };
   return { ...given, multitask_strategy: 'reject' };
 }
 
@@ -97,30 +142,38 @@ type Whose = { caller: AgentCaller; assistant_id: string };
  * Returns the task that the message answers: the one that it names, or else the one that its context waits with. Throws
  * `Conflict` for a task that takes no message.
  */
-async function waitingTask(
+async function loadWaitingTask(
   deps: SendDeps,
   { taskId, contextId }: Message,
   { find, ...whose }: Whose & Pick<SentMessage, 'find'>,
 ): Promise<FoundTask | undefined> {
   if (contextId !== '' && !isUuid(contextId))
-    throw new Rejected('message.contextId: must be a UUID; leave it out, and the answer has the one of a new context.');
-  if (taskId === '') return contextId === '' ? undefined : waitingIn(deps, contextId, whose);
+    throw new Rejected(
+      'message.contextId: must be a UUID; leave it out, and the answer has the one of a new context.',
+    );
+  if (taskId === '') return contextId === '' ? undefined : loadContextTask(deps, contextId, whose);
   const found = await find(taskId);
   if (contextId !== '' && found.run.thread_id !== contextId.toLowerCase())
     throw new Rejected('message.contextId: is not the context of message.taskId.');
   if (!found.run.waits)
-    throw new Conflict('The task does not wait for a message: send it without taskId, and it becomes a task of its own.');
+    throw new Conflict(
+      'The task does not wait for a message: send it without taskId, and it becomes a task of its own.',
+    );
   return found;
 }
 
-async function waitingIn({ db }: SendDeps, thread_id: string, { caller, assistant_id }: Whose): Promise<FoundTask | undefined> {
-  const seen = await permittedThreads(caller, 'read', { thread_id, run_id: null });
-  const run = await lastTask(db, thread_id, { assistant_id, seen });
-  return run?.waits === true ? taskOf(run) : undefined;
+async function loadContextTask(
+  { db }: SendDeps,
+  thread_id: string,
+  { caller, assistant_id }: Whose,
+): Promise<FoundTask | undefined> {
+  const seen = await permitThreads(caller, 'read', { thread_id, run_id: null });
+  const run = await loadLastTask(db, thread_id, { assistant_id, seen });
+  return run?.waits === true ? toFoundTask(run) : undefined;
 }
 
 /** Returns the facts to report about a run that has just been made. */
-export const factsAtStart = ({ id, run }: StartedTask): TaskFacts => ({
+export const buildStartFacts = ({ id, run }: StartedTask): TaskFacts => ({
   id,
   run: { ...run, error: null, waits: false, interrupts: {} },
   state: undefined,
@@ -129,20 +182,41 @@ export const factsAtStart = ({ id, run }: StartedTask): TaskFacts => ({
 type Ended = Awaited<ReturnType<SendDeps['readers']['waitForEnd']>>;
 
 /** Returns the facts of a task from the outcome in this process, so that no row has to be read. */
-function doneHere(ended: Ended, { run_id, thread_id }: Pick<TaskFacts['run'], 'run_id' | 'thread_id'>): Omit<TaskFacts, 'id'> | undefined {
+function readOutcome(
+  ended: Ended,
+  { run_id, thread_id }: Pick<TaskFacts['run'], 'run_id' | 'thread_id'>,
+): Omit<TaskFacts, 'id'> | undefined {
   const { status, waits, endedAt, values } = ended?.result ?? {};
-  if (status !== 'success' || waits !== false || endedAt === undefined || values === undefined) return undefined;
-  const run = { run_id, thread_id, status, updated_at: endedAt, error: null, waits, interrupts: {} };
-  return { run, state: parsed(ended!.state) };
+  if (status !== 'success' || waits !== false || endedAt === undefined || values === undefined)
+    return undefined;
+  const run = {
+    run_id,
+    thread_id,
+    status,
+    updated_at: endedAt,
+    error: null,
+    waits,
+    interrupts: {},
+  };
+  return { run, state: parseJsonText(ended!.state) };
 }
 
 /** Waits for the run's end, and returns the facts to report about the task then, or when the client left. */
-export async function factsAtEnd(deps: SendDeps, { id, first, run, subscription }: StartedTask, assistant_id: string): Promise<TaskFacts> {
+export async function waitForEndFacts(
+  deps: SendDeps,
+  { id, first, run, subscription }: StartedTask,
+  assistant_id: string,
+): Promise<TaskFacts> {
   const ended = await deps.readers.waitForEnd(run, subscription!);
-  const done = doneHere(ended, run);
+  const done = readOutcome(ended, run);
   if (done !== undefined) return { id, ...done };
-  const last = await findTask(deps.db, { thread_id: run.thread_id, run_id: first }, { assistant_id, seen: undefined });
+  const last = await findTask(
+    deps.db,
+    { thread_id: run.thread_id, run_id: first },
+    { assistant_id, seen: undefined },
+  );
   if (last === undefined) throw new NotFound(`Task not found: ${id}`);
-  const isResult = ended !== undefined && last.run_id === run.run_id && stateOfRun(last) === 'COMPLETED';
-  return { id, run: last, state: isResult ? parsed(ended.state) : undefined };
+  const isResult =
+    ended !== undefined && last.run_id === run.run_id && toTaskState(last) === 'COMPLETED';
+  return { id, run: last, state: isResult ? parseJsonText(ended.state) : undefined };
 }

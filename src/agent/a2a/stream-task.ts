@@ -3,13 +3,21 @@ import type { SseEvent } from '../../http/route.ts';
 import { isUnfinished } from '../../schema/agent/run.ts';
 import { findTask } from '../db/runs/tasks.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { progressOf } from '../runs/progress.ts';
+import { describeProgress } from '../runs/progress.ts';
 import type { Readers } from '../runs/readers.ts';
 import type { Wanted } from '../stream/wanted.ts';
-import { formOfTask, stateOfRun, updatesAtEnd, updateUnderWay, type TaskFacts } from './task-form.ts';
-import { stateLeft, type FoundTask } from './tasks.ts';
+import {
+  buildTaskForm,
+  toTaskState,
+  buildEndUpdates,
+  updateUnderWay,
+  type TaskFacts,
+} from './task-form.ts';
+import { loadTaskState, type FoundTask } from './tasks.ts';
 
-export type StreamDeps = Pick<AgentDeps, 'db' | 'host'> & { readers: Pick<Readers, 'followRun' | 'eventsAfter' | 'eventsFromStart'> };
+export type StreamDeps = Pick<AgentDeps, 'db' | 'host'> & {
+  readers: Pick<Readers, 'followRun' | 'readEventsAfter' | 'readEventsFromStart'>;
+};
 
 const ALL: Wanted = { modes: undefined, namespaces: undefined };
 
@@ -17,36 +25,49 @@ const ALL: Wanted = { modes: undefined, namespaces: undefined };
 export type FollowedTask = { facts: TaskFacts; first: string; events: AsyncIterable<SseEvent[]> };
 
 /** Follows the run of a task from now on. */
-export async function followTask({ readers }: StreamDeps, { id, first, run }: FoundTask, signal: AbortSignal): Promise<FollowedTask> {
-  const followed = await readers.followRun({ runId: run.run_id, threadId: run.thread_id }, { signal, hears: 'events' });
-  const { events } = await readers.eventsAfter(undefined, followed, ALL);
+export async function followTask(
+  { readers }: StreamDeps,
+  { id, first, run }: FoundTask,
+  signal: AbortSignal,
+): Promise<FollowedTask> {
+  const followed = await readers.followRun(
+    { runId: run.run_id, threadId: run.thread_id },
+    { signal, hears: 'events' },
+  );
+  const { events } = await readers.readEventsAfter(undefined, followed, ALL);
   return { facts: { id, run, state: undefined }, first, events };
 }
 
 /** Returns the events of a run that has just been made. */
-export const eventsOfMade = (
+export const streamRunEvents = (
   { readers }: StreamDeps,
-  made: Pick<Parameters<Readers['eventsFromStart']>[0], 'run_id' | 'subscription'>,
-): AsyncIterable<SseEvent[]> => readers.eventsFromStart({ ...made, wanted: ALL });
+  made: Pick<Parameters<Readers['readEventsFromStart']>[0], 'run_id' | 'subscription'>,
+): AsyncIterable<SseEvent[]> => readers.readEventsFromStart({ ...made, wanted: ALL });
 
 /** Yields the task, its updates and its end, as version 1.0 writes them; nothing more once the client left. */
-export async function* updatesOf(
+export async function* streamTaskUpdates(
   deps: StreamDeps,
   { facts, first, events }: FollowedTask,
   { assistant_id, signal }: { assistant_id: string; signal: AbortSignal },
 ): AsyncGenerator<Record<string, unknown>> {
-  yield { task: formOfTask(facts) };
-  for await (const some of events) for (const event of some) yield* underWay(facts, event);
+  yield { task: buildTaskForm(facts) };
+  for await (const some of events) for (const event of some) yield* buildUpdates(facts, event);
   if (signal.aborted) return;
   const { thread_id } = facts.run;
-  const run = await findTask(deps.db, { thread_id, run_id: first }, { assistant_id, seen: undefined });
+  const run = await findTask(
+    deps.db,
+    { thread_id, run_id: first },
+    { assistant_id, seen: undefined },
+  );
   if (run === undefined) throw new NotFound(`The task was removed: ${facts.id}`);
-  if (isUnfinished(run.status)) throw new Unavailable('The stream ended before the task did; join it again.');
-  const state = stateOfRun(run) === 'COMPLETED' ? await stateLeft(deps, run) : undefined;
-  yield* updatesAtEnd({ id: facts.id, run, state });
+  if (isUnfinished(run.status))
+    throw new Unavailable('The stream ended before the task did; join it again.');
+  const state = toTaskState(run) === 'COMPLETED' ? await loadTaskState(deps, run) : undefined;
+  yield* buildEndUpdates({ id: facts.id, run, state });
 }
 
-function* underWay(facts: TaskFacts, event: SseEvent): Generator<Record<string, unknown>> {
-  const words = progressOf(event);
-  if (words !== undefined) yield updateUnderWay(facts, event.event === 'metadata' ? undefined : words, new Date());
+function* buildUpdates(facts: TaskFacts, event: SseEvent): Generator<Record<string, unknown>> {
+  const words = describeProgress(event);
+  if (words !== undefined)
+    yield updateUnderWay(facts, event.event === 'metadata' ? undefined : words, new Date());
 }

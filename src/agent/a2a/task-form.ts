@@ -1,6 +1,6 @@
 import type { RunError, RunStatus } from '../../schema/agent/run.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
-import { lastContent, type ContentPart } from '../runs/content-files.ts';
+import { readLastContent, type ContentPart } from '../runs/content-files.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 
 /* A run in the form of a task. */
@@ -32,10 +32,15 @@ export type TaskFacts = {
 };
 
 /** Returns the questions that a thread's interrupts are. */
-export const questionsIn = (interrupts: Json): AskedQuestion[] =>
-  (Object.values(interrupts).flat() as Partial<AskedQuestion>[]).flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
+export const listQuestions = (interrupts: Json): AskedQuestion[] =>
+  (Object.values(interrupts).flat() as Partial<AskedQuestion>[]).flatMap(({ id, value }) =>
+    id === undefined ? [] : [{ id, value }],
+  );
 
-export const stateOfRun = ({ status, waits }: Pick<TaskFacts['run'], 'status' | 'waits'>): StateOfTask =>
+export const toTaskState = ({
+  status,
+  waits,
+}: Pick<TaskFacts['run'], 'status' | 'waits'>): StateOfTask =>
   waits ? 'INPUT_REQUIRED' : OF_STATUS[status];
 
 /** A part of a message or of a result, as the protocol writes it. */
@@ -43,38 +48,69 @@ type Part = { metadata?: Json } & ({ text: string } | { data: unknown } | FilePa
 type FilePart = { mediaType?: string; filename?: string } & ({ raw: string } | { url: string });
 
 /** Returns the task as version 1.0 writes it, from which the package makes that of 0.3. */
-export function formOfTask({ id, run, state }: TaskFacts): Json {
-  const parts = wordsOf(run);
-  const message = { messageId: `${run.run_id}-status`, contextId: run.thread_id, taskId: id, role: 'ROLE_AGENT', parts };
-  const status = { state: `TASK_STATE_${stateOfRun(run)}`, timestamp: new Date(run.updated_at).toISOString() };
+export function buildTaskForm({ id, run, state }: TaskFacts): Json {
+  const parts = describeState(run);
+  const message = {
+    messageId: `${run.run_id}-status`,
+    contextId: run.thread_id,
+    taskId: id,
+    role: 'ROLE_AGENT',
+    parts,
+  };
+  const status = {
+    state: `TASK_STATE_${toTaskState(run)}`,
+    timestamp: new Date(run.updated_at).toISOString(),
+  };
   return {
     id,
     contextId: run.thread_id,
     status: { ...status, ...(parts.length > 0 && { message }) },
-    artifacts: state === undefined ? [] : [artifactOf(run.run_id, state)],
+    artifacts: state === undefined ? [] : [buildArtifact(run.run_id, state)],
   };
 }
 
 /** Returns the updates of a stream at the end of a task: its result, and its state. */
-export function updatesAtEnd(facts: TaskFacts): Json[] {
-  const { id: taskId, contextId, status, artifacts } = formOfTask(facts) as Json & { artifacts: Json[] };
-  const results = artifacts.map((artifact) => ({ artifactUpdate: { taskId, contextId, artifact, lastChunk: true } }));
+export function buildEndUpdates(facts: TaskFacts): Json[] {
+  const {
+    id: taskId,
+    contextId,
+    status,
+    artifacts,
+  } = buildTaskForm(facts) as Json & { artifacts: Json[] };
+  const results = artifacts.map((artifact) => ({
+    artifactUpdate: { taskId, contextId, artifact, lastChunk: true },
+  }));
   return [...results, { statusUpdate: { taskId, contextId, status } }];
 }
 
 /** Returns the update of a stream for a task under way. `words` are the agent's own, if it sent any. */
-export function updateUnderWay({ id, run }: Pick<TaskFacts, 'id' | 'run'>, words: string | undefined, at: Date): Json {
+export function updateUnderWay(
+  { id, run }: Pick<TaskFacts, 'id' | 'run'>,
+  words: string | undefined,
+  at: Date,
+): Json {
   const { run_id, thread_id } = run;
-  const sent = { messageId: `${run_id}-${at.getTime()}`, contextId: thread_id, taskId: id, role: 'ROLE_AGENT', parts: [{ text: words }] };
-  const status = { state: 'TASK_STATE_WORKING', timestamp: at.toISOString(), ...(words !== undefined && { message: sent }) };
+  const sent = {
+    messageId: `${run_id}-${at.getTime()}`,
+    contextId: thread_id,
+    taskId: id,
+    role: 'ROLE_AGENT',
+    parts: [{ text: words }],
+  };
+  const status = {
+    state: 'TASK_STATE_WORKING',
+    timestamp: at.toISOString(),
+    ...(words !== undefined && { message: sent }),
+  };
   return { statusUpdate: { taskId: id, contextId: thread_id, status } };
 }
 
 /** Returns the agent's message about the task's state: its questions, or why it failed. */
-function wordsOf({ status, waits, error, interrupts }: TaskFacts['run']): Part[] {
+function describeState({ status, waits, error, interrupts }: TaskFacts['run']): Part[] {
   if (waits) {
-    const asked = questionsIn(interrupts);
-    if (asked.length === 0) return [{ text: 'The agent stops here, and goes on with the next message.' }];
+    const asked = listQuestions(interrupts);
+    if (asked.length === 0)
+      return [{ text: 'The agent stops here, and goes on with the next message.' }];
     return asked.flatMap(({ id, value }): Part[] => {
       const metadata = { interrupt_id: id };
       if (typeof value === 'string') return [{ text: value, metadata }];
@@ -89,20 +125,23 @@ function wordsOf({ status, waits, error, interrupts }: TaskFacts['run']): Part[]
 }
 
 /** Returns the result: text and files of the last message, and the rest of the state as data. */
-function artifactOf(runId: string, state: unknown): Json {
+function buildArtifact(runId: string, state: unknown): Json {
   const named = { artifactId: `${runId}-result`, name: 'result' };
   if (!isObject(state)) return { ...named, parts: [{ data: { value: state } }] };
   const { __interrupt__: _asked, __feedback__: _feedback, ...values } = state;
   const { messages, ...others } = values;
-  const parts = lastContent(messages).map(partOf);
+  const parts = readLastContent(messages).map(toPart);
   if (parts.length === 0) return { ...named, parts: [{ data: values }] };
   return { ...named, parts: Object.keys(others).length > 0 ? [...parts, { data: others }] : parts };
 }
 
-function partOf(part: ContentPart): Part {
+function toPart(part: ContentPart): Part {
   if ('text' in part) return part;
   if ('other' in part) return { data: part.other };
   const { mediaType, name, ...at } = part.file;
-  const facts = { ...(mediaType !== undefined && { mediaType }), ...(name !== undefined && { filename: name }) };
+  const facts = {
+    ...(mediaType !== undefined && { mediaType }),
+    ...(name !== undefined && { filename: name }),
+  };
   return 'data' in at ? { raw: at.data, ...facts } : { url: at.url, ...facts };
 }

@@ -1,12 +1,12 @@
 import { NotFound, Problem } from '../../errors.ts';
-import type { JsonObject } from '../../schema/agent/agent-types.ts';
-import { parsed } from '../../schema/wire/wall/json-text.ts';
-import { permission, type AgentCaller } from '../auth/caller.ts';
+import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
+import { parseJsonText } from '../../schema/wire/wall/json-text.ts';
+import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import type { Patterns } from '../db/base/permits.ts';
 import { findTask, type TaskRun } from '../db/runs/tasks.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { isUuid } from '../kernel/ids.ts';
-import { threadCall } from '../graphs/thread-call.ts';
+import { loadThreadCall } from '../graphs/thread-call.ts';
 
 /* Tasks by their ids, and the states that they left. */
 
@@ -14,27 +14,29 @@ import { threadCall } from '../graphs/thread-call.ts';
 export type FoundTask = { id: string; first: string; run: TaskRun };
 
 type ReadDeps = Pick<AgentDeps, 'db' | 'host'>;
-export const taskIdOf = (threadId: string, firstRun: string): string => `${threadId}:${firstRun}`;
+export const buildTaskId = (threadId: string, firstRun: string): string =>
+  `${threadId}:${firstRun}`;
 
 /** Returns the task that ends with a run. */
-export function taskOf(run: TaskRun): FoundTask {
+export function toFoundTask(run: TaskRun): FoundTask {
   const first = run.task ?? run.run_id;
-  return { id: taskIdOf(run.thread_id, first), first, run };
+  return { id: buildTaskId(run.thread_id, first), first, run };
 }
 
 /** The actions on a task. `change`: who hears of it. */
 export type TaskAction = 'read' | 'cancel' | 'change';
 
 /** Returns the threads that the caller may do this on. A refusal looks as if there was no such task. */
-export async function permittedThreads(
+export async function permitThreads(
   caller: AgentCaller,
   action: TaskAction,
   ids: { thread_id: string; run_id: string | null },
 ): Promise<Patterns> {
   try {
-    if (action === 'read') return (await permission(caller, 'threads:read', ids)).permits;
+    if (action === 'read') return (await askPermission(caller, 'threads:read', ids)).permits;
     const stops = action === 'cancel' && { action: 'interrupt' as const };
-    return (await permission(caller, 'threads:update', { ...ids, metadata: {}, ...stops })).permits;
+    return (await askPermission(caller, 'threads:update', { ...ids, metadata: {}, ...stops }))
+      .permits;
   } catch (error) {
     if (error instanceof Problem && error.status < 500) return [];
     throw error;
@@ -42,22 +44,33 @@ export async function permittedThreads(
 }
 
 /** Returns the task, and the threads that the caller may do this on. Throws `NotFound`, also for another's task. */
-export async function taskById(
+export async function loadTask(
   { db }: Pick<ReadDeps, 'db'>,
   id: string,
-  { caller, assistant_id, action }: { caller: AgentCaller; assistant_id: string } & { action: TaskAction },
+  {
+    caller,
+    assistant_id,
+    action,
+  }: { caller: AgentCaller; assistant_id: string } & { action: TaskAction },
 ): Promise<FoundTask & { permits: Patterns }> {
   const [thread_id = '', run_id = '', ...rest] = id.split(':');
   const isKnown = isUuid(thread_id) && isUuid(run_id) && rest.length === 0;
-  const permits = isKnown ? await permittedThreads(caller, action, { thread_id, run_id }) : [];
-  const run = isKnown ? await findTask(db, { thread_id, run_id }, { assistant_id, seen: permits }) : undefined;
+  const permits = isKnown ? await permitThreads(caller, action, { thread_id, run_id }) : [];
+  const run = isKnown
+    ? await findTask(db, { thread_id, run_id }, { assistant_id, seen: permits })
+    : undefined;
   if (run === undefined) throw new NotFound(`Task not found: ${id}`);
   return { id, first: run_id, run, permits };
 }
 
 /** Returns the state that a completed task left; undefined where there is none any more. */
-export async function stateLeft({ db, host }: ReadDeps, { run_id, thread_id, graph_id }: TaskRun): Promise<unknown> {
-  const call = await threadCall({ db, host }, { thread_id, graph_id });
-  const [last] = parsed<JsonObject[]>(await host.call('history', { ...call, limit: 1, metadata: { run_id } }));
+export async function loadTaskState(
+  { db, host }: ReadDeps,
+  { run_id, thread_id, graph_id }: TaskRun,
+): Promise<unknown> {
+  const call = await loadThreadCall({ db, host }, { thread_id, graph_id });
+  const [last] = parseJsonText<buildJsonObjectSchema[]>(
+    await host.call('history', { ...call, limit: 1, metadata: { run_id } }),
+  );
   return last?.['values'];
 }

@@ -1,9 +1,9 @@
 import { NotFound } from '../../errors.ts';
 import type { Json } from '../../schema/json.ts';
-import { permission, type AgentCaller } from '../auth/caller.ts';
+import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import { getAssistants, searchAssistants } from '../db/assistants/assistants.ts';
-import { assistantIdOf } from '../kernel/ids.ts';
-import { versions } from '../kernel/versions.ts';
+import { resolveAssistantId } from '../kernel/ids.ts';
+import { readVersions } from '../kernel/versions.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { permitAssistant } from '../runs/permit-run.ts';
 
@@ -15,10 +15,19 @@ type Deps = Pick<AgentDeps, 'db' | 'graphs'>;
 const MOST_AGENTS = 1000;
 
 /** Returns the capabilities of an assistant. Throws `NotFound`, also for one that the caller may not see. */
-export async function buildCapabilities({ db, graphs }: Deps, assistant: string, caller: AgentCaller): Promise<Json> {
-  const assistant_id = assistantIdOf(assistant, graphs, 'path');
-  const [found] = await getAssistants(db, [assistant_id], await permitAssistant({ caller, graphs }, assistant_id));
-  if (found === undefined || !graphs.includes(found.graph_id)) throw new NotFound(`Assistant with ID ${assistant_id} not found`);
+export async function buildCapabilities(
+  { db, graphs }: Deps,
+  assistant: string,
+  caller: AgentCaller,
+): Promise<Json> {
+  const assistant_id = resolveAssistantId(assistant, graphs, 'path');
+  const [found] = await getAssistants(
+    db,
+    [assistant_id],
+    await permitAssistant({ caller, graphs }, assistant_id),
+  );
+  if (found === undefined || !graphs.includes(found.graph_id))
+    throw new NotFound(`Assistant with ID ${assistant_id} not found`);
   const { name, description, version } = found;
   return {
     identity: {
@@ -26,7 +35,7 @@ export async function buildCapabilities({ db, graphs }: Deps, assistant: string,
       type: 'langgraph',
       ...(description && { description }),
       version: String(version),
-      provider: `gx-platform ${versions().version}`,
+      provider: `gx-platform ${readVersions().version}`,
       metadata: { assistant_id },
     },
     transport: { streaming: true },
@@ -39,10 +48,25 @@ export async function buildCapabilities({ db, graphs }: Deps, assistant: string,
 }
 
 /** Returns the agents that the caller may see, each with the address of its door. */
-export async function listAgents({ db, graphs }: Deps, caller: AgentCaller, address: string): Promise<Json[]> {
-  const { permits } = await permission(caller, 'assistants:search', { metadata: {}, limit: MOST_AGENTS, offset: 0 });
+export async function listAgents(
+  { db, graphs }: Deps,
+  caller: AgentCaller,
+  address: string,
+): Promise<Json[]> {
+  const { permits } = await askPermission(caller, 'assistants:search', {
+    metadata: {},
+    limit: MOST_AGENTS,
+    offset: 0,
+  });
   const order = { sort_by: 'created_at', sort_order: 'asc' } as const;
-  const found = await searchAssistants(db, { metadata: {}, limit: MOST_AGENTS, offset: 0, graphs, seen: permits, ...order });
+  const found = await searchAssistants(db, {
+    metadata: {},
+    limit: MOST_AGENTS,
+    offset: 0,
+    graphs,
+    seen: permits,
+    ...order,
+  });
   return found.map(({ assistant_id, name, description }) => ({
     id: assistant_id,
     name,

@@ -1,12 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parsedOr, type Json } from '../../schema/json.ts';
-import { buildClientMessage, buildToolMessageId, readMessages, type ClientMessage, readString } from './messages.ts';
+import { parseJsonOr, type Json } from '../../schema/json.ts';
+import {
+  buildClientMessage,
+  buildToolMessageId,
+  readMessages,
+  type ClientMessage,
+  readString,
+} from './messages.ts';
 
 /* The list of messages that a client has, as the events of a run make it. */
 
 type ClientCall = { id: string; type: 'function'; function: { name: string; arguments: string } };
 
-const callsOf = (message: ClientMessage): ClientCall[] => (message['toolCalls'] ?? []) as ClientCall[];
+const getCalls = (message: ClientMessage): ClientCall[] =>
+  (message['toolCalls'] ?? []) as ClientCall[];
 
 export class ClientList {
   readonly #shown: Map<string, ClientMessage>;
@@ -18,7 +25,8 @@ export class ClientList {
   /** `messages`: those that the client had when it asked. */
   constructor(messages: ClientMessage[]) {
     this.#shown = new Map(messages.map((message) => [message.id, message]));
-    for (const message of messages) for (const { id } of callsOf(message)) this.#calls.set(id, 'closed');
+    for (const message of messages)
+      for (const { id } of getCalls(message)) this.#calls.set(id, 'closed');
     for (const message of messages.filter(({ role }) => role === 'tool')) {
       this.#ownAnswers.set(readString(message['toolCallId']), message.id);
       this.#calls.set(readString(message['toolCallId']), 'answered');
@@ -43,7 +51,7 @@ export class ClientList {
   }
 
   /** Returns the id under which the client knows the answer to a call. */
-  nameAnswer(callId: string): string {
+  getAnswerId(callId: string): string {
     return this.#ownAnswers.get(callId) ?? buildToolMessageId(callId);
   }
 
@@ -53,7 +61,7 @@ export class ClientList {
 
   addAnswer(toolCallId: string, content: string): string {
     this.#calls.set(toolCallId, 'answered');
-    const id = this.nameAnswer(toolCallId);
+    const id = this.getAnswerId(toolCallId);
     this.add({ id, role: 'tool', toolCallId, content });
     return id;
   }
@@ -68,12 +76,18 @@ export class ClientList {
     this.#calls.set(id, 'open');
     if (messageId === undefined) return;
     const message = this.#shown.get(messageId) ?? { id: messageId, role: 'assistant' };
-    this.add({ ...message, toolCalls: [...callsOf(message), { id, type: 'function', function: { name, arguments: '' } }] });
+    this.add({
+      ...message,
+      toolCalls: [
+        ...getCalls(message),
+        { id, type: 'function', function: { name, arguments: '' } },
+      ],
+    });
   }
 
   appendArguments(messageId: string | undefined, callId: string, delta: string): void {
     const message = messageId === undefined ? undefined : this.#shown.get(messageId);
-    const call = message && callsOf(message).find(({ id }) => id === callId);
+    const call = message && getCalls(message).find(({ id }) => id === callId);
     if (call !== undefined) call.function.arguments += delta;
   }
 
@@ -83,7 +97,9 @@ export class ClientList {
 
   /** Returns the list that the thread's state makes; undefined where the client has it. Reasoning stays where it is. */
   findCorrection(values: unknown): ClientMessage[] | undefined {
-    const now = readMessages(values).flatMap((message) => buildClientMessage(message, (callId) => this.nameAnswer(callId)) ?? []);
+    const now = readMessages(values).flatMap(
+      (message) => buildClientMessage(message, (callId) => this.getAnswerId(callId)) ?? [],
+    );
     const before = this.read().filter(({ role }) => role !== 'reasoning' && role !== 'activity');
     return isDeepStrictEqual(before.map(readCompared), now.map(readCompared)) ? undefined : now;
   }
@@ -92,6 +108,10 @@ export class ClientList {
 /** Returns the fields of a message by which two lists are compared; arguments are compared by their values. */
 function readCompared(message: ClientMessage): Json {
   const { id, role, content, toolCallId } = message;
-  const calls = callsOf(message).map((call) => [call.id, call.function.name, parsedOr(call.function.arguments, call.function.arguments)]);
+  const calls = getCalls(message).map((call) => [
+    call.id,
+    call.function.name,
+    parseJsonOr(call.function.arguments, call.function.arguments),
+  ]);
   return { id, role, content: content ?? '', calls, toolCallId };
 }

@@ -5,7 +5,7 @@ import type { Json } from '../../schema/json.ts';
 export type AgUiEvent = { type: string } & Json;
 
 /** Returns the event as one of an agent within the agent; without an owner, as one of the agent itself. */
-export const tagEvent = (event: AgUiEvent, owner: string | undefined): AgUiEvent =>
+export const addEventOwner = (event: AgUiEvent, owner: string | undefined): AgUiEvent =>
   owner === undefined ? event : { ...event, subagentRunId: owner };
 
 /** Why a run ended, as its row says. */

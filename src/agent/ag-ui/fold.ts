@@ -1,8 +1,8 @@
 import { AG_UI_VERSION } from '../../schema/agent/ag-ui.ts';
 import { isObject, type Json } from '../../schema/json.ts';
-import { placeOfEvent } from '../stream/event-name.ts';
+import { parseEventName } from '../stream/event-name.ts';
 import { ClientList } from './client-list.ts';
-import { tagEvent, type AgUiEvent, type RunOutcome } from './events.ts';
+import { addEventOwner, type AgUiEvent, type RunOutcome } from './events.ts';
 import { diffJson } from './json-patch.ts';
 import {
   buildClientMessage,
@@ -60,9 +60,9 @@ export class AgUiFold {
 
   /** Folds one event, by its name and its data as JSON. */
   take(event: string, json: string): AgUiEvent[] {
-    const { method, name, namespace } = placeOfEvent(event);
+    const { method, name, namespace } = parseEventName(event);
     const { data } = JSON.parse(json) as { data: Json };
-    const owner = this.#subagents.ownerOf(namespace);
+    const owner = this.#subagents.findOwner(namespace);
     // The inner work of an agent is hidden from clients that could not tell it from the outer one's.
     if (owner !== undefined && this.#view.isOld && method !== 'lifecycle') return [];
     switch (method) {
@@ -78,7 +78,16 @@ export class AgUiFold {
       case 'lifecycle':
         return this.#subagents.take(namespace, data, (id) => this.#streamed.closeAll(id));
       case 'custom':
-        return [tagEvent({ type: 'CUSTOM', name: name ?? 'custom', value: name === undefined ? (data['payload'] ?? null) : data }, owner)];
+        return [
+          addEventOwner(
+            {
+              type: 'CUSTOM',
+              name: name ?? 'custom',
+              value: name === undefined ? (data['payload'] ?? null) : data,
+            },
+            owner,
+          ),
+        ];
       default:
         return [];
     }
@@ -88,32 +97,59 @@ export class AgUiFold {
   end(outcome: RunOutcome, values: unknown): AgUiEvent[] {
     const { threadId, runId, isOld } = this.#view;
     const closed = this.#closeAll(outcome);
-    const usage = this.#usage.inputTokens + this.#usage.outputTokens > 0 ? { usage: [{ ...this.#usage }] } : {};
-    const finish = (more: Json): AgUiEvent => ({ type: 'RUN_FINISHED', threadId, runId, ...more, ...usage });
-    const fail = (message: string, code: string): AgUiEvent => ({ type: 'RUN_ERROR', message, code, ...usage });
+    const usage =
+      this.#usage.inputTokens + this.#usage.outputTokens > 0 ? { usage: [{ ...this.#usage }] } : {};
+    const finish = (more: Json): AgUiEvent => ({
+      type: 'RUN_FINISHED',
+      threadId,
+      runId,
+      ...more,
+      ...usage,
+    });
+    const fail = (message: string, code: string): AgUiEvent => ({
+      type: 'RUN_ERROR',
+      message,
+      code,
+      ...usage,
+    });
     if (outcome.type === 'error') return [...closed, fail(outcome.message, outcome.code)];
     const corrected = this.#list.findCorrection(values);
-    const snapshot: AgUiEvent[] = corrected === undefined ? [] : [{ type: 'MESSAGES_SNAPSHOT', messages: corrected }];
-    const before = [...closed, ...this.#changeState(values), ...snapshot];
+    const snapshot: AgUiEvent[] =
+      corrected === undefined ? [] : [{ type: 'MESSAGES_SNAPSHOT', messages: corrected }];
+    const before = [...closed, ...this.#applyState(values), ...snapshot];
     switch (outcome.type) {
       case 'interrupt':
-        return [...before, ...(isOld ? outcome.interrupts.map(askAsBefore) : []), finish({ outcome })];
+        return [
+          ...before,
+          ...(isOld ? outcome.interrupts.map(askAsBefore) : []),
+          finish({ outcome }),
+        ];
       case 'cancelled':
         return [...before, isOld ? fail('The run was stopped.', 'cancelled') : finish({ outcome })];
       default: {
         const pending = findOpenCalls(readMessages(values)).map(({ id }) => id);
-        return [...before, finish({ outcome: { type: 'success', ...(pending.length > 0 && !isOld && { pendingToolCallIds: pending }) } })];
+        return [
+          ...before,
+          finish({
+            outcome: {
+              type: 'success',
+              ...(pending.length > 0 && !isOld && { pendingToolCallIds: pending }),
+            },
+          }),
+        ];
       }
     }
   }
 
   /** Returns the view by the events so far, for a client that has none of them, and opens the open messages again. */
-  snapshot(): AgUiEvent[] {
+  buildSnapshot(): AgUiEvent[] {
     return [
       { type: 'MESSAGES_SNAPSHOT', messages: this.#list.read() },
       { type: 'STATE_SNAPSHOT', snapshot: this.#state },
-      ...[...this.#steps].filter(([, count]) => count > 0).map(([stepName]): AgUiEvent => ({ type: 'STEP_STARTED', stepName })),
-      ...this.#streamed.reopen(),
+      ...[...this.#steps]
+        .filter(([, count]) => count > 0)
+        .map(([stepName]): AgUiEvent => ({ type: 'STEP_STARTED', stepName })),
+      ...this.#streamed.openAgain(),
     ];
   }
 
@@ -122,42 +158,56 @@ export class AgUiFold {
     if (typeof callId !== 'string' || callId === '') return [];
     if (data['event'] === 'tool-started' && !this.#list.hasCall(callId)) {
       const args = isObject(data['input']) ? data['input'] : {};
-      return this.#tellCall({ id: callId, name: readString(data['tool_name']), args }, undefined).map((event) => tagEvent(event, owner));
+      return this.#addCall(
+        { id: callId, name: readString(data['tool_name']), args },
+        undefined,
+      ).map((event) => addEventOwner(event, owner));
     }
     if (data['event'] !== 'tool-finished') return [];
-    return this.#tellResult(callId, readToolOutput(data['output'], callId)).map((event) => tagEvent(event, owner));
+    return this.#addResult(callId, readToolOutput(data['output'], callId)).map((event) =>
+      addEventOwner(event, owner),
+    );
   }
 
   /** Tells a call in one piece. */
-  #tellCall({ id, name, args }: ReadCall, parent: string | undefined): AgUiEvent[] {
+  #addCall({ id, name, args }: ReadCall, parent: string | undefined): AgUiEvent[] {
     const delta = JSON.stringify(args);
     this.#list.startCall(parent, { id, name });
     this.#list.appendArguments(parent, id, delta);
     this.#list.closeCall(id);
     return [
-      { type: 'TOOL_CALL_START', toolCallId: id, toolCallName: name, ...(parent !== undefined && { parentMessageId: parent }) },
+      {
+        type: 'TOOL_CALL_START',
+        toolCallId: id,
+        toolCallName: name,
+        ...(parent !== undefined && { parentMessageId: parent }),
+      },
       { type: 'TOOL_CALL_ARGS', toolCallId: id, delta },
       { type: 'TOOL_CALL_END', toolCallId: id },
     ];
   }
 
-  #tellResult(toolCallId: string, content: string | undefined): AgUiEvent[] {
+  #addResult(toolCallId: string, content: string | undefined): AgUiEvent[] {
     if (content === undefined || this.#list.isAnswered(toolCallId)) return [];
     const messageId = this.#list.addAnswer(toolCallId, content);
     return [{ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' }];
   }
 
   #takeState(data: Json): AgUiEvent[] {
-    return [...readMessages(data).flatMap((message) => this.#tellWhole(message)), ...this.#changeState(data)];
+    return [
+      ...readMessages(data).flatMap((message) => this.#addWholeMessage(message)),
+      ...this.#applyState(data),
+    ];
   }
 
   /** Tells a message that no model has streamed: a node has returned it. */
-  #tellWhole(message: Json): AgUiEvent[] {
-    const client = buildClientMessage(message, (callId) => this.#list.nameAnswer(callId));
-    if (client === undefined || this.#list.has(client.id) || this.#streamed.isOpen(client.id)) return [];
+  #addWholeMessage(message: Json): AgUiEvent[] {
+    const client = buildClientMessage(message, (callId) => this.#list.getAnswerId(callId));
+    if (client === undefined || this.#list.has(client.id) || this.#streamed.isOpen(client.id))
+      return [];
     const { id: messageId, role, content, name } = client;
     const delta = readContentText(content);
-    if (role === 'tool') return this.#tellResult(readString(client['toolCallId']), delta);
+    if (role === 'tool') return this.#addResult(readString(client['toolCallId']), delta);
     const calls = readCalls(message).filter(({ id }) => !this.#list.hasCall(id));
     if (delta === '' && calls.length === 0) return [];
     this.#list.add({ id: messageId, role, ...(delta !== '' && { content }) });
@@ -166,10 +216,13 @@ export class AgUiFold {
       { type: 'TEXT_MESSAGE_CONTENT', messageId, delta },
       { type: 'TEXT_MESSAGE_END', messageId },
     ];
-    return [...(delta === '' ? [] : text), ...calls.flatMap((call) => this.#tellCall(call, messageId))];
+    return [
+      ...(delta === '' ? [] : text),
+      ...calls.flatMap((call) => this.#addCall(call, messageId)),
+    ];
   }
 
-  #changeState(values: unknown): AgUiEvent[] {
+  #applyState(values: unknown): AgUiEvent[] {
     if (!isObject(values)) return [];
     const after = readPageState(values);
     const delta = diffJson(this.#state, after);
@@ -178,7 +231,11 @@ export class AgUiFold {
     this.#isStateSent = true;
     this.#state = after;
     const isShorter = JSON.stringify(after).length <= JSON.stringify(delta).length;
-    return [isFirst || isShorter ? { type: 'STATE_SNAPSHOT', snapshot: after } : { type: 'STATE_DELTA', delta }];
+    return [
+      isFirst || isShorter
+        ? { type: 'STATE_SNAPSHOT', snapshot: after }
+        : { type: 'STATE_DELTA', delta },
+    ];
   }
 
   /** Tells the tasks of the graph as steps. Several tasks of a node at a time are one step. */
@@ -195,7 +252,9 @@ export class AgUiFold {
 
   #closeAll(outcome: RunOutcome): AgUiEvent[] {
     const messages = this.#streamed.closeAll();
-    const steps = [...this.#steps].filter(([, count]) => count > 0).map(([stepName]): AgUiEvent => ({ type: 'STEP_FINISHED', stepName }));
+    const steps = [...this.#steps]
+      .filter(([, count]) => count > 0)
+      .map(([stepName]): AgUiEvent => ({ type: 'STEP_FINISHED', stepName }));
     this.#steps.clear();
     return [...messages, ...this.#subagents.closeAll(outcome), ...steps];
   }
@@ -216,8 +275,10 @@ function askAsBefore(interrupt: Json): AgUiEvent {
 /** Returns the text of a tool's output; undefined where that answers no call, such as a command. */
 function readToolOutput(output: unknown, callId: string): string | undefined {
   if (typeof output === 'string') return output;
-  if (!isObject(output)) return output === undefined || output === null ? undefined : JSON.stringify(output);
-  if (output['type'] === 'tool' || output['tool_call_id'] === callId) return readContentText(output['content']);
+  if (!isObject(output))
+    return output === undefined || output === null ? undefined : JSON.stringify(output);
+  if (output['type'] === 'tool' || output['tool_call_id'] === callId)
+    return readContentText(output['content']);
   const update = isObject(output['update']) ? readMessages(output['update']) : [];
   const answer = update.find((message) => message['tool_call_id'] === callId);
   return answer === undefined ? undefined : readContentText(answer['content']);

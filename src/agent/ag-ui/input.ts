@@ -15,14 +15,19 @@ export type MessageChange = { messages: Json[]; before?: string };
 /** The answer with which CopilotKit's middleware marks a call that the page is to carry out. */
 const PLACEHOLDER = 'forwarded_to_frontend';
 
-const isPlaceholder = (message: Json): boolean => readContentText(message['content']).includes(PLACEHOLDER);
+const isPlaceholder = (message: Json): boolean =>
+  readContentText(message['content']).includes(PLACEHOLDER);
 
 /** Returns the new messages of a request. `known`: those of the thread's state. */
 export function planMessages(given: readonly AgUiMessage[], known: readonly Json[]): MessageChange {
   const all = given.map((message, at) => ({ message, graph: buildGraphMessage(message, at) }));
   if (known.length === 0) return { messages: attachReasoning(all) };
   const byId = new Map(known.map((message) => [message['id'], message]));
-  const answers = new Map(known.filter(({ type }) => type === 'tool').map((message) => [message['tool_call_id'], message]));
+  const answers = new Map(
+    known
+      .filter(({ type }) => type === 'tool')
+      .map((message) => [message['tool_call_id'], message]),
+  );
   const isKnown = ({ message }: { message: AgUiMessage }): boolean =>
     message.role === 'tool' ? answers.has(message.toolCallId) : byId.has(message.id);
 
@@ -34,19 +39,28 @@ export function planMessages(given: readonly AgUiMessage[], known: readonly Json
       !isDeepStrictEqual(readContentText(before['content']), readContentText(graph?.['content']))
     );
   });
-  if (edited !== -1) return { messages: attachReasoning(all.slice(edited)), before: all[edited]!.message.id };
+  if (edited !== -1)
+    return { messages: attachReasoning(all.slice(edited)), before: all[edited]!.message.id };
 
   const spoken = all.filter(({ graph }) => graph !== undefined);
   const lastKnown = spoken.findLastIndex(isKnown);
-  const fresh = spoken.slice(lastKnown + 1).filter(({ message }) => message.role !== 'system' && message.role !== 'developer');
+  const fresh = spoken
+    .slice(lastKnown + 1)
+    .filter(({ message }) => message.role !== 'system' && message.role !== 'developer');
   // A page answers calls in place of the middleware, whose answer keeps its own id.
   const replaced = spoken.flatMap(({ message, graph }) => {
     const before = message.role === 'tool' ? answers.get(message.toolCallId) : undefined;
-    return before !== undefined && isPlaceholder(before) && !isPlaceholder(graph!) ? [{ ...graph, id: before['id'] }] : [];
+    return before !== undefined && isPlaceholder(before) && !isPlaceholder(graph!)
+      ? [{ ...graph, id: before['id'] }]
+      : [];
   });
   const messages = [...replaced, ...fresh.map(({ graph }) => graph!)];
   const last = spoken.at(-1);
-  const isAgain = messages.length === 0 && last?.message.role === 'user' && known.at(-1)?.['id'] !== last.message.id && isKnown(last);
+  const isAgain =
+    messages.length === 0 &&
+    last?.message.role === 'user' &&
+    known.at(-1)?.['id'] !== last.message.id &&
+    isKnown(last);
   return isAgain ? { messages: [last.graph!], before: last.message.id } : { messages };
 }
 
@@ -55,15 +69,26 @@ function attachReasoning(all: { message: AgUiMessage; graph: Json | undefined }[
   let reasoning: Json[] = [];
   return all.flatMap(({ message, graph }) => {
     if (message.role === 'reasoning') {
-      const sealed = message.encryptedValue ? { extras: { signature: message.encryptedValue } } : {};
+      const sealed = message.encryptedValue
+        ? { extras: { signature: message.encryptedValue } }
+        : {};
       reasoning.push({ type: 'reasoning', reasoning: readContentText(message.content), ...sealed });
       return [];
     }
     if (graph === undefined) return [];
     if (message.role !== 'assistant' || reasoning.length === 0) return [graph];
     const { content } = graph;
-    const text = typeof content === 'string' ? (content === '' ? [] : [{ type: 'text', text: content }]) : (content as Json[]);
-    const whole = { ...graph, content: [...reasoning, ...text], response_metadata: { output_version: 'v1' } };
+    const text =
+      typeof content === 'string'
+        ? content === ''
+          ? []
+          : [{ type: 'text', text: content }]
+        : (content as Json[]);
+    const whole = {
+      ...graph,
+      content: [...reasoning, ...text],
+      response_metadata: { output_version: 'v1' },
+    };
     reasoning = [];
     return [whole];
   });
@@ -84,7 +109,10 @@ export function planState(state: unknown, values: unknown, fields: string[] | un
   const before = isObject(values) ? values : {};
   return Object.fromEntries(
     Object.entries(state).filter(
-      ([key, value]) => isPageField(key) && (fields === undefined || fields.includes(key)) && !isDeepStrictEqual(value, before[key]),
+      ([key, value]) =>
+        isPageField(key) &&
+        (fields === undefined || fields.includes(key)) &&
+        !isDeepStrictEqual(value, before[key]),
     ),
   );
 }
@@ -97,9 +125,17 @@ export function planPageFields(
   const page = { tools: tools ?? [], context: context ?? [] };
   const asFunctions = page.tools.map(({ name, description, parameters }) => ({
     type: 'function',
-    function: { name, description: description ?? '', parameters: parameters ?? { type: 'object', properties: {} } },
+    function: {
+      name,
+      description: description ?? '',
+      parameters: parameters ?? { type: 'object', properties: {} },
+    },
   }));
-  const byName: Json = { tools: asFunctions, copilotkit: { actions: asFunctions, context: page.context }, 'ag-ui': page };
+  const byName: Json = {
+    tools: asFunctions,
+    copilotkit: { actions: asFunctions, context: page.context },
+    'ag-ui': page,
+  };
   const input = Object.fromEntries(Object.entries(byName).filter(([key]) => fields?.includes(key)));
   return { configurable: { 'ag-ui': { ...page, forwarded_props: forwardedProps ?? {} } }, input };
 }

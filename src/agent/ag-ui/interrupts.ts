@@ -14,7 +14,9 @@ const BREAKPOINT = 'breakpoint:';
 export const readQuestions = (interrupts: Json): Question[] =>
   Object.values(interrupts).flatMap((some) =>
     (Array.isArray(some) ? some : []).flatMap((one: unknown) =>
-      isObject(one) && typeof one['id'] === 'string' ? [{ id: one['id'], value: one['value'] ?? null }] : [],
+      isObject(one) && typeof one['id'] === 'string'
+        ? [{ id: one['id'], value: one['value'] ?? null }]
+        : [],
     ),
   );
 
@@ -22,11 +24,13 @@ export const readQuestions = (interrupts: Json): Question[] =>
 type ActionRequest = { name?: unknown; action?: unknown; description?: unknown };
 
 function readActions(value: unknown): ActionRequest[] {
-  const actions = isObject(value) ? (value['action_requests'] ?? value['actionRequests']) : undefined;
+  const actions = isObject(value)
+    ? (value['action_requests'] ?? value['actionRequests'])
+    : undefined;
   return Array.isArray(actions) ? (actions as unknown[]).filter(isObject) : [];
 }
 
-const firstText = (...values: unknown[]): string | undefined =>
+const findText = (...values: unknown[]): string | undefined =>
   values.find((value): value is string => typeof value === 'string' && value !== '');
 
 /** The answer to a question of that middleware: one decision for each action. */
@@ -56,24 +60,30 @@ function buildInterrupt({ id, value }: Question, messages: Json[]): Json {
   const actions = readActions(value);
   const [only] = actions;
   const calls = findOpenCalls(messages).filter(({ name }) => name === (only?.name ?? only?.action));
-  const descriptions = actions.flatMap(({ description }) => (typeof description === 'string' ? [description] : []));
-  const message = firstText(
+  const descriptions = actions.flatMap(({ description }) =>
+    typeof description === 'string' ? [description] : [],
+  );
+  const message = findText(
     fields['message'],
     fields['question'],
     typeof value === 'string' ? value : undefined,
     descriptions.join('\n\n'),
   );
-  const toolCallId = firstText(
+  const toolCallId = findText(
     fields['toolCallId'],
     fields['tool_call_id'],
     actions.length === 1 && calls.length === 1 ? calls[0]!.id : undefined,
   );
   const given = fields['responseSchema'] ?? fields['response_schema'];
-  const responseSchema = isObject(given) ? given : actions.length > 0 ? buildDecisionsSchema(actions.length) : undefined;
-  const expiresAt = firstText(fields['expiresAt'], fields['expires_at']);
+  const responseSchema = isObject(given)
+    ? given
+    : actions.length > 0
+      ? buildDecisionsSchema(actions.length)
+      : undefined;
+  const expiresAt = findText(fields['expiresAt'], fields['expires_at']);
   return {
     id,
-    reason: firstText(fields['reason']) ?? 'langgraph:interrupt',
+    reason: findText(fields['reason']) ?? 'langgraph:interrupt',
     ...(message !== undefined && { message }),
     ...(toolCallId !== undefined && { toolCallId }),
     ...(responseSchema !== undefined && { responseSchema }),
@@ -86,11 +96,20 @@ function buildInterrupt({ id, value }: Question, messages: Json[]): Json {
  * Returns the questions of a thread that was interrupted. `next`: the nodes that come next; a thread without a question
  * waits before the first of them.
  */
-export function buildInterrupts(interrupts: Json, { messages, next }: { messages: Json[]; next: string[] }): Json[] {
+export function buildInterrupts(
+  interrupts: Json,
+  { messages, next }: { messages: Json[]; next: string[] },
+): Json[] {
   const questions = readQuestions(interrupts);
   if (questions.length > 0) return questions.map((question) => buildInterrupt(question, messages));
   const node = next[0] ?? 'next';
-  return [{ id: BREAKPOINT + node, reason: 'langgraph:breakpoint', message: `The graph stopped before ${node}.` }];
+  return [
+    {
+      id: BREAKPOINT + node,
+      reason: 'langgraph:breakpoint',
+      message: `The graph stopped before ${node}.`,
+    },
+  ];
 }
 
 /** The input of the run that answers: a command, or nothing, with which a graph goes on that has no question. */
@@ -100,14 +119,22 @@ export type ResumedRun = { command: { resume: Json } } | { input: null };
  * Returns the run that answers the questions of a thread; undefined where no entry is for one of them. Entries for
  * other questions are passed over, as the protocol asks.
  */
-export function buildResumedRun(entries: readonly AgUiResume[], interrupts: Json): ResumedRun | undefined {
+export function buildResumedRun(
+  entries: readonly AgUiResume[],
+  interrupts: Json,
+): ResumedRun | undefined {
   const questions = new Map(readQuestions(interrupts).map(({ id, value }) => [id, value]));
-  if (questions.size === 0) return entries.some(({ interruptId }) => interruptId.startsWith(BREAKPOINT)) ? { input: null } : undefined;
+  if (questions.size === 0)
+    return entries.some(({ interruptId }) => interruptId.startsWith(BREAKPOINT))
+      ? { input: null }
+      : undefined;
   const answers = entries
     .filter(({ interruptId }) => questions.has(interruptId))
     .map(({ interruptId, status, payload }): [string, unknown] => [
       interruptId,
-      status === 'resolved' ? (payload ?? null) : buildRefusal(interruptId, questions.get(interruptId)),
+      status === 'resolved'
+        ? (payload ?? null)
+        : buildRefusal(interruptId, questions.get(interruptId)),
     ]);
   return answers.length === 0 ? undefined : { command: { resume: Object.fromEntries(answers) } };
 }
@@ -115,6 +142,12 @@ export function buildResumedRun(entries: readonly AgUiResume[], interrupts: Json
 /** Returns the answer of somebody who does not want to answer: a refusal of each action, or that of the bridge. */
 function buildRefusal(interruptId: string, question: unknown): Json {
   const actions = readActions(question);
-  if (actions.length > 0) return { decisions: actions.map(() => ({ type: 'reject', message: 'The user cancelled this action.' })) };
+  if (actions.length > 0)
+    return {
+      decisions: actions.map(() => ({
+        type: 'reject',
+        message: 'The user cancelled this action.',
+      })),
+    };
   return { __agui_cancelled__: true, interrupt_id: interruptId };
 }

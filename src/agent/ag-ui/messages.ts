@@ -1,7 +1,7 @@
 import { Invalid } from '../../errors.ts';
-import { parsedOr, type Json, isObject } from '../../schema/json.ts';
+import { parseJsonOr, type Json, isObject } from '../../schema/json.ts';
 import type { AgUiMessage } from '../../schema/agent/ag-ui.ts';
-import { fileBlock, fileIn } from '../runs/content-files.ts';
+import { buildFileBlock, readContentFile } from '../runs/content-files.ts';
 
 /*
  * Messages of AG-UI as those of LangChain, and the other way. A tool's message has an id that follows from its call,
@@ -12,7 +12,8 @@ import { fileBlock, fileIn } from '../runs/content-files.ts';
 export const buildToolMessageId = (toolCallId: string): string => `tool-${toolCallId}`;
 
 /** Returns the id of a reasoning message: one for each reasoning block of a model's message. */
-export const buildReasoningId = (messageId: string, index: number): string => `${messageId}-reasoning-${index}`;
+export const buildReasoningId = (messageId: string, index: number): string =>
+  `${messageId}-reasoning-${index}`;
 
 const MEDIA = ['image', 'audio', 'video', 'document'];
 
@@ -36,24 +37,39 @@ function buildContent(content: unknown, at: number): string | Json[] {
 
 function buildBlock(part: unknown): Json | undefined {
   if (!isObject(part)) return undefined;
-  if (part['type'] === 'text') return typeof part['text'] === 'string' ? { type: 'text', text: part['text'] } : undefined;
+  if (part['type'] === 'text')
+    return typeof part['text'] === 'string' ? { type: 'text', text: part['text'] } : undefined;
   // Clients from before 1.0 send files like this.
-  if (part['type'] === 'binary') return fileOfPart(part['mimeType'], { data: part['data'], url: part['url'] });
+  if (part['type'] === 'binary')
+    return toFileBlock(part['mimeType'], { data: part['data'], url: part['url'] });
   const { source } = part;
-  if (!MEDIA.includes(part['type'] as string) || !isObject(source) || typeof source['value'] !== 'string') return undefined;
-  if (source['type'] === 'file') return { type: part['type'] === 'document' ? 'file' : part['type'], file_id: source['value'] };
-  return fileOfPart(source['mimeType'], { [source['type'] as string]: source['value'] });
+  if (
+    !MEDIA.includes(part['type'] as string) ||
+    !isObject(source) ||
+    typeof source['value'] !== 'string'
+  )
+    return undefined;
+  if (source['type'] === 'file')
+    return { type: part['type'] === 'document' ? 'file' : part['type'], file_id: source['value'] };
+  return toFileBlock(source['mimeType'], { [source['type'] as string]: source['value'] });
 }
 
-function fileOfPart(mimeType: unknown, { data, url }: Json): Json | undefined {
+function toFileBlock(mimeType: unknown, { data, url }: Json): Json | undefined {
   const facts = { mediaType: typeof mimeType === 'string' ? mimeType : undefined, name: undefined };
-  if (typeof data === 'string') return fileBlock({ ...facts, mediaType: facts.mediaType ?? 'application/octet-stream', data });
-  return typeof url === 'string' ? fileBlock({ ...facts, url }) : undefined;
+  if (typeof data === 'string')
+    return buildFileBlock({
+      ...facts,
+      mediaType: facts.mediaType ?? 'application/octet-stream',
+      data,
+    });
+  return typeof url === 'string' ? buildFileBlock({ ...facts, url }) : undefined;
 }
 
 /** Models know by the version that blocks are standard ones. */
-const withVersion = (content: string | Json[]): Json =>
-  Array.isArray(content) && content.some((block) => block['type'] !== 'text') ? { response_metadata: { output_version: 'v1' } } : {};
+const buildVersionField = (content: string | Json[]): Json =>
+  Array.isArray(content) && content.some((block) => block['type'] !== 'text')
+    ? { response_metadata: { output_version: 'v1' } }
+    : {};
 
 /**
  * Returns the message as the graph takes it; undefined for one that is none of the conversation. `at`: its place in the
@@ -65,7 +81,7 @@ export function buildGraphMessage(message: AgUiMessage, at: number): Json | unde
   switch (role) {
     case 'user': {
       const content = buildContent(message.content, at);
-      return { type: 'human', id, content, ...named, ...withVersion(content) };
+      return { type: 'human', id, content, ...named, ...buildVersionField(content) };
     }
     case 'assistant': {
       const tool_calls = (message.toolCalls ?? []).map((call) => ({
@@ -74,16 +90,32 @@ export function buildGraphMessage(message: AgUiMessage, at: number): Json | unde
         name: call.function.name,
         args: readArguments(call.function.arguments),
       }));
-      return { type: 'ai', id, content: buildContent(message.content, at), ...named, ...(tool_calls.length > 0 && { tool_calls }) };
+      return {
+        type: 'ai',
+        id,
+        content: buildContent(message.content, at),
+        ...named,
+        ...(tool_calls.length > 0 && { tool_calls }),
+      };
     }
     case 'developer':
     case 'system':
       return { type: 'system', id, content: buildContent(message.content, at), ...named };
     case 'tool': {
       const { toolCallId, error } = message;
-      if (!toolCallId) throw new Invalid([{ loc: ['body', 'messages', at, 'toolCallId'], msg: 'Field required', type: 'missing' }]);
+      if (!toolCallId)
+        throw new Invalid([
+          { loc: ['body', 'messages', at, 'toolCallId'], msg: 'Field required', type: 'missing' },
+        ]);
       const content = buildContent(message.content, at);
-      return { type: 'tool', id, tool_call_id: toolCallId, content, status: error ? 'error' : 'success', ...named };
+      return {
+        type: 'tool',
+        id,
+        tool_call_id: toolCallId,
+        content,
+        status: error ? 'error' : 'success',
+        ...named,
+      };
     }
     default:
       return undefined;
@@ -91,7 +123,7 @@ export function buildGraphMessage(message: AgUiMessage, at: number): Json | unde
 }
 
 function readArguments(text: string): Json {
-  const value = parsedOr(text === '' ? '{}' : text, {});
+  const value = parseJsonOr(text === '' ? '{}' : text, {});
   return isObject(value) ? value : {};
 }
 
@@ -103,16 +135,27 @@ export function readContentText(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content
-    .map((block) => (typeof block === 'string' ? block : isObject(block) && block['type'] === 'text' ? readString(block['text']) : ''))
+    .map((block) =>
+      typeof block === 'string'
+        ? block
+        : isObject(block) && block['type'] === 'text'
+          ? readString(block['text'])
+          : '',
+    )
     .join('');
 }
 
 /** Returns the parts of a content that clients can show: texts and files. */
 function buildParts(content: unknown): string | Json[] {
-  if (!Array.isArray(content) || content.every((block) => !isObject(block) || block['type'] === 'text')) return readContentText(content);
+  if (
+    !Array.isArray(content) ||
+    content.every((block) => !isObject(block) || block['type'] === 'text')
+  )
+    return readContentText(content);
   return content.flatMap((block): Json[] => {
-    if (isObject(block) && block['type'] === 'text') return [{ type: 'text', text: readString(block['text']) }];
-    const file = fileIn(block);
+    if (isObject(block) && block['type'] === 'text')
+      return [{ type: 'text', text: readString(block['text']) }];
+    const file = readContentFile(block);
     if (file === undefined) return [];
     const { mediaType } = file;
     const [kind = ''] = (mediaType ?? '').split('/');
@@ -131,10 +174,14 @@ export type ClientMessage = { id: string; role: string } & Json;
  * Returns a message of the state as clients get it; undefined for one that they do not show. `idOfAnswer` names the
  * answer to a call.
  */
-export function buildClientMessage(message: unknown, idOfAnswer: (toolCallId: string) => string): ClientMessage | undefined {
+export function buildClientMessage(
+  message: unknown,
+  idOfAnswer: (toolCallId: string) => string,
+): ClientMessage | undefined {
   if (!isObject(message) || typeof message['id'] !== 'string') return undefined;
   const { id, content } = message;
-  const named = typeof message['name'] === 'string' && message['name'] !== '' ? { name: message['name'] } : {};
+  const named =
+    typeof message['name'] === 'string' && message['name'] !== '' ? { name: message['name'] } : {};
   switch (message['type']) {
     case 'human':
       return { id, role: 'user', content: buildParts(content), ...named };
@@ -147,12 +194,24 @@ export function buildClientMessage(message: unknown, idOfAnswer: (toolCallId: st
         type: 'function',
         function: { name: call.name, arguments: JSON.stringify(call.args) },
       }));
-      return { id, role: 'assistant', ...(text !== '' && { content: text }), ...(toolCalls.length > 0 && { toolCalls }), ...named };
+      return {
+        id,
+        role: 'assistant',
+        ...(text !== '' && { content: text }),
+        ...(toolCalls.length > 0 && { toolCalls }),
+        ...named,
+      };
     }
     case 'tool': {
       const toolCallId = readString(message['tool_call_id']);
       const text = readContentText(content);
-      return { id: idOfAnswer(toolCallId), role: 'tool', toolCallId, content: text, ...(message['status'] === 'error' && { error: text }) };
+      return {
+        id: idOfAnswer(toolCallId),
+        role: 'tool',
+        toolCallId,
+        content: text,
+        ...(message['status'] === 'error' && { error: text }),
+      };
     }
     default:
       return undefined;
@@ -166,7 +225,9 @@ export function readCalls(message: Json): ReadCall[] {
   const calls = message['tool_calls'];
   if (!Array.isArray(calls)) return [];
   return (calls as Json[]).flatMap(({ id, name, args }) =>
-    typeof id === 'string' && typeof name === 'string' ? [{ id, name, args: isObject(args) ? args : {} }] : [],
+    typeof id === 'string' && typeof name === 'string'
+      ? [{ id, name, args: isObject(args) ? args : {} }]
+      : [],
   );
 }
 
@@ -178,6 +239,10 @@ export function readMessages(values: unknown): Json[] {
 
 /** Returns the calls that no message of the list answers, in their order. */
 export function findOpenCalls(messages: Json[]): ReadCall[] {
-  const answered = new Set(messages.filter(({ type }) => type === 'tool').map((message) => message['tool_call_id']));
-  return messages.filter(({ type }) => type === 'ai').flatMap((message) => readCalls(message).filter(({ id }) => !answered.has(id)));
+  const answered = new Set(
+    messages.filter(({ type }) => type === 'tool').map((message) => message['tool_call_id']),
+  );
+  return messages
+    .filter(({ type }) => type === 'ai')
+    .flatMap((message) => readCalls(message).filter(({ id }) => !answered.has(id)));
 }

@@ -9,4 +9,6 @@ export const isPageField = (name: string): boolean => !OF_DOORS.includes(name);
 
 /** Returns the state of the page in the values of a thread; an empty one where the graph has no such state. */
 export const readPageState = (values: unknown): Json =>
-  isObject(values) ? Object.fromEntries(Object.entries(values).filter(([name]) => isPageField(name))) : {};
+  isObject(values)
+    ? Object.fromEntries(Object.entries(values).filter(([name]) => isPageField(name)))
+    : {};

@@ -1,7 +1,7 @@
 import { isObject, type Json } from '../../schema/json.ts';
 import type { ClientList } from './client-list.ts';
 import { buildReasoningId, readString } from './messages.ts';
-import { tagEvent, type AgUiEvent } from './events.ts';
+import { addEventOwner, type AgUiEvent } from './events.ts';
 
 /* The messages that models stream, block by block, as events of AG-UI. */
 
@@ -20,7 +20,7 @@ type CallBlock = { kind: 'call'; id?: string; name?: string; sent: string; isOpe
 type OpenBlock = TextBlock | ReasoningBlock | CallBlock | { kind: 'other' };
 
 /** Returns the part of a field that was not sent yet. Models repeat a block's fields as they are by then. */
-const restOf = (value: unknown, sent: string): string =>
+const stripSent = (value: unknown, sent: string): string =>
   typeof value === 'string' && value.startsWith(sent) ? value.slice(sent.length) : '';
 
 export class StreamedMessages {
@@ -41,8 +41,17 @@ export class StreamedMessages {
     const key = [...namespace, readString(data['run_id'] ?? data['id'])].join('|');
     if (data['event'] === 'message-start') {
       if (data['role'] !== 'ai') return [];
-      const id = typeof data['id'] === 'string' && data['id'] !== '' ? data['id'] : `run-${readString(data['run_id'])}`;
-      this.#open.set(key, { id, owner, blocks: new Map<number, OpenBlock>(), reasonings: 0, isTextOpen: false });
+      const id =
+        typeof data['id'] === 'string' && data['id'] !== ''
+          ? data['id']
+          : `run-${readString(data['run_id'])}`;
+      this.#open.set(key, {
+        id,
+        owner,
+        blocks: new Map<number, OpenBlock>(),
+        reasonings: 0,
+        isTextOpen: false,
+      });
       return [];
     }
     const message = this.#open.get(key);
@@ -66,13 +75,15 @@ export class StreamedMessages {
 
   /** Closes all messages, or those of one agent within the agent. */
   closeAll(owner?: string): AgUiEvent[] {
-    const some = [...this.#open].filter(([, message]) => owner === undefined || message.owner === owner);
+    const some = [...this.#open].filter(
+      ([, message]) => owner === undefined || message.owner === owner,
+    );
     for (const [key] of some) this.#open.delete(key);
     return some.flatMap(([, message]) => this.#close(message));
   }
 
   /** Opens the open messages once more, for a client that has their beginnings by a snapshot. */
-  reopen(): AgUiEvent[] {
+  openAgain(): AgUiEvent[] {
     return [...this.#open.values()].flatMap((message) => {
       const text = message.isTextOpen ? [startText(message)] : [];
       const blocks = [...message.blocks.values()].flatMap((block): AgUiEvent[] => {
@@ -90,7 +101,12 @@ export class StreamedMessages {
         message.blocks.set(index, { kind: 'text', sent: '' });
         break;
       case 'reasoning':
-        message.blocks.set(index, { kind: 'reasoning', id: buildReasoningId(message.id, message.reasonings), sent: '', isOpen: false });
+        message.blocks.set(index, {
+          kind: 'reasoning',
+          id: buildReasoningId(message.id, message.reasonings),
+          sent: '',
+          isOpen: false,
+        });
         message.reasonings += 1;
         break;
       case 'tool_call':
@@ -108,11 +124,17 @@ export class StreamedMessages {
     if (block === undefined || !isObject(delta)) return [];
     switch (delta['type']) {
       case 'text-delta':
-        return block.kind === 'text' ? this.#appendText(message, block, readString(delta['text'])) : [];
+        return block.kind === 'text'
+          ? this.#appendText(message, block, readString(delta['text']))
+          : [];
       case 'reasoning-delta':
-        return block.kind === 'reasoning' ? this.#appendReasoning(message, block, readString(delta['reasoning'])) : [];
+        return block.kind === 'reasoning'
+          ? this.#appendReasoning(message, block, readString(delta['reasoning']))
+          : [];
       case 'tool-call-delta':
-        return block.kind === 'call' ? this.#appendArguments(message, block, readString(delta['args'])) : [];
+        return block.kind === 'call'
+          ? this.#appendArguments(message, block, readString(delta['args']))
+          : [];
       case 'block-delta':
         return this.#mergeBlock(message, index, delta['fields']);
       default:
@@ -126,13 +148,14 @@ export class StreamedMessages {
     if (block === undefined || !isObject(fields)) return [];
     switch (block.kind) {
       case 'text':
-        return this.#appendText(message, block, restOf(fields['text'], block.sent));
+        return this.#appendText(message, block, stripSent(fields['text'], block.sent));
       case 'reasoning':
-        return this.#appendReasoning(message, block, restOf(fields['reasoning'], block.sent));
+        return this.#appendReasoning(message, block, stripSent(fields['reasoning'], block.sent));
       case 'call':
         if (typeof fields['id'] === 'string' && fields['id'] !== '') block.id = fields['id'];
-        if (typeof fields['name'] === 'string' && fields['name'] !== '') block.name = fields['name'];
-        return this.#appendArguments(message, block, restOf(fields['args'], block.sent));
+        if (typeof fields['name'] === 'string' && fields['name'] !== '')
+          block.name = fields['name'];
+        return this.#appendArguments(message, block, stripSent(fields['args'], block.sent));
       default:
         return [];
     }
@@ -145,7 +168,9 @@ export class StreamedMessages {
     if (block?.kind !== 'call') return events;
     // Some models give the arguments of a call in one piece, at its end.
     const isUnsent = block.sent === '' && isObject(content) && isObject(content['args']);
-    const whole = isUnsent ? this.#appendArguments(message, block, JSON.stringify(content['args'])) : [];
+    const whole = isUnsent
+      ? this.#appendArguments(message, block, JSON.stringify(content['args']))
+      : [];
     return [...events, ...whole, ...this.#closeCall(message, block)];
   }
 
@@ -155,7 +180,10 @@ export class StreamedMessages {
     const start = message.isTextOpen ? [] : [startText(message)];
     message.isTextOpen = true;
     this.#list.append(message.id, 'assistant', delta);
-    return [...start, tagEvent({ type: 'TEXT_MESSAGE_CONTENT', messageId: message.id, delta }, message.owner)];
+    return [
+      ...start,
+      addEventOwner({ type: 'TEXT_MESSAGE_CONTENT', messageId: message.id, delta }, message.owner),
+    ];
   }
 
   #appendReasoning(message: OpenMessage, block: ReasoningBlock, delta: string): AgUiEvent[] {
@@ -164,7 +192,13 @@ export class StreamedMessages {
     const start = block.isOpen ? [] : startReasoning(message, block);
     block.isOpen = true;
     this.#list.append(block.id, 'reasoning', delta);
-    return [...start, tagEvent({ type: 'REASONING_MESSAGE_CONTENT', messageId: block.id, delta }, message.owner)];
+    return [
+      ...start,
+      addEventOwner(
+        { type: 'REASONING_MESSAGE_CONTENT', messageId: block.id, delta },
+        message.owner,
+      ),
+    ];
   }
 
   #appendArguments(message: OpenMessage, block: CallBlock, delta: string): AgUiEvent[] {
@@ -179,50 +213,77 @@ export class StreamedMessages {
     if (delta === '' || !block.isOpen) return events;
     block.sent += delta;
     this.#list.appendArguments(message.id, id, delta);
-    return [...events, tagEvent({ type: 'TOOL_CALL_ARGS', toolCallId: id, delta }, message.owner)];
+    return [
+      ...events,
+      addEventOwner({ type: 'TOOL_CALL_ARGS', toolCallId: id, delta }, message.owner),
+    ];
   }
 
   #closeCall(message: OpenMessage, block: CallBlock): AgUiEvent[] {
     if (!block.isOpen || block.id === undefined) return [];
     block.isOpen = false;
     this.#list.closeCall(block.id);
-    return [tagEvent({ type: 'TOOL_CALL_END', toolCallId: block.id }, message.owner)];
+    return [addEventOwner({ type: 'TOOL_CALL_END', toolCallId: block.id }, message.owner)];
   }
 
   #close(message: OpenMessage): AgUiEvent[] {
     const inner = [...message.blocks.values()].flatMap((block) => {
       if (block.kind === 'call') return this.#closeCall(message, block);
-      return block.kind === 'reasoning' && block.isOpen ? closeReasoning(message, block, undefined) : [];
+      return block.kind === 'reasoning' && block.isOpen
+        ? closeReasoning(message, block, undefined)
+        : [];
     });
     if (!message.isTextOpen) return inner;
     message.isTextOpen = false;
-    return [...inner, tagEvent({ type: 'TEXT_MESSAGE_END', messageId: message.id }, message.owner)];
+    return [
+      ...inner,
+      addEventOwner({ type: 'TEXT_MESSAGE_END', messageId: message.id }, message.owner),
+    ];
   }
 }
 
 const startText = ({ id, owner }: OpenMessage): AgUiEvent =>
-  tagEvent({ type: 'TEXT_MESSAGE_START', messageId: id, role: 'assistant' }, owner);
+  addEventOwner({ type: 'TEXT_MESSAGE_START', messageId: id, role: 'assistant' }, owner);
 
 const startReasoning = ({ owner }: OpenMessage, { id }: ReasoningBlock): AgUiEvent[] => [
-  tagEvent({ type: 'REASONING_START', messageId: id }, owner),
-  tagEvent({ type: 'REASONING_MESSAGE_START', messageId: id, role: 'reasoning' }, owner),
+  addEventOwner({ type: 'REASONING_START', messageId: id }, owner),
+  addEventOwner({ type: 'REASONING_MESSAGE_START', messageId: id, role: 'reasoning' }, owner),
 ];
 
 const startCall = (message: OpenMessage, { id, name }: CallBlock): AgUiEvent =>
-  tagEvent({ type: 'TOOL_CALL_START', toolCallId: id, toolCallName: name, parentMessageId: message.id }, message.owner);
+  addEventOwner(
+    { type: 'TOOL_CALL_START', toolCallId: id, toolCallName: name, parentMessageId: message.id },
+    message.owner,
+  );
 
 /** Ends a block of reasoning, with the text that its provider has sealed, which it wants back as it is. */
-function closeReasoning({ owner }: OpenMessage, block: ReasoningBlock, content: unknown): AgUiEvent[] {
+function closeReasoning(
+  { owner }: OpenMessage,
+  block: ReasoningBlock,
+  content: unknown,
+): AgUiEvent[] {
   const { signature, encrypted_content, data, extras } = Object(content) as Json;
-  const sealed = [signature, encrypted_content, isObject(extras) ? extras['signature'] : undefined, data].find(
-    (value): value is string => typeof value === 'string' && value !== '',
-  );
+  const sealed = [
+    signature,
+    encrypted_content,
+    isObject(extras) ? extras['signature'] : undefined,
+    data,
+  ].find((value): value is string => typeof value === 'string' && value !== '');
   if (!block.isOpen && sealed === undefined) return [];
   const first: AgUiEvent = block.isOpen
     ? { type: 'REASONING_MESSAGE_END', messageId: block.id }
     : { type: 'REASONING_START', messageId: block.id };
   block.isOpen = false;
-  const value: AgUiEvent = { type: 'REASONING_ENCRYPTED_VALUE', subtype: 'message', entityId: block.id, encryptedValue: sealed };
-  const events = [first, ...(sealed === undefined ? [] : [value]), { type: 'REASONING_END', messageId: block.id }];
-  return events.map((event) => tagEvent(event, owner));
+  const value: AgUiEvent = {
+    type: 'REASONING_ENCRYPTED_VALUE',
+    subtype: 'message',
+    entityId: block.id,
+    encryptedValue: sealed,
+  };
+  const events = [
+    first,
+    ...(sealed === undefined ? [] : [value]),
+    { type: 'REASONING_END', messageId: block.id },
+  ];
+  return events.map((event) => addEventOwner(event, owner));
 }

@@ -15,7 +15,7 @@ export class Subagents {
   }
 
   /** Returns the agent that a graph belongs to; undefined for the outer one. */
-  ownerOf(namespace: string[]): string | undefined {
+  findOwner(namespace: string[]): string | undefined {
     for (let length = namespace.length; length > 0; length -= 1) {
       const key = namespace.slice(0, length).join('|');
       if (this.#open.has(key)) return key;
@@ -24,15 +24,26 @@ export class Subagents {
   }
 
   /** Folds an event of a graph's life. `closeMessages` closes the open messages of an agent that has ended. */
-  take(namespace: string[], { event, graph_name: name, cause, error }: Json, closeMessages: (id: string) => AgUiEvent[]): AgUiEvent[] {
+  take(
+    namespace: string[],
+    { event, graph_name: name, cause, error }: Json,
+    closeMessages: (id: string) => AgUiEvent[],
+  ): AgUiEvent[] {
     const key = namespace.join('|');
     if (event === 'started') {
       const callId = isObject(cause) ? cause['tool_call_id'] : undefined;
       if (typeof callId !== 'string') return [];
-      const parent = this.ownerOf(namespace.slice(0, -1));
+      const parent = this.findOwner(namespace.slice(0, -1));
       this.#open.set(key, parent);
-      const started = { type: 'SUBAGENT_STARTED', subagentRunId: key, name: readString(name) || 'agent', parentToolCallId: callId };
-      return this.#isOld ? [] : [{ ...started, ...(parent !== undefined && { parentSubagentRunId: parent }) }];
+      const started = {
+        type: 'SUBAGENT_STARTED',
+        subagentRunId: key,
+        name: readString(name) || 'agent',
+        parentToolCallId: callId,
+      };
+      return this.#isOld
+        ? []
+        : [{ ...started, ...(parent !== undefined && { parentSubagentRunId: parent }) }];
     }
     if (!this.#open.has(key)) return [];
     const closed = closeMessages(key);
@@ -42,8 +53,11 @@ export class Subagents {
 
   /** Ends the agents that the end of the run leaves open, the inner ones first. */
   closeAll({ type }: RunOutcome): AgUiEvent[] {
-    const status = type === 'success' ? 'completed' : type === 'interrupt' ? 'interrupted' : 'failed';
-    const ended = [...this.#open.keys()].toReversed().map((id) => endSubagent(id, status, 'The run ended.'));
+    const status =
+      type === 'success' ? 'completed' : type === 'interrupt' ? 'interrupted' : 'failed';
+    const ended = [...this.#open.keys()]
+      .toReversed()
+      .map((id) => endSubagent(id, status, 'The run ended.'));
     this.#open.clear();
     return this.#isOld ? [] : ended;
   }
@@ -51,6 +65,14 @@ export class Subagents {
 
 function endSubagent(subagentRunId: string, event: unknown, error: unknown): AgUiEvent {
   if (event === 'failed')
-    return { type: 'SUBAGENT_ERROR', subagentRunId, message: typeof error === 'string' ? error : 'The agent failed.' };
-  return { type: 'SUBAGENT_FINISHED', subagentRunId, outcome: { type: event === 'interrupted' ? 'suspended' : 'success' } };
+    return {
+      type: 'SUBAGENT_ERROR',
+      subagentRunId,
+      message: typeof error === 'string' ? error : 'The agent failed.',
+    };
+  return {
+    type: 'SUBAGENT_FINISHED',
+    subagentRunId,
+    outcome: { type: event === 'interrupted' ? 'suspended' : 'success' },
+  };
 }

@@ -2,9 +2,9 @@ import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { AgentAccess } from '../../config/agent-access.ts';
-import { asError, StartError } from '../../errors.ts';
+import { toError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { agentKeyHash, CURRENT_KEY, PREVIOUS_KEY } from '../../schema/wire/agent-key.ts';
+import { hashAgentKey, CURRENT_KEY, PREVIOUS_KEY } from '../../schema/wire/agent-key.ts';
 
 /** Milliseconds for which the files are believed. Reading them takes a twentieth of one. */
 const FRESH = 1000;
@@ -24,26 +24,29 @@ export class AgentKeys {
     this.#folder = access.keyFolder;
     this.#log = log;
     this.#clock = clock;
-    if (access.key !== undefined) this.#hashes = [agentKeyHash(access.key)];
+    if (access.key !== undefined) this.#hashes = [hashAgentKey(access.key)];
     if (this.#folder === undefined) return;
     try {
       this.#read(this.#folder);
     } catch (error) {
-      throw new StartError(`GX_AGENT_KEY_FOLDER: there is no key to read: ${asError(error).message}`, { cause: error });
+      throw new StartError(
+        `GX_AGENT_KEY_FOLDER: there is no key to read: ${toError(error).message}`,
+        { cause: error },
+      );
     }
   }
 
   /** Returns true if this is a key of the deployment. The time that it takes does not tell how much of it is right. */
   has(given: string): boolean {
     this.#refresh();
-    const hash = agentKeyHash(given);
+    const hash = hashAgentKey(given);
     let found = false;
     for (const known of this.#hashes) found = timingSafeEqual(known, hash) || found;
     return found;
   }
 
   /** Returns the hashes of the keys, that of the present one first. They are as secret as the keys. */
-  hashes(): Buffer[] {
+  readHashes(): Buffer[] {
     this.#refresh();
     return this.#hashes;
   }
@@ -54,21 +57,24 @@ export class AgentKeys {
     try {
       this.#read(this.#folder);
     } catch (error) {
-      this.#log.warn({ err: asError(error) }, 'the key of this deployment could not be read again');
+      this.#log.warn({ err: toError(error) }, 'the key of this deployment could not be read again');
     }
     this.#readAt = this.#clock();
   }
 
   #read(folder: string): void {
-    const keys = [readFileSync(path.join(folder, CURRENT_KEY), 'utf8'), previousIn(folder)].map((key) => key.trim());
+    const keys = [
+      readFileSync(path.join(folder, CURRENT_KEY), 'utf8'),
+      readPreviousKey(folder),
+    ].map((key) => key.trim());
     if (keys[0] === '') throw new StartError(`${CURRENT_KEY} in ${folder} is empty.`);
-    this.#hashes = keys.filter((key) => key !== '').map(agentKeyHash);
+    this.#hashes = keys.filter((key) => key !== '').map(hashAgentKey);
     this.#readAt = this.#clock();
   }
 }
 
 /** Returns the key before the present one. Outside of a rotation, which is nearly always, there is none. */
-function previousIn(folder: string): string {
+function readPreviousKey(folder: string): string {
   try {
     return readFileSync(path.join(folder, PREVIOUS_KEY), 'utf8');
   } catch (error) {

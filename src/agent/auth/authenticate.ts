@@ -27,16 +27,25 @@ export type AuthenticateDeps = {
 };
 
 /** Lets everybody do everything. */
-export const openToAll = ({ source }: Pick<CallerRequest, 'source'>): AgentCaller => ({ identity: ANONYMOUS, source });
+export const openToAll = ({ source }: Pick<CallerRequest, 'source'>): AgentCaller => ({
+  identity: ANONYMOUS,
+  source,
+});
 
 /**
  * Returns a function that lets callers in by the user's own handlers. It throws their refusal: 401 if the handler says
  * so, and 403 otherwise.
  */
-export function byHandlers(deps: AuthenticateDeps): (request: CallerRequest) => Promise<AgentCaller> {
+export function buildHandlerAuthentication(
+  deps: AuthenticateDeps,
+): (request: CallerRequest) => Promise<AgentCaller> {
   return async (request) => {
-    const user = await userOf(deps, request);
-    return { identity: user.identity, source: request.source, guard: { user, handles: deps.handles(), authorize: deps.authorize } };
+    const user = await authenticateUser(deps, request);
+    return {
+      identity: user.identity,
+      source: request.source,
+      guard: { user, handles: deps.handles(), authorize: deps.authorize },
+    };
   };
 }
 
@@ -44,14 +53,24 @@ export function byHandlers(deps: AuthenticateDeps): (request: CallerRequest) => 
  * Returns callers that stand for users who were let in before. Nobody waits for their answers, so a handler that gives
  * none refuses.
  */
-export function byOwner({ authorize, handles }: Pick<AuthenticateDeps, 'authorize' | 'handles'>): (owner: AuthUser | null) => AgentCaller {
-  const decided: Guard['authorize'] = (question) =>
+export function buildOwnerCallers({
+  authorize,
+  handles,
+}: Pick<AuthenticateDeps, 'authorize' | 'handles'>): (owner: AuthUser | null) => AgentCaller {
+  const authorizeOrRefuse: Guard['authorize'] = (question) =>
     authorize(question).catch((error: unknown) => {
       throw error instanceof Unavailable ? new Forbidden(error.message, { cause: error }) : error;
     });
   return (user) => {
-    if (user === null) throw new Forbidden('It was made when nobody was known, so the handlers of auth.path can decide nothing for it.');
-    return { identity: user.identity, source: OWN, guard: { user, handles: handles(), authorize: decided } };
+    if (user === null)
+      throw new Forbidden(
+        'It was made when nobody was known, so the handlers of auth.path can decide nothing for it.',
+      );
+    return {
+      identity: user.identity,
+      source: OWN,
+      guard: { user, handles: handles(), authorize: authorizeOrRefuse },
+    };
   };
 }
 
@@ -59,34 +78,44 @@ export function byOwner({ authorize, handles }: Pick<AuthenticateDeps, 'authoriz
 const OWN = 'server';
 
 /** Returns a caller who may do everything, and whom graphs see as their user. */
-export const openToUser = (user: AuthUser, { source }: Pick<CallerRequest, 'source'>): AgentCaller => ({
+export const openToUser = (
+  user: AuthUser,
+  { source }: Pick<CallerRequest, 'source'>,
+): AgentCaller => ({
   identity: user.identity,
   source,
-  guard: { user, handles: new Set(), authorize: neverAsked },
+  guard: { user, handles: new Set(), authorize: refuseQuestion },
 });
 
-const neverAsked: Guard['authorize'] = () => Promise.reject(new Forbidden('Nobody is asked.'));
+const refuseQuestion: Guard['authorize'] = () => Promise.reject(new Forbidden('Nobody is asked.'));
 
 /** Returns callers for users of a server without handlers. */
 export const openToOwners = (owner: AuthUser | null): AgentCaller =>
   owner === null ? openToAll({ source: OWN }) : openToUser(owner, { source: OWN });
 
-async function userOf({ authenticate, cache }: AuthenticateDeps, { method, url, headers }: CallerRequest): Promise<AuthUser> {
-  const key = cache?.keyOf(headers);
+async function authenticateUser(
+  { authenticate, cache }: AuthenticateDeps,
+  { method, url, headers }: CallerRequest,
+): Promise<AuthUser> {
+  const key = cache?.buildKey(headers);
   const known = key === undefined ? undefined : cache!.get(key);
   if (known !== undefined) return known;
-  const user = await authenticate({ method, url: absolute(url, headers.host), headers: pairsOf(headers) });
+  const user = await authenticate({
+    method,
+    url: buildAbsoluteUrl(url, headers.host),
+    headers: listHeaderPairs(headers),
+  });
   if (key !== undefined) cache!.set(key, user);
   return user;
 }
 
 /** Returns the URL with the host that the client named, unless that is nonsense. */
-function absolute(url: string, host: string | undefined): string {
+function buildAbsoluteUrl(url: string, host: string | undefined): string {
   const given = `http://${host ?? 'localhost'}${url}`;
   return URL.canParse(given) ? given : `http://localhost${url}`;
 }
 
-const pairsOf = (headers: IncomingHttpHeaders): [string, string][] =>
+const listHeaderPairs = (headers: IncomingHttpHeaders): [string, string][] =>
   Object.entries(headers).flatMap(([name, value]) =>
     name.startsWith(':') ? [] : [value ?? []].flat().map((one) => [name, one] as [string, string]),
   );

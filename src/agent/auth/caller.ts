@@ -1,12 +1,16 @@
 import { Forbidden, Problem } from '../../errors.ts';
-import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import type { AuthEvent, AuthUser, HandlerAnswer } from '../../schema/wire/wall/auth.ts';
 import type { Patterns } from '../db/base/permits.ts';
-import { handlerNames } from './events.ts';
-import { patternsOf } from './filter.ts';
+import { listHandlerNames } from './events.ts';
+import { toFilterPatterns } from './filter.ts';
 
 /** Asks the user's handler for one event. Throws its refusal. */
-export type Authorize = (question: { event: AuthEvent; value: string; user: AuthUser }) => Promise<HandlerAnswer>;
+export type Authorize = (question: {
+  event: AuthEvent;
+  value: string;
+  user: AuthUser;
+}) => Promise<HandlerAnswer>;
 
 /** The authorization of one caller: who it is, and the handlers that are asked. */
 export type Guard = { user: AuthUser; handles: ReadonlySet<string>; authorize: Authorize };
@@ -15,14 +19,24 @@ export type Guard = { user: AuthUser; handles: ReadonlySet<string>; authorize: A
  * Who calls, and from where. Without a guard, everybody may do everything. `readsOnly`: it may change nothing.
  * `byPass`: it came by a pass of the control plane. Its reads and its open streams are no use of the deployment.
  */
-export type AgentCaller = { identity: string; source: string; guard?: Guard; readsOnly?: true; byPass?: true };
+export type AgentCaller = {
+  identity: string;
+  source: string;
+  guard?: Guard;
+  readsOnly?: true;
+  byPass?: true;
+};
 
 /** The identity of those who did not say who they are. */
 export const ANONYMOUS = 'anonymous';
 
 /** Throws `Forbidden` for a caller who may only read, unless that is all that is asked. */
-export function permitAccess({ readsOnly }: Pick<AgentCaller, 'readsOnly'>, access: 'open' | 'read' | 'write' | 'admin'): void {
-  if (readsOnly === true && access !== 'open' && access !== 'read') throw new Forbidden('This credential may only read.');
+export function permitAccess(
+  { readsOnly }: Pick<AgentCaller, 'readsOnly'>,
+  access: 'open' | 'read' | 'write' | 'admin',
+): void {
+  if (readsOnly === true && access !== 'open' && access !== 'read')
+    throw new Forbidden('This credential may only read.');
 }
 
 /** A caller's permission: the value as its handler left it, and the records that it may touch. */
@@ -32,22 +46,37 @@ export type Permit<V> = { value: V; permits: Patterns };
  * Asks whether the caller may do something; every route and every command goes through here. `value` describes what
  * is asked. Throws the handler's refusal as a `Problem` (403 unless it says something else).
  */
-export async function permission<V extends object>({ guard }: Pick<AgentCaller, 'guard'>, event: AuthEvent, value: V): Promise<Permit<V>> {
-  if (guard === undefined || !handlerNames(event).some((name) => guard.handles.has(name))) return { value, permits: undefined };
+export async function askPermission<V extends object>(
+  { guard }: Pick<AgentCaller, 'guard'>,
+  event: AuthEvent,
+  value: V,
+): Promise<Permit<V>> {
+  if (guard === undefined || !listHandlerNames(event).some((name) => guard.handles.has(name)))
+    return { value, permits: undefined };
   const decision = await guard.authorize({ event, value: JSON.stringify(value), user: guard.user });
-  const permits = decision.filter === undefined ? undefined : patternsOf(decision.filter);
-  return { value: taken(value, decision.value, event), permits };
+  const permits = decision.filter === undefined ? undefined : toFilterPatterns(decision.filter);
+  return { value: applyHandlerChanges(value, decision.value, event), permits };
 }
 
 /** Returns the value with the fields that the handler changed. It may change a field's value, and not its type. */
-function taken<V extends object>(asked: V, left: JsonObject, event: AuthEvent): V {
+function applyHandlerChanges<V extends object>(
+  asked: V,
+  left: buildJsonObjectSchema,
+  event: AuthEvent,
+): V {
   const fields = Object.entries(asked).map(([name, before]: [string, unknown]) => {
     const after = left[name];
-    const isKept = before === undefined || before === null || kindOf(after) === kindOf(before);
-    if (!isKept) throw new Problem(500, `The authorization handler of ${event} left "${name}" as ${kindOf(after)}, not ${kindOf(before)}.`);
+    const isKept =
+      before === undefined || before === null || describeKind(after) === describeKind(before);
+    if (!isKept)
+      throw new Problem(
+        500,
+        `The authorization handler of ${event} left "${name}" as ${describeKind(after)}, not ${describeKind(before)}.`,
+      );
     return [name, before === undefined && after === undefined ? before : after];
   });
   return Object.fromEntries(fields) as V;
 }
 
-const kindOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`);
+const describeKind = (value: unknown): string =>
+  value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;

@@ -1,12 +1,12 @@
 import type { CallerLimits } from '../../config/agent.ts';
 import { Invalid } from '../../errors.ts';
-import { networkOf } from '../../http/addresses.ts';
+import { deriveNetwork } from '../../http/addresses.ts';
 import { Places, Rate } from '../../http/quota.ts';
 import { ANONYMOUS, type AgentCaller } from './caller.ts';
 
 /** Returns the name under which a caller is bounded. */
-export const boundedName = ({ identity, source }: AgentCaller): string =>
-  [ANONYMOUS, ''].includes(identity) ? `from ${networkOf(source)}` : identity;
+export const buildLimitName = ({ identity, source }: AgentCaller): string =>
+  [ANONYMOUS, ''].includes(identity) ? `from ${deriveNetwork(source)}` : identity;
 
 /** Bounds how much one caller holds open and starts, so that the others find room. */
 export class Callers {
@@ -36,10 +36,14 @@ export class Callers {
   }
 
   /** Takes a place for a stream or a wait, and returns a function that frees it. Throws a 429 when none is left. */
-  opens(caller: AgentCaller): () => void {
+  acquireStream(caller: AgentCaller): () => void {
     const most = this.#limits.streams;
     const leave = (caller.byPass === true ? this.#looks : this.#streams).enter([
-      { name: boundedName(caller), most, message: `You have ${most} streams or waits for runs open; close one first.` },
+      {
+        name: buildLimitName(caller),
+        most,
+        message: `You have ${most} streams or waits for runs open; close one first.`,
+      },
     ]);
     this.#open += 1;
     let isOpen = true;
@@ -54,10 +58,16 @@ export class Callers {
    * Counts runs that the caller is about to start. Throws a 429 when they are too many for this minute, and a 422 when
    * they are too many for any.
    */
-  starts(caller: AgentCaller, count: number): void {
+  acquireRuns(caller: AgentCaller, count: number): void {
     const most = this.#limits.runsPerMinute;
     if (most > 0 && count > most)
-      throw new Invalid([{ loc: ['body'], msg: `must start at most ${most} runs (GX_RUNS_PER_MINUTE)`, type: 'value_error' }]);
-    this.#runs.take(boundedName(caller), count);
+      throw new Invalid([
+        {
+          loc: ['body'],
+          msg: `must start at most ${most} runs (GX_RUNS_PER_MINUTE)`,
+          type: 'value_error',
+        },
+      ]);
+    this.#runs.take(buildLimitName(caller), count);
   }
 }

@@ -1,21 +1,27 @@
 import { Forbidden, Unauthorized } from '../../errors.ts';
 import type { AuthCheck } from '../../schema/wire/auth-check.ts';
 import type { AuthUser } from '../../schema/wire/wall/auth.ts';
-import { wordsAt } from '../../tokens/claims.ts';
+import { readClaimWords } from '../../tokens/claims.ts';
 import type { IssuerTokens, TokenClaims } from '../../tokens/issuer-tokens.ts';
 import type { AgentKeys } from './agent-keys.ts';
 import { openToAll, openToUser, type CallerRequest } from './authenticate.ts';
 import type { AgentCaller } from './caller.ts';
-import { credentialOf, type ShownKey } from '../../http/shown-key.ts';
+import { readCredential, type ShownKey } from '../../http/shown-key.ts';
 import type { TenantKeys } from '../../tokens/tenant-keys.ts';
 
 /** Schemes of the OpenAPI document of an agent that asks for a key. */
 export const KEY_SCHEMES = {
-  ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'The key of the deployment.' },
+  ApiKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Api-Key',
+    description: 'The key of the deployment.',
+  },
   Bearer: {
     type: 'http',
     scheme: 'bearer',
-    description: 'The same key, a pass of the control plane, or a token where an issuer is configured.',
+    description:
+      'The same key, a pass of the control plane, or a token where an issuer is configured.',
   },
 };
 
@@ -23,44 +29,65 @@ export const KEY_SCHEMES = {
 export type Openers = {
   keys: Pick<AgentKeys, 'has'> | undefined;
   tenantKeys: Pick<TenantKeys, 'find'> | undefined;
-  tokens: Pick<IssuerTokens, 'claimsOf'> | undefined;
+  tokens: Pick<IssuerTokens, 'verifyToken'> | undefined;
   /** The claim with a token's role; without it, every token may do everything. */
   roleClaim?: string | undefined;
 };
 
 /** Returns a function that lets in a caller with one of these. It throws `Unauthorized` for all others. */
-export function byCredentials(openers: Openers): (request: CallerRequest) => Promise<AgentCaller> | AgentCaller {
+export function buildCredentialAuthentication(
+  openers: Openers,
+): (request: CallerRequest) => Promise<AgentCaller> | AgentCaller {
   return (request) => {
-    const shown = credentialOf(request.headers);
-    if (shown === undefined) throw refused(`No credentials: send ${sought(openers)}.`);
-    return openers.keys?.has(shown.text) === true ? openToAll(request) : known(openers, request, shown);
+    const shown = readCredential(request.headers);
+    if (shown === undefined)
+      throw buildUnauthorized(`No credentials: send ${describeCredentials(openers)}.`);
+    return openers.keys?.has(shown.text) === true
+      ? openToAll(request)
+      : authenticateCredential(openers, request, shown);
   };
 }
 
-async function known({ tenantKeys, tokens, roleClaim }: Openers, request: CallerRequest, shown: ShownKey): Promise<AgentCaller> {
-  const checked = await tenantKeys?.find(shown.text, { reads: readsOnly(request), source: request.source });
-  if (checked !== undefined) return { ...openToUser(userOfKey(checked), request), ...(checked.role === 'read' && { readsOnly: true }) };
+async function authenticateCredential(
+  { tenantKeys, tokens, roleClaim }: Openers,
+  request: CallerRequest,
+  shown: ShownKey,
+): Promise<AgentCaller> {
+  const checked = await tenantKeys?.find(shown.text, {
+    reads: isReadOnly(request),
+    source: request.source,
+  });
+  if (checked !== undefined)
+    return {
+      ...openToUser(toKeyUser(checked), request),
+      ...(checked.role === 'read' && { readsOnly: true }),
+    };
   if (tokens !== undefined && shown.from === 'Authorization') {
-    const claims = await tokens.claimsOf(shown.text);
-    return { ...openToUser(userOfToken(claims), request), ...(isForReading(claims, roleClaim) && { readsOnly: true }) };
+    const claims = await tokens.verifyToken(shown.text);
+    return {
+      ...openToUser(toTokenUser(claims), request),
+      ...(isForReading(claims, roleClaim) && { readsOnly: true }),
+    };
   }
-  throw refused(`The key in ${shown.from} does not open this deployment.`);
+  throw buildUnauthorized(`The key in ${shown.from} does not open this deployment.`);
 }
 
 /** Returns true for a token that may only read. Throws `Forbidden` where it should name its role and does not. */
 function isForReading(claims: TokenClaims, roleClaim: string | undefined): boolean {
   if (roleClaim === undefined) return false;
-  const roles = wordsAt(claims, roleClaim);
+  const roles = readClaimWords(claims, roleClaim);
   if (roles.includes('write') || roles.includes('admin')) return false;
   if (roles.includes('read')) return true;
-  throw new Forbidden(`The bearer token gives no right: its claim ${roleClaim} names none of read, write and admin.`);
+  throw new Forbidden(
+    `The bearer token gives no right: its claim ${roleClaim} names none of read, write and admin.`,
+  );
 }
 
 /** Returns true for a request that changes nothing, as far as its route or else its method tells. */
-const readsOnly = ({ access, method }: CallerRequest): boolean =>
+const isReadOnly = ({ access, method }: CallerRequest): boolean =>
   access === undefined ? ['GET', 'HEAD'].includes(method) : access === 'read' || access === 'open';
 
-const userOfKey = ({ subject, name, role, tenant_id }: AuthCheck): AuthUser => ({
+const toKeyUser = ({ subject, name, role, tenant_id }: AuthCheck): AuthUser => ({
   identity: subject,
   display_name: name,
   is_authenticated: true,
@@ -69,14 +96,21 @@ const userOfKey = ({ subject, name, role, tenant_id }: AuthCheck): AuthUser => (
 });
 
 /** Returns the subject of a token as a user, with the claims that say more of it. */
-function userOfToken({ sub = '', ...claims }: TokenClaims): AuthUser {
-  if (sub === '') throw refused('The bearer token has no subject.');
+function toTokenUser({ sub = '', ...claims }: TokenClaims): AuthUser {
+  if (sub === '') throw buildUnauthorized('The bearer token has no subject.');
   const { name, scope } = claims;
-  const permissions = typeof scope === 'string' ? scope.split(' ').filter((word) => word !== '') : [];
-  return { identity: sub, display_name: typeof name === 'string' ? name : sub, is_authenticated: true, permissions, claims };
+  const permissions =
+    typeof scope === 'string' ? scope.split(' ').filter((word) => word !== '') : [];
+  return {
+    identity: sub,
+    display_name: typeof name === 'string' ? name : sub,
+    is_authenticated: true,
+    permissions,
+    claims,
+  };
 }
 
-const sought = ({ tenantKeys, tokens }: Openers): string =>
+const describeCredentials = ({ tenantKeys, tokens }: Openers): string =>
   [
     "the deployment's key in X-Api-Key, or in Authorization: Bearer",
     ...(tenantKeys === undefined ? [] : ['a key of its tenant']),
@@ -84,5 +118,7 @@ const sought = ({ tenantKeys, tokens }: Openers): string =>
   ].join('; or ');
 
 /** A 401 names the credentials that would help (RFC 9110, section 11.6.1). */
-const refused = (message: string): Unauthorized =>
-  new Unauthorized(message, { headers: { 'www-authenticate': 'ApiKey realm="agent", Bearer realm="agent"' } });
+const buildUnauthorized = (message: string): Unauthorized =>
+  new Unauthorized(message, {
+    headers: { 'www-authenticate': 'ApiKey realm="agent", Bearer realm="agent"' },
+  });

@@ -4,39 +4,50 @@ import { type Json, isObject } from '../../schema/json.ts';
 type Operations = Record<string, { security?: unknown[] }>;
 
 /** Returns the security schemes that `auth.openapi` names. */
-export function securitySchemes({ openapi }: Partial<AuthSettings>): Json {
+export function readSecuritySchemes({ openapi }: Partial<AuthSettings>): Json {
   const schemes = isObject(openapi) ? openapi['securitySchemes'] : undefined;
   return isObject(schemes) ? schemes : {};
 }
 
 /** Returns the security that `auth.openapi` requires of all requests: alternatives, each with all its schemes. */
-export const requiredSchemes = ({ openapi }: Partial<AuthSettings>): unknown => (isObject(openapi) ? openapi['security'] : undefined);
+export const readRequiredSchemes = ({ openapi }: Partial<AuthSettings>): unknown =>
+  isObject(openapi) ? openapi['security'] : undefined;
 
 /** Returns the document with the additions of `auth.openapi`: security of guarded routes, and more for some paths. */
-export function withSecurity(document: Json, { openapi }: Partial<AuthSettings>): Json {
+export function mergeSecurity(document: Json, { openapi }: Partial<AuthSettings>): Json {
   const { security, paths } = isObject(openapi) ? openapi : {};
   const own = document['paths'] as Record<string, Operations>;
   const required = Array.isArray(security)
-    ? Object.fromEntries(Object.entries(own).map(([path, ops]) => [path, guarded(ops, security)]))
+    ? Object.fromEntries(
+        Object.entries(own).map(([path, ops]) => [path, addRequirement(ops, security)]),
+      )
     : own;
-  const added = isObject(paths) ? Object.entries(paths).filter(([, operations]) => isObject(operations)) : [];
+  const added = isObject(paths)
+    ? Object.entries(paths).filter(([, operations]) => isObject(operations))
+    : [];
   const all: Record<string, unknown> = { ...required };
-  for (const [path, operations] of added) all[path] = merged(required[path] ?? {}, operations as Json);
+  for (const [path, operations] of added)
+    all[path] = mergeOperations(required[path] ?? {}, operations as Json);
   return { ...document, paths: all };
 }
 
 /** Returns the operations with the requirement, but for those that are open to all. */
-const guarded = (operations: Operations, security: unknown[]): Operations =>
+const addRequirement = (operations: Operations, security: unknown[]): Operations =>
   Object.fromEntries(
     Object.entries(operations).map(([method, operation]) => [
       method,
-      operation.security !== undefined && operation.security.length === 0 ? operation : { ...operation, security },
+      operation.security !== undefined && operation.security.length === 0
+        ? operation
+        : { ...operation, security },
     ]),
   );
 
-const merged = (operations: Json, more: Json): Json => ({
+const mergeOperations = (operations: Json, more: Json): Json => ({
   ...operations,
   ...Object.fromEntries(
-    Object.entries(more).map(([method, operation]) => [method, { ...(operations[method] as Json | undefined), ...(operation as Json) }]),
+    Object.entries(more).map(([method, operation]) => [
+      method,
+      { ...(operations[method] as Json | undefined), ...(operation as Json) },
+    ]),
   ),
 });

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Unauthorized } from '../../errors.ts';
-import { credentialOf } from '../../http/shown-key.ts';
+import { readCredential } from '../../http/shown-key.ts';
 import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import { isAgentPass, type PassWords } from '../../schema/wire/agent-pass.ts';
-import { wordsOfPass } from '../../tokens/agent-pass.ts';
+import { verifySignedPass } from '../../tokens/agent-pass.ts';
 import { openToAll, type CallerRequest } from './authenticate.ts';
 import type { AgentCaller } from './caller.ts';
 
@@ -31,39 +31,47 @@ type Beside = {
  * Returns a function that lets in callers with a pass, and leaves those without to `others`. It throws `Unauthorized`
  * for a pass that is not valid. Streams that a pass has opened end with it; the console opens them again with the next.
  */
-export function orByPass(rules: PassRules, { others, as }: Beside): Identifies {
+export function buildPassAuthentication(rules: PassRules, { others, as }: Beside): Identifies {
   return (request) => {
     const shown = passIn(request.headers);
     if (shown === undefined) return others(request);
-    const words = checked(shown, rules);
-    return { ...as(userOfPass(words), request), byPass: true, ...(!['write', 'admin'].includes(words.role) && { readsOnly: true }) };
+    const words = verifyPass(shown, rules);
+    return {
+      ...as(toPassUser(words), request),
+      byPass: true,
+      ...(!['write', 'admin'].includes(words.role) && { readsOnly: true }),
+    };
   };
 }
 
 /** Returns a caller of a place that is open to all, where one with a pass only looks, too. */
-export const openToLook = (headers: IncomingHttpHeaders, from: Pick<CallerRequest, 'source'>): AgentCaller => ({
+export const openToLook = (
+  headers: IncomingHttpHeaders,
+  from: Pick<CallerRequest, 'source'>,
+): AgentCaller => ({
   ...openToAll(from),
-  ...(bearsPass(headers) && { byPass: true }),
+  ...(hasPass(headers) && { byPass: true }),
 });
 
 /** Returns whether a request has a pass. It is not checked here. */
-export const bearsPass = (headers: IncomingHttpHeaders): boolean => passIn(headers) !== undefined;
+export const hasPass = (headers: IncomingHttpHeaders): boolean => passIn(headers) !== undefined;
 
 function passIn(headers: IncomingHttpHeaders): string | undefined {
-  const shown = credentialOf(headers);
+  const shown = readCredential(headers);
   return shown?.from === 'Authorization' && isAgentPass(shown.text) ? shown.text : undefined;
 }
 
-function checked(shown: string, { keys, deploymentId, now = Date.now }: PassRules): PassWords {
-  const words = wordsOfPass(shown, keys());
-  const isOwn = words !== undefined && (deploymentId === undefined || words.deployment === deploymentId);
-  if (!isOwn) throw refused('The pass does not open this deployment.');
-  if (words.exp + SKEW < now() / 1000) throw refused('The pass has expired.');
+function verifyPass(shown: string, { keys, deploymentId, now = Date.now }: PassRules): PassWords {
+  const words = verifySignedPass(shown, keys());
+  const isOwn =
+    words !== undefined && (deploymentId === undefined || words.deployment === deploymentId);
+  if (!isOwn) throw buildUnauthorized('The pass does not open this deployment.');
+  if (words.exp + SKEW < now() / 1000) throw buildUnauthorized('The pass has expired.');
   return words;
 }
 
 /** `isStudioUser` of the SDKs knows such a user by its kind. */
-const userOfPass = ({ subject, name, role }: PassWords): AuthUser => ({
+const toPassUser = ({ subject, name, role }: PassWords): AuthUser => ({
   identity: subject,
   display_name: name,
   is_authenticated: true,
@@ -72,7 +80,9 @@ const userOfPass = ({ subject, name, role }: PassWords): AuthUser => ({
 });
 
 /** A 401 says the same in its challenge (RFC 6750, section 3). */
-const refused = (text: string): Unauthorized =>
+const buildUnauthorized = (text: string): Unauthorized =>
   new Unauthorized(text, {
-    headers: { 'www-authenticate': `Bearer realm="agent", error="invalid_token", error_description="${text}"` },
+    headers: {
+      'www-authenticate': `Bearer realm="agent", error="invalid_token", error_description="${text}"`,
+    },
   });

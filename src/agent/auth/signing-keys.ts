@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AgentConfig } from '../../config/agent.ts';
 import type { Log } from '../../log.ts';
-import { signingKey } from '../../schema/wire/agent-key.ts';
+import { deriveSigningKey } from '../../schema/wire/agent-key.ts';
 import { AgentKeys } from './agent-keys.ts';
 
 /** Keys that all processes of the deployment have, and nobody else. */
@@ -14,10 +14,15 @@ export type SigningKeys = {
  * Derives keys from the deployment's key, both of them while it changes. A deployment without one derives them from the
  * address of its database, which has a password.
  */
-export function signingKeys({ access, database }: Pick<AgentConfig, 'access' | 'database'>, log: Log): SigningKeys {
+export function createSigningKeys(
+  { access, database }: Pick<AgentConfig, 'access' | 'database'>,
+  log: Log,
+): SigningKeys {
   const hasKey = access.key !== undefined || access.keyFolder !== undefined;
   let keys: AgentKeys | undefined;
-  const secrets = (): Buffer[] =>
-    hasKey ? (keys ??= new AgentKeys({ access, log })).hashes() : [createHash('sha256').update(database.uri).digest()];
-  return { of: (use) => secrets().map((secret) => signingKey(secret, use)) };
+  const readSecrets = (): Buffer[] =>
+    hasKey
+      ? (keys ??= new AgentKeys({ access, log })).readHashes()
+      : [createHash('sha256').update(database.uri).digest()];
+  return { of: (use) => readSecrets().map((secret) => deriveSigningKey(secret, use)) };
 }

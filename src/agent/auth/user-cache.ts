@@ -15,14 +15,18 @@ export class UserCache {
   readonly #most: number;
   readonly #users = new Map<string, { user: AuthUser; until: number }>();
 
-  constructor({ cache_keys, ttl_seconds = LIFE_SECONDS, max_size = MOST }: NonNullable<AuthSettings['cache']>) {
+  constructor({
+    cache_keys,
+    ttl_seconds = LIFE_SECONDS,
+    max_size = MOST,
+  }: NonNullable<AuthSettings['cache']>) {
     this.#names = cache_keys.map((name) => name.toLowerCase());
     this.#life = ttl_seconds * 1000;
     this.#most = max_size;
   }
 
   /** Returns the key under which a request's user is remembered; undefined when the user can't be. */
-  keyOf(headers: IncomingHttpHeaders): string | undefined {
+  buildKey(headers: IncomingHttpHeaders): string | undefined {
     const values = this.#names.map((name) => headers[name] ?? null);
     return values.every((value) => value === null) ? undefined : JSON.stringify(values);
   }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import { CALL_FIELDS, type Cron, type CronCall } from '../../schema/agent/cron.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
 
@@ -6,24 +6,40 @@ import type { RunCreate } from '../../schema/agent/run.ts';
 
 /** Returns the fields of a call that a body gives, also as null. */
 export const callOf = (body: CronCall): CronCall =>
-  Object.fromEntries(CALL_FIELDS.filter((name) => body[name] !== undefined).map((name) => [name, body[name]]));
+  Object.fromEntries(
+    CALL_FIELDS.filter((name) => body[name] !== undefined).map((name) => [name, body[name]]),
+  );
 
-const object = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
+const toObject = (value: unknown): buildJsonObjectSchema => (value ?? {}) as buildJsonObjectSchema;
 
 /** Returns the cron as clients see it: its payload has the assistant, and the name under which its runs know it. */
-export function shownCron<C extends Partial<Cron> & Pick<Cron, 'cron_id' | 'assistant_id'>>(cron: C): C {
+export function toClientCron<C extends Partial<Cron> & Pick<Cron, 'cron_id' | 'assistant_id'>>(
+  cron: C,
+): C {
   const { cron_id, assistant_id } = cron;
   if (cron.payload === undefined) return cron;
-  const config = object(cron.payload['config']);
-  const configurable = { ...object(config['configurable']), cron_id };
-  return { ...cron, payload: { assistant_id, ...cron.payload, config: { ...config, configurable } } };
+  const config = toObject(cron.payload['config']);
+  const configurable = { ...toObject(config['configurable']), cron_id };
+  return {
+    ...cron,
+    payload: { assistant_id, ...cron.payload, config: { ...config, configurable } },
+  };
 }
 
 /** The fields that a run takes from its cron. */
-export type RunsCron = Pick<Cron, 'assistant_id' | 'thread_id' | 'metadata' | 'on_run_completed'> & { payload: CronCall };
+export type RunsCron = Pick<
+  Cron,
+  'assistant_id' | 'thread_id' | 'metadata' | 'on_run_completed'
+> & { payload: CronCall };
 
 /** Returns the run that a cron asks for each time. */
-export const runOf = ({ assistant_id, thread_id, metadata, on_run_completed, payload }: RunsCron): RunCreate => ({
+export const runOf = ({
+  assistant_id,
+  thread_id,
+  metadata,
+  on_run_completed,
+  payload,
+}: RunsCron): RunCreate => ({
   ...payload,
   assistant_id,
   metadata,

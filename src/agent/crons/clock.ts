@@ -1,8 +1,8 @@
-import { asError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 import { Pause } from '../../pause.ts';
-import { untilNextTick } from '../db/crons/cron-ticks.ts';
+import { loadNextTickDelay } from '../db/crons/cron-ticks.ts';
 import type { Signals } from '../db/base/signals.ts';
-import { fireDue, type FireDeps } from './fire.ts';
+import { runDueCrons, type FireDeps } from './fire.ts';
 
 /** Milliseconds between two looks at the crons when none is due before. */
 const LOOK = 30_000;
@@ -32,7 +32,11 @@ export class CronClock {
     if (next === null || Date.parse(next) > Date.now() + LOOK) return;
     this.wake();
     const { signals, log } = this.#deps;
-    signals.send({ about: 'cron' }).catch((error: unknown) => log.warn({ err: asError(error) }, 'clocks could not be notified of a cron'));
+    signals
+      .send({ about: 'cron' })
+      .catch((error: unknown) =>
+        log.warn({ err: toError(error) }, 'clocks could not be notified of a cron'),
+      );
   }
 
   /** Says that a cron may be due sooner than this process knows. */
@@ -48,11 +52,14 @@ export class CronClock {
     while (!signal.aborted) {
       this.#isCalled = false;
       const pause: number = await this.#look(isDue).catch((error: unknown) => {
-        this.#deps.log.warn({ err: asError(error) }, 'crons could not be fired; this will be tried again');
+        this.#deps.log.warn(
+          { err: toError(error) },
+          'crons could not be fired; this will be tried again',
+        );
         return RETRY;
       });
       isDue = pause < LOOK;
-      if (pause > 0 && !this.#isCalled) await this.#pause.for(pause);
+      if (pause > 0 && !this.#isCalled) await this.#pause.waitFor(pause);
     }
   }
 
@@ -60,11 +67,15 @@ export class CronClock {
   async #look(isDue: boolean): Promise<number> {
     if (isDue) {
       await this.#deps.queued.admit();
-      const { due, taken } = await fireDue(this.#deps, this.#slow);
+      const { due, taken } = await runDueCrons(this.#deps, this.#slow);
       if (due > 0) return taken > 0 ? 0 : OTHERS;
     }
     const { db, graphs, pinning } = this.#deps;
-    const wait = await untilNextTick(db, { graphs, except: [...this.#slow], revision: pinning.revision });
+    const wait = await loadNextTickDelay(db, {
+      graphs,
+      except: [...this.#slow],
+      revision: pinning.revision,
+    });
     // A wait of less than nothing means that a cron has become due since.
     return Math.max(0, Math.min(Math.ceil(wait ?? LOOK), LOOK));
   }

@@ -1,18 +1,18 @@
 import { Invalid, NotFound, Rejected } from '../../errors.ts';
 import type { Cron, CronCreate, CronPatch } from '../../schema/agent/cron.ts';
-import { permission, type AgentCaller } from '../auth/caller.ts';
+import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import { getCron, holdCron, insertCron, updateCron } from '../db/crons/crons.ts';
 import type { RunPermits } from '../db/runs/guarded-run-context.ts';
 import type { Database } from '../db/base/pool.ts';
-import { assistantIdOf, newId } from '../kernel/ids.ts';
-import { onlyOnce, refuseGone } from '../runs/only-once.ts';
+import { resolveAssistantId, createId } from '../kernel/ids.ts';
+import { runOnlyOnce, refuseGone } from '../runs/only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
 import { checkFields } from '../runs/kwargs.ts';
 import { permitAssistant } from '../runs/permit-run.ts';
-import { checkCall, contextOf, type PlanDeps } from '../runs/plan.ts';
+import { checkCall, loadRunContext, type PlanDeps } from '../runs/plan.ts';
 import type { CronClock } from './clock.ts';
-import { callOf, runOf, shownCron, type RunsCron } from './call.ts';
-import { changedWhen, newWhen } from './when.ts';
+import { callOf, runOf, toClientCron, type RunsCron } from './call.ts';
+import { mergeCronWhen, buildCronWhen } from './when.ts';
 
 /** The parts that making and changing crons needs. */
 export type CronDeps = Pick<PlanDeps, 'batched' | 'graphs' | 'host' | 'jobs' | 'webhooks'> & {
@@ -29,31 +29,63 @@ type CronRequest = Place & { key: RequestKey | undefined };
  * Makes a cron, or returns the one that the same request made before. Throws `Invalid` if it can't fire or can't
  * run, `NotFound` for an assistant or a thread, and a 410 for a cron that is gone.
  */
-export function makeCron(deps: CronDeps, body: CronCreate, { key, ...place }: CronRequest): Promise<Cron> {
-  return onlyOnce(deps.db, key, {
-    make: () => newCron(deps, body, { key, ...place }),
+export function makeCron(
+  deps: CronDeps,
+  body: CronCreate,
+  { key, ...place }: CronRequest,
+): Promise<Cron> {
+  return runOnlyOnce(deps.db, key, {
+    make: () => createCron(deps, body, { key, ...place }),
     again: async ([cron_id]) => {
-      const { permits } = await permission(place.caller, 'crons:read', { cron_id: cron_id! });
-      return shownCron((await getCron(deps.db, cron_id!, permits)) ?? refuseGone('The cron'));
+      const { permits } = await askPermission(place.caller, 'crons:read', { cron_id: cron_id! });
+      return toClientCron((await getCron(deps.db, cron_id!, permits)) ?? refuseGone('The cron'));
     },
   });
 }
 
-async function newCron(deps: CronDeps, body: CronCreate, { key, ...place }: CronRequest): Promise<Cron> {
+async function createCron(
+  deps: CronDeps,
+  body: CronCreate,
+  { key, ...place }: CronRequest,
+): Promise<Cron> {
   const { threadId: thread_id, caller } = place;
-  const ids = { cron_id: newId(), thread_id, assistant_id: assistantIdOf(body.assistant_id, deps.graphs) };
+  const ids = {
+    cron_id: createId(),
+    thread_id,
+    assistant_id: resolveAssistantId(body.assistant_id, deps.graphs),
+  };
   const owner = caller.guard?.user;
   const user_id = owner?.identity ?? null;
-  const { value: asked } = await permission(caller, 'crons:create', { ...ids, user_id, ...described(body) });
-  const permits = await permitsOf(deps, place, ids.assistant_id);
-  const when = newWhen({ ...body, schedule: asked.schedule, end_time: asked.end_time }, new Date());
-  const on_run_completed = completionOf(thread_id, body.on_run_completed, 'delete');
-  const cron = { ...ids, payload: callOf(asked.payload), metadata: asked.metadata, on_run_completed };
-  checkRun(deps, cron, await contextOf(deps, { assistantId: ids.assistant_id, threadId: thread_id ?? newId() }, permits));
+  const { value: asked } = await askPermission(caller, 'crons:create', {
+    ...ids,
+    user_id,
+    ...pickHandlerFields(body),
+  });
+  const permits = await askPermits(deps, place, ids.assistant_id);
+  const when = buildCronWhen(
+    { ...body, schedule: asked.schedule, end_time: asked.end_time },
+    new Date(),
+  );
+  const on_run_completed = chooseCompletion(thread_id, body.on_run_completed, 'delete');
+  const cron = {
+    ...ids,
+    payload: callOf(asked.payload),
+    metadata: asked.metadata,
+    on_run_completed,
+  };
+  checkRun(
+    deps,
+    cron,
+    await loadRunContext(
+      deps,
+      { assistantId: ids.assistant_id, threadId: thread_id ?? createId() },
+      permits,
+    ),
+  );
   const stored = await insertCron(deps.db, { ...cron, ...when, user_id, owner }, key);
   if (stored === undefined) throw new NotFound('Thread or assistant not found.');
   deps.clock.announce(stored.next_run_date);
-  return shownCron(stored);
+  return toClientCron(stored);
 }
 
 /** Refuses a cron whose runs would be refused each time. */
@@ -64,24 +96,39 @@ function checkRun(deps: CronDeps, cron: RunsCron, from: Parameters<typeof checkC
 }
 
 /** Returns the fields of a new cron that handlers see, beside its ids. */
-const described = (
+const pickHandlerFields = (
   body: CronCreate,
-): Pick<CronCreate, 'schedule'> & { end_time: string | null; payload: CronPatch; metadata: Cron['metadata'] } => ({
+): Pick<CronCreate, 'schedule'> & {
+  end_time: string | null;
+  payload: CronPatch;
+  metadata: Cron['metadata'];
+} => ({
   schedule: body.schedule,
   end_time: body.end_time ?? null,
   payload: callOf(body),
   metadata: body.metadata ?? {},
 });
 
-async function permitsOf(deps: CronDeps, { threadId, caller }: Place, assistantId: string): Promise<RunPermits | undefined> {
+async function askPermits(
+  deps: CronDeps,
+  { threadId, caller }: Place,
+  assistantId: string,
+): Promise<RunPermits | undefined> {
   if (caller.guard === undefined) return undefined;
   const assistant = await permitAssistant({ caller, graphs: deps.graphs }, assistantId);
-  const thread = threadId === null ? undefined : (await permission(caller, 'threads:read', { thread_id: threadId })).permits;
+  const thread =
+    threadId === null
+      ? undefined
+      : (await askPermission(caller, 'threads:read', { thread_id: threadId })).permits;
   return { assistant, thread };
 }
 
 /** Returns the action on the threads of runs: the one asked for, or else the other one. A given thread is kept. */
-function completionOf(threadId: string | null, asked: Completion | undefined, other: Completion): Completion {
+function chooseCompletion(
+  threadId: string | null,
+  asked: Completion | undefined,
+  other: Completion,
+): Completion {
   if (threadId === null) return asked ?? other;
   if (asked !== 'delete') return null;
   const msg = 'The runs of this cron are on a given thread, which is kept';
@@ -91,19 +138,33 @@ function completionOf(threadId: string | null, asked: Completion | undefined, ot
 type Change = { id: string; caller: AgentCaller };
 
 /** Changes the fields of a cron. Throws `NotFound` when it is not there, and the errors of `makeCron`. */
-export async function changeCron(deps: CronDeps, body: CronPatch, { id, caller }: Change): Promise<Cron> {
-  if (Object.values(body).every((value) => value === undefined)) throw new Rejected('Request body cannot be empty');
-  const asked = { cron_id: id, schedule: body.schedule ?? null, payload: callOf(body), metadata: body.metadata ?? {} };
-  const { value, permits } = await permission(caller, 'crons:update', asked);
+export async function patchCron(
+  deps: CronDeps,
+  body: CronPatch,
+  { id, caller }: Change,
+): Promise<Cron> {
+  if (Object.values(body).every((value) => value === undefined))
+    throw new Rejected('Request body cannot be empty');
+  const asked = {
+    cron_id: id,
+    schedule: body.schedule ?? null,
+    payload: callOf(body),
+    metadata: body.metadata ?? {},
+  };
+  const { value, permits } = await askPermission(caller, 'crons:update', asked);
   const changed = await deps.db.transaction(async (tx) => {
     const held = await holdCron(tx, id, permits);
     if (held === undefined) throw new NotFound(`Cron with ID ${id} not found`);
-    const on_run_completed = completionOf(held.thread_id, body.on_run_completed, held.on_run_completed);
+    const on_run_completed = chooseCompletion(
+      held.thread_id,
+      body.on_run_completed,
+      held.on_run_completed,
+    );
     const payload = { ...held.payload, ...callOf(value.payload) };
     checkRun(deps, { ...held, payload }, held);
-    const when = changedWhen(held, { ...body, schedule: value.schedule }, new Date());
+    const when = mergeCronWhen(held, { ...body, schedule: value.schedule }, new Date());
     return updateCron(tx, id, { ...when, payload, metadata: value.metadata, on_run_completed });
   });
   if (changed.enabled) deps.clock.announce(changed.next_run_date);
-  return shownCron(changed);
+  return toClientCron(changed);
 }

@@ -3,40 +3,71 @@ import { Cron as Schedule } from 'croner';
 import { Invalid } from '../../errors.ts';
 
 /** When a cron fires: its schedule as clients set it, and the next date that follows from it. */
-export type CronWhen = Pick<Cron, 'schedule' | 'timezone' | 'end_time' | 'next_run_date' | 'enabled'>;
+export type CronWhen = Pick<
+  Cron,
+  'schedule' | 'timezone' | 'end_time' | 'next_run_date' | 'enabled'
+>;
 
 type Asked = Pick<CronPatch, 'timezone' | 'end_time' | 'enabled'>;
 
 /** Returns the next date on which a cron fires; null when there is none before its end. */
-export function nextDate(when: When, { after, end }: { after: Date; end: string | null }): string | null {
-  const next = nextTime(when, after);
+export function findNextDate(
+  when: When,
+  { after, end }: { after: Date; end: string | null },
+): string | null {
+  const next = findNextTime(when, after);
   return next === undefined || (end !== null && next > new Date(end)) ? null : next.toISOString();
 }
 
-const endOf = (text: string | null | undefined): string | null => (text ? endTime(text).toISOString() : null);
+const endOf = (text: string | null | undefined): string | null =>
+  text ? endTime(text).toISOString() : null;
 
 /** Returns when a new cron fires. Throws `Invalid` for a schedule, a zone or an end that can't be read. */
-export function newWhen({ schedule, ...asked }: Asked & { schedule: string }, now: Date): CronWhen {
+export function buildCronWhen(
+  { schedule, ...asked }: Asked & { schedule: string },
+  now: Date,
+): CronWhen {
   const when = { schedule, timezone: asked.timezone ?? null };
   checkWhen(when, now);
   const end_time = endOf(asked.end_time);
-  return { ...when, end_time, next_run_date: nextDate(when, { after: now, end: end_time }), enabled: asked.enabled ?? true };
+  return {
+    ...when,
+    end_time,
+    next_run_date: findNextDate(when, { after: now, end: end_time }),
+    enabled: asked.enabled ?? true,
+  };
 }
 
 /**
- * Returns when the changed cron fires. Ticks missed while it was disabled stay missed. Throws the errors of `newWhen`.
+ * Returns when the changed cron fires. Ticks missed while it was disabled stay missed. Throws as `buildCronWhen` does.
  */
-export function changedWhen(held: CronWhen, asked: Asked & Pick<CronPatch, 'schedule'>, now: Date): CronWhen {
-  const when = { schedule: asked.schedule ?? held.schedule, timezone: asked.timezone === undefined ? held.timezone : asked.timezone };
+export function mergeCronWhen(
+  held: CronWhen,
+  asked: Asked & Pick<CronPatch, 'schedule'>,
+  now: Date,
+): CronWhen {
+  const when = {
+    schedule: asked.schedule ?? held.schedule,
+    timezone: asked.timezone === undefined ? held.timezone : asked.timezone,
+  };
   const isOther = when.schedule !== held.schedule || when.timezone !== held.timezone;
   if (isOther) checkWhen(when, now);
   const end_time = asked.end_time === undefined ? held.end_time : endOf(asked.end_time);
   const enabled = asked.enabled ?? held.enabled;
-  const startsAgain = isOther || (enabled && !held.enabled) || !isBefore(held.next_run_date, end_time);
-  return { ...when, end_time, enabled, next_run_date: startsAgain ? nextDate(when, { after: now, end: end_time }) : held.next_run_date };
+  const startsAgain =
+    isOther || (enabled && !held.enabled) || !isBefore(held.next_run_date, end_time);
+  return {
+    ...when,
+    end_time,
+    enabled,
+    next_run_date: startsAgain
+      ? findNextDate(when, { after: now, end: end_time })
+      : held.next_run_date,
+  };
 }
 
-const isBefore = (next: string | null, end: string | null): boolean => next !== null && (end === null || new Date(next) <= new Date(end));
+const isBefore = (next: string | null, end: string | null): boolean =>
+  next !== null && (end === null || new Date(next) <= new Date(end));
 
 /*
  * The language of schedules is croner's: five fields, or six with seconds. A local time that a change of clocks leaves
@@ -46,11 +77,17 @@ const isBefore = (next: string | null, end: string | null): boolean => next !== 
 
 type When = { schedule: string; timezone: string | null };
 
-const opened = ({ schedule, timezone }: When): Schedule =>
-  new Schedule(schedule, { timezone: timezone ?? 'UTC', mode: '5-or-6-parts', fixedTimeRule: 'no-wildcard', paused: true });
+const buildSchedule = ({ schedule, timezone }: When): Schedule =>
+  new Schedule(schedule, {
+    timezone: timezone ?? 'UTC',
+    mode: '5-or-6-parts',
+    fixedTimeRule: 'no-wildcard',
+    paused: true,
+  });
 
 /** Returns the first time after the given one at which the schedule fires; undefined when it never fires again. */
-export const nextTime = (when: When, after: Date): Date | undefined => opened(when).nextRun(after) ?? undefined;
+export const findNextTime = (when: When, after: Date): Date | undefined =>
+  buildSchedule(when).nextRun(after) ?? undefined;
 
 /** Throws `Invalid` for a schedule that can't be read or never fires, and for an unknown time zone. */
 export function checkWhen({ schedule, timezone }: When, now: Date): void {
@@ -60,7 +97,7 @@ export function checkWhen({ schedule, timezone }: When, now: Date): void {
   if (schedule.includes(':')) refuse('schedule', 'Five or six fields are wanted, not a date');
   let next: Date | undefined;
   try {
-    next = nextTime({ schedule, timezone }, now);
+    next = findNextTime({ schedule, timezone }, now);
   } catch (error) {
     refuse('schedule', (error as Error).message.replace(/^Cron\w*: /, ''));
   }
@@ -69,7 +106,10 @@ export function checkWhen({ schedule, timezone }: When, now: Date): void {
 
 function isZone(name: string): boolean {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' && !/^[+-]/.test(name);
+    return (
+      new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' &&
+      !/^[+-]/.test(name)
+    );
   } catch {
     return false;
   }
@@ -80,7 +120,8 @@ export function endTime(text: string): Date {
   const isDate = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?/.test(text);
   const hasOffset = /(Z|[+-]\d\d:?\d\d)$/i.test(text.slice(10));
   const time = new Date(isDate && !hasOffset && text.length > 10 ? `${text}Z` : text);
-  if (!isDate || Number.isNaN(time.getTime())) refuse('end_time', 'It must be a time in ISO 8601 (2027-01-31T12:00:00Z)');
+  if (!isDate || Number.isNaN(time.getTime()))
+    refuse('end_time', 'It must be a time in ISO 8601 (2027-01-31T12:00:00Z)');
   return time;
 }
 

@@ -1,9 +1,15 @@
 import type { Thread } from '../../schema/agent/thread.ts';
 import type { Db } from './base/pool.ts';
 import { runContexts, type RunContextKey, type RunContext } from './runs/runs.ts';
-import { keptEvents, type KeptEvents, type KeptEventsKey } from './events/protocol-events.ts';
-import { insertThreads, threadQuestions, type NewThread, type ThreadOfMany, type ThreadQuestions } from './threads/threads.ts';
-import { currentContext } from '../kernel/encryption-context.ts';
+import { loadEventRanges, type KeptEvents, type KeptEventsKey } from './events/protocol-events.ts';
+import {
+  insertThreads,
+  loadThreadQuestions,
+  type NewThread,
+  type ThreadOfMany,
+  type ThreadQuestions,
+} from './threads/threads.ts';
+import { getCurrentContext } from '../kernel/encryption-context.ts';
 import { Batcher } from './base/batcher.ts';
 
 /**
@@ -20,13 +26,13 @@ export type BatchedStatements = {
   keptEvents(asked: KeptEventsKey): Promise<KeptEvents | undefined>;
 };
 
-export function batchedStatements(db: Db): BatchedStatements {
+export function createBatchedStatements(db: Db): BatchedStatements {
   const threads = new Batcher((some: ThreadOfMany[]) => insertThreads(db, some));
   const contexts = new Batcher((some: RunContextKey[]) => runContexts(db, some));
-  const questions = new Batcher((some: string[]) => threadQuestions(db, some));
-  const kept = new Batcher((some: KeptEventsKey[]) => keptEvents(db, some));
+  const questions = new Batcher((some: string[]) => loadThreadQuestions(db, some));
+  const kept = new Batcher((some: KeptEventsKey[]) => loadEventRanges(db, some));
   return {
-    insertThread: (thread) => threads.add({ ...thread, context: currentContext() }),
+    insertThread: (thread) => threads.add({ ...thread, context: getCurrentContext() }),
     runContext: (asked) => contexts.add(asked),
     threadQuestions: (threadId) => questions.add(threadId),
     keptEvents: (asked) => kept.add(asked),

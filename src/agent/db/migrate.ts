@@ -11,7 +11,8 @@ const FOLDER = new URL('migrations/', import.meta.url);
 /** The step with which every database of a release begins. Versions before the first release began with another. */
 const FIRST = '0001-schema.sql';
 
-const TOO_OLD = 'Such versions are not supported: start with an empty database. To keep threads, read them by the API of that version.';
+const TOO_OLD =
+  'Such versions are not supported: start with an empty database. To keep threads, read them by the API of that version.';
 
 type Migration = { number: number; name: string; text: string };
 type Applied = { number: number; name: string; major: number };
@@ -20,19 +21,26 @@ type Applied = { number: number; name: string; major: number };
  * Brings schema `gx` up to date: only forward, one process at a time, each step in one transaction with its record.
  * Throws a `StartError` after `patience` seconds of another process' migration.
  */
-export async function migrate(db: Database, { patience = LOCK_TIMEOUT_SECONDS } = {}): Promise<void> {
+export async function applyMigrations(
+  db: Database,
+  { patience = LOCK_TIMEOUT_SECONDS } = {},
+): Promise<void> {
   const client = await db.pool.connect();
   try {
-    await locked(client, patience, async () => {
-      const done = await state(client);
-      for (const step of migrations()) if (step.number > done) await apply(client, step);
+    await runLocked(client, patience, async () => {
+      const done = await prepareSchema(client);
+      for (const step of readMigrations()) if (step.number > done) await apply(client, step);
     });
   } finally {
     client.release();
   }
 }
 
-async function locked(client: pg.PoolClient, patience: number, work: () => Promise<void>): Promise<void> {
+async function runLocked(
+  client: pg.PoolClient,
+  patience: number,
+  work: () => Promise<void>,
+): Promise<void> {
   await client.query(`set lock_timeout = '${patience}s'`);
   try {
     await client.query('select pg_advisory_lock($1)', [LOCK]);
@@ -49,20 +57,22 @@ async function locked(client: pg.PoolClient, patience: number, work: () => Promi
 }
 
 /** Returns the number of the newest applied step, after making sure that this server works on the schema. */
-async function state(client: pg.PoolClient): Promise<number> {
+async function prepareSchema(client: pg.PoolClient): Promise<number> {
   await client.query('create schema if not exists gx');
   // pg-boss makes its own before it takes its lock, so two new servers would both try.
   await client.query('create schema if not exists pgboss');
   await client.query(`create table if not exists gx.migration (
     number integer primary key, name text not null, major integer not null, applied_at timestamptz not null default now())`);
-  const { rows } = await client.query<Applied>('select number, name, major from gx.migration order by number');
-  const problem = problemOf(rows);
+  const { rows } = await client.query<Applied>(
+    'select number, name, major from gx.migration order by number',
+  );
+  const problem = describeSchemaProblem(rows);
   if (problem !== undefined) throw new StartError(problem, { exitCode: EXIT.migration });
   return rows.at(-1)?.number ?? 0;
 }
 
 /** Returns why this server can't work on a schema to which these steps were applied; undefined where it can. */
-function problemOf(applied: Applied[]): string | undefined {
+function describeSchemaProblem(applied: Applied[]): string | undefined {
   const [first, last] = [applied[0], applied.at(-1)];
   const major = Math.max(0, ...applied.map((step) => step.major));
   if (major > SCHEMA_MAJOR)
@@ -75,15 +85,26 @@ async function apply(client: pg.PoolClient, step: Migration): Promise<void> {
   try {
     await client.query('begin');
     await client.query(step.text);
-    await client.query('insert into gx.migration (number, name, major) values ($1, $2, $3)', [step.number, step.name, SCHEMA_MAJOR]);
+    await client.query('insert into gx.migration (number, name, major) values ($1, $2, $3)', [
+      step.number,
+      step.name,
+      SCHEMA_MAJOR,
+    ]);
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');
-    throw new StartError(`Migration ${step.name} failed: ${(error as Error).message}.`, { cause: error, exitCode: EXIT.migration });
+    throw new StartError(`Migration ${step.name} failed: ${(error as Error).message}.`, {
+      cause: error,
+      exitCode: EXIT.migration,
+    });
   }
 }
 
-function migrations(): Migration[] {
+function readMigrations(): Migration[] {
   const names = readdirSync(FOLDER).filter((name) => name.endsWith('.sql'));
-  return names.toSorted().map((name) => ({ number: Number(name.slice(0, 4)), name, text: readFileSync(new URL(name, FOLDER), 'utf8') }));
+  return names.toSorted().map((name) => ({
+    number: Number(name.slice(0, 4)),
+    name,
+    text: readFileSync(new URL(name, FOLDER), 'utf8'),
+  }));
 }

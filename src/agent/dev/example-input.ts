@@ -1,13 +1,16 @@
 /* The input of the request that `gx dev` prints: it fits the graph. */
 
-type Schema = { properties?: Record<string, Schema>; required?: string[] } & Record<string, unknown>;
+type Schema = { properties?: Record<string, Schema>; required?: string[] } & Record<
+  string,
+  unknown
+>;
 
 /** The input of a graph that talks. */
 const TALK = { messages: [{ role: 'human', content: 'hello' }] };
 const MOST_FIELDS = 3;
 
 /** Returns an input by its schema: messages, or else the fields that the graph needs, or its first one. */
-export function exampleInput(schema: unknown): object {
+export function buildExampleInput(schema: unknown): object {
   const { properties, required = [] } = (schema ?? {}) as Schema;
   const names = Object.keys(properties ?? {});
   if (properties === undefined || names.length === 0 || names.includes('messages')) return TALK;
@@ -16,14 +19,26 @@ export function exampleInput(schema: unknown): object {
   return Object.fromEntries(shown.map((name) => [name, sampleOf(properties[name]!)]));
 }
 
-const SAMPLES: Record<string, unknown> = { string: 'hello', integer: 1, number: 1, boolean: true, array: [], object: {} };
+const SAMPLES: Record<string, unknown> = {
+  string: 'hello',
+  integer: 1,
+  number: 1,
+  boolean: true,
+  array: [],
+  object: {},
+};
 
 function sampleOf(schema: Schema): unknown {
   const { type, default: usual, examples, enum: words, anyOf } = schema;
   if (usual !== undefined && usual !== null && usual !== '') return usual;
   if (Array.isArray(examples) && examples.length > 0) return examples[0];
   if (Array.isArray(words) && words.length > 0) return words[0];
-  const types = [type, ...(Array.isArray(anyOf) ? (anyOf as Schema[]).map((each) => each['type']) : [])].flat();
-  const known = types.find((each): each is string => typeof each === 'string' && Object.hasOwn(SAMPLES, each));
+  const types = [
+    type,
+    ...(Array.isArray(anyOf) ? (anyOf as Schema[]).map((each) => each['type']) : []),
+  ].flat();
+  const known = types.find(
+    (each): each is string => typeof each === 'string' && Object.hasOwn(SAMPLES, each),
+  );
   return SAMPLES[known ?? 'string'];
 }

@@ -22,7 +22,10 @@ export const USUAL_PORT = 2024;
 const NEIGHBOURS = 10;
 
 /** Opens the door at the first of these ports that is free. Throws a `StartError` when all of them are taken. */
-export async function openFirstFreeDoor(host: string, [port = 0, ...others]: number[]): Promise<FrontDoor> {
+export async function openFirstFreeDoor(
+  host: string,
+  [port = 0, ...others]: number[],
+): Promise<FrontDoor> {
   try {
     return await openFrontDoor({ host, port });
   } catch (error) {
@@ -32,22 +35,35 @@ export async function openFirstFreeDoor(host: string, [port = 0, ...others]: num
 }
 
 /** Returns the usual port, its neighbours, and then any. */
-export const usualPorts = (): number[] => [...Array.from({ length: NEIGHBOURS }, (_, next) => USUAL_PORT + next), 0];
+export const listUsualPorts = (): number[] => [
+  ...Array.from({ length: NEIGHBOURS }, (_, next) => USUAL_PORT + next),
+  0,
+];
 
-const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE';
+const isTaken = (error: unknown): boolean =>
+  (error as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE';
 
-export async function openFrontDoor({ host, port }: { host: string; port: number }): Promise<FrontDoor> {
+export async function openFrontDoor({
+  host,
+  port,
+}: {
+  host: string;
+  port: number;
+}): Promise<FrontDoor> {
   const open = new Set<Socket>();
   let target: number | undefined;
   let waiting: Socket[] = [];
-  const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (client) => {
-    open.add(client);
-    client.once('close', () => open.delete(client));
-    client.on('error', () => client.destroy());
-    if (target === undefined) waiting.push(client);
-    else join(client, target);
-  });
-  await listening(server, { host, port });
+  const server = createServer(
+    { allowHalfOpen: true, noDelay: true, pauseOnConnect: true },
+    (client) => {
+      open.add(client);
+      client.once('close', () => open.delete(client));
+      client.on('error', () => client.destroy());
+      if (target === undefined) waiting.push(client);
+      else join(client, target);
+    },
+  );
+  await startListening(server, { host, port });
   return {
     port: (server.address() as { port: number }).port,
     lead: (to) => {
@@ -73,13 +89,21 @@ function join(client: Socket, port: number): void {
   server.pipe(client);
 }
 
-async function listening(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
+async function startListening(
+  server: Server,
+  { host, port }: { host: string; port: number },
+): Promise<void> {
   try {
     server.listen(port, host);
     await once(server, 'listening');
   } catch (error) {
     if (isTaken(error))
-      throw new StartError(`Port ${port} on ${host} is in use: choose another one with --port (0 is any free one).`, { cause: error });
-    throw new StartError(`Can't listen on ${host}:${port}: ${(error as Error).message}.`, { cause: error });
+      throw new StartError(
+        `Port ${port} on ${host} is in use: choose another one with --port (0 is any free one).`,
+        { cause: error },
+      );
+    throw new StartError(`Can't listen on ${host}:${port}: ${(error as Error).message}.`, {
+      cause: error,
+    });
   }
 }

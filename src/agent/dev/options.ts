@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { commandOptions } from '../../commands.ts';
+import { parseCommandOptions } from '../../commands.ts';
 import { StartError } from '../../errors.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
 
@@ -60,15 +60,17 @@ const FLAGS = {
 const LAST_PORT = 65_535;
 
 /** Returns the options, or nothing when help was asked for. */
-export function devOptions(args: string[]): DevOptions | undefined {
-  const flags = commandOptions(args, FLAGS, { name: 'dev', hint: 'See gx dev --help.' });
+export function parseDevOptions(args: string[]): DevOptions | undefined {
+  const flags = parseCommandOptions(args, FLAGS, { name: 'dev', hint: 'See gx dev --help.' });
   if (flags.help) return undefined;
   const databaseUri = flags['database-uri'];
   if (flags.reset && databaseUri !== undefined)
-    throw new StartError('dev: --reset forgets the data of the embedded Postgres only; it can not be given together with --database-uri.');
+    throw new StartError(
+      'dev: --reset forgets the data of the embedded Postgres only; it can not be given together with --database-uri.',
+    );
   return {
     config: path.resolve(flags.config),
-    port: portOf(flags, 'port', 0),
+    port: parsePort(flags, 'port', 0),
     host: flags.host,
     databaseUri,
     reload: !flags['no-reload'],
@@ -76,14 +78,17 @@ export function devOptions(args: string[]): DevOptions | undefined {
     logJson: flags['log-json'],
     python: {
       interpreter: flags.python,
-      debugPort: portOf(flags, 'debug-port', 1),
+      debugPort: parsePort(flags, 'debug-port', 1),
       allowBlocking: flags['allow-blocking'],
     },
   };
 }
 
 /** Throws where an option is given that only graphs in Python can have, and there is none. */
-export function refuseForJavaScript({ python }: DevOptions, { path: file, graphs }: Pick<GraphsFile, 'path' | 'graphs'>): void {
+export function refuseForJavaScript(
+  { python }: DevOptions,
+  { path: file, graphs }: Pick<GraphsFile, 'path' | 'graphs'>,
+): void {
   if (graphs.some(({ language }) => language === 'python')) return;
   const given = Object.entries({
     '--python': python.interpreter,
@@ -91,12 +96,13 @@ export function refuseForJavaScript({ python }: DevOptions, { path: file, graphs
     '--allow-blocking': python.allowBlocking,
   });
   const [name] = given.find(([, value]) => value !== undefined && value !== false) ?? [];
-  if (name !== undefined) throw new StartError(`dev: ${name} is for graphs in Python, and ${file} names none.`);
+  if (name !== undefined)
+    throw new StartError(`dev: ${name} is for graphs in Python, and ${file} names none.`);
 }
 
 type Ports = { port?: string | undefined; 'debug-port'?: string | undefined };
 
-function portOf(flags: Ports, name: keyof Ports, least: number): number | undefined {
+function parsePort(flags: Ports, name: keyof Ports, least: number): number | undefined {
   const text = flags[name];
   if (text === undefined) return undefined;
   const port = Number(text);

@@ -3,33 +3,47 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { type AgentAccess, OPEN_ACCESS } from '../../config/agent-access.ts';
-import { agentConfig, type AgentConfig } from '../../config/agent.ts';
-import { LentEnvironment, processEnv } from '../../config/env.ts';
+import { readAgentConfig, type AgentConfig } from '../../config/agent.ts';
+import { LentEnvironment, readProcessEnv } from '../../config/env.ts';
 import { createLog, type Log } from '../../log.ts';
-import { newAgentKey } from '../../schema/wire/agent-key.ts';
-import { withoutPassword } from '../db/base/pool.ts';
+import { buildAgentKey } from '../../schema/wire/agent-key.ts';
+import { maskPassword } from '../db/base/pool.ts';
 import { readEnvFile } from '../gx-json/env-file.ts';
 import { type GraphsFile, readGraphsFile } from '../gx-json/read.ts';
 import { startPostgres } from './embedded-postgres/start.ts';
-import { type FrontDoor, openFirstFreeDoor, openFrontDoor, USUAL_PORT, usualPorts } from './front-door.ts';
-import { devOptions, type DevOptions, HELP, refuseForJavaScript } from './options.ts';
+import {
+  type FrontDoor,
+  openFirstFreeDoor,
+  openFrontDoor,
+  USUAL_PORT,
+  listUsualPorts,
+} from './front-door.ts';
+import { parseDevOptions, type DevOptions, HELP, refuseForJavaScript } from './options.ts';
 import { Serving } from './serving.ts';
 import { watchFolders } from './watch.ts';
-import { exampleInput } from './example-input.ts';
-import { firstServed, welcome } from './welcome.ts';
-import { systemAssistantId } from '../kernel/ids.ts';
+import { buildExampleInput } from './example-input.ts';
+import { findServedGraph, formatWelcome } from './welcome.ts';
+import { buildSystemAssistantId } from '../kernel/ids.ts';
 import { StartError } from '../../errors.ts';
 import type { DevelopmentOfPython, PythonSettings } from '../../config/python.ts';
 import { choosePython } from '../graphs/python.ts';
 
-type Stage = { options: DevOptions; log: Log; signal: AbortSignal; closing: (() => Promise<void> | void)[] };
+type Stage = {
+  options: DevOptions;
+  log: Log;
+  signal: AbortSignal;
+  closing: (() => Promise<void> | void)[];
+};
 
 /**
  * Runs the agent server on a developer's machine. Whatever was started is stopped again, even when a later part fails
  * to start.
  */
-export async function runDev(args: string[], signal: AbortSignal): Promise<{ stop(): Promise<void> } | void> {
-  const options = devOptions(args);
+export async function runDev(
+  args: string[],
+  signal: AbortSignal,
+): Promise<{ stop(): Promise<void> } | void> {
+  const options = parseDevOptions(args);
   if (options === undefined) {
     process.stdout.write(HELP);
     return;
@@ -53,47 +67,59 @@ async function start(stage: Stage): Promise<void> {
   refuseForJavaScript(options, file);
   const door = await openDoor(options);
   closing.push(() => door.stop());
-  const uri = options.databaseUri ?? (await embedded(stage, file, door));
+  const uri = options.databaseUri ?? (await startEmbeddedPostgres(stage, file, door));
   const lent = new LentEnvironment();
   // It stays the same when a reload reads the settings again.
-  const ownKey = newAgentKey(randomBytes);
-  const config = (): AgentConfig => {
-    lent.lend(dotEnvOf(options.config));
-    return configFor(options, { uri, ownKey });
+  const ownKey = buildAgentKey(randomBytes);
+  const readConfig = (): AgentConfig => {
+    lent.setVariables(readDotEnvFile(options.config));
+    return buildConfig(options, { uri, ownKey });
   };
-  const serving = new Serving({ config, log, door, signal });
+  const serving = new Serving({ config: readConfig, log, door, signal });
   closing.push(() => serving.stop());
   await serving.start();
   signal.throwIfAborted();
-  if (options.reload) closing.push(watching(file, serving));
-  const data = options.databaseUri === undefined ? path.join(file.folder, '.gx') : withoutPassword(uri);
+  if (options.reload) closing.push(watchSources(file, serving));
+  const data =
+    options.databaseUri === undefined ? path.join(file.folder, '.gx') : maskPassword(uri);
   const isElsewhere = options.port === undefined && door.port !== USUAL_PORT;
   // Handlers of auth.path decide in place of a key.
-  const key = file.auth === undefined ? config().access.key : undefined;
-  const url = urlOf(options, door);
+  const key = file.auth === undefined ? readConfig().access.key : undefined;
+  const url = buildUrl(options, door);
   const facts = {
     url,
     key,
-    input: exampleInput(await inputSchema(firstServed(file.graphs, serving.faults()), { url, key })),
+    input: buildExampleInput(
+      await fetchInputSchema(findServedGraph(file.graphs, serving.getFaults()), { url, key }),
+    ),
     graphs: file.graphs,
-    faults: serving.faults(),
-    python: shownPython(config().python, file),
+    faults: serving.getFaults(),
+    python: describePython(readConfig().python, file),
     data,
     reload: options.reload,
     isElsewhere,
   };
-  process.stdout.write(welcome({ ...facts, seconds: process.uptime() }));
+  process.stdout.write(formatWelcome({ ...facts, seconds: process.uptime() }));
 }
 
 /** Milliseconds that the first lines wait for a schema. */
 const SCHEMA_WITHIN = 3000;
 
 /** Returns the schema of a graph's input; undefined where it is not known in time, or is not for everybody. */
-async function inputSchema(graphId: string | undefined, { url, key }: { url: string; key: string | undefined }): Promise<unknown> {
+async function fetchInputSchema(
+  graphId: string | undefined,
+  { url, key }: { url: string; key: string | undefined },
+): Promise<unknown> {
   if (graphId === undefined) return undefined;
-  const options = { headers: key === undefined ? {} : { 'x-api-key': key }, signal: AbortSignal.timeout(SCHEMA_WITHIN) };
+  const options = {
+    headers: key === undefined ? {} : { 'x-api-key': key },
+    signal: AbortSignal.timeout(SCHEMA_WITHIN),
+  };
   try {
-    const answer = await fetch(`${url}/assistants/${systemAssistantId(graphId)}/schemas`, options);
+    const answer = await fetch(
+      `${url}/assistants/${buildSystemAssistantId(graphId)}/schemas`,
+      options,
+    );
     return ((await answer.json()) as { input_schema?: unknown }).input_schema;
   } catch {
     return undefined;
@@ -102,20 +128,30 @@ async function inputSchema(graphId: string | undefined, { url, key }: { url: str
 
 /** Opens the door. A port that was asked for must be free; the usual one may be another server's. */
 const openDoor = ({ host, port }: DevOptions): Promise<FrontDoor> =>
-  port === undefined ? openFirstFreeDoor(host, usualPorts()) : openFrontDoor({ host, port });
+  port === undefined ? openFirstFreeDoor(host, listUsualPorts()) : openFrontDoor({ host, port });
 
 /** Returns the address that a browser on this machine can open. */
-const urlOf = ({ host }: DevOptions, { port }: FrontDoor): string => {
+const buildUrl = ({ host }: DevOptions, { port }: FrontDoor): string => {
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 };
 
-async function embedded({ options, log, signal, closing }: Stage, { folder }: GraphsFile, door: FrontDoor): Promise<string> {
+async function startEmbeddedPostgres(
+  { options, log, signal, closing }: Stage,
+  { folder }: GraphsFile,
+  door: FrontDoor,
+): Promise<string> {
   const home = path.join(folder, '.gx');
   mkdirSync(home, { recursive: true });
   writeFileSync(path.join(home, '.gitignore'), '*\n');
-  const owner = `the dev server at ${urlOf(options, door)}`;
-  const postgres = await startPostgres({ folder: path.join(home, 'postgres'), owner, durable: true, reset: options.reset, signal });
+  const owner = `the dev server at ${buildUrl(options, door)}`;
+  const postgres = await startPostgres({
+    folder: path.join(home, 'postgres'),
+    owner,
+    durable: true,
+    reset: options.reset,
+    signal,
+  });
   if (options.reset) log.info('the data of earlier starts is forgotten');
   let stopping = false;
   closing.push(() => {
@@ -141,11 +177,14 @@ function giveUp(log: Log, file: string): void {
  * Returns the settings, which each reload reads again, as the server reads gx.json. The port is the one behind the
  * door.
  */
-function configFor({ config, host, python, logJson }: DevOptions, { uri, ownKey }: { uri: string; ownKey: string }): AgentConfig {
+function buildConfig(
+  { config, host, python, logJson }: DevOptions,
+  { uri, ownKey }: { uri: string; ownKey: string },
+): AgentConfig {
   const env = {
     // A run that a reload or Ctrl-C cuts off goes on from its last step, so nothing is gained by waiting for it.
     GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '0',
-    ...processEnv(),
+    ...readProcessEnv(),
     DATABASE_URI: uri,
     // --database-uri chooses another database than the embedded one.
     POSTGRES_URI_CUSTOM: undefined,
@@ -153,14 +192,14 @@ function configFor({ config, host, python, logJson }: DevOptions, { uri, ownKey 
     GX_SERVER_PORT: '0',
     GX_METRICS_PORT: undefined,
   };
-  const settings = agentConfig(env, ['--config', config]);
+  const settings = readAgentConfig(env, ['--config', config]);
   const loopback = isLoopback(host);
   const own = {
-    access: accessFor(settings.access, { loopback, ownKey }),
+    access: chooseAccess(settings.access, { loopback, ownKey }),
     webhooks: { ...settings.webhooks, loopback: true },
     localPages: { loopback },
     prettyLog: !logJson,
-    python: pythonForDev(settings.python, python),
+    python: buildPythonSettings(settings.python, python),
   };
   return { ...settings, ...own };
 }
@@ -169,26 +208,34 @@ function configFor({ config, host, python, logJson }: DevOptions, { uri, ownKey 
  * Returns who may call. A key that is meant for the deployment keeps nobody out of his own machine. Other machines need
  * a key, so there is always one for them.
  */
-function accessFor(access: AgentAccess, { loopback, ownKey }: { loopback: boolean; ownKey: string }): AgentAccess {
+function chooseAccess(
+  access: AgentAccess,
+  { loopback, ownKey }: { loopback: boolean; ownKey: string },
+): AgentAccess {
   if (loopback) return OPEN_ACCESS;
-  return Object.values(access).every((opener) => opener === undefined) ? { ...access, key: ownKey } : access;
+  return Object.values(access).every((opener) => opener === undefined)
+    ? { ...access, key: ownKey }
+    : access;
 }
 
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || host.startsWith('127.');
 
-function watching(file: GraphsFile, serving: Serving): () => void {
+function watchSources(file: GraphsFile, serving: Serving): () => void {
   const outside = file.graphs
     // A module of Python has a name in place of a path.
     .filter((graph) => path.isAbsolute(graph.file))
     .map((graph) => path.dirname(graph.file))
     .concat(file.importFolders)
     .filter((folder) => path.relative(file.folder, folder).startsWith('..'));
-  const watcher = watchFolders([...new Set([file.folder, ...outside])], (changed) => serving.reload(path.relative(file.folder, changed)));
+  const watcher = watchFolders([...new Set([file.folder, ...outside])], (changed) =>
+    serving.runReload(path.relative(file.folder, changed)),
+  );
   return () => watcher.stop();
 }
 
 function logFor({ logJson }: DevOptions): Log {
-  const level = processEnv()['GX_LOG_LEVEL'] ?? 'info';
+  const level = readProcessEnv()['GX_LOG_LEVEL'] ?? 'info';
   return createLog({ level, process: 'dev', pretty: !logJson });
 }
 
@@ -196,7 +243,7 @@ function logFor({ logJson }: DevOptions): Log {
  * Returns the variables of the `.env` beside gx.json, unless gx.json itself says something of the environment.
  * Deployments get their secrets in another way, so gx.json need not name a file that only developers have.
  */
-export function dotEnvOf(config: string): Record<string, string> {
+export function readDotEnvFile(config: string): Record<string, string> {
   const { folder, settings, hasPython } = readGraphsFile(config);
   const file = path.join(folder, '.env');
   if (settings.env !== undefined || !existsSync(file)) return {};
@@ -211,18 +258,28 @@ export function dotEnvOf(config: string): Record<string, string> {
 const BLOCKING = 100;
 
 /** Returns the settings of graphs in Python, as the options of `dev` change them. */
-function pythonForDev(settings: PythonSettings, { interpreter, debugPort, allowBlocking }: DevOptions['python']): PythonSettings {
+function buildPythonSettings(
+  settings: PythonSettings,
+  { interpreter, debugPort, allowBlocking }: DevOptions['python'],
+): PythonSettings {
   // Code that stands at a breakpoint holds the loop, too.
   const isWatched = !allowBlocking && debugPort === undefined;
   const development: DevelopmentOfPython = {
     ...(isWatched && { blockingMilliseconds: BLOCKING }),
     ...(debugPort !== undefined && { debugPort }),
   };
-  return { ...settings, ...(interpreter !== undefined && { interpreter, namedBy: '--python' }), development };
+  return {
+    ...settings,
+    ...(interpreter !== undefined && { interpreter, namedBy: '--python' }),
+    development,
+  };
 }
 
 /** Returns which interpreter runs graphs in Python, and why; undefined where there are none, or no interpreter. */
-function shownPython(settings: PythonSettings, { graphs, folder }: Pick<GraphsFile, 'graphs' | 'folder'>): string | undefined {
+function describePython(
+  settings: PythonSettings,
+  { graphs, folder }: Pick<GraphsFile, 'graphs' | 'folder'>,
+): string | undefined {
   if (!graphs.some(({ language }) => language === 'python')) return undefined;
   const chosen = choosePython(settings, folder);
   return 'fault' in chosen ? undefined : `${chosen.program} (${chosen.because})`;

@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../../config/agent.ts';
-import { asError, StartError } from '../../errors.ts';
+import { toError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
 import { startAgentServer } from '../process/start.ts';
@@ -39,8 +39,17 @@ export class Serving {
 
   async start(): Promise<void> {
     const { config, log, door } = this.#deps;
-    const faults: GraphFaults = { found: (failures, graphs) => this.#judge({ failures, graphs }), reported: () => this.faults() };
-    const next = await startAgentServer({ config: config(), log, signal: this.#signal, extra: [studioPage], faults }).catch(inOneLine);
+    const faults: GraphFaults = {
+      found: (failures, graphs) => this.#checkServable({ failures, graphs }),
+      reported: () => this.getFaults(),
+    };
+    const next = await startAgentServer({
+      config: config(),
+      log,
+      signal: this.#signal,
+      extra: [studioPage],
+      faults,
+    }).catch(throwInOneLine);
     const old = this.#current;
     this.#current = next;
     this.#accept();
@@ -49,15 +58,15 @@ export class Serving {
   }
 
   /** Returns the faults of the graphs as their files are now. */
-  faults(): GraphFault[] {
+  getFaults(): GraphFault[] {
     return this.#faults;
   }
 
   /** Reloads once at a time; changes in between lead to one more reload. */
-  reload(changed: string): void {
+  runReload(changed: string): void {
     const idle = this.#asked === undefined;
     this.#asked = changed;
-    if (idle) this.#working = this.#working.then(() => this.#reload());
+    if (idle) this.#working = this.#working.then(() => this.#runReload());
   }
 
   async stop(): Promise<void> {
@@ -69,21 +78,24 @@ export class Serving {
   }
 
   /** Throws where the graphs that can be loaded must not replace those that are served. */
-  #judge(found: Found): void {
+  #checkServable(found: Found): void {
     this.#found = found;
     const failed = Object.keys(found.failures);
-    const lost = failed.find((graph) => this.#served.has(graph)) ?? (failed.length === found.graphs.length ? failed[0] : undefined);
+    const lost =
+      failed.find((graph) => this.#served.has(graph)) ??
+      (failed.length === found.graphs.length ? failed[0] : undefined);
     if (lost !== undefined) throw new StartError(found.failures[lost]!);
   }
 
   #accept(): void {
     const { failures, graphs } = this.#found;
     this.#served = new Set(graphs.filter((graph) => !Object.hasOwn(failures, graph)));
-    this.#faults = this.#faultsOf(failures);
-    for (const { graph_id, error } of this.#faults) this.#deps.log.error({ graph_id }, `served without a graph: ${error}`);
+    this.#faults = this.#buildFaults(failures);
+    for (const { graph_id, error } of this.#faults)
+      this.#deps.log.error({ graph_id }, `served without a graph: ${error}`);
   }
 
-  #faultsOf(failures: GraphFailures): GraphFault[] {
+  #buildFaults(failures: GraphFailures): GraphFault[] {
     return Object.entries(failures).map(([graph_id, error]) => ({
       graph_id,
       error,
@@ -91,7 +103,7 @@ export class Serving {
     }));
   }
 
-  async #reload(): Promise<void> {
+  async #runReload(): Promise<void> {
     if (this.#signal.aborted) return;
     const { log } = this.#deps;
     const began = performance.now();
@@ -104,18 +116,22 @@ export class Serving {
       log.info({ seconds: Number(((performance.now() - began) / 1000).toFixed(1)) }, 'reloaded');
     } catch (thrown) {
       if (this.#signal.aborted) return;
-      const error = asError(thrown);
-      const failed = this.#faultsOf(this.#found.failures);
+      const error = toError(thrown);
+      const failed = this.#buildFaults(this.#found.failures);
       const still = this.#faults.filter(({ serves }) => serves === 'nothing');
-      this.#faults = failed.length > 0 ? failed : [...still, { graph_id: null, error: error.message, serves: 'its earlier version' }];
-      if (error instanceof StartError) log.error({ changed }, `not reloaded, the old graphs go on: ${error.message}`);
+      this.#faults =
+        failed.length > 0
+          ? failed
+          : [...still, { graph_id: null, error: error.message, serves: 'its earlier version' }];
+      if (error instanceof StartError)
+        log.error({ changed }, `not reloaded, the old graphs go on: ${error.message}`);
       else log.error({ err: error, changed }, 'not reloaded, the old graphs go on');
     }
   }
 }
 
 /** Throws the error with its message on one line, because a compiler's message has several. */
-function inOneLine(error: unknown): never {
+function throwInOneLine(error: unknown): never {
   if (!(error instanceof StartError)) throw error;
   throw new StartError(error.message.replaceAll(/\s+/g, ' '), { cause: error });
 }

@@ -19,7 +19,7 @@ export function watchFolders(roots: string[], changed: (file: string) => void): 
   const watched = new Map<string, FSWatcher>();
   const changes = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
-  const tell = (): void => {
+  const reportChange = (): void => {
     // An editor writes a file of another name first, which is gone by now.
     const [first = ''] = changes;
     const file = [...changes].find((name) => existsSync(name)) ?? first;
@@ -27,28 +27,30 @@ export function watchFolders(roots: string[], changed: (file: string) => void): 
     for (const root of roots) follow(root);
     changed(file);
   };
-  const forget = (folder: string): void => {
+  const closeWatcher = (folder: string): void => {
     watched.get(folder)?.close();
     watched.delete(folder);
   };
-  const noticed = (folder: string, name: string | null): void => {
-    if (name !== null && (NOT_CODE.test(name) || ignored(name))) return;
+  const noteChange = (folder: string, name: string | null): void => {
+    if (name !== null && (NOT_CODE.test(name) || isIgnored(name))) return;
     changes.add(path.join(folder, name ?? ''));
     clearTimeout(timer);
-    timer = setTimeout(tell, QUIET);
+    timer = setTimeout(reportChange, QUIET);
   };
   const follow = (folder: string): void => {
     if (isPythonEnvironment(folder)) return;
     let names: string[];
     try {
-      names = foldersIn(folder);
+      names = listFolders(folder);
       if (!watched.has(folder))
         watched.set(
           folder,
-          watch(folder, (_, name) => noticed(folder, name)).on('error', () => forget(folder)),
+          watch(folder, (_, name) => noteChange(folder, name)).on('error', () =>
+            closeWatcher(folder),
+          ),
         );
     } catch {
-      return forget(folder);
+      return closeWatcher(folder);
     }
     for (const name of names) follow(path.join(folder, name));
   };
@@ -56,18 +58,20 @@ export function watchFolders(roots: string[], changed: (file: string) => void): 
   return {
     stop: () => {
       clearTimeout(timer);
-      for (const folder of watched.keys()) forget(folder);
+      for (const folder of watched.keys()) closeWatcher(folder);
     },
   };
 }
 
-const foldersIn = (folder: string): string[] =>
+const listFolders = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !ignored(entry.name))
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !isIgnored(entry.name))
     .map(({ name }) => name);
 
 /** Returns whether Python's packages lie in the folder, whatever its name is. */
-const isPythonEnvironment = (folder: string): boolean => existsSync(path.join(folder, 'pyvenv.cfg'));
+const isPythonEnvironment = (folder: string): boolean =>
+  existsSync(path.join(folder, 'pyvenv.cfg'));
 
 /** Returns whether to ignore a name. The server reads `.env`; other hidden files belong to tools. */
-const ignored = (name: string): boolean => NOT_FOLLOWED.has(name) || (name.startsWith('.') && !name.startsWith('.env'));
+const isIgnored = (name: string): boolean =>
+  NOT_FOLLOWED.has(name) || (name.startsWith('.') && !name.startsWith('.env'));

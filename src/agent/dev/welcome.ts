@@ -23,16 +23,23 @@ type Facts = {
  * Returns the link to LangGraph Studio, a hosted page. The browser itself calls this server, so a local address will
  * do.
  */
-const studioLink = (url: string): string => `https://smith.langchain.com/studio/?baseUrl=${url}`;
+const buildStudioLink = (url: string): string =>
+  `https://smith.langchain.com/studio/?baseUrl=${url}`;
 
-const javascriptClient = (url: string, key: string | undefined): string => `  import { Client } from '@langchain/langgraph-sdk';
+const formatJavascriptClient = (
+  url: string,
+  key: string | undefined,
+): string => `  import { Client } from '@langchain/langgraph-sdk';
   const client = new Client({ apiUrl: '${url}'${key === undefined ? '' : `, apiKey: '${key}'`} });`;
 
-const pythonClient = (url: string, key: string | undefined): string => `  from langgraph_sdk import get_client
+const formatPythonClient = (
+  url: string,
+  key: string | undefined,
+): string => `  from langgraph_sdk import get_client
   client = get_client(url="${url}"${key === undefined ? '' : `, api_key="${key}"`})`;
 
 /** Returns how the key is printed and sent, where there is one. */
-const shownKey = (key: string | undefined): Record<'sentence' | 'header' | 'hash', string> =>
+const formatKey = (key: string | undefined): Record<'sentence' | 'header' | 'hash', string> =>
   key === undefined
     ? { sentence: '', header: '', hash: '' }
     : {
@@ -42,18 +49,34 @@ const shownKey = (key: string | undefined): Record<'sentence' | 'header' | 'hash
       };
 
 /** Returns the id of the graph that the text shows how to ask. */
-export const firstServed = (graphs: GraphSource[], faults: GraphFault[]): string | undefined =>
+export const findServedGraph = (graphs: GraphSource[], faults: GraphFault[]): string | undefined =>
   graphs.find(({ graphId }) => !faults.some(({ graph_id }) => graph_id === graphId))?.graphId;
 
 /** Returns the text that is printed once the server answers. */
-export function welcome({ url, key, graphs, faults, input, python, seconds, data, reload, isElsewhere }: Facts): string {
+export function formatWelcome({
+  url,
+  key,
+  graphs,
+  faults,
+  input,
+  python,
+  seconds,
+  data,
+  reload,
+  isElsewhere,
+}: Facts): string {
   const width = Math.max(...graphs.map(({ graphId }) => graphId.length));
-  const errors = new Map(faults.map(({ graph_id, error }) => [graph_id, `NOT SERVED until its file is mended: ${error}`]));
+  const errors = new Map(
+    faults.map(({ graph_id, error }) => [
+      graph_id,
+      `NOT SERVED until its file is mended: ${error}`,
+    ]),
+  );
   const lines = graphs.map(({ graphId, description }) =>
     `  ${graphId.padEnd(width)}  ${errors.get(graphId) ?? description ?? ''}`.trimEnd(),
   );
-  const first = firstServed(graphs, faults) ?? 'agent';
-  const shown = shownKey(key);
+  const first = findServedGraph(graphs, faults) ?? 'agent';
+  const shown = formatKey(key);
   return `
 Ready after ${seconds.toFixed(1)} s: ${url}
 ${isElsewhere ? `Port ${USUAL_PORT} is taken, so this is another one. --port chooses.\n` : ''}${shown.sentence}
@@ -64,11 +87,11 @@ Try
   curl -sN ${url}/runs/stream -H 'content-type: application/json'${shown.header} \\
     -d '{"assistant_id": "${first}", "input": ${JSON.stringify(input).replaceAll("'", String.raw`'\''`)}, "stream_mode": ["updates", "custom"]}'
 
-${python === undefined ? javascriptClient(url, key) : pythonClient(url, key)}
+${python === undefined ? formatJavascriptClient(url, key) : formatPythonClient(url, key)}
 
 Studio  ${url}/studio${shown.hash}
 Docs    ${url}/docs
-Vendor  ${studioLink(url)} (LangGraph Studio, needs a login)
+Vendor  ${buildStudioLink(url)} (LangGraph Studio, needs a login)
 Data    ${data}
 ${python === undefined ? '' : `Python  ${python}\n`}${reload ? 'A changed file reloads the graphs. ' : ''}Ctrl-C stops everything.
 

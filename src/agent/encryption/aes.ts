@@ -2,8 +2,18 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
 import type { EncryptionSettings } from '../../config/encryption.ts';
 import { Rejected, Unavailable } from '../../errors.ts';
-import { AES_ID_BYTES, aesKeyId, derivedFromKey } from '../../schema/agent/aes-key-id.ts';
-import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, RESERVED, SEALED, SEALED_TEXT, type Codec, type Place } from './codec.ts';
+import { AES_ID_BYTES, deriveAesKeyId, deriveKeyBytes } from '../../schema/agent/aes-key-id.ts';
+import {
+  CUSTOM,
+  CUSTOM_FORM,
+  isSealed,
+  MAGIC,
+  RESERVED,
+  SEALED,
+  SEALED_TEXT,
+  type Codec,
+  type Place,
+} from './codec.ts';
 
 /*
  * Sealing by AES-256-GCM. A sealed value is, in bytes:
@@ -34,24 +44,35 @@ const HAS_ZSTANDARD = 'zstdCompressSync' in zlib;
 const MOST_SALTS = 1000;
 
 /** Returns the first bytes of all values that a key sealed. */
-export const aesHeads = (keyId: string): Buffer[] =>
+export const buildAesHeads = (keyId: string): Buffer[] =>
   [AS_IS, COMPRESSED].map((form) => Buffer.concat([Buffer.of(form), Buffer.from(keyId, 'hex')]));
 
 /** Returns a codec that reads with all keys, and encrypts new values with the first, if it encrypts at all. */
-export function aesCodec({ keys, encrypts, names, strict = false }: EncryptionSettings): Codec {
+export function buildAesCodec({
+  keys,
+  encrypts,
+  names,
+  strict = false,
+}: EncryptionSettings): Codec {
   const secrets = keys.map((key) => Buffer.from(key, 'base64'));
-  const ring = new Map(secrets.map((secret) => [aesKeyId(secret), new SaltedKeys(secret)]));
-  const writing = encrypts ? { key: new SaltedKeys(secrets[0]!), salt: randomBytes(SALT_BYTES) } : undefined;
-  const textOf = (place: Place, base64: string): string => {
-    if (base64.startsWith(CUSTOM)) throw ofModule();
-    return opened(place, Buffer.from(base64, 'base64')).toString();
+  const ring = new Map(secrets.map((secret) => [deriveAesKeyId(secret), new SaltedKeys(secret)]));
+  const writing = encrypts
+    ? { key: new SaltedKeys(secrets[0]!), salt: randomBytes(SALT_BYTES) }
+    : undefined;
+  const decryptText = (place: Place, base64: string): string => {
+    if (base64.startsWith(CUSTOM)) throw buildModuleMissing();
+    return decryptBytes(place, Buffer.from(base64, 'base64')).toString();
   };
-  const opened = (place: Place, bytes: Buffer): Buffer => decrypted(ring, place, bytes);
-  const asIs = <T>(place: Place, stored: T): T => {
-    if (strict && !isEmpty(stored)) throw new Unavailable(`A value (${place.kind}) is not encrypted, and GX_AES_STRICT takes none such.`);
+  const decryptBytes = (place: Place, bytes: Buffer): Buffer => decryptValue(ring, place, bytes);
+  const passUnencrypted = <T>(place: Place, stored: T): T => {
+    if (strict && !isEmpty(stored))
+      throw new Unavailable(
+        `A value (${place.kind}) is not encrypted, and GX_AES_STRICT takes none such.`,
+      );
     return stored;
   };
-  const isOwn = (bytes: Buffer): boolean => writing === undefined || bytes.subarray(1, 1 + AES_ID_BYTES).equals(writing.key.id);
+  const isOwn = (bytes: Buffer): boolean =>
+    writing === undefined || bytes.subarray(1, 1 + AES_ID_BYTES).equals(writing.key.id);
   return {
     encrypts,
     strict,
@@ -62,17 +83,26 @@ export function aesCodec({ keys, encrypts, names, strict = false }: EncryptionSe
     },
     names: new Set(encrypts ? names : []),
     seal: async (place, json) => {
-      if (writing !== undefined) return `${SEALED_TEXT}${encrypted(writing, place, Buffer.from(json)).toString('base64')}"}`;
+      if (writing !== undefined)
+        return `${SEALED_TEXT}${encryptValue(writing, place, Buffer.from(json)).toString('base64')}"}`;
       if (json.includes(`"${SEALED}":`)) throw new Rejected(RESERVED);
       return json;
     },
-    open: async (place, stored) => (isSealed(stored) ? (JSON.parse(textOf(place, stored[SEALED])) as unknown) : asIs(place, stored)),
+    open: async (place, stored) =>
+      isSealed(stored)
+        ? (JSON.parse(decryptText(place, stored[SEALED])) as unknown)
+        : passUnencrypted(place, stored),
     openText: async (place, stored) =>
-      stored.startsWith(SEALED_TEXT) ? textOf(place, stored.slice(SEALED_TEXT.length, -2)) : asIs(place, stored),
-    sealBytes: async (place, bytes) => (writing === undefined ? bytes : Buffer.concat([MAGIC, encrypted(writing, place, bytes)])),
+      stored.startsWith(SEALED_TEXT)
+        ? decryptText(place, stored.slice(SEALED_TEXT.length, -2))
+        : passUnencrypted(place, stored),
+    sealBytes: async (place, bytes) =>
+      writing === undefined ? bytes : Buffer.concat([MAGIC, encryptValue(writing, place, bytes)]),
     openBytes: async (place, stored) => {
       const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-      return bytes.subarray(0, MAGIC.length).equals(MAGIC) ? opened(place, bytes.subarray(MAGIC.length)) : asIs(place, stored);
+      return bytes.subarray(0, MAGIC.length).equals(MAGIC)
+        ? decryptBytes(place, bytes.subarray(MAGIC.length))
+        : passUnencrypted(place, stored);
     },
   };
 }
@@ -90,15 +120,15 @@ class SaltedKeys {
   readonly #bySalt = new Map<string, Buffer>();
 
   constructor(secret: Buffer) {
-    this.id = Buffer.from(aesKeyId(secret), 'hex');
+    this.id = Buffer.from(deriveAesKeyId(secret), 'hex');
     this.#secret = secret;
   }
 
-  of(salt: Buffer): Buffer {
+  deriveKey(salt: Buffer): Buffer {
     const name = salt.toString('latin1');
     const known = this.#bySalt.get(name);
     if (known !== undefined) return known;
-    const key = derivedFromKey(this.#secret, 'values', 32, salt);
+    const key = deriveKeyBytes(this.#secret, 'values', 32, salt);
     if (this.#bySalt.size >= MOST_SALTS) this.#bySalt.clear();
     this.#bySalt.set(name, key);
     return key;
@@ -106,35 +136,70 @@ class SaltedKeys {
 }
 
 /** The data that is authenticated beside the value: how it is written, and where it stands. */
-const authenticated = (form: number, { kind, of = '' }: Place): Buffer => Buffer.from(`${form}\n${kind}\n${of}`);
+const buildAuthenticatedData = (form: number, { kind, of = '' }: Place): Buffer =>
+  Buffer.from(`${form}\n${kind}\n${of}`);
 
-function encrypted({ key, salt }: { key: SaltedKeys; salt: Buffer }, place: Place, bytes: Uint8Array): Buffer {
-  const compressed = bytes.length < WORTH_COMPRESSING || !HAS_ZSTANDARD ? undefined : zlib.zstdCompressSync(bytes, LEVEL);
+function encryptValue(
+  { key, salt }: { key: SaltedKeys; salt: Buffer },
+  place: Place,
+  bytes: Uint8Array,
+): Buffer {
+  const compressed =
+    bytes.length < WORTH_COMPRESSING || !HAS_ZSTANDARD
+      ? undefined
+      : zlib.zstdCompressSync(bytes, LEVEL);
   const form = compressed === undefined || compressed.length >= bytes.length ? AS_IS : COMPRESSED;
   const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv(CIPHER, key.of(salt), nonce).setAAD(authenticated(form, place));
+  const cipher = createCipheriv(CIPHER, key.deriveKey(salt), nonce).setAAD(
+    buildAuthenticatedData(form, place),
+  );
   const text = cipher.update(form === COMPRESSED ? compressed! : bytes);
-  return Buffer.concat([Buffer.of(form), key.id, salt, nonce, text, cipher.final(), cipher.getAuthTag()]);
+  return Buffer.concat([
+    Buffer.of(form),
+    key.id,
+    salt,
+    nonce,
+    text,
+    cipher.final(),
+    cipher.getAuthTag(),
+  ]);
 }
 
-const ofModule = (): Unavailable =>
-  new Unavailable('A value is encrypted by a module, and encryption.path of gx.json names none; name that module again.');
+const buildModuleMissing = (): Unavailable =>
+  new Unavailable(
+    'A value is encrypted by a module, and encryption.path of gx.json names none; name that module again.',
+  );
 
 /** Throws `Unavailable` for a value of a key that is not in the ring, and for one that was changed or moved. */
-function decrypted(ring: ReadonlyMap<string, SaltedKeys>, place: Place, bytes: Buffer): Buffer {
+function decryptValue(ring: ReadonlyMap<string, SaltedKeys>, place: Place, bytes: Buffer): Buffer {
   const [form = 0] = bytes;
-  if (form === CUSTOM_FORM) throw ofModule();
+  if (form === CUSTOM_FORM) throw buildModuleMissing();
   const id = bytes.subarray(1, 1 + AES_ID_BYTES).toString('hex');
   const key = ring.get(id);
-  if (key === undefined) throw new Unavailable(`A value is encrypted with the key ${id}, which GX_AES_KEY does not have; add that key.`);
-  if (form === COMPRESSED && !HAS_ZSTANDARD) throw new Unavailable('A value was encrypted under a newer Node; use Node 22.15 or newer.');
+  if (key === undefined)
+    throw new Unavailable(
+      `A value is encrypted with the key ${id}, which GX_AES_KEY does not have; add that key.`,
+    );
+  if (form === COMPRESSED && !HAS_ZSTANDARD)
+    throw new Unavailable('A value was encrypted under a newer Node; use Node 22.15 or newer.');
   const salt = bytes.subarray(1 + AES_ID_BYTES, 1 + AES_ID_BYTES + SALT_BYTES);
   try {
-    const decipher = createDecipheriv(CIPHER, key.of(salt), bytes.subarray(HEAD - NONCE_BYTES, HEAD), { authTagLength: TAG_BYTES });
-    decipher.setAAD(authenticated(form, place)).setAuthTag(bytes.subarray(-TAG_BYTES));
-    const text = Buffer.concat([decipher.update(bytes.subarray(HEAD, -TAG_BYTES)), decipher.final()]);
+    const decipher = createDecipheriv(
+      CIPHER,
+      key.deriveKey(salt),
+      bytes.subarray(HEAD - NONCE_BYTES, HEAD),
+      { authTagLength: TAG_BYTES },
+    );
+    decipher.setAAD(buildAuthenticatedData(form, place)).setAuthTag(bytes.subarray(-TAG_BYTES));
+    const text = Buffer.concat([
+      decipher.update(bytes.subarray(HEAD, -TAG_BYTES)),
+      decipher.final(),
+    ]);
     return form === COMPRESSED ? zlib.zstdDecompressSync(text) : text;
   } catch (error) {
-    throw new Unavailable(`An encrypted value (${place.kind}) was changed, or belongs elsewhere; it can't be read.`, { cause: error });
+    throw new Unavailable(
+      `An encrypted value (${place.kind}) was changed, or belongs elsewhere; it can't be read.`,
+      { cause: error },
+    );
   }
 }

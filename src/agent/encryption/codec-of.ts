@@ -1,8 +1,8 @@
 import type { EncryptionSettings } from '../../config/encryption.ts';
 import { StartError } from '../../errors.ts';
-import { aesCodec } from './aes.ts';
+import { buildAesCodec } from './aes.ts';
 import type { Codec } from './codec.ts';
-import { customCodec, type Cipher } from './custom.ts';
+import { buildCustomCodec, type Cipher } from './custom.ts';
 
 /** The module of `encryption.path`. One that only decrypts `encrypts` nothing. */
 export type EncryptionModule = { cipher: Cipher; encrypts: boolean };
@@ -11,13 +11,18 @@ export type EncryptionModule = { cipher: Cipher; encrypts: boolean };
  * Returns the codec that a deployment asks for; undefined where it asks for none. Keys and a module read side by
  * side, and one of them writes. Throws a `StartError` where both would.
  */
-export function codecOf(keys: EncryptionSettings | undefined, module: EncryptionModule | undefined): Codec | undefined {
-  if (module === undefined) return keys && aesCodec(keys);
+export function buildCodec(
+  keys: EncryptionSettings | undefined,
+  module: EncryptionModule | undefined,
+): Codec | undefined {
+  if (module === undefined) return keys && buildAesCodec(keys);
   if (module.encrypts && keys?.encrypts === true)
     throw new StartError(
       'GX_AES_KEY and encryption.path of gx.json would both encrypt. Begin GX_AES_KEY with "none," so that its keys only read, or leave the module only its decrypt handlers.',
     );
   if (module.encrypts && keys !== undefined && keys.names.length > 0)
-    throw new StartError('GX_AES_JSON_KEYS has nothing to do beside encryption.path: encrypt.json chooses the keys. Remove it.');
-  return customCodec(module, aesCodec(keys ?? { keys: [], encrypts: false, names: [] }));
+    throw new StartError(
+      'GX_AES_JSON_KEYS has nothing to do beside encryption.path: encrypt.json chooses the keys. Remove it.',
+    );
+  return buildCustomCodec(module, buildAesCodec(keys ?? { keys: [], encrypts: false, names: [] }));
 }

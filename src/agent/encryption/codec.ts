@@ -112,35 +112,48 @@ export const SEALED_TEXT = `{"${SEALED}":"`;
 export const MAGIC = Buffer.from('\u0000gx-sealed\u0000');
 
 /** Returns the context that a parsed value was sealed under; undefined where it has none, or is not sealed. */
-export const sealedUnder = (stored: unknown): EncryptionContext | undefined =>
+export const readSealContext = (stored: unknown): EncryptionContext | undefined =>
   isSealed(stored) ? (stored as { context?: EncryptionContext }).context : undefined;
 
 /** Says whether a parsed value is sealed. */
-export const isSealed = (value: unknown): value is Record<typeof SEALED, string> => isComposite(value) && typeof value[SEALED] === 'string';
+export const isSealed = (value: unknown): value is Record<typeof SEALED, string> =>
+  isComposite(value) && typeof value[SEALED] === 'string';
 
 /** Returns metadata, a config or a context as it is stored: values under the codec's names are sealed. */
 export async function sealNamed<T>(codec: Codec, of: RecordName, record: T): Promise<T> {
   if (codec === PLAIN || !isComposite(record)) return record;
-  if (codec.sealKeys !== undefined && !Array.isArray(record)) return sealByKey(codec.sealKeys, of, record);
+  if (codec.sealKeys !== undefined && !Array.isArray(record))
+    return sealByKey(codec.sealKeys, of, record);
   if (isSealed(record)) throw new Rejected(RESERVED);
   if (codec.names.size === 0 && !hasSealed(record)) return record;
-  return rebuilt(record, async (name, value) => {
+  return mapEntries(record, async (name, value) => {
     if (value === null || value === undefined) return value;
-    if (codec.names.has(name)) return JSON.parse(await codec.seal({ kind: 'named', of: name }, JSON.stringify(value))) as unknown;
+    if (codec.names.has(name))
+      return JSON.parse(
+        await codec.seal({ kind: 'named', of: name }, JSON.stringify(value)),
+      ) as unknown;
     return sealNamed(codec, of, value);
   });
 }
 
 /** The records within a config: the server looks into `configurable`, and both are copied to where each is a record. */
-const INNER: Record<string, RecordName> = { configurable: 'assistant.configurable', metadata: 'assistant.metadata' };
+const INNER: Record<string, RecordName> = {
+  configurable: 'assistant.configurable',
+  metadata: 'assistant.metadata',
+};
 
-async function sealByKey<T extends Json>(sealKeys: NonNullable<Codec['sealKeys']>, of: RecordName, record: T): Promise<T> {
+async function sealByKey<T extends Json>(
+  sealKeys: NonNullable<Codec['sealKeys']>,
+  of: RecordName,
+  record: T,
+): Promise<T> {
   if (hasSealed(record)) throw new Rejected(RESERVED);
   const sealed: Json = await sealKeys(of, record);
   if (of === 'assistant.config')
     for (const [name, kind] of Object.entries(INNER)) {
       const inner = record[name];
-      if (!Object.hasOwn(sealed, name) && isObject(inner)) sealed[name] = await sealByKey(sealKeys, kind, inner);
+      if (!Object.hasOwn(sealed, name) && isObject(inner))
+        sealed[name] = await sealByKey(sealKeys, kind, inner);
     }
   return { ...record, ...sealed };
 }
@@ -149,31 +162,49 @@ async function sealByKey<T extends Json>(sealKeys: NonNullable<Codec['sealKeys']
 export async function openNamed<T>(codec: Codec, stored: T): Promise<T> {
   const { strict = false, names } = codec;
   if (codec === PLAIN || !isComposite(stored) || !(strict || hasSealed(stored))) return stored;
-  const isClosed = (name: string, value: unknown): boolean => isSealed(value) || (strict && names.has(name));
-  return rebuilt(stored, (name, value) =>
-    isClosed(name, value) ? codec.open({ kind: 'named', of: name }, value) : openNamed(codec, value),
+  const isClosed = (name: string, value: unknown): boolean =>
+    isSealed(value) || (strict && names.has(name));
+  return mapEntries(stored, (name, value) =>
+    isClosed(name, value)
+      ? codec.open({ kind: 'named', of: name }, value)
+      : openNamed(codec, value),
   );
 }
 
-const hasSealed = (value: unknown): boolean => isComposite(value) && (isSealed(value) || Object.values(value).some(hasSealed));
+const hasSealed = (value: unknown): boolean =>
+  isComposite(value) && (isSealed(value) || Object.values(value).some(hasSealed));
 
-async function rebuilt<T extends Json>(record: T, made: (name: string, value: unknown) => Promise<unknown>): Promise<T> {
-  const entries = await Promise.all(Object.entries(record).map(async ([name, value]) => [name, await made(name, value)] as const));
-  return (Array.isArray(record) ? entries.map(([, value]) => value) : Object.fromEntries(entries)) as T;
+async function mapEntries<T extends Json>(
+  record: T,
+  made: (name: string, value: unknown) => Promise<unknown>,
+): Promise<T> {
+  const entries = await Promise.all(
+    Object.entries(record).map(async ([name, value]) => [name, await made(name, value)] as const),
+  );
+  return (
+    Array.isArray(record) ? entries.map(([, value]) => value) : Object.fromEntries(entries)
+  ) as T;
 }
 
 /** The content of each column of a row: `named` for metadata, a config or a context, else the place of its value. */
 export type SealedColumns<R> = { [Column in keyof R]?: 'named' | ((row: R) => Place) };
 
 /** Opens the columns of rows that may be sealed. */
-export async function openRows<R extends object>(codec: Codec, rows: R[], columns: SealedColumns<R>): Promise<R[]> {
+export async function openRows<R extends object>(
+  codec: Codec,
+  rows: R[],
+  columns: SealedColumns<R>,
+): Promise<R[]> {
   if (codec === PLAIN) return rows;
-  const opened = async (row: R, column: keyof R): Promise<unknown> => {
+  const openColumn = async (row: R, column: keyof R): Promise<unknown> => {
     const place = columns[column]!;
     return place === 'named' ? openNamed(codec, row[column]) : codec.open(place(row), row[column]);
   };
   const present = Object.keys(columns) as (keyof R)[];
-  const isClosed = (value: unknown): boolean => (codec.strict === true ? value !== undefined && value !== null : isComposite(value));
-  for (const row of rows) for (const column of present) if (isClosed(row[column])) row[column] = (await opened(row, column)) as R[keyof R];
+  const isClosed = (value: unknown): boolean =>
+    codec.strict === true ? value !== undefined && value !== null : isComposite(value);
+  for (const row of rows)
+    for (const column of present)
+      if (isClosed(row[column])) row[column] = (await openColumn(row, column)) as R[keyof R];
   return rows;
 }

@@ -1,7 +1,7 @@
 import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
-import { currentContext, type EncryptionContext } from '../kernel/encryption-context.ts';
+import { getCurrentContext, type EncryptionContext } from '../kernel/encryption-context.ts';
 import {
-  sealedUnder,
+  readSealContext,
   CUSTOM,
   CUSTOM_FORM,
   isSealed,
@@ -34,7 +34,8 @@ const CUSTOM_TEXT = `${SEALED_TEXT}${CUSTOM}"`;
 
 const CUSTOM_BYTES = Buffer.concat([MAGIC, Buffer.of(CUSTOM_FORM)]);
 
-const ofPlace = ({ kind, field }: Place): string => (field === undefined ? FIELDS[kind] : `${kind.slice(0, kind.indexOf('.'))}.${field}`);
+const formatPlaceName = ({ kind, field }: Place): string =>
+  field === undefined ? FIELDS[kind] : `${kind.slice(0, kind.indexOf('.'))}.${field}`;
 
 /** The field of a value, as handlers get it. */
 const FIELDS: Record<Place['kind'], string> = {
@@ -64,7 +65,7 @@ const CONTEXT = 3;
 const LENGTH = 4;
 
 /** Returns the beginning of bytes that are sealed under a context. */
-function headOf(context: EncryptionContext | undefined): Buffer {
+function encodeContextHead(context: EncryptionContext | undefined): Buffer {
   if (context === undefined) return Buffer.alloc(0);
   const text = Buffer.from(JSON.stringify(context));
   const length = Buffer.alloc(LENGTH);
@@ -76,18 +77,30 @@ function headOf(context: EncryptionContext | undefined): Buffer {
 function split(bytes: Buffer): { bytes: Buffer; context: EncryptionContext | undefined } {
   if (bytes[0] !== CONTEXT) return { bytes, context: undefined };
   const end = 1 + LENGTH + bytes.readUInt32BE(1);
-  return { bytes: bytes.subarray(end), context: JSON.parse(bytes.subarray(1 + LENGTH, end).toString()) as EncryptionContext };
+  return {
+    bytes: bytes.subarray(end),
+    context: JSON.parse(bytes.subarray(1 + LENGTH, end).toString()) as EncryptionContext,
+  };
 }
 
 /** Returns the context that bytes, or JSON text as bytes, were sealed under. */
-export function contextOfBytes(stored: Buffer): EncryptionContext | undefined {
-  if (stored.subarray(0, CUSTOM_BYTES.length).equals(CUSTOM_BYTES)) return split(stored.subarray(CUSTOM_BYTES.length)).context;
-  return stored.subarray(0, CUSTOM_TEXT.length).equals(Buffer.from(CUSTOM_TEXT)) ? sealedUnder(JSON.parse(stored.toString())) : undefined;
+export function readBytesContext(stored: Buffer): EncryptionContext | undefined {
+  if (stored.subarray(0, CUSTOM_BYTES.length).equals(CUSTOM_BYTES))
+    return split(stored.subarray(CUSTOM_BYTES.length)).context;
+  return stored.subarray(0, CUSTOM_TEXT.length).equals(Buffer.from(CUSTOM_TEXT))
+    ? readSealContext(JSON.parse(stored.toString()))
+    : undefined;
 }
 
 /** Returns a codec over the module. `other` opens values that it did not seal, and seals where the module does not. */
-export function customCodec({ cipher, encrypts }: { cipher: Cipher; encrypts: boolean }, other: Codec): Codec {
-  const opened = async (place: Place, { of = ofPlace(place), key, context, ...body }: Sealed): Promise<string> =>
+export function buildCustomCodec(
+  { cipher, encrypts }: { cipher: Cipher; encrypts: boolean },
+  other: Codec,
+): Codec {
+  const openSealed = async (
+    place: Place,
+    { of = formatPlaceName(place), key, context, ...body }: Sealed,
+  ): Promise<string> =>
     (await cipher({
       does: 'open',
       of,
@@ -98,27 +111,35 @@ export function customCodec({ cipher, encrypts }: { cipher: Cipher; encrypts: bo
     ...other,
     open: async (place, stored) =>
       isSealed(stored) && stored[SEALED] === CUSTOM
-        ? (JSON.parse(await opened(place, stored as Sealed)) as unknown)
+        ? (JSON.parse(await openSealed(place, stored as Sealed)) as unknown)
         : other.open(place, stored),
     openText: (place, stored) =>
-      stored.startsWith(CUSTOM_TEXT) ? opened(place, JSON.parse(stored) as Sealed) : other.openText(place, stored),
-    replacements: replacementsOf(cipher),
+      stored.startsWith(CUSTOM_TEXT)
+        ? openSealed(place, JSON.parse(stored) as Sealed)
+        : other.openText(place, stored),
+    replacements: buildReplacements(cipher),
     openBytes: async (place, stored) => {
       const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-      if (!bytes.subarray(0, CUSTOM_BYTES.length).equals(CUSTOM_BYTES)) return other.openBytes(place, stored);
-      return (await cipher({ does: 'open', of: ofPlace(place), ...split(bytes.subarray(CUSTOM_BYTES.length)) })) as Uint8Array;
+      if (!bytes.subarray(0, CUSTOM_BYTES.length).equals(CUSTOM_BYTES))
+        return other.openBytes(place, stored);
+      return (await cipher({
+        does: 'open',
+        of: formatPlaceName(place),
+        ...split(bytes.subarray(CUSTOM_BYTES.length)),
+      })) as Uint8Array;
     },
   };
-  return encrypts ? writing(cipher, reading) : reading;
+  return encrypts ? buildWritingCodec(cipher, reading) : reading;
 }
 
 /** Returns the values that the module wants to be stored in place of its own. */
-function replacementsOf(cipher: Cipher): Replacements {
+function buildReplacements(cipher: Cipher): Replacements {
   return {
-    areAsked: async () => (await cipher({ does: 'replaces', of: '', text: 'null', context: undefined })) === 'true',
+    areAsked: async () =>
+      (await cipher({ does: 'replaces', of: '', text: 'null', context: undefined })) === 'true',
     value: async (place, stored) => {
       const {
-        of = ofPlace(place),
+        of = formatPlaceName(place),
         key,
         context,
         json,
@@ -128,36 +149,57 @@ function replacementsOf(cipher: Cipher): Replacements {
         one,
       } = stored as Sealed & Record<(typeof FORMS)[number], unknown>;
       const name = place.of ?? '';
-      const text = JSON.stringify(key === undefined ? { json, inner, apart, blob, one } : { one: { [name]: key } });
-      const made = JSON.parse((await cipher({ does: 'replace', of, text, context })) as string) as { one?: Record<string, unknown> } | null;
+      const text = JSON.stringify(
+        key === undefined ? { json, inner, apart, blob, one } : { one: { [name]: key } },
+      );
+      const made = JSON.parse((await cipher({ does: 'replace', of, text, context })) as string) as {
+        one?: Record<string, unknown>;
+      } | null;
       if (made === null) return stored;
       return { ...stored, ...(key === undefined ? made : { key: made.one?.[name] }) };
     },
     bytes: async (place, stored) => {
-      const whole = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).subarray(CUSTOM_BYTES.length);
+      const whole = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).subarray(
+        CUSTOM_BYTES.length,
+      );
       const { bytes, context } = split(whole);
-      const made = (await cipher({ does: 'replace', of: ofPlace(place), bytes, context })) as Uint8Array;
-      return made.length === 0 ? stored : Buffer.concat([CUSTOM_BYTES, headOf(context), made]);
+      const made = (await cipher({
+        does: 'replace',
+        of: formatPlaceName(place),
+        bytes,
+        context,
+      })) as Uint8Array;
+      return made.length === 0
+        ? stored
+        : Buffer.concat([CUSTOM_BYTES, encodeContextHead(context), made]);
     },
   };
 }
 
 /** Returns the codec of a pass that stores a module's replacements; undefined where there is no module. */
-export const replacingCodec = (codec: Codec): Codec | undefined =>
+export const buildReplacingCodec = (codec: Codec): Codec | undefined =>
   codec.replacements && {
     ...codec,
     replaced: codec.replacements,
     isOwn: (sealed) => sealed !== CUSTOM,
-    isOwnBytes: (stored) => !Buffer.from(stored.subarray(0, CUSTOM_BYTES.length)).equals(CUSTOM_BYTES),
+    isOwnBytes: (stored) =>
+      !Buffer.from(stored.subarray(0, CUSTOM_BYTES.length)).equals(CUSTOM_BYTES),
   };
 
 /** Returns the codec that seals by the module, and opens as the other does. */
-function writing(cipher: Cipher, reading: Codec): Codec {
-  const sealKeys = async (of: RecordName, record: Record<string, unknown>): Promise<Record<string, unknown>> => {
-    const context = currentContext();
-    const sealed = JSON.parse((await cipher({ does: 'seal-keys', of, text: JSON.stringify(record), context })) as string) as typeof record;
+function buildWritingCodec(cipher: Cipher, reading: Codec): Codec {
+  const sealKeys = async (
+    of: RecordName,
+    record: Record<string, unknown>,
+  ): Promise<Record<string, unknown>> => {
+    const context = getCurrentContext();
+    const sealed = JSON.parse(
+      (await cipher({ does: 'seal-keys', of, text: JSON.stringify(record), context })) as string,
+    ) as typeof record;
     const beside = context === undefined ? {} : { context };
-    return Object.fromEntries(Object.entries(sealed).map(([name, key]) => [name, { [SEALED]: CUSTOM, of, ...beside, key }]));
+    return Object.fromEntries(
+      Object.entries(sealed).map(([name, key]) => [name, { [SEALED]: CUSTOM, of, ...beside, key }]),
+    );
   };
   return {
     ...reading,
@@ -169,14 +211,19 @@ function writing(cipher: Cipher, reading: Codec): Codec {
       return form === CUSTOM_FORM || !MAGIC.equals(stored.subarray(0, MAGIC.length));
     },
     seal: async (place, json) => {
-      const [of, context] = [ofPlace(place), currentContext()];
+      const [of, context] = [formatPlaceName(place), getCurrentContext()];
       const made = (await cipher({ does: 'seal', of, text: json, context })) as string;
       return `${CUSTOM_TEXT},"of":"${of}",${context === undefined ? '' : `"context":${JSON.stringify(context)},`}${made.slice(1)}`;
     },
     sealBytes: async (place, bytes) => {
-      const context = currentContext();
-      const made = (await cipher({ does: 'seal', of: ofPlace(place), bytes, context })) as Uint8Array;
-      return Buffer.concat([CUSTOM_BYTES, headOf(context), made]);
+      const context = getCurrentContext();
+      const made = (await cipher({
+        does: 'seal',
+        of: formatPlaceName(place),
+        bytes,
+        context,
+      })) as Uint8Array;
+      return Buffer.concat([CUSTOM_BYTES, encodeContextHead(context), made]);
     },
     sealKeys,
   };

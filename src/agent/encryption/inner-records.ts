@@ -22,28 +22,34 @@ const PLACES: readonly Path[] = [
 ];
 
 /** Returns the places of the records that an object of the field holds. */
-export function placesOfInnerRecords(of: string, holder: Json): Path[] {
+export function listInnerRecordPaths(of: string, holder: Json): Path[] {
   if (!HOLDERS.has(of)) return [];
-  const goto = valueAt(holder, ['command', 'goto']);
-  const targets = Array.isArray(goto) ? goto.map((_, at) => ['command', 'goto', String(at), 'input']) : [];
-  return [...PLACES, ...targets].filter((path) => isObject(valueAt(holder, path)));
+  const goto = getValueAt(holder, ['command', 'goto']);
+  const targets = Array.isArray(goto)
+    ? goto.map((_, at) => ['command', 'goto', String(at), 'input'])
+    : [];
+  return [...PLACES, ...targets].filter((path) => isObject(getValueAt(holder, path)));
 }
 
 /** The place of a value in the same objects that has a field of its own, as the webhook of a run has. */
-export const placesOfInnerValues = (of: string, holder: Json): Path[] =>
+export const listInnerValuePaths = (of: string, holder: Json): Path[] =>
   HOLDERS.has(of) && typeof holder['webhook'] === 'string' ? [['webhook']] : [];
 
 /** Returns the value at the place; undefined where there is none. */
-export const valueAt = (holder: unknown, path: Path): unknown =>
-  path.reduce<unknown>((value, name) => (isComposite(value) && Object.hasOwn(value, name) ? value[name] : undefined), holder);
+export const getValueAt = (holder: unknown, path: Path): unknown =>
+  path.reduce<unknown>(
+    (value, name) => (isComposite(value) && Object.hasOwn(value, name) ? value[name] : undefined),
+    holder,
+  );
 
 /** Returns a copy of the object with another value at the place. */
-export function withValueAt<T>(holder: T, [name, ...rest]: Path, value: unknown): T {
+export function copyWithValueAt<T>(holder: T, [name, ...rest]: Path, value: unknown): T {
   if (name === undefined) return value as T;
   const copy = (Array.isArray(holder) ? [...(holder as unknown[])] : { ...holder }) as Json;
-  copy[name] = withValueAt(copy[name], rest, value);
+  copy[name] = copyWithValueAt(copy[name], rest, value);
   return copy as T;
 }
 
 /** Returns the kind and the field of the part at a place, as handlers get them. */
-export const nameOfPlace = (of: string, path: Path): string => `${of.slice(0, of.indexOf('.'))}.${path.at(-1)}`;
+export const formatInnerName = (of: string, path: Path): string =>
+  `${of.slice(0, of.indexOf('.'))}.${path.at(-1)}`;

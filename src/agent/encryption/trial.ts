@@ -1,4 +1,4 @@
-import { asError, StartError } from '../../errors.ts';
+import { toError, StartError } from '../../errors.ts';
 import type { Cipher } from './custom.ts';
 
 /*
@@ -6,7 +6,13 @@ import type { Cipher } from './custom.ts';
  * own would fail for each record that lacks that key; a run's settings always do.
  */
 
-const RECORD = { note: 'a value of the trial', count: 1, likes: true, list: ['one', { two: 2 }], deep: { note: 'deep' } };
+const RECORD = {
+  note: 'a value of the trial',
+  count: 1,
+  likes: true,
+  list: ['one', { two: 2 }],
+  deep: { note: 'deep' },
+};
 const CONFIG = { configurable: RECORD, metadata: RECORD, tags: ['trial'], recursion_limit: 25 };
 
 /** Values by their kinds and fields, as handlers get them. */
@@ -52,13 +58,17 @@ const FIRST = ['run.key', 'run.kwargs'];
 /** Throws a `StartError` that says what is wrong with the handlers. Their results are not stored. */
 export async function tryCipher(cipher: Cipher): Promise<void> {
   const ask = async (does: 'try' | 'try-keys', of: string, value: unknown): Promise<void> => {
-    await cipher({ does, of, text: JSON.stringify(value), context: undefined }).catch((thrown: unknown) => {
-      throw new StartError(asError(thrown).message);
-    });
+    await cipher({ does, of, text: JSON.stringify(value), context: undefined }).catch(
+      (thrown: unknown) => {
+        throw new StartError(toError(thrown).message);
+      },
+    );
   };
   for (const of of FIRST) await ask('try', of, WHOLE[of]);
   await Promise.all([
-    ...Object.entries(WHOLE).flatMap(([of, value]) => (FIRST.includes(of) ? [] : [ask('try', of, value)])),
+    ...Object.entries(WHOLE).flatMap(([of, value]) =>
+      FIRST.includes(of) ? [] : [ask('try', of, value)],
+    ),
     ...Object.entries(BY_KEY).map(([of, value]) => ask('try-keys', of, value)),
   ]);
 }

@@ -1,4 +1,4 @@
-import { cutAt } from '../../errors.ts';
+import { limitText } from '../../errors.ts';
 import type { Json } from '../../schema/json.ts';
 
 /* Answers to commands of protocol v2. */
@@ -37,16 +37,27 @@ export class CommandError extends Error {
  * Returns the answer to a command that succeeded. `applied_through_seq` is left out, because no client's events are
  * held back until a command has been answered.
  */
-export const success = (id: number, result: Json): CommandAnswer => ({ type: 'success', id, result, meta: { applied_through_seq: 0 } });
+export const buildCommandSuccess = (id: number, result: Json): CommandAnswer => ({
+  type: 'success',
+  id,
+  result,
+  meta: { applied_through_seq: 0 },
+});
 
 /** Returns the answer to a command that failed. `id` is null for an error of the stream itself. */
-export const failure = (id: number | null, { code, message }: Pick<CommandError, 'code' | 'message'>): CommandAnswer => ({
+export const buildCommandFailure = (
+  id: number | null,
+  { code, message }: Pick<CommandError, 'code' | 'message'>,
+): CommandAnswer => ({
   type: 'error',
   id,
   error: code,
-  message: cutAt(message, LONGEST_MESSAGE),
+  message: limitText(message, LONGEST_MESSAGE),
 });
 
 /** Returns the error for a reader that asked for events that are no longer kept. */
 export const resumeGap = ({ after, before }: { after: number; before: number }): CommandError =>
-  new CommandError('resume_gap', `Events after ${after} are no longer kept; those from ${before} on follow.`);
+  new CommandError(
+    'resume_gap',
+    `Events after ${after} are no longer kept; those from ${before} on follow.`,
+  );

@@ -1,29 +1,41 @@
-import { asError, Problem, Unavailable } from '../../errors.ts';
+import { toError, Problem, Unavailable } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
 import type { TextSocket } from '../../http/websocket.ts';
 import type { Log } from '../../log.ts';
 import type { Command } from '../../schema/agent/event-streaming.ts';
 import type { AgentCaller } from '../auth/caller.ts';
-import { newId } from '../kernel/ids.ts';
+import { createId } from '../kernel/ids.ts';
 import type { Readers } from '../runs/readers.ts';
-import { placeOfEvent } from '../stream/event-name.ts';
-import { letsThrough, type EventFilter } from '../stream/protocol/filter.ts';
+import { parseEventName } from '../stream/event-name.ts';
+import { isEventSelected, type EventFilter } from '../stream/protocol/filter.ts';
 import type { Batch } from '../stream/protocol/follow.ts';
-import { wireForm } from '../stream/protocol/wire-form.ts';
-import { CommandError, failure, resumeGap, success, type CommandAnswer } from './answers.ts';
-import { answerCommand, startsRun, type CommandDeps } from './commands.ts';
-import { commandIn, filterOf } from './command-form.ts';
-import { visibility, type Visibility } from './visibility.ts';
+import { formatProtocolEvent } from '../stream/protocol/wire-form.ts';
+import {
+  CommandError,
+  buildCommandFailure,
+  resumeGap,
+  buildCommandSuccess,
+  type CommandAnswer,
+} from './answers.ts';
+import { answerCommand, isRunStart, type CommandDeps } from './commands.ts';
+import { parseCommand, filterOf } from './command-form.ts';
+import { loadVisibility, type Visibility } from './visibility.ts';
 import type { Json } from '../../schema/json.ts';
 
 export type SessionDeps = CommandDeps & {
-  readers: Pick<Readers, 'followThreadToCome' | 'protocolEvents' | 'protocolEventsUpTo' | 'storedProtocolEvents'>;
+  readers: Pick<
+    Readers,
+    'followThreadToCome' | 'followProtocolEvents' | 'loadProtocolRange' | 'countStoredEvents'
+  >;
   log: Log;
 };
 
 type Session = {
   threadId: string;
-  request: Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'>;
+  request: Pick<
+    Request<unknown, unknown, unknown, AgentCaller>,
+    'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'
+  >;
   socket: TextSocket;
   /** Counts a run that the client is about to start. Throws a 429 for one too many. */
   starts: () => void;
@@ -59,7 +71,10 @@ export class SocketSession {
 
   receive(text: string): void {
     if (this.#underWay >= MOST_UNDER_WAY)
-      return this.#session.socket.close(TOO_MUCH, `More than ${MOST_UNDER_WAY} commands wait for their answers.`);
+      return this.#session.socket.close(
+        TOO_MUCH,
+        `More than ${MOST_UNDER_WAY} commands wait for their answers.`,
+      );
     this.#underWay += 1;
     void this.#answer(text)
       .catch((error: unknown) => this.#fail(error))
@@ -67,32 +82,40 @@ export class SocketSession {
   }
 
   async #answer(text: string): Promise<void> {
-    const command = commandIn(text);
+    const command = parseCommand(text);
     if (command === undefined) {
       const message = 'Protocol commands must be JSON with an integer id and a string method.';
-      return this.#send(failure(null, { code: 'invalid_argument', message }));
+      return this.#send(buildCommandFailure(null, { code: 'invalid_argument', message }));
     }
     try {
-      await this.#carryOut(command);
+      await this.#runCommand(command);
     } catch (error) {
-      await this.#send(failure(command.id, this.#asCommandError(error)));
+      await this.#send(buildCommandFailure(command.id, this.#toCommandError(error)));
     }
   }
 
-  async #carryOut(command: Command): Promise<void> {
+  async #runCommand(command: Command): Promise<void> {
     const params = command.params ?? {};
     switch (command.method) {
       case 'subscription.subscribe':
         if (this.#filters.size + this.#subscribing >= MOST_SUBSCRIPTIONS)
-          throw new CommandError('invalid_argument', `A connection has at most ${MOST_SUBSCRIPTIONS} subscriptions.`);
+          throw new CommandError(
+            'invalid_argument',
+            `A connection has at most ${MOST_SUBSCRIPTIONS} subscriptions.`,
+          );
         this.#subscribing += 1;
         return this.#subscribe(command.id, params).finally(() => (this.#subscribing -= 1));
       case 'subscription.unsubscribe':
-        return this.#unsubscribe(command.id, params);
+        return this.#removeSubscription(command.id, params);
       case 'subscription.reconnect':
-        return this.#send(success(command.id, { restored: this.#hasAll(params['subscriptions']), missed_events: 0 }));
+        return this.#send(
+          buildCommandSuccess(command.id, {
+            restored: this.#hasAll(params['subscriptions']),
+            missed_events: 0,
+          }),
+        );
       default:
-        if (startsRun(command)) this.#session.starts();
+        if (isRunStart(command)) this.#session.starts();
         return this.#send(await answerCommand(this.#deps, command, this.#session));
     }
   }
@@ -100,12 +123,12 @@ export class SocketSession {
   async #subscribe(id: number, params: Json): Promise<void> {
     const { since, ...filter } = filterOf(params);
     const { threadId, request } = this.#session;
-    const seen = await visibility(this.#deps.db, request.caller, threadId);
-    const subscription = newId();
-    const stored = await this.#deps.readers.storedProtocolEvents(threadId, { ...filter, since });
+    const seen = await loadVisibility(this.#deps.db, request.caller, threadId);
+    const subscription = createId();
+    const stored = await this.#deps.readers.countStoredEvents(threadId, { ...filter, since });
     // Somebody else may have made the thread since it was looked at.
     const replayed_events = stored > 0 && (await seen.isSeen()) ? stored : 0;
-    await this.#send(success(id, { subscription_id: subscription, replayed_events }));
+    await this.#send(buildCommandSuccess(id, { subscription_id: subscription, replayed_events }));
     if (!this.#reading) {
       this.#reading = true;
       this.#filters.set(subscription, filter);
@@ -115,28 +138,37 @@ export class SocketSession {
     // Events that the reader passes meanwhile are replayed, too. The subscription begins where both are at one number.
     for (let from = since; from < this.#at;) {
       const upTo = this.#at;
-      const batches = seen.shown(this.#deps.readers.protocolEventsUpTo(threadId, { since: from, upTo }));
+      const batches = seen.shown(
+        this.#deps.readers.loadProtocolRange(threadId, { since: from, upTo }),
+      );
       for await (const batch of batches) await this.#pass(batch, [filter]);
       from = upTo;
     }
     this.#filters.set(subscription, filter);
   }
 
-  async #unsubscribe(id: number, { subscription_id }: Json): Promise<void> {
+  async #removeSubscription(id: number, { subscription_id }: Json): Promise<void> {
     if (!this.#filters.delete(String(subscription_id)))
-      throw new CommandError('no_such_subscription', `Unknown subscription: ${String(subscription_id)}`);
-    await this.#send(success(id, {}));
+      throw new CommandError(
+        'no_such_subscription',
+        `Unknown subscription: ${String(subscription_id)}`,
+      );
+    await this.#send(buildCommandSuccess(id, {}));
   }
 
   #hasAll(subscriptions: unknown): boolean {
-    return Array.isArray(subscriptions) && subscriptions.every((id) => this.#filters.has(String(id)));
+    return (
+      Array.isArray(subscriptions) && subscriptions.every((id) => this.#filters.has(String(id)))
+    );
   }
 
   /** Reads the thread until the client leaves or the server stops. */
   async #read(since: number, seen: Visibility): Promise<void> {
     const { threadId, request, socket } = this.#session;
     const followed = this.#deps.readers.followThreadToCome(threadId, request.signal);
-    for await (const batch of seen.shown(this.#deps.readers.protocolEvents(followed, since))) {
+    for await (const batch of seen.shown(
+      this.#deps.readers.followProtocolEvents(followed, since),
+    )) {
       if ('events' in batch) this.#at = batch.events.at(-1)?.thread_seq ?? this.#at;
       await this.#pass(batch, [...this.#filters.values()]);
     }
@@ -144,11 +176,12 @@ export class SocketSession {
   }
 
   async #pass(batch: Batch, filters: EventFilter[]): Promise<void> {
-    if ('gap' in batch) return this.#send(failure(null, resumeGap(batch.gap)));
+    if ('gap' in batch) return this.#send(buildCommandFailure(null, resumeGap(batch.gap)));
     let sent: Promise<void> | undefined;
     for (const event of batch.events) {
-      const place = placeOfEvent(event.event);
-      if (filters.some((filter) => letsThrough(filter, place))) sent = this.#session.socket.send(wireForm(event, place.method));
+      const place = parseEventName(event.event);
+      if (filters.some((filter) => isEventSelected(filter, place)))
+        sent = this.#session.socket.send(formatProtocolEvent(event, place.method));
     }
     await sent;
   }
@@ -158,17 +191,23 @@ export class SocketSession {
   }
 
   /** Returns the error as an answer, because a socket has no status of its own for each request. */
-  #asCommandError(error: unknown): CommandError {
+  #toCommandError(error: unknown): CommandError {
     if (error instanceof CommandError) return error;
     if (error instanceof Problem)
-      return new CommandError(error instanceof Unavailable ? 'unknown_error' : 'invalid_argument', error.message);
-    this.#deps.log.error({ err: asError(error), thread_id: this.#session.threadId }, 'command failed');
+      return new CommandError(
+        error instanceof Unavailable ? 'unknown_error' : 'invalid_argument',
+        error.message,
+      );
+    this.#deps.log.error(
+      { err: toError(error), thread_id: this.#session.threadId },
+      'command failed',
+    );
     return new CommandError('unknown_error', 'Internal Server Error');
   }
 
   async #fail(error: unknown): Promise<void> {
     if (this.#session.request.signal.aborted) return;
-    await this.#send(failure(null, this.#asCommandError(error)));
+    await this.#send(buildCommandFailure(null, this.#toCommandError(error)));
     this.#session.socket.close(FAILED);
   }
 }

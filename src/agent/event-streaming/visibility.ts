@@ -1,7 +1,7 @@
 import { NotFound } from '../../errors.ts';
-import { permission, type AgentCaller } from '../auth/caller.ts';
+import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import type { Db } from '../db/base/pool.ts';
-import { threadHead } from '../db/threads/threads.ts';
+import { loadThreadHead } from '../db/threads/threads.ts';
 
 /** The view that a caller has of one thread, which need not exist yet. */
 export type Visibility = {
@@ -15,19 +15,25 @@ export type Visibility = {
  * Asks whether the caller may read the thread. Throws `NotFound` when it exists and the caller may not see it. A thread
  * that comes later is looked at when it has its first event, because another caller may make it.
  */
-export async function visibility(db: Db, caller: AgentCaller, threadId: string): Promise<Visibility> {
-  const { permits } = await permission(caller, 'threads:read', { thread_id: threadId });
-  if (permits === undefined) return { isSeen: () => Promise.resolve(true), shown: (batches) => batches };
-  const missing = (): NotFound => new NotFound(`Thread with ID ${threadId} not found`);
-  const isSeen = async (): Promise<boolean> => (await threadHead(db, threadId, permits)) !== undefined;
+export async function loadVisibility(
+  db: Db,
+  caller: AgentCaller,
+  threadId: string,
+): Promise<Visibility> {
+  const { permits } = await askPermission(caller, 'threads:read', { thread_id: threadId });
+  if (permits === undefined)
+    return { isSeen: () => Promise.resolve(true), shown: (batches) => batches };
+  const buildNotFound = (): NotFound => new NotFound(`Thread with ID ${threadId} not found`);
+  const isSeen = async (): Promise<boolean> =>
+    (await loadThreadHead(db, threadId, permits)) !== undefined;
   let seen = await isSeen();
-  if (!seen && (await threadHead(db, threadId)) !== undefined) throw missing();
+  if (!seen && (await loadThreadHead(db, threadId)) !== undefined) throw buildNotFound();
   return {
     isSeen,
     async *shown(batches) {
       for await (const batch of batches) {
         seen ||= await isSeen();
-        if (!seen) throw missing();
+        if (!seen) throw buildNotFound();
         yield batch;
       }
     },

@@ -25,7 +25,7 @@ export class OutgoingBody {
     void this.#send();
   }
 
-  grant(bytes: number): void {
+  addRoom(bytes: number): void {
     this.#room += bytes;
     this.#wake();
   }
@@ -40,12 +40,12 @@ export class OutgoingBody {
   async #send(): Promise<void> {
     try {
       // The source is not touched before somebody reads.
-      await this.#roomForMore();
+      await this.#waitForRoom();
       for (;;) {
         const chunk = this.#stopped ? undefined : await this.#source.read();
         if (chunk === undefined) break;
         for (let at = 0; at < chunk.length; at += PIECE) {
-          await this.#roomForMore();
+          await this.#waitForRoom();
           if (this.#stopped) return;
           const piece = chunk.subarray(at, at + PIECE);
           this.#room -= piece.length;
@@ -59,7 +59,7 @@ export class OutgoingBody {
     this.#stopped = true;
   }
 
-  async #roomForMore(): Promise<void> {
+  async #waitForRoom(): Promise<void> {
     while (this.#room <= 0 && !this.#stopped) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
@@ -116,7 +116,8 @@ export class IncomingBody implements BodySource {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     try {
-      for (let chunk = await this.read(); chunk !== undefined; chunk = await this.read()) yield chunk;
+      for (let chunk = await this.read(); chunk !== undefined; chunk = await this.read())
+        yield chunk;
     } finally {
       this.cancel();
     }
@@ -124,7 +125,7 @@ export class IncomingBody implements BodySource {
 }
 
 /** Reads a body of the Fetch standard. */
-export function sourceOfStream(stream: ReadableStream<Uint8Array>): BodySource {
+export function toBodySource(stream: ReadableStream<Uint8Array>): BodySource {
   const reader = stream.getReader();
   return {
     read: async () => {

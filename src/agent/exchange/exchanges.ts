@@ -1,5 +1,11 @@
-import { asError, Problem, Unavailable } from '../../errors.ts';
-import type { AnswerHead, BodyOf, ExchangeMessage, Refusal, RequestHead } from '../../schema/wire/wall/exchange.ts';
+import { toError, Problem, Unavailable } from '../../errors.ts';
+import type {
+  AnswerHead,
+  BodyOf,
+  ExchangeMessage,
+  Refusal,
+  RequestHead,
+} from '../../schema/wire/wall/exchange.ts';
 import { IncomingBody, OutgoingBody, PIECE, type BodySource } from './bodies.ts';
 
 /** A request of the other side. The signal is aborted when it wants no answer any more. */
@@ -23,7 +29,12 @@ export type Asking<Purpose> = {
 
 export type Replied = { head: AnswerHead; body: IncomingBody | undefined };
 
-type Own = { resolve(answer: Replied): void; reject(error: Error): void; request?: OutgoingBody; answer?: IncomingBody };
+type Own = {
+  resolve(answer: Replied): void;
+  reject(error: Error): void;
+  request?: OutgoingBody;
+  answer?: IncomingBody;
+};
 type Theirs = { left: AbortController; request: IncomingBody | undefined; answer?: OutgoingBody };
 
 type Options<Asks, Hears> = {
@@ -62,8 +73,14 @@ export class Exchanges<Asks, Hears> {
     else {
       signal.addEventListener('abort', () => this.#leave(exchange, signal), { once: true });
       const early = this.#options.takesEarly === true && { room: PIECE };
-      this.#options.send({ kind: 'ask', exchange, head: { ...head, hasBody: body !== undefined }, purpose, ...early });
-      if (body !== undefined) own.request = this.#outgoing(exchange, 'request', body);
+      this.#options.send({
+        kind: 'ask',
+        exchange,
+        head: { ...head, hasBody: body !== undefined },
+        purpose,
+        ...early,
+      });
+      if (body !== undefined) own.request = this.#createOutgoing(exchange, 'request', body);
     }
     return Object.assign(promise, { exchange });
   }
@@ -89,27 +106,30 @@ export class Exchanges<Asks, Hears> {
     this.#theirs.clear();
   }
 
-  hear(message: ExchangeMessage<Hears>): void {
+  handleMessage(message: ExchangeMessage<Hears>): void {
     const { exchange } = message;
     switch (message.kind) {
       case 'ask':
         void this.#answer(exchange, message.head, message.purpose);
         return;
       case 'leave':
-        this.#forget(exchange);
+        this.#endPeerExchange(exchange);
         return;
       case 'answer':
-        this.#answered(exchange, message.head);
+        this.#handleAnswer(exchange, message.head);
         return;
       case 'refused':
-        this.fail(exchange, new Problem(message.status, message.message, { headers: message.headers }));
+        this.fail(
+          exchange,
+          new Problem(message.status, message.message, { headers: message.headers }),
+        );
         return;
       default:
-        this.#hearOfBody(message);
+        this.#handleBodyMessage(message);
     }
   }
 
-  #hearOfBody(message: Extract<ExchangeMessage<Hears>, { of: BodyOf }>): void {
+  #handleBodyMessage(message: Extract<ExchangeMessage<Hears>, { of: BodyOf }>): void {
     const { exchange, of } = message;
     switch (message.kind) {
       case 'chunk':
@@ -120,11 +140,11 @@ export class Exchanges<Asks, Hears> {
         if (of === 'answer') this.#finish(exchange);
         return;
       case 'more':
-        this.#written(exchange, of)?.grant(message.bytes);
+        this.#findOutgoing(exchange, of)?.addRoom(message.bytes);
         return;
       case 'stop':
-        this.#written(exchange, of)?.stop();
-        if (of === 'answer') this.#forget(exchange);
+        this.#findOutgoing(exchange, of)?.stop();
+        if (of === 'answer') this.#endPeerExchange(exchange);
     }
   }
 
@@ -133,14 +153,14 @@ export class Exchanges<Asks, Hears> {
     return of === 'request' ? this.#theirs.get(exchange)?.request : this.#own.get(exchange)?.answer;
   }
 
-  #written(exchange: number, of: BodyOf): OutgoingBody | undefined {
+  #findOutgoing(exchange: number, of: BodyOf): OutgoingBody | undefined {
     return of === 'request' ? this.#own.get(exchange)?.request : this.#theirs.get(exchange)?.answer;
   }
 
-  #answered(exchange: number, head: AnswerHead): void {
+  #handleAnswer(exchange: number, head: AnswerHead): void {
     const own = this.#own.get(exchange);
     if (own === undefined) return;
-    if (head.hasBody) own.answer = this.#incoming(exchange, 'answer');
+    if (head.hasBody) own.answer = this.#createIncoming(exchange, 'answer');
     else this.#finish(exchange);
     own.resolve({ head, body: own.answer });
   }
@@ -153,12 +173,12 @@ export class Exchanges<Asks, Hears> {
 
   #leave(exchange: number, signal: AbortSignal): void {
     if (!this.#own.has(exchange)) return;
-    this.fail(exchange, asError(signal.reason));
+    this.fail(exchange, toError(signal.reason));
     this.#options.send({ kind: 'leave', exchange });
   }
 
   /** Ends an exchange of the other side: its answer is complete, or is not wanted any more. */
-  #forget(exchange: number): void {
+  #endPeerExchange(exchange: number): void {
     const theirs = this.#theirs.get(exchange);
     this.#theirs.delete(exchange);
     theirs?.left.abort(GONE);
@@ -168,23 +188,37 @@ export class Exchanges<Asks, Hears> {
 
   async #answer(exchange: number, head: RequestHead, purpose: Hears): Promise<void> {
     const left = new AbortController();
-    const theirs: Theirs = { left, request: head.hasBody ? this.#incoming(exchange, 'request') : undefined };
+    const theirs: Theirs = {
+      left,
+      request: head.hasBody ? this.#createIncoming(exchange, 'request') : undefined,
+    };
     this.#theirs.set(exchange, theirs);
     try {
-      const { head: answer, body } = await this.#options.answer({ exchange, head, purpose, body: theirs.request, signal: left.signal });
+      const { head: answer, body } = await this.#options.answer({
+        exchange,
+        head,
+        purpose,
+        body: theirs.request,
+        signal: left.signal,
+      });
       if (this.#theirs.get(exchange) !== theirs) {
         body?.cancel();
         return;
       }
-      this.#options.send({ kind: 'answer', exchange, head: { ...answer, hasBody: body !== undefined } });
-      if (body === undefined) this.#forget(exchange);
-      else theirs.answer = this.#outgoing(exchange, 'answer', body);
+      this.#options.send({
+        kind: 'answer',
+        exchange,
+        head: { ...answer, hasBody: body !== undefined },
+      });
+      if (body === undefined) this.#endPeerExchange(exchange);
+      else theirs.answer = this.#createOutgoing(exchange, 'answer', body);
     } catch (thrown) {
-      if (this.#theirs.delete(exchange)) this.#options.send({ kind: 'refused', exchange, ...this.#options.refusal(thrown) });
+      if (this.#theirs.delete(exchange))
+        this.#options.send({ kind: 'refused', exchange, ...this.#options.refusal(thrown) });
     }
   }
 
-  #incoming(exchange: number, of: BodyOf): IncomingBody {
+  #createIncoming(exchange: number, of: BodyOf): IncomingBody {
     return new IncomingBody({
       more: (bytes) => this.#options.send({ kind: 'more', exchange, of, bytes }),
       stop: () => {
@@ -194,16 +228,23 @@ export class Exchanges<Asks, Hears> {
     });
   }
 
-  #outgoing(exchange: number, of: BodyOf, source: BodySource): OutgoingBody {
+  #createOutgoing(exchange: number, of: BodyOf, source: BodySource): OutgoingBody {
     return new OutgoingBody(source, {
       chunk: (bytes) => this.#options.send({ kind: 'chunk', exchange, of, bytes }),
       end: (failure) => {
-        this.#options.send({ kind: 'end', exchange, of, ...(failure !== undefined && { failure }) });
-        if (of === 'answer') this.#forget(exchange);
+        this.#options.send({
+          kind: 'end',
+          exchange,
+          of,
+          ...(failure !== undefined && { failure }),
+        });
+        if (of === 'answer') this.#endPeerExchange(exchange);
       },
     });
   }
 }
 
 /** The reason is made once, because an abort without one would cost an exception with its stack. */
-const GONE = Object.assign(new Unavailable('The other side of the request is gone.'), { name: 'AbortError' });
+const GONE = Object.assign(new Unavailable('The other side of the request is gone.'), {
+  name: 'AbortError',
+});

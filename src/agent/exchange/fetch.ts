@@ -1,8 +1,8 @@
-import { asError, NotFound, Problem } from '../../errors.ts';
+import { toError, NotFound, Problem } from '../../errors.ts';
 import type { ExchangeMessage, OwnCall } from '../../schema/wire/wall/exchange.ts';
-import { sourceOfStream, streamOfSource } from './bodies.ts';
+import { toBodySource, streamOfSource } from './bodies.ts';
 import { Exchanges, type Replied } from './exchanges.ts';
-import { exchangeRefusal } from './refusal.ts';
+import { toExchangeRefusal } from './refusal.ts';
 
 /** A body as the Fetch standard takes it. */
 export type LeftBody = string | ArrayBuffer | ReadableStream<Uint8Array> | null;
@@ -23,14 +23,24 @@ export async function fetchFrom<Purpose>(
   const stream = body === null ? null : new Response(body).body;
   const head = { method, url, headers: [...headers] };
   try {
-    return responseOf(await exchanges.ask({ head, purpose, body: stream === null ? undefined : sourceOfStream(stream), signal }));
+    return toResponse(
+      await exchanges.ask({
+        head,
+        purpose,
+        body: stream === null ? undefined : toBodySource(stream),
+        signal,
+      }),
+    );
   } catch (error) {
     if (!(error instanceof Problem) || signal.aborted) throw error;
-    return Response.json({ detail: error.message }, { status: error.status, headers: error.headers });
+    return Response.json(
+      { detail: error.message },
+      { status: error.status, headers: error.headers },
+    );
   }
 }
 
-function responseOf({ head: { status, headers }, body }: Replied): Response {
+function toResponse({ head: { status, headers }, body }: Replied): Response {
   if (body === undefined || BODILESS.has(status)) return new Response(null, { status, headers });
   // A middleware may put another body under the same headers.
   const left = headers.filter(([name]) => name !== 'content-length');
@@ -45,7 +55,8 @@ export function bindFetch(ask: (request: Request) => Promise<Response>): void {
   // Symbols are no names of the global object's type.
   const names = globalThis as unknown as Record<symbol, unknown>;
   names[Symbol.for('langgraph_api:url')] = 'http://localhost';
-  names[Symbol.for('langgraph_api:fetch')] = (input: string | URL | Request, init?: RequestInit) => ask(new Request(input, init));
+  names[Symbol.for('langgraph_api:fetch')] = (input: string | URL | Request, init?: RequestInit) =>
+    ask(new Request(input, init));
 }
 
 /**
@@ -60,12 +71,13 @@ export function bindFetchBy(
   const exchanges = new Exchanges<OwnCall, never>({
     send,
     answer: () => Promise.reject(new NotFound('Nothing is served here.')),
-    refusal: (thrown) => exchangeRefusal(asError(thrown)),
+    refusal: (thrown) => toExchangeRefusal(toError(thrown)),
     nextId: () => (last += 1),
   });
   bindFetch((request) => {
-    for (const [name, value] of Object.entries(headersNow())) if (!request.headers.has(name)) request.headers.set(name, value);
+    for (const [name, value] of Object.entries(headersNow()))
+      if (!request.headers.has(name)) request.headers.set(name, value);
     return fetchFrom(exchanges, { want: 'call' }, request, request);
   });
-  return (message) => exchanges.hear(message);
+  return (message) => exchanges.handleMessage(message);
 }

@@ -1,8 +1,8 @@
-import { errorReply } from '../../http/error-body.ts';
+import { buildErrorReply } from '../../http/error-body.ts';
 import type { Refusal } from '../../schema/wire/wall/exchange.ts';
 
 /** Returns whatever was thrown as a client would hear it. */
-export function exchangeRefusal(thrown: unknown): Refusal {
-  const { status, headers, body } = errorReply(thrown, 'sentence');
+export function toExchangeRefusal(thrown: unknown): Refusal {
+  const { status, headers, body } = buildErrorReply(thrown, 'sentence');
   return { status, message: String(body.detail), headers };
 }

@@ -1,12 +1,14 @@
-import { asError, Unavailable } from '../../errors.ts';
+import { toError, Unavailable } from '../../errors.ts';
 import { isFault } from '../../http/error-body.ts';
 import type { Log } from '../../log.ts';
 import type { ExchangeMessage, OwnCall } from '../../schema/wire/wall/exchange.ts';
 import { Exchanges, type AnswerHere, type AskedHere } from './exchanges.ts';
-import { exchangeRefusal } from './refusal.ts';
+import { toExchangeRefusal } from './refusal.ts';
 
 /** Answers a request that the user's code makes by itself. */
-export type AnswerCall = (asked: Pick<AskedHere<unknown>, 'head' | 'body' | 'signal'>) => Promise<AnswerHere>;
+export type AnswerCall = (
+  asked: Pick<AskedHere<unknown>, 'head' | 'body' | 'signal'>,
+) => Promise<AnswerHere>;
 
 /** Answers requests that threads make to the server that they belong to. */
 export class ThreadCalls {
@@ -28,8 +30,9 @@ export class ThreadCalls {
       send,
       answer: (asked) => this.#answer(asked),
       refusal: (thrown) => {
-        if (isFault(thrown)) this.#log.error({ err: asError(thrown) }, 'a request of a thread to its server failed');
-        return exchangeRefusal(thrown);
+        if (isFault(thrown))
+          this.#log.error({ err: toError(thrown) }, 'a request of a thread to its server failed');
+        return toExchangeRefusal(thrown);
       },
       nextId: () => 0,
     });

@@ -1,11 +1,21 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { asError, Forbidden, Problem } from '../../errors.ts';
+import { toError, Forbidden, Problem } from '../../errors.ts';
 import type { FromPage, Trusts } from '../../http/client.ts';
-import { clientOfRequest, headerPairs, ofMessage } from '../../http/in-process.ts';
-import type { AcceptedSocket, MessagesHeard, MessageSocket, OtherSockets, RefusedSocket } from '../../http/other-sockets.ts';
-import { withKeyOfSocket } from '../../http/shown-key.ts';
+import {
+  resolveRequestClient,
+  listHeaderPairs,
+  filterMessageHeaders,
+} from '../../http/in-process.ts';
+import type {
+  AcceptedSocket,
+  MessagesHeard,
+  MessageSocket,
+  OtherSockets,
+  RefusedSocket,
+} from '../../http/other-sockets.ts';
+import { mergeSocketKey } from '../../http/shown-key.ts';
 import type { Log } from '../../log.ts';
-import { SocketFrames, socketFrame } from '../../schema/wire/wall/socket-frames.ts';
+import { SocketFrames, encodeSocketFrame } from '../../schema/wire/wall/socket-frames.ts';
 import type { CallerRequest } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { Callers } from '../auth/callers.ts';
@@ -13,10 +23,10 @@ import { openToLook } from '../auth/passes.ts';
 import type { IncomingBody } from '../exchange/bodies.ts';
 import type { Replied } from '../exchange/exchanges.ts';
 import type { UserCode } from '../user-code/host.ts';
-import { concernOf } from './app-concerns.ts';
-import { pathBelow } from './calls-inside.ts';
+import { buildAppRouteFinder } from './app-concerns.ts';
+import { stripPathPrefix } from './calls-inside.ts';
 import { ClientMessages } from './client-messages.ts';
-import { boundedBytes } from '../../http/bounded-bytes.ts';
+import { readBoundedBytes } from '../../http/bounded-bytes.ts';
 
 export type AppSocketSettings = {
   code: UserCode;
@@ -45,55 +55,79 @@ const TOO_BIG = 1009;
 const FAILED = 1011;
 const ACCEPTED = 101;
 
-type AskedBy = { caller: AgentCaller | undefined; source: string; messages: ClientMessages; signal: AbortSignal };
+type AskedBy = {
+  caller: AgentCaller | undefined;
+  source: string;
+  messages: ClientMessages;
+  signal: AbortSignal;
+};
 
 /** The WebSockets of `http.app`, as far as it has any: those in Python. */
 export class AppSockets implements OtherSockets {
   readonly #settings: AppSocketSettings;
-  #concerns: ReturnType<typeof concernOf> | undefined;
+  #concerns: ReturnType<typeof buildAppRouteFinder> | undefined;
 
   constructor(settings: AppSocketSettings) {
     this.#settings = settings;
   }
 
-  takes(path: string): boolean {
-    return this.#pathOf(path) !== undefined;
+  canServe(path: string): boolean {
+    return this.#resolvePath(path) !== undefined;
   }
 
   /** Returns the path as the application knows it, if connections there may be its own. */
-  #pathOf(url: string): string | undefined {
+  #resolvePath(url: string): string | undefined {
     const { code, prefix } = this.#settings;
-    const path = pathBelow(prefix, url);
+    const path = stripPathPrefix(prefix, url);
     if (path === undefined || code.app?.sockets !== true) return undefined;
-    this.#concerns ??= concernOf(code);
+    this.#concerns ??= buildAppRouteFinder(code);
     return this.#concerns('WEBSOCKET', path)?.serves === true ? path : undefined;
   }
 
-  async ask(request: IncomingMessage, signal: AbortSignal): Promise<AcceptedSocket | RefusedSocket> {
+  async ask(
+    request: IncomingMessage,
+    signal: AbortSignal,
+  ): Promise<AcceptedSocket | RefusedSocket> {
     const { callers, guarded, callerOf, trusts, permits, checksAgainEvery } = this.#settings;
     const { headers, url = '/' } = request;
-    const client = clientOfRequest(request, trusts);
+    const client = resolveRequestClient(request, trusts);
     if (headers.origin !== undefined && !permits(headers.origin, { headers, ...client }))
       throw new Forbidden(`Pages of ${headers.origin} may not connect.`);
-    const asked = { headers: withKeyOfSocket(headers), access: 'read', source: client.source, method: 'GET', url } as const;
+    const asked = {
+      headers: mergeSocketKey(headers),
+      access: 'read',
+      source: client.source,
+      method: 'GET',
+      url,
+    } as const;
     const caller = guarded ? await callerOf(asked) : undefined;
     const holder = caller ?? openToLook(headers, client);
-    const leave = callers.opens(holder);
+    const leave = callers.acquireStream(holder);
     try {
       const messages = new ClientMessages();
       const gone = new AbortController();
       const either = AbortSignal.any([signal, gone.signal]);
-      const answer = await this.#answerOf(request, { caller, source: client.source, messages, signal: either });
-      if (answer.head.status !== ACCEPTED) return await refused(answer).finally(leave);
+      const answer = await this.#answerOf(request, {
+        caller,
+        source: client.source,
+        messages,
+        signal: either,
+      });
+      if (answer.head.status !== ACCEPTED) return await readRefusal(answer).finally(leave);
       if (holder.byPass !== true) this.#settings.used();
       const end = (): void => gone.abort(LEFT);
       const accepted = new AppConnection({ answer, messages, leave, end, ...this.#settings });
-      const abandon = (): void => {
+      const abortConnection = (): void => {
         leave();
         end();
       };
       const checks = caller && { again: () => callerOf(asked), every: checksAgainEvery(caller) };
-      return { ...acceptance(answer.head.headers), connect: (socket) => accepted.connect(socket), abandon, checks };
+      return {
+        ...readAcceptance(answer.head.headers),
+        connect: (socket) => accepted.connect(socket),
+        abandon: abortConnection,
+        checks,
+      };
     } catch (error) {
       leave();
       throw error;
@@ -105,28 +139,42 @@ export class AppSockets implements OtherSockets {
     const { caller, source, messages: body, signal } = asked;
     const { pathname, search } = new URL(request.url ?? '/', 'http://any');
     const { host = '' } = request.headers;
-    const address = `ws://${URL.canParse(`ws://${host}`) ? host : 'localhost'}${this.#pathOf(pathname)}${search}`;
-    const head = { method: 'GET', url: address, headers: ofMessage(headerPairs(request)) };
-    const purpose = { user: caller?.guard?.user, source, socket: offered(request.headers) };
+    const address = `ws://${URL.canParse(`ws://${host}`) ? host : 'localhost'}${this.#resolvePath(pathname)}${search}`;
+    const head = {
+      method: 'GET',
+      url: address,
+      headers: filterMessageHeaders(listHeaderPairs(request)),
+    };
+    const purpose = {
+      user: caller?.guard?.user,
+      source,
+      socket: readSubprotocols(request.headers),
+    };
     return code.fetch({ head, purpose, body, signal }, () => undefined);
   }
 }
 
 /** Returns the subprotocols that a client offers. */
-const offered = (headers: IncomingHttpHeaders): string[] =>
-  (headers['sec-websocket-protocol'] ?? '').split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
+const readSubprotocols = (headers: IncomingHttpHeaders): string[] =>
+  (headers['sec-websocket-protocol'] ?? '')
+    .split(',')
+    .flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
 
 const PROTOCOL = 'sec-websocket-protocol';
 
 /** Returns the subprotocol that the application has chosen, and its headers. */
-function acceptance(pairs: [string, string][]): Pick<AcceptedSocket, 'protocol' | 'headers'> {
+function readAcceptance(pairs: [string, string][]): Pick<AcceptedSocket, 'protocol' | 'headers'> {
   const own = pairs.filter(([name]) => !name.toLowerCase().startsWith('sec-websocket-'));
   return { protocol: pairs.find(([name]) => name.toLowerCase() === PROTOCOL)?.[1], headers: own };
 }
 
-async function refused({ head, body }: Replied): Promise<RefusedSocket> {
-  const bytes = await boundedBytes(body ?? [], LONGEST_REFUSAL);
-  if (bytes === undefined) throw new Problem(502, `http.app refused the connection with more than ${LONGEST_REFUSAL} bytes.`);
+async function readRefusal({ head, body }: Replied): Promise<RefusedSocket> {
+  const bytes = await readBoundedBytes(body ?? [], LONGEST_REFUSAL);
+  if (bytes === undefined)
+    throw new Problem(
+      502,
+      `http.app refused the connection with more than ${LONGEST_REFUSAL} bytes.`,
+    );
   return { status: head.status, headers: head.headers, body: bytes };
 }
 
@@ -153,14 +201,15 @@ class AppConnection {
 
   connect(socket: MessageSocket): MessagesHeard {
     const { messages, answer, leave } = this.#connection;
-    messages.paces(socket);
+    messages.attachClient(socket);
     void this.#passOn(answer.body, socket);
     return {
-      message: (data, isText) => messages.push(socketFrame({ form: isText ? 'text' : 'bytes', data })),
+      message: (data, isText) =>
+        messages.push(encodeSocketFrame({ form: isText ? 'text' : 'bytes', data })),
       closed: (code, reason) => {
         this.#isClosed = true;
         leave();
-        messages.push(socketFrame({ form: 'close', code, reason }));
+        messages.push(encodeSocketFrame({ form: 'close', code, reason }));
         messages.end();
         if (!this.#isOver) setTimeout(() => this.#connection.end(), FAREWELL).unref();
       },
@@ -183,7 +232,7 @@ class AppConnection {
     } catch (error) {
       body?.cancel();
       const isTooLong = error instanceof RangeError;
-      log.warn({ err: asError(error) }, 'a connection of http.app broke off');
+      log.warn({ err: toError(error) }, 'a connection of http.app broke off');
       socket.close(isTooLong ? TOO_BIG : FAILED, isTooLong ? error.message : 'http.app failed.');
     }
     this.#isOver = true;

@@ -4,8 +4,8 @@ import type { Log } from '../../log.ts';
 import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import { AgentKeys } from '../auth/agent-keys.ts';
 import {
-  byHandlers,
-  byOwner,
+  buildHandlerAuthentication,
+  buildOwnerCallers,
   openToAll,
   openToOwners,
   openToUser,
@@ -14,9 +14,9 @@ import {
   type Guarding,
 } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
-import { byCredentials } from '../auth/closed.ts';
-import { namesWithoutEvent } from '../auth/events.ts';
-import { orByPass, type PassRules } from '../auth/passes.ts';
+import { buildCredentialAuthentication } from '../auth/closed.ts';
+import { listUnknownHandlers } from '../auth/events.ts';
+import { buildPassAuthentication, type PassRules } from '../auth/passes.ts';
 import { passKeyOf } from '../../tokens/agent-pass.ts';
 import { TenantKeys } from '../../tokens/tenant-keys.ts';
 import { UserCache } from '../auth/user-cache.ts';
@@ -25,8 +25,13 @@ import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
 import { logFieldsOf, type Logging } from '../tracing/agent-log.ts';
 import { UserCode } from '../user-code/host.ts';
 import type { PythonSettings } from '../../config/python.ts';
-import { buildPythonPlace, choosePython, interpreterFault, pythonRunner } from '../graphs/python.ts';
-import { codeProcess } from '../user-code/process.ts';
+import {
+  buildPythonPlace,
+  choosePython,
+  checkInterpreter,
+  buildPythonRunner,
+} from '../graphs/python.ts';
+import { buildProcessOpener } from '../user-code/process.ts';
 import type { OpenCodeRunner } from '../user-code/worker.ts';
 
 /** Identifies callers by their credentials in a request. Throws the refusal of a caller without access. */
@@ -54,18 +59,31 @@ type Settings = {
     | 'revision'
     | 'python'
   >;
-  file: Pick<GraphsFile, 'auth' | 'app' | 'encryption' | 'codeLanguage' | 'env' | 'folder' | 'importFolders' | 'settings'>;
+  file: Pick<
+    GraphsFile,
+    'auth' | 'app' | 'encryption' | 'codeLanguage' | 'env' | 'folder' | 'importFolders' | 'settings'
+  >;
 } & Logging;
 
 /** Decides who may call by the handlers of `auth.path`, if `code` has any, or by the configuration. */
-export async function openAuthentication({ config, file, log }: Settings, opening: Promise<UserCode | undefined>): Promise<Authentication> {
+export async function openAuthentication(
+  { config, file, log }: Settings,
+  opening: Promise<UserCode | undefined>,
+): Promise<Authentication> {
   const { auth, settings } = file;
   const code = await opening;
-  if (auth === undefined || code === undefined) return { ...withoutHandlers(config, log), code };
-  if (code.handles.size === 0) log.warn('auth.path registers no handler with on(): every user who is let in may do everything');
-  const idle = namesWithoutEvent(code.handles);
+  if (auth === undefined || code === undefined)
+    return { ...createDefaultAuthentication(config, log), code };
+  if (code.handles.size === 0)
+    log.warn(
+      'auth.path registers no handler with on(): every user who is let in may do everything',
+    );
+  const idle = listUnknownHandlers(code.handles);
   if (idle.length > 0)
-    log.warn({ handlers: idle }, 'auth.path registers handlers for events that this server does not have; they are never asked');
+    log.warn(
+      { handlers: idle },
+      'auth.path registers handlers for events that this server does not have; they are never asked',
+    );
   const { cache } = settings.auth ?? {};
   const handlers: AuthenticateDeps = {
     authenticate: (request) => code.ask('authenticate', request),
@@ -75,56 +93,99 @@ export async function openAuthentication({ config, file, log }: Settings, openin
   };
   const passes = settings.auth?.disable_studio_auth === false ? passRules(config, log) : undefined;
   const callerOf =
-    passes === undefined ? byHandlers(handlers) : orByPass(passes, { others: byHandlers(handlers), as: studioUser(handlers) });
-  return { guard: 'handlers', callerOf, callerFor: byOwner(handlers), code };
+    passes === undefined
+      ? buildHandlerAuthentication(handlers)
+      : buildPassAuthentication(passes, {
+          others: buildHandlerAuthentication(handlers),
+          as: buildStudioCaller(handlers),
+        });
+  return { guard: 'handlers', callerOf, callerFor: buildOwnerCallers(handlers), code };
 }
 
 /**
  * Returns the caller that a user of the platform is where handlers decide what each may do. Its name begins with a
  * word of its own, so that nobody there passes for a user of the deployment.
  */
-const studioUser =
+const buildStudioCaller =
   ({ authorize, handles }: Pick<AuthenticateDeps, 'authorize' | 'handles'>) =>
   (user: AuthUser, { source }: Pick<CallerRequest, 'source'>): AgentCaller => {
     const identity = `studio:${user.identity}`;
-    return { identity, source, guard: { user: { ...user, identity }, handles: handles(), authorize } };
+    return {
+      identity,
+      source,
+      guard: { user: { ...user, identity }, handles: handles(), authorize },
+    };
   };
 
 /** Returns how passes are checked; undefined for a server that has no key of its deployment. */
-function passRules({ access, reports }: Pick<AgentConfig, 'access' | 'reports'>, log: Log): PassRules | undefined {
+function passRules(
+  { access, reports }: Pick<AgentConfig, 'access' | 'reports'>,
+  log: Log,
+): PassRules | undefined {
   const keyFolder = access.keyFolder ?? (access.key === undefined ? reports?.keyFolder : undefined);
   if (access.key === undefined && keyFolder === undefined) return undefined;
   let known: AgentKeys | undefined;
-  const keys = (): Uint8Array[] => {
+  const readPassKeys = (): Uint8Array[] => {
     try {
       known ??= new AgentKeys({ access: { key: access.key, keyFolder }, log });
     } catch (error) {
-      throw new Unavailable('The key of this deployment can not be read now, so the pass is not checked; try again.', { cause: error });
+      throw new Unavailable(
+        'The key of this deployment can not be read now, so the pass is not checked; try again.',
+        { cause: error },
+      );
     }
-    return known.hashes().map(passKeyOf);
+    return known.readHashes().map(passKeyOf);
   };
-  return { keys, deploymentId: access.tenantKeys?.deploymentId };
+  return { keys: readPassKeys, deploymentId: access.tenantKeys?.deploymentId };
 }
 
 /**
  * Loads `auth.path`, `encryption.path` and `http.app`, if gx.json names any. Throws a `StartError` that says what is
  * wrong with them.
  */
-export async function openUserCode({ config, file, log, lines }: Settings): Promise<UserCode | undefined> {
+export async function openUserCode({
+  config,
+  file,
+  log,
+  lines,
+}: Settings): Promise<UserCode | undefined> {
   const { auth, app, encryption, env, settings } = file;
   if (auth === undefined && app === undefined && encryption === undefined) return undefined;
   const seconds = config.encryptionTimeoutSeconds;
-  const within = { auth: config.authTimeoutSeconds * 1000, encryption: seconds * 1000, app: config.appTimeoutSeconds * 1000 };
-  const guarded = settings.http?.enable_custom_route_auth === true && settings.http.middleware_order !== 'auth_first';
+  const within = {
+    auth: config.authTimeoutSeconds * 1000,
+    encryption: seconds * 1000,
+    app: config.appTimeoutSeconds * 1000,
+  };
+  const guarded =
+    settings.http?.enable_custom_route_auth === true &&
+    settings.http.middleware_order !== 'auth_first';
   // The port of the debugger is that of the graphs.
-  const development = config.python.development && { ...config.python.development, debugPort: undefined };
-  const logging = { logLevel: config.logLevel, logFields: logFieldsOf(config), prettyLog: config.prettyLog };
+  const development = config.python.development && {
+    ...config.python.development,
+    debugPort: undefined,
+  };
+  const logging = {
+    logLevel: config.logLevel,
+    logFields: logFieldsOf(config),
+    prettyLog: config.prettyLog,
+  };
   const code = new UserCode({
-    start: { auth, app, encryption: encryption && { ...encryption, seconds }, guarded, env, ...logging, development },
+    start: {
+      auth,
+      app,
+      encryption: encryption && { ...encryption, seconds },
+      guarded,
+      env,
+      ...logging,
+      development,
+    },
     within,
     log,
-    line: lines && ((line) => lines.line(line)),
-    ...(file.codeLanguage === 'python' && { open: openPythonCode({ settings: config.python, prettyLog: config.prettyLog, file, log }) }),
+    line: lines && ((line) => lines.addLine(line)),
+    ...(file.codeLanguage === 'python' && {
+      open: openPythonCode({ settings: config.python, prettyLog: config.prettyLog, file, log }),
+    }),
   });
   try {
     await code.open();
@@ -135,20 +196,26 @@ export async function openUserCode({ config, file, log, lines }: Settings): Prom
   return code;
 }
 
-function withoutHandlers(config: Pick<AgentConfig, 'access' | 'reports' | 'proxies'>, log: Log): Omit<Authentication, 'code'> {
+function createDefaultAuthentication(
+  config: Pick<AgentConfig, 'access' | 'reports' | 'proxies'>,
+  log: Log,
+): Omit<Authentication, 'code'> {
   const { access } = config;
   const hasKey = access.key !== undefined || access.keyFolder !== undefined;
   const openers = {
     keys: hasKey ? new AgentKeys({ access, log }) : undefined,
     tenantKeys: access.tenantKeys && new TenantKeys({ place: access.tenantKeys, log }),
-    tokens: access.tokens && new IssuerTokens({ rules: access.tokens, realm: 'agent', proxies: config.proxies, log }),
+    tokens:
+      access.tokens &&
+      new IssuerTokens({ rules: access.tokens, realm: 'agent', proxies: config.proxies, log }),
   };
   const isOpen = Object.values(openers).every((opener) => opener === undefined);
   const { roleClaim } = access.tokens ?? {};
-  const others = isOpen ? openToAll : byCredentials({ ...openers, roleClaim });
+  const others = isOpen ? openToAll : buildCredentialAuthentication({ ...openers, roleClaim });
   // An open agent looks at passes, too: somebody who may only read reaches it by one.
   const passes = passRules(config, log);
-  const callerOf = passes === undefined ? others : orByPass(passes, { others, as: openToUser });
+  const callerOf =
+    passes === undefined ? others : buildPassAuthentication(passes, { others, as: openToUser });
   return { guard: isOpen ? 'open' : 'key', callerOf, callerFor: openToOwners };
 }
 
@@ -164,6 +231,14 @@ function openPythonCode({ settings, prettyLog, file, log }: Options): OpenCodeRu
   const { folder } = file;
   const chosen = choosePython(settings, folder);
   if ('fault' in chosen) throw new StartError(chosen.fault);
-  const runner = pythonRunner(buildPythonPlace(chosen.program, settings, file), { megabytes: undefined, role: 'user-code' });
-  return codeProcess({ runner, faultOf: () => interpreterFault({ chosen, folder, namedBy: settings.namedBy }), prettyLog, log });
+  const runner = buildPythonRunner(buildPythonPlace(chosen.program, settings, file), {
+    megabytes: undefined,
+    role: 'user-code',
+  });
+  return buildProcessOpener({
+    runner,
+    faultOf: () => checkInterpreter({ chosen, folder, namedBy: settings.namedBy }),
+    prettyLog,
+    log,
+  });
 }

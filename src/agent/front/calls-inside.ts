@@ -1,6 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { fromAddress } from '../../http/client.ts';
-import { headerPairs, ofMessage, type InProcess, type Inside } from '../../http/in-process.ts';
+import { buildDirectClient } from '../../http/client.ts';
+import {
+  listHeaderPairs,
+  filterMessageHeaders,
+  type InProcess,
+  type Inside,
+} from '../../http/in-process.ts';
 import { openToAll } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { AnswerHere, AskedHere } from '../exchange/exchanges.ts';
@@ -14,21 +19,26 @@ export type AskInside = (asked: AskedInside, inside?: Inside<AgentCaller>) => Pr
 const OWN_CODE = openToAll({ source: 'this process' });
 
 /** Returns a function that asks the routes without the network. Paths may be given with the prefix or without it. */
-export const askingInside =
+export const buildInProcessFetch =
   (routes: InProcess<AgentCaller>, prefix: string): AskInside =>
-  async ({ head, body, signal }, inside = { ...fromAddress(OWN_CODE.source), caller: OWN_CODE }) => {
-    const path = pathIn(head.url, prefix);
-    return answerOf(await routes.ask({ method: head.method, path, headers: head.headers, body, signal }, inside));
+  async (
+    { head, body, signal },
+    inside = { ...buildDirectClient(OWN_CODE.source), caller: OWN_CODE },
+  ) => {
+    const path = buildPrefixedPath(head.url, prefix);
+    return answerOf(
+      await routes.ask({ method: head.method, path, headers: head.headers, body, signal }, inside),
+    );
   };
 
 /** Returns the path of an address, with its query, below the prefix. */
-export function pathIn(url: string, prefix: string): string {
+export function buildPrefixedPath(url: string, prefix: string): string {
   const { pathname, search } = new URL(url);
-  return prefix + (pathBelow(prefix, pathname) ?? pathname) + search;
+  return prefix + (stripPathPrefix(prefix, pathname) ?? pathname) + search;
 }
 
 /** Returns the rest of a path below the prefix; undefined for one that is not below it. */
-export const pathBelow = (prefix: string, path: string): string | undefined =>
+export const stripPathPrefix = (prefix: string, path: string): string | undefined =>
   path === prefix ? '/' : path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
 
 function answerOf(answer: IncomingMessage): AnswerHere {
@@ -37,7 +47,16 @@ function answerOf(answer: IncomingMessage): AnswerHere {
     read: async () => (await chunks.next()).value,
     cancel: () => void answer.destroy(),
   };
-  return { head: { status: answer.statusCode!, headers: ofMessage(headerPairs(answer)).map(lowered) }, body };
+  return {
+    head: {
+      status: answer.statusCode!,
+      headers: filterMessageHeaders(listHeaderPairs(answer)).map(toLowercaseHeader),
+    },
+    body,
+  };
 }
 
-const lowered = ([name, value]: [string, string]): [string, string] => [name.toLowerCase(), value];
+const toLowercaseHeader = ([name, value]: [string, string]): [string, string] => [
+  name.toLowerCase(),
+  value,
+];

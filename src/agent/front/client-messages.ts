@@ -15,7 +15,7 @@ export class ClientMessages implements BodySource {
   #wake: () => void = () => undefined;
 
   /** From now on, the client waits while too much of it does. */
-  paces(client: Paced): void {
+  attachClient(client: Paced): void {
     this.#client = client;
   }
 

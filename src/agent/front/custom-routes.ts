@@ -1,20 +1,25 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { asError, Problem, Unavailable } from '../../errors.ts';
-import { fromAddress, type Client } from '../../http/client.ts';
-import { clientIn, headerPairs, ofMessage } from '../../http/in-process.ts';
+import { toError, Problem, Unavailable } from '../../errors.ts';
+import { buildDirectClient, type Client } from '../../http/client.ts';
+import { getClient, listHeaderPairs, filterMessageHeaders } from '../../http/in-process.ts';
 import type { AppOptions, Elsewhere, Origin } from '../../http/server.ts';
 import { watchRefusal } from '../../http/while-allowed.ts';
 import type { Log } from '../../log.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
 import type { HeaderPairs } from '../../schema/wire/wall/exchange.ts';
 import type { ForServer } from '../../schema/wire/wall/user-code.ts';
-import { accessOf, builtIn, concernOf, FETCH_METHODS } from './app-concerns.ts';
+import {
+  buildAccessFinder,
+  buildBuiltInTest,
+  buildAppRouteFinder,
+  FETCH_METHODS,
+} from './app-concerns.ts';
 import type { CallerRequest } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { Callers } from '../auth/callers.ts';
 import { openToLook } from '../auth/passes.ts';
-import { pathBelow, pathIn, type AskInside } from './calls-inside.ts';
+import { stripPathPrefix, buildPrefixedPath, type AskInside } from './calls-inside.ts';
 import type { BodySource } from '../exchange/bodies.ts';
 import type { AnswerHere, Asking, Replied, AskedHere } from '../exchange/exchanges.ts';
 import type { AgentRoute } from '../routes/route.ts';
@@ -65,7 +70,7 @@ const OWN = ['/ok', '/metrics', '/docs', '/openapi.json'];
 const ROUTE = 'http.app';
 
 /** Who sends requests that come from nowhere else. */
-const INSIDE = fromAddress('this process');
+const INSIDE = buildDirectClient('this process');
 
 /**
  * Serves `http.app` before the built-in routes. A request that concerns none of its routes, nor its middleware, never
@@ -85,24 +90,28 @@ export class CustomRoutes implements OwnRoutes {
   }
 
   readonly middleware: Middleware = async (ctx, next) => {
-    const concern = this.#concernOf(ctx.method, ctx.path);
+    const concern = this.#findAppRoute(ctx.method, ctx.path);
     if (concern === undefined) return next();
     await this.#answer(ctx, concern);
   };
 
   /** True for a route of the application itself, whose bodies are of any type. */
-  servesItself(method: string, url: string): boolean {
-    const concern = this.#concernOf(method, url);
+  isAppRoute(method: string, url: string): boolean {
+    const concern = this.#findAppRoute(method, url);
     const isUnknown = this.#settings.code.app?.routes === undefined;
-    return concern !== undefined && concern.serves && !(isUnknown && this.#access(method, concern.path) !== undefined);
+    return (
+      concern !== undefined &&
+      concern.serves &&
+      !(isUnknown && this.#findAccess(method, concern.path) !== undefined)
+    );
   }
 
   /**
    * Returns who asks for a WebSocket, after the middleware has seen it as a GET of its path. Throws the middleware's
    * answer if it does not let the request through.
    */
-  async callerOfUpgrade({ headers, origin, callerOf }: Upgrading): Promise<AgentCaller> {
-    const concern = this.#concernOf('GET', new URL(origin.url, 'http://any').pathname);
+  async authenticateUpgrade({ headers, origin, callerOf }: Upgrading): Promise<AgentCaller> {
+    const concern = this.#findAppRoute('GET', new URL(origin.url, 'http://any').pathname);
     const isEarly = concern === undefined || this.#settings.http.middleware_order === 'auth_first';
     const caller = isEarly ? await callerOf(headers) : undefined;
     if (concern === undefined) return caller!;
@@ -111,59 +120,99 @@ export class CustomRoutes implements OwnRoutes {
   }
 
   /** Returns the headers of an upgrade, as the middleware has let them through. */
-  async #passUpgrade({ headers, origin, path, caller }: Omit<Upgrading, 'callerOf'> & AppPath): Promise<IncomingHttpHeaders> {
+  async #passUpgrade({
+    headers,
+    origin,
+    path,
+    caller,
+  }: Omit<Upgrading, 'callerOf'> & AppPath): Promise<IncomingHttpHeaders> {
     const { search } = new URL(origin.url, 'http://any');
-    const pairs = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
-    const head = { method: 'GET', url: `http://${hostOf({ headers })}${path}${search}`, headers: pairs };
+    const pairs = Object.entries(headers).map(([name, value]): [string, string] => [
+      name,
+      String(value),
+    ]);
+    const head = {
+      method: 'GET',
+      url: `http://${readHost({ headers })}${path}${search}`,
+      headers: pairs,
+    };
     let passed: IncomingHttpHeaders | undefined;
-    const upgrade = (seen: IncomingHttpHeaders): unknown => (passed = seen);
-    const open = { client: fromAddress(origin.source), caller, pass: () => undefined, upgrade };
-    const { status } = await this.#headOf({ head, body: undefined, signal: new AbortController().signal }, open);
+    const acceptUpgrade = (seen: IncomingHttpHeaders): unknown => (passed = seen);
+    const open = {
+      client: buildDirectClient(origin.source),
+      caller,
+      pass: () => undefined,
+      upgrade: acceptUpgrade,
+    };
+    const { status } = await this.#fetchHead(
+      { head, body: undefined, signal: new AbortController().signal },
+      open,
+    );
     if (passed === undefined || status >= 400)
-      throw new Problem(status >= 400 ? status : 404, 'http.app did not let the connection through.');
+      throw new Problem(
+        status >= 400 ? status : 404,
+        'http.app did not let the connection through.',
+      );
     return passed;
   }
 
   /** Asks the application, and returns how it begins to answer. */
-  async #headOf(asked: Omit<Asking<unknown>, 'purpose'>, open: Open): Promise<Replied['head']> {
+  async #fetchHead(asked: Omit<Asking<unknown>, 'purpose'>, open: Open): Promise<Replied['head']> {
     const { code, callers } = this.#settings;
     const { client, caller } = open;
     let exchange = 0;
-    const begins = (number: number): void => {
+    const registerExchange = (number: number): void => {
       this.#open.delete(exchange);
       exchange = number;
       this.#open.set(number, open);
     };
-    const leave = callers.opens(caller ?? openToLook({}, client));
-    const answer = await code.fetch({ ...asked, purpose: { user: caller?.guard?.user, source: client.source } }, begins).finally(() => {
-      this.#open.delete(exchange);
-      leave();
-    });
+    const leave = callers.acquireStream(caller ?? openToLook({}, client));
+    const answer = await code
+      .fetch(
+        { ...asked, purpose: { user: caller?.guard?.user, source: client.source } },
+        registerExchange,
+      )
+      .finally(() => {
+        this.#open.delete(exchange);
+        leave();
+      });
     answer.body?.cancel();
     return answer.head;
   }
 
   /** Returns whether a webhook may call the path: a route of the application alone, which takes a POST. */
   mayBeCalled(path: string): boolean {
-    const url = this.#settings.prefix + (pathBelow(this.#settings.prefix, path) ?? path);
-    this.#isBuiltIn ??= builtIn(this.#settings.routes);
-    return this.servesItself('POST', url) && !this.#isBuiltIn(url);
+    const url = this.#settings.prefix + (stripPathPrefix(this.#settings.prefix, path) ?? path);
+    this.#isBuiltIn ??= buildBuiltInTest(this.#settings.routes);
+    return this.isAppRoute('POST', url) && !this.#isBuiltIn(url);
   }
 
   /** Tells the application, as somebody who shows nothing but the headers. Throws the refusal of a handler. */
-  async tell({ url, headers, body, signal }: InsideCall): Promise<Replied['head']> {
+  async callRoute({ url, headers, body, signal }: InsideCall): Promise<Replied['head']> {
     const { pathname, search } = new URL(url, 'http://localhost');
-    const path = pathBelow(this.#settings.prefix, pathname) ?? pathname;
-    const asked = { source: INSIDE.source, method: 'POST', url: this.#settings.prefix + path + search, headers };
-    const caller = await this.#callerBefore(asked, { path, serves: true });
-    const head = { method: 'POST', url: `http://localhost${path}${search}`, headers: Object.entries(headers) };
-    return this.#headOf({ head, body: bodyOfBytes(body), signal }, { client: INSIDE, caller, pass: () => undefined });
+    const path = stripPathPrefix(this.#settings.prefix, pathname) ?? pathname;
+    const asked = {
+      source: INSIDE.source,
+      method: 'POST',
+      url: this.#settings.prefix + path + search,
+      headers,
+    };
+    const caller = await this.#authenticateEarly(asked, { path, serves: true });
+    const head = {
+      method: 'POST',
+      url: `http://localhost${path}${search}`,
+      headers: Object.entries(headers),
+    };
+    return this.#fetchHead(
+      { head, body: wrapBytes(body), signal },
+      { client: INSIDE, caller, pass: () => undefined },
+    );
   }
 
-  #concernOf(method: string, url: string): { path: string; serves: boolean } | undefined {
-    const path = pathBelow(this.#settings.prefix, url);
+  #findAppRoute(method: string, url: string): { path: string; serves: boolean } | undefined {
+    const path = stripPathPrefix(this.#settings.prefix, url);
     if (path === undefined || this.#own.has(path) || !FETCH_METHODS.has(method)) return undefined;
-    this.#concerns ??= concernOf(this.#settings.code);
+    this.#concerns ??= buildAppRouteFinder(this.#settings.code);
     const concern = this.#concerns(method, path);
     return concern && { path, serves: concern.serves };
   }
@@ -175,10 +224,10 @@ export class CustomRoutes implements OwnRoutes {
 
   async #answer(ctx: Context, { path, serves }: { path: string; serves: boolean }): Promise<void> {
     const { code, callers, callerOf, bodyBytes, log } = this.#settings;
-    const client = clientIn(ctx);
+    const client = getClient(ctx);
     const asked = { source: client.source, method: ctx.method, url: ctx.url, headers: ctx.headers };
-    const caller = await this.#callerBefore(asked, { path, serves });
-    const leave = callers.opens(caller ?? openToLook(ctx.headers, client));
+    const caller = await this.#authenticateEarly(asked, { path, serves });
+    const leave = callers.acquireStream(caller ?? openToLook(ctx.headers, client));
     const elsewhere: Elsewhere = { route: ROUTE, passedOn: false };
     (ctx.state as { elsewhere?: Elsewhere }).elsewhere = elsewhere;
     const pass = (): void => {
@@ -186,7 +235,7 @@ export class CustomRoutes implements OwnRoutes {
       leave();
     };
     const left = new AbortController();
-    const watch = this.#watching(ctx, left);
+    const watch = this.#createRefusalWatch(ctx, left);
     if (caller !== undefined) watch(caller, () => callerOf(asked));
     let exchange = 0;
     ctx.res.once('close', () => {
@@ -194,22 +243,31 @@ export class CustomRoutes implements OwnRoutes {
       this.#open.delete(exchange);
       leave();
     });
-    const body = bodyOf(ctx, bodyBytes, (error) => left.abort(error));
-    const head = { method: ctx.method, url: `http://${hostOf(ctx)}${path}${ctx.search}`, headers: ofMessage(headerPairs(ctx.req)) };
-    const begins = (number: number): void => {
+    const body = buildLimitedBody(ctx, bodyBytes, (error) => left.abort(error));
+    const head = {
+      method: ctx.method,
+      url: `http://${readHost(ctx)}${path}${ctx.search}`,
+      headers: filterMessageHeaders(listHeaderPairs(ctx.req)),
+    };
+    const registerExchange = (number: number): void => {
       this.#open.delete(exchange);
       exchange = number;
       this.#open.set(number, { client, caller, pass, watch });
     };
     const answer = await code.fetch(
-      { head, purpose: { user: caller?.guard?.user, source: client.source }, body, signal: left.signal },
-      begins,
+      {
+        head,
+        purpose: { user: caller?.guard?.user, source: client.source },
+        body,
+        signal: left.signal,
+      },
+      registerExchange,
     );
     send(ctx, answer, log);
   }
 
   /** Returns a function that ends a request, its body and its answer, once the caller's credentials are refused. */
-  #watching(ctx: Context, left: AbortController): NonNullable<Open['watch']> {
+  #createRefusalWatch(ctx: Context, left: AbortController): NonNullable<Open['watch']> {
     let unwatch: (() => void) | undefined;
     ctx.res.once('close', () => unwatch?.());
     return (caller, again) => {
@@ -225,20 +283,25 @@ export class CustomRoutes implements OwnRoutes {
   }
 
   /** Returns the caller where it must be known before the application is asked. Throws the refusal. */
-  async #callerBefore(asked: CallerRequest, { path, serves }: { path: string; serves: boolean }): Promise<AgentCaller | undefined> {
+  async #authenticateEarly(
+    asked: CallerRequest,
+    { path, serves }: { path: string; serves: boolean },
+  ): Promise<AgentCaller | undefined> {
     const { http, callerOf, code } = this.#settings;
-    const access = this.#access(asked.method, path);
+    const access = this.#findAccess(asked.method, path);
     const guardsOwn = http.enable_custom_route_auth === true;
     // Where only the application knows its routes, nothing in it could ask before them.
     const isUnknown = code.app?.routes === undefined;
     if (http.middleware_order !== 'auth_first' && !(guardsOwn && isUnknown)) return undefined;
     const isOwn = isUnknown ? access === undefined || guardsOwn : serves;
-    const isGuarded = isOwn ? guardsOwn && access !== 'open' : access !== undefined && access !== 'open';
+    const isGuarded = isOwn
+      ? guardsOwn && access !== 'open'
+      : access !== undefined && access !== 'open';
     return isGuarded ? callerOf(asked) : undefined;
   }
 
-  #access(method: string, path: string): AgentRoute['access'] | undefined {
-    this.#accessOf ??= accessOf(this.#settings.routes);
+  #findAccess(method: string, path: string): AgentRoute['access'] | undefined {
+    this.#accessOf ??= buildAccessFinder(this.#settings.routes);
     return this.#accessOf(method, this.#settings.prefix + path);
   }
 
@@ -250,13 +313,18 @@ export class CustomRoutes implements OwnRoutes {
     const { client, caller, upgrade, watch } = open;
     if (purpose.want === 'caller') {
       const { prefix, callerOf } = this.#settings;
-      const shown = { ...client, method: head.method, url: pathIn(head.url, prefix), headers: headersOf(head.headers) };
+      const shown = {
+        ...client,
+        method: head.method,
+        url: buildPrefixedPath(head.url, prefix),
+        headers: toNodeHeaders(head.headers),
+      };
       const known = await callerOf(shown);
       watch?.(known, () => callerOf(shown));
-      return jsonAnswer(known.guard?.user ?? null);
+      return buildJsonAnswer(known.guard?.user ?? null);
     }
     if (upgrade !== undefined) {
-      upgrade(headersOf(head.headers));
+      upgrade(toNodeHeaders(head.headers));
       return { head: { status: 204, headers: [] }, body: undefined };
     }
     open.pass();
@@ -267,22 +335,34 @@ export class CustomRoutes implements OwnRoutes {
 /** The reason is made once, because an abort without one would cost an exception with its stack. */
 const LEFT = Object.assign(new Unavailable('The client has left.'), { name: 'AbortError' });
 
-const hostOf = ({ headers: { host = '' } }: { headers: IncomingHttpHeaders }): string =>
+const readHost = ({ headers: { host = '' } }: { headers: IncomingHttpHeaders }): string =>
   URL.canParse(`http://${host}`) ? host : 'localhost';
 
 /** Returns the body of a request, as long as it is not too large. */
-function bodyOf({ req, method, headers }: Context, limit: number, refuse: (error: Problem) => void): BodySource | undefined {
+function buildLimitedBody(
+  { req, method, headers }: Context,
+  limit: number,
+  refuse: (error: Problem) => void,
+): BodySource | undefined {
   const length = Number(headers['content-length'] ?? 0);
-  if (method === 'GET' || method === 'HEAD' || (length === 0 && headers['transfer-encoding'] === undefined)) return undefined;
-  const tooLarge = (): Problem => new Problem(413, `Request body is larger than ${limit} bytes`, { headers: { connection: 'close' } });
-  if (length > limit) throw tooLarge();
+  if (
+    method === 'GET' ||
+    method === 'HEAD' ||
+    (length === 0 && headers['transfer-encoding'] === undefined)
+  )
+    return undefined;
+  const buildTooLargeProblem = (): Problem =>
+    new Problem(413, `Request body is larger than ${limit} bytes`, {
+      headers: { connection: 'close' },
+    });
+  if (length > limit) throw buildTooLargeProblem();
   const chunks = req.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
   let size = 0;
   return {
     read: async () => {
       const { value } = await chunks.next();
       size += value?.length ?? 0;
-      if (size > limit) refuse(tooLarge());
+      if (size > limit) refuse(buildTooLargeProblem());
       return value;
     },
     // Node's server drops the rest of a body when the answer is sent.
@@ -296,28 +376,31 @@ function send(ctx: Context, { head: { status, headers }, body }: Replied, log: L
   ctx.respond = false;
   ctx.status = status;
   const values: Record<string, string[]> = {};
-  for (const [name, value] of ofMessage(headers)) (values[name] ??= []).push(value);
+  for (const [name, value] of filterMessageHeaders(headers)) (values[name] ??= []).push(value);
   for (const [name, list] of Object.entries(values))
     if (name === 'vary') ctx.vary(list.join(', '));
     else res.setHeader(name, list.length === 1 ? list[0]! : list);
   if (body === undefined) return void res.end();
   res.flushHeaders();
-  pipeline(body, res).catch((error: unknown) => log.debug({ err: asError(error) }, 'an answer of http.app broke off'));
+  pipeline(body, res).catch((error: unknown) =>
+    log.debug({ err: toError(error) }, 'an answer of http.app broke off'),
+  );
 }
 
-const jsonAnswer = (value: unknown): AnswerHere => ({
+const buildJsonAnswer = (value: unknown): AnswerHere => ({
   head: { status: 200, headers: [['content-type', 'application/json']] },
-  body: bodyOfBytes(Buffer.from(JSON.stringify(value))),
+  body: wrapBytes(Buffer.from(JSON.stringify(value))),
 });
 
-function bodyOfBytes(bytes: Uint8Array): BodySource {
+function wrapBytes(bytes: Uint8Array): BodySource {
   const left = [bytes];
   return { read: () => Promise.resolve(left.shift()), cancel: () => undefined };
 }
 
 /** Returns the headers as Node's server gives them. */
-function headersOf(pairs: HeaderPairs): IncomingHttpHeaders {
+function toNodeHeaders(pairs: HeaderPairs): IncomingHttpHeaders {
   const headers: Record<string, string> = {};
-  for (const [name, value] of pairs) headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+  for (const [name, value] of pairs)
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
   return headers;
 }

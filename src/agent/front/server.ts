@@ -1,43 +1,60 @@
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AgentConfig } from '../../config/agent.ts';
-import { trusting, type FromPage, type Trusts } from '../../http/client.ts';
+import { buildTrusts, type FromPage, type Trusts } from '../../http/client.ts';
 import { InProcess } from '../../http/in-process.ts';
 import { openApiDocument } from '../../http/openapi.ts';
-import { spanRequests } from '../../http/request-spans.ts';
+import { addRequestSpans } from '../../http/request-spans.ts';
 import { createApp, type Answered, type AppOptions } from '../../http/server.ts';
 import { serveSockets, type Sockets } from '../../http/websocket.ts';
 import type { Cors, GxJson } from '../../schema/agent/gx-json.ts';
-import { requestSpans } from '../../tracing/request-spans.ts';
-import { withAppDocument } from './app-document.ts';
+import { buildSpanStarter } from '../../tracing/request-spans.ts';
+import { mergeAppDocument } from './app-document.ts';
 import { openToAll, type CallerRequest, type Guarding } from '../auth/authenticate.ts';
 import { permitAccess, type AgentCaller } from '../auth/caller.ts';
 import { KEY_SCHEMES } from '../auth/closed.ts';
-import { KEY_PROTOCOL, withKeyOfSocket } from '../../http/shown-key.ts';
-import { requiredSchemes, securitySchemes, withSecurity } from '../auth/document.ts';
-import { boundedName } from '../auth/callers.ts';
-import { bearsPass, openToLook } from '../auth/passes.ts';
-import { bringsForeignCookies, cors, permitsOrigin, refuseForeignCookies } from './cors.ts';
+import { KEY_PROTOCOL, mergeSocketKey } from '../../http/shown-key.ts';
+import { readRequiredSchemes, readSecuritySchemes, mergeSecurity } from '../auth/document.ts';
+import { buildLimitName } from '../auth/callers.ts';
+import { hasPass, openToLook } from '../auth/passes.ts';
+import {
+  buildForeignCookieTest,
+  buildCorsMiddleware,
+  buildOriginCheck,
+  refuseForeignCookies,
+} from './cors.ts';
 import { AppSockets, type AppSocketSettings } from './app-sockets.ts';
-import { askingInside } from './calls-inside.ts';
+import { buildInProcessFetch } from './calls-inside.ts';
 import { CustomRoutes } from './custom-routes.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { localCors, localPages } from './local-pages.ts';
+import { buildLocalCors, buildLocalPageGuard } from './local-pages.ts';
 import { createMetrics, type Metrics } from '../parts/metrics.ts';
 import type { Feature } from '../routes/feature.ts';
-import { withSmallIds } from '../routes/ids.ts';
+import { wrapWithLowerIds } from '../routes/ids.ts';
 import type { AgentRoute } from '../routes/route.ts';
-import { healthRoute, metricsRoute, systemRoutes, type ServerInfo } from '../routes/system.ts';
-import { loggedHeaders } from '../runs/headers.ts';
+import {
+  buildHealthRoute,
+  buildMetricsRoute,
+  buildSystemRoutes,
+  type ServerInfo,
+} from '../routes/system.ts';
+import { buildLogHeaderFilter } from '../runs/headers.ts';
 import type { UserCode } from '../user-code/host.ts';
 import { Problem } from '../../errors.ts';
 import { refuseUnstorable } from '../../http/storable.ts';
-import { isObject, parsedOr } from '../../schema/json.ts';
-import { underContext, type EncryptionContext } from '../kernel/encryption-context.ts';
+import { isObject, parseJsonOr } from '../../schema/json.ts';
+import { runUnderContext, type EncryptionContext } from '../kernel/encryption-context.ts';
 
 type AppSettings = {
   config: Pick<
     AgentConfig,
-    'metricsPort' | 'mountPrefix' | 'body' | 'cors' | 'privateNetwork' | 'localPages' | 'authCheckSeconds' | 'trustedProxies'
+    | 'metricsPort'
+    | 'mountPrefix'
+    | 'body'
+    | 'cors'
+    | 'privateNetwork'
+    | 'localPages'
+    | 'authCheckSeconds'
+    | 'trustedProxies'
   >;
   settings: GxJson;
   features: readonly Feature[];
@@ -49,68 +66,91 @@ type AppSettings = {
   info: Omit<ServerInfo, 'flags'>;
 };
 
-const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { type: 'string' } } };
+const PROBLEM = {
+  type: 'object',
+  required: ['detail'],
+  properties: { detail: { type: 'string' } },
+};
 const PROBLEMS = { invalid: PROBLEM, problem: PROBLEM };
-const TITLE = { title: 'Agent server', description: 'Assistants, threads, runs, streams and the store of one deployment.' };
+const TITLE = {
+  title: 'Agent server',
+  description: 'Assistants, threads, runs, streams and the store of one deployment.',
+};
 
 /** Returns the prefix of every path: that of gx.json, else that of the environment. */
 export const mountPrefix = (config: Pick<AgentConfig, 'mountPrefix'>, { http }: GxJson): string =>
   (http?.mount_prefix ?? config.mountPrefix).replace(/\/$/, '');
 
 /** Returns whose pages may call: by gx.json, else by the environment, else by the default of the place. */
-const corsOf = ({ cors: own, localPages: local }: AppSettings['config'], { http }: GxJson): Cors => {
+const chooseCors = (
+  { cors: own, localPages: local }: AppSettings['config'],
+  { http }: GxJson,
+): Cors => {
   const given = http?.cors ?? own;
-  return local === undefined ? given : localCors(given);
+  return local === undefined ? given : buildLocalCors(given);
 };
 
 /** `custom`: routes of the user's own, whose middleware sees upgrades, too. */
 type SocketSettings = Omit<AppSettings, 'info'> & { custom: CustomRoutes | undefined };
 
 /** Returns the trust in the proxies of the settings, and in the gateway where it has signed its word. */
-function trustOf({ reports }: Pick<AgentDeps, 'reports'>, { trustedProxies }: Pick<AgentConfig, 'trustedProxies'>): Trusts {
-  const listed = trusting(trustedProxies);
-  return (address, asked) => listed(address) || (asked !== undefined && reports?.gateway.vouchesFor(asked) === true);
+function buildProxyTrust(
+  { reports }: Pick<AgentDeps, 'reports'>,
+  { trustedProxies }: Pick<AgentConfig, 'trustedProxies'>,
+): Trusts {
+  const listed = buildTrusts(trustedProxies);
+  return (address, asked) =>
+    listed(address) || (asked !== undefined && reports?.gateway.hasSigned(asked) === true);
 }
 
 /** Seconds between two checks of credentials that need no code of the user: a hash, or an answer that is remembered. */
 const CHEAP_CHECK_SECONDS = 5;
 
 /** Returns the seconds between two checks of the credentials of a caller's streams, waits and connections. */
-const paceOfChecks =
+const buildCheckInterval =
   ({ guard, config: { authCheckSeconds } }: Pick<AppSettings, 'guard' | 'config'>) =>
   ({ byPass }: AgentCaller): number =>
-    guard === 'handlers' && byPass !== true ? authCheckSeconds : Math.min(CHEAP_CHECK_SECONDS, authCheckSeconds);
+    guard === 'handlers' && byPass !== true
+      ? authCheckSeconds
+      : Math.min(CHEAP_CHECK_SECONDS, authCheckSeconds);
 
 /** Serves the agent server's WebSockets, with the same checks as its routes. */
-export function agentSockets(deps: AgentDeps, server: Server, given: SocketSettings): Sockets {
+export function createAgentSockets(
+  deps: AgentDeps,
+  server: Server,
+  given: SocketSettings,
+): Sockets {
   const { config, settings, features, callerOf, custom } = given;
   const routes = features.flatMap(({ sockets }) => sockets?.(deps) ?? []);
   const prefix = mountPrefix(config, settings);
-  const pages = corsOf(config, settings);
-  const [permitsPage, isForeign] = [permitsOrigin(pages), bringsForeignCookies(pages)];
-  const permits = (origin: string, request: FromPage): boolean => permitsPage(origin) && !isForeign(request);
-  const trusts = trustOf(deps, config);
+  const pages = chooseCors(config, settings);
+  const [permitsPage, isForeign] = [buildOriginCheck(pages), buildForeignCookieTest(pages)];
+  const isPagePermitted = (origin: string, request: FromPage): boolean =>
+    permitsPage(origin) && !isForeign(request);
+  const trusts = buildProxyTrust(deps, config);
   return serveSockets(server, {
     routes: routes.map((route) => ({ ...route, path: prefix + route.path })),
     log: deps.log,
     authenticate: (headers, origin) => {
       const ask = (seen: IncomingHttpHeaders): ReturnType<AppSettings['callerOf']> =>
-        callerOf({ headers: withKeyOfSocket(seen), access: 'read', ...origin });
-      return custom === undefined ? ask(headers) : custom.callerOfUpgrade({ headers, origin, callerOf: ask });
+        callerOf({ headers: mergeSocketKey(seen), access: 'read', ...origin });
+      return custom === undefined
+        ? ask(headers)
+        : custom.authenticateUpgrade({ headers, origin, callerOf: ask });
     },
     secretProtocols: KEY_PROTOCOL,
-    surrounding: surroundingOf(given),
-    opens: (caller) => deps.callers.opens(caller),
-    permits,
-    checksAgainEvery: paceOfChecks(given),
+    surrounding: chooseSurrounding(given),
+    opens: (caller) => deps.callers.acquireStream(caller),
+    permits: isPagePermitted,
+    checksAgainEvery: buildCheckInterval(given),
     trusts,
     body: config.body,
-    others: socketsOfApp(deps, given, { permits, trusts }),
+    others: createAppSockets(deps, given, { permits: isPagePermitted, trusts }),
   });
 }
 
 /** Returns the WebSockets of `http.app`, if there is one. */
-function socketsOfApp(
+function createAppSockets(
   { callers, reports, log }: AgentDeps,
   given: SocketSettings,
   checks: Pick<AppSocketSettings, 'permits' | 'trusts'>,
@@ -118,7 +158,7 @@ function socketsOfApp(
   const { config, settings, callerOf, code } = given;
   if (code?.app === undefined) return undefined;
   const guarded = settings.http?.enable_custom_route_auth === true;
-  const used = (): void => reports?.asked();
+  const reportUse = (): void => reports?.noteAnswered();
   const prefix = mountPrefix(config, settings);
   return new AppSockets({
     code,
@@ -126,27 +166,41 @@ function socketsOfApp(
     guarded,
     callerOf,
     callers,
-    checksAgainEvery: paceOfChecks(given),
+    checksAgainEvery: buildCheckInterval(given),
     messageBytes: config.body.bytes,
-    used,
+    used: reportUse,
     log,
     ...checks,
   });
 }
 
 /** Returns how the work of a request is done where a module encrypts. */
-const surroundingOf = ({ settings, code }: Pick<AppSettings, 'settings' | 'code'>): ReturnType<typeof underContexts> | undefined =>
-  settings.encryption === undefined || code === undefined ? undefined : underContexts(code);
+const chooseSurrounding = ({
+  settings,
+  code,
+}: Pick<AppSettings, 'settings' | 'code'>):
+  | ReturnType<typeof buildContextSurrounding>
+  | undefined =>
+  settings.encryption === undefined || code === undefined
+    ? undefined
+    : buildContextSurrounding(code);
 
 type OfMiddleware = Pick<AppSettings, 'config'> & { pages: Cors; custom: CustomRoutes | undefined };
 
 /** Returns the middleware of the routes: checks of pages first, and the user's own application last. */
-function middlewareOf({ pages, config, custom }: OfMiddleware): NonNullable<AppOptions<AgentCaller>['middleware']> {
+function buildMiddleware({
+  pages,
+  config,
+  custom,
+}: OfMiddleware): NonNullable<AppOptions<AgentCaller>['middleware']> {
   const { localPages: local } = config;
-  const isUsersOwn = (method: string, path: string): boolean => custom?.servesItself(method, path) === true;
+  const isUsersOwn = (method: string, path: string): boolean =>
+    custom?.isAppRoute(method, path) === true;
   return [
-    ...(local === undefined ? [] : [localPages(pages, { ...local, takesAnyBody: isUsersOwn })]),
-    cors(pages, config),
+    ...(local === undefined
+      ? []
+      : [buildLocalPageGuard(pages, { ...local, takesAnyBody: isUsersOwn })]),
+    buildCorsMiddleware(pages, config),
     refuseForeignCookies(pages, isUsersOwn),
     ...(custom === undefined ? [] : [custom.middleware]),
   ];
@@ -159,16 +213,20 @@ type AgentAnswer = Answered<AgentCaller>;
 
 /** Returns true for a request that shows that the agent is used. A stranger's does not, nor one that only looks. */
 const isOfClient = (answer: AgentAnswer): boolean =>
-  answer.status !== 401 && !isLook(answer) && !MONITORED.some((path) => answer.route.endsWith(path));
+  answer.status !== 401 &&
+  !isLook(answer) &&
+  !MONITORED.some((path) => answer.route.endsWith(path));
 
 /** Returns true for a request that reads by a pass: somebody looks at the agent, and nobody needs it. */
 const isLook = ({ headers, method, asked }: AgentAnswer): boolean =>
-  bearsPass(headers) && (asked?.route.access === 'read' || ['GET', 'HEAD'].includes(method));
+  hasPass(headers) && (asked?.route.access === 'read' || ['GET', 'HEAD'].includes(method));
 
-type CustomSettings = Pick<AppSettings, 'config' | 'callerOf' | 'code' | 'guard'> & { http: NonNullable<AppSettings['settings']['http']> };
+type CustomSettings = Pick<AppSettings, 'config' | 'callerOf' | 'code' | 'guard'> & {
+  http: NonNullable<AppSettings['settings']['http']>;
+};
 
 /** Returns the routes of `http.app`, if there is one; webhooks may call them, where gx.json lets them. */
-function customOf(
+function createCustomRoutes(
   { callers, webhooks, log }: Pick<AgentDeps, 'callers' | 'log' | 'webhooks'>,
   { config, http, callerOf, code, guard }: CustomSettings,
   served: { prefix: string; routes: AgentRoute[] },
@@ -180,7 +238,7 @@ function customOf(
     ...served,
     callerOf,
     callers,
-    checksAgainEvery: paceOfChecks({ guard, config }),
+    checksAgainEvery: buildCheckInterval({ guard, config }),
     bodyBytes: config.body.bytes,
     log,
   });
@@ -189,8 +247,8 @@ function customOf(
 }
 
 /** Returns the routes that probes and scrapers ask without the mount prefix. */
-const routesAtRoot = (deps: AgentDeps, metrics: AgentRoute[]): AgentRoute[] => [
-  { ...healthRoute(deps, '/ok'), id: 'health_at_root' },
+const buildRootRoutes = (deps: AgentDeps, metrics: AgentRoute[]): AgentRoute[] => [
+  { ...buildHealthRoute(deps, '/ok'), id: 'health_at_root' },
   ...metrics.map((route) => ({ ...route, id: 'metrics_at_root' })),
 ];
 
@@ -200,15 +258,19 @@ type MetricsPlace = Pick<AppSettings, 'config' | 'guard'> & { http: NonNullable<
  * Returns the route of the metrics at the port of the API. Who holds a key of an agent that asks for one reads them
  * there. Where they have a port of their own, nobody else does: users of handlers, and strangers of an open agent.
  */
-function metricsAmongOthers(metrics: Metrics, { config, guard, http }: MetricsPlace): AgentRoute[] {
-  const isHidden = http.disable_meta === true || (config.metricsPort !== undefined && guard !== 'key');
-  return isHidden ? [] : [metricsRoute(metrics, guard === 'open' ? 'open' : 'read')];
+function buildMetricsRoutes(metrics: Metrics, { config, guard, http }: MetricsPlace): AgentRoute[] {
+  const isHidden =
+    http.disable_meta === true || (config.metricsPort !== undefined && guard !== 'key');
+  return isHidden ? [] : [buildMetricsRoute(metrics, guard === 'open' ? 'open' : 'read')];
 }
 
 /** Builds the application of the port for metrics, which asks nobody for a key. */
-export const metricsApp = (metrics: Metrics, log: AgentDeps['log']): ReturnType<typeof createApp> =>
+export const createMetricsApp = (
+  metrics: Metrics,
+  log: AgentDeps['log'],
+): ReturnType<typeof createApp> =>
   createApp<AgentCaller>({
-    routes: [metricsRoute(metrics, 'open')],
+    routes: [buildMetricsRoute(metrics, 'open')],
     log,
     invalid: 'sentence',
     authenticate: (_headers, _access, origin) => openToAll(origin),
@@ -216,61 +278,81 @@ export const metricsApp = (metrics: Metrics, log: AgentDeps['log']): ReturnType<
   });
 
 /** Has an application go on with the traces of its callers, where there is a collector. */
-function traced({ tracing }: Pick<AgentDeps, 'tracing'>, app: ReturnType<typeof createApp>): ReturnType<typeof createApp> {
-  if (tracing !== undefined) spanRequests(app, requestSpans(tracing, { roots: false }));
+function addRequestTracing(
+  { tracing }: Pick<AgentDeps, 'tracing'>,
+  app: ReturnType<typeof createApp>,
+): ReturnType<typeof createApp> {
+  if (tracing !== undefined) addRequestSpans(app, buildSpanStarter(tracing, { roots: false }));
   return app;
 }
 
 /** Makes an application of the agent server's routes. */
-export function agentApp(
+export function createAgentApp(
   deps: AgentDeps,
   { config, settings, features, guard, callerOf, code, info }: AppSettings,
 ): { app: ReturnType<typeof createApp>; custom: CustomRoutes | undefined; metrics: Metrics } {
   const metrics = createMetrics(deps, info);
   const { http = {}, auth = {} } = settings;
-  const pages = corsOf(config, settings);
+  const pages = chooseCors(config, settings);
   const routes: AgentRoute[] = [];
-  const schemes = guard === 'key' ? KEY_SCHEMES : securitySchemes(auth);
-  const door = { guarded: guard !== 'open', schemes, required: guard === 'key' ? undefined : requiredSchemes(auth) };
+  const schemes = guard === 'key' ? KEY_SCHEMES : readSecuritySchemes(auth);
+  const door = {
+    guarded: guard !== 'open',
+    schemes,
+    required: guard === 'key' ? undefined : readRequiredSchemes(auth),
+  };
   const docsAccess = guard === 'key' ? 'read' : 'open';
   const described = { ...TITLE, version: info.version };
-  const document = (): unknown =>
-    withAppDocument(withSecurity(openApiDocument(routes, described, schemes, PROBLEMS), auth), code?.document, prefix);
-  const flags = Object.fromEntries(features.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, true]])));
-  const measured = metricsAmongOthers(metrics, { config, guard, http });
+  const buildDocument = (): unknown =>
+    mergeAppDocument(
+      mergeSecurity(openApiDocument(routes, described, schemes, PROBLEMS), auth),
+      code?.document,
+      prefix,
+    );
+  const flags = Object.fromEntries(
+    features.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, true]])),
+  );
+  const measured = buildMetricsRoutes(metrics, { config, guard, http });
   const own: AgentRoute[] = [
     ...features.flatMap((feature) => feature.routes?.(deps, door) ?? []),
-    ...(http.disable_meta === true ? [] : systemRoutes(deps, { info: { ...info, flags }, document, docsAccess })),
+    ...(http.disable_meta === true
+      ? []
+      : buildSystemRoutes(deps, { info: { ...info, flags }, document: buildDocument, docsAccess })),
     ...measured,
-    healthRoute(deps, '/ok'),
+    buildHealthRoute(deps, '/ok'),
   ];
   const prefix = mountPrefix(config, settings);
-  routes.push(...own.map((one) => withSmallIds({ ...one, path: prefix + one.path })));
-  if (prefix !== '') routes.push(...routesAtRoot(deps, measured));
-  const custom = customOf(deps, { config, http, callerOf, code, guard }, { prefix, routes });
-  const checksAgainEvery = paceOfChecks({ guard, config });
+  routes.push(...own.map((one) => wrapWithLowerIds({ ...one, path: prefix + one.path })));
+  if (prefix !== '') routes.push(...buildRootRoutes(deps, measured));
+  const custom = createCustomRoutes(
+    deps,
+    { config, http, callerOf, code, guard },
+    { prefix, routes },
+  );
+  const checksAgainEvery = buildCheckInterval({ guard, config });
   const app = createApp<AgentCaller>({
     routes,
     log: deps.log,
     invalid: 'sentence',
-    authenticate: (headers, access, origin) => (access === 'open' ? openToLook(headers, origin) : callerOf({ headers, access, ...origin })),
+    authenticate: (headers, access, origin) =>
+      access === 'open' ? openToLook(headers, origin) : callerOf({ headers, access, ...origin }),
     permit: permitAccess,
-    nameOf: boundedName,
-    surrounding: surroundingOf({ settings, code }),
-    opens: (caller) => deps.callers.opens(caller),
-    permitsOrigin: permitsOrigin(pages),
-    starts: (caller, count) => deps.callers.starts(caller, count),
+    nameOf: buildLimitName,
+    surrounding: chooseSurrounding({ settings, code }),
+    opens: (caller) => deps.callers.acquireStream(caller),
+    permitsOrigin: buildOriginCheck(pages),
+    starts: (caller, count) => deps.callers.acquireRuns(caller, count),
     checksAgainEvery,
-    trusts: trustOf(deps, config),
+    trusts: buildProxyTrust(deps, config),
     body: config.body,
-    middleware: middlewareOf({ pages, config, custom }),
-    loggedHeaders: loggedHeaders(http.logging_headers),
+    middleware: buildMiddleware({ pages, config, custom }),
+    loggedHeaders: buildLogHeaderFilter(http.logging_headers),
     onAnswer: (answer) => {
       metrics.answered(answer);
-      if (isOfClient(answer)) deps.reports?.asked();
+      if (isOfClient(answer)) deps.reports?.noteAnswered();
     },
   });
-  const inside = askingInside(new InProcess(traced(deps, app)), prefix);
+  const inside = buildInProcessFetch(new InProcess(addRequestTracing(deps, app)), prefix);
   custom?.passTo(inside);
   deps.host.serve((asked) => inside(asked));
   return { app, custom, metrics };
@@ -285,28 +367,40 @@ const MOST = 2000;
  * Returns how the work of a request is done: under the context that its header brings, or that the module derives from
  * that and the caller. A request whose caller nobody knows has the one of its header.
  */
-const underContexts =
+const buildContextSurrounding =
   (code: Pick<UserCode, 'ask' | 'module'>): NonNullable<AppOptions<AgentCaller>['surrounding']> =>
   async (headers, { guard }) => {
-    const brought = contextIn(headers);
-    if (!code.module.derives || guard === undefined) return (work) => underContext(brought, work);
+    const brought = readContext(headers);
+    if (!code.module.derives || guard === undefined)
+      return (work) => runUnderContext(brought, work);
     const { metadata } = await code.ask('context', { user: guard.user, metadata: brought ?? {} });
-    const context = checked(metadata, (sentence) => new Problem(500, `encryption.path: context must return ${sentence}.`));
-    return (work) => underContext(context, work);
+    const context = checkContext(
+      metadata,
+      (sentence) => new Problem(500, `encryption.path: context must return ${sentence}.`),
+    );
+    return (work) => runUnderContext(context, work);
   };
 
 /** Returns the context that a request brings. Throws a 400 for one that is none. */
-function contextIn(headers: IncomingHttpHeaders): EncryptionContext | undefined {
+function readContext(headers: IncomingHttpHeaders): EncryptionContext | undefined {
   const given = headers[HEADER];
   if (given === undefined) return undefined;
-  const refused = (sentence: string): Problem => new Problem(400, `X-Encryption-Context: It must be ${sentence}, as JSON in base64.`);
-  return checked(parsedOr(Buffer.from(String(given), 'base64').toString(), undefined), refused);
+  const buildContextProblem = (sentence: string): Problem =>
+    new Problem(400, `X-Encryption-Context: It must be ${sentence}, as JSON in base64.`);
+  return checkContext(
+    parseJsonOr(Buffer.from(String(given), 'base64').toString(), undefined),
+    buildContextProblem,
+  );
 }
 
 /** Returns the context; undefined for an empty one. */
-function checked(context: unknown, refused: (sentence: string) => Problem): EncryptionContext | undefined {
+function checkContext(
+  context: unknown,
+  refused: (sentence: string) => Problem,
+): EncryptionContext | undefined {
   if (!isObject(context)) throw refused('an object');
-  if (Buffer.byteLength(JSON.stringify(context)) > MOST) throw refused(`an object of at most ${MOST} bytes`);
+  if (Buffer.byteLength(JSON.stringify(context)) > MOST)
+    throw refused(`an object of at most ${MOST} bytes`);
   try {
     refuseUnstorable(context, 'body');
   } catch {

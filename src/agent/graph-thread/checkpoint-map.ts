@@ -12,8 +12,17 @@ type Config = { configurable: Record<string, unknown> };
 type Place = { checkpoint_ns?: unknown; checkpoint_id?: unknown };
 
 /** Returns the map of a subgraph's checkpoint, whose metadata name those around it; none at the thread's own graph. */
-export function buildMap({ checkpoint_ns: namespace, checkpoint_id }: Place, { parents }: Json): { checkpoint_map?: Json } {
-  if (typeof namespace !== 'string' || namespace === '' || !isObject(parents) || Object.keys(parents).length === 0) return {};
+export function buildMap(
+  { checkpoint_ns: namespace, checkpoint_id }: Place,
+  { parents }: Json,
+): { checkpoint_map?: Json } {
+  if (
+    typeof namespace !== 'string' ||
+    namespace === '' ||
+    !isObject(parents) ||
+    Object.keys(parents).length === 0
+  )
+    return {};
   return { checkpoint_map: { ...parents, [namespace]: checkpoint_id } };
 }
 
@@ -25,13 +34,26 @@ export async function completeCheckpoint<C extends Config>(config: C, saver: Sav
   const { thread_id, checkpoint_ns, checkpoint_id, checkpoint_map } = config.configurable;
   if (!checkpoint_ns || !checkpoint_id || checkpoint_map) return config;
   const find = (namespace: unknown, id?: unknown) =>
-    saver.getTuple({ configurable: { thread_id, checkpoint_ns: namespace, ...(id !== undefined && { checkpoint_id: id }) } });
-  const [found, last, end] = [await find(checkpoint_ns, checkpoint_id), await find(checkpoint_ns), await find('')];
+    saver.getTuple({
+      configurable: {
+        thread_id,
+        checkpoint_ns: namespace,
+        ...(id !== undefined && { checkpoint_id: id }),
+      },
+    });
+  const [found, last, end] = [
+    await find(checkpoint_ns, checkpoint_id),
+    await find(checkpoint_ns),
+    await find(''),
+  ];
   const map = buildMap({ checkpoint_ns, checkpoint_id }, found?.metadata ?? {});
   if (map.checkpoint_map === undefined)
-    throw new Rejected('checkpoint.checkpoint_map: is missing, and the checkpoint of the subgraph does not say where its thread was.');
+    throw new Rejected(
+      'checkpoint.checkpoint_map: is missing, and the checkpoint of the subgraph does not say where its thread was.',
+    );
   // The thread waits within the subgraph, so its end is there, with the state that was written into it by hand. By a
   // map, LangGraph would begin the subgraph again.
-  const isEnd = last?.checkpoint.id === checkpoint_id && end?.checkpoint.id === map.checkpoint_map[''];
+  const isEnd =
+    last?.checkpoint.id === checkpoint_id && end?.checkpoint.id === map.checkpoint_map[''];
   return isEnd ? config : { ...config, configurable: { ...config.configurable, ...map } };
 }

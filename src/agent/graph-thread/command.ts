@@ -3,10 +3,12 @@ import { Command, Send } from '@langchain/langgraph';
 type Goto = string | { node: string; input: unknown };
 
 /** Returns a command, as clients write it, in LangGraph's form. */
-export function commandOf(command: Record<string, unknown>): Command {
+export function toCommand(command: Record<string, unknown>): Command {
   const { update, resume } = command;
   const goto = [command['goto'] ?? []].flat() as Goto[];
-  const to = goto.map((target) => (typeof target === 'string' ? target : new Send(target.node, target.input)));
+  const to = goto.map((target) =>
+    typeof target === 'string' ? target : new Send(target.node, target.input),
+  );
   return new Command({
     ...(update !== undefined && update !== null && { update: update as Record<string, unknown> }),
     ...(resume !== undefined && { resume }),

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import { isComposite } from '../../schema/json.ts';
 import type { Graph } from './load.ts';
 
@@ -9,7 +9,10 @@ type Checker = { safeParse?(value: unknown): { success: boolean; data?: unknown 
  * Returns the context of a call with the defaults of the graph's own schema for fields that are not given. LangGraph.js
  * checks a context by that schema, and hands it on as it came. A context that the schema refuses is left to it.
  */
-export function contextFor({ builder }: Pick<Graph, 'builder'>, given: JsonObject): JsonObject {
+export function applyContextDefaults(
+  { builder }: Pick<Graph, 'builder'>,
+  given: buildJsonObjectSchema,
+): buildJsonObjectSchema {
   const schema = builder?._configRuntimeSchema as Checker | undefined;
   if (typeof schema?.safeParse !== 'function') return given;
   try {

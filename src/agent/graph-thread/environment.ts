@@ -13,8 +13,10 @@ export function serveEnvironment(added: Record<string, string>): void {
   process.env = new Proxy(
     { ...own },
     {
-      set: (copy, name: string, value: unknown) => Reflect.set(own, name, value) && Reflect.set(copy, name, own[name]),
-      deleteProperty: (copy, name: string) => Reflect.deleteProperty(own, name) && Reflect.deleteProperty(copy, name),
+      set: (copy, name: string, value: unknown) =>
+        Reflect.set(own, name, value) && Reflect.set(copy, name, own[name]),
+      deleteProperty: (copy, name: string) =>
+        Reflect.deleteProperty(own, name) && Reflect.deleteProperty(copy, name),
     },
   );
 }

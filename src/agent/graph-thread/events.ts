@@ -1,7 +1,7 @@
 import type { StreamMode } from '../../schema/agent/stream-event.ts';
-import { shapeCheckpoint, debugForm, taskForm } from './event-forms.ts';
-import { omitUnshown } from './unshown.ts';
-import { chunkForm, isChunk, isMessage, stateJson, toJson } from './serialise.ts';
+import { toCheckpointPayload, toDebugPayload, toTaskPayload } from './event-forms.ts';
+import { stripUnshown } from './unshown.ts';
+import { toMessageChunk, isChunk, isMessage, toStateJson, toJson } from './serialise.ts';
 
 /** One event to send: its name and its data. */
 export type Emitted = [event: string, data: unknown];
@@ -10,15 +10,17 @@ export type Emitted = [event: string, data: unknown];
 export type Chunk = { namespace: string[]; mode: string; payload: unknown };
 
 /** Returns the modes to ask LangGraph for. `values` is always among them, because the last one is the run's result. */
-export function graphModes(wanted: StreamMode[]): string[] {
-  const asked = wanted.filter((mode) => mode !== 'events').map((mode) => (mode === 'messages-tuple' ? 'messages' : mode));
+export function chooseGraphModes(wanted: StreamMode[]): string[] {
+  const asked = wanted
+    .filter((mode) => mode !== 'events')
+    .map((mode) => (mode === 'messages-tuple' ? 'messages' : mode));
   return [...new Set([...asked, 'values'])];
 }
 
 const FORMS: Record<string, ((payload: unknown, unshown: string[]) => unknown) | undefined> = {
-  checkpoints: shapeCheckpoint,
-  debug: debugForm,
-  tasks: taskForm,
+  checkpoints: toCheckpointPayload,
+  debug: toDebugPayload,
+  tasks: toTaskPayload,
 };
 
 type Concat = { concat(chunk: unknown): unknown };
@@ -64,21 +66,25 @@ export class EventsOfRun {
    * Returns an event's data as JSON text. The last state is serialised only once, because that is mostly the last
    * event, too.
    */
-  text(data: unknown): string {
+  formatData(data: unknown): string {
     if (data !== this.values || data === undefined) return toJson(data);
     if (this.#written?.of === data) return this.#written.json;
-    const known = stateJson(data, this.#listText);
+    const known = toStateJson(data, this.#listText);
     // The known text of a list may become more exact with the step that stores it.
     if (known !== undefined) return known;
     this.#written = { of: data, json: toJson(data) };
     return this.#written.json;
   }
 
-  of(chunk: Chunk): Emitted[] {
-    if (!this.#wanted.includes('messages')) return this.#eventsOf(chunk);
-    const events = isOfOldStep(chunk) ? this.#eventsOf(chunk) : [...this.end(), ...this.#eventsOf(chunk)];
+  convertChunk(chunk: Chunk): Emitted[] {
+    if (!this.#wanted.includes('messages')) return this.#toEvents(chunk);
+    const events = isOfOldStep(chunk)
+      ? this.#toEvents(chunk)
+      : [...this.end(), ...this.#toEvents(chunk)];
     if (chunk.mode === 'values' && chunk.namespace.length === 0) this.#endMessages();
-    return AFTER_STATE.some((mode) => this.#wanted.includes(mode)) ? events : [...events, ...this.end()];
+    return AFTER_STATE.some((mode) => this.#wanted.includes(mode))
+      ? events
+      : [...events, ...this.end()];
   }
 
   /** Returns the events that are still to be sent when the graph has ended. */
@@ -86,15 +92,19 @@ export class EventsOfRun {
     return this.#ends.splice(0);
   }
 
-  #eventsOf({ namespace, mode, payload }: Chunk): Emitted[] {
-    const name = (event: string): string => [event, ...namespace].join('|');
-    if (mode === 'values') return this.#values(payload, namespace, name);
-    if (mode === 'messages') return this.#messagesOf(payload, name);
+  #toEvents({ namespace, mode, payload }: Chunk): Emitted[] {
+    const buildName = (event: string): string => [event, ...namespace].join('|');
+    if (mode === 'values') return this.#toValueEvents(payload, namespace, buildName);
+    if (mode === 'messages') return this.#toMessageEvents(payload, buildName);
     if (!this.#wanted.includes(mode as StreamMode)) return [];
-    return [[name(mode), FORMS[mode]?.(payload, this.#unshown) ?? payload]];
+    return [[buildName(mode), FORMS[mode]?.(payload, this.#unshown) ?? payload]];
   }
 
-  #values(payload: unknown, namespace: string[], name: (event: string) => string): Emitted[] {
+  #toValueEvents(
+    payload: unknown,
+    namespace: string[],
+    name: (event: string) => string,
+  ): Emitted[] {
     const root = namespace.length === 0;
     const interrupts = (payload as Record<string, unknown> | null)?.['__interrupt__'];
     if (interrupts !== undefined) this.stopped = true;
@@ -102,27 +112,36 @@ export class EventsOfRun {
     if (!this.#wanted.includes('values')) return [];
     if (interrupts === undefined) return [[name('values'), payload]];
     if ((interrupts as unknown[]).length === 0) return [];
-    return [[name('values'), root ? { ...(this.values as object), __interrupt__: interrupts } : payload]];
+    return [
+      [name('values'), root ? { ...(this.values as object), __interrupt__: interrupts } : payload],
+    ];
   }
 
-  #messagesOf(payload: unknown, name: (event: string) => string): Emitted[] {
+  #toMessageEvents(payload: unknown, name: (event: string) => string): Emitted[] {
     const [message, given] = payload as [unknown, Record<string, unknown>];
     if (!isMessage(message)) return [];
-    const metadata = this.#unshown.length === 0 ? given : omitUnshown(given, this.#unshown);
+    const metadata = this.#unshown.length === 0 ? given : stripUnshown(given, this.#unshown);
     const events: Emitted[] = [];
-    if (this.#wanted.includes('messages-tuple')) events.push([name('messages'), [chunkForm(message), metadata]]);
-    if (this.#wanted.includes('messages')) events.push(...this.#whole(message, metadata, name));
+    if (this.#wanted.includes('messages-tuple'))
+      events.push([name('messages'), [toMessageChunk(message), metadata]]);
+    if (this.#wanted.includes('messages'))
+      events.push(...this.#toWholeMessage(message, metadata, name));
     return events;
   }
 
-  #whole(message: Parameters<typeof isChunk>[0], metadata: Record<string, unknown>, name: (event: string) => string): Emitted[] {
+  #toWholeMessage(
+    message: Parameters<typeof isChunk>[0],
+    metadata: Record<string, unknown>,
+    name: (event: string) => string,
+  ): Emitted[] {
     const id = String((message as { id?: unknown }).id);
     const end = name('messages/complete');
     if (!isChunk(message)) return [[end, [message]]];
     const before = this.#messages.get(id)?.whole;
     const whole = (before === undefined ? message : before.concat(message)) as Concat;
     this.#messages.set(id, { whole, end });
-    const first: Emitted[] = before === undefined ? [[name('messages/metadata'), { [id]: { metadata } }]] : [];
+    const first: Emitted[] =
+      before === undefined ? [[name('messages/metadata'), { [id]: { metadata } }]] : [];
     return [...first, [name('messages/partial'), [whole]]];
   }
 
@@ -135,4 +154,6 @@ export class EventsOfRun {
 
 /** Returns true for a chunk at the end of a step, false for one that may come in the next step. */
 const isOfOldStep = ({ mode, payload }: Chunk): boolean =>
-  mode === 'values' || mode === 'checkpoints' || (mode === 'debug' && (payload as { type?: string }).type === 'checkpoint');
+  mode === 'values' ||
+  mode === 'checkpoints' ||
+  (mode === 'debug' && (payload as { type?: string }).type === 'checkpoint');

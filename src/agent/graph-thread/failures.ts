@@ -1,4 +1,4 @@
-import { cutAt, Problem } from '../../errors.ts';
+import { limitText, Problem } from '../../errors.ts';
 import { failureOf } from '../kernel/failure-place.ts';
 
 /* This file says what a graph thread reports of whatever was thrown. */
@@ -7,7 +7,7 @@ import { failureOf } from '../kernel/failure-place.ts';
 const LONGEST_NAME = 100;
 
 /** Returns the answer to a call that failed: an HTTP status for whose fault it was, and a sentence for the client. */
-export function refusalOf(thrown: unknown): { status: number; message: string } {
+export function toCallFailure(thrown: unknown): { status: number; message: string } {
   try {
     if (thrown instanceof Problem) return { status: thrown.status, message: thrown.message };
     if (isOfTheCaller(thrown)) return { status: 400, message: failureOf(thrown).message };
@@ -16,7 +16,7 @@ export function refusalOf(thrown: unknown): { status: number; message: string } 
   }
   // Clients see the same of a run that fails.
   const { error, message } = failureOf(thrown);
-  return { status: 500, message: `${cutAt(error, LONGEST_NAME)}: ${message}` };
+  return { status: 500, message: `${limitText(error, LONGEST_NAME)}: ${message}` };
 }
 
 /**
@@ -26,7 +26,11 @@ export function refusalOf(thrown: unknown): { status: number; message: string } 
 const NAMES = new Set(['InvalidUpdateError', 'EmptyInputError']);
 
 /** Codes of LangGraph's and LangChain's errors for the same, and for a message that is not one. */
-const CODES = new Set(['MESSAGE_COERCION_FAILURE', 'INVALID_CONCURRENT_GRAPH_UPDATE', 'INVALID_GRAPH_NODE_RETURN_VALUE']);
+const CODES = new Set([
+  'MESSAGE_COERCION_FAILURE',
+  'INVALID_CONCURRENT_GRAPH_UPDATE',
+  'INVALID_GRAPH_NODE_RETURN_VALUE',
+]);
 
 /** Sentences that LangGraph throws as plain errors when a caller wrote something impossible. */
 const SENTENCES =

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons';
-import { forGraphs, type Log } from '../../log.ts';
+import { createGraphLog, type Log } from '../../log.ts';
 import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { isComposite } from '../../schema/json.ts';
 import { runFields } from '../kernel/run-fields.ts';
@@ -31,7 +31,7 @@ type Ids = Record<string, string>;
 const LOGGER = Symbol.for('langgraph.api.sdk-logger');
 
 /** Returns how a run is carried out, and the ids of the one under way, which all lines of this thread's log have. */
-export function runsInLog(): { duringRun: DuringRun; idsNow: () => Ids } {
+export function createRunLogging(): { duringRun: DuringRun; idsNow: () => Ids } {
   const ids = new AsyncLocalStorage<Ids>();
   return {
     duringRun: (spec, work) => ids.run({ ...runFields(spec), graph_id: spec.graph_id }, work),
@@ -45,10 +45,10 @@ export function runsInLog(): { duringRun: DuringRun; idsNow: () => Ids } {
  * line of our log, with the name of its node.
  */
 export function serveLogger(log: Log): void {
-  const lines = forGraphs(log);
+  const lines = createGraphLog(log);
   const write = (word: keyof typeof LEVELS, message: unknown, more: unknown[]): void => {
-    const { text, data } = lineOf(message, more);
-    lines[LEVELS[word]]({ ...nodeOf(), ...data }, text);
+    const { text, data } = toLogLine(message, more);
+    lines[LEVELS[word]]({ ...getCurrentNode(), ...data }, text);
   };
   const logger = {} as GraphLogger;
   for (const word of Object.keys(LEVELS) as (keyof typeof LEVELS)[])
@@ -60,8 +60,10 @@ export function serveLogger(log: Log): void {
 }
 
 /** Returns the node that the asking code is a part of, as far as LangGraph knows it. */
-export function nodeOf(): { node?: string } {
-  const config = AsyncLocalStorageProviderSingleton.getRunnableConfig() as { metadata?: { langgraph_node?: string } } | undefined;
+export function getCurrentNode(): { node?: string } {
+  const config = AsyncLocalStorageProviderSingleton.getRunnableConfig() as
+    | { metadata?: { langgraph_node?: string } }
+    | undefined;
   const node = config?.metadata?.langgraph_node;
   return node === undefined ? {} : { node };
 }
@@ -70,15 +72,25 @@ export function nodeOf(): { node?: string } {
  * Returns the sentence of a line, and its data under a key of its own, because a field named `level` must not change
  * the line's.
  */
-function lineOf(message: unknown, more: unknown[]): { text: string; data: { err?: Error; data?: unknown } } {
-  if (message instanceof Error) return { text: message.message, data: { err: message, ...dataOf(more) } };
-  if (!isComposite(message)) return { text: String(message), data: dataOf(more) };
+function toLogLine(
+  message: unknown,
+  more: unknown[],
+): { text: string; data: { err?: Error; data?: unknown } } {
+  if (message instanceof Error)
+    return { text: message.message, data: { err: message, ...toLogData(more) } };
+  if (!isComposite(message)) return { text: String(message), data: toLogData(more) };
   const { message: text = '', ...fields } = message;
-  return { text: String(text), data: dataOf([...(Object.keys(fields).length > 0 ? [fields] : []), ...more]) };
+  return {
+    text: String(text),
+    data: toLogData([...(Object.keys(fields).length > 0 ? [fields] : []), ...more]),
+  };
 }
 
-function dataOf(more: unknown[]): { err?: Error; data?: unknown } {
+function toLogData(more: unknown[]): { err?: Error; data?: unknown } {
   const err = more.find((one) => one instanceof Error);
   const rest = more.filter((one) => one !== err);
-  return { ...(err && { err }), ...(rest.length > 0 && { data: rest.length === 1 ? rest[0] : rest }) };
+  return {
+    ...(err && { err }),
+    ...(rest.length > 0 && { data: rest.length === 1 ? rest[0] : rest }),
+  };
 }

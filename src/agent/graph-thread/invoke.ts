@@ -1,25 +1,35 @@
 import { Problem, Unavailable } from '../../errors.ts';
-import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import type { StreamMode } from '../../schema/agent/stream-event.ts';
 import { isLong, type Outcome, type RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
-import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
-import { PROTOCOL_CALL, protocolStream, type ProtocolStream } from './event-streaming/protocol-stream.ts';
-import { nodesOf, type Graph, type MakeGraph, type Snapshot, type StreamedEvent } from './load.ts';
+import { chooseGraphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
+import {
+  PROTOCOL_CALL,
+  createProtocolStream,
+  type ProtocolStream,
+} from './event-streaming/protocol-stream.ts';
+import {
+  listGraphNodes,
+  type Graph,
+  type MakeGraph,
+  type Snapshot,
+  type StreamedEvent,
+} from './load.ts';
 import { MemorySteps } from './checkpoints/memory-steps.ts';
 import type { Saver } from './checkpoints/saver.ts';
-import { UNSHOWN, omitUnshown } from './unshown.ts';
-import { plainJson, toJson } from './serialise.ts';
+import { UNSHOWN, stripUnshown } from './unshown.ts';
+import { toPlainJson, toJson } from './serialise.ts';
 import type { Barrier } from '../run-storage/steps-of-run.ts';
 import type { GraphStore } from './store.ts';
-import { interruptsOf } from './snapshot.ts';
-import { fromLast, isUnderWay, stopReached } from './resume.ts';
+import { groupInterrupts } from './snapshot.ts';
+import { stripCheckpoint, isUnderWay, stopReached } from './resume.ts';
 import type { StopOfRun } from './stop-of-run.ts';
 import { failureOf, findFailurePlace } from '../kernel/failure-place.ts';
-import { versions } from '../kernel/versions.ts';
-import { UnknownNode, unknownNode } from '../kernel/nodes.ts';
+import { readVersions } from '../kernel/versions.ts';
+import { UnknownNode, findUnknownNode } from '../kernel/nodes.ts';
 import { completeCheckpoint } from './checkpoint-map.ts';
-import { commandOf } from './command.ts';
-import { contextFor } from './context.ts';
+import { toCommand } from './command.ts';
+import { applyContextDefaults } from './context.ts';
 import { isComposite } from '../../schema/json.ts';
 
 export type InvokeDeps = {
@@ -37,9 +47,12 @@ export type InvokeDeps = {
   stop: StopOfRun;
 };
 
-type Config = Record<string, unknown> & { configurable: Record<string, unknown>; context: JsonObject };
+type Config = Record<string, unknown> & {
+  configurable: Record<string, unknown>;
+  context: buildJsonObjectSchema;
+};
 
-const { version, langgraphVersion } = versions();
+const { version, langgraphVersion } = readVersions();
 
 /** The metadata of every run about the server that executes it. */
 const SERVER = {
@@ -54,8 +67,11 @@ const SERVER = {
 type Progress = { events: EventsOfRun; protocol: ProtocolStream; graph?: Graph; config?: Config };
 
 function begin(spec: RunSpec, { emit, heard, saver }: InvokeDeps): Progress {
-  const events = new EventsOfRun(modesOf(spec), { listText: (list) => saver.texts.of(list), unshown: spec.kwargs.unshown });
-  const progress = { events, protocol: protocolStream(spec, emit) };
+  const events = new EventsOfRun(listPlainModes(spec), {
+    listText: (list) => saver.texts.getText(list),
+    unshown: spec.kwargs.unshown,
+  });
+  const progress = { events, protocol: createProtocolStream(spec, emit) };
   if (heard()) emit('metadata', toJson({ run_id: spec.run_id, attempt: spec.attempt }));
   progress.protocol.begin();
   return progress;
@@ -65,7 +81,8 @@ function begin(spec: RunSpec, { emit, heard, saver }: InvokeDeps): Progress {
  * Returns the modes of the plain streams. A run that event streaming started has none: it gets only the events of every
  * run.
  */
-const modesOf = ({ kwargs }: RunSpec): StreamMode[] => (kwargs.protocol === true ? [] : kwargs.stream_mode);
+const listPlainModes = ({ kwargs }: RunSpec): StreamMode[] =>
+  kwargs.protocol === true ? [] : kwargs.stream_mode;
 
 /**
  * Runs one graph to its end, its stop, or its failure; the outcome says how it went. Throws only where the outcome
@@ -76,77 +93,120 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
   try {
     const { config, resumable } = spec.kwargs;
     const metadata = config['metadata'] as object | undefined;
-    const lost = (): void => deps.stop.lose();
-    const storing = { ahead: goesAhead(spec.kwargs), written: resumable ? deps.written : undefined, metadata, lost };
-    const outcome = await deps.saver.steps.during(spec, storing, () => carryOut(spec, deps, progress));
+    const handleLoss = (): void => deps.stop.abortLost();
+    const storing = {
+      ahead: isAhead(spec.kwargs),
+      written: resumable ? deps.written : undefined,
+      metadata,
+      lost: handleLoss,
+    };
+    const outcome = await deps.saver.steps.runStoring(spec, storing, () =>
+      runGraph(spec, deps, progress),
+    );
     await progress.protocol.end(progress.events.stopped ? 'interrupted' : 'completed');
     return outcome;
   } catch (error) {
-    return stopped(error, progress, deps);
+    return handleThrown(error, progress, deps);
   }
 }
 
 /** Returns the outcome of a run that has thrown: it was stopped, or goes on elsewhere, or has failed. */
-async function stopped(error: unknown, progress: Progress, { stop }: InvokeDeps): Promise<Outcome> {
+async function handleThrown(
+  error: unknown,
+  progress: Progress,
+  { stop }: InvokeDeps,
+): Promise<Outcome> {
   const { protocol, events } = progress;
-  const drained = stop.drainedBy(error);
+  const drained = stop.isDrainedBy(error);
   if (drained || stop.goesOn) protocol.leave(error);
   else await protocol.end(stop.signal.aborted ? 'interrupted' : 'failed', error);
-  if (drained || stop.isLost) return { status: 'interrupted', waiting: false, ...(stop.isLost ? { lost: true } : { drained }) };
-  if (stop.signal.aborted) return ended(progress, 'interrupted');
+  if (drained || stop.isLost)
+    return {
+      status: 'interrupted',
+      waiting: false,
+      ...(stop.isLost ? { lost: true } : { drained }),
+    };
+  if (stop.signal.aborted) return readOutcome(progress, 'interrupted');
   if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
   const node = await failedNode(error, progress);
   const failure = { ...(node !== undefined && { node }), ...findFailurePlace(error) };
-  return { ...result(events), status: 'error', waiting: false, error: failureOf(error), failure };
+  return {
+    ...buildResult(events),
+    status: 'error',
+    waiting: false,
+    error: failureOf(error),
+    failure,
+  };
 }
 
 /** Returns the name of the node whose task has thrown, which LangGraph marks by the task's id alone. */
-async function failedNode(thrown: unknown, { graph, config }: Progress): Promise<string | undefined> {
+async function failedNode(
+  thrown: unknown,
+  { graph, config }: Progress,
+): Promise<string | undefined> {
   const { pregelTaskId: id } = Object(thrown) as { pregelTaskId?: unknown };
   if (typeof id !== 'string' || graph === undefined || config === undefined) return undefined;
   const { thread_id, __pregel_checkpointer } = config.configurable;
-  const state = await graph.getState({ configurable: { thread_id, __pregel_checkpointer } }).catch(() => undefined);
+  const state = await graph
+    .getState({ configurable: { thread_id, __pregel_checkpointer } })
+    .catch(() => undefined);
   return state?.tasks.find((task) => task.id === id)?.name;
 }
 
-async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Promise<Outcome> {
+async function runGraph(spec: RunSpec, deps: InvokeDeps, progress: Progress): Promise<Outcome> {
   const goesOn = await isUnderWay(spec, deps.saver);
-  const config = goesOn ? fromLast(callConfig(spec, deps)) : await completeCheckpoint(callConfig(spec, deps), deps.saver);
+  const config = goesOn
+    ? stripCheckpoint(callConfig(spec, deps))
+    : await completeCheckpoint(callConfig(spec, deps), deps.saver);
   progress.config = config;
   const graph = await deps.make(config, {
     accessContext: 'threads.create_run',
     executionRuntime: { context: spec.kwargs.context ?? undefined },
   });
   progress.graph = graph;
-  progress.protocol.made(graph);
-  refuseUnknown(spec, nodesOf(graph));
+  progress.protocol.registerTransformers(graph);
+  refuseUnknown(spec, listGraphNodes(graph));
   deps.stop.signal.throwIfAborted();
   const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;
   if (reached !== undefined) return reached;
-  if (spec.attempt > 1 && !(await deps.saver.steps.begin(spec))) deps.stop.lose();
+  if (spec.attempt > 1 && !(await deps.saver.steps.begin(spec))) deps.stop.abortLost();
   deps.stop.signal.throwIfAborted();
-  const input = goesOn ? null : await invokedInput(spec, graph, config);
-  const call = { ...config, context: contextFor(graph, config.context) };
-  return execute(input, { spec, graph: deps.stop.between(graph), config: call, progress, deps });
+  const input = goesOn ? null : await resolveInput(spec, graph, config);
+  const call = { ...config, context: applyContextDefaults(graph, config.context) };
+  return execute(input, {
+    spec,
+    graph: deps.stop.wrapDrainable(graph),
+    config: call,
+    progress,
+    deps,
+  });
 }
 
 /** Returns whether the graph goes on before a step is stored: "sync" waits for each step. */
-const goesAhead = ({ durability }: RunSpec['kwargs']): boolean => durability !== 'sync';
+const isAhead = ({ durability }: RunSpec['kwargs']): boolean => durability !== 'sync';
 
 /**
  * Refuses goals that the graph does not have. A graph that is made for each call, or that another revision changed,
  * shows its nodes only now.
  */
 function refuseUnknown({ kwargs }: RunSpec, nodes: string[] | undefined): void {
-  const unknown = nodes && unknownNode(kwargs, nodes);
+  const unknown = nodes && findUnknownNode(kwargs, nodes);
   if (unknown !== undefined) throw new UnknownNode(unknown, nodes!);
 }
 
 /** The settings of a call that a client may choose; other keys of its `config` have no meaning. */
-type CallSettings = { recursion_limit?: number; max_concurrency?: number | null; run_name?: string | null };
+type CallSettings = {
+  recursion_limit?: number;
+  max_concurrency?: number | null;
+  run_name?: string | null;
+};
 
-function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, store, handlers, stop }: InvokeDeps): Config {
-  const { configurable, recursion_limit, max_concurrency, run_name, tags, metadata } = kwargs.config as Config & CallSettings;
+function callConfig(
+  { run_id, attempt, kwargs, thread_id }: RunSpec,
+  { saver, store, handlers, stop }: InvokeDeps,
+): Config {
+  const { configurable, recursion_limit, max_concurrency, run_name, tags, metadata } =
+    kwargs.config as Config & CallSettings;
   return {
     tags,
     metadata: { ...(metadata as object), run_attempt: attempt, ...SERVER },
@@ -163,7 +223,9 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
     context: kwargs.context ?? {},
     ...(attempt === 1 && { runId: run_id }),
     ...(handlers.length > 0 && { callbacks: handlers }),
-    ...(kwargs.protocol === true ? PROTOCOL_CALL : { streamMode: graphModes(kwargs.stream_mode), subgraphs: kwargs.subgraphs }),
+    ...(kwargs.protocol === true
+      ? PROTOCOL_CALL
+      : { streamMode: chooseGraphModes(kwargs.stream_mode), subgraphs: kwargs.subgraphs }),
     durability: kwargs.durability,
     ...(kwargs.interrupt_before !== null && { interruptBefore: kwargs.interrupt_before }),
     ...(kwargs.interrupt_after !== null && { interruptAfter: kwargs.interrupt_after }),
@@ -172,30 +234,35 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
   };
 }
 
-async function execute(input: unknown, call: Call & { progress: Progress; deps: InvokeDeps }): Promise<Outcome> {
+async function execute(
+  input: unknown,
+  call: Call & { progress: Progress; deps: InvokeDeps },
+): Promise<Outcome> {
   const { progress, deps } = call;
   const { events, protocol } = progress;
   // Events that nobody reads are not made into text, which takes long where the state is long.
-  const tell = (some: Emitted[]): void => {
-    for (const [event, data] of some) if (deps.heard()) deps.emit(event, events.text(data));
+  const emitEvents = (some: Emitted[]): void => {
+    for (const [event, data] of some) if (deps.heard()) deps.emit(event, events.formatData(data));
   };
   let hasStepped = false;
   try {
-    for await (const piece of pieces(input, call)) {
+    for await (const piece of streamPieces(input, call)) {
       hasStepped ||= !('emitted' in piece);
       if (!('emitted' in piece)) protocol.take(piece);
-      tell('emitted' in piece ? piece.emitted : events.of(piece));
+      emitEvents('emitted' in piece ? piece.emitted : events.convertChunk(piece));
     }
   } catch (error) {
     // The step before is over, and nobody else tells what is left of it.
-    if (deps.stop.drainedBy(error)) tell(events.end());
+    if (deps.stop.isDrainedBy(error)) emitEvents(events.end());
     throw error;
   }
   deps.stop.signal.throwIfAborted();
   if (!hasStepped) await refuseNothing(call);
-  tell(events.end());
-  const outcome = await ended(progress, 'success');
-  return call.spec.kwargs.keeps_waiting === true && outcome.waiting ? kept(outcome, call.config) : outcome;
+  emitEvents(events.end());
+  const outcome = await readOutcome(progress, 'success');
+  return call.spec.kwargs.keeps_waiting === true && outcome.waiting
+    ? keepWaitingRun(outcome, call.config)
+    : outcome;
 }
 
 /**
@@ -203,15 +270,20 @@ async function execute(input: unknown, call: Call & { progress: Progress; deps: 
  * a change sends none either, but is stored.
  */
 async function refuseNothing({ graph, config }: Call): Promise<void> {
-  if ((nodesOf(graph) ?? []).length === 0) return;
+  if ((listGraphNodes(graph) ?? []).length === 0) return;
   const { thread_id, __pregel_checkpointer } = config.configurable;
-  const state = await graph.getState({ configurable: { thread_id, __pregel_checkpointer } }).catch(() => undefined);
+  const state = await graph
+    .getState({ configurable: { thread_id, __pregel_checkpointer } })
+    .catch(() => undefined);
   if (state?.createdAt === undefined)
-    throw new Problem(500, 'The graph took no step and stored nothing: its LangGraph may be another one than this server can run.');
+    throw new Problem(
+      500,
+      'The graph took no step and stored nothing: its LangGraph may be another one than this server can run.',
+    );
 }
 
 /** Stores where a temporary run waits, so that another run can go on with an answer. Without a question it is over. */
-async function kept(outcome: Outcome, { configurable }: Config): Promise<Outcome> {
+async function keepWaitingRun(outcome: Outcome, { configurable }: Config): Promise<Outcome> {
   const { __pregel_checkpointer: steps } = configurable;
   const asks = Object.keys(JSON.parse(outcome.interrupts ?? '{}') as object).length > 0;
   if (!asks || !(steps instanceof MemorySteps)) return { ...outcome, waiting: false };
@@ -221,10 +293,13 @@ async function kept(outcome: Outcome, { configurable }: Config): Promise<Outcome
 
 type Call = { spec: RunSpec; graph: Graph; config: Config };
 
-async function* pieces(input: unknown, { spec, graph, config }: Call): AsyncGenerator<Chunk | { emitted: Emitted[] }> {
-  const form = (chunk: unknown): Chunk => toChunk(chunk, spec.kwargs.subgraphs);
-  if (!modesOf(spec).includes('events')) {
-    for await (const chunk of await graph.stream(input, config)) yield form(chunk);
+async function* streamPieces(
+  input: unknown,
+  { spec, graph, config }: Call,
+): AsyncGenerator<Chunk | { emitted: Emitted[] }> {
+  const toPiece = (chunk: unknown): Chunk => toChunk(chunk, spec.kwargs.subgraphs);
+  if (!listPlainModes(spec).includes('events')) {
+    for await (const chunk of await graph.stream(input, config)) yield toPiece(chunk);
     return;
   }
   let root: string | undefined;
@@ -233,13 +308,17 @@ async function* pieces(input: unknown, { spec, graph, config }: Call): AsyncGene
     if (event.tags?.includes('langsmith:hidden') === true) continue;
     const own = event.event === 'on_chain_stream' && event.run_id === root;
     // The run's own chunks are sent by their own modes.
-    yield own ? form(event.data.chunk) : { emitted: [['events', omitFromEvent(event, spec.kwargs.unshown)]] };
+    yield own
+      ? toPiece(event.data.chunk)
+      : { emitted: [['events', stripEvent(event, spec.kwargs.unshown)]] };
   }
 }
 
 /** Returns an event of LangChain's callbacks, whose metadata has the settings of the run. */
-const omitFromEvent = (event: StreamedEvent, unshown: string[] | undefined): StreamedEvent =>
-  unshown === undefined || event.metadata === undefined ? event : { ...event, metadata: omitUnshown(event.metadata, unshown) };
+const stripEvent = (event: StreamedEvent, unshown: string[] | undefined): StreamedEvent =>
+  unshown === undefined || event.metadata === undefined
+    ? event
+    : { ...event, metadata: stripUnshown(event.metadata, unshown) };
 
 function toChunk(chunk: unknown, subgraphs: boolean): Chunk {
   const parts = chunk as unknown[];
@@ -247,55 +326,78 @@ function toChunk(chunk: unknown, subgraphs: boolean): Chunk {
   return { namespace: parts[0] as string[], mode: parts[1] as string, payload: parts[2] };
 }
 
-const result = (events: EventsOfRun): Pick<Outcome, 'values' | 'plain'> =>
-  events.values === undefined ? {} : stateText(events.values, events.text(events.values));
+const buildResult = (events: EventsOfRun): Pick<Outcome, 'values' | 'plain'> =>
+  events.values === undefined ? {} : toStateText(events.values, events.formatData(events.values));
 
-const stateText = (state: unknown, values: string): Pick<Outcome, 'values' | 'plain'> => ({
+const toStateText = (state: unknown, values: string): Pick<Outcome, 'values' | 'plain'> => ({
   values,
-  ...(isLong(values) && { plain: plainJson(state as object) }),
+  ...(isLong(values) && { plain: toPlainJson(state as object) }),
 });
 
 /** Returns how the run ended. A graph that stopped on the way is asked for its open questions. */
-async function ended({ events, graph, config }: Progress, status: 'success' | 'interrupted'): Promise<Outcome> {
+async function readOutcome(
+  { events, graph, config }: Progress,
+  status: 'success' | 'interrupted',
+): Promise<Outcome> {
   if (graph === undefined || config === undefined || (!events.stopped && status === 'success'))
-    return { ...result(events), status, waiting: false, interrupts: '{}' };
+    return { ...buildResult(events), status, waiting: false, interrupts: '{}' };
   const { thread_id, __pregel_checkpointer } = config.configurable;
-  const state = await graph.getState({ configurable: { thread_id, __pregel_checkpointer } }).catch(() => undefined);
-  if (state === undefined) return { ...result(events), status, waiting: false };
+  const state = await graph
+    .getState({ configurable: { thread_id, __pregel_checkpointer } })
+    .catch(() => undefined);
+  if (state === undefined) return { ...buildResult(events), status, waiting: false };
   // A run that was stopped before it sent any state is where the last checkpoint of its thread is.
   const values =
-    events.values === undefined && state.createdAt !== undefined ? stateText(state.values, toJson(state.values)) : result(events);
-  return { ...values, status, waiting: state.next.length > 0, interrupts: toJson(interruptsOf(state)) };
+    events.values === undefined && state.createdAt !== undefined
+      ? toStateText(state.values, toJson(state.values))
+      : buildResult(events);
+  return {
+    ...values,
+    status,
+    waiting: state.next.length > 0,
+    interrupts: toJson(groupInterrupts(state)),
+  };
 }
 
 /**
  * Returns the input of the run, or its command. A command that answers questions answers those that still wait; where
  * none does, its content is new input.
  */
-async function invokedInput({ kwargs }: RunSpec, graph: Graph, config: Config): Promise<unknown> {
+async function resolveInput({ kwargs }: RunSpec, graph: Graph, config: Config): Promise<unknown> {
   const { input, command, answers } = kwargs;
   if (command === null) return input ?? null;
-  if (answers === undefined) return commandOf(command);
+  if (answers === undefined) return toCommand(command);
   const { thread_id, __pregel_checkpointer } = config.configurable;
-  const state = await graph.getState({ configurable: { thread_id, checkpoint_ns: '', __pregel_checkpointer } });
-  return answerTo({ waiting: waitingIn(state), answers }, command);
+  const state = await graph.getState({
+    configurable: { thread_id, checkpoint_ns: '', __pregel_checkpointer },
+  });
+  return answerTo({ waiting: listWaitingIds(state), answers }, command);
 }
 
 /** Returns the ids of the questions without an answer. One that was answered beside others stays in the state. */
-const waitingIn = ({ tasks }: Snapshot): string[] =>
+const listWaitingIds = ({ tasks }: Snapshot): string[] =>
   tasks
     .filter((task) => task.result === undefined)
-    .flatMap(({ interrupts = [] }) => (interrupts as { id?: string }[]).flatMap(({ id }) => id ?? []));
+    .flatMap(({ interrupts = [] }) =>
+      (interrupts as { id?: string }[]).flatMap(({ id }) => id ?? []),
+    );
 
-function answerTo({ waiting, answers }: { waiting: string[]; answers: string[] }, command: Record<string, unknown>): unknown {
+function answerTo(
+  { waiting, answers }: { waiting: string[]; answers: string[] },
+  command: Record<string, unknown>,
+): unknown {
   const { resume } = command;
   const open = waiting.filter((id) => answers.includes(id));
   if (open.length === 0) return resume;
   // Later questions must not get the answer, too.
-  const isForSome = open.length < waiting.length && !namesQuestion(resume, waiting);
-  return commandOf(isForSome ? { ...command, resume: Object.fromEntries(open.map((id) => [id, resume])) } : command);
+  const isForSome = open.length < waiting.length && !hasQuestionId(resume, waiting);
+  return toCommand(
+    isForSome
+      ? { ...command, resume: Object.fromEntries(open.map((id) => [id, resume])) }
+      : command,
+  );
 }
 
 /** Returns whether the answer itself says which questions it answers. */
-const namesQuestion = (resume: unknown, waiting: string[]): boolean =>
+const hasQuestionId = (resume: unknown, waiting: string[]): boolean =>
   isComposite(resume) && Object.keys(resume).some((key) => waiting.includes(key));

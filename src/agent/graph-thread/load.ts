@@ -1,11 +1,11 @@
-import { asError, Problem, StartError } from '../../errors.ts';
+import { toError, Problem, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
-import { langgraphFault } from '../graphs/javascript-langgraph.ts';
+import { checkLanggraph } from '../graphs/javascript-langgraph.ts';
 import { failureOf, findFailurePlace, toLoggedError } from '../kernel/failure-place.ts';
 import { importExport } from '../gx-json/import-export.ts';
-import { quickenCallbacks } from './quick-callbacks.ts';
+import { patchCallbacks } from './quick-callbacks.ts';
 import type { GraphBuilder } from './zod-schemas.ts';
 
 type Config = Record<string, unknown>;
@@ -54,7 +54,13 @@ export type StreamTransformer = {
 
 export type MakeTransformer = () => StreamTransformer;
 
-export type StreamedEvent = { event: string; run_id: string; data: { chunk?: unknown }; tags?: string[]; metadata?: Config };
+export type StreamedEvent = {
+  event: string;
+  run_id: string;
+  data: { chunk?: unknown };
+  tags?: string[];
+  metadata?: Config;
+};
 
 export type Snapshot = {
   values: unknown;
@@ -63,7 +69,15 @@ export type Snapshot = {
   parentConfig?: { configurable?: Config };
   metadata?: Config;
   createdAt?: string;
-  tasks: { id: string; name: string; path?: unknown; error?: unknown; interrupts?: unknown[]; state?: unknown; result?: unknown }[];
+  tasks: {
+    id: string;
+    name: string;
+    path?: unknown;
+    error?: unknown;
+    interrupts?: unknown[];
+    state?: unknown;
+    result?: unknown;
+  }[];
 };
 
 /**
@@ -72,7 +86,10 @@ export type Snapshot = {
  */
 export type ServerRuntime =
   | { accessContext: 'threads.create_run'; executionRuntime: { context: unknown } }
-  | { accessContext: 'assistants.read' | 'threads.read' | 'threads.update'; executionRuntime: null };
+  | {
+      accessContext: 'assistants.read' | 'threads.read' | 'threads.update';
+      executionRuntime: null;
+    };
 
 /**
  * Returns the graph for one call: always the same one, or one that the user's function makes from the call's
@@ -90,19 +107,25 @@ type LoadedGraphs = { graphs: Map<string, LoadedGraph>; failures: GraphFailures 
  * Loads every graph of gx.json. Throws a `StartError` that names the first one that can't be loaded; where the others
  * are to be served (`partial`), that one answers each call with the same sentence.
  */
-export async function loadGraphs(sources: GraphSource[], { partial, log }: LoadOptions): Promise<LoadedGraphs> {
+export async function loadGraphs(
+  sources: GraphSource[],
+  { partial, log }: LoadOptions,
+): Promise<LoadedGraphs> {
   const graphs = new Map<string, LoadedGraph>();
   const failures: GraphFailures = {};
   for (const source of sources)
     try {
       graphs.set(source.graphId, await loadGraph(source));
     } catch (thrown) {
-      const error = asError(thrown);
+      const error = toError(thrown);
       logStack(error, source, log);
       if (!partial) throw error;
-      const sentence = oneLine(error.message);
+      const sentence = joinLines(error.message);
       failures[source.graphId] = sentence;
-      graphs.set(source.graphId, { make: () => Promise.reject(new Problem(500, sentence)), nodes: undefined });
+      graphs.set(source.graphId, {
+        make: () => Promise.reject(new Problem(500, sentence)),
+        nodes: undefined,
+      });
     }
   return { graphs, failures };
 }
@@ -111,44 +134,53 @@ export async function loadGraphs(sources: GraphSource[], { partial, log }: LoadO
 function logStack({ cause }: Error, { graphId }: GraphSource, log: LoadOptions['log']): void {
   const place = findFailurePlace(cause);
   if (place.at !== undefined)
-    log.error({ graph_id: graphId, at: place.at, err: toLoggedError(failureOf(cause), place) }, 'graph not loaded');
+    log.error(
+      { graph_id: graphId, at: place.at, err: toLoggedError(failureOf(cause), place) },
+      'graph not loaded',
+    );
 }
 
 /** Returns the text on one line, because a compiler's message has several. */
-const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
+const joinLines = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 async function loadGraph(source: GraphSource): Promise<LoadedGraph> {
   const at = `Graph "${source.graphId}"`;
-  const fault = langgraphFault(source);
+  const fault = checkLanggraph(source);
   if (fault !== undefined) throw new StartError(`${at}: ${fault}.`);
   const exported = await importExport(source, at);
   if (typeof exported === 'function') {
     const make = exported as (config: Config, runtime: ServerRuntime) => unknown;
-    return { make: async (config, runtime) => ready(await make(config, runtime), at), nodes: undefined };
+    return {
+      make: async (config, runtime) => prepareGraph(await make(config, runtime), at),
+      nodes: undefined,
+    };
   }
-  const graph = await ready(exported, at);
-  return { make: () => Promise.resolve(graph), nodes: nodesOf(graph) };
+  const graph = await prepareGraph(exported, at);
+  return { make: () => Promise.resolve(graph), nodes: listGraphNodes(graph) };
 }
 
 /** Returns the names of the graph's own nodes; undefined for a graph that runs elsewhere. */
-export const nodesOf = ({ nodes }: Graph): string[] | undefined => nodes && Object.keys(nodes);
+export const listGraphNodes = ({ nodes }: Graph): string[] | undefined =>
+  nodes && Object.keys(nodes);
 
 function isGraph(value: unknown): value is Graph {
   const { stream, getState } = (value ?? {}) as Partial<Graph>;
   return typeof stream === 'function' && typeof getState === 'function';
 }
 
-async function ready(value: unknown, at: string): Promise<Graph> {
-  const graph = compiled(value, at);
-  await quickenCallbacks(graph);
+async function prepareGraph(value: unknown, at: string): Promise<Graph> {
+  const graph = compileGraph(value, at);
+  await patchCallbacks(graph);
   return graph;
 }
 
-function compiled(value: unknown, at: string): Graph {
+function compileGraph(value: unknown, at: string): Graph {
   const candidate = value as Partial<Graph> & { compile?: () => Graph; graph?: unknown };
   // An agent of the package `langchain` contains its graph, and itself shows less of it.
   if (isGraph(candidate?.graph)) return candidate.graph;
   if (isGraph(candidate)) return candidate;
   if (typeof candidate?.compile === 'function') return candidate.compile();
-  throw new StartError(`${at}: the export is neither a graph, nor a graph builder, nor a function that makes one.`);
+  throw new StartError(
+    `${at}: the export is neither a graph, nor a graph builder, nor a function that makes one.`,
+  );
 }

@@ -3,7 +3,7 @@ import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
-import { asError, NotFound } from '../../errors.ts';
+import { toError, NotFound } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
 import { serveConsole } from '../kernel/prints.ts';
 import { collectAtRest } from '../../at-rest.ts';
@@ -14,7 +14,7 @@ import { bindFetchBy } from '../exchange/fetch.ts';
 import { AskedEmbeddings } from '../gx-json/asked-embeddings.ts';
 import { loadEmbed, type Embed } from '../gx-json/embed.ts';
 import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
-import { underContext } from '../kernel/encryption-context.ts';
+import { runUnderContext } from '../kernel/encryption-context.ts';
 import { OpenQuestions } from '../kernel/open-questions.ts';
 import { logStrays, startWhenAsked } from '../kernel/worker-start.ts';
 import { openRunStorage } from '../run-storage/open.ts';
@@ -23,10 +23,10 @@ import { Element } from './checkpoints/element.ts';
 import { findLoader } from './checkpoints/own-loader.ts';
 import { Saver } from './checkpoints/saver.ts';
 import { serveEnvironment } from './environment.ts';
-import { nodeOf, runsInLog, serveLogger } from './graph-log.ts';
+import { getCurrentNode, createRunLogging, serveLogger } from './graph-log.ts';
 import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
 import { passTraces, type TracePassing } from './passed-trace.ts';
-import { supplyRandomBytes } from './random.ts';
+import { cacheRandomBytes } from './random.ts';
 import { Running } from './running.ts';
 import { GraphStore } from './store.ts';
 
@@ -39,11 +39,11 @@ const BUSY = 0.9;
 const HEAP_IN_USE = 0.5;
 
 const port = parentPort!;
-const tell = (message: FromThread): void => port.postMessage(message);
+const sendToServer = (message: FromThread): void => port.postMessage(message);
 
 function serve(running: Running, deps: AnswerDeps, log: Log): void {
-  const failed = (thrown: unknown, status: number): void =>
-    log[status === 500 ? 'error' : 'debug']({ err: asError(thrown), status }, 'call failed');
+  const logFailure = (thrown: unknown, status: number): void =>
+    log[status === 500 ? 'error' : 'debug']({ err: toError(thrown), status }, 'call failed');
   port.on('message', (message: ToThread) => {
     switch (message.kind) {
       case 'run':
@@ -56,13 +56,15 @@ function serve(running: Running, deps: AnswerDeps, log: Log): void {
         running.drain(message.run_id);
         return;
       case 'hear':
-        running.hear(message.run_id);
+        running.startEvents(message.run_id);
         return;
       case 'written':
-        running.written(message.wait_id);
+        running.waitUntilWritten(message.wait_id);
         return;
       case 'call':
-        void underContext(message.context, () => answerCall(message, deps, failed)).then(tell);
+        void runUnderContext(message.context, () => answerCall(message, deps, logFailure)).then(
+          sendToServer,
+        );
         return;
       default:
       // Who has asked hears the answers.
@@ -70,14 +72,15 @@ function serve(running: Running, deps: AnswerDeps, log: Log): void {
   });
 }
 
-const graphIn =
+const buildGraphFinder =
   (graphs: Map<string, LoadedGraph>) =>
   (graphId: string): MakeGraph =>
-    graphs.get(graphId)?.make ?? (() => Promise.reject(new NotFound(`Graph "${graphId}" is not part of this revision.`)));
+    graphs.get(graphId)?.make ??
+    (() => Promise.reject(new NotFound(`Graph "${graphId}" is not part of this revision.`)));
 
 /** Lets graphs ask their server, also while they load. */
 function serveFetch(headersNow: TracePassing['headersNow']): void {
-  const hear = bindFetchBy((message) => tell({ kind: 'exchange', message }), headersNow);
+  const hear = bindFetchBy((message) => sendToServer({ kind: 'exchange', message }), headersNow);
   port.on('message', (message: ToThread) => {
     if (message.kind === 'exchange') hear(message.message);
   });
@@ -85,20 +88,24 @@ function serveFetch(headersNow: TracePassing['headersNow']): void {
 
 /** Has the server embed texts, where the embedding is in another language. */
 function embedAtServer(): Embed {
-  const asked = new AskedEmbeddings((embed_id, texts) => tell({ kind: 'embed', embed_id, texts }));
+  const asked = new AskedEmbeddings((embed_id, texts) =>
+    sendToServer({ kind: 'embed', embed_id, texts }),
+  );
   port.on('message', (message: ToThread) => {
-    if (message.kind === 'embedded') asked.answered(message.embed_id, message.json);
-    else if (message.kind === 'not_embedded') asked.refused(message.embed_id, message);
+    if (message.kind === 'embedded') asked.resolve(message.embed_id, message.json);
+    else if (message.kind === 'not_embedded') asked.reject(message.embed_id, message);
   });
   return (texts) => asked.embed(texts);
 }
 
 /** Has the server encrypt and decrypt values, where its module is in another language. */
-function cipherAtServer(): (call: CipherCall) => Promise<CipherAnswer> {
-  const asked = new OpenQuestions<CipherCall, CipherAnswer>((cipher_id, question) => tell({ kind: 'cipher', cipher_id, call: question }));
+function createServerCipher(): (call: CipherCall) => Promise<CipherAnswer> {
+  const asked = new OpenQuestions<CipherCall, CipherAnswer>((cipher_id, question) =>
+    sendToServer({ kind: 'cipher', cipher_id, call: question }),
+  );
   port.on('message', (message: ToThread) => {
-    if (message.kind === 'ciphered') asked.answered(message.cipher_id, message.answer);
-    else if (message.kind === 'not_ciphered') asked.refused(message.cipher_id, message);
+    if (message.kind === 'ciphered') asked.resolve(message.cipher_id, message.answer);
+    else if (message.kind === 'not_ciphered') asked.reject(message.cipher_id, message);
   });
   return (question) => asked.ask(question);
 }
@@ -107,10 +114,12 @@ function cipherAtServer(): (call: CipherCall) => Promise<CipherAnswer> {
  * Logs the errors that a graph leaves behind (of a timer, or a promise that nobody waits for), which must end neither
  * its neighbours nor their thread.
  */
-function survive(log: Log): void {
+function keepThreadAlive(log: Log): void {
   logStrays(log, 'a graph');
   process.exit = (code): never => {
-    throw new Error(`process.exit(${code ?? ''}) was called: a graph ends by returning or throwing.`);
+    throw new Error(
+      `process.exit(${code ?? ''}) was called: a graph ends by returning or throwing.`,
+    );
   };
 }
 
@@ -118,8 +127,9 @@ function survive(log: Log): void {
  * Returns the thread's processor time so far. Before Node 22.19 it is the loop's time, which includes waiting for a
  * processor.
  */
-function millisecondsUsed(): number {
-  if (typeof process.threadCpuUsage !== 'function') return performance.eventLoopUtilization().active;
+function measureProcessorTime(): number {
+  if (typeof process.threadCpuUsage !== 'function')
+    return performance.eventLoopUtilization().active;
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }
@@ -128,16 +138,16 @@ function millisecondsUsed(): number {
  * Says that the thread lives, and whether it can take more. Waiting (for a model, the database, a processor that others
  * use) does not count as work.
  */
-function beat(): void {
-  let before = { at: performance.now(), used: millisecondsUsed() };
-  const tick = (): void => {
-    const now = { at: performance.now(), used: millisecondsUsed() };
+function startHeartbeat(): void {
+  let before = { at: performance.now(), used: measureProcessorTime() };
+  const sendBeat = (): void => {
+    const now = { at: performance.now(), used: measureProcessorTime() };
     const share = (now.used - before.used) / (now.at - before.at);
     before = now;
     const { used_heap_size: heap, heap_size_limit: limit } = getHeapStatistics();
-    tell({ kind: 'beat', full: share > BUSY || heap > limit * HEAP_IN_USE });
+    sendToServer({ kind: 'beat', full: share > BUSY || heap > limit * HEAP_IN_USE });
   };
-  setInterval(tick, BEAT_MILLISECONDS);
+  setInterval(sendBeat, BEAT_MILLISECONDS);
 }
 
 async function start({
@@ -152,36 +162,66 @@ async function start({
   allowedModules,
   ...storing
 }: ThreadStart): Promise<void> {
-  const also = sendsLog ? (line: string): void => tell({ kind: 'log', line }) : undefined;
-  const { duringRun, idsNow } = runsInLog();
-  const log = createLog({ level: logLevel, process: 'graph-thread', fields: logFields, fieldsNow: idsNow, pretty, also });
+  const also = sendsLog ? (line: string): void => sendToServer({ kind: 'log', line }) : undefined;
+  const { duringRun, idsNow } = createRunLogging();
+  const log = createLog({
+    level: logLevel,
+    process: 'graph-thread',
+    fields: logFields,
+    fieldsNow: idsNow,
+    pretty,
+    also,
+  });
   // The user's code reads its settings there. `env` of gx.json yields to the real environment.
   serveEnvironment(env);
-  survive(log);
-  supplyRandomBytes();
+  keepThreadAlive(log);
+  cacheRandomBytes();
   const passing = passTraces();
   serveFetch(passing.headersNow);
   // Modules of graphs may ask for the logger while they load.
   serveLogger(log);
-  serveConsole(log, globalThis.console, { always: pretty === true, idsNow, nodeNow: nodeOf });
+  serveConsole(log, globalThis.console, {
+    always: pretty === true,
+    idsNow,
+    nodeNow: getCurrentNode,
+  });
   register();
-  const embed = storing.index && (storing.index.language === 'javascript' ? await loadEmbed(storing.index) : embedAtServer());
-  const elementOf = (stored: unknown): Element => new Element(stored);
-  const { steps, items } = await openRunStorage(storing, { name: 'gx-graph-thread', elementOf, embed, cipher: cipherAtServer(), log });
+  const embed =
+    storing.index &&
+    (storing.index.language === 'javascript' ? await loadEmbed(storing.index) : embedAtServer());
+  const toElement = (stored: unknown): Element => new Element(stored);
+  const { steps, items } = await openRunStorage(storing, {
+    name: 'gx-graph-thread',
+    elementOf: toElement,
+    embed,
+    cipher: createServerCipher(),
+    log,
+  });
   const { graphs, failures } = await loadGraphs(sources, { partial, log });
-  const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
-  const allowed = allowedModules && { ids: allowedModules, load: await findLoader(sources.map(({ file }) => file)) };
-  const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(steps, { allowed }), store: new GraphStore(items) };
+  const getGraphFile = (graphId: string): string =>
+    sources.find((source) => source.graphId === graphId)!.file;
+  const allowed = allowedModules && {
+    ids: allowedModules,
+    load: await findLoader(sources.map(({ file }) => file)),
+  };
+  const deps = {
+    graphOf: buildGraphFinder(graphs),
+    fileOf: getGraphFile,
+    saver: new Saver(steps, { allowed }),
+    store: new GraphStore(items),
+  };
   serve(
-    new Running({ ...deps, spanContents, tell, duringRun, passing }),
+    new Running({ ...deps, spanContents, tell: sendToServer, duringRun, passing }),
     { ...deps, reader: new Saver(steps, { form: 'records', allowed }), embed },
     log,
   );
-  beat();
+  startHeartbeat();
   collectAtRest();
   flushCompileCache();
-  const nodes = Object.fromEntries([...graphs].map(([graphId, { nodes: names }]) => [graphId, names ?? null]));
-  tell({ kind: 'ready', version: WALL_VERSION, nodes, ...(partial && { failures }) });
+  const nodes = Object.fromEntries(
+    [...graphs].map(([graphId, { nodes: names }]) => [graphId, names ?? null]),
+  );
+  sendToServer({ kind: 'ready', version: WALL_VERSION, nodes, ...(partial && { failures }) });
 }
 
 startWhenAsked(port, start);

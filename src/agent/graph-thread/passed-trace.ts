@@ -10,11 +10,17 @@ import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 
 type TraceHeaders = NonNullable<RunSpec['passed_on']>;
 /** `spanOf` returns the span of a call of the graph; it is undefined where the run has no spans. */
-type TracedRun = { headers: TraceHeaders; spanOf: ((callId: string) => string | undefined) | undefined };
+type TracedRun = {
+  headers: TraceHeaders;
+  spanOf: ((callId: string) => string | undefined) | undefined;
+};
 
 export type TracePassing = {
   /** Carries out the work of a run; the requests of one without headers are left as they are. */
-  during: <T>(run: { headers: TraceHeaders | undefined; spanOf: TracedRun['spanOf'] }, work: () => Promise<T>) => Promise<T>;
+  during: <T>(
+    run: { headers: TraceHeaders | undefined; spanOf: TracedRun['spanOf'] },
+    work: () => Promise<T>,
+  ) => Promise<T>;
   /** Returns the headers of a request that is made now. */
   headersNow: () => Partial<TraceHeaders>;
 };
@@ -23,19 +29,23 @@ const PARENT = 'traceparent';
 
 export function passTraces(): TracePassing {
   const runs = new AsyncLocalStorage<TracedRun>();
-  const headersNow = (): Partial<TraceHeaders> => {
+  const readHeaders = (): Partial<TraceHeaders> => {
     const run = runs.getStore();
-    return run === undefined ? {} : headersAt(run.headers, run.spanOf?.(callNow()));
+    return run === undefined ? {} : buildSpanHeaders(run.headers, run.spanOf?.(callNow()));
   };
   let isServed = false;
   const serve = (): void => {
     if (isServed) return;
     isServed = true;
-    subscribe('undici:request:create', (message) => addToFetch((message as { request: FetchRequest }).request, headersNow()));
-    subscribe('http.client.request.created', (message) => addToRequest((message as { request: NodeRequest }).request, headersNow()));
+    subscribe('undici:request:create', (message) =>
+      addToFetch((message as { request: FetchRequest }).request, readHeaders()),
+    );
+    subscribe('http.client.request.created', (message) =>
+      addToRequest((message as { request: NodeRequest }).request, readHeaders()),
+    );
   };
   return {
-    headersNow,
+    headersNow: readHeaders,
     during: ({ headers, spanOf }, work) => {
       if (headers === undefined) return work();
       serve();
@@ -45,20 +55,26 @@ export function passTraces(): TracePassing {
 }
 
 /** Returns the headers below a span of the graph; without one, those of the run's own span. */
-function headersAt(headers: TraceHeaders, spanId: string | undefined): TraceHeaders {
+function buildSpanHeaders(headers: TraceHeaders, spanId: string | undefined): TraceHeaders {
   if (spanId === undefined) return headers;
   return { ...headers, traceparent: headers.traceparent.split('-').with(2, spanId).join('-') };
 }
 
 /** Returns the id of the call of a node or a tool under way, as LangChain's callbacks name it. */
 function callNow(): string {
-  const config = AsyncLocalStorageProviderSingleton.getRunnableConfig() as { callbacks?: { getParentRunId?: () => string } } | undefined;
+  const config = AsyncLocalStorageProviderSingleton.getRunnableConfig() as
+    | { callbacks?: { getParentRunId?: () => string } }
+    | undefined;
   return config?.callbacks?.getParentRunId?.() ?? '';
 }
 
 /** A request of undici. `headers` are names and values in turn; those of its version 5 are lines. */
 type FetchRequest = { headers?: unknown; addHeader?: (name: string, value: string) => void };
-type NodeRequest = { headersSent: boolean; hasHeader(name: string): boolean; setHeader(name: string, value: string): void };
+type NodeRequest = {
+  headersSent: boolean;
+  hasHeader(name: string): boolean;
+  setHeader(name: string, value: string): void;
+};
 
 /** Adds headers to a request unless it has its own, as one of a graph that brings OpenTelemetry itself. */
 function addToFetch(request: FetchRequest, headers: Partial<TraceHeaders>): void {

@@ -16,10 +16,18 @@ type Manager = {
   addMetadata: (added: Metadata, inherit?: boolean) => void;
 };
 type Piped = { last?: { invoke(input: unknown, config: object): Promise<unknown> } };
-type Pipeable = { pipe?: (step: (input: unknown, config: { callbacks?: unknown }) => unknown) => Piped };
+type Pipeable = {
+  pipe?: (step: (input: unknown, config: { callbacks?: unknown }) => unknown) => Piped;
+};
 
 /** LangSmith would get a trace of the call that finds the class, and the console would show it. */
-const WATCHED = ['LANGSMITH_TRACING', 'LANGSMITH_TRACING_V2', 'LANGCHAIN_TRACING', 'LANGCHAIN_TRACING_V2', 'LANGCHAIN_VERBOSE'];
+const WATCHED = [
+  'LANGSMITH_TRACING',
+  'LANGSMITH_TRACING_V2',
+  'LANGCHAIN_TRACING',
+  'LANGCHAIN_TRACING_V2',
+  'LANGCHAIN_VERBOSE',
+];
 
 // oxlint-disable-next-line house/module-state -- the classes that are changed belong to the process, too
 const seen = new WeakSet<object>();
@@ -28,56 +36,59 @@ const seen = new WeakSet<object>();
  * Has the callback managers of the graph's library copy their metadata at once. Does nothing where the graph does not
  * lead to the library's class, and where the library's own traces are on.
  */
-export async function quickenCallbacks(graph: object): Promise<void> {
+export async function patchCallbacks(graph: object): Promise<void> {
   const kind = (graph as { constructor?: unknown }).constructor;
   if (typeof kind !== 'function' || seen.has(kind)) return;
   seen.add(kind);
   if (WATCHED.some((name) => process.env[name] === 'true')) return;
-  const manager = await managerOf(graph as Pipeable).catch(() => undefined);
-  if (manager !== undefined) quickenMetadata(Object.getPrototypeOf(manager) as Manager);
+  const manager = await findManager(graph as Pipeable).catch(() => undefined);
+  if (manager !== undefined) patchMetadata(Object.getPrototypeOf(manager) as Manager);
 }
 
 /** Returns a callback manager of the graph's library: the one that a function after the graph gets. */
-async function managerOf(graph: Pipeable): Promise<Manager | undefined> {
+async function findManager(graph: Pipeable): Promise<Manager | undefined> {
   const after = graph.pipe?.((_input, { callbacks }) => ({ callbacks }))?.last;
-  const found = (await after?.invoke({}, { callbacks: [{ name: 'gx-class' }] })) as { callbacks?: Partial<Manager> } | undefined;
+  const found = (await after?.invoke({}, { callbacks: [{ name: 'gx-class' }] })) as
+    | { callbacks?: Partial<Manager> }
+    | undefined;
   return typeof found?.callbacks?.copy === 'function' ? (found.callbacks as Manager) : undefined;
 }
 
 /** Replaces `copy` and `addMetadata` of a class's prototype. Exported for the test that compares both. */
-export function quickenMetadata(prototype: Pick<Manager, 'copy' | 'addMetadata'>): void {
+export function patchMetadata(prototype: Pick<Manager, 'copy' | 'addMetadata'>): void {
   const { copy } = prototype;
   if (seen.has(copy)) return;
   prototype.addMetadata = function (this: Manager, added: Metadata, inherit = true): void {
-    this.metadata = merged(this.metadata, added);
-    if (inherit) this.inheritableMetadata = merged(this.inheritableMetadata, added);
+    this.metadata = mergeMetadata(this.metadata, added);
+    if (inherit) this.inheritableMetadata = mergeMetadata(this.inheritableMetadata, added);
   };
-  const quick = function (this: Manager, ...args: unknown[]): Manager {
+  const copyQuickly = function (this: Manager, ...args: unknown[]): Manager {
     const { metadata, inheritableMetadata } = this;
     this.metadata = {};
     this.inheritableMetadata = {};
     try {
       const made = copy.apply(this, args);
       made.metadata = { ...metadata };
-      made.inheritableMetadata = inherited(metadata, inheritableMetadata);
+      made.inheritableMetadata = filterInheritable(metadata, inheritableMetadata);
       return made;
     } finally {
       this.metadata = metadata;
       this.inheritableMetadata = inheritableMetadata;
     }
   };
-  seen.add(quick);
-  prototype.copy = quick;
+  seen.add(copyQuickly);
+  prototype.copy = copyQuickly;
 }
 
 /** Returns the first with all keys and values of the second: the first itself where it has them already. */
-function merged(first: Metadata, second: Metadata): Metadata {
-  for (const key in second) if (first[key] !== second[key] || !(key in first)) return { ...first, ...second };
+function mergeMetadata(first: Metadata, second: Metadata): Metadata {
+  for (const key in second)
+    if (first[key] !== second[key] || !(key in first)) return { ...first, ...second };
   return first;
 }
 
 /** Returns the metadata that calls below get: the keys that are inheritable, with the values of this call. */
-function inherited(metadata: Metadata, inheritable: Metadata): Metadata {
+function filterInheritable(metadata: Metadata, inheritable: Metadata): Metadata {
   const kept: Metadata = {};
   for (const key in metadata) if (Object.hasOwn(inheritable, key)) kept[key] = metadata[key];
   return kept;

@@ -10,7 +10,9 @@ const TAKEN = 4096;
 const MOST = 64;
 
 /** Serves small requests for random bytes from a supply that the same generator fills. No byte is given twice. */
-export function supplyRandomBytes(crypto: Pick<webcrypto.Crypto, 'getRandomValues'> = webcrypto): void {
+export function cacheRandomBytes(
+  crypto: Pick<webcrypto.Crypto, 'getRandomValues'> = webcrypto,
+): void {
   const generate = crypto.getRandomValues.bind(crypto);
   const supply = new Uint8Array(TAKEN);
   let next = TAKEN;
@@ -26,5 +28,9 @@ export function supplyRandomBytes(crypto: Pick<webcrypto.Crypto, 'getRandomValue
     next += array.length;
     return array;
   };
-  Object.defineProperty(crypto, 'getRandomValues', { value: getRandomValues, configurable: true, writable: true });
+  Object.defineProperty(crypto, 'getRandomValues', {
+    value: getRandomValues,
+    configurable: true,
+    writable: true,
+  });
 }

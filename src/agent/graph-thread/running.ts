@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FromThread } from '../../schema/wire/wall/graphs.ts';
 import type { Outcome, RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
-import { underContext } from '../kernel/encryption-context.ts';
+import { runUnderContext } from '../kernel/encryption-context.ts';
 import { failureOf } from '../kernel/failure-place.ts';
 import type { DuringRun } from './graph-log.ts';
 import { invoke, type InvokeDeps } from './invoke.ts';
 import type { MakeGraph } from './load.ts';
 import type { TracePassing } from './passed-trace.ts';
-import { graphSpans } from './spans.ts';
+import { createGraphSpans } from './spans.ts';
 import { StopOfRun } from './stop-of-run.ts';
 
 type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
@@ -38,30 +38,51 @@ export class Running {
     const stop = new StopOfRun();
     this.#stops.set(run_id, stop);
     if (spec.unheard) this.#unheard.add(run_id);
-    const { emit, flush } = this.#batches(run_id, stop);
-    const written = async (): Promise<void> => {
+    const { emit, flush } = this.#createBatcher(run_id, stop);
+    const waitUntilWritten = async (): Promise<void> => {
       // Events that the graph has emitted are still on their way through its stream.
       await nextTurn();
       flush();
-      await this.#written(run_id);
+      await this.#waitUntilWritten(run_id);
     };
     const tracing =
-      spec.trace && graphSpans(spec.trace, { contents: spanContents, send: (spans) => tell({ kind: 'spans', run_id, spans }) });
-    const counting = spec.counts_tokens === true ? tokenCount() : undefined;
-    const handlers = [tracing?.handler, counting?.handler].filter((handler) => handler !== undefined);
+      spec.trace &&
+      createGraphSpans(spec.trace, {
+        contents: spanContents,
+        send: (spans) => tell({ kind: 'spans', run_id, spans }),
+      });
+    const counting = spec.counts_tokens === true ? createTokenCounter() : undefined;
+    const handlers = [tracing?.handler, counting?.handler].filter(
+      (handler) => handler !== undefined,
+    );
     const make = graphOf(spec.graph_id);
-    const heard = (): boolean => !this.#unheard.has(run_id);
-    const invoked = { ...this.#deps, make, emit, heard, written, handlers, stop };
+    const isHeard = (): boolean => !this.#unheard.has(run_id);
+    const invoked = {
+      ...this.#deps,
+      make,
+      emit,
+      heard: isHeard,
+      written: waitUntilWritten,
+      handlers,
+      stop,
+    };
     const passed = { headers: spec.passed_on, spanOf: tracing?.spanOf };
-    const work = (): Promise<Outcome> => duringRun(spec, () => passing.during(passed, () => invoke(spec, invoked)));
-    await this.#starts.turn();
-    const outcome = await underContext(spec.kwargs.encryption_context, work).catch(broken);
+    const runGraph = (): Promise<Outcome> =>
+      duringRun(spec, () => passing.during(passed, () => invoke(spec, invoked)));
+    await this.#starts.waitForTurn();
+    const outcome = await runUnderContext(spec.kwargs.encryption_context, runGraph).catch(
+      buildBrokenOutcome,
+    );
     tracing?.close();
     this.#stops.delete(run_id);
     this.#unheard.delete(run_id);
     flush();
     const tokens = counting?.count();
-    tell({ kind: 'done', run_id, outcome: tokens === undefined ? outcome : { ...outcome, tokens } });
+    tell({
+      kind: 'done',
+      run_id,
+      outcome: tokens === undefined ? outcome : { ...outcome, tokens },
+    });
   }
 
   abort(runId: string, goesOn: boolean): void {
@@ -73,17 +94,17 @@ export class Running {
   }
 
   /** From now on, the run's events are read. */
-  hear(runId: string): void {
+  startEvents(runId: string): void {
     this.#unheard.delete(runId);
   }
 
   /** Hears from the server that the events of a run are where others find them. */
-  written(waitId: number): void {
+  waitUntilWritten(waitId: number): void {
     this.#waiting.get(waitId)?.();
     this.#waiting.delete(waitId);
   }
 
-  #written(run_id: string): Promise<void> {
+  #waitUntilWritten(run_id: string): Promise<void> {
     this.#lastWait += 1;
     const wait_id = this.#lastWait;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -96,7 +117,10 @@ export class Running {
    * Collects the events that are emitted in one turn of the event loop, so that a burst of events crosses in one
    * message. A run that another attempt has says nothing more.
    */
-  #batches(run_id: string, stop: StopOfRun): { emit: (event: string, json: string) => void; flush: () => void } {
+  #createBatcher(
+    run_id: string,
+    stop: StopOfRun,
+  ): { emit: (event: string, json: string) => void; flush: () => void } {
     let batch: [event: string, json: string][] = [];
     let scheduled: NodeJS.Immediate | undefined;
     const flush = (): void => {
@@ -117,7 +141,11 @@ export class Running {
  * Returns the outcome of a graph whose result can't be serialised (it has cycles, or its parts throw when they are
  * read), which is the graph's own failure.
  */
-const broken = (thrown: unknown): Outcome => ({ status: 'error', waiting: false, error: failureOf(thrown) });
+const buildBrokenOutcome = (thrown: unknown): Outcome => ({
+  status: 'error',
+  waiting: false,
+  error: failureOf(thrown),
+});
 
 /**
  * Runs that begin in one turn of the event loop. The server hands over many at once, and a graph computes its first
@@ -134,7 +162,7 @@ export class Starts {
   #isCounting = false;
 
   /** Settles when the run may begin: at once, unless enough have begun in this turn. */
-  turn(): Promise<void> {
+  waitForTurn(): Promise<void> {
     if (!this.#isCounting) this.#count(0);
     if (this.#begun === A_TURN) return new Promise((resolve) => this.#waiting.push(resolve));
     this.#begun += 1;
@@ -160,15 +188,20 @@ export class Starts {
  */
 
 type Answer = {
-  generations?: { message?: { usage_metadata?: { input_tokens?: number; output_tokens?: number } } }[][];
+  generations?: {
+    message?: { usage_metadata?: { input_tokens?: number; output_tokens?: number } };
+  }[][];
   llmOutput?: { tokenUsage?: { promptTokens?: number; completionTokens?: number } };
 };
 
 /** Returns the tokens of a model's answer. Undefined: it does not say. */
-function tokensOf({ generations, llmOutput }: Answer): number | undefined {
-  const { input_tokens: given, output_tokens: made } = generations?.[0]?.[0]?.message?.usage_metadata ?? {};
+function countTokens({ generations, llmOutput }: Answer): number | undefined {
+  const { input_tokens: given, output_tokens: made } =
+    generations?.[0]?.[0]?.message?.usage_metadata ?? {};
   const { promptTokens, completionTokens } = llmOutput?.tokenUsage ?? {};
-  const counts = [given ?? promptTokens, made ?? completionTokens].filter((count) => Number.isInteger(count) && count! >= 0);
+  const counts = [given ?? promptTokens, made ?? completionTokens].filter(
+    (count) => Number.isInteger(count) && count! >= 0,
+  );
   return counts.length === 0 ? undefined : counts.reduce<number>((sum, count) => sum + count!, 0);
 }
 
@@ -176,7 +209,7 @@ function tokensOf({ generations, llmOutput }: Answer): number | undefined {
  * Returns a callback handler for the config of a graph, and the function that returns its count: none of a run in which
  * a model did not say, and 0 of one without models.
  */
-function tokenCount(): { handler: object; count: () => number | undefined } {
+function createTokenCounter(): { handler: object; count: () => number | undefined } {
   let sum = 0;
   let isWhole = true;
   const handler = {
@@ -185,7 +218,7 @@ function tokenCount(): { handler: object; count: () => number | undefined } {
     raiseError: false,
     copy: () => handler,
     handleLLMEnd: (output: unknown) => {
-      const tokens = tokensOf(output ?? {});
+      const tokens = countTokens(output ?? {});
       if (tokens === undefined) isWhole = false;
       else sum += tokens;
     },

@@ -5,19 +5,22 @@ import type { Snapshot } from './load.ts';
  * Returns the interrupts that each task waits for: task id -> its interrupts. A task that was answered alone, while
  * another one of its step waits, keeps its interrupts beside its result, and waits for nothing.
  */
-export function interruptsOf({
+export function groupInterrupts({
   tasks,
 }: {
   tasks: Pick<Snapshot['tasks'][number], 'id' | 'interrupts' | 'result'>[];
 }): Record<string, unknown[]> {
-  const waiting = tasks.filter(({ interrupts, result }) => (interrupts ?? []).length > 0 && (result === undefined || result === null));
+  const waiting = tasks.filter(
+    ({ interrupts, result }) =>
+      (interrupts ?? []).length > 0 && (result === undefined || result === null),
+  );
   return Object.fromEntries(waiting.map((task) => [task.id, task.interrupts ?? []]));
 }
 
 /** Returns LangGraph's snapshot as the interface's ThreadState. */
-export function threadState(state: Snapshot): ThreadState {
-  const checkpoint = checkpointOf(state.config?.configurable);
-  const parent = checkpointOf(state.parentConfig?.configurable);
+export function toThreadState(state: Snapshot): ThreadState {
+  const checkpoint = toCheckpointRef(state.config?.configurable);
+  const parent = toCheckpointRef(state.parentConfig?.configurable);
   return {
     values: state.values ?? {},
     next: state.next,
@@ -27,8 +30,8 @@ export function threadState(state: Snapshot): ThreadState {
       path: task.path ?? [],
       error: task.error ?? null,
       interrupts: task.interrupts ?? [],
-      checkpoint: checkpointOf((task.state as Snapshot['config'] | undefined)?.configurable),
-      state: isSnapshot(task.state) ? threadState(task.state) : null,
+      checkpoint: toCheckpointRef((task.state as Snapshot['config'] | undefined)?.configurable),
+      state: isSnapshot(task.state) ? toThreadState(task.state) : null,
       result: task.result ?? null,
     })),
     metadata: state.metadata ?? {},
@@ -41,15 +44,23 @@ export function threadState(state: Snapshot): ThreadState {
   };
 }
 
-const isSnapshot = (state: unknown): state is Snapshot => Array.isArray((state as Snapshot | undefined)?.tasks);
+const isSnapshot = (state: unknown): state is Snapshot =>
+  Array.isArray((state as Snapshot | undefined)?.tasks);
 
 /**
  * Returns the checkpoint that a configuration names; null when it names none. A subgraph that has not begun has a
  * namespace, but no id yet.
  */
-export function checkpointOf(configurable: Record<string, unknown> | undefined): CheckpointRef | null {
-  if (configurable?.['checkpoint_id'] === undefined && configurable?.['checkpoint_ns'] === undefined) return null;
-  if (configurable['checkpoint_id'] === undefined && configurable['checkpoint_ns'] === '') return null;
+export function toCheckpointRef(
+  configurable: Record<string, unknown> | undefined,
+): CheckpointRef | null {
+  if (
+    configurable?.['checkpoint_id'] === undefined &&
+    configurable?.['checkpoint_ns'] === undefined
+  )
+    return null;
+  if (configurable['checkpoint_id'] === undefined && configurable['checkpoint_ns'] === '')
+    return null;
   const { thread_id, checkpoint_ns = '', checkpoint_id, checkpoint_map } = configurable;
   return {
     thread_id,

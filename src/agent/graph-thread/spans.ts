@@ -1,5 +1,5 @@
 import type { RunSpec, Span } from '../../schema/wire/wall/run-in-thread.ts';
-import { contentAttribute, newSpanId } from '../tracing/span.ts';
+import { buildContentAttribute, createSpanId } from '../tracing/span.ts';
 import { toJson } from './serialise.ts';
 
 /*
@@ -27,10 +27,11 @@ type PlaceOfRun = NonNullable<RunSpec['trace']>;
 /** `contents`: spans hold inputs and outputs, too. */
 type SpanOptions = { send: (spans: Span[]) => void; contents?: boolean | undefined };
 
-const now = (): number => performance.timeOrigin + performance.now();
+const readClock = (): number => performance.timeOrigin + performance.now();
 
 /** Returns whether an error is a failure. LangGraph throws to stop a graph that waits for a person, which is none. */
-const isFailure = (error: unknown): boolean => (error as { is_bubble_up?: boolean } | undefined)?.is_bubble_up !== true;
+const isFailure = (error: unknown): boolean =>
+  (error as { is_bubble_up?: boolean } | undefined)?.is_bubble_up !== true;
 
 class GraphSpans {
   readonly #traceId: string;
@@ -50,36 +51,55 @@ class GraphSpans {
 
   begin({ runId, parentRunId, shown, input }: CallStart): void {
     const parentSpanId = this.#calls.get(parentRunId ?? '')?.spanId ?? this.#root;
-    if (shown === undefined || this.#made >= MOST) return void this.#calls.set(runId, { spanId: parentSpanId });
+    if (shown === undefined || this.#made >= MOST)
+      return void this.#calls.set(runId, { spanId: parentSpanId });
     this.#made += 1;
-    const spanId = newSpanId();
-    const attributes = { ...shown.attributes, ...this.#content('input', input) };
-    this.#calls.set(runId, { spanId, span: { traceId: this.#traceId, spanId, parentSpanId, start: now(), name: shown.name, attributes } });
+    const spanId = createSpanId();
+    const attributes = { ...shown.attributes, ...this.#buildContent('input', input) };
+    this.#calls.set(runId, {
+      spanId,
+      span: {
+        traceId: this.#traceId,
+        spanId,
+        parentSpanId,
+        start: readClock(),
+        name: shown.name,
+        attributes,
+      },
+    });
   }
 
-  end(runId: string, { output, more = {}, error }: { output?: unknown; more?: Attributes; error?: unknown } = {}): void {
+  end(
+    runId: string,
+    { output, more = {}, error }: { output?: unknown; more?: Attributes; error?: unknown } = {},
+  ): void {
     const { span } = this.#calls.get(runId) ?? {};
     this.#calls.delete(runId);
     if (span === undefined) return;
     const failed = error !== undefined && isFailure(error);
     const { name = 'Error', message = String(error) } = (error ?? {}) as Partial<Error>;
-    const attributes = { ...span.attributes, ...more, ...this.#content('output', output), ...(failed && { 'error.type': name }) };
-    this.#done.push({ ...span, end: now(), attributes, ...(failed && { error: message }) });
+    const attributes = {
+      ...span.attributes,
+      ...more,
+      ...this.#buildContent('output', output),
+      ...(failed && { 'error.type': name }),
+    };
+    this.#done.push({ ...span, end: readClock(), attributes, ...(failed && { error: message }) });
     if (this.#done.length >= MESSAGE) this.flush();
   }
 
   /** Returns nothing of a call that gave nothing, or something that has no JSON, which is the graph's own affair. */
-  #content(of: 'input' | 'output', value: unknown): Attributes {
+  #buildContent(of: 'input' | 'output', value: unknown): Attributes {
     if (!this.#contents || value === undefined) return {};
     try {
-      return contentAttribute(of, toJson(value));
+      return buildContentAttribute(of, toJson(value));
     } catch {
       return {};
     }
   }
 
   /** Returns the span that a call under way is, or happens in. */
-  spanOf(runId: string): string | undefined {
+  findSpanId(runId: string): string | undefined {
     return this.#calls.get(runId)?.spanId;
   }
 
@@ -104,7 +124,11 @@ type CallbackArgs = unknown[];
 type Kind = {
   metadata: number;
   name: number;
-  tell: (name: string, metadata: Metadata, args: CallbackArgs) => { name: string; attributes: Attributes } | undefined;
+  tell: (
+    name: string,
+    metadata: Metadata,
+    args: CallbackArgs,
+  ) => { name: string; attributes: Attributes } | undefined;
 };
 
 const TOOL_LIKE = { metadata: 5, name: 6 };
@@ -116,11 +140,20 @@ const NODE: Kind = {
   // Everything inside a node carries the node's name; the node itself is the call of that name.
   tell: (name, { langgraph_node: node, langgraph_step: step }, [, , , , tags]) =>
     node === name && (tags as string[] | undefined)?.includes('langsmith:hidden') !== true
-      ? { name: `node ${name}`, attributes: { 'gx.node': name, ...(typeof step === 'number' && { 'gx.step': step }) } }
+      ? {
+          name: `node ${name}`,
+          attributes: { 'gx.node': name, ...(typeof step === 'number' && { 'gx.step': step }) },
+        }
       : undefined,
 };
-const TOOL: Kind = { ...TOOL_LIKE, tell: (name) => ({ name: `tool ${name}`, attributes: { 'gen_ai.tool.name': name } }) };
-const RETRIEVER: Kind = { ...TOOL_LIKE, tell: (name) => ({ name: `retriever ${name}`, attributes: {} }) };
+const TOOL: Kind = {
+  ...TOOL_LIKE,
+  tell: (name) => ({ name: `tool ${name}`, attributes: { 'gen_ai.tool.name': name } }),
+};
+const RETRIEVER: Kind = {
+  ...TOOL_LIKE,
+  tell: (name) => ({ name: `retriever ${name}`, attributes: {} }),
+};
 const MODEL: Kind = {
   ...MODEL_LIKE,
   tell: (name, { ls_model_name: model }) => ({
@@ -130,23 +163,31 @@ const MODEL: Kind = {
 };
 
 /** Returns the name that the call was given, or else the name of its class. */
-const nameOf = ([what, ...rest]: CallbackArgs, kind: Kind): string =>
+const chooseName = ([what, ...rest]: CallbackArgs, kind: Kind): string =>
   (rest[kind.name - 1] ?? (what as { id?: string[] } | undefined)?.id?.at(-1) ?? '') as string;
 
-type SpansOfRun = { handler: object; spanOf: (runId: string) => string | undefined; close: () => void };
+type SpansOfRun = {
+  handler: object;
+  spanOf: (runId: string) => string | undefined;
+  close: () => void;
+};
 
 /**
  * Returns a callback handler for the config of a graph, the span of a call, and the function to call at the end of the
  * run.
  */
-export function graphSpans(place: PlaceOfRun, options: SpanOptions): SpansOfRun {
+export function createGraphSpans(place: PlaceOfRun, options: SpanOptions): SpansOfRun {
   const spans = new GraphSpans(place, options);
   const begin =
     (kind: Kind) =>
     (...args: CallbackArgs): void => {
       const [, input] = args;
       const [, , runId, parentRunId] = args as (string | undefined)[];
-      const shown = kind.tell(nameOf(args, kind), (args[kind.metadata] ?? {}) as Metadata, args);
+      const shown = kind.tell(
+        chooseName(args, kind),
+        (args[kind.metadata] ?? {}) as Metadata,
+        args,
+      );
       spans.begin({ runId: String(runId), parentRunId, shown, input });
     };
   const end = (output: unknown, runId: string): void => spans.end(runId, { output });
@@ -167,10 +208,11 @@ export function graphSpans(place: PlaceOfRun, options: SpanOptions): SpansOfRun 
     handleRetrieverError: fail,
     handleLLMStart: begin(MODEL),
     handleChatModelStart: begin(MODEL),
-    handleLLMEnd: (output: unknown, runId: string) => spans.end(runId, { output: answerIn(output), more: usageOf(output) }),
+    handleLLMEnd: (output: unknown, runId: string) =>
+      spans.end(runId, { output: answerIn(output), more: readUsage(output) }),
     handleLLMError: fail,
   };
-  return { handler, spanOf: (runId) => spans.spanOf(runId), close: () => spans.close() };
+  return { handler, spanOf: (runId) => spans.findSpanId(runId), close: () => spans.close() };
 }
 
 type Usage = { input_tokens?: number; output_tokens?: number };
@@ -183,8 +225,9 @@ function answerIn(output: unknown): unknown {
 }
 
 /** Returns the token counts of a model's answer, by OpenTelemetry's names. */
-function usageOf(output: unknown): Attributes {
-  const { input_tokens: given, output_tokens: made } = (output as Generated)?.generations?.[0]?.[0]?.message?.usage_metadata ?? {};
+function readUsage(output: unknown): Attributes {
+  const { input_tokens: given, output_tokens: made } =
+    (output as Generated)?.generations?.[0]?.[0]?.message?.usage_metadata ?? {};
   return {
     ...(given !== undefined && { 'gen_ai.usage.input_tokens': given }),
     ...(made !== undefined && { 'gen_ai.usage.output_tokens': made }),

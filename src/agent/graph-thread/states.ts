@@ -6,7 +6,7 @@ import { buildMap } from './checkpoint-map.ts';
 import type { Saver } from './checkpoints/saver.ts';
 import { failureOf } from '../kernel/failure-place.ts';
 import type { Graph } from './load.ts';
-import { checkpointOf, threadState } from './snapshot.ts';
+import { toCheckpointRef, toThreadState } from './snapshot.ts';
 
 /*
  * This file reads states of threads. A graph may refuse a stored state (a reducer or a schema throws), and would hide
@@ -17,12 +17,20 @@ import { checkpointOf, threadState } from './snapshot.ts';
 type At = { configurable: Json };
 
 /** `within` finds the graph whose checkpoints have a namespace. */
-type Reading = { graph: Graph; saver: Saver; within: (namespace: string) => Promise<Graph | undefined> };
+type Reading = {
+  graph: Graph;
+  saver: Saver;
+  within: (namespace: string) => Promise<Graph | undefined>;
+};
 
 /** Returns the state at a checkpoint, or the last one. */
-export async function loadState(reading: Reading, at: At, { subgraphs }: { subgraphs: boolean }): Promise<ThreadState> {
+export async function loadState(
+  reading: Reading,
+  at: At,
+  { subgraphs }: { subgraphs: boolean },
+): Promise<ThreadState> {
   try {
-    return threadState(await reading.graph.getState(at, { subgraphs }));
+    return toThreadState(await reading.graph.getState(at, { subgraphs }));
   } catch (error) {
     // The storage has failed, and not the graph.
     if (error instanceof Problem) throw error;
@@ -44,21 +52,35 @@ async function loadLevels(reading: Reading, at: At): Promise<ThreadState> {
   return state;
 }
 
-async function loadRefused({ graph, saver }: Reading, at: At, error: unknown): Promise<ThreadState> {
+async function loadRefused(
+  { graph, saver }: Reading,
+  at: At,
+  error: unknown,
+): Promise<ThreadState> {
   const stored = await saver.getTuple(at);
   if (stored === undefined) throw error;
   return buildRefused(graph, stored, error);
 }
 
-function buildRefused({ streamChannelsAsIs: channels = [] }: Graph, stored: CheckpointTuple, error: unknown): ThreadState {
+function buildRefused(
+  { streamChannelsAsIs: channels = [] }: Graph,
+  stored: CheckpointTuple,
+  error: unknown,
+): ThreadState {
   const { checkpoint, config, parentConfig } = stored;
   const { channel_values: all, ts } = checkpoint;
   const metadata = (stored.metadata ?? {}) as Json;
   const fields = [channels].flat().filter((name) => Object.hasOwn(all, name));
-  const place = checkpointOf({ ...config.configurable, ...buildMap(config.configurable ?? {}, metadata) });
-  const parent = checkpointOf(parentConfig?.configurable);
+  const place = toCheckpointRef({
+    ...config.configurable,
+    ...buildMap(config.configurable ?? {}, metadata),
+  });
+  const parent = toCheckpointRef(parentConfig?.configurable);
   return {
-    values: typeof channels === 'string' ? (all[channels] ?? {}) : Object.fromEntries(fields.map((name) => [name, all[name]])),
+    values:
+      typeof channels === 'string'
+        ? (all[channels] ?? {})
+        : Object.fromEntries(fields.map((name) => [name, all[name]])),
     next: [],
     tasks: [],
     metadata,
@@ -75,11 +97,15 @@ function buildRefused({ streamChannelsAsIs: channels = [] }: Graph, stored: Chec
 type Options = Parameters<Saver['list']>[1] & { limit: number };
 
 /** Returns earlier states, newest first. */
-export async function loadHistory(reading: Reading, at: At, options: Options): Promise<ThreadState[]> {
+export async function loadHistory(
+  reading: Reading,
+  at: At,
+  options: Options,
+): Promise<ThreadState[]> {
   const states: ThreadState[] = [];
   try {
     for await (const state of reading.graph.getStateHistory(at, options)) {
-      states.push(threadState(state));
+      states.push(toThreadState(state));
       if (states.length >= options.limit) break;
     }
     return states;
@@ -89,7 +115,9 @@ export async function loadHistory(reading: Reading, at: At, options: Options): P
   // LangGraph stops at the first one that the graph refuses, so each is read by itself.
   const alone: ThreadState[] = [];
   for await (const { config } of reading.saver.list(at, options)) {
-    const place = { configurable: { ...config.configurable, __pregel_checkpointer: reading.saver } };
+    const place = {
+      configurable: { ...config.configurable, __pregel_checkpointer: reading.saver },
+    };
     alone.push(await loadState(reading, place, { subgraphs: false }));
   }
   return alone;

@@ -39,14 +39,18 @@ export class StopOfRun {
     this.#isToDrain = true;
   }
 
-  lose(): void {
+  abortLost(): void {
     this.#isLost = true;
     this.#aborting.abort(new Error('another worker has the run'));
   }
 
   /** Returns whether the graph stopped because `drain` asked for that. One that has asked itself has failed. */
-  drainedBy(thrown: unknown): boolean {
-    return this.#isToDrain && !this.signal.aborted && (Object(thrown) as { name?: unknown }).name === DRAINED;
+  isDrainedBy(thrown: unknown): boolean {
+    return (
+      this.#isToDrain &&
+      !this.signal.aborted &&
+      (Object(thrown) as { name?: unknown }).name === DRAINED
+    );
   }
 
   /**
@@ -54,18 +58,20 @@ export class StopOfRun {
    * hands it down to graphs within nodes. Tools beside such a graph would then be called twice, and the package
    * `langchain` would take the stop for the answer of a tool. A graph without such a loop runs on.
    */
-  between(graph: Graph): Graph {
-    const { _runLoop: run } = graph as { _runLoop?: (params: { loop: { control?: Control | undefined } }) => Promise<void> };
+  wrapDrainable(graph: Graph): Graph {
+    const { _runLoop: run } = graph as {
+      _runLoop?: (params: { loop: { control?: Control | undefined } }) => Promise<void>;
+    };
     if (typeof run !== 'function') return graph;
-    const value: typeof run = (params) => {
-      params.loop.control = this.#controlBeside(params.loop.control);
+    const runLoop: typeof run = (params) => {
+      params.loop.control = this.#mergeControl(params.loop.control);
       return run.call(graph, params);
     };
-    return Object.create(graph, { _runLoop: { value } }) as Graph;
+    return Object.create(graph, { _runLoop: { value: runLoop } }) as Graph;
   }
 
   /** `own` is the control that nodes may ask for a stop, too. */
-  #controlBeside(own: Control | undefined): Control {
+  #mergeControl(own: Control | undefined): Control {
     const isToDrain = (): boolean => this.#isToDrain;
     return {
       get drainRequested() {

@@ -1,8 +1,19 @@
-import { BaseStore, type Item, type Operation, type OperationResults } from '@langchain/langgraph-checkpoint';
+import {
+  BaseStore,
+  type Item,
+  type Operation,
+  type OperationResults,
+} from '@langchain/langgraph-checkpoint';
 import type { StoreItem } from '../../schema/agent/store-item.ts';
 import type { ItemStorage } from '../run-storage/item-storage.ts';
 
-type Search = { namespacePrefix: string[]; filter?: Record<string, unknown>; limit?: number; offset?: number; query?: string };
+type Search = {
+  namespacePrefix: string[];
+  filter?: Record<string, unknown>;
+  limit?: number;
+  offset?: number;
+  query?: string;
+};
 type Namespaces = {
   matchConditions?: { matchType: 'prefix' | 'suffix'; path: string[] }[];
   maxDepth?: number;
@@ -21,36 +32,65 @@ export class GraphStore extends BaseStore {
 
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
     const results: unknown[] = [];
-    for (const operation of operations) results.push(await this.#one(operation));
+    for (const operation of operations) results.push(await this.#runOperation(operation));
     return results as OperationResults<Op>;
   }
 
-  async #one(operation: Operation): Promise<unknown> {
-    if ('matchConditions' in operation || 'maxDepth' in operation) return this.#namespaces(operation);
+  async #runOperation(operation: Operation): Promise<unknown> {
+    if ('matchConditions' in operation || 'maxDepth' in operation)
+      return this.#listNamespaces(operation);
     if ('namespacePrefix' in operation) return this.#search(operation);
     if (!('value' in operation)) {
       const found = await this.#items.get(operation as { namespace: string[]; key: string });
-      return found && itemOf(found);
+      return found && toItem(found);
     }
     const { namespace, key, value, index } = operation;
-    await (value === null ? this.#items.delete({ namespace, key }) : this.#items.put({ namespace, key, value: value as object, index }));
+    await (value === null
+      ? this.#items.delete({ namespace, key })
+      : this.#items.put({ namespace, key, value: value as object, index }));
     return undefined;
   }
 
-  async #search({ namespacePrefix, filter, limit = 10, offset = 0, query }: Search): Promise<Item[]> {
-    const search = { namespace_prefix: namespacePrefix, filter: filter ?? null, limit, offset, query: query ?? null };
+  async #search({
+    namespacePrefix,
+    filter,
+    limit = 10,
+    offset = 0,
+    query,
+  }: Search): Promise<Item[]> {
+    const search = {
+      namespace_prefix: namespacePrefix,
+      filter: filter ?? null,
+      limit,
+      offset,
+      query: query ?? null,
+    };
     const items = await this.#items.search(search);
-    return items.map((item) => ({ ...itemOf(item), ...(item.score !== null && { score: item.score }) }));
+    return items.map((item) => ({
+      ...toItem(item),
+      ...(item.score !== null && { score: item.score }),
+    }));
   }
 
-  #namespaces({ matchConditions = [], maxDepth, limit, offset }: Namespaces): Promise<string[][]> {
-    const path = (type: 'prefix' | 'suffix'): string[] | null =>
+  #listNamespaces({
+    matchConditions = [],
+    maxDepth,
+    limit,
+    offset,
+  }: Namespaces): Promise<string[][]> {
+    const findPath = (type: 'prefix' | 'suffix'): string[] | null =>
       matchConditions.find((condition) => condition.matchType === type)?.path ?? null;
-    return this.#items.namespaces({ prefix: path('prefix'), suffix: path('suffix'), max_depth: maxDepth ?? null, limit, offset });
+    return this.#items.listNamespaces({
+      prefix: findPath('prefix'),
+      suffix: findPath('suffix'),
+      max_depth: maxDepth ?? null,
+      limit,
+      offset,
+    });
   }
 }
 
-const itemOf = ({ namespace, key, value, created_at, updated_at }: StoreItem): Item => ({
+const toItem = ({ namespace, key, value, created_at, updated_at }: StoreItem): Item => ({
   namespace,
   key,
   value,

@@ -9,6 +9,6 @@ import type { Json } from '../../schema/json.ts';
 export const UNSHOWN = '__gx_unshown';
 
 /** Returns the fields without those. */
-export function omitUnshown(fields: Json, names: readonly string[]): Json {
+export function stripUnshown(fields: Json, names: readonly string[]): Json {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }

@@ -1,5 +1,5 @@
 import type { Log } from '../../log.ts';
-import { graphSchemas, type SchemaDeps } from './graph-schemas.ts';
+import { readGraphSchemas, type SchemaDeps } from './graph-schemas.ts';
 
 /** The input schemas of graphs, which do not change while the process runs. */
 export class GraphInputs {
@@ -14,10 +14,10 @@ export class GraphInputs {
    * Returns the JSON Schema of a graph's input; null where nothing tells it. A graph that can't be loaded now is asked
    * again.
    */
-  of(graphId: string): Promise<unknown> {
+  readSchema(graphId: string): Promise<unknown> {
     const known = this.#known.get(graphId);
     if (known !== undefined) return known;
-    const asked = graphSchemas(graphId, this.#deps).then(
+    const asked = readGraphSchemas(graphId, this.#deps).then(
       ({ input_schema }) => input_schema,
       (error: unknown) => {
         this.#known.delete(graphId);

@@ -1,5 +1,5 @@
 import type { DeclaredSchemas, GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
-import { parsed } from '../../schema/wire/wall/json-text.ts';
+import { parseJsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args } from '../../schema/wire/wall/operations.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { TypedSchemas } from './typed-schemas.ts';
@@ -8,17 +8,27 @@ import type { TypedSchemas } from './typed-schemas.ts';
 export type SchemaDeps = { host: GraphHost; typedSchemas: TypedSchemas };
 
 /** Returns the schemas of a graph: its own declaration, completed by its types, else by the names of its fields. */
-export async function graphSchemas(graph_id: string, { host, typedSchemas }: SchemaDeps): Promise<Answer<'schemas'>> {
-  const declared = parsed(await host.call('schemas', { graph_id }));
-  return isComplete(declared) ? declared : { graph_id, ...filled(declared, (await typedSchemas.of(graph_id))['']) };
+export async function readGraphSchemas(
+  graph_id: string,
+  { host, typedSchemas }: SchemaDeps,
+): Promise<Answer<'schemas'>> {
+  const declared = parseJsonText(await host.call('schemas', { graph_id }));
+  return isComplete(declared)
+    ? declared
+    : { graph_id, ...mergeTyped(declared, (await typedSchemas.readSchemas(graph_id))['']) };
 }
 
 /** Returns the same for the subgraphs, by namespace. */
-export async function subgraphSchemas(args: Args<'subgraphs'>, { host, typedSchemas }: SchemaDeps): Promise<Answer<'subgraphs'>> {
-  const declared = Object.entries(parsed(await host.call('subgraphs', args)));
+export async function readSubgraphSchemas(
+  args: Args<'subgraphs'>,
+  { host, typedSchemas }: SchemaDeps,
+): Promise<Answer<'subgraphs'>> {
+  const declared = Object.entries(parseJsonText(await host.call('subgraphs', args)));
   if (declared.every(([, schemas]) => isComplete(schemas))) return Object.fromEntries(declared);
-  const typed = await typedSchemas.of(args.graph_id);
-  return Object.fromEntries(declared.map(([namespace, schemas]) => [namespace, filled(schemas, typed[namespace])]));
+  const typed = await typedSchemas.readSchemas(args.graph_id);
+  return Object.fromEntries(
+    declared.map(([namespace, schemas]) => [namespace, mergeTyped(schemas, typed[namespace])]),
+  );
 }
 
 /** Returns whether nothing is missing. Most graphs have no context, so its absence is no reason to look further. */
@@ -26,7 +36,10 @@ const isComplete = ({ input_schema, output_schema, state_schema }: GraphSchemas)
   input_schema !== null && output_schema !== null && state_schema !== null;
 
 /** Returns the graph's own schemas, completed by those of its types, else by the names of its fields. */
-function filled({ fields, ...declared }: DeclaredSchemas, typed: GraphSchemas | undefined): GraphSchemas {
+function mergeTyped(
+  { fields, ...declared }: DeclaredSchemas,
+  typed: GraphSchemas | undefined,
+): GraphSchemas {
   return { ...declared, ...fields, ...omitNull(typed), ...omitNull(declared) };
 }
 

@@ -4,7 +4,7 @@ import { register } from 'tsx/esm/api';
 
 /* This separate process loads the modules of graphs as a server does, and runs no graph. */
 
-async function faultsOf(files: string[]): Promise<string[]> {
+async function listFaults(files: string[]): Promise<string[]> {
   register();
   const faults: string[] = [];
   for (const file of files) {
@@ -14,7 +14,10 @@ async function faultsOf(files: string[]): Promise<string[]> {
   return faults;
 }
 
-process.once('message', (files: string[]) => void faultsOf(files).then((faults) => process.send?.(faults)));
+process.once(
+  'message',
+  (files: string[]) => void listFaults(files).then((faults) => process.send?.(faults)),
+);
 
 /** Frames of Node itself, which link modules. A SyntaxError of JSON.parse or of a RegExp begins with another one. */
 const OF_NODE = /^\s*at .*(node:internal\/|compileSourceTextModule|wrapSafe)/;
@@ -26,7 +29,8 @@ const OF_NODE = /^\s*at .*(node:internal\/|compileSourceTextModule|wrapSafe)/;
 function loadFault(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error)) return undefined;
   const { name, message, stack = '', code } = thrown as Error & { code?: string };
-  const isMissingFile = code === 'ERR_MODULE_NOT_FOUND' && message.startsWith("Cannot find module '/");
+  const isMissingFile =
+    code === 'ERR_MODULE_NOT_FOUND' && message.startsWith("Cannot find module '/");
   const [first = ''] = stack.split('\n').filter((line) => /^\s+at /.test(line));
   const isSyntax = name === 'TransformError' || (name === 'SyntaxError' && OF_NODE.test(first));
   return isMissingFile || isSyntax ? `${name}: ${message}` : undefined;

@@ -1,8 +1,8 @@
 import path from 'node:path';
-import { asError, StartError } from '../../errors.ts';
+import { toError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
-import { faultsOfModules } from '../graphs/python-trial.ts';
+import { listModuleFaults } from '../graphs/python-trial.ts';
 import type { PythonPlace } from '../graphs/python.ts';
 import { askProcess } from '../kernel/ask-process.ts';
 
@@ -10,31 +10,39 @@ import { askProcess } from '../kernel/ask-process.ts';
 const PATIENCE = 30_000;
 
 /** `python` is where Python runs, or why it can't. */
-type Trial = { graphs: readonly GraphSource[]; /** Of gx.json. */ folder: string; python: PythonPlace | { fault: string } };
+type Trial = {
+  graphs: readonly GraphSource[];
+  /** Of gx.json. */ folder: string;
+  python: PythonPlace | { fault: string };
+};
 
 /**
  * Loads the modules of graphs once, without the settings of a deployment. Throws a `StartError` for those that no
  * setting can help: their syntax is wrong, or they import a file that is not there.
  */
-export async function proveLoading({ graphs, folder, python }: Trial, log: Log, signal: AbortSignal): Promise<void> {
-  const filesOf = (wanted: GraphSource['language']): string[] => [
+export async function proveLoading(
+  { graphs, folder, python }: Trial,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  const listFiles = (wanted: GraphSource['language']): string[] => [
     ...new Set(graphs.filter(({ language }) => language === wanted).map(({ file }) => file)),
   ];
-  const tried = async (files: string[], trial: () => Promise<string[]>): Promise<string[]> => {
+  const runTrial = async (files: string[], trial: () => Promise<string[]>): Promise<string[]> => {
     if (files.length === 0) return [];
     return trial().catch((thrown: unknown) => {
-      log.info({ err: asError(thrown) }, 'the modules of the graphs were not loaded for a trial');
+      log.info({ err: toError(thrown) }, 'the modules of the graphs were not loaded for a trial');
       return [];
     });
   };
-  const [scripts, modules] = [filesOf('javascript'), filesOf('python')];
+  const [scripts, modules] = [listFiles('javascript'), listFiles('python')];
   const module = new URL(`load${path.extname(import.meta.url)}`, import.meta.url);
   const asked = { folder, within: PATIENCE, signal };
   const faults = [
-    ...(await tried(scripts, () => askProcess<string[], string[]>(module, scripts, asked))),
-    ...(await tried(modules, async () => {
+    ...(await runTrial(scripts, () => askProcess<string[], string[]>(module, scripts, asked))),
+    ...(await runTrial(modules, async () => {
       if ('fault' in python) throw new StartError(`${python.fault}.`);
-      return faultsOfModules({ place: python, files: modules, within: PATIENCE, signal });
+      return listModuleFaults({ place: python, files: modules, within: PATIENCE, signal });
     })),
   ];
   if (faults.length > 0) throw new StartError(`Graphs can't be loaded. ${faults.join(' ')}`);

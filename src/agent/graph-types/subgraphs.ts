@@ -25,7 +25,7 @@ export class Subgraphs {
     this.#checker = program.getTypeChecker();
   }
 
-  of(symbol: ts.Symbol): Subgraph[] {
+  listSubgraphs(symbol: ts.Symbol): Subgraph[] {
     const at = { namespace: [], seen: new Set<ts.Node>() };
     for (const declared of symbol.declarations ?? []) this.#read(declared, at);
     return this.#found;
@@ -46,35 +46,45 @@ export class Subgraphs {
 
   /** Goes to where a graph or a builder is declared, and to the statements that add to it. */
   #follow(name: ts.Identifier, at: At): void {
-    const symbol = this.#symbolOf(name);
+    const symbol = this.#resolveSymbol(name);
     if (symbol === undefined || !isGraphOrBuilder(this.#checker.getTypeAtLocation(name))) return;
     for (const declared of symbol.declarations ?? []) {
-      if (!this.#compiler.isVariableDeclaration(declared) || declared === name.parent || at.seen.has(declared)) continue;
+      if (
+        !this.#compiler.isVariableDeclaration(declared) ||
+        declared === name.parent ||
+        at.seen.has(declared)
+      )
+        continue;
       at.seen.add(declared);
       if (declared.initializer) this.#read(declared.initializer, at);
-      for (const statement of this.#statementsOn(symbol, declared)) this.#read(statement, at);
+      for (const statement of this.#listStatements(symbol, declared)) this.#read(statement, at);
     }
   }
 
-  #symbolOf(node: ts.Node): ts.Symbol | undefined {
+  #resolveSymbol(node: ts.Node): ts.Symbol | undefined {
     const symbol = this.#checker.getSymbolAtLocation(node);
     const isAlias = symbol && symbol.flags & this.#compiler.SymbolFlags.Alias;
     return isAlias ? this.#checker.getAliasedSymbol(symbol) : symbol;
   }
 
   /** Returns the statements `builder.addNode(...)` beside the declaration of `builder`. */
-  #statementsOn(symbol: ts.Symbol, declared: ts.VariableDeclaration): ts.Expression[] {
+  #listStatements(symbol: ts.Symbol, declared: ts.VariableDeclaration): ts.Expression[] {
     const block: ts.Node = declared.parent.parent.parent;
     if (!('statements' in block)) return [];
-    const statements = [...(block as ts.BlockLike).statements].filter((one) => this.#compiler.isExpressionStatement(one));
-    return statements.map(({ expression }) => expression).filter((one) => this.#symbolOf(this.#rootOf(one)) === symbol);
+    const statements = [...(block as ts.BlockLike).statements].filter((one) =>
+      this.#compiler.isExpressionStatement(one),
+    );
+    return statements
+      .map(({ expression }) => expression)
+      .filter((one) => this.#resolveSymbol(this.#findRoot(one)) === symbol);
   }
 
   /** Returns `a` of `a.b().c()`. */
-  #rootOf(expression: ts.Expression): ts.Expression {
+  #findRoot(expression: ts.Expression): ts.Expression {
     const compiler = this.#compiler;
-    if (!compiler.isCallExpression(expression) && !compiler.isPropertyAccessExpression(expression)) return expression;
-    return this.#rootOf(expression.expression);
+    if (!compiler.isCallExpression(expression) && !compiler.isPropertyAccessExpression(expression))
+      return expression;
+    return this.#findRoot(expression.expression);
   }
 
   /** Reads `addNode(name, node, options)` and `addNode({ name: node })`. */
@@ -84,28 +94,37 @@ export class Subgraphs {
     if (compiler.isStringLiteralLike(first)) this.#readNode(first.text, [action, options], at);
     if (!compiler.isObjectLiteralExpression(first)) return;
     for (const property of first.properties)
-      if (compiler.isPropertyAssignment(property)) this.#readNode(nameOf(property), [property.initializer], at);
+      if (compiler.isPropertyAssignment(property))
+        this.#readNode(getName(property), [property.initializer], at);
   }
 
   #readNode(name: string, parts: (ts.Expression | undefined)[], at: At): void {
-    const graph = parts.map((part) => part && this.#graphIn(part, at.seen)).find((one) => one !== undefined);
+    const graph = parts
+      .map((part) => part && this.#findGraph(part, at.seen))
+      .find((one) => one !== undefined);
     if (graph === undefined || at.namespace.length >= DEEPEST) return;
     const namespace = [...at.namespace, name];
-    this.#found.push({ namespace: namespace.join('|'), type: this.#checker.getTypeAtLocation(graph) });
+    this.#found.push({
+      namespace: namespace.join('|'),
+      type: this.#checker.getTypeAtLocation(graph),
+    });
     this.#read(graph, { namespace, seen: new Set() });
   }
 
   /** Returns the graph that a node is, or else the first one that its function or its options name. */
-  #graphIn(node: ts.Node, seen: Set<ts.Node>): ts.Expression | undefined {
+  #findGraph(node: ts.Node, seen: Set<ts.Node>): ts.Expression | undefined {
     const compiler = this.#compiler;
     if (compiler.isExpression(node) && isGraph(this.#checker.getTypeAtLocation(node))) return node;
-    if (!compiler.isIdentifier(node)) return compiler.forEachChild(node, (child) => this.#graphIn(child, seen));
-    const declared = this.#symbolOf(node)?.valueDeclaration;
-    const inner = declared && compiler.isVariableDeclaration(declared) ? declared.initializer : declared;
+    if (!compiler.isIdentifier(node))
+      return compiler.forEachChild(node, (child) => this.#findGraph(child, seen));
+    const declared = this.#resolveSymbol(node)?.valueDeclaration;
+    const inner =
+      declared && compiler.isVariableDeclaration(declared) ? declared.initializer : declared;
     if (inner === undefined || !compiler.isFunctionLike(inner) || seen.has(inner)) return undefined;
     seen.add(inner);
-    return compiler.forEachChild(inner, (child) => this.#graphIn(child, seen));
+    return compiler.forEachChild(inner, (child) => this.#findGraph(child, seen));
   }
 }
 
-const nameOf = ({ name }: ts.PropertyAssignment): string => ('text' in name ? name.text : name.getText());
+const getName = ({ name }: ts.PropertyAssignment): string =>
+  'text' in name ? name.text : name.getText();

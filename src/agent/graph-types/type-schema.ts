@@ -13,7 +13,12 @@ const MESSAGE: { name: string; schema: JsonSchema } = {
   name: 'BaseMessage',
   schema: {
     type: 'object',
-    properties: { type: { type: 'string' }, content: {}, id: { type: 'string' }, name: { type: 'string' } },
+    properties: {
+      type: { type: 'string' },
+      content: {},
+      id: { type: 'string' },
+      name: { type: 'string' },
+    },
   },
 };
 
@@ -35,28 +40,31 @@ export class TypeSchema {
   }
 
   /** Returns the schema of an object type; null where the type says nothing. */
-  of(type: ts.Type): JsonSchema | null {
+  buildSchema(type: ts.Type): JsonSchema | null {
     const { Any, Unknown, Never } = this.#compiler.TypeFlags;
     if (type.flags & (Any | Unknown | Never)) return null;
-    const schema = this.#members(type);
-    const definitions = Object.keys(this.#definitions).length > 0 && { definitions: this.#definitions };
+    const schema = this.#toMembers(type);
+    const definitions = Object.keys(this.#definitions).length > 0 && {
+      definitions: this.#definitions,
+    };
     return { ...schema, ...definitions, $schema: 'http://json-schema.org/draft-07/schema#' };
   }
 
   /** Returns the schema of a type; undefined for a type that JSON does not have, such as a function. */
-  #schema(type: ts.Type): JsonSchema | undefined {
+  #toSchema(type: ts.Type): JsonSchema | undefined {
     const { TypeFlags: flag } = this.#compiler;
     this.#count += 1;
     if (type.flags & (flag.Any | flag.Unknown) || this.#count > MOST_TYPES) return {};
-    if (type.isUnion() && !(type.flags & flag.Boolean)) return this.#choice(type);
-    if (type.flags & (flag.Object | flag.Intersection)) return this.#object(type);
-    if (type.flags & flag.Instantiable && !(type.flags & flag.StringLike)) return this.#constraint(type);
-    return this.#primitive(type);
+    if (type.isUnion() && !(type.flags & flag.Boolean)) return this.#toChoice(type);
+    if (type.flags & (flag.Object | flag.Intersection)) return this.#toObject(type);
+    if (type.flags & flag.Instantiable && !(type.flags & flag.StringLike))
+      return this.#toConstraint(type);
+    return this.#toPrimitive(type);
   }
 
-  #primitive(type: ts.Type): JsonSchema | undefined {
+  #toPrimitive(type: ts.Type): JsonSchema | undefined {
     const { TypeFlags: flag } = this.#compiler;
-    const literal = this.#literal(type);
+    const literal = this.#getLiteral(type);
     if (literal !== undefined) return { type: typeof literal, enum: [literal] };
     if (type.flags & (flag.StringLike | flag.BigIntLike)) return { type: 'string' };
     if (type.flags & flag.NumberLike) return { type: 'number' };
@@ -65,55 +73,72 @@ export class TypeSchema {
     return type.flags & flag.NonPrimitive ? { type: 'object' } : undefined;
   }
 
-  #literal(type: ts.Type): string | number | boolean | undefined {
+  #getLiteral(type: ts.Type): string | number | boolean | undefined {
     if (type.isStringLiteral() || type.isNumberLiteral()) return type.value;
     if (!(type.flags & this.#compiler.TypeFlags.BooleanLiteral)) return undefined;
     return this.#checker.typeToString(type) === 'true';
   }
 
-  #constraint(type: ts.Type): JsonSchema | undefined {
+  #toConstraint(type: ts.Type): JsonSchema | undefined {
     const constraint = this.#checker.getBaseConstraintOfType(type);
-    return constraint === undefined || constraint === type ? {} : this.#schema(constraint);
+    return constraint === undefined || constraint === type ? {} : this.#toSchema(constraint);
   }
 
   /** Describes a choice. One that holds objects may refer to itself, so it is described once under its name. */
-  #choice(type: ts.UnionType): JsonSchema | undefined {
-    const name = type.types.some((one) => one.flags & this.#compiler.TypeFlags.Object) ? this.#nameOf(type) : undefined;
-    const build = (): JsonSchema | undefined => this.#union(type.types);
-    return name === undefined ? this.#inPlace(type, build) : this.#reference(type, name, build);
+  #toChoice(type: ts.UnionType): JsonSchema | undefined {
+    const name = type.types.some((one) => one.flags & this.#compiler.TypeFlags.Object)
+      ? this.#chooseName(type)
+      : undefined;
+    const build = (): JsonSchema | undefined => this.#toUnion(type.types);
+    return name === undefined
+      ? this.#buildInPlace(type, build)
+      : this.#toReference(type, name, build);
   }
 
-  #union(all: ts.Type[]): JsonSchema | undefined {
+  #toUnion(all: ts.Type[]): JsonSchema | undefined {
     const members = all.filter((one) => !isOverwrite(one));
     if (members.some((one) => this.#isMessages(one))) return this.#messages();
-    if (members.some(isMessage)) return this.#message();
-    const literals = members.map((one) => this.#literal(one)).filter((value) => value !== undefined);
-    const others = members.filter((one) => this.#literal(one) === undefined).map((one) => this.#schema(one));
-    const parts = [...valuesOf(literals), ...others.filter((part) => part !== undefined)];
+    if (members.some(isMessage)) return this.#addMessage();
+    const literals = members
+      .map((one) => this.#getLiteral(one))
+      .filter((value) => value !== undefined);
+    const others = members
+      .filter((one) => this.#getLiteral(one) === undefined)
+      .map((one) => this.#toSchema(one));
+    const parts = [...buildValueSchemas(literals), ...others.filter((part) => part !== undefined)];
     return parts.length > 1 ? { anyOf: parts } : parts[0];
   }
 
-  #object(type: ts.Type): JsonSchema | undefined {
+  #toObject(type: ts.Type): JsonSchema | undefined {
     if (this.#isMessages(type)) return this.#messages();
-    if (isMessage(type)) return this.#message();
-    if (this.#checker.isArrayType(type)) return { type: 'array', items: this.#schema(this.#argumentsOf(type)[0]!) ?? {} };
-    if (this.#checker.isTupleType(type)) return this.#tuple(type as ts.TupleTypeReference);
-    const builtIn = this.#builtIn(type);
+    if (isMessage(type)) return this.#addMessage();
+    if (this.#checker.isArrayType(type))
+      return { type: 'array', items: this.#toSchema(this.#argumentsOf(type)[0]!) ?? {} };
+    if (this.#checker.isTupleType(type)) return this.#toTuple(type as ts.TupleTypeReference);
+    const builtIn = this.#toBuiltIn(type);
     if (builtIn !== undefined) return builtIn;
-    if (type.getCallSignatures().length > 0 || type.getConstructSignatures().length > 0) return undefined;
-    const name = this.#nameOf(type);
-    const build = (): JsonSchema => this.#members(type);
-    return name === undefined ? this.#inPlace(type, build) : this.#reference(type, name, build);
+    if (type.getCallSignatures().length > 0 || type.getConstructSignatures().length > 0)
+      return undefined;
+    const name = this.#chooseName(type);
+    const build = (): JsonSchema => this.#toMembers(type);
+    return name === undefined
+      ? this.#buildInPlace(type, build)
+      : this.#toReference(type, name, build);
   }
 
-  #tuple(type: ts.TupleTypeReference): JsonSchema {
-    const items = this.#argumentsOf(type).map((one) => this.#schema(one) ?? {});
+  #toTuple(type: ts.TupleTypeReference): JsonSchema {
+    const items = this.#argumentsOf(type).map((one) => this.#toSchema(one) ?? {});
     const { minLength, fixedLength, hasRestElement } = type.target;
-    return { type: 'array', items: items.slice(0, fixedLength), minItems: minLength, ...(!hasRestElement && { maxItems: fixedLength }) };
+    return {
+      type: 'array',
+      items: items.slice(0, fixedLength),
+      minItems: minLength,
+      ...(!hasRestElement && { maxItems: fixedLength }),
+    };
   }
 
   /** Describes a class of the language itself. Only a date has a form in JSON. */
-  #builtIn(type: ts.Type): JsonSchema | undefined {
+  #toBuiltIn(type: ts.Type): JsonSchema | undefined {
     const { Class, Interface } = this.#compiler.SymbolFlags;
     const declared = type.getSymbol();
     if (declared === undefined || !(declared.flags & (Class | Interface))) return undefined;
@@ -122,7 +147,7 @@ export class TypeSchema {
     return declared.name === 'Date' ? { type: 'string', format: 'date-time' } : {};
   }
 
-  #inPlace(type: ts.Type, build: () => JsonSchema | undefined): JsonSchema | undefined {
+  #buildInPlace(type: ts.Type, build: () => JsonSchema | undefined): JsonSchema | undefined {
     const declared = type.aliasSymbol ?? type.getSymbol();
     if (declared === undefined) return build();
     const levels = this.#open.get(declared) ?? 0;
@@ -133,48 +158,62 @@ export class TypeSchema {
     return schema;
   }
 
-  #reference(type: ts.Type, wanted: string, build: () => JsonSchema | undefined): JsonSchema {
+  #toReference(type: ts.Type, wanted: string, build: () => JsonSchema | undefined): JsonSchema {
     const known = this.#named.get(type);
     if (known !== undefined) return { $ref: `#/definitions/${known}` };
-    const name = this.#define(type, wanted, {});
-    this.#definitions[name] = this.#inPlace(type, build) ?? {};
+    const name = this.#addDefinition(type, wanted, {});
+    this.#definitions[name] = this.#buildInPlace(type, build) ?? {};
     return { $ref: `#/definitions/${name}` };
   }
 
-  #define(type: ts.Type, wanted: string, schema: JsonSchema): string {
+  #addDefinition(type: ts.Type, wanted: string, schema: JsonSchema): string {
     let name = wanted;
-    for (let next = 2; Object.hasOwn(this.#definitions, name); next += 1) name = `${wanted}_${next}`;
+    for (let next = 2; Object.hasOwn(this.#definitions, name); next += 1)
+      name = `${wanted}_${next}`;
     this.#named.set(type, name);
     this.#definitions[name] = schema;
     return name;
   }
 
-  #members(type: ts.Type): JsonSchema {
+  #toMembers(type: ts.Type): JsonSchema {
     const properties: Record<string, JsonSchema> = {};
     const required: string[] = [];
     for (const property of this.#checker.getPropertiesOfType(type)) {
       if (!this.#isData(property)) continue;
       const held = this.#checker.getTypeOfSymbol(property);
-      const schema = this.#schema(held);
+      const schema = this.#toSchema(held);
       if (schema === undefined) continue;
-      const description = this.#compiler.displayPartsToString(property.getDocumentationComment(this.#checker));
+      const description = this.#compiler.displayPartsToString(
+        property.getDocumentationComment(this.#checker),
+      );
       properties[property.name] = { ...schema, ...(description !== '' && { description }) };
       if (!this.#mayBeAbsent(property, held)) required.push(property.name);
     }
-    return { type: 'object', properties, ...(required.length > 0 && { required }), ...this.#others(type) };
+    return {
+      type: 'object',
+      properties,
+      ...(required.length > 0 && { required }),
+      ...this.#toIndexSchema(type),
+    };
   }
 
-  #others(type: ts.Type): JsonSchema {
-    const index = this.#checker.getIndexInfosOfType(type).find(({ keyType }) => keyType.flags & this.#compiler.TypeFlags.String);
-    const schema = index && this.#schema(index.type);
-    return schema === undefined || Object.keys(schema).length === 0 ? {} : { additionalProperties: schema };
+  #toIndexSchema(type: ts.Type): JsonSchema {
+    const index = this.#checker
+      .getIndexInfosOfType(type)
+      .find(({ keyType }) => keyType.flags & this.#compiler.TypeFlags.String);
+    const schema = index && this.#toSchema(index.type);
+    return schema === undefined || Object.keys(schema).length === 0
+      ? {}
+      : { additionalProperties: schema };
   }
 
   /** Returns whether the property is data. JSON has no symbols as names, and private members of a class are no data. */
   #isData(property: ts.Symbol): boolean {
     const { valueDeclaration: declared } = property;
     const hidden =
-      declared && this.#compiler.getCombinedModifierFlags(declared) & this.#compiler.ModifierFlags.NonPublicAccessibilityModifier;
+      declared &&
+      this.#compiler.getCombinedModifierFlags(declared) &
+        this.#compiler.ModifierFlags.NonPublicAccessibilityModifier;
     return !hidden && !property.name.startsWith('__@') && !property.name.startsWith('#');
   }
 
@@ -185,14 +224,18 @@ export class TypeSchema {
   }
 
   /** Returns the name under which a type is described once: its own, or that of an alias without arguments. */
-  #nameOf(type: ts.Type): string | undefined {
-    if (type.aliasSymbol !== undefined) return type.aliasTypeArguments === undefined ? type.aliasSymbol.name : undefined;
+  #chooseName(type: ts.Type): string | undefined {
+    if (type.aliasSymbol !== undefined)
+      return type.aliasTypeArguments === undefined ? type.aliasSymbol.name : undefined;
     const declared = type.getSymbol();
     const { Class, Interface } = this.#compiler.SymbolFlags;
-    return declared !== undefined && declared.flags & (Class | Interface) ? declared.name : undefined;
+    return declared !== undefined && declared.flags & (Class | Interface)
+      ? declared.name
+      : undefined;
   }
 
-  #argumentsOf = (type: ts.Type): readonly ts.Type[] => this.#checker.getTypeArguments(type as ts.TypeReference);
+  #argumentsOf = (type: ts.Type): readonly ts.Type[] =>
+    this.#checker.getTypeArguments(type as ts.TypeReference);
 
   #isMessages(type: ts.Type): boolean {
     if (!this.#checker.isArrayType(type)) return false;
@@ -200,16 +243,21 @@ export class TypeSchema {
     return item.isUnion() ? item.types.some(isMessage) : isMessage(item);
   }
 
-  #message(): JsonSchema {
+  #addMessage(): JsonSchema {
     this.#definitions[MESSAGE.name] = MESSAGE.schema;
     return { $ref: `#/definitions/${MESSAGE.name}` };
   }
 
   /** Describes messages, with the mark by which clients know what to show as a chat. */
-  #messages = (): JsonSchema => ({ type: 'array', items: this.#message(), langgraph_type: 'messages' });
+  #messages = (): JsonSchema => ({
+    type: 'array',
+    items: this.#addMessage(),
+    langgraph_type: 'messages',
+  });
 }
 
-const has = (type: ts.Type, ...names: string[]): boolean => names.every((name) => type.getProperty(name) !== undefined);
+const has = (type: ts.Type, ...names: string[]): boolean =>
+  names.every((name) => type.getProperty(name) !== undefined);
 
 /** Knows a message by its shape, because the project brings its own copy of the message classes. */
 const isMessage = (type: ts.Type): boolean => has(type, '_getType', 'content', 'additional_kwargs');
@@ -218,7 +266,7 @@ const isMessage = (type: ts.Type): boolean => has(type, '_getType', 'content', '
 const isOverwrite = (type: ts.Type): boolean => has(type, '__overwrite__');
 
 /** Returns the schema of a choice of values. */
-function valuesOf(literals: (string | number | boolean)[]): JsonSchema[] {
+function buildValueSchemas(literals: (string | number | boolean)[]): JsonSchema[] {
   const isBoolean = literals.includes(true) && literals.includes(false);
   const rest = isBoolean ? literals.filter((value) => typeof value !== 'boolean') : literals;
   const kinds = [...new Set(rest.map((value) => typeof value))];

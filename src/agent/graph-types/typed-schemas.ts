@@ -20,10 +20,12 @@ type Settings = TypesSettings & { log: Log };
 const KNOWN = new Set(['5', '6']);
 
 /** Returns the path of the TypeScript that code in this folder would import; undefined if there is none of use. */
-function typescriptFrom(folder: string): string | undefined {
+function findTypescript(folder: string): string | undefined {
   const { resolve } = createRequire(path.join(folder, 'package.json'));
   try {
-    const { version } = JSON.parse(readFileSync(resolve('typescript/package.json'), 'utf8')) as { version: string };
+    const { version } = JSON.parse(readFileSync(resolve('typescript/package.json'), 'utf8')) as {
+      version: string;
+    };
     return KNOWN.has(version.split('.')[0]!) ? resolve('typescript') : undefined;
   } catch {
     return undefined;
@@ -34,12 +36,19 @@ function typescriptFrom(folder: string): string | undefined {
  * Reads the types of graphs with the TypeScript of their project. Returns undefined if there is none. Throws if reading
  * fails.
  */
-export async function readTypes({ graphs, folder, within }: TypesSettings, signal: AbortSignal): Promise<SchemasByGraph | undefined> {
+export async function readTypes(
+  { graphs, folder, within }: TypesSettings,
+  signal: AbortSignal,
+): Promise<SchemasByGraph | undefined> {
   const folders = new Set([...graphs.map(({ file }) => path.dirname(file)), folder]);
-  const typescript = [...folders].map(typescriptFrom).find((found) => found !== undefined);
+  const typescript = [...folders].map(findTypescript).find((found) => found !== undefined);
   if (typescript === undefined) return undefined;
   const asked: TypesAsked = { typescript, graphs };
-  return askProcess(new URL(`main${path.extname(import.meta.url)}`, import.meta.url), asked, { folder, within, signal });
+  return askProcess(new URL(`main${path.extname(import.meta.url)}`, import.meta.url), asked, {
+    folder,
+    within,
+    signal,
+  });
 }
 
 /**
@@ -57,7 +66,7 @@ export class TypedSchemas {
   }
 
   /** Returns the schemas of a graph and its subgraphs by namespace; the graph's own is empty. Never fails. */
-  async of(graphId: string): Promise<Record<string, GraphSchemas>> {
+  async readSchemas(graphId: string): Promise<Record<string, GraphSchemas>> {
     this.#known ??= this.#read();
     return (await this.#known)[graphId] ?? {};
   }
@@ -72,12 +81,22 @@ export class TypedSchemas {
     const began = performance.now();
     try {
       const read = await readTypes(this.#settings, this.#closing.signal);
-      if (read === undefined) log.info('the project has no TypeScript 5 or 6: schemas of graphs without zod name fields and no types');
-      else log.info({ milliseconds: Math.round(performance.now() - began) }, 'types of the graphs are read');
+      if (read === undefined)
+        log.info(
+          'the project has no TypeScript 5 or 6: schemas of graphs without zod name fields and no types',
+        );
+      else
+        log.info(
+          { milliseconds: Math.round(performance.now() - began) },
+          'types of the graphs are read',
+        );
       return read ?? {};
     } catch (error) {
       if (!this.#closing.signal.aborted)
-        log.warn({ err: error }, 'the types of the graphs can not be read: schemas of graphs without zod name fields and no types');
+        log.warn(
+          { err: error },
+          'the types of the graphs can not be read: schemas of graphs without zod name fields and no types',
+        );
       return {};
     }
   }

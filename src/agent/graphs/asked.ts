@@ -1,4 +1,4 @@
-import { asError, Problem, Unavailable } from '../../errors.ts';
+import { toError, Problem, Unavailable } from '../../errors.ts';
 import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Cipher } from '../encryption/custom.ts';
@@ -14,28 +14,44 @@ export type AnswersAsked = {
 type Question = Extract<FromThread, { kind: 'embed' | 'cipher' }>;
 
 /** Returns the answer to a thread's question. Never throws. */
-export const answerAsked = (question: Question, { embed, cipher }: AnswersAsked): Promise<ToThread> =>
+export const answerAsked = (
+  question: Question,
+  { embed, cipher }: AnswersAsked,
+): Promise<ToThread> =>
   question.kind === 'embed' ? answerEmbed(question, embed) : answerCipher(question, cipher);
 
-async function answerEmbed({ embed_id, texts }: Extract<Question, { kind: 'embed' }>, embed: AnswersAsked['embed']): Promise<ToThread> {
+async function answerEmbed(
+  { embed_id, texts }: Extract<Question, { kind: 'embed' }>,
+  embed: AnswersAsked['embed'],
+): Promise<ToThread> {
   try {
-    if (embed === undefined) throw new Problem(501, 'This server makes no vectors for graph threads.');
+    if (embed === undefined)
+      throw new Problem(501, 'This server makes no vectors for graph threads.');
     return { kind: 'embedded', embed_id, json: await embed(texts) };
   } catch (thrown) {
-    return { kind: 'not_embedded', embed_id, ...refusal(thrown) };
+    return { kind: 'not_embedded', embed_id, ...toRefusal(thrown) };
   }
 }
 
-async function answerCipher({ cipher_id, call }: Extract<Question, { kind: 'cipher' }>, cipher: AnswersAsked['cipher']): Promise<ToThread> {
+async function answerCipher(
+  { cipher_id, call }: Extract<Question, { kind: 'cipher' }>,
+  cipher: AnswersAsked['cipher'],
+): Promise<ToThread> {
   try {
-    if (cipher === undefined) throw new Problem(501, 'This server encrypts nothing for graph threads.');
+    if (cipher === undefined)
+      throw new Problem(501, 'This server encrypts nothing for graph threads.');
     return { kind: 'ciphered', cipher_id, answer: await cipher(call) };
   } catch (thrown) {
-    return { kind: 'not_ciphered', cipher_id, ...refusal(thrown), passes: thrown instanceof Unavailable };
+    return {
+      kind: 'not_ciphered',
+      cipher_id,
+      ...toRefusal(thrown),
+      passes: thrown instanceof Unavailable,
+    };
   }
 }
 
-const refusal = (thrown: unknown): { status: number; message: string } => ({
+const toRefusal = (thrown: unknown): { status: number; message: string } => ({
   status: thrown instanceof Problem ? thrown.status : 500,
-  message: asError(thrown).message,
+  message: toError(thrown).message,
 });

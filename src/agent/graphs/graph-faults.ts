@@ -1,7 +1,11 @@
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
 
 /** Why a graph, or all of them (null), is not served as its file says. `serves` tells what callers get meanwhile. */
-export type GraphFault = { graph_id: string | null; error: string; serves: 'nothing' | 'its earlier version' };
+export type GraphFault = {
+  graph_id: string | null;
+  error: string;
+  serves: 'nothing' | 'its earlier version';
+};
 
 /** Lets a server start without the graphs that can't be loaded. */
 export type GraphFaults = {

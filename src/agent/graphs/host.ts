@@ -58,13 +58,13 @@ export class HostByLanguage implements GraphHost {
     return { ...javascript, ...python };
   }
 
-  nodesOf(graphId: string): string[] | undefined {
+  listNodes(graphId: string): string[] | undefined {
     if (this.#isPython(graphId) && this.#fault !== undefined) throw new Problem(500, this.#fault);
-    return this.#of(graphId)?.nodesOf(graphId);
+    return this.#getHost(graphId)?.listNodes(graphId);
   }
 
   permitEvents(graphId: string): void {
-    this.#of(graphId)?.permitEvents(graphId);
+    this.#getHost(graphId)?.permitEvents(graphId);
   }
 
   get well(): boolean {
@@ -72,7 +72,7 @@ export class HostByLanguage implements GraphHost {
   }
 
   async run(spec: RunSpec, listener: RunListener): Promise<void> {
-    const host = this.#of(spec.graph_id);
+    const host = this.#getHost(spec.graph_id);
     if (host !== undefined) return host.run(spec, listener);
     const error = { error: nameRefusal(500), message: this.#fault ?? NOBODY };
     const outcome = { status: 'error', waiting: false, error } as const;
@@ -88,8 +88,8 @@ export class HostByLanguage implements GraphHost {
     for (const host of this.#usable) host.drain(runId);
   }
 
-  hear(runId: string): void {
-    for (const host of this.#usable) host.hear(runId);
+  startEvents(runId: string): void {
+    for (const host of this.#usable) host.startEvents(runId);
   }
 
   async kill(run: RunInLog): Promise<void> {
@@ -97,7 +97,8 @@ export class HostByLanguage implements GraphHost {
   }
 
   async call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {
-    const host = 'graph_id' in args ? this.#of(args.graph_id) : this.#ofLanguage(this.#embeds);
+    const host =
+      'graph_id' in args ? this.#getHost(args.graph_id) : this.#getLanguageHost(this.#embeds);
     if (host !== undefined) return host.call(operation, args);
     throw new Problem(500, this.#fault ?? NOBODY);
   }
@@ -111,7 +112,9 @@ export class HostByLanguage implements GraphHost {
   }
 
   get #usable(): LanguageHost[] {
-    return [this.#javascript, this.#fault === undefined ? this.#python : undefined].filter((host) => host !== undefined);
+    return [this.#javascript, this.#fault === undefined ? this.#python : undefined].filter(
+      (host) => host !== undefined,
+    );
   }
 
   #isPython(graphId: string): boolean {
@@ -119,12 +122,12 @@ export class HostByLanguage implements GraphHost {
   }
 
   /** Returns the host of a graph; undefined where its language is not served. Any host refuses an unknown one. */
-  #of(graphId: string): LanguageHost | undefined {
-    if (this.#isPython(graphId)) return this.#ofLanguage('python');
-    return this.#javascript ?? this.#ofLanguage('python');
+  #getHost(graphId: string): LanguageHost | undefined {
+    if (this.#isPython(graphId)) return this.#getLanguageHost('python');
+    return this.#javascript ?? this.#getLanguageHost('python');
   }
 
-  #ofLanguage(language: Language): LanguageHost | undefined {
+  #getLanguageHost(language: Language): LanguageHost | undefined {
     if (language === 'javascript') return this.#javascript;
     return this.#fault === undefined ? this.#python : undefined;
   }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { PythonSettings } from '../../config/python.ts';
-import { isPythonProject, membersOf } from '../../schema/uv-lock.ts';
+import { isPythonProject, parseLockMembers } from '../../schema/uv-lock.ts';
 
 /* This file decides which Python runs graphs. */
 
@@ -31,22 +31,34 @@ type Environment = { at: string; because: string; uvProject?: true };
  * environment, of the project of uv that the folder belongs to, of the nearest `.venv` above, the one that `gx` was
  * installed for, or `python3`.
  */
-export function interpreterFor(choice: Choice): Interpreter {
-  if (choice.settings.interpreter !== undefined) return namedInterpreter(choice.settings.interpreter, choice);
-  const project = uvProject(choice);
-  const found = environmentsOf(choice, project).find(({ at }) => choice.exists(pythonOf(at)));
+export function chooseInterpreter(choice: Choice): Interpreter {
+  if (choice.settings.interpreter !== undefined)
+    return findNamedInterpreter(choice.settings.interpreter, choice);
+  const project = findUvProject(choice);
+  const found = listEnvironments(choice, project).find(({ at }) =>
+    choice.exists(buildPythonPath(at)),
+  );
   if (found !== undefined)
-    return { program: pythonOf(found.at), because: found.because, installer: installerOf(found, { ...choice, project }) };
-  const other = outsideOfEnvironments(choice);
-  if (other !== undefined) return { ...other, installer: project === undefined ? 'pip' : 'uv-sync' };
-  const makes = project === undefined ? `install it, then run ${VENV}` : `run uv sync in ${project}`;
+    return {
+      program: buildPythonPath(found.at),
+      because: found.because,
+      installer: chooseInstaller(found, { ...choice, project }),
+    };
+  const other = findOutsidePython(choice);
+  if (other !== undefined)
+    return { ...other, installer: project === undefined ? 'pip' : 'uv-sync' };
+  const makes =
+    project === undefined ? `install it, then run ${VENV}` : `run uv sync in ${project}`;
   return {
     fault: `Graphs in Python need Python 3.11 or newer, and there is no python3: ${makes}, or name it by ${choice.settings.namedBy}`,
   };
 }
 
 /** Returns the command that installs a package, by its requirement. */
-export function installCommand({ program, installer }: Pick<ChosenPython, 'program' | 'installer'>, requirement: string): string {
+export function installCommand(
+  { program, installer }: Pick<ChosenPython, 'program' | 'installer'>,
+  requirement: string,
+): string {
   const quoted = /^[\w-]+$/.test(requirement) ? requirement : `'${requirement}'`;
   switch (installer) {
     case 'pip':
@@ -61,62 +73,96 @@ export function installCommand({ program, installer }: Pick<ChosenPython, 'progr
 }
 
 /** Returns the interpreter by its path, the folder of its environment, or its name. */
-function namedInterpreter(name: string, choice: Choice): Interpreter {
+function findNamedInterpreter(name: string, choice: Choice): Interpreter {
   const { namedBy } = choice.settings;
   const file = path.resolve(name);
   const commands = choice.settings.commands.map((folder) => path.join(folder, name));
-  const places = [pythonOf(file), ...(name.includes(path.sep) ? [file] : commands)];
+  const places = [buildPythonPath(file), ...(name.includes(path.sep) ? [file] : commands)];
   const program = places.find((place) => choice.exists(place));
   if (program === undefined)
-    return { fault: `${namedBy} names ${name}, which is not there: name an interpreter that has LangGraph, or make one: ${VENV}` };
+    return {
+      fault: `${namedBy} names ${name}, which is not there: name an interpreter that has LangGraph, or make one: ${VENV}`,
+    };
   const environment = path.dirname(path.dirname(program));
-  return { program, because: `${namedBy} names it`, installer: installerOf({ at: environment, because: '' }, choice) };
+  return {
+    program,
+    because: `${namedBy} names it`,
+    installer: chooseInstaller({ at: environment, because: '' }, choice),
+  };
 }
 
-const pythonOf = (environment: string): string => path.join(environment, 'bin', 'python');
+const buildPythonPath = (environment: string): string => path.join(environment, 'bin', 'python');
 
 /**
  * Returns the folder of the project of uv, which has its lock file: that of the nearest package around, or of the
  * workspace that this is a member of.
  */
-function uvProject({ folder, exists, textOf }: Choice): string | undefined {
-  const isPackage = (at: string): boolean => exists(path.join(at, 'uv.lock')) || isPythonProject(textOf(path.join(at, 'pyproject.toml')));
-  const own = foldersFrom(folder).find(isPackage);
+function findUvProject({ folder, exists, textOf }: Choice): string | undefined {
+  const isPackage = (at: string): boolean =>
+    exists(path.join(at, 'uv.lock')) || isPythonProject(textOf(path.join(at, 'pyproject.toml')));
+  const own = listFoldersUp(folder).find(isPackage);
   if (own === undefined) return undefined;
-  return foldersFrom(own).find((place) => {
+  return listFoldersUp(own).find((place) => {
     const lock = textOf(path.join(place, 'uv.lock'));
-    return lock !== undefined && (place === own || membersOf(lock).some((member) => path.join(place, member) === own));
+    return (
+      lock !== undefined &&
+      (place === own || parseLockMembers(lock).some((member) => path.join(place, member) === own))
+    );
   });
 }
 
-function environmentsOf({ settings, folder }: Choice, project: string | undefined): Environment[] {
-  const [, ...above] = foldersFrom(folder);
+function listEnvironments(
+  { settings, folder }: Choice,
+  project: string | undefined,
+): Environment[] {
+  const [, ...above] = listFoldersUp(folder);
   const ofProject = project && path.resolve(project, settings.uvEnvironment ?? '.venv');
   return [
-    { at: path.join(folder, '.venv'), because: 'the .venv beside gx.json', ...(project === folder && { uvProject: true as const }) },
-    ...(settings.virtualEnv === undefined ? [] : [{ at: settings.virtualEnv, because: 'the active environment (VIRTUAL_ENV)' }]),
+    {
+      at: path.join(folder, '.venv'),
+      because: 'the .venv beside gx.json',
+      ...(project === folder && { uvProject: true as const }),
+    },
+    ...(settings.virtualEnv === undefined
+      ? []
+      : [{ at: settings.virtualEnv, because: 'the active environment (VIRTUAL_ENV)' }]),
     ...(ofProject === undefined
       ? []
-      : [{ at: ofProject, because: `the environment of the uv project in ${project}`, uvProject: true as const }]),
+      : [
+          {
+            at: ofProject,
+            because: `the environment of the uv project in ${project}`,
+            uvProject: true as const,
+          },
+        ]),
     ...above.map((at) => ({ at: path.join(at, '.venv'), because: `the .venv in ${at}` })),
   ];
 }
 
 /** Returns who installs packages into an environment. Those that uv makes have no pip. */
-function installerOf({ at, uvProject: isOfProject }: Environment, { exists }: Choice & { project?: string | undefined }): Installer {
+function chooseInstaller(
+  { at, uvProject: isOfProject }: Environment,
+  { exists }: Choice & { project?: string | undefined },
+): Installer {
   if (isOfProject) return 'uv-add';
   const isEnvironment = exists(path.join(at, 'pyvenv.cfg'));
   return isEnvironment && !exists(path.join(at, 'bin', 'pip')) ? 'uv-pip' : 'pip';
 }
 
-function outsideOfEnvironments({ settings, exists }: Choice): Pick<ChosenPython, 'program' | 'because'> | undefined {
-  if (settings.ofGx !== undefined && exists(settings.ofGx)) return { program: settings.ofGx, because: 'gx is installed there' };
-  const program = settings.commands.map((folder) => path.join(folder, 'python3')).find((file) => exists(file));
+function findOutsidePython({
+  settings,
+  exists,
+}: Choice): Pick<ChosenPython, 'program' | 'because'> | undefined {
+  if (settings.ofGx !== undefined && exists(settings.ofGx))
+    return { program: settings.ofGx, because: 'gx is installed there' };
+  const program = settings.commands
+    .map((folder) => path.join(folder, 'python3'))
+    .find((file) => exists(file));
   return program === undefined ? undefined : { program, because: 'the first python3 on the PATH' };
 }
 
 /** Returns the folder and all above it. */
-function foldersFrom(folder: string): string[] {
+function listFoldersUp(folder: string): string[] {
   const above = path.dirname(folder);
-  return above === folder ? [folder] : [folder, ...foldersFrom(above)];
+  return above === folder ? [folder] : [folder, ...listFoldersUp(above)];
 }

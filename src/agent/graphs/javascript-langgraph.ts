@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
-import { packageFolder } from '../kernel/package-folder.ts';
+import { findPackageFolder } from '../kernel/package-folder.ts';
 import { addCommand } from '../kernel/package-manager.ts';
 import { isOlder } from '../kernel/versions.ts';
 
@@ -16,29 +16,40 @@ const PACKAGE = '@langchain/langgraph';
 type Found = { version: string; folder: string };
 
 /** Returns why LangGraph is too old for a graph, with the command that mends it; undefined where it serves. */
-export function langgraphFault({ language, file }: Pick<GraphSource, 'language' | 'file'>): string | undefined {
-  const found = language === 'javascript' ? langgraphOf(file) : undefined;
+export function checkLanggraph({
+  language,
+  file,
+}: Pick<GraphSource, 'language' | 'file'>): string | undefined {
+  const found = language === 'javascript' ? findLanggraph(file) : undefined;
   if (found === undefined || !isOlder(found.version, LOWEST)) return undefined;
   return `Graphs in JavaScript need LangGraph ${LOWEST} or newer, and ${found.folder} has ${found.version}: run ${updateCommand(file)}`;
 }
 
 /** Returns a warning for each LangGraph that is older than the tried ones. */
-export function untriedLanggraphs(graphs: readonly Pick<GraphSource, 'language' | 'file'>[]): string[] {
+export function listUntriedLanggraphs(
+  graphs: readonly Pick<GraphSource, 'language' | 'file'>[],
+): string[] {
   const sentences = graphs.flatMap(({ language, file }) => {
-    const found = language === 'javascript' ? langgraphOf(file) : undefined;
-    if (found === undefined || isOlder(found.version, LOWEST) || !isOlder(found.version, TRIED)) return [];
-    return [`LangGraph ${found.version} is older than ${TRIED}, the oldest that is tested here; ${updateCommand(file)} brings a newer one`];
+    const found = language === 'javascript' ? findLanggraph(file) : undefined;
+    if (found === undefined || isOlder(found.version, LOWEST) || !isOlder(found.version, TRIED))
+      return [];
+    return [
+      `LangGraph ${found.version} is older than ${TRIED}, the oldest that is tested here; ${updateCommand(file)} brings a newer one`,
+    ];
   });
   return [...new Set(sentences)];
 }
 
 /** Returns the version that a file's imports reach; undefined where there is none. */
-function langgraphOf(file: string): Found | undefined {
-  const folder = packageFolder(path.dirname(file), PACKAGE);
+function findLanggraph(file: string): Found | undefined {
+  const folder = findPackageFolder(path.dirname(file), PACKAGE);
   if (folder === undefined) return undefined;
-  const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { version?: string };
+  const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as {
+    version?: string;
+  };
   return version === undefined ? undefined : { version, folder };
 }
 
 /** Returns the command that brings the newest versions. */
-const updateCommand = (file: string): string => addCommand(file, `${PACKAGE}@latest @langchain/core@latest`);
+const updateCommand = (file: string): string =>
+  addCommand(file, `${PACKAGE}@latest @langchain/core@latest`);

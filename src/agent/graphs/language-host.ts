@@ -99,7 +99,7 @@ export class LanguageHost {
    * Returns the names of a graph's nodes, as they were loaded; undefined where each call may make others. Throws a
    * `Problem` with status 500 when the graph could not be loaded.
    */
-  nodesOf(graphId: string): string[] | undefined {
+  listNodes(graphId: string): string[] | undefined {
     const failure = Object.hasOwn(this.#failures, graphId) ? this.#failures[graphId] : undefined;
     if (failure !== undefined) throw new Problem(500, failure);
     return Object.hasOwn(this.#nodes, graphId) ? (this.#nodes[graphId] ?? undefined) : undefined;
@@ -119,31 +119,34 @@ export class LanguageHost {
   }
 
   async run(spec: RunSpec, listener: RunListener): Promise<void> {
-    const thread = spec.alone ? await this.#aside(spec.run_id) : await this.#pick();
+    const thread = spec.alone ? await this.#openLoneThread(spec.run_id) : await this.#pick();
     thread.run(spec, listener);
   }
 
   /** Has the run stop as soon as it can. `goesOn`: it goes on elsewhere, so nobody is to hear of an end. */
   abort(runId: string, { goesOn }: { goesOn: boolean }): void {
-    this.#of(runId)?.abort(runId, goesOn);
+    this.#findThread(runId)?.abort(runId, goesOn);
   }
 
   /** Has the run stop between two of its steps. */
   drain(runId: string): void {
-    this.#of(runId)?.drain(runId);
+    this.#findThread(runId)?.drain(runId);
   }
 
   /** Asks for the events of a run that nobody has read so far. */
-  hear(runId: string): void {
-    this.#of(runId)?.hear(runId);
+  startEvents(runId: string): void {
+    this.#findThread(runId)?.handleMessage(runId);
   }
 
   /** Ends the thread that the run is stuck in, and with it every other run there. */
   async kill(run: RunInLog): Promise<void> {
     this.#waiting.get(run.run_id)?.();
-    const thread = this.#of(run.run_id);
+    const thread = this.#findThread(run.run_id);
     if (thread === undefined) return;
-    this.#options.log.warn({ ...runFields(run), runs: thread.load }, 'ending the thread of a graph that does not yield');
+    this.#options.log.warn(
+      { ...runFields(run), runs: thread.load },
+      'ending the thread of a graph that does not yield',
+    );
     await thread.kill();
   }
 
@@ -195,7 +198,7 @@ export class LanguageHost {
     }
   }
 
-  #of(runId: string): GraphThread | undefined {
+  #findThread(runId: string): GraphThread | undefined {
     return this.#threads.find((thread) => thread.has(runId));
   }
 
@@ -203,7 +206,8 @@ export class LanguageHost {
     this.#threads = this.#threads.filter((thread) => !thread.ended);
     const shared = this.#threads.filter((thread) => !thread.alone);
     const usable = shared.filter((thread) => thread.usable);
-    const best = usable.find((thread) => !thread.full) ?? usable.toSorted((a, b) => a.load - b.load)[0];
+    const best =
+      usable.find((thread) => !thread.full) ?? usable.toSorted((a, b) => a.load - b.load)[0];
     const room = shared.length < this.#options.threads;
     if (best !== undefined) {
       if (best.full && room) this.#add();
@@ -218,12 +222,14 @@ export class LanguageHost {
    * Opens a thread for one run, beyond the shared ones. Such threads open one at a time, so that they can't fill the
    * memory.
    */
-  async #aside(runId: string): Promise<GraphThread> {
+  async #openLoneThread(runId: string): Promise<GraphThread> {
     const turn = this.#lone;
     const mine = Promise.withResolvers<void>();
     this.#lone = turn.then(() => mine.promise);
     const stopped = Promise.withResolvers<never>();
-    this.#waiting.set(runId, () => stopped.reject(new Unavailable('The run was stopped before its turn.')));
+    this.#waiting.set(runId, () =>
+      stopped.reject(new Unavailable('The run was stopped before its turn.')),
+    );
     try {
       await Promise.race([turn, stopped.promise]);
       const thread = this.#add(true);
@@ -240,8 +246,16 @@ export class LanguageHost {
 
   #add(alone = false): GraphThread {
     if (this.#closed) throw new Unavailable('The server is stopping.');
-    const blame = this.#options.togetherOnce === true && !alone ? (runId: string) => this.#blame(runId) : undefined;
-    const thread = new GraphThread(this.#options.start, { ...this.#options, calls: this.#calls, alone, blame });
+    const blame =
+      this.#options.togetherOnce === true && !alone
+        ? (runId: string) => this.#recordCrash(runId)
+        : undefined;
+    const thread = new GraphThread(this.#options.start, {
+      ...this.#options,
+      calls: this.#calls,
+      alone,
+      blame,
+    });
     this.#threads.push(thread);
     thread.ready.then(
       () => (this.#failed = false),
@@ -252,7 +266,7 @@ export class LanguageHost {
   }
 
   /** Suspects a run that sees its first crash here, and blames it for the second one. */
-  #blame(runId: string): ThreadLoss {
+  #recordCrash(runId: string): ThreadLoss {
     if (this.#suspects.delete(runId)) return 'crashed';
     this.#suspects.add(runId);
     const [oldest] = this.#suspects;

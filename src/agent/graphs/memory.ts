@@ -18,14 +18,18 @@ const HEAP = { least: 128, most: 4096 };
  * Returns how many threads there may be, and the heap of each. A graph that takes more loses its thread before the pod
  * is killed for it.
  */
-export function threadLimits({ threads: asked, heapMegabytes: heap }: Pick<JobSettings, 'threads' | 'heapMegabytes'>): {
+export function decideThreadLimits({
+  threads: asked,
+  heapMegabytes: heap,
+}: Pick<JobSettings, 'threads' | 'heapMegabytes'>): {
   threads: number;
   heapMegabytes: number;
 } {
-  const memory = (podMemory() ?? totalmem()) / MEGABYTE;
+  const memory = (readPodMemory() ?? totalmem()) / MEGABYTE;
   // Each thread gets half a gigabyte, and there are no more threads than processors. Beyond four, another pod serves
   // better.
-  const threads = asked || Math.max(1, Math.min(availableParallelism(), 4, Math.floor(memory / 512)));
+  const threads =
+    asked || Math.max(1, Math.min(availableParallelism(), 4, Math.floor(memory / 512)));
   const share = Math.floor((memory - OWN) / threads);
   return { threads, heapMegabytes: heap || Math.max(HEAP.least, Math.min(HEAP.most, share)) };
 }
@@ -39,9 +43,9 @@ const LEAST_OF_PYTHON = 192;
  * Returns the megabytes that each process of graphs in Python may take; undefined where it may take any number, because
  * the pod has no limit. Beside graphs in JavaScript, these processes have half of the pod.
  */
-export function pythonMegabytes(
+export function decidePythonMemory(
   { megabytes, processes }: Pick<PythonSettings, 'megabytes' | 'processes'>,
-  { isAlone, memory = podMemory() }: { isAlone: boolean; memory?: number | undefined },
+  { isAlone, memory = readPodMemory() }: { isAlone: boolean; memory?: number | undefined },
 ): number | undefined {
   if (megabytes > 0) return megabytes;
   if (memory === undefined) return undefined;
@@ -50,7 +54,7 @@ export function pythonMegabytes(
 }
 
 /** Returns the bytes that the pod is limited to; undefined where it may take all of its machine's. */
-function podMemory(): number | undefined {
+function readPodMemory(): number | undefined {
   const limit = process.constrainedMemory();
   return limit > 0 && limit < totalmem() ? limit : undefined;
 }

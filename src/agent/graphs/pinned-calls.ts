@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError, Problem, Unavailable } from '../../errors.ts';
+import { toError, Problem, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args } from '../../schema/wire/wall/operations.ts';
@@ -15,11 +15,11 @@ import {
   type CallState,
   type PinnedCall,
 } from '../db/threads/pinned-calls.ts';
-import { currentContext, underContext } from '../kernel/encryption-context.ts';
-import { newId } from '../kernel/ids.ts';
+import { getCurrentContext, runUnderContext } from '../kernel/encryption-context.ts';
+import { createId } from '../kernel/ids.ts';
 import type { Pinning } from '../kernel/pinning.ts';
 import type { GraphHost } from './host.ts';
-import { threadCall } from './thread-call.ts';
+import { loadThreadCall } from './thread-call.ts';
 
 /** The calls about a thread that its own revision answers. */
 type OfThread = 'state' | 'history' | 'update';
@@ -29,7 +29,7 @@ export type PinnedThread = { thread_id: string; graph_id: string; revision: stri
 
 type Deps = {
   db: Db;
-  host: Pick<GraphHost, 'call' | 'nodesOf'>;
+  host: Pick<GraphHost, 'call' | 'listNodes'>;
   signals: Pick<Signals, 'processId' | 'send'>;
   pinning: Pinning;
   log: Log;
@@ -70,21 +70,24 @@ export class PinnedCalls {
       const json = await this.#ask(revision, { operation, args: { ...args, thread_id, graph_id } });
       if (json !== undefined) return { json, by: revision };
     }
-    const call = await threadCall(this.#deps, { thread_id, graph_id });
-    return { json: await host.call(operation, { ...call, ...args } as Args<K>), by: pinning.revision };
+    const call = await loadThreadCall(this.#deps, { thread_id, graph_id });
+    return {
+      json: await host.call(operation, { ...call, ...args } as Args<K>),
+      by: pinning.revision,
+    };
   }
 
   /** Answers a call of another process, if it is for this revision and no other process has taken it. Never throws. */
-  async hear({ call_id, revision }: { call_id: string; revision: string }): Promise<void> {
+  async handleCall({ call_id, revision }: { call_id: string; revision: string }): Promise<void> {
     const { db, signals, pinning, log } = this.#deps;
     if (revision !== pinning.revision) return;
     try {
       const call = await takeCall(db, call_id, signals.processId);
       if (call === undefined) return;
-      await keepAnswer(db, call_id, await this.#carryOut(call));
+      await keepAnswer(db, call_id, await this.#executeCall(call));
       await signals.send({ about: 'answer', call_id }, call.asker);
     } catch (error) {
-      log.warn({ err: asError(error) }, 'a call of another revision could not be answered');
+      log.warn({ err: toError(error) }, 'a call of another revision could not be answered');
     }
   }
 
@@ -93,31 +96,54 @@ export class PinnedCalls {
     this.#waiting.get(call_id)?.();
   }
 
-  async #carryOut({ operation, args, context }: PinnedCall): Promise<{ answer: string } | { problem: CallProblem }> {
+  async #executeCall({
+    operation,
+    args,
+    context,
+  }: PinnedCall): Promise<{ answer: string } | { problem: CallProblem }> {
     const { host, log } = this.#deps;
     try {
       // The asker knows no graph of this revision, so it does not know how this one is made.
-      const made = await threadCall(this.#deps, args as { thread_id: string; graph_id: string });
+      const made = await loadThreadCall(
+        this.#deps,
+        args as { thread_id: string; graph_id: string },
+      );
       const call = { ...args, ...made } as Args<OfThread>;
-      return { answer: await underContext(context, () => host.call(operation as OfThread, call)) };
+      return {
+        answer: await runUnderContext(context, () => host.call(operation as OfThread, call)),
+      };
     } catch (thrown) {
-      if (thrown instanceof Problem) return { problem: { status: thrown.status, message: thrown.message, headers: thrown.headers } };
-      log.error({ err: asError(thrown) }, 'a call of another revision failed');
+      if (thrown instanceof Problem)
+        return {
+          problem: { status: thrown.status, message: thrown.message, headers: thrown.headers },
+        };
+      log.error({ err: toError(thrown) }, 'a call of another revision failed');
       return { problem: { status: 500, message: 'The graph could not answer.', headers: {} } };
     }
   }
 
   /** Asks a process of another revision. Undefined: nobody there has answered. */
-  async #ask(revision: string, { operation, args }: { operation: OfThread; args: object }): Promise<string | undefined> {
+  async #ask(
+    revision: string,
+    { operation, args }: { operation: OfThread; args: object },
+  ): Promise<string | undefined> {
     const { db, signals, log } = this.#deps;
-    const call_id = newId();
-    const call = { call_id, operation, args: args as PinnedCall['args'], context: currentContext() };
+    const call_id = createId();
+    const call = {
+      call_id,
+      operation,
+      args: args as PinnedCall['args'],
+      context: getCurrentContext(),
+    };
     try {
       if (!(await insertCall(db, call, { revision, asker: signals.processId }))) return undefined;
       await signals.send({ about: 'call', call_id, revision });
     } catch (error) {
       // A full database, which takes no writes, can still be read.
-      log.warn({ err: asError(error) }, 'the revision of a thread could not be asked; this one answers');
+      log.warn(
+        { err: toError(error) },
+        'the revision of a thread could not be asked; this one answers',
+      );
       return undefined;
     }
     return this.#answerTo(call_id, { isWrite: operation === 'update' });
@@ -137,11 +163,19 @@ export class PinnedCalls {
         return answerOf(state);
       }
       ({ isTaken } = state);
-      if (!isTaken && performance.now() > until && (await removeCall(db, call_id, { unlessTaken: true }))) return undefined;
+      if (
+        !isTaken &&
+        performance.now() > until &&
+        (await removeCall(db, call_id, { unlessTaken: true }))
+      )
+        return undefined;
       silent = isTaken && !state.isAlive ? silent + 1 : 0;
     }
     await removeCall(db, call_id, { unlessTaken: false });
-    if (isTaken && isWrite) throw new Unavailable('The process that writes the state was lost: read the state before you write again.');
+    if (isTaken && isWrite)
+      throw new Unavailable(
+        'The process that writes the state was lost: read the state before you write again.',
+      );
     return undefined;
   }
 
@@ -154,9 +188,11 @@ export class PinnedCalls {
   }
 }
 
-const isAnswered = ({ answer, problem }: CallState): boolean => answer !== undefined || problem !== undefined;
+const isAnswered = ({ answer, problem }: CallState): boolean =>
+  answer !== undefined || problem !== undefined;
 
 function answerOf({ answer, problem }: CallState): string {
-  if (problem !== undefined) throw new Problem(problem.status, problem.message, { headers: problem.headers });
+  if (problem !== undefined)
+    throw new Problem(problem.status, problem.message, { headers: problem.headers });
   return answer!;
 }

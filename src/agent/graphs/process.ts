@@ -32,15 +32,19 @@ export const openProcess: OpenRunner = (listener) => {
     if (pid > 0) end(pid);
     return pid > 0;
   };
-  const ended = (): void => {
+  const handleEnd = (): void => {
     endProcess();
     listener.ended();
     gone.resolve();
   };
-  const crashed = (error: Error): void => {
+  const handleCrash = (error: Error): void => {
     if (!isKilled) listener.crashed(error);
   };
-  const thread = openThread<never, never>('process-runner', { ...listener, crashed, ended }, { data });
+  const thread = openThread<never, never>(
+    'process-runner',
+    { ...listener, crashed: handleCrash, ended: handleEnd },
+    { data },
+  );
   return {
     ...thread,
     kill: async () => {

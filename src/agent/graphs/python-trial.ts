@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { environmentOfOthers } from '../../config/env.ts';
-import { ownModules, type PythonPlace } from './python.ts';
+import { readUserCodeEnv } from '../../config/env.ts';
+import { buildModuleVariables, type PythonPlace } from './python.ts';
 
 type Trial = {
   place: PythonPlace;
@@ -14,10 +14,18 @@ type Trial = {
  * Imports modules of Python in a process of its own, without the settings of a deployment. Returns a sentence for each
  * that no setting can help. Throws if the process gave no answer.
  */
-export async function faultsOfModules({ place, files, within, signal }: Trial): Promise<string[]> {
+export async function listModuleFaults({ place, files, within, signal }: Trial): Promise<string[]> {
   const { program, folder } = place;
-  const env = { ...environmentOfOthers(), ...ownModules(place), PYTHONDONTWRITEBYTECODE: '1' };
+  const env = {
+    ...readUserCodeEnv(),
+    ...buildModuleVariables(place),
+    PYTHONDONTWRITEBYTECODE: '1',
+  };
   const options = { cwd: folder, timeout: within, killSignal: 'SIGKILL', signal, env } as const;
-  const { stdout } = await promisify(execFile)(program, ['-m', 'gx_runner.trial', ...files], options);
+  const { stdout } = await promisify(execFile)(
+    program,
+    ['-m', 'gx_runner.trial', ...files],
+    options,
+  );
   return JSON.parse(stdout) as string[];
 }

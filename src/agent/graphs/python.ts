@@ -2,9 +2,14 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { environmentOfOthers } from '../../config/env.ts';
+import { readUserCodeEnv } from '../../config/env.ts';
 import type { PythonSettings } from '../../config/python.ts';
-import { installCommand, interpreterFor, type ChosenPython, type Interpreter } from './interpreter.ts';
+import {
+  installCommand,
+  chooseInterpreter,
+  type ChosenPython,
+  type Interpreter,
+} from './interpreter.ts';
 import type { RunnerCommand } from '../../schema/wire/wall/graph-start.ts';
 
 /** The folder with our own modules of Python. It lies beside `src`, and in the package beside the compiled code. */
@@ -22,13 +27,19 @@ type Limits = { megabytes: number | undefined };
 /** Whether the runner runs graphs, or the user's own code beside them. */
 type Role = { role?: 'graphs' | 'user-code' };
 
-type Examined = { chosen: ChosenPython; /** The folder of gx.json. */ folder: string; namedBy: string };
+type Examined = {
+  chosen: ChosenPython;
+  /** The folder of gx.json. */ folder: string;
+  namedBy: string;
+};
 
-type FileOfPlace = Pick<PythonPlace, 'folder' | 'importFolders'> & { env: Readonly<Record<string, string>> };
+type FileOfPlace = Pick<PythonPlace, 'folder' | 'importFolders'> & {
+  env: Readonly<Record<string, string>>;
+};
 
 /** Returns the interpreter of graphs in Python, as the settings and the files of this machine say. */
 export const choosePython = (settings: PythonSettings, folder: string): Interpreter =>
-  interpreterFor({
+  chooseInterpreter({
     settings,
     folder,
     exists: existsSync,
@@ -36,7 +47,11 @@ export const choosePython = (settings: PythonSettings, folder: string): Interpre
   });
 
 /** Returns where the interpreter finds modules for the graphs of a file. */
-export const buildPythonPlace = (program: string, settings: PythonSettings, { folder, importFolders, env }: FileOfPlace): PythonPlace => ({
+export const buildPythonPlace = (
+  program: string,
+  settings: PythonSettings,
+  { folder, importFolders, env }: FileOfPlace,
+): PythonPlace => ({
   program,
   folder,
   importFolders,
@@ -47,16 +62,22 @@ export const buildPythonPlace = (program: string, settings: PythonSettings, { fo
  * Returns the variables by which Python finds our own modules, those of the user's own path, and behind all others
  * those of `dependencies`, which must hide no module of Python or of a package.
  */
-export const ownModules = ({ modulePath, importFolders }: PythonPlace): Record<string, string> => ({
+export const buildModuleVariables = ({
+  modulePath,
+  importFolders,
+}: PythonPlace): Record<string, string> => ({
   PYTHONPATH: [MODULES, ...(modulePath === undefined ? [] : [modulePath])].join(path.delimiter),
   ...(importFolders.length > 0 && { GX_IMPORT_FOLDERS: importFolders.join(path.delimiter) }),
 });
 
 /** Returns how Python is run. Modules of the user are found in the folder of gx.json and by the user's own path. */
-export const pythonRunner = (place: PythonPlace, { megabytes, role = 'graphs' }: Limits & Role): RunnerCommand => ({
+export const buildPythonRunner = (
+  place: PythonPlace,
+  { megabytes, role = 'graphs' }: Limits & Role,
+): RunnerCommand => ({
   command: [place.program, '-m', 'gx_runner', ...(role === 'graphs' ? [] : [role])],
   folder: place.folder,
-  variables: ownModules(place),
+  variables: buildModuleVariables(place),
   megabytes,
 });
 
@@ -80,11 +101,22 @@ const PROBE_WITHIN = 10_000;
  * Returns why the interpreter can run no graph, in a sentence with the command that mends it; undefined when it has
  * LangGraph. It is asked once a runner did not start.
  */
-export async function interpreterFault({ chosen, folder, namedBy }: Examined): Promise<string | undefined> {
+export async function checkInterpreter({
+  chosen,
+  folder,
+  namedBy,
+}: Examined): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<{ code: unknown; printed: string }>();
-  const options = { cwd: folder, timeout: PROBE_WITHIN, killSignal: 'SIGKILL', env: environmentOfOthers() } as const;
+  const options = {
+    cwd: folder,
+    timeout: PROBE_WITHIN,
+    killSignal: 'SIGKILL',
+    env: readUserCodeEnv(),
+  } as const;
   const { program, because } = chosen;
-  execFile(program, ['-c', PROBE], options, (error, printed) => resolve({ code: error?.code, printed: printed.trim() }));
+  execFile(program, ['-c', PROBE], options, (error, printed) =>
+    resolve({ code: error?.code, printed: printed.trim() }),
+  );
   const { code, printed } = await promise;
   const shown = `${program} (${because})`;
   switch (code) {
@@ -103,8 +135,9 @@ export async function interpreterFault({ chosen, folder, namedBy }: Examined): P
 }
 
 /** Returns the version of an interpreter, such as 3.12, where its place tells it without a process. */
-export function versionOfPlace(program: string): string | undefined {
+export function readPythonVersion(program: string): string | undefined {
   const notes = path.join(path.dirname(path.dirname(program)), 'pyvenv.cfg');
-  if (existsSync(notes)) return /^version(?:_info)?\s*=\s*(\d+\.\d+)/m.exec(readFileSync(notes, 'utf8'))?.[1];
+  if (existsSync(notes))
+    return /^version(?:_info)?\s*=\s*(\d+\.\d+)/m.exec(readFileSync(notes, 'utf8'))?.[1];
   return existsSync(program) ? /(\d+\.\d+)$/.exec(realpathSync(program))?.[1] : undefined;
 }

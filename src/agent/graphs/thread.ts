@@ -5,10 +5,10 @@ import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
 import type { FromThread, GraphFailures, GraphNodes } from '../../schema/wire/wall/graphs.ts';
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args, Operation } from '../../schema/wire/wall/operations.ts';
-import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
+import { checkProtocolVersion, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import type { Outcome, RunSpec, Span } from '../../schema/wire/wall/run-in-thread.ts';
 import type { Exchanges } from '../exchange/exchanges.ts';
-import { currentContext } from '../kernel/encryption-context.ts';
+import { getCurrentContext } from '../kernel/encryption-context.ts';
 import type { ThreadCalls } from '../exchange/thread-calls.ts';
 import { answerAsked, type AnswersAsked } from './asked.ts';
 import type { OpenRunner, Runner } from './worker.ts';
@@ -61,7 +61,10 @@ export class GraphThread {
   readonly #blame: (runId: string) => ThreadLoss;
   readonly #started = Promise.withResolvers<Loaded>();
   readonly #runs = new Map<string, RunListener>();
-  readonly #calls = new Map<number, { resolve: (json: string) => void; reject: (error: Error) => void }>();
+  readonly #calls = new Map<
+    number,
+    { resolve: (json: string) => void; reject: (error: Error) => void }
+  >();
   readonly #exchanges: Exchanges<never, OwnCall>;
   #callId = 0;
   #heardAt = performance.now();
@@ -71,7 +74,19 @@ export class GraphThread {
   #killed = false;
   ended = false;
 
-  constructor(start: ThreadStart, { open, heapMegabytes, alone, blame = () => 'crashed', calls, asked = {}, log, line }: ThreadOptions) {
+  constructor(
+    start: ThreadStart,
+    {
+      open,
+      heapMegabytes,
+      alone,
+      blame = () => 'crashed',
+      calls,
+      asked = {},
+      log,
+      line,
+    }: ThreadOptions,
+  ) {
     this.alone = alone;
     this.#log = log;
     this.#line = line;
@@ -85,10 +100,12 @@ export class GraphThread {
     this.gone = gone.promise;
     this.#runner = open(
       {
-        message: (message) => this.#hear(message),
+        message: (message) => this.#handleMessage(message),
         crashed: (error) => this.#log.error({ err: error }, 'graph thread crashed'),
         ended: () => {
-          this.#started.reject(new StartError('The graph thread ended while it was loading the graphs.'));
+          this.#started.reject(
+            new StartError('The graph thread ended while it was loading the graphs.'),
+          );
           this.#end();
           gone.resolve();
         },
@@ -113,7 +130,9 @@ export class GraphThread {
 
   /** Milliseconds since the last run or call ended; 0 while there is one, or while the thread loads. */
   get restingFor(): number {
-    return this.#loaded && this.#runs.size === 0 && this.#calls.size === 0 ? performance.now() - this.#busyAt : 0;
+    return this.#loaded && this.#runs.size === 0 && this.#calls.size === 0
+      ? performance.now() - this.#busyAt
+      : 0;
   }
 
   has(runId: string): boolean {
@@ -134,7 +153,7 @@ export class GraphThread {
     this.#runner.send({ kind: 'drain', run_id: runId });
   }
 
-  hear(runId: string): void {
+  handleMessage(runId: string): void {
     this.#runner.send({ kind: 'hear', run_id: runId });
   }
 
@@ -144,7 +163,13 @@ export class GraphThread {
     const call_id = this.#callId;
     return new Promise((resolve, reject) => {
       this.#calls.set(call_id, { resolve, reject });
-      this.#runner.send<K>({ kind: 'call', call_id, operation, args, context: currentContext() });
+      this.#runner.send<K>({
+        kind: 'call',
+        call_id,
+        operation,
+        args,
+        context: getCurrentContext(),
+      });
     });
   }
 
@@ -153,7 +178,7 @@ export class GraphThread {
     await this.#runner.kill();
   }
 
-  #hear(message: FromThread): void {
+  #handleMessage(message: FromThread): void {
     this.#heardAt = performance.now();
     switch (message.kind) {
       case 'beat':
@@ -163,13 +188,13 @@ export class GraphThread {
         this.#line?.(message.line);
         return;
       case 'ready':
-        this.#ready(message);
+        this.#handleReady(message);
         return;
       case 'broken':
-        this.#broken(message.sentence);
+        this.#handleBroken(message.sentence);
         return;
       case 'exchange':
-        this.#exchanges.hear(message.message);
+        this.#exchanges.handleMessage(message.message);
         return;
       case 'embed':
       case 'cipher':
@@ -177,27 +202,32 @@ export class GraphThread {
         return;
       case 'result':
       case 'failed':
-        this.#answered(message);
+        this.#handleAnswer(message);
         return;
       default:
-        this.#hearOfRun(message);
+        this.#handleRunMessage(message);
     }
   }
 
-  #ready({ version, nodes, failures = {}, noEvents }: Extract<FromThread, { kind: 'ready' }>): void {
-    const fault = versionFault('The runner of the graphs', version);
-    if (fault !== undefined) return this.#broken(fault);
+  #handleReady({
+    version,
+    nodes,
+    failures = {},
+    noEvents,
+  }: Extract<FromThread, { kind: 'ready' }>): void {
+    const fault = checkProtocolVersion('The runner of the graphs', version);
+    if (fault !== undefined) return this.#handleBroken(fault);
     this.#loaded = true;
     this.#busyAt = performance.now();
     this.#started.resolve({ nodes, failures, noEvents });
   }
 
-  #broken(sentence: string): void {
+  #handleBroken(sentence: string): void {
     this.#started.reject(new StartError(sentence));
     void this.kill();
   }
 
-  #hearOfRun(message: Extract<FromThread, { run_id: string }>): void {
+  #handleRunMessage(message: Extract<FromThread, { run_id: string }>): void {
     const listener = this.#runs.get(message.run_id);
     switch (message.kind) {
       case 'events':
@@ -210,7 +240,7 @@ export class GraphThread {
         listener?.spans(message.spans);
         return;
       case 'done':
-        this.#done(message.run_id, message.outcome);
+        this.#handleDone(message.run_id, message.outcome);
     }
   }
 
@@ -219,7 +249,7 @@ export class GraphThread {
     this.#runner.send({ kind: 'written', wait_id });
   }
 
-  #done(runId: string, outcome: Outcome): void {
+  #handleDone(runId: string, outcome: Outcome): void {
     const listener = this.#runs.get(runId);
     this.#runs.delete(runId);
     this.#busyAt = performance.now();
@@ -227,7 +257,7 @@ export class GraphThread {
     if (this.alone) void this.kill();
   }
 
-  #answered(message: Extract<FromThread, { call_id: number }>): void {
+  #handleAnswer(message: Extract<FromThread, { call_id: number }>): void {
     const call = this.#calls.get(message.call_id);
     this.#calls.delete(message.call_id);
     this.#busyAt = performance.now();
@@ -239,8 +269,10 @@ export class GraphThread {
     this.ended = true;
     const runs = [...this.#runs];
     this.#runs.clear();
-    for (const [runId, listener] of runs) listener.gone(this.#killed ? 'killed' : this.#blame(runId));
-    for (const call of this.#calls.values()) call.reject(new Unavailable('The graph thread that was to answer has ended; try again.'));
+    for (const [runId, listener] of runs)
+      listener.gone(this.#killed ? 'killed' : this.#blame(runId));
+    for (const call of this.#calls.values())
+      call.reject(new Unavailable('The graph thread that was to answer has ended; try again.'));
     this.#calls.clear();
     this.#exchanges.failAll(() => new Unavailable('The thread has ended.'));
   }

@@ -4,10 +4,15 @@ import type { Operation } from '../../schema/wire/wall/operations.ts';
 import { openThread, type OpenedThread, type ThreadListener } from '../kernel/open-thread.ts';
 
 /** The graph side of the protocol, wherever it runs. */
-export type Runner = Omit<OpenedThread<never>, 'send'> & { send<K extends Operation>(message: ToThread<K>): void };
+export type Runner = Omit<OpenedThread<never>, 'send'> & {
+  send<K extends Operation>(message: ToThread<K>): void;
+};
 
 /** Opens a runner, which waits for `start`. It crashes when it takes more than `heapMegabytes`. */
-export type OpenRunner = (listener: ThreadListener<FromThread>, limits: { heapMegabytes: number }) => Runner;
+export type OpenRunner = (
+  listener: ThreadListener<FromThread>,
+  limits: { heapMegabytes: number },
+) => Runner;
 
 /**
  * Megabytes of V8's young generation. Node's default is 48; with 12 a thread takes 45 MB less at the same CPU time a
@@ -25,5 +30,8 @@ const GROWTH = 60;
 export const openWorker: OpenRunner = (listener, { heapMegabytes }) => {
   // V8 reads this flag at each collection. It can't stand in NODE_OPTIONS.
   setFlagsFromString(`--heap-growing-percent=${GROWTH}`);
-  return openThread('graph-thread', listener, { maxYoungGenerationSizeMb: YOUNG_MEGABYTES, maxOldGenerationSizeMb: heapMegabytes });
+  return openThread('graph-thread', listener, {
+    maxYoungGenerationSizeMb: YOUNG_MEGABYTES,
+    maxOldGenerationSizeMb: heapMegabytes,
+  });
 };

@@ -1,4 +1,4 @@
-import { parsed, type JsonText } from '../../schema/wire/wall/json-text.ts';
+import { parseJsonText, type JsonText } from '../../schema/wire/wall/json-text.ts';
 import { OpenQuestions } from '../kernel/open-questions.ts';
 
 /** The embeddings that a thread has asked another side for. */
@@ -13,11 +13,11 @@ export class AskedEmbeddings {
     return texts.length === 0 ? Promise.resolve([]) : this.#asked.ask(texts);
   }
 
-  answered(id: number, json: JsonText<number[][]>): void {
-    this.#asked.answered(id, parsed(json));
+  resolve(id: number, json: JsonText<number[][]>): void {
+    this.#asked.resolve(id, parseJsonText(json));
   }
 
-  refused(id: number, refusal: { status: number; message: string }): void {
-    this.#asked.refused(id, refusal);
+  reject(id: number, refusal: { status: number; message: string }): void {
+    this.#asked.reject(id, refusal);
   }
 }

@@ -4,7 +4,12 @@ import type { StoreLife } from '../../schema/wire/wall/graph-start.ts';
 
 /** The kinds of data that expire, and how often expired data is looked for. */
 export type Expiry = {
-  threads: { usual: ThreadTtl | undefined; waiting: boolean; limit: number; intervalMinutes: number };
+  threads: {
+    usual: ThreadTtl | undefined;
+    waiting: boolean;
+    limit: number;
+    intervalMinutes: number;
+  };
   store: StoreLife & { intervalMinutes: number };
 };
 
@@ -13,8 +18,14 @@ const LIMIT = 500;
 const MINUTES = { threads: 5, items: 0.5 };
 
 /** Returns the settings of `checkpointer.ttl` and `store.ttl` in gx.json. */
-export function expirySettings({ checkpointer, store }: GxJson): Expiry {
-  const { strategy = 'delete', default_ttl, sweep_interval_minutes, sweep_limit = LIMIT, include_interrupted } = checkpointer?.ttl ?? {};
+export function readExpirySettings({ checkpointer, store }: GxJson): Expiry {
+  const {
+    strategy = 'delete',
+    default_ttl,
+    sweep_interval_minutes,
+    sweep_limit = LIMIT,
+    include_interrupted,
+  } = checkpointer?.ttl ?? {};
   const items = store?.ttl ?? {};
   return {
     threads: {

@@ -9,7 +9,10 @@ import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
  * Imports a user's file and returns one of its exports. Throws a `StartError`, which begins with `at`, when the file is
  * not there, can't be loaded, or has no such export.
  */
-export async function importExport({ file, exportName }: ModuleExport, at: string): Promise<unknown> {
+export async function importExport(
+  { file, exportName }: ModuleExport,
+  at: string,
+): Promise<unknown> {
   if (!existsSync(file)) throw new StartError(`${at}: there is no file ${file}.`);
   let module: Record<string, unknown>;
   try {
@@ -22,20 +25,30 @@ export async function importExport({ file, exportName }: ModuleExport, at: strin
       );
     const { at: place } = findFailurePlace(error);
     const failure = failureOf(error);
-    throw new StartError(`${at}: ${place ?? `${file} can't be loaded`}: ${failure.error}: ${failure.message}`, { cause: error });
+    throw new StartError(
+      `${at}: ${place ?? `${file} can't be loaded`}: ${failure.error}: ${failure.message}`,
+      { cause: error },
+    );
   }
-  const exported = module[exportName] ?? (module['default'] as Record<string, unknown> | undefined)?.[exportName];
+  const exported =
+    module[exportName] ?? (module['default'] as Record<string, unknown> | undefined)?.[exportName];
   if (exported !== undefined) return exported;
   const known = Object.keys(module).join(', ') || 'nothing';
   throw new StartError(`${at}: ${file} does not export "${exportName}"; it exports ${known}.`);
 }
 
 /** Returns the package that an import did not find, and the file that asks for it; undefined for other faults. */
-function missingPackage(error: unknown): { name: string; importer: string | undefined } | undefined {
+function missingPackage(
+  error: unknown,
+): { name: string; importer: string | undefined } | undefined {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown };
   if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return undefined;
   const [, name, importer] =
-    /Cannot find (?:package|module) '((?:@[^/'.]+\/)?[^/'.@][^/']*)[^']*'(?: imported from (\S+))?/.exec(String(message)) ?? [];
+    /Cannot find (?:package|module) '((?:@[^/'.]+\/)?[^/'.@][^/']*)[^']*'(?: imported from (\S+))?/.exec(
+      String(message),
+    ) ?? [];
   // A package within a package that is there is not the user's to add.
-  return name === undefined || importer?.includes('/node_modules/') === true ? undefined : { name, importer };
+  return name === undefined || importer?.includes('/node_modules/') === true
+    ? undefined
+    : { name, importer };
 }

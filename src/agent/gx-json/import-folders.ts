@@ -11,9 +11,12 @@ export function importFolders(dependencies: readonly string[], folder: string): 
   const places = folders.flatMap((at) => [
     ...(at === folder ? [] : [at]),
     ...(at !== folder && existsSync(path.join(at, '__init__.py')) ? [path.dirname(at)] : []),
-    ...(['pyproject.toml', 'setup.py'].some((name) => existsSync(path.join(at, name))) ? [path.join(at, 'src')].filter(isFolder) : []),
+    ...(['pyproject.toml', 'setup.py'].some((name) => existsSync(path.join(at, name)))
+      ? [path.join(at, 'src')].filter(isFolder)
+      : []),
   ]);
   return [...new Set(places)];
 }
 
-const isFolder = (place: string): boolean => statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+const isFolder = (place: string): boolean =>
+  statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -1,12 +1,22 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import { existingGxFile, isOwnFile, parsedGxFile, readGxJson } from '../../config/gx-json-file.ts';
+import { findGxFile, isOwnFile, readGxContent, readGxJson } from '../../config/gx-json-file.ts';
 import type { FileSection } from '../../config/gx-json.ts';
 import { LANGSMITH_PROJECTS } from '../../config/tracing.ts';
 import { StartError } from '../../errors.ts';
-import { codePlace, isEmbedCode, languageOf, type Language } from '../../schema/agent/code-place.ts';
-import { passedOverKeys, valueOfKey, type GxJson, type PassedOver } from '../../schema/agent/gx-json.ts';
+import {
+  parseCodePlace,
+  isEmbedCode,
+  decideLanguage,
+  type Language,
+} from '../../schema/agent/code-place.ts';
+import {
+  listIgnoredKeys,
+  getDottedValue,
+  type GxJson,
+  type PassedOver,
+} from '../../schema/agent/gx-json.ts';
 import { readEnvFile } from './env-file.ts';
 import { importFolders } from './import-folders.ts';
 import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
@@ -40,19 +50,28 @@ export type GraphsFile = {
  * for a file that is not there, as in images that other tools build. `langsmithProject` is lent to the environment of
  * graphs that name none. Throws a `StartError` that names the file and the field for whatever is wrong.
  */
-export function readGraphsFile(configPath: string, sections: FileSection[] = [], langsmithProject?: string): GraphsFile {
-  const file = existingGxFile(path.resolve(configPath));
-  const own = file === undefined && sections.some(({ key }) => key === 'graphs') ? {} : parsedGxFile(file ?? path.resolve(configPath));
+export function readGraphsFile(
+  configPath: string,
+  sections: FileSection[] = [],
+  langsmithProject?: string,
+): GraphsFile {
+  const file = findGxFile(path.resolve(configPath));
+  const own =
+    file === undefined && sections.some(({ key }) => key === 'graphs')
+      ? {}
+      : readGxContent(file ?? path.resolve(configPath));
   // The builder of such an image makes the folder of the code its working directory.
   const named = file ?? path.join(process.cwd(), 'gx.json');
-  const { settings, unknown } = readGxJson(withSections(own, sections), named);
-  const codeLanguage = languageOfParts(settings, named);
+  const { settings, unknown } = readGxJson(mergeSections(own, sections), named);
+  const codeLanguage = requireOneLanguage(settings, named);
   const folder = path.dirname(named);
-  const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
+  const graphs = Object.entries(settings.graphs).map(([graphId, ref]) =>
+    parseGraphSource(graphId, ref, folder),
+  );
   refuseAnyClass(settings, graphs, named);
   const python = graphs.some(({ language }) => language === 'python');
   const hasPython = python || codeLanguage === 'python';
-  const { env, absent } = environment(settings, named, hasPython);
+  const { env, absent } = readEnvironment(settings, named, hasPython);
   return {
     path: named,
     folder,
@@ -60,7 +79,7 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
     graphs,
     hasPython,
     importFolders: importFolders(settings.dependencies ?? [], folder),
-    env: withProject(env, langsmithProject),
+    env: addProject(env, langsmithProject),
     index: storeIndex(settings, folder, graphs),
     auth: exportOf(settings.auth?.path, folder),
     app: exportOf(settings.http?.app, folder),
@@ -68,10 +87,10 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
     encryption: exportOf(settings.encryption?.path, folder),
     passedOver: [
       ...unknown,
-      ...passedOverKeys(settings, { python, node: process.versions.node }),
+      ...listIgnoredKeys(settings, { python, node: process.versions.node }),
       ...(absent === undefined ? [] : [{ name: 'env', instead: absent }]),
       ...sections.flatMap(({ passedOver }) => passedOver),
-      ...passedOverSections(own, sections),
+      ...listUnusedSections(own, sections),
     ],
   };
 }
@@ -80,10 +99,10 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
 const PARTS = ['auth.path', 'http.app', 'encryption.path'];
 
 /** Returns the language of the parts. Throws a `StartError` where they are in two. */
-function languageOfParts(settings: unknown, file: string): Language {
+function requireOneLanguage(settings: unknown, file: string): Language {
   const parts = PARTS.flatMap((key) => {
-    const reference = valueOfKey(settings, key);
-    return typeof reference === 'string' ? [{ key, language: languageOf(reference) }] : [];
+    const reference = getDottedValue(settings, key);
+    return typeof reference === 'string' ? [{ key, language: decideLanguage(reference) }] : [];
   });
   const first = parts.find(({ language }) => language === 'python');
   const other = parts.find(({ language }) => language === 'javascript');
@@ -104,63 +123,110 @@ function refuseAnyClass({ checkpointer }: GxJson, graphs: GraphSource[], file: s
 }
 
 /** Returns the settings with the sections that they lack. */
-function withSections(own: unknown, sections: FileSection[]): unknown {
+function mergeSections(own: unknown, sections: FileSection[]): unknown {
   const lent: Record<string, unknown> = {};
-  for (const { key, value } of sections) lent[key] = { ...(lent[key] as object | undefined), ...(value as object) };
+  for (const { key, value } of sections)
+    lent[key] = { ...(lent[key] as object | undefined), ...(value as object) };
   return typeof own === 'object' && own !== null && !Array.isArray(own) ? { ...lent, ...own } : own;
 }
 
-const passedOverSections = (own: unknown, sections: FileSection[]): PassedOver[] =>
+const listUnusedSections = (own: unknown, sections: FileSection[]): PassedOver[] =>
   sections
     .filter(({ key }) => Object.hasOwn(own as object, key))
-    .map(({ variable, key }) => ({ name: variable, instead: `the file has "${key}" itself; change it there` }));
+    .map(({ variable, key }) => ({
+      name: variable,
+      instead: `the file has "${key}" itself; change it there`,
+    }));
 
-function source(graphId: string, ref: string | { path: string; description?: string }, folder: string): GraphSource {
+function parseGraphSource(
+  graphId: string,
+  ref: string | { path: string; description?: string },
+  folder: string,
+): GraphSource {
   const { path: target, description = null } = typeof ref === 'string' ? { path: ref } : ref;
-  const { language, place, isModule, name } = codePlace(target);
-  return { graphId, language, file: isModule ? place : path.resolve(folder, place), exportName: name, description };
+  const { language, place, isModule, name } = parseCodePlace(target);
+  return {
+    graphId,
+    language,
+    file: isModule ? place : path.resolve(folder, place),
+    exportName: name,
+    description,
+  };
 }
 
 /** Returns the export that a path names; without a name it is the default one. */
 function exportOf(ref: string | undefined, folder: string): ModuleExport | undefined {
   if (ref === undefined) return undefined;
-  const { file, exportName } = source('', /:[^/\\]+$/.test(ref) ? ref : `${ref}:default`, folder);
+  const { file, exportName } = parseGraphSource(
+    '',
+    /:[^/\\]+$/.test(ref) ? ref : `${ref}:default`,
+    folder,
+  );
   return { file, exportName };
 }
 
-function storeIndex({ store }: GxJson, folder: string, graphs: GraphSource[]): StoreIndex | undefined {
+function storeIndex(
+  { store }: GxJson,
+  folder: string,
+  graphs: GraphSource[],
+): StoreIndex | undefined {
   if (store?.index === undefined) return undefined;
   const { dims, embed, fields = ['$'] } = store.index;
-  return { ...embedding(embed, folder, graphs), dims, fields };
+  return { ...parseEmbedding(embed, folder, graphs), dims, fields };
 }
 
 /** A path tells its language. A provider is asked in Python where all graphs are in Python. */
-function embedding(embed: string, folder: string, graphs: GraphSource[]): Pick<StoreIndex, 'language' | 'embed'> {
+function parseEmbedding(
+  embed: string,
+  folder: string,
+  graphs: GraphSource[],
+): Pick<StoreIndex, 'language' | 'embed'> {
   if (isEmbedCode(embed)) {
-    const { language, file, exportName } = source('store', embed, folder);
+    const { language, file, exportName } = parseGraphSource('store', embed, folder);
     return { language, embed: { file, exportName } };
   }
-  const provided = { provider: embed.slice(0, embed.indexOf(':')), model: embed.slice(embed.indexOf(':') + 1), folder };
-  return { language: graphs.every(({ language }) => language === 'python') ? 'python' : 'javascript', embed: provided };
+  const provided = {
+    provider: embed.slice(0, embed.indexOf(':')),
+    model: embed.slice(embed.indexOf(':') + 1),
+    folder,
+  };
+  return {
+    language: graphs.every(({ language }) => language === 'python') ? 'python' : 'javascript',
+    embed: provided,
+  };
 }
 
-const withProject = (env: Record<string, string>, project: string | undefined): Record<string, string> =>
-  project === undefined || LANGSMITH_PROJECTS.some((name) => name in env) ? env : { ...env, LANGSMITH_PROJECT: project };
+const addProject = (
+  env: Record<string, string>,
+  project: string | undefined,
+): Record<string, string> =>
+  project === undefined || LANGSMITH_PROJECTS.some((name) => name in env)
+    ? env
+    : { ...env, LANGSMITH_PROJECT: project };
 
-type Environment = { env: Record<string, string>; /** The remedy for a file that is not there. */ absent?: string };
+type Environment = {
+  env: Record<string, string>;
+  /** The remedy for a file that is not there. */ absent?: string;
+};
 
 /**
  * Returns `env` of gx.json, which is a map or the path of a file of NAME=value lines. A list of names asks the server
  * for nothing. Repositories leave the file out, so a langgraph.json does without it.
  */
-function environment({ env }: GxJson, file: string, python: boolean): Environment {
+function readEnvironment({ env }: GxJson, file: string, python: boolean): Environment {
   if (env === undefined || Array.isArray(env)) return { env: {} };
   if (typeof env !== 'string') return { env };
   const place = path.resolve(path.dirname(file), env);
   if (!existsSync(place)) {
-    const example = EXAMPLES.map((ending) => `${env}${ending}`).find((name) => existsSync(path.resolve(path.dirname(file), name)));
-    const remedy = example === undefined ? 'make it, or set its variables' : `cp ${example} ${env}, then fill it in`;
-    if (isOwnFile(file)) throw new StartError(`${file}: "env" names ${env}, which is not there: ${remedy}.`);
+    const example = EXAMPLES.map((ending) => `${env}${ending}`).find((name) =>
+      existsSync(path.resolve(path.dirname(file), name)),
+    );
+    const remedy =
+      example === undefined
+        ? 'make it, or set its variables'
+        : `cp ${example} ${env}, then fill it in`;
+    if (isOwnFile(file))
+      throw new StartError(`${file}: "env" names ${env}, which is not there: ${remedy}.`);
     return { env: {}, absent: `${env} is not there: ${remedy}` };
   }
   try {

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { getPriority, setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { environmentOfOthers } from '../../config/env.ts';
+import { readUserCodeEnv } from '../../config/env.ts';
 
 type Asking = {
   /** The folder that the process works in. */
@@ -28,7 +28,7 @@ export async function askProcess<HandlerQuestion extends object, Answer>(
 ): Promise<Answer> {
   const child = fork(module, {
     cwd: folder,
-    env: environmentOfOthers(),
+    env: readUserCodeEnv(),
     execArgv: [`--max-old-space-size=${HEAP}`],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     timeout: within,
@@ -41,10 +41,15 @@ export async function askProcess<HandlerQuestion extends object, Answer>(
   child.once('error', reject);
   child.once('close', (_code, killed) => {
     void words.then((output) =>
-      reject(new Error(lastOf(output) || (killed ? `it gave no answer within ${within / 1000} s` : 'it gave no answer'))),
+      reject(
+        new Error(
+          pickError(output) ||
+            (killed ? `it gave no answer within ${within / 1000} s` : 'it gave no answer'),
+        ),
+      ),
     );
   });
-  if (child.pid !== undefined) yieldToOthers(child.pid);
+  if (child.pid !== undefined) setLowPriority(child.pid);
   child.send(question, (error) => error && reject(error));
   try {
     return await promise;
@@ -54,7 +59,7 @@ export async function askProcess<HandlerQuestion extends object, Answer>(
 }
 
 /** Nobody may make a process less nice than itself without a privilege. One that has ended says so by its end. */
-function yieldToOthers(pid: number): void {
+function setLowPriority(pid: number): void {
   try {
     setPriority(pid, Math.max(PRIORITY, getPriority()));
   } catch {
@@ -63,4 +68,5 @@ function yieldToOthers(pid: number): void {
 }
 
 /** Returns the sentence of the error that Node printed, or else the end of the output. */
-const lastOf = (output: string): string => /^\w*Error: .*$/m.exec(output)?.[0] ?? output.trim().slice(-LAST_WORDS);
+const pickError = (output: string): string =>
+  /^\w*Error: .*$/m.exec(output)?.[0] ?? output.trim().slice(-LAST_WORDS);

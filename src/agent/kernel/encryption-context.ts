@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 
 /*
  * The context under which the module of `encryption.path` encrypts, `ctx.metadata` to its handlers: whose key a value
@@ -7,14 +7,14 @@ import type { JsonObject } from '../../schema/agent/agent-types.ts';
  * it, so that only encrypting asks for it here; decrypting reads it there.
  */
 
-export type EncryptionContext = JsonObject;
+export type EncryptionContext = buildJsonObjectSchema;
 
 // oxlint-disable-next-line house/module-state -- It holds nothing itself: each piece of work has its own context.
 const contexts = new AsyncLocalStorage<EncryptionContext | undefined>();
 
 /** Returns the context that the work under way has; undefined where it has none. */
-export const currentContext = (): EncryptionContext | undefined => contexts.getStore();
+export const getCurrentContext = (): EncryptionContext | undefined => contexts.getStore();
 
 /** Does the work under the context, or under none. */
-export const underContext = <T>(context: EncryptionContext | undefined, work: () => T): T =>
+export const runUnderContext = <T>(context: EncryptionContext | undefined, work: () => T): T =>
   context === contexts.getStore() ? work() : contexts.run(context, work);

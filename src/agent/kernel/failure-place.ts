@@ -7,9 +7,13 @@ import type { FailurePlace } from '../../schema/wire/wall/run-in-thread.ts';
 /** Returns name and message. Users' code also throws texts, nothing, and objects that can't even be printed. */
 export function failureOf(thrown: unknown): RunError {
   try {
-    if (thrown instanceof Problem) return { error: nameRefusal(thrown.status), message: thrown.message };
+    if (thrown instanceof Problem)
+      return { error: nameRefusal(thrown.status), message: thrown.message };
     const { name, message } = Object(thrown) as { name?: unknown; message?: unknown };
-    return { error: typeof name === 'string' ? name : 'Error', message: typeof message === 'string' ? message : String(thrown) };
+    return {
+      error: typeof name === 'string' ? name : 'Error',
+      message: typeof message === 'string' ? message : String(thrown),
+    };
   } catch {
     return { error: 'Error', message: 'The graph threw something that can not be printed.' };
   }
@@ -53,7 +57,8 @@ type Frame = { text: string; file: string | undefined; line: string | undefined 
 
 function framesOf(thrown: unknown): Frame[] {
   const { stack } = Object(thrown) as { stack?: unknown };
-  const lines = typeof stack === 'string' ? stack.split('\n').filter((line) => /^\s+at /.test(line)) : [];
+  const lines =
+    typeof stack === 'string' ? stack.split('\n').filter((line) => /^\s+at /.test(line)) : [];
   return lines.map((text) => {
     const [, file, line] = FRAME.exec(text) ?? [];
     return { text, file, line };
@@ -66,9 +71,15 @@ const isOwn = ({ file }: Frame): boolean => file !== undefined && !file.includes
 function causesOf(thrown: unknown): unknown[] {
   const found = new Set<unknown>();
   const open = [thrown];
-  for (let next = open.shift(); next !== undefined && found.size <= MOST_CAUSES; next = open.shift()) {
+  for (
+    let next = open.shift();
+    next !== undefined && found.size <= MOST_CAUSES;
+    next = open.shift()
+  ) {
     const { cause, errors } = Object(next) as { cause?: unknown; errors?: unknown };
-    const below = [cause, ...(Array.isArray(errors) ? (errors as unknown[]) : [])].filter((one) => one !== undefined && one !== null);
+    const below = [cause, ...(Array.isArray(errors) ? (errors as unknown[]) : [])].filter(
+      (one) => one !== undefined && one !== null,
+    );
     for (const one of below) if (!found.has(one) && one !== thrown) open.push(one);
     found.add(next);
   }
@@ -83,7 +94,12 @@ export function toLoggedError(
 ): Error {
   const below = causes.map((cause) => `caused by ${cause.error}: ${cause.message}`);
   const logged = new Error(message);
-  logged.stack = [`${error}: ${message}`, stack, ...below].filter((part) => part !== undefined).join('\n');
+  logged.stack = [`${error}: ${message}`, stack, ...below]
+    .filter((part) => part !== undefined)
+    .join('\n');
   // The log asks for the class of an error first, and for its name where there is none.
-  return Object.defineProperties(logged, { name: { value: error }, constructor: { value: undefined } });
+  return Object.defineProperties(logged, {
+    name: { value: error },
+    constructor: { value: undefined },
+  });
 }

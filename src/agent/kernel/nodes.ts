@@ -1,5 +1,5 @@
 import { Invalid } from '../../errors.ts';
-import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import { isComposite } from '../../schema/json.ts';
 
 /*
@@ -8,7 +8,7 @@ import { isComposite } from '../../schema/json.ts';
  */
 
 /** The part of a call that names goals, as it is sent and as it is stored. */
-type Call = { command?: JsonObject | null };
+type Call = { command?: buildJsonObjectSchema | null };
 
 /**
  * LangGraph's own nodes. A graph is entered at the first, and nothing can go to it. A graph is left at the second, and
@@ -21,15 +21,18 @@ const END = '__end__';
  * Returns node names as LangGraph takes them: all, some, or none. It knows `'*'` only by itself: in a list it would be
  * a node's name.
  */
-export const someNodes = (nodes: '*' | string[] | null | undefined): '*' | string[] | null => {
+export const toNodeSelection = (
+  nodes: '*' | string[] | null | undefined,
+): '*' | string[] | null => {
   if (nodes?.includes('*') === true) return '*';
   return nodes && nodes.length > 0 ? nodes : null;
 };
 
-const isSend = (target: unknown): target is { node: unknown } => isComposite(target) && 'node' in target;
+const isSend = (target: unknown): target is { node: unknown } =>
+  isComposite(target) && 'node' in target;
 
 /** Returns the first node that a call goes to and a graph of these nodes does not have. */
-export function unknownNode({ command }: Call, nodes: string[]): string | undefined {
+export function findUnknownNode({ command }: Call, nodes: string[]): string | undefined {
   const targets = [command?.['goto'] ?? []].flat() as unknown[];
   const goals = targets.map((target) => String(isSend(target) ? target.node : target));
   return goals.find((goal) => goal !== END && (goal === START || !nodes.includes(goal)));
@@ -40,9 +43,15 @@ export function unknownNode({ command }: Call, nodes: string[]): string | undefi
  * run checks this when it begins.
  */
 export function checkNodes(call: Call, nodes: string[] | undefined): void {
-  const unknown = nodes && unknownNode(call, nodes);
+  const unknown = nodes && findUnknownNode(call, nodes);
   if (unknown === undefined) return;
-  throw new Invalid([{ loc: ['body', 'command', 'goto'], msg: sentence(unknown, nodes!), type: 'value_error' }]);
+  throw new Invalid([
+    {
+      loc: ['body', 'command', 'goto'],
+      msg: describeUnknownNode(unknown, nodes!),
+      type: 'value_error',
+    },
+  ]);
 }
 
 /** A run fails with this when its graph, which a function makes for each call, lacks the node that the call goes to. */
@@ -50,9 +59,9 @@ export class UnknownNode extends Error {
   override name = 'UnknownNode';
 
   constructor(unknown: string, nodes: string[]) {
-    super(`command.goto: ${sentence(unknown, nodes)}`);
+    super(`command.goto: ${describeUnknownNode(unknown, nodes)}`);
   }
 }
 
-const sentence = (node: string, nodes: string[]): string =>
+const describeUnknownNode = (node: string, nodes: string[]): string =>
   `the graph has no node "${node}"; it has ${nodes.filter((name) => name !== START).join(', ')}`;

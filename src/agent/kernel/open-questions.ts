@@ -18,15 +18,18 @@ export class OpenQuestions<Question, Answer> {
     return asked.promise;
   }
 
-  answered(id: number, answer: Answer): void {
-    this.#taken(id)?.resolve(answer);
+  resolve(id: number, answer: Answer): void {
+    this.#take(id)?.resolve(answer);
   }
 
-  refused(id: number, { status, message, passes = false }: { status: number; message: string; passes?: boolean }): void {
-    this.#taken(id)?.reject(passes ? new Unavailable(message) : new Problem(status, message));
+  reject(
+    id: number,
+    { status, message, passes = false }: { status: number; message: string; passes?: boolean },
+  ): void {
+    this.#take(id)?.reject(passes ? new Unavailable(message) : new Problem(status, message));
   }
 
-  #taken(id: number): PromiseWithResolvers<Answer> | undefined {
+  #take(id: number): PromiseWithResolvers<Answer> | undefined {
     const asked = this.#asked.get(id);
     this.#asked.delete(id);
     return asked;

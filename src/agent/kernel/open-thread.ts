@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Worker, type ResourceLimits } from 'node:worker_threads';
-import { environmentOfOthers } from '../../config/env.ts';
-import { asError } from '../../errors.ts';
+import { readUserCodeEnv } from '../../config/env.ts';
+import { toError } from '../../errors.ts';
 
 /** The messages and events of a thread that its opener gets. */
 export type ThreadListener<Message> = {
@@ -33,12 +33,12 @@ export function openThread<ToThread, FromThread>(
 ): OpenedThread<ToThread> {
   const worker = new Worker(new URL(`../${folder}/main${ENDING}`, import.meta.url), {
     execArgv: [],
-    env: environmentOfOthers(),
+    env: readUserCodeEnv(),
     resourceLimits,
     workerData: data,
   });
   worker.on('message', (message: FromThread) => listener.message(message));
-  worker.on('error', (error) => listener.crashed(asError(error)));
+  worker.on('error', (error) => listener.crashed(toError(error)));
   worker.once('exit', () => listener.ended());
   return {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin

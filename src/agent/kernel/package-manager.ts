@@ -41,7 +41,10 @@ export function missingPackageCommand(file: string, name: string): string {
   for (const folder of foldersOf(file)) {
     const manifest = path.join(folder, 'package.json');
     if (!existsSync(manifest)) continue;
-    const fields = JSON.parse(readFileSync(manifest, 'utf8')) as Record<string, Record<string, string> | undefined>;
+    const fields = JSON.parse(readFileSync(manifest, 'utf8')) as Record<
+      string,
+      Record<string, string> | undefined
+    >;
     const isNamed = FIELDS.some((field) => fields[field]?.[name] !== undefined);
     return isNamed ? `${findManager(file)} install in ${folder}` : addCommand(file, name);
   }

@@ -1,5 +1,5 @@
 import { format } from 'node:util';
-import { forGraphs, type Log } from '../../log.ts';
+import { createGraphLog, type Log } from '../../log.ts';
 
 /** The methods of the console by the levels of their lines; those that are not here call one of these. */
 const LEVELS = { error: 'error', warn: 'warn', info: 'info', log: 'info', debug: 'info' } as const;
@@ -21,12 +21,17 @@ const none = (): object => ({});
  * Makes lines of our log of those that a run prints with `console`, so that they have its ids, too. Others are printed
  * as they are, unless asked for.
  */
-export function serveConsole(log: Log, console: Pick<Console, Method>, { always, idsNow = none, nodeNow = none }: Options): void {
-  const lines = forGraphs(log);
+export function serveConsole(
+  log: Log,
+  console: Pick<Console, Method>,
+  { always, idsNow = none, nodeNow = none }: Options,
+): void {
+  const lines = createGraphLog(log);
   for (const method of Object.keys(LEVELS) as Method[]) {
     const print = console[method].bind(console);
     console[method] = (...args: unknown[]) => {
-      if (always || Object.keys(idsNow()).length > 0) lines[LEVELS[method]](nodeNow(), format(...args));
+      if (always || Object.keys(idsNow()).length > 0)
+        lines[LEVELS[method]](nodeNow(), format(...args));
       else print(...args);
     };
   }

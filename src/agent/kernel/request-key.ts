@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Invalid } from '../../errors.ts';
 import { KEY_FORM } from '../../schema/agent/request-key.ts';
-import { canonicalJson } from '../../schema/canonical-json.ts';
+import { formatCanonicalJson } from '../../schema/canonical-json.ts';
 
 /*
  * A request may have a key, by which a repetition of it is known. The database holds hashes alone: its reader finds
@@ -23,27 +23,37 @@ const refuse = (msg: string, type: string): never => {
 };
 
 /** Throws `Invalid` for a key that came with another request before. */
-export const refuseReused = (): never => refuse('was used for another request', 'idempotency_key_reused');
+export const refuseReused = (): never =>
+  refuse('was used for another request', 'idempotency_key_reused');
 
 /** Throws `Invalid` for a key whose request is several. */
-export const refuseSeveral = (): never => refuse('belongs to one call, and this request has several', 'value_error');
+export const refuseSeveral = (): never =>
+  refuse('belongs to one call, and this request has several', 'value_error');
 
-const hashOfAll = (parts: unknown): Buffer => hash('sha256', canonicalJson(parts), 'buffer');
+const hashOfAll = (parts: unknown): Buffer => hash('sha256', formatCanonicalJson(parts), 'buffer');
 
 /**
  * Returns the key that a request has in its header; undefined without one. `asks` is the content of the request, as
  * JSON. Throws `Invalid` for a key of another form.
  */
-export function keyOfHeader(headers: IncomingHttpHeaders, scope: KeyScope, asks: unknown): RequestKey | undefined {
+export function readIdempotencyKey(
+  headers: IncomingHttpHeaders,
+  scope: KeyScope,
+  asks: unknown,
+): RequestKey | undefined {
   const given = headers['idempotency-key'];
   if (given === undefined) return undefined;
   const key = String(given);
-  if (!FORM.test(key)) return refuse('must be 1 to 255 visible ASCII characters', 'string_pattern_mismatch');
-  return { key: hashOfAll([scope.identity, scope.route, scope.threadId ?? null, key]), request: hashOfAll([key, asks]) };
+  if (!FORM.test(key))
+    return refuse('must be 1 to 255 visible ASCII characters', 'string_pattern_mismatch');
+  return {
+    key: hashOfAll([scope.identity, scope.route, scope.threadId ?? null, key]),
+    request: hashOfAll([key, asks]),
+  };
 }
 
 /** Returns the key of a request that is known by all that it says. */
-export function keyOfContent({ identity, route }: KeyScope, content: unknown): RequestKey {
+export function buildContentKey({ identity, route }: KeyScope, content: unknown): RequestKey {
   const key = hashOfAll([identity, route, content]);
   return { key, request: key };
 }

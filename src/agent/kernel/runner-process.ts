@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Duplex, Readable } from 'node:stream';
 import type { TSchema } from 'typebox';
-import { environmentOfOthers } from '../../config/env.ts';
+import { readUserCodeEnv } from '../../config/env.ts';
 import type { Log } from '../../log.ts';
 import type { RunnerCommand } from '../../schema/wire/wall/graph-start.ts';
-import { FrameReader, toFrame, fromFrame } from '../../schema/wire/wall/frames.ts';
+import { FrameReader, toFrame, decodeMessageFrame } from '../../schema/wire/wall/frames.ts';
 
 /** The messages of a wall: those to the runner, and those from it. */
 type Messages = { to: TSchema; from: TSchema };
@@ -31,8 +31,12 @@ export class RunnerProcess<To, From> {
 
   constructor(runner: RunnerCommand) {
     const [program = '', ...args] = runner.command;
-    const env = { ...environmentOfOthers(), ...runner.variables };
-    this.#child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], cwd: runner.folder, env });
+    const env = { ...readUserCodeEnv(), ...runner.variables };
+    this.#child = spawn(program, args, {
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      cwd: runner.folder,
+      env,
+    });
     this.#socket = this.#child.stdio[3] as Duplex;
     const { promise, resolve } = Promise.withResolvers<string>();
     this.ended = promise;
@@ -40,15 +44,17 @@ export class RunnerProcess<To, From> {
     // A runner that ends while it is written to tells the same by its exit.
     this.#socket.on('error', () => undefined);
     this.#end = resolve;
-    void this.#exited().then(resolve);
+    void this.#waitForExit().then(resolve);
   }
 
   /** Hears the runner from now on, and all that it has sent and printed so far. */
-  hear({ messages, hear, log }: Hearing<From>): void {
+  listen({ messages, hear, log }: Hearing<From>): void {
     this.#messages = messages;
     this.#read(messages, hear);
     for (const name of ['stdout', 'stderr'] as const)
-      createInterface(this.#child[name] as Readable).on('line', (line) => log.info({ source: 'graph', stream: name }, line));
+      createInterface(this.#child[name] as Readable).on('line', (line) =>
+        log.info({ source: 'graph', stream: name }, line),
+      );
   }
 
   get pid(): number {
@@ -75,7 +81,8 @@ export class RunnerProcess<To, From> {
     const frames = new FrameReader();
     this.#socket.on('data', (piece: Buffer) => {
       try {
-        for (const frame of frames.push(piece)) hear(fromFrame(messages.from, frame) as From);
+        for (const frame of frames.push(piece))
+          hear(decodeMessageFrame(messages.from, frame) as From);
       } catch (error) {
         this.#end(`The runner sent an invalid message: ${(error as Error).message}`);
         this.kill();
@@ -84,8 +91,14 @@ export class RunnerProcess<To, From> {
   }
 
   /** Settles when the process has ended and all that it sent is read. */
-  async #exited(): Promise<string> {
-    const [code, signal] = (await once(this.#child, 'close')) as [number | null, NodeJS.Signals | null];
-    return this.#reason ?? `The runner ended ${signal === null ? `with the code ${code}` : `by ${signal}`}.`;
+  async #waitForExit(): Promise<string> {
+    const [code, signal] = (await once(this.#child, 'close')) as [
+      number | null,
+      NodeJS.Signals | null,
+    ];
+    return (
+      this.#reason ??
+      `The runner ended ${signal === null ? `with the code ${code}` : `by ${signal}`}.`
+    );
   }
 }

@@ -8,7 +8,10 @@ export type StrictAnswer = { ids: string[] } | 'the only one';
 const QUESTION = /^[0-9a-f]{32}$/i;
 
 /** Returns the questions that a run must find waiting; undefined for one that does not ask for that. */
-export function strictAnswerOf({ strict_resume, command }: Pick<RunCreate, 'strict_resume' | 'command'>): StrictAnswer | undefined {
+export function readStrictAnswer({
+  strict_resume,
+  command,
+}: Pick<RunCreate, 'strict_resume' | 'command'>): StrictAnswer | undefined {
   const resume = command?.['resume'] ?? null;
   if (strict_resume !== true || resume === null) return undefined;
   const names = isObject(resume) ? Object.keys(resume) : undefined;
@@ -16,5 +19,7 @@ export function strictAnswerOf({ strict_resume, command }: Pick<RunCreate, 'stri
 }
 
 /** Returns whether the questions that an answer is for are among those that wait. */
-export const findsItsQuestions = (answer: StrictAnswer, waiting: readonly string[]): boolean =>
-  answer === 'the only one' ? waiting.length === 1 : answer.ids.length > 0 && answer.ids.every((id) => waiting.includes(id));
+export const isAnswerAwaited = (answer: StrictAnswer, waiting: readonly string[]): boolean =>
+  answer === 'the only one'
+    ? waiting.length === 1
+    : answer.ids.length > 0 && answer.ids.every((id) => waiting.includes(id));

@@ -1,28 +1,35 @@
 import process from 'node:process';
 import type { MessagePort } from 'node:worker_threads';
-import { asError, StartError } from '../../errors.ts';
+import { toError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { versionFault } from '../../schema/wire/wall/rules.ts';
+import { checkProtocolVersion } from '../../schema/wire/wall/rules.ts';
 
 /** Starts a thread's work when the server's first message asks for it. The server hears why a start fails. */
-export function startWhenAsked<Start>(port: MessagePort, start: (given: Start) => Promise<void>): void {
-  const broken = (sentence: string): void => port.postMessage({ kind: 'broken', sentence });
+export function startWhenAsked<Start>(
+  port: MessagePort,
+  start: (given: Start) => Promise<void>,
+): void {
+  const reportBroken = (sentence: string): void => port.postMessage({ kind: 'broken', sentence });
   port.once('message', (first: { kind: string; version: string; start: Start }) => {
     if (first.kind !== 'start') return;
-    const fault = versionFault('The server', first.version);
+    const fault = checkProtocolVersion('The server', first.version);
     if (fault !== undefined) {
-      broken(fault);
+      reportBroken(fault);
       return;
     }
     start(first.start).catch((thrown: unknown) => {
-      const error = asError(thrown);
-      broken(error instanceof StartError ? error.message : (error.stack ?? error.message));
+      const error = toError(thrown);
+      reportBroken(error instanceof StartError ? error.message : (error.stack ?? error.message));
     });
   });
 }
 
 /** Logs the errors that code of a user leaves behind: of a timer, or a promise that nobody waits for. */
 export function logStrays(log: Log, where: string): void {
-  process.on('unhandledRejection', (thrown) => log.error({ err: asError(thrown) }, `unhandled rejection in ${where}`));
-  process.on('uncaughtException', (thrown) => log.error({ err: asError(thrown) }, `uncaught exception in ${where}`));
+  process.on('unhandledRejection', (thrown) =>
+    log.error({ err: toError(thrown) }, `unhandled rejection in ${where}`),
+  );
+  process.on('uncaughtException', (thrown) =>
+    log.error({ err: toError(thrown) }, `uncaught exception in ${where}`),
+  );
 }

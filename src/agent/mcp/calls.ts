@@ -1,4 +1,8 @@
-import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  ServerContext,
+} from '@modelcontextprotocol/server';
 import { Invalid, NotFound } from '../../errors.ts';
 import type { Request, SseEvent } from '../../http/route.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
@@ -7,10 +11,10 @@ import { deleteThreads } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
-import { progressOf } from '../runs/progress.ts';
+import { describeProgress } from '../runs/progress.ts';
 import { runToEnd, type RunToEndDeps } from '../runs/run-to-end.ts';
-import { questionForm, questionsByKey, responsesTo } from './questions.ts';
-import { endedAs, failedResult, stateResult, type Ended } from './results.ts';
+import { buildQuestionForm, mapQuestionsByKey, readResponses } from './questions.ts';
+import { parseRunEnd, buildFailedResult, buildStateResult, type Ended } from './results.ts';
 import type { WaitingCall } from './waiting-states.ts';
 
 export type CallDeps = RunToEndDeps & Pick<AgentDeps, 'batched'>;
@@ -37,46 +41,69 @@ const MODES = ['values', 'updates', 'custom'] as const;
 
 /** Calls the assistant, and answers when its run has ended. */
 export function callAssistant(deps: CallDeps, call: ToolCall, input: unknown): Promise<Answer> {
-  return answered(deps, call, { threadId: undefined, body: { input }, key: call.request.key });
+  return runCall(deps, call, { threadId: undefined, body: { input }, key: call.request.key });
 }
 
 /** Goes on with a run that waits, with the client's responses to its questions: once, whether or not it has a key. */
-export async function continueCall(deps: CallDeps, call: ToolCall, waiting: WaitingCall): Promise<Answer> {
+export async function resumeCall(
+  deps: CallDeps,
+  call: ToolCall,
+  waiting: WaitingCall,
+): Promise<Answer> {
   const { thread_id, assistant_id } = waiting;
   const thread = await deps.batched.threadQuestions(thread_id);
   const asked = thread?.status === 'interrupted' ? Object.values(thread.interrupts).flat() : [];
   const questions = (asked as AskedQuestion[]).filter(({ id }) => waiting.questions.includes(id));
-  if (questions.length === 0 || questions.length < asked.length || assistant_id !== call.assistantId)
-    throw new NotFound('Nothing waits for this answer any more; call the tool again without requestState.');
-  const responses = responsesTo(questions, call.context.mcpReq.inputResponses);
-  if (responses.kind === 'missing') return inputRequired(call, questions, thread_id);
+  if (
+    questions.length === 0 ||
+    questions.length < asked.length ||
+    assistant_id !== call.assistantId
+  )
+    throw new NotFound(
+      'Nothing waits for this answer any more; call the tool again without requestState.',
+    );
+  const responses = readResponses(questions, call.context.mcpReq.inputResponses);
+  if (responses.kind === 'missing') return buildInputRequired(call, questions, thread_id);
   if (responses.kind === 'refused') {
     await deleteThreads(deps.db, [thread_id]);
-    return failedResult('The question of the agent was not answered, so it was given up.');
+    return buildFailedResult('The question of the agent was not answered, so it was given up.');
   }
-  return answered(deps, call, goingOn(thread_id, responses.answers));
+  return runCall(deps, call, buildContinuation(thread_id, responses.answers));
 }
 
-const goingOn = (threadId: string, answers: Map<string, unknown>): Started => ({
+const buildContinuation = (threadId: string, answers: Map<string, unknown>): Started => ({
   threadId,
   body: { command: { resume: Object.fromEntries(answers) }, multitask_strategy: 'reject' },
 });
 
-type Started = { threadId: string | undefined; body: Partial<RunCreate>; key?: RequestKey | undefined };
+type Started = {
+  threadId: string | undefined;
+  body: Partial<RunCreate>;
+  key?: RequestKey | undefined;
+};
 
-async function answered(deps: CallDeps, call: ToolCall, { threadId, body, key }: Started): Promise<Answer> {
+async function runCall(
+  deps: CallDeps,
+  call: ToolCall,
+  { threadId, body, key }: Started,
+): Promise<Answer> {
   const { assistantId, request, context } = call;
-  const hears = hearing(context);
+  const hears = buildProgressSender(context);
   const modes: RunCreate['stream_mode'] = hears === undefined ? 'values' : [...MODES];
-  const end = await runToEnd(deps, { assistant_id: assistantId, stream_mode: modes, ...body }, { threadId, request, hears, key });
+  const end = await runToEnd(
+    deps,
+    { assistant_id: assistantId, stream_mode: modes, ...body },
+    { threadId, request, hears, key },
+  );
   // Nobody reads the answer to a client that has left.
-  if (end === undefined) return failedResult('The call was cancelled.');
-  const ended = endedAs(end.state, end.status);
+  if (end === undefined) return buildFailedResult('The call was cancelled.');
+  const ended = parseRunEnd(end.state, end.status);
   if (threadId !== undefined && ended.kind !== 'asks') await deleteThreads(deps.db, [threadId]);
   if (threadId === undefined && ended.kind === 'asks') {
     // A client that knows what is asked brings its responses with the first request.
-    const brought = responsesTo(ended.questions, context.mcpReq.inputResponses);
-    if (brought.kind === 'given') return answered(deps, call, goingOn(end.thread_id, brought.answers));
+    const brought = readResponses(ended.questions, context.mcpReq.inputResponses);
+    if (brought.kind === 'given')
+      return runCall(deps, call, buildContinuation(end.thread_id, brought.answers));
   }
   return answerOf(call, ended, end.thread_id);
 }
@@ -84,37 +111,54 @@ async function answered(deps: CallDeps, call: ToolCall, { threadId, body, key }:
 async function answerOf(call: ToolCall, ended: Ended, thread_id: string): Promise<Answer> {
   switch (ended.kind) {
     case 'failed':
-      return failedResult(`${ended.error.error}: ${ended.error.message}`);
+      return buildFailedResult(`${ended.error.error}: ${ended.error.message}`);
     case 'asks':
-      return call.mint === undefined ? stateResult({ ...ended.state, thread_id }) : inputRequired(call, ended.questions, thread_id);
+      return call.mint === undefined
+        ? buildStateResult({ ...ended.state, thread_id })
+        : buildInputRequired(call, ended.questions, thread_id);
     case 'done':
-      return stateResult(ended.state, ended.text);
+      return buildStateResult(ended.state, ended.text);
   }
 }
 
-async function inputRequired({ mint, assistantId }: ToolCall, questions: AskedQuestion[], thread_id: string): Promise<InputRequiredResult> {
-  if (mint === undefined) throw new Invalid([{ loc: ['requestState'], msg: 'Needs the capability elicitation', type: 'value_error' }]);
-  const forms = [...questionsByKey(questions)].map(([key, question]) => [
+async function buildInputRequired(
+  { mint, assistantId }: ToolCall,
+  questions: AskedQuestion[],
+  thread_id: string,
+): Promise<InputRequiredResult> {
+  if (mint === undefined)
+    throw new Invalid([
+      { loc: ['requestState'], msg: 'Needs the capability elicitation', type: 'value_error' },
+    ]);
+  const forms = [...mapQuestionsByKey(questions)].map(([key, question]) => [
     key,
-    { method: 'elicitation/create' as const, params: questionForm(question) },
+    { method: 'elicitation/create' as const, params: buildQuestionForm(question) },
   ]);
   return {
     resultType: 'input_required',
     inputRequests: Object.fromEntries(forms),
-    requestState: await mint({ thread_id, assistant_id: assistantId, questions: questions.map(({ id }) => id) }),
+    requestState: await mint({
+      thread_id,
+      assistant_id: assistantId,
+      questions: questions.map(({ id }) => id),
+    }),
   };
 }
 
 /** Returns a function that sends the run's progress to the client, where it asked for that. */
-function hearing({ mcpReq }: ServerContext): ((event: SseEvent) => Promise<void>) | undefined {
+function buildProgressSender({
+  mcpReq,
+}: ServerContext): ((event: SseEvent) => Promise<void>) | undefined {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;
   let progress = 0;
   return async (event) => {
-    const message = progressOf(event);
+    const message = describeProgress(event);
     if (message === undefined) return;
     progress += 1;
     // A client that has left hears nothing, and its run is stopped elsewhere.
-    await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => undefined);
+    await mcpReq
+      .notify({ method: 'notifications/progress', params: { progressToken, progress, message } })
+      .catch(() => undefined);
   };
 }

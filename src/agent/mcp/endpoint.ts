@@ -7,15 +7,21 @@ import type {
   ServerContext,
 } from '@modelcontextprotocol/server';
 import type { Reply } from '../../http/route.ts';
-import { slowWebReply, webReply, webRequest } from '../../http/web.ts';
+import { answerSlowResponse, answerWebResponse, toWebRequest } from '../../http/web.ts';
 import { permitAccess } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { keyOfHeader, refuseSeveral, type RequestKey } from '../kernel/request-key.ts';
-import { versions } from '../kernel/versions.ts';
-import { callAssistant, type CallDeps, type CallRequest, continueCall, type ToolCall } from './calls.ts';
+import { readIdempotencyKey, refuseSeveral, type RequestKey } from '../kernel/request-key.ts';
+import { readVersions } from '../kernel/versions.ts';
+import {
+  callAssistant,
+  type CallDeps,
+  type CallRequest,
+  resumeCall,
+  type ToolCall,
+} from './calls.ts';
 import { loadPackage, type McpPackage } from './package.ts';
 import { Tools } from './tools.ts';
-import { type WaitingCall, waitingStates } from './waiting-states.ts';
+import { type WaitingCall, buildStateCodec } from './waiting-states.ts';
 import { Problem } from '../../errors.ts';
 import { RPC_CODES } from '../../http/json-rpc.ts';
 import type { Log } from '../../log.ts';
@@ -35,7 +41,11 @@ const KEEP_ALIVE = 5000;
 export class McpEndpoint {
   readonly #deps: McpDeps;
   readonly #tools: Tools;
-  readonly #identity = { name: 'gx-platform', title: 'Agents of this deployment', version: versions().version };
+  readonly #identity = {
+    name: 'gx-platform',
+    title: 'Agents of this deployment',
+    version: readVersions().version,
+  };
   readonly #asked = new WeakMap<globalThis.Request, CallRequest>();
   #loading: Promise<Loaded> | undefined;
 
@@ -46,25 +56,34 @@ export class McpEndpoint {
 
   /** Answers one request. Its body is JSON, of whatever form. */
   async answer(body: unknown, request: CallRequest): Promise<Reply> {
-    if (callsIn(body) > 0) permitAccess(request.caller, 'write');
+    if (countCalls(body) > 0) permitAccess(request.caller, 'write');
     const { handler } = await (this.#loading ??= this.#load());
-    const asked = webRequest({ method: 'POST', path: '/mcp', headers: request.headers, signal: request.signal });
-    this.#asked.set(asked, { ...request, key: keyOfCall(body, request) });
+    const asked = toWebRequest({
+      method: 'POST',
+      path: '/mcp',
+      headers: request.headers,
+      signal: request.signal,
+    });
+    this.#asked.set(asked, { ...request, key: readCallKey(body, request) });
     const pending = handler.fetch(asked, { parsedBody: body });
     // Where progress is asked for, the answer becomes a stream, and its first event comes soon.
-    return asksForProgress(body) ? webReply(await pending) : slowWebReply(pending);
+    return hasProgressToken(body) ? answerWebResponse(await pending) : answerSlowResponse(pending);
   }
 
   async #load(): Promise<Loaded> {
     const mcp = await loadPackage();
-    const onerror = (error: Error): void => this.#deps.log.debug({ err: error }, 'a request of MCP was refused');
-    const handler = mcp.createMcpHandler((context) => this.#serverFor(mcp, context), { onerror, keepAliveMs: KEEP_ALIVE });
+    const logRefusal = (error: Error): void =>
+      this.#deps.log.debug({ err: error }, 'a request of MCP was refused');
+    const handler = mcp.createMcpHandler((context) => this.#createServer(mcp, context), {
+      onerror: logRefusal,
+      keepAliveMs: KEEP_ALIVE,
+    });
     return { mcp, handler };
   }
 
-  #serverFor(mcp: McpPackage, { era, requestInfo }: McpRequestContext): Server {
+  #createServer(mcp: McpPackage, { era, requestInfo }: McpRequestContext): Server {
     const request = this.#asked.get(requestInfo!)!;
-    const states = waitingStates(mcp, this.#deps.signing, request.caller.identity);
+    const states = buildStateCodec(mcp, this.#deps.signing, request.caller.identity);
     const server = new mcp.Server(this.#identity, {
       capabilities: { tools: { listChanged: false } },
       cacheHints: {
@@ -74,66 +93,86 @@ export class McpEndpoint {
       requestState: { verify: states.verify },
     });
     const refusing = { ProtocolError: mcp.ProtocolError, log: this.#deps.log };
-    const worded = (error: unknown): never => {
-      throw refusalOfCall(error, refusing);
+    const throwRefusal = (error: unknown): never => {
+      throw toRefusal(error, refusing);
     };
-    server.setRequestHandler('tools/list', ({ params }) => this.#tools.list(request.caller, params?.cursor).catch(worded));
+    server.setRequestHandler('tools/list', ({ params }) =>
+      this.#tools.list(request.caller, params?.cursor).catch(throwRefusal),
+    );
     server.setRequestHandler('tools/call', ({ params }, context) => {
-      const mint = era === 'modern' && canBeAsked(context) ? (waiting: WaitingCall) => states.mint(waiting, context) : undefined;
-      return this.#call(mcp, params, { request, context, mint }).catch(worded);
+      const mint =
+        era === 'modern' && canBeAsked(context)
+          ? (waiting: WaitingCall) => states.mint(waiting, context)
+          : undefined;
+      return this.#call(mcp, params, { request, context, mint }).catch(throwRefusal);
     });
     return server;
   }
 
   async #call(
     mcp: McpPackage,
-    { name, arguments: input = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
+    {
+      name,
+      arguments: input = {},
+    }: { name: string; arguments?: Record<string, unknown> | undefined },
     call: Omit<ToolCall, 'assistantId'>,
   ): ReturnType<typeof callAssistant> {
     const tool = await this.#tools.find(call.request.caller, name);
-    if (tool === undefined) throw new mcp.ProtocolError(mcp.ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
+    if (tool === undefined)
+      throw new mcp.ProtocolError(mcp.ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
     const found = { ...call, assistantId: tool.assistant_id };
     const waiting = call.context.mcpReq.requestState<WaitingCall>();
-    return waiting === undefined ? callAssistant(this.#deps, found, input) : continueCall(this.#deps, found, waiting);
+    return waiting === undefined
+      ? callAssistant(this.#deps, found, input)
+      : resumeCall(this.#deps, found, waiting);
   }
 }
 
 /** Returns true for a client that shows forms. An empty capability means forms. */
 function canBeAsked({ mcpReq }: ServerContext): boolean {
   const envelope: Partial<Record<string, unknown>> = mcpReq.envelope ?? {};
-  const { elicitation } = (envelope['io.modelcontextprotocol/clientCapabilities'] ?? {}) as ClientCapabilities;
-  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+  const { elicitation } = (envelope['io.modelcontextprotocol/clientCapabilities'] ??
+    {}) as ClientCapabilities;
+  return (
+    elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+  );
 }
 
 /** Returns the key of a call, if it has one. Ids of JSON-RPC are no keys, because each client counts from the start. */
-function keyOfCall(body: unknown, { headers, caller }: CallRequest): RequestKey | undefined {
-  const calls = callsIn(body);
+function readCallKey(body: unknown, { headers, caller }: CallRequest): RequestKey | undefined {
+  const calls = countCalls(body);
   if (calls === 0 || headers['idempotency-key'] === undefined) return undefined;
   if (calls > 1) return refuseSeveral();
   const [one] = [body].flat().filter(isCall) as { params?: Record<string, unknown> }[];
   const { _meta: _ignored, ...asks } = one?.params ?? {};
-  return keyOfHeader(headers, { identity: caller.identity, route: 'mcp' }, asks);
+  return readIdempotencyKey(headers, { identity: caller.identity, route: 'mcp' }, asks);
 }
 
 /** Returns true for a call whose client wants to hear of its progress. */
-function asksForProgress(body: unknown): boolean {
+function hasProgressToken(body: unknown): boolean {
   const { params } = (body ?? {}) as { params?: { _meta?: { progressToken?: unknown } } };
   return params?._meta?.progressToken !== undefined;
 }
 
 /** Returns how many runs a request starts. The older era could send several calls in a list. */
-export const callsIn = (body: unknown): number => [body].flat().filter(isCall).length;
+export const countCalls = (body: unknown): number => [body].flat().filter(isCall).length;
 
-const isCall = (one: unknown): boolean => (one as { method?: unknown } | null)?.method === 'tools/call';
+const isCall = (one: unknown): boolean =>
+  (one as { method?: unknown } | null)?.method === 'tools/call';
 
 /** The parts needed to refuse: the package's class of errors, and the log for failures of ours. */
 type Refusing = { ProtocolError: typeof ProtocolError; log: Log };
 
 /** Returns the error that tells a client why its call was refused. Failures of ours keep their words to the log. */
-function refusalOfCall(error: unknown, { ProtocolError: Refused, log }: Refusing): ProtocolError {
+function toRefusal(error: unknown, { ProtocolError: Refused, log }: Refusing): ProtocolError {
   if (error instanceof Refused) return error;
   if (error instanceof Problem && (error.status < 500 || error.status === 503))
-    return new Refused([400, 403, 404, 409, 410, 422].includes(error.status) ? RPC_CODES.invalidParams : RPC_CODES.internal, error.message);
+    return new Refused(
+      [400, 403, 404, 409, 410, 422].includes(error.status)
+        ? RPC_CODES.invalidParams
+        : RPC_CODES.internal,
+      error.message,
+    );
   log.error({ err: error }, 'a call of a tool failed');
   return new Refused(RPC_CODES.internal, 'Internal error');
 }

@@ -1,8 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isUnfinished, type RunError, type RunStatus } from '../../schema/agent/run.ts';
-import { parsed, type JsonText } from '../../schema/wire/wall/json-text.ts';
+import { parseJsonText, type JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
-import { fileIn, lastContent, type ContentFile } from '../runs/content-files.ts';
+import { readContentFile, readLastContent, type ContentFile } from '../runs/content-files.ts';
 import { type Json, isObject } from '../../schema/json.ts';
 
 /** How a run ended, as MCP tells it apart. */
@@ -11,35 +11,53 @@ export type Ended =
   | { kind: 'asks'; state: Json; questions: AskedQuestion[] }
   | { kind: 'done'; state: Json; text: JsonText };
 
-const STOPPING: RunError = { error: 'Unavailable', message: 'The server stopped before the run ended; call the tool again.' };
+const STOPPING: RunError = {
+  error: 'Unavailable',
+  message: 'The server stopped before the run ended; call the tool again.',
+};
 const STOPPED: RunError = { error: 'Interrupted', message: 'The run was stopped before its end.' };
 
-/** Reads the final state of a run (see `finalState` of `runs`). */
-export function endedAs(text: JsonText, status: RunStatus | undefined): Ended {
+/** Reads the final state of a run (see `loadFinalState` of `runs`). */
+export function parseRunEnd(text: JsonText, status: RunStatus | undefined): Ended {
   if (status !== undefined && isUnfinished(status)) return { kind: 'failed', error: STOPPING };
-  const whole = parsed(text);
+  const whole = parseJsonText(text);
   // The state of some graphs is no object, but a tool's result has to be one.
   const state = isObject(whole) ? whole : { value: whole };
-  if (state['__error__'] !== undefined) return { kind: 'failed', error: state['__error__'] as RunError };
+  if (state['__error__'] !== undefined)
+    return { kind: 'failed', error: state['__error__'] as RunError };
   if (status !== 'success') return { kind: 'failed', error: STOPPED };
   const asked = (state['__interrupt__'] ?? []) as Partial<AskedQuestion>[];
   const questions = asked.flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
   return questions.length > 0 ? { kind: 'asks', state, questions } : { kind: 'done', state, text };
 }
 
-export const failedResult = (message: string): CallToolResult => ({ content: [{ type: 'text', text: message }], isError: true });
+export const buildFailedResult = (message: string): CallToolResult => ({
+  content: [{ type: 'text', text: message }],
+  isError: true,
+});
 
 /**
  * Returns the state as text for a model to read, and as it is for programs. Files of the agent's last message are
  * content of their own. A model can't read their bytes in the text, so that names them only.
  */
-export function stateResult(state: Json, text?: JsonText): CallToolResult {
-  const files = lastContent(state['messages']).flatMap((part) => ('file' in part ? [part.file] : []));
-  const read = isHolding(state) ? JSON.stringify(withoutBytes(state)) : (text ?? JSON.stringify(state));
-  return { content: [{ type: 'text', text: read }, ...files.map(fileContent)], structuredContent: state, isError: false };
+export function buildStateResult(state: Json, text?: JsonText): CallToolResult {
+  const files = readLastContent(state['messages']).flatMap((part) =>
+    'file' in part ? [part.file] : [],
+  );
+  const read = isHolding(state)
+    ? JSON.stringify(stripBytes(state))
+    : (text ?? JSON.stringify(state));
+  return {
+    content: [{ type: 'text', text: read }, ...files.map(toFileContent)],
+    structuredContent: state,
+    isError: false,
+  };
 }
 
-function fileContent(file: ContentFile, index: number): Exclude<CallToolResult['content'][number], { type: 'text' }> {
+function toFileContent(
+  file: ContentFile,
+  index: number,
+): Exclude<CallToolResult['content'][number], { type: 'text' }> {
   const { mediaType, name = `file-${index + 1}` } = file;
   const typed = mediaType !== undefined && { mimeType: mediaType };
   if ('url' in file) return { type: 'resource_link', uri: file.url, name, ...typed };
@@ -47,14 +65,17 @@ function fileContent(file: ContentFile, index: number): Exclude<CallToolResult['
   if (mediaType?.startsWith('image/')) return { type: 'image', data, mimeType: mediaType };
   if (mediaType?.startsWith('audio/')) return { type: 'audio', data, mimeType: mediaType };
   const at = { uri: `result:///${index + 1}/${encodeURIComponent(name.toWellFormed())}`, ...typed };
-  const words = TEXT.test(mediaType ?? '') ? wordsIn(data) : undefined;
-  return { type: 'resource', resource: words === undefined ? { ...at, blob: data } : { ...at, text: words } };
+  const words = TEXT.test(mediaType ?? '') ? decodeText(data) : undefined;
+  return {
+    type: 'resource',
+    resource: words === undefined ? { ...at, blob: data } : { ...at, text: words },
+  };
 }
 
 const TEXT = /^(?:text\/|application\/(?:[\w.+-]+\+)?json\b)/;
 
 /** Returns the text that the bytes are in UTF-8; undefined for other bytes. */
-function wordsIn(data: string): string | undefined {
+function decodeText(data: string): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(data, 'base64'));
   } catch {
@@ -62,27 +83,33 @@ function wordsIn(data: string): string | undefined {
   }
 }
 
-const blocksOf = (message: unknown): unknown[] => {
+const getBlocks = (message: unknown): unknown[] => {
   const { content } = (message ?? {}) as { content?: unknown };
   return Array.isArray(content) ? content : [];
 };
 
-const hasBytes = (block: unknown): boolean => 'data' in (fileIn(block) ?? {});
-const isHolding = ({ messages }: Json): boolean => Array.isArray(messages) && messages.some((message) => blocksOf(message).some(hasBytes));
+const hasBytes = (block: unknown): boolean => 'data' in (readContentFile(block) ?? {});
+const isHolding = ({ messages }: Json): boolean =>
+  Array.isArray(messages) && messages.some((message) => getBlocks(message).some(hasBytes));
 
 /** Returns the state with the files of its messages named by their type, name and size. */
-function withoutBytes({ messages, ...others }: Json): Json {
-  const named = (block: unknown): unknown => {
-    const file = fileIn(block);
+function stripBytes({ messages, ...others }: Json): Json {
+  const summarizeBlock = (block: unknown): unknown => {
+    const file = readContentFile(block);
     if (file === undefined || 'url' in file) return block;
     const { data, mediaType, name } = file;
-    return { type: (block as Json)['type'], mimeType: mediaType, name, bytes: Buffer.byteLength(data, 'base64') };
+    return {
+      type: (block as Json)['type'],
+      mimeType: mediaType,
+      name,
+      bytes: Buffer.byteLength(data, 'base64'),
+    };
   };
-  const short = (message: Json): Json => {
-    if (!blocksOf(message).some(hasBytes)) return message;
+  const stripMessage = (message: Json): Json => {
+    if (!getBlocks(message).some(hasBytes)) return message;
     // LangChain.js may write the content under this name, too.
     const { content_blocks: _blocks, ...rest } = message;
-    return { ...rest, content: blocksOf(message).map(named) };
+    return { ...rest, content: getBlocks(message).map(summarizeBlock) };
   };
-  return { ...others, messages: (messages as Json[]).map(short) };
+  return { ...others, messages: (messages as Json[]).map(stripMessage) };
 }

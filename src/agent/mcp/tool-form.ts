@@ -8,35 +8,50 @@ const MESSAGES: Json = {
   description: 'The conversation so far; mostly one message of the user.',
   items: {
     type: 'object',
-    properties: { role: { type: 'string', enum: ['user', 'assistant', 'system'] }, content: { type: 'string' } },
+    properties: {
+      role: { type: 'string', enum: ['user', 'assistant', 'system'] },
+      content: { type: 'string' },
+    },
     required: ['role', 'content'],
   },
 };
 
 /** Returns an assistant as a tool. `input` is the JSON Schema of its graph's input; null where it is unknown. */
-export const toolForm = ({ tool, name, description }: AssistantTool, input: unknown): Tool => ({
+export const buildTool = ({ tool, name, description }: AssistantTool, input: unknown): Tool => ({
   name: tool,
   title: name,
   description: description ?? `Asks the agent "${name}".`,
-  inputSchema: inputSchema(input),
+  inputSchema: buildInputSchema(input),
   // A graph may do anything, and asks a person itself where it has to.
-  annotations: { title: name, readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  annotations: {
+    title: name,
+    readOnlyHint: false,
+    destructiveHint: false,
+    idempotentHint: false,
+    openWorldHint: true,
+  },
 });
 
 /** A tool takes an object; a graph that takes something else gets any object. */
-function inputSchema(input: unknown): Tool['inputSchema'] {
+function buildInputSchema(input: unknown): Tool['inputSchema'] {
   if (!isObject(input) || input['type'] !== 'object') return { type: 'object' };
-  const { properties, $schema: _dialect, ...rest } = withoutNotes(input) as Json;
+  const { properties, $schema: _dialect, ...rest } = stripNotes(input) as Json;
   const fields = isObject(properties) ? properties : {};
   const simple = 'messages' in fields ? { ...fields, messages: MESSAGES } : fields;
-  return { ...rest, type: 'object', properties: simple as NonNullable<Tool['inputSchema']['properties']> };
+  return {
+    ...rest,
+    type: 'object',
+    properties: simple as NonNullable<Tool['inputSchema']['properties']>,
+  };
 }
 
 /** Drops LangGraph's notes in schemas, which are for its own pages. */
-function withoutNotes(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withoutNotes);
+function stripNotes(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(stripNotes);
   if (!isObject(schema)) return schema;
   return Object.fromEntries(
-    Object.entries(schema).flatMap(([name, part]) => (name.startsWith('langgraph_') ? [] : [[name, withoutNotes(part)]])),
+    Object.entries(schema).flatMap(([name, part]) =>
+      name.startsWith('langgraph_') ? [] : [[name, stripNotes(part)]],
+    ),
   );
 }

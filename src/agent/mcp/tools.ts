@@ -1,11 +1,15 @@
 import type { ListToolsResult } from '@modelcontextprotocol/server';
 import { Invalid } from '../../errors.ts';
-import { permission, type AgentCaller } from '../auth/caller.ts';
-import { findAssistantTool, listAssistantTools, type AssistantTool } from '../db/assistants/assistant-tools.ts';
+import { askPermission, type AgentCaller } from '../auth/caller.ts';
+import {
+  findAssistantTool,
+  listAssistantTools,
+  type AssistantTool,
+} from '../db/assistants/assistant-tools.ts';
 import type { AssistantFilters } from '../db/assistants/assistants.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { GraphInputs } from '../graph-types/graph-inputs.ts';
-import { toolForm } from './tool-form.ts';
+import { buildTool } from './tool-form.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'log'>;
 
@@ -31,17 +35,19 @@ export class Tools {
 
   /** Returns a page of tools in the order of their names. Throws `Invalid` for a cursor that no page had. */
   async list(caller: AgentCaller, cursor: string | undefined): Promise<ListToolsResult> {
-    const visible = await this.#visible(caller);
-    const after = cursor === undefined ? undefined : nameIn(cursor);
+    const visible = await this.#permitSearch(caller);
+    const after = cursor === undefined ? undefined : decodeCursor(cursor);
     const rows = await listAssistantTools(this.#deps.db, visible, { after, limit: PAGE + 1 });
     const shown = rows.slice(0, PAGE);
-    const tools = await Promise.all(shown.map(async (row) => toolForm(row, await this.#inputs.of(row.graph_id))));
-    return { tools, ...(rows.length > PAGE && { nextCursor: cursorOf(shown.at(-1)!) }) };
+    const tools = await Promise.all(
+      shown.map(async (row) => buildTool(row, await this.#inputs.readSchema(row.graph_id))),
+    );
+    return { tools, ...(rows.length > PAGE && { nextCursor: encodeCursor(shown.at(-1)!) }) };
   }
 
   /** Returns the assistant that a tool stands for; undefined if the caller has no such tool. */
   async find(caller: AgentCaller, name: string): Promise<AssistantTool | undefined> {
-    const visible = await this.#visible(caller);
+    const visible = await this.#permitSearch(caller);
     const key = JSON.stringify([name, visible.metadata, visible.seen]);
     const known = this.#found.get(key);
     if (known !== undefined && performance.now() - known.at < FOUND_FOR) return known.tool;
@@ -51,17 +57,21 @@ export class Tools {
     return tool;
   }
 
-  async #visible(caller: AgentCaller): Promise<Pick<AssistantFilters, 'metadata' | 'graphs' | 'seen'>> {
-    const { value, permits } = await permission(caller, 'assistants:search', { metadata: {} });
+  async #permitSearch(
+    caller: AgentCaller,
+  ): Promise<Pick<AssistantFilters, 'metadata' | 'graphs' | 'seen'>> {
+    const { value, permits } = await askPermission(caller, 'assistants:search', { metadata: {} });
     return { metadata: value.metadata, graphs: this.#deps.graphs, seen: permits };
   }
 }
 
-const cursorOf = ({ tool }: AssistantTool): string => Buffer.from(tool).toString('base64url');
+const encodeCursor = ({ tool }: AssistantTool): string => Buffer.from(tool).toString('base64url');
 
-function nameIn(cursor: string): string {
+function decodeCursor(cursor: string): string {
   const name = Buffer.from(cursor, 'base64url').toString();
   if (!/^[\w-]{1,64}$/.test(name))
-    throw new Invalid([{ loc: ['params', 'cursor'], msg: 'is not one of this server', type: 'value_error' }]);
+    throw new Invalid([
+      { loc: ['params', 'cursor'], msg: 'is not one of this server', type: 'value_error' },
+    ]);
   return name;
 }

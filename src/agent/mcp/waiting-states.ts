@@ -12,16 +12,21 @@ const LIFE = 7 * 24 * 3600;
  * Signs and reads the state that a client carries between two requests. It is bound to the caller: another one gets
  * nowhere with it. `verify` throws for a state that this deployment did not sign for the caller, or too long ago.
  */
-export function waitingStates(
+export function buildStateCodec(
   { createRequestStateCodec }: Pick<McpPackage, 'createRequestStateCodec'>,
   signing: SigningKeys,
   identity: string,
 ): RequestStateCodec<WaitingCall> {
   // Most requests sign and read nothing.
-  const codecs = (): RequestStateCodec<WaitingCall>[] =>
-    signing.of('mcp state').map((key) => createRequestStateCodec<WaitingCall>({ key, ttlSeconds: LIFE, bind: () => identity }));
+  const buildCodecs = (): RequestStateCodec<WaitingCall>[] =>
+    signing
+      .of('mcp state')
+      .map((key) =>
+        createRequestStateCodec<WaitingCall>({ key, ttlSeconds: LIFE, bind: () => identity }),
+      );
   return {
-    mint: (waiting, context) => codecs()[0]!.mint(waiting, context),
-    verify: (state: string, context: ServerContext) => Promise.any(codecs().map((codec) => codec.verify(state, context))),
+    mint: (waiting, context) => buildCodecs()[0]!.mint(waiting, context),
+    verify: (state: string, context: ServerContext) =>
+      Promise.any(buildCodecs().map((codec) => codec.verify(state, context))),
   };
 }

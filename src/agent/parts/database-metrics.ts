@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
-import { asError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { databaseStats, type DatabaseStats } from '../db/base/stats.ts';
+import { loadDatabaseStats, type DatabaseStats } from '../db/base/stats.ts';
 import type { AgentDeps } from './deps.ts';
 
 /** Milliseconds for which an answer is reused: all pods of a deployment are scraped, each every 15 or 30 seconds. */
@@ -15,7 +15,8 @@ const WITHIN = 2000;
 const HELP: Record<keyof DatabaseStats, string> = {
   connections: 'Connections of clients to the database server.',
   connections_max: 'How many it takes.',
-  oldest_transaction_seconds: 'Age of the oldest open transaction of this login: it keeps dead rows from being cleared away.',
+  oldest_transaction_seconds:
+    'Age of the oldest open transaction of this login: it keeps dead rows from being cleared away.',
   rows_live: 'Rows of all tables, as far as Postgres has counted.',
   rows_dead: 'Rows of all tables that vacuum has yet to clear away.',
   size_bytes: 'Size of the database without the log.',
@@ -25,12 +26,14 @@ const HELP: Record<keyof DatabaseStats, string> = {
 const NAMES = Object.keys(HELP) as (keyof DatabaseStats)[];
 
 /** Returns the database's answer, or undefined when it fails or hangs, because the scrape must do neither. */
-export async function inTime<T>(answer: Promise<T>, log: Log): Promise<T | undefined> {
-  const late = new Promise<never>((_, reject) => setTimeout(reject, WITHIN, new Error('no answer in time')).unref());
+export async function waitInTime<T>(answer: Promise<T>, log: Log): Promise<T | undefined> {
+  const late = new Promise<never>((_, reject) =>
+    setTimeout(reject, WITHIN, new Error('no answer in time')).unref(),
+  );
   try {
     return await Promise.race([answer, late]);
   } catch (error) {
-    log.warn({ err: asError(error) }, 'metrics could not be read from the database');
+    log.warn({ err: toError(error) }, 'metrics could not be read from the database');
     return undefined;
   }
 }
@@ -39,15 +42,25 @@ export async function inTime<T>(answer: Promise<T>, log: Log): Promise<T | undef
  * Makes the metrics of the database itself. When it does not answer in time, `gx_database_up` is 0 and the others are
  * NaN.
  */
-export function databaseMetrics({ db, log }: Pick<AgentDeps, 'db' | 'log'>, registers: Registry[]): () => Promise<object> {
-  const up = new Gauge({ name: 'gx_database_up', help: '1 when the database answered.', registers });
-  const gauges = NAMES.map((name) => [name, new Gauge({ name: `gx_database_${name}`, help: HELP[name], registers })] as const);
+export function createDatabaseMetrics(
+  { db, log }: Pick<AgentDeps, 'db' | 'log'>,
+  registers: Registry[],
+): () => Promise<object> {
+  const up = new Gauge({
+    name: 'gx_database_up',
+    help: '1 when the database answered.',
+    registers,
+  });
+  const gauges = NAMES.map(
+    (name) =>
+      [name, new Gauge({ name: `gx_database_${name}`, help: HELP[name], registers })] as const,
+  );
   let asked: Promise<DatabaseStats | undefined> | undefined;
   let until = 0;
   return async () => {
     if (asked === undefined || performance.now() > until) {
       until = performance.now() + GOOD_FOR;
-      asked = inTime(databaseStats(db), log);
+      asked = waitInTime(loadDatabaseStats(db), log);
     }
     const stats = await asked;
     up.set(stats === undefined ? 0 : 1);

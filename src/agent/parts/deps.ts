@@ -75,7 +75,10 @@ export type AgentDeps = {
   /** Sends webhooks and push notifications. */
   courier: Courier;
   /** Count the events of streams; `store` is there where they go through a key-value store. */
-  streamed: { publisher: Pick<Publisher, 'skipped'>; store: Pick<StoreLog, 'isUp' | 'counts'> | undefined };
+  streamed: {
+    publisher: Pick<Publisher, 'skipped'>;
+    store: Pick<StoreLog, 'isUp' | 'counts'> | undefined;
+  };
   /** Sign the state that clients carry from one request to the next. */
   signing: SigningKeys;
   requests: CreateDeps['requests'] & PlanDeps['requests'] & { below: string };

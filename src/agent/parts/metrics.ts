@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { databaseMetrics, inTime } from './database-metrics.ts';
+import { createDatabaseMetrics, waitInTime } from './database-metrics.ts';
 import { queueStats } from '../db/base/stats.ts';
-import { untilNextTick } from '../db/crons/cron-ticks.ts';
+import { loadNextTickDelay } from '../db/crons/cron-ticks.ts';
 import type { AgentDeps } from './deps.ts';
 
 export type Metrics = {
@@ -17,7 +17,10 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 type Settable = { set(value: number): void };
 
 /** Makes one metric under two names: ours, and the one that existing dashboards and scalers ask for. */
-function twice({ name, ...own }: { name: string; help: string; registers: Registry[] }, labels: Record<string, string>): Settable {
+function createAliasedGauge(
+  { name, ...own }: { name: string; help: string; registers: Registry[] },
+  labels: Record<string, string>,
+): Settable {
   const gauge = new Gauge({ name: `gx_api_${name}`, ...own });
   const alias = new Gauge({ name: `lg_api_${name}`, labelNames: Object.keys(labels), ...own });
   return {
@@ -30,7 +33,18 @@ function twice({ name, ...own }: { name: string; help: string; registers: Regist
 
 type Sources = Pick<
   AgentDeps,
-  'db' | 'graphs' | 'pinning' | 'reencryption' | 'executor' | 'endedRuns' | 'jobs' | 'callers' | 'courier' | 'log' | 'shipped' | 'streamed'
+  | 'db'
+  | 'graphs'
+  | 'pinning'
+  | 'reencryption'
+  | 'executor'
+  | 'endedRuns'
+  | 'jobs'
+  | 'callers'
+  | 'courier'
+  | 'log'
+  | 'shipped'
+  | 'streamed'
 >;
 type MakeGauge = (name: string, help: string) => Settable;
 /** Brings its metrics up to date, and returns them as JSON. */
@@ -40,7 +54,10 @@ function queueMetrics({ db, log }: Sources, gauge: MakeGauge): Read {
   const gauges = {
     n_pending: gauge('num_pending_runs', 'Runs that wait for a worker or for their time.'),
     n_running: gauge('num_running_runs', 'Runs under way in all workers.'),
-    pending_runs_wait_time_max_secs: gauge('pending_runs_wait_time_max_seconds', 'How long the oldest due run has waited.'),
+    pending_runs_wait_time_max_secs: gauge(
+      'pending_runs_wait_time_max_seconds',
+      'How long the oldest due run has waited.',
+    ),
     pending_unblocked_runs_wait_time_max_secs: gauge(
       'pending_unblocked_runs_wait_time_max_seconds',
       'The same without those behind another run of their thread.',
@@ -48,27 +65,33 @@ function queueMetrics({ db, log }: Sources, gauge: MakeGauge): Read {
     n_webhooks: gauge('num_pending_webhooks', 'Ends of runs that webhooks have yet to hear of.'),
   };
   return async () => {
-    const queue = await inTime(queueStats(db), log);
-    for (const [name, one] of Object.entries(gauges)) one.set(queue === undefined ? Number.NaN : (queue[name as keyof typeof gauges] ?? 0));
+    const queue = await waitInTime(queueStats(db), log);
+    for (const [name, one] of Object.entries(gauges))
+      one.set(queue === undefined ? Number.NaN : (queue[name as keyof typeof gauges] ?? 0));
     return queue ?? {};
   };
 }
 
-function workerMetrics({ executor, jobs }: Sources, gauge: MakeGauge): Read {
+function createWorkerMetrics({ executor, jobs }: Sources, gauge: MakeGauge): Read {
   const gauges = {
     max: gauge('workers_max', 'Runs this process takes at a time.'),
     active: gauge('workers_active', 'Runs under way here.'),
     available: gauge('workers_available', 'Runs this process could take now.'),
   };
   return () => {
-    const values = { max: jobs.slots, active: executor.count, available: Math.max(0, jobs.slots - executor.count) };
-    for (const [name, value] of Object.entries(values)) gauges[name as keyof typeof gauges].set(value);
+    const values = {
+      max: jobs.slots,
+      active: executor.count,
+      available: Math.max(0, jobs.slots - executor.count),
+    };
+    for (const [name, value] of Object.entries(values))
+      gauges[name as keyof typeof gauges].set(value);
     return values;
   };
 }
 
 /** A counter that takes its values at each scrape, each under one value of its label. */
-function labelled<K extends string>(
+function createLabelledCounter<K extends string>(
   given: { name: string; help: string; label: string; registers: Registry[] },
   read: () => Record<K, number>,
 ) {
@@ -76,19 +99,48 @@ function labelled<K extends string>(
   const counter = new Counter({ ...own, labelNames: [label] });
   return (): void => {
     counter.reset();
-    for (const [value, count] of Object.entries<number>(read())) counter.inc({ [label]: value }, count);
+    for (const [value, count] of Object.entries<number>(read()))
+      counter.inc({ [label]: value }, count);
   };
 }
 
 function runMetrics({ endedRuns }: Sources, registers: Registry[]): Read {
-  const ended = new Counter({ name: 'gx_api_runs_total', help: 'Runs that ended here, by status.', labelNames: ['status'], registers });
-  const seconds = (name: string, help: string): Histogram => new Histogram({ name, help, buckets: RUN_SECONDS, registers });
-  const waits = seconds('gx_api_run_wait_seconds', 'Time from when a run was due until it began here.');
-  const durations = seconds('gx_api_run_seconds', 'Time from the beginning of a run here to its end.');
-  endedRuns.tell({ waited: (time) => waits.observe(time), ran: (time) => durations.observe(time) });
-  const began = { name: 'gx_api_run_attempts_total', help: 'Attempts of runs that began here.', label: 'attempt', registers };
-  const lost = { name: 'gx_api_runs_lost_total', help: 'Runs under way whose worker was found gone here.', label: 'outcome', registers };
-  const others = [labelled(began, () => endedRuns.attempts), labelled(lost, () => endedRuns.lostRuns)];
+  const ended = new Counter({
+    name: 'gx_api_runs_total',
+    help: 'Runs that ended here, by status.',
+    labelNames: ['status'],
+    registers,
+  });
+  const createHistogram = (name: string, help: string): Histogram =>
+    new Histogram({ name, help, buckets: RUN_SECONDS, registers });
+  const waits = createHistogram(
+    'gx_api_run_wait_seconds',
+    'Time from when a run was due until it began here.',
+  );
+  const durations = createHistogram(
+    'gx_api_run_seconds',
+    'Time from the beginning of a run here to its end.',
+  );
+  endedRuns.reportTo({
+    waited: (time) => waits.observe(time),
+    ran: (time) => durations.observe(time),
+  });
+  const began = {
+    name: 'gx_api_run_attempts_total',
+    help: 'Attempts of runs that began here.',
+    label: 'attempt',
+    registers,
+  };
+  const lost = {
+    name: 'gx_api_runs_lost_total',
+    help: 'Runs under way whose worker was found gone here.',
+    label: 'outcome',
+    registers,
+  };
+  const others = [
+    createLabelledCounter(began, () => endedRuns.attempts),
+    createLabelledCounter(lost, () => endedRuns.lostRuns),
+  ];
   return () => {
     for (const read of others) read();
     ended.reset();
@@ -97,10 +149,19 @@ function runMetrics({ endedRuns }: Sources, registers: Registry[]): Read {
   };
 }
 
-function webhookMetrics({ courier }: Sources, registers: Registry[]): Read {
+function createWebhookMetrics({ courier }: Sources, registers: Registry[]): Read {
   const help = 'Attempts to send webhooks here, by result.';
-  const attempts = new Counter({ name: 'gx_api_webhooks_total', help, labelNames: ['result'], registers });
-  const sending = new Gauge({ name: 'gx_api_webhooks_sending', help: 'Webhooks that are being sent here.', registers });
+  const attempts = new Counter({
+    name: 'gx_api_webhooks_total',
+    help,
+    labelNames: ['result'],
+    registers,
+  });
+  const sending = new Gauge({
+    name: 'gx_api_webhooks_sending',
+    help: 'Webhooks that are being sent here.',
+    registers,
+  });
   return () => {
     attempts.reset();
     for (const [result, count] of Object.entries(courier.counts)) attempts.inc({ result }, count);
@@ -109,8 +170,9 @@ function webhookMetrics({ courier }: Sources, registers: Registry[]): Read {
   };
 }
 
-function encryptionMetrics({ reencryption }: Sources, registers: Registry[]): Read {
-  const help = 'Keys, other than the one that encrypts, of which values may be left; not a number where nothing is encrypted.';
+function createEncryptionMetrics({ reencryption }: Sources, registers: Registry[]): Read {
+  const help =
+    'Keys, other than the one that encrypts, of which values may be left; not a number where nothing is encrypted.';
   const older = new Gauge({ name: 'gx_api_encryption_older_keys', help, registers });
   const name = 'gx_api_encryption_rewritten_total';
   const rewritten = new Counter({
@@ -127,13 +189,21 @@ function encryptionMetrics({ reencryption }: Sources, registers: Registry[]): Re
 }
 
 /** Counts records that a collector took, and those that were given up. */
-function shippedMetrics(
+function createShippedMetrics(
   shipped: AgentDeps['shipped']['lines'],
   { name, words, registers }: { name: string; words: string; registers: Registry[] },
 ): Read {
   if (shipped === undefined) return () => ({});
-  const sent = new Counter({ name: `gx_api_${name}_sent_total`, help: `${words} that a collector took.`, registers });
-  const dropped = new Counter({ name: `gx_api_${name}_dropped_total`, help: `${words} that no collector got.`, registers });
+  const sent = new Counter({
+    name: `gx_api_${name}_sent_total`,
+    help: `${words} that a collector took.`,
+    registers,
+  });
+  const dropped = new Counter({
+    name: `gx_api_${name}_dropped_total`,
+    help: `${words} that no collector got.`,
+    registers,
+  });
   return () => {
     sent.reset();
     sent.inc(shipped.counts.exported);
@@ -144,11 +214,17 @@ function shippedMetrics(
 }
 
 /** Measures how late crons fire. Those of graphs that this revision lacks fire nowhere, and are not late. */
-function cronMetrics({ db, graphs, pinning, log }: Sources, registers: Registry[]): Read {
-  const lag = new Gauge({ name: 'gx_api_cron_lag_seconds', help: 'How late the latest due cron is.', registers });
+function createCronMetrics({ db, graphs, pinning, log }: Sources, registers: Registry[]): Read {
+  const lag = new Gauge({
+    name: 'gx_api_cron_lag_seconds',
+    help: 'How late the latest due cron is.',
+    registers,
+  });
   return async () => {
-    const wait = await inTime(
-      untilNextTick(db, { graphs, except: [], revision: pinning.revision }).then((found = 0) => found),
+    const wait = await waitInTime(
+      loadNextTickDelay(db, { graphs, except: [], revision: pinning.revision }).then(
+        (found = 0) => found,
+      ),
       log,
     );
     const late = wait === undefined ? Number.NaN : Math.max(0, -wait / 1000);
@@ -157,7 +233,7 @@ function cronMetrics({ db, graphs, pinning, log }: Sources, registers: Registry[
   };
 }
 
-function callerMetrics({ callers }: Sources, registers: Registry[]): Read {
+function createCallerMetrics({ callers }: Sources, registers: Registry[]): Read {
   const help = 'Streams and waits for runs that clients hold open here.';
   const open = new Gauge({ name: 'gx_api_open_streams', help, registers });
   return () => {
@@ -172,15 +248,24 @@ function streamMetrics({ streamed: { publisher, store } }: Sources, registers: R
     help: 'Messages that were too large for streams.',
     registers,
   });
-  const counted = (): object => {
+  const countSkipped = (): object => {
     skipped.reset();
     skipped.inc(publisher.skipped);
     return { skipped: publisher.skipped };
   };
-  if (store === undefined) return counted;
-  const up = new Gauge({ name: 'gx_api_stream_store_up', help: 'Whether the key-value store of streams answers.', registers });
+  if (store === undefined) return countSkipped;
+  const up = new Gauge({
+    name: 'gx_api_stream_store_up',
+    help: 'Whether the key-value store of streams answers.',
+    registers,
+  });
   const help = 'Events that were written here for readers elsewhere and later, by where to.';
-  const events = new Counter({ name: 'gx_api_stream_events_total', help, labelNames: ['to'], registers });
+  const events = new Counter({
+    name: 'gx_api_stream_events_total',
+    help,
+    labelNames: ['to'],
+    registers,
+  });
   const turned = new Counter({
     name: 'gx_api_stream_fallbacks_total',
     help: 'Runs whose streams went on through the database.',
@@ -194,11 +279,11 @@ function streamMetrics({ streamed: { publisher, store } }: Sources, registers: R
     events.inc({ to: 'database' }, byTable);
     turned.reset();
     turned.inc(count);
-    return { ...counted(), ...store.counts, up: store.isUp };
+    return { ...countSkipped(), ...store.counts, up: store.isUp };
   };
 }
 
-function poolMetrics({ db: { pool } }: Sources, gauge: MakeGauge): Read {
+function createPoolMetrics({ db: { pool } }: Sources, gauge: MakeGauge): Read {
   const connections = gauge('pg_pool_connections', 'Open database connections of this process.');
   return () => {
     connections.set(pool.totalCount);
@@ -207,10 +292,17 @@ function poolMetrics({ db: { pool } }: Sources, gauge: MakeGauge): Read {
 }
 
 /** Counts the requests that each route has answered. */
-async function requestMetrics(requests: Histogram<string>): Promise<object> {
+async function countRequests(requests: Histogram<string>): Promise<object> {
   const { values } = await requests.get();
   const counts = values.filter(({ metricName }) => metricName?.endsWith('_count') === true);
-  return { requests: counts.map(({ labels: { method, route, status }, value }) => ({ method, route, status, count: value })) };
+  return {
+    requests: counts.map(({ labels: { method, route, status }, value }) => ({
+      method,
+      route,
+      status,
+      count: value,
+    })),
+  };
 }
 
 type Names = { deployment: string | undefined; revision: string | undefined };
@@ -219,7 +311,10 @@ type Names = { deployment: string | undefined; revision: string | undefined };
  * Makes the metrics of this process and of the deployment's queue. Each carries the names of the deployment and the
  * revision.
  */
-export function createMetrics(sources: Sources, { deployment = '', revision = '' }: Names): Metrics {
+export function createMetrics(
+  sources: Sources,
+  { deployment = '', revision = '' }: Names,
+): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ deployment, revision });
   const registers = [registry];
@@ -231,33 +326,46 @@ export function createMetrics(sources: Sources, { deployment = '', revision = ''
     buckets: SECONDS,
     registers,
   });
-  const gauge: MakeGauge = (name, help) => twice({ name, help, registers }, { project_id: deployment, revision_id: revision });
+  const createGauge: MakeGauge = (name, help) =>
+    createAliasedGauge(
+      { name, help, registers },
+      { project_id: deployment, revision_id: revision },
+    );
   const reads: Record<string, Read> = {
-    queue: queueMetrics(sources, gauge),
-    workers: workerMetrics(sources, gauge),
+    queue: queueMetrics(sources, createGauge),
+    workers: createWorkerMetrics(sources, createGauge),
     runs: runMetrics(sources, registers),
-    webhooks: webhookMetrics(sources, registers),
-    postgres: poolMetrics(sources, gauge),
-    database: databaseMetrics(sources, registers),
-    encryption: encryptionMetrics(sources, registers),
-    log: shippedMetrics(sources.shipped.lines, { name: 'log_lines', words: 'Lines of the log', registers }),
-    traces: shippedMetrics(sources.shipped.spans, { name: 'spans', words: 'Spans', registers }),
-    callers: callerMetrics(sources, registers),
+    webhooks: createWebhookMetrics(sources, registers),
+    postgres: createPoolMetrics(sources, createGauge),
+    database: createDatabaseMetrics(sources, registers),
+    encryption: createEncryptionMetrics(sources, registers),
+    log: createShippedMetrics(sources.shipped.lines, {
+      name: 'log_lines',
+      words: 'Lines of the log',
+      registers,
+    }),
+    traces: createShippedMetrics(sources.shipped.spans, {
+      name: 'spans',
+      words: 'Spans',
+      registers,
+    }),
+    callers: createCallerMetrics(sources, registers),
     streams: streamMetrics(sources, registers),
-    crons: cronMetrics(sources, registers),
-    http: () => requestMetrics(requests),
+    crons: createCronMetrics(sources, registers),
+    http: () => countRequests(requests),
   };
-  const json = async (): Promise<object> => {
+  const readAll = async (): Promise<object> => {
     const values: Record<string, object> = {};
     for (const [name, read] of Object.entries(reads)) values[name] = await read();
     return values;
   };
   return {
-    answered: ({ method, route, status, seconds }) => requests.observe({ method, route, status: String(status) }, seconds),
+    answered: ({ method, route, status, seconds }) =>
+      requests.observe({ method, route, status: String(status) }, seconds),
     prometheus: async () => {
-      await json();
+      await readAll();
       return { text: await registry.metrics(), type: registry.contentType };
     },
-    json,
+    json: readAll,
   };
 }

@@ -10,14 +10,14 @@ import type { Readers } from '../runs/readers.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
 type Deps = {
-  pump: Pick<Pump, 'poke' | 'seek'>;
+  pump: Pick<Pump, 'wake' | 'wakeForRevisions'>;
   clock: Pick<CronClock, 'wake'>;
   readers: Readers;
   executor: Executor;
   keeper: Pick<Keeper, 'renew'>;
-  webhooks: Pick<Webhooks, 'poke'>;
-  reports: Pick<WorkReports, 'hurry'> | undefined;
-  pinnedCalls: Pick<PinnedCalls, 'hear' | 'wake'>;
+  webhooks: Pick<Webhooks, 'wake'>;
+  reports: Pick<WorkReports, 'reportNow'> | undefined;
+  pinnedCalls: Pick<PinnedCalls, 'handleCall' | 'wake'>;
   log: Log;
 };
 
@@ -25,19 +25,19 @@ type Deps = {
 export function handleSignal(deps: Deps, signal: Signal): void {
   switch (signal.about) {
     case 'ticket':
-      deps.pump.seek(signal.revisions);
+      deps.pump.wakeForRevisions(signal.revisions);
       return;
     case 'cron':
       deps.clock.wake();
       return;
     case 'webhook':
-      deps.webhooks.poke();
+      deps.webhooks.wake();
       return;
     case 'plan':
-      deps.reports?.hurry();
+      deps.reports?.reportNow();
       return;
     case 'call':
-      void deps.pinnedCalls.hear(signal);
+      void deps.pinnedCalls.handleCall(signal);
       return;
     case 'answer':
       deps.pinnedCalls.wake(signal.call_id);
@@ -47,12 +47,16 @@ export function handleSignal(deps: Deps, signal: Signal): void {
   }
 }
 
-type SignalOfRun = Exclude<Signal, { about: 'ticket' | 'cron' | 'webhook' | 'plan' | 'call' | 'answer' }>;
+type SignalOfRun = Exclude<
+  Signal,
+  { about: 'ticket' | 'cron' | 'webhook' | 'plan' | 'call' | 'answer' }
+>;
 
 function handleSignalOfRun({ readers, executor, keeper, log }: Deps, signal: SignalOfRun): void {
   switch (signal.about) {
     case 'events':
-      for (const [at, run_id] of signal.run_ids.entries()) readers.wakeHere({ run_id, thread_id: signal.thread_ids[at]! });
+      for (const [at, run_id] of signal.run_ids.entries())
+        readers.wakeHere({ run_id, thread_id: signal.thread_ids[at]! });
       return;
     case 'end':
       if (!executor.has(signal.run_id)) readers.endHere(signal.run_id, signal.last);
@@ -60,7 +64,9 @@ function handleSignalOfRun({ readers, executor, keeper, log }: Deps, signal: Sig
     case 'stop':
       keeper
         .renew([signal.run_id])
-        .catch((error: unknown) => log.warn({ err: error }, 'a stop could not be read; the next heartbeat will bring it'));
+        .catch((error: unknown) =>
+          log.warn({ err: error }, 'a stop could not be read; the next heartbeat will bring it'),
+        );
       return;
     case 'reader':
       executor.addReader(signal.run_id, signal.reader);
@@ -69,15 +75,26 @@ function handleSignalOfRun({ readers, executor, keeper, log }: Deps, signal: Sig
       executor.addThreadReader(signal.thread_id, signal.reader);
       return;
     case 'thread':
-      readers.protocolRunMade(signal.thread_id, signal.readers);
+      readers.joinProtocolRun(signal.thread_id, signal.readers);
   }
 }
 
 /** Makes each part look at the database, because signals may have been missed. */
-export function handleReconnect({ pump, clock, readers, keeper, webhooks, log }: Omit<Deps, 'executor' | 'reports' | 'pinnedCalls'>): void {
+export function handleReconnect({
+  pump,
+  clock,
+  readers,
+  keeper,
+  webhooks,
+  log,
+}: Omit<Deps, 'executor' | 'reports' | 'pinnedCalls'>): void {
   readers.wakeAllHere();
-  pump.poke();
+  pump.wake();
   clock.wake();
-  webhooks.poke();
-  keeper.renew().catch((error: unknown) => log.warn({ err: error }, 'leases could not be renewed; the next heartbeat will renew them'));
+  webhooks.wake();
+  keeper
+    .renew()
+    .catch((error: unknown) =>
+      log.warn({ err: error }, 'leases could not be renewed; the next heartbeat will renew them'),
+    );
 }

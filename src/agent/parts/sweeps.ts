@@ -1,5 +1,5 @@
-import { asError } from '../../errors.ts';
-import { slept } from '../../pause.ts';
+import { toError } from '../../errors.ts';
+import { sleepUnlessAborted } from '../../pause.ts';
 import { deleteOldKeys } from '../db/base/idempotency-keys.ts';
 import { deleteExpiredItems } from '../db/store/store-items.ts';
 import { deleteExpiredThreads, pruneExpiredThreads } from '../db/threads/thread-expiry.ts';
@@ -17,29 +17,42 @@ const REST = 0.25;
  * Removes expired data, until the signal: threads, their older checkpoints, items of the store, and the keys of
  * requests. Never throws.
  */
-export function removeExpired({ db, expiry, log }: Pick<AgentDeps, 'db' | 'expiry' | 'log'>, signal: AbortSignal): void {
+export function removeExpired(
+  { db, expiry, log }: Pick<AgentDeps, 'db' | 'expiry' | 'log'>,
+  signal: AbortSignal,
+): void {
   const { threads, store } = expiry;
-  const every = async (minutes: number, what: string, work: () => Promise<number>): Promise<void> => {
-    while (await slept(minutes * 60_000, signal)) {
-      const count = await untilNothing(work, signal).catch((error: unknown) => {
-        log.warn({ err: asError(error) }, 'expired records could not be removed; the next sweep tries again');
+  const repeatEvery = async (
+    minutes: number,
+    what: string,
+    work: () => Promise<number>,
+  ): Promise<void> => {
+    while (await sleepUnlessAborted(minutes * 60_000, signal)) {
+      const count = await repeatUntilDone(work, signal).catch((error: unknown) => {
+        log.warn(
+          { err: toError(error) },
+          'expired records could not be removed; the next sweep tries again',
+        );
         return 0;
       });
       if (count > 0) log.info({ count }, `expired ${what} removed`);
     }
   };
-  void every(threads.intervalMinutes, 'threads', () => deleteExpiredThreads(db, threads));
-  void every(threads.intervalMinutes, 'checkpoints of threads', () => pruneExpiredThreads(db, threads));
-  void every(threads.intervalMinutes, 'keys of requests', () => deleteOldKeys(db, KEYS));
-  void every(store.intervalMinutes, 'items', () => deleteExpiredItems(db, ITEMS));
+  void repeatEvery(threads.intervalMinutes, 'threads', () => deleteExpiredThreads(db, threads));
+  void repeatEvery(threads.intervalMinutes, 'checkpoints of threads', () =>
+    pruneExpiredThreads(db, threads),
+  );
+  void repeatEvery(threads.intervalMinutes, 'keys of requests', () => deleteOldKeys(db, KEYS));
+  void repeatEvery(store.intervalMinutes, 'items', () => deleteExpiredItems(db, ITEMS));
 }
 
 /** Works in small parts until there is nothing more to do, and rests in between. Returns how much was done. */
-async function untilNothing(work: () => Promise<number>, signal: AbortSignal): Promise<number> {
+async function repeatUntilDone(work: () => Promise<number>, signal: AbortSignal): Promise<number> {
   for (let sum = 0; ;) {
     const began = performance.now();
     const count = await work();
     sum += count;
-    if (count === 0 || !(await slept((performance.now() - began) * REST, signal))) return sum;
+    if (count === 0 || !(await sleepUnlessAborted((performance.now() - began) * REST, signal)))
+      return sum;
   }
 }

@@ -14,7 +14,17 @@ import { startWhenAsked } from '../kernel/worker-start.ts';
 const port = parentPort!;
 
 /** Returns the settings that a runner needs: neither the database nor a key is among them. */
-const forRunner = ({ graphs, partial, logLevel, logFields, env, spanContents, sendsLog, index, ...more }: ThreadStart) =>
+const pickRunnerSettings = ({
+  graphs,
+  partial,
+  logLevel,
+  logFields,
+  env,
+  spanContents,
+  sendsLog,
+  index,
+  ...more
+}: ThreadStart) =>
   ({
     graphs,
     partial,
@@ -36,7 +46,7 @@ async function start(given: ThreadStart): Promise<void> {
   // The server ends the process together with this thread, and finds it here.
   const pid = new Int32Array(workerData as SharedArrayBuffer);
   Atomics.store(pid, 0, child.pid);
-  child.send({ kind: 'start', version: WALL_VERSION, start: forRunner(given) });
+  child.send({ kind: 'start', version: WALL_VERSION, start: pickRunnerSettings(given) });
   const { serveRunner } = await import('./serve.ts');
   await serveRunner(child, { given, port, ended: () => Atomics.store(pid, 0, 0) });
 }

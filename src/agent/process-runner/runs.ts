@@ -2,22 +2,34 @@ import { Unavailable } from '../../errors.ts';
 import type { FromThread } from '../../schema/wire/wall/graphs.ts';
 import type { Outcome, RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import type { ToRunner } from '../../schema/wire/wall/runner.ts';
-import { underContext } from '../kernel/encryption-context.ts';
-import { versions } from '../kernel/versions.ts';
+import { runUnderContext } from '../kernel/encryption-context.ts';
+import { readVersions } from '../kernel/versions.ts';
 import type { ListElement } from '../run-storage/lists.ts';
 import type { StepStorage } from '../run-storage/step-storage.ts';
 
-type Deps = { steps: StepStorage<ListElement>; send: (message: ToRunner) => void; tell: (message: FromThread) => void };
+type Deps = {
+  steps: StepStorage<ListElement>;
+  send: (message: ToRunner) => void;
+  tell: (message: FromThread) => void;
+};
 
 /** `tail` settles when all steps so far are on their way; `failure` is that of the first which could not be stored. */
-type RunHere = { threadId: string; done: PromiseWithResolvers<Outcome>; tail: Promise<unknown>; isLost: boolean };
+type RunHere = {
+  threadId: string;
+  done: PromiseWithResolvers<Outcome>;
+  tail: Promise<unknown>;
+  isLost: boolean;
+};
 
-const { version } = versions();
+const { version } = readVersions();
 
 /** Returns the run with the version of this server in its metadata, which the runner does not know. */
-function withVersion(spec: RunSpec): RunSpec {
+function addVersion(spec: RunSpec): RunSpec {
   const { config } = spec.kwargs;
-  const metadata = { ...(config['metadata'] as object | undefined), langgraph_api_version: version };
+  const metadata = {
+    ...(config['metadata'] as object | undefined),
+    langgraph_api_version: version,
+  };
   return { ...spec, kwargs: { ...spec.kwargs, config: { ...config, metadata } } };
 }
 
@@ -36,37 +48,42 @@ export class RunsOfRunner {
 
   /** Gives the run to the runner, and says its end once all of its steps are stored. Never fails. */
   begin(spec: RunSpec): void {
-    const ending = underContext(spec.kwargs.encryption_context, () => this.#carryOut(spec));
+    const ending = runUnderContext(spec.kwargs.encryption_context, () => this.#executeRun(spec));
     this.#ending.add(ending);
     void ending.then(() => this.#ending.delete(ending));
   }
 
-  async #carryOut(spec: RunSpec): Promise<void> {
+  async #executeRun(spec: RunSpec): Promise<void> {
     const { run_id, thread_id: threadId, kwargs } = spec;
-    const run: RunHere = { threadId, done: Promise.withResolvers<Outcome>(), tail: Promise.resolve(), isLost: false };
+    const run: RunHere = {
+      threadId,
+      done: Promise.withResolvers<Outcome>(),
+      tail: Promise.resolve(),
+      isLost: false,
+    };
     this.#runs.set(run_id, run);
-    const lost = (): void => {
+    const abortLost = (): void => {
       run.isLost = true;
       this.#deps.send({ kind: 'abort', run_id, goes_on: true });
     };
     const storing = {
       ahead: kwargs.durability !== 'sync',
-      written: kwargs.resumable ? () => this.#written(run_id) : undefined,
+      written: kwargs.resumable ? () => this.#waitUntilWritten(run_id) : undefined,
       metadata: kwargs.config['metadata'] as object | undefined,
-      lost,
+      lost: abortLost,
     };
     const outcome = await this.#deps.steps
-      .during(spec, storing, () => {
-        this.#deps.send({ kind: 'run', spec: withVersion(spec) });
+      .runStoring(spec, storing, () => {
+        this.#deps.send({ kind: 'run', spec: addVersion(spec) });
         return run.done.promise;
       })
-      .catch((error: unknown) => failed(error, run.isLost));
+      .catch((error: unknown) => buildFailedOutcome(error, run.isLost));
     if (this.#runs.get(run_id) === run) this.#runs.delete(run_id);
     if (!this.#isOver) this.#deps.tell({ kind: 'done', run_id, outcome });
   }
 
   /** Hears that the runner has ended a run. */
-  done(runId: string, outcome: Outcome): void {
+  handleDone(runId: string, outcome: Outcome): void {
     const run = this.#runs.get(runId);
     void run?.tail.then(() => run.done.resolve(outcome));
   }
@@ -77,25 +94,29 @@ export class RunsOfRunner {
   }
 
   /** Stores one step of a run behind the others. A run whose step can't be stored has to stop. */
-  async inOrder(runId: string | null, store: () => Promise<void>): Promise<void> {
+  async storeInOrder(runId: string | null, store: () => Promise<void>): Promise<void> {
     const run = runId === null ? undefined : this.#runs.get(runId);
     if (run === undefined) return store();
     const storing = run.tail.then(store);
-    run.tail = storing.catch(() => this.#deps.send({ kind: 'abort', run_id: runId!, goes_on: true }));
+    run.tail = storing.catch(() =>
+      this.#deps.send({ kind: 'abort', run_id: runId!, goes_on: true }),
+    );
     return storing;
   }
 
   /** Settles when all steps that the thread's runs have sent so far are on their way. Never fails. */
-  async underWay(threadId: string): Promise<void> {
-    await Promise.all([...this.#runs.values()].filter((run) => run.threadId === threadId).map((run) => run.tail));
+  async waitForSteps(threadId: string): Promise<void> {
+    await Promise.all(
+      [...this.#runs.values()].filter((run) => run.threadId === threadId).map((run) => run.tail),
+    );
   }
 
-  written(waitId: number): void {
+  waitUntilWritten(waitId: number): void {
     this.#waiting.get(waitId)?.();
     this.#waiting.delete(waitId);
   }
 
-  #written(run_id: string): Promise<void> {
+  #waitUntilWritten(run_id: string): Promise<void> {
     this.#lastWait += 1;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.set(this.#lastWait, resolve);
@@ -106,13 +127,14 @@ export class RunsOfRunner {
   /** The runner is gone. Settles when all that it has put is stored; the runs go on elsewhere. */
   async end(): Promise<void> {
     this.#isOver = true;
-    for (const run of this.#runs.values()) void run.tail.then(() => run.done.reject(new Unavailable('The runner has ended.')));
+    for (const run of this.#runs.values())
+      void run.tail.then(() => run.done.reject(new Unavailable('The runner has ended.')));
     await Promise.all(this.#ending);
   }
 }
 
 /** Returns the outcome of a run whose steps could not be stored. */
-function failed(error: unknown, isLost: boolean): Outcome {
+function buildFailedOutcome(error: unknown, isLost: boolean): Outcome {
   if (isLost) return { status: 'interrupted', waiting: false, lost: true };
   if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
   const { name, message } = error as Error;

@@ -5,15 +5,15 @@ import { createLog, printPretty } from '../../log.ts';
 import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
 import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
 import { FromRunner, ToRunner, type RunnerQuestion } from '../../schema/wire/wall/runner.ts';
-import { underContext } from '../kernel/encryption-context.ts';
+import { runUnderContext } from '../kernel/encryption-context.ts';
 import type { RunnerProcess } from '../kernel/runner-process.ts';
 import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
 import { OpenQuestions } from '../kernel/open-questions.ts';
 import { openRunStorage } from '../run-storage/open.ts';
 import type { Embed } from '../gx-json/embed.ts';
-import { answerRunner, refusedAnswer, storeStep, storeWrites } from './answers.ts';
+import { answerRunner, buildRefusedAnswer, storeStep, storeWrites } from './answers.ts';
 import { RunsOfRunner } from './runs.ts';
-import { elementOf } from './stored-values.ts';
+import { toListElement } from './stored-values.ts';
 import { readFileSync } from 'node:fs';
 import type { Language } from '../../schema/agent/code-place.ts';
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
@@ -26,7 +26,7 @@ type Tell = (message: FromThread) => void;
 type Stored = Extract<FromRunner, { kind: 'put' | 'writes' }>;
 type AskedCiphers = OpenQuestions<CipherCall, CipherAnswer>;
 type Deps = {
-  storage: Awaited<ReturnType<typeof openRunStorage<ReturnType<typeof elementOf>>>>;
+  storage: Awaited<ReturnType<typeof openRunStorage<ReturnType<typeof toListElement>>>>;
   runs: RunsOfRunner;
   ciphers: AskedCiphers;
   embeddings: RunnerEmbeddings;
@@ -38,21 +38,27 @@ type Deps = {
 async function store(message: Stored, { storage, runs, send }: Deps): Promise<void> {
   const { ask_id } = message;
   try {
-    const work = (): Promise<void> => (message.kind === 'put' ? storeStep(storage, message) : storeWrites(storage, message));
-    await runs.inOrder(message.run_id, () => underContext(message.context, work));
+    const storeMessage = (): Promise<void> =>
+      message.kind === 'put' ? storeStep(storage, message) : storeWrites(storage, message);
+    await runs.storeInOrder(message.run_id, () => runUnderContext(message.context, storeMessage));
     if (ask_id !== undefined) send({ kind: 'saved', ask_id });
   } catch (thrown) {
     // The end of the run reports a failure that no call waits for.
-    if (ask_id !== undefined) send(refusedAnswer(ask_id, thrown));
+    if (ask_id !== undefined) send(buildRefusedAnswer(ask_id, thrown));
   }
 }
 
 /** Answers a question. An answer about a thread holds all that was put for it before. */
 async function answer(question: RunnerQuestion, { storage, runs, send }: Deps): Promise<void> {
-  const threadId = question.kind === 'copy_thread' ? question.from : question.kind === 'read' ? question.thread_id : undefined;
-  if (threadId !== undefined) await runs.underWay(threadId);
+  const threadId =
+    question.kind === 'copy_thread'
+      ? question.from
+      : question.kind === 'read'
+        ? question.thread_id
+        : undefined;
+  if (threadId !== undefined) await runs.waitForSteps(threadId);
   const context = question.kind === 'store' ? question.context : undefined;
-  send(await underContext(context, () => answerRunner(storage, question)));
+  send(await runUnderContext(context, () => answerRunner(storage, question)));
 }
 
 type OfStorage = Stored | RunnerQuestion;
@@ -64,20 +70,20 @@ const OF_STORAGE = new Set<string>([
 
 const isOfStorage = (message: FromRunner): message is OfStorage => OF_STORAGE.has(message.kind);
 
-function hearOfStorage(message: OfStorage, deps: Deps): void {
+function handleStorageMessage(message: OfStorage, deps: Deps): void {
   if (message.kind === 'put' || message.kind === 'writes') void store(message, deps);
   else void answer(message, deps);
 }
 
 /** Returns the hearer of a runner's messages. */
-const hearer =
+const buildMessageHandler =
   (deps: Deps, line: (text: string) => void) =>
   (message: FromRunner): void => {
     const { tell } = deps;
-    if (isOfStorage(message)) return hearOfStorage(message, deps);
+    if (isOfStorage(message)) return handleStorageMessage(message, deps);
     switch (message.kind) {
       case 'done':
-        deps.runs.done(message.run_id, message.outcome);
+        deps.runs.handleDone(message.run_id, message.outcome);
         return;
       case 'beat':
         if (message.late < MOST_LATE) tell({ kind: 'beat', full: message.full || deps.isFull() });
@@ -87,7 +93,7 @@ const hearer =
         return;
       case 'result':
       case 'failed':
-        if (!deps.embeddings.heard(message)) tell(message);
+        if (!deps.embeddings.handleAnswer(message)) tell(message);
         return;
       case 'events':
         if (!deps.runs.isLost(message.run_id)) tell(message);
@@ -97,24 +103,24 @@ const hearer =
     }
   };
 
-function hearServer(port: MessagePort, { runs, ciphers, embeddings, send }: Deps): void {
+function listenToServer(port: MessagePort, { runs, ciphers, embeddings, send }: Deps): void {
   port.on('message', (message: ToThread) => {
     switch (message.kind) {
       case 'run':
         runs.begin(message.spec);
         return;
       case 'written':
-        runs.written(message.wait_id);
+        runs.waitUntilWritten(message.wait_id);
         return;
       case 'embedded':
       case 'not_embedded':
-        embeddings.heardOfServer(message);
+        embeddings.handleServerAnswer(message);
         return;
       case 'ciphered':
-        ciphers.answered(message.cipher_id, message.answer);
+        ciphers.resolve(message.cipher_id, message.answer);
         return;
       case 'not_ciphered':
-        ciphers.refused(message.cipher_id, message);
+        ciphers.reject(message.cipher_id, message);
         return;
       case 'start':
         return;
@@ -133,32 +139,67 @@ type Served = {
 };
 
 /** Opens the storage, and serves the runner until it ends. */
-export async function serveRunner(child: RunnerProcess<ToRunner, FromRunner>, { given, port, ended }: Served): Promise<void> {
-  const tell: Tell = (message) => port.postMessage(message);
-  const also = given.sendsLog ? (line: string): void => tell({ kind: 'log', line }) : undefined;
-  const log = createLog({ level: given.logLevel, process: 'process-runner', fields: given.logFields, pretty: given.prettyLog, also });
-  const embeddings = new RunnerEmbeddings({ language: given.index?.language, send: (message) => send(message), tell });
+export async function serveRunner(
+  child: RunnerProcess<ToRunner, FromRunner>,
+  { given, port, ended }: Served,
+): Promise<void> {
+  const sendToServer: Tell = (message) => port.postMessage(message);
+  const also = given.sendsLog
+    ? (line: string): void => sendToServer({ kind: 'log', line })
+    : undefined;
+  const log = createLog({
+    level: given.logLevel,
+    process: 'process-runner',
+    fields: given.logFields,
+    pretty: given.prettyLog,
+    also,
+  });
+  const embeddings = new RunnerEmbeddings({
+    language: given.index?.language,
+    send: (message) => send(message),
+    tell: sendToServer,
+  });
   const embed: Embed = (texts) => embeddings.embed(texts);
-  const ciphers: AskedCiphers = new OpenQuestions((cipher_id, call) => tell({ kind: 'cipher', cipher_id, call }));
-  const cipher = (call: CipherCall): Promise<CipherAnswer> => ciphers.ask(call);
-  const storage = await openRunStorage(given, { name: 'gx-process-runner', elementOf, embed, cipher, log });
-  const line = (text: string): void => {
+  const ciphers: AskedCiphers = new OpenQuestions((cipher_id, call) =>
+    sendToServer({ kind: 'cipher', cipher_id, call }),
+  );
+  const askCipher = (call: CipherCall): Promise<CipherAnswer> => ciphers.ask(call);
+  const storage = await openRunStorage(given, {
+    name: 'gx-process-runner',
+    elementOf: toListElement,
+    embed,
+    cipher: askCipher,
+    log,
+  });
+  const printLine = (text: string): void => {
     if (given.prettyLog === true) printPretty(text);
     else process.stdout.write(`${text}\n`);
     also?.(text);
   };
   const send = (message: ToRunner): void => child.send(message);
-  const runs = new RunsOfRunner({ steps: storage.steps, send, tell });
-  const deps = { storage, runs, ciphers, embeddings, isFull: () => memory.full, send, tell };
-  const heard = hearer(deps, line);
+  const runs = new RunsOfRunner({ steps: storage.steps, send, tell: sendToServer });
+  const deps = {
+    storage,
+    runs,
+    ciphers,
+    embeddings,
+    isFull: () => memory.full,
+    send,
+    tell: sendToServer,
+  };
+  const heard = buildMessageHandler(deps, printLine);
   let isReady = false;
-  const hear = (message: FromRunner): void => {
+  const receive = (message: FromRunner): void => {
     if (message.kind === 'ready') isReady = true;
     heard(message);
   };
-  const memory = new MemoryWatch({ pid: child.pid, megabytes: given.runner?.megabytes, exceeded: (sentence) => child.kill(sentence) });
-  hearServer(port, deps);
-  child.hear({ messages: { to: ToRunner, from: FromRunner }, hear, log });
+  const memory = new MemoryWatch({
+    pid: child.pid,
+    megabytes: given.runner?.megabytes,
+    exceeded: (sentence) => child.kill(sentence),
+  });
+  listenToServer(port, deps);
+  child.listen({ messages: { to: ToRunner, from: FromRunner }, hear: receive, log });
   const sentence = await child.ended;
   memory.stop();
   ended();
@@ -189,7 +230,8 @@ class MemoryWatch {
 
   constructor(watched: Watched) {
     this.#watched = watched;
-    if (watched.megabytes !== undefined) this.#timer = setInterval(() => this.#look(watched.megabytes!), LOOK_EVERY);
+    if (watched.megabytes !== undefined)
+      this.#timer = setInterval(() => this.#look(watched.megabytes!), LOOK_EVERY);
   }
 
   get full(): boolean {
@@ -203,7 +245,7 @@ class MemoryWatch {
 
   #look(limit: number): void {
     const { pid, exceeded } = this.#watched;
-    this.#taken = megabytesOf(pid) ?? 0;
+    this.#taken = readMegabytes(pid) ?? 0;
     if (this.#taken <= limit) return;
     this.stop();
     const taken = `The runner took ${Math.round(this.#taken)} MB of memory, and may take ${limit}`;
@@ -212,16 +254,22 @@ class MemoryWatch {
 }
 
 /** Returns the memory of a process that is in the machine's; undefined where that is not known. */
-function megabytesOf(pid: number): number | undefined {
+function readMegabytes(pid: number): number | undefined {
   try {
-    const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
+    const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(
+      readFileSync(`/proc/${pid}/status`, 'latin1'),
+    )?.[1];
     return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
   } catch {
     return undefined;
   }
 }
 
-type RunnerDoors = { language: Language | undefined; send: (message: ToRunner) => void; tell: (message: FromThread) => void };
+type RunnerDoors = {
+  language: Language | undefined;
+  send: (message: ToRunner) => void;
+  tell: (message: FromThread) => void;
+};
 /** Makes texts into vectors for the store: in the runner where the embedding is in Python, else at the server. */
 class RunnerEmbeddings {
   readonly #isHere: boolean;
@@ -241,15 +289,16 @@ class RunnerEmbeddings {
   }
 
   /** Takes the runner's answer to a call. Returns false for a call of the server. */
-  heard(given: Extract<FromRunner, { call_id: number }>): boolean {
+  handleAnswer(given: Extract<FromRunner, { call_id: number }>): boolean {
     if (given.call_id > 0) return false;
-    if (given.kind === 'result') this.#asked.answered(-given.call_id, given.json as JsonText<number[][]>);
-    else this.#asked.refused(-given.call_id, given);
+    if (given.kind === 'result')
+      this.#asked.resolve(-given.call_id, given.json as JsonText<number[][]>);
+    else this.#asked.reject(-given.call_id, given);
     return true;
   }
 
-  heardOfServer(given: Extract<ToThread, { embed_id: number }>): void {
-    if (given.kind === 'embedded') this.#asked.answered(given.embed_id, given.json);
-    else this.#asked.refused(given.embed_id, given);
+  handleServerAnswer(given: Extract<ToThread, { embed_id: number }>): void {
+    if (given.kind === 'embedded') this.#asked.resolve(given.embed_id, given.json);
+    else this.#asked.reject(given.embed_id, given);
   }
 }

@@ -5,7 +5,7 @@ import type { ReadCheckpoint, ReadList, ReadValue } from '../run-storage/read-ch
 /* This file turns stored values that were read for a runner into bytes. */
 
 /** An element of a list that a graph of this language has stored. */
-export function elementOf(stored: unknown): ListElement {
+export function toListElement(stored: unknown): ListElement {
   const text = JSON.stringify(stored);
   return { text, weight: 2 * text.length };
 }
@@ -13,25 +13,34 @@ export function elementOf(stored: unknown): ListElement {
 type Encoded = { type: string; blob: Uint8Array };
 type EncodedValue = Encoded | { type: string; version: string; base: string | null };
 
-const json = (text: string): Encoded => ({ type: 'json', blob: Buffer.from(text) });
+const encodeJson = (text: string): Encoded => ({ type: 'json', blob: Buffer.from(text) });
 
-function encoded(value: ReadValue): Encoded {
-  return 'json' in value ? json(JSON.stringify(value.json)) : { type: value.type, blob: value.bytes };
+function encodeValue(value: ReadValue): Encoded {
+  return 'json' in value
+    ? encodeJson(JSON.stringify(value.json))
+    : { type: value.type, blob: value.bytes };
 }
 
-function encodedValue(value: ReadValue | ReadList | { elements: readonly ListElement[] }): EncodedValue {
-  if ('elements' in value) return json(`[${value.elements.map(({ text }) => text).join(',')}]`);
-  return 'version' in value ? value : encoded(value);
+function encodeChannelValue(
+  value: ReadValue | ReadList | { elements: readonly ListElement[] },
+): EncodedValue {
+  if ('elements' in value)
+    return encodeJson(`[${value.elements.map(({ text }) => text).join(',')}]`);
+  return 'version' in value ? value : encodeValue(value);
 }
 
 /** Returns a checkpoint as a runner gets it. */
-export const found = (read: ReadCheckpoint<ListElement>): FoundCheckpoint => ({
+export const toFoundCheckpoint = (read: ReadCheckpoint<ListElement>): FoundCheckpoint => ({
   thread_id: read.thread_id,
   namespace: read.checkpoint_ns,
   checkpoint_id: read.checkpoint_id,
   parent: read.parent_checkpoint_id,
   checkpoint: read.checkpoint,
   metadata: read.metadata,
-  values: read.values.map(([channel, value]) => ({ channel, ...encodedValue(value) })),
-  writes: read.writes.map(([task_id, channel, value]) => ({ task_id, channel, ...encoded(value) })),
+  values: read.values.map(([channel, value]) => ({ channel, ...encodeChannelValue(value) })),
+  writes: read.writes.map(([task_id, channel, value]) => ({
+    task_id,
+    channel,
+    ...encodeValue(value),
+  })),
 });

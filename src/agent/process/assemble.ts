@@ -1,31 +1,31 @@
 import type { AgentConfig } from '../../config/agent.ts';
 import type { Log } from '../../log.ts';
-import { parsed } from '../../schema/wire/wall/json-text.ts';
-import { signingKeys } from '../auth/signing-keys.ts';
-import { batchedStatements } from '../db/batched-statements.ts';
+import { parseJsonText } from '../../schema/wire/wall/json-text.ts';
+import { createSigningKeys } from '../auth/signing-keys.ts';
+import { createBatchedStatements } from '../db/batched-statements.ts';
 import type { Database } from '../db/base/pool.ts';
 import { runInserts } from '../db/runs/run-inserts.ts';
-import { asError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 import { openSignals, type SignalConnection, type Signals } from '../db/base/signals.ts';
 import { CronClock, type ClockDeps } from '../crons/clock.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
-import { expirySettings } from '../gx-json/expiry.ts';
+import { readExpirySettings } from '../gx-json/expiry.ts';
 import type { Embed } from '../gx-json/embed.ts';
-import { builtSchemas } from '../graph-types/built-schemas.ts';
+import { readBuiltSchemas } from '../graph-types/built-schemas.ts';
 import { TypedSchemas } from '../graph-types/typed-schemas.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import { PinnedCalls } from '../graphs/pinned-calls.ts';
 import { SemanticSearch } from '../gx-json/semantic-search.ts';
-import { newId } from '../kernel/ids.ts';
-import { pinnedTo } from '../kernel/pinning.ts';
+import { createId } from '../kernel/ids.ts';
+import { getPinnedRevision } from '../kernel/pinning.ts';
 import { Pump, type PumpDeps } from '../queue/pump.ts';
 import { openTickets } from '../queue/tickets.ts';
 import { DeadWorkers } from '../runs/dead-workers.ts';
 import { EndedRuns } from '../runs/ended-runs.ts';
 import { Executor } from '../runs/executor.ts';
-import { addressOf } from '../runs/feedback.ts';
-import { passingHeaders } from '../runs/headers.ts';
+import { buildAddressResolver } from '../runs/feedback.ts';
+import { buildHeaderFilter } from '../runs/headers.ts';
 import { Keeper } from '../runs/keeper.ts';
 import { Readers } from '../runs/readers.ts';
 import { QueuedRuns } from '../runs/queued-runs.ts';
@@ -39,7 +39,7 @@ import { openEventLog, type OpenedLog } from '../stream/valkey/open.ts';
 import type { Logging } from '../tracing/agent-log.ts';
 import { openTracing } from '../../tracing/open.ts';
 import type { Bundles } from '../ui/main.ts';
-import { notificationOf } from '../a2a/notification.ts';
+import { buildNotification } from '../a2a/notification.ts';
 import { WorkReports } from '../queue/work-reports.ts';
 import { openWebhooks } from '../webhooks/open.ts';
 
@@ -70,32 +70,84 @@ type Parts = {
   graphFaults: AgentDeps['graphFaults'];
 } & Logging;
 
+/** Opens the parts that have a connection or a timer. `opened` closes them in reverse order. */
+async function openConnectedParts({ config, db, preparing, file, log }: Parts, opened: Opened) {
+  const { jobs } = config;
+  const graphs = file.graphs.map(({ graphId }) => graphId);
+  const pinning = { revision: config.revision, pin: config.pin };
+  const tickets = await openTickets(
+    db,
+    { works: jobs.slots > 0, preparing, revision: getPinnedRevision(pinning), graphs },
+    log,
+  );
+  opened.add(() => tickets.close());
+  const signals = openSignals(
+    { db, uri: config.database.uri, processId: createId(), revision: config.revision },
+    log,
+  );
+  opened.add(() => signals.close());
+  const tracing = await openTracing(config.tracing, { name: 'gx-agent-server', log });
+  opened.add(async () => tracing?.close());
+  const { bus, eventLog, publisher, ...streaming } = await openStreams(
+    { db, settings: config.streams, signals, log },
+    opened,
+  );
+  const batched = createBatchedStatements(db);
+  const readers = new Readers({ db, batched, bus, signals, eventLog });
+  opened.add(() => readers.leaveThreads());
+  const typedSchemas = createTypedSchemas(config, file, log);
+  opened.add(() => typedSchemas.close());
+  const { webhooks, courier } = openWebhooks({
+    ...file,
+    db,
+    worker: signals.processId,
+    config,
+    notification: buildNotification,
+    log,
+  });
+  opened.add(() => courier.close());
+  return {
+    graphs,
+    pinning,
+    tickets,
+    signals,
+    tracing,
+    eventLog,
+    publisher,
+    streaming,
+    batched,
+    readers,
+    typedSchemas,
+    webhooks,
+    courier,
+  };
+}
+
 /**
  * Assembles the queue, the signals and the machinery of runs, each from finished parts. Listening to signals comes
  * last: nobody signals a process that has taken nothing yet, and the first look at the queue finds the runs announced
  * before.
  */
-export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps> {
-  const { config, db, preparing, host, bundles, file, callerFor, graphFaults, log, lines } = parts;
+export async function createAgentDeps(parts: Parts, opened: Opened): Promise<AgentDeps> {
+  const { config, db, host, bundles, file, callerFor, graphFaults, log, lines } = parts;
   const { jobs } = config;
-  const graphs = file.graphs.map(({ graphId }) => graphId);
-  const pinning = { revision: config.revision, pin: config.pin };
-  const tickets = await openTickets(db, { works: jobs.slots > 0, preparing, revision: pinnedTo(pinning), graphs }, log);
-  opened.add(() => tickets.close());
-  const signals = openSignals({ db, uri: config.database.uri, processId: newId(), revision: config.revision }, log);
-  opened.add(() => signals.close());
-  const tracing = await openTracing(config.tracing, { name: 'gx-agent-server', log });
-  opened.add(async () => tracing?.close());
-  const { bus, eventLog, publisher, ...streaming } = await openStreams({ db, settings: config.streams, signals, log }, opened);
-  const batched = batchedStatements(db);
-  const readers = new Readers({ db, batched, bus, signals, eventLog });
-  opened.add(() => readers.leaveThreads());
-  const typedSchemas = typedSchemasOf(config, file, log);
-  opened.add(() => typedSchemas.close());
-  const { webhooks, courier } = openWebhooks({ ...file, db, worker: signals.processId, config, notification: notificationOf, log });
-  opened.add(() => courier.close());
-  const apart = { ...partsApart(parts, signals), tracing };
-  const shared = { ...apart, db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shipped: { lines, spans: tracing }, log };
+  const connected = await openConnectedParts(parts, opened);
+  const { graphs, pinning, tickets, signals, tracing, eventLog, publisher, streaming } = connected;
+  const { batched, readers, typedSchemas, webhooks, courier } = connected;
+  const apart = { ...createIndependentParts(parts, signals), tracing };
+  const shared = {
+    ...apart,
+    db,
+    tickets,
+    signals,
+    readers,
+    host,
+    jobs,
+    webhooks,
+    graphFaults,
+    shipped: { lines, spans: tracing },
+    log,
+  };
   const executor = new Executor({
     ...shared,
     publisher,
@@ -104,9 +156,22 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
     traces: config.tracing,
     tellsStacks: config.localPages !== undefined,
   });
-  const pump = new Pump({ db, tickets, jobs, log, graphs, ...claiming(config, signals), ...execution(executor, host, jobs) });
+  const pump = new Pump({
+    db,
+    tickets,
+    jobs,
+    log,
+    graphs,
+    ...buildClaiming(config, signals),
+    ...buildExecution(executor, host, jobs),
+  });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });
-  const asked = { graphs, pinning, pinnedCalls: new PinnedCalls({ ...shared, pinning }), requests: requestRules(config, file) };
+  const asked = {
+    graphs,
+    pinning,
+    pinnedCalls: new PinnedCalls({ ...shared, pinning }),
+    requests: buildRequestRules(config, file),
+  };
   const making = {
     ...shared,
     courier,
@@ -120,64 +185,114 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
     ...making,
     keeper,
     clock: new CronClock({ ...making, callerFor }),
-    expiry: expirySettings(file.settings),
-    signing: signingKeys(config, log),
+    expiry: readExpirySettings(file.settings),
+    signing: createSigningKeys(config, log),
     streamed: { publisher, store: streaming.counts },
     typedSchemas,
     bundles,
-    semanticSearch: file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),
+    semanticSearch:
+      file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),
   };
   // A process that takes no runs has none to lose.
-  const deadWorkers = jobs.slots > 0 ? deadWorkersOf({ db, worker: signals.processId, log }, keeper) : undefined;
+  const deadWorkers =
+    jobs.slots > 0 ? createDeadWorkers({ db, worker: signals.processId, log }, keeper) : undefined;
   await streaming.listen(readers);
-  await signals.listen({ signal: (signal) => handleSignal(deps, signal), reconnected: () => handleReconnect(deps) }, deadWorkers);
+  await signals.listen(
+    { signal: (signal) => handleSignal(deps, signal), reconnected: () => handleReconnect(deps) },
+    deadWorkers,
+  );
   return deps;
 }
 
 type Streams = OpenedLog & { bus: Bus; publisher: Publisher };
 
-async function openStreams(deps: Parameters<typeof openEventLog>[0], opened: Opened): Promise<Streams> {
+async function openStreams(
+  deps: Parameters<typeof openEventLog>[0],
+  opened: Opened,
+): Promise<Streams> {
   const bus = new Bus();
   const streaming = await openEventLog(deps);
   opened.add(() => streaming.close());
   const { settings, log } = deps;
-  return { ...streaming, bus, publisher: new Publisher({ bus, eventLog: streaming.eventLog, maxEventBytes: settings.maxEventBytes, log }) };
+  return {
+    ...streaming,
+    bus,
+    publisher: new Publisher({
+      bus,
+      eventLog: streaming.eventLog,
+      maxEventBytes: settings.maxEventBytes,
+      log,
+    }),
+  };
 }
 
 type PartsApart = Pick<AgentDeps, 'callers' | 'queued' | 'reencryption' | 'endedRuns' | 'reports'>;
 
 /** Returns parts that need no others. */
-function partsApart({ config, db, keyId, log }: Parts, signals: Pick<SignalConnection, 'processId' | 'send'>): PartsApart {
+function createIndependentParts(
+  { config, db, keyId, log }: Parts,
+  signals: Pick<SignalConnection, 'processId' | 'send'>,
+): PartsApart {
   const worker = signals.processId;
   const callers = new Callers(config.callers);
   const endedRuns = new EndedRuns();
   const { reports: to, crons, jobs } = config;
-  const planned = (): void =>
-    void signals.send({ about: 'plan' }).catch((error: unknown) => log.debug({ err: asError(error) }, 'others hear of the plan later'));
-  const counted = { runCounts: () => endedRuns.byRevision, compared: (isCompared: boolean) => endedRuns.compare(isCompared) };
-  const asking = { isAsked: () => callers.areHere, planned, ...counted };
-  const reports = to && new WorkReports({ to, db, worker, slots: jobs.slots, crons, ...asking, log });
-  const queued = new QueuedRuns(db, jobs.maxQueued, () => reports?.changed());
-  return { callers, queued, reencryption: new Reencryption({ db, keyId, worker, log }), endedRuns, reports };
+  const announcePlan = (): void =>
+    void signals
+      .send({ about: 'plan' })
+      .catch((error: unknown) =>
+        log.debug({ err: toError(error) }, 'others hear of the plan later'),
+      );
+  const counted = {
+    runCounts: () => endedRuns.byRevision,
+    compared: (isCompared: boolean) => endedRuns.compare(isCompared),
+  };
+  const asking = { isAsked: () => callers.areHere, planned: announcePlan, ...counted };
+  const reports =
+    to && new WorkReports({ to, db, worker, slots: jobs.slots, crons, ...asking, log });
+  const queued = new QueuedRuns(db, jobs.maxQueued, () => reports?.noteChange());
+  return {
+    callers,
+    queued,
+    reencryption: new Reencryption({ db, keyId, worker, log }),
+    endedRuns,
+    reports,
+  };
 }
 
-const deadWorkersOf = (looks: { db: Database; worker: string; log: Log }, keeper: Keeper): DeadWorkers =>
-  new DeadWorkers({ ...looks, takeOver: (dead) => keeper.takeOver(dead) });
+const createDeadWorkers = (
+  looks: { db: Database; worker: string; log: Log },
+  keeper: Keeper,
+): DeadWorkers => new DeadWorkers({ ...looks, takeOver: (dead) => keeper.takeOver(dead) });
 
-function typedSchemasOf({ typesWithin, buildFolder }: AgentConfig, file: GraphsFile, log: Log): TypedSchemas {
+function createTypedSchemas(
+  { typesWithin, buildFolder }: AgentConfig,
+  file: GraphsFile,
+  log: Log,
+): TypedSchemas {
   const graphs = file.graphs.filter(({ language }) => language === 'javascript');
-  return new TypedSchemas({ graphs, folder: file.folder, within: typesWithin, log }, builtSchemas(buildFolder));
+  return new TypedSchemas(
+    { graphs, folder: file.folder, within: typesWithin, log },
+    readBuiltSchemas(buildFolder),
+  );
 }
 
 /** Returns who claims runs in this process, and how it wakes those who claim others. */
-const claiming = ({ revision }: AgentConfig, signals: Signals): Pick<PumpDeps, 'worker' | 'revision' | 'tell'> => ({
+const buildClaiming = (
+  { revision }: AgentConfig,
+  signals: Signals,
+): Pick<PumpDeps, 'worker' | 'revision' | 'tell'> => ({
   worker: signals.processId,
   revision,
   tell: (other) => signals.send({ about: 'ticket', revisions: [other] }),
 });
 
 /** Returns the part of the executor that the pump uses. A process that can't load the graphs takes no runs. */
-const execution = (executor: Executor, host: GraphHost, { slots }: AgentConfig['jobs']): Pick<PumpDeps, 'running' | 'execute'> => ({
+const buildExecution = (
+  executor: Executor,
+  host: GraphHost,
+  { slots }: AgentConfig['jobs'],
+): Pick<PumpDeps, 'running' | 'execute'> => ({
   running: () => (host.well ? executor.count : slots),
   execute: (run) => executor.execute(run),
 });
@@ -186,9 +301,13 @@ const execution = (executor: Executor, host: GraphHost, { slots }: AgentConfig['
 const embedIn =
   (host: GraphHost): Embed =>
   async (texts) =>
-    texts.length === 0 ? [] : parsed(await host.call('embed', { texts }));
+    texts.length === 0 ? [] : parseJsonText(await host.call('embed', { texts }));
 
-function requestRules(config: AgentConfig, { settings }: GraphsFile): AgentDeps['requests'] {
+function buildRequestRules(config: AgentConfig, { settings }: GraphsFile): AgentDeps['requests'] {
   const below = mountPrefix(config, settings);
-  return { passes: passingHeaders(settings.http?.configurable_headers), address: addressOf({ ...config, prefix: below }), below };
+  return {
+    passes: buildHeaderFilter(settings.http?.configurable_headers),
+    address: buildAddressResolver({ ...config, prefix: below }),
+    below,
+  };
 }

@@ -11,12 +11,12 @@ import { mcpFeature } from '../routes/mcp.ts';
 import { threadRunRoutes } from '../routes/runs.ts';
 import { statelessRunRoutes } from '../routes/stateless-runs.ts';
 import { storeRoutes } from '../routes/store.ts';
-import { threadStateRoutes } from '../routes/thread-state.ts';
-import { threadStreamRoute } from '../routes/thread-stream.ts';
+import { buildThreadStateRoutes } from '../routes/thread-state.ts';
+import { buildThreadStreamRoute } from '../routes/thread-stream.ts';
 import { threadRoutes } from '../routes/threads.ts';
 import { uiRoutes } from '../routes/ui.ts';
 import { removeExpired } from '../parts/sweeps.ts';
-import { asError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 
 /** Everything that an agent server can serve, in the order in which /docs shows it. A new feature is one more line. */
 const FEATURES: readonly Feature[] = [
@@ -26,13 +26,26 @@ const FEATURES: readonly Feature[] = [
   },
   {
     isServed: ({ http }) => http.disable_threads !== true,
-    routes: (deps) => [...threadRoutes(deps), ...threadStateRoutes(deps), threadStreamRoute(deps)],
+    routes: (deps) => [
+      ...threadRoutes(deps),
+      ...buildThreadStateRoutes(deps),
+      buildThreadStreamRoute(deps),
+    ],
   },
   {
     isServed: ({ http }) => http.disable_runs !== true,
-    routes: (deps) => [...threadRunRoutes(deps), ...statelessRunRoutes(deps), ...feedbackRoutes(deps)],
+    routes: (deps) => [
+      ...threadRunRoutes(deps),
+      ...statelessRunRoutes(deps),
+      ...feedbackRoutes(deps),
+    ],
   },
-  { isServed: ({ http, config }) => config.crons && http.disable_runs !== true, flag: 'crons', routes: cronRoutes, work: fireCrons },
+  {
+    isServed: ({ http, config }) => config.crons && http.disable_runs !== true,
+    flag: 'crons',
+    routes: cronRoutes,
+    work: runCrons,
+  },
   eventStreaming,
   mcpFeature,
   a2aFeature,
@@ -40,31 +53,47 @@ const FEATURES: readonly Feature[] = [
   { isServed: ({ http }) => http.disable_store !== true, routes: storeRoutes },
   { isServed: ({ http }) => http.disable_ui !== true, routes: uiRoutes },
   // A process that takes no runs leaves their ends to those that do.
-  { isServed: () => true, work: ({ courier, pump }, signal) => void (pump.works && courier.work(signal)) },
-  { isServed: () => true, work: (deps, signal) => void (deps.pump.works && removeExpired(deps, signal)) },
-  { isServed: () => true, work: ({ reencryption, pump }, signal) => void reencryption.work(signal, pump.works) },
+  {
+    isServed: () => true,
+    work: ({ courier, pump }, signal) => void (pump.works && courier.run(signal)),
+  },
+  {
+    isServed: () => true,
+    work: (deps, signal) => void (deps.pump.works && removeExpired(deps, signal)),
+  },
+  {
+    isServed: () => true,
+    work: ({ reencryption, pump }, signal) => void reencryption.run(signal, pump.works),
+  },
   // Indexing is always on, because graphs search the store whether or not clients can reach it.
-  { isServed: () => true, work: (deps, signal) => void indexStore(deps, signal) },
+  { isServed: () => true, work: (deps, signal) => void embedStoreItems(deps, signal) },
 ];
 
 /** Fires crons in the processes that execute runs. */
-function fireCrons({ clock, pump }: Pick<AgentDeps, 'clock' | 'pump'>, signal: AbortSignal): void {
+function runCrons({ clock, pump }: Pick<AgentDeps, 'clock' | 'pump'>, signal: AbortSignal): void {
   if (pump.works) void clock.run(signal);
 }
 
 /** Returns the features that a server of these settings has. */
-export const servedFeatures = (settings: FeatureSettings): Feature[] => FEATURES.filter((feature) => feature.isServed(settings));
+export const listServedFeatures = (settings: FeatureSettings): Feature[] =>
+  FEATURES.filter((feature) => feature.isServed(settings));
 
 type IndexDeps = Pick<AgentDeps, 'db' | 'semanticSearch' | 'pump' | 'log'>;
 
 /** Indexes, while the server serves, items that were stored without an index or for vectors of another length. */
-async function indexStore({ db, semanticSearch, pump, log }: IndexDeps, signal: AbortSignal): Promise<void> {
+async function embedStoreItems(
+  { db, semanticSearch, pump, log }: IndexDeps,
+  signal: AbortSignal,
+): Promise<void> {
   if (semanticSearch === undefined || db.codec.encrypts) return;
   try {
     const by = await semanticSearch.prepare();
-    const items = pump.works ? await semanticSearch.catchUp(signal) : 0;
+    const items = pump.works ? await semanticSearch.embedUnindexed(signal) : 0;
     log.info({ by, items }, 'store can be searched by meaning');
   } catch (error) {
-    log.warn({ err: asError(error) }, 'items of the store could not be indexed; the next start tries again');
+    log.warn(
+      { err: toError(error) },
+      'items of the store could not be indexed; the next start tries again',
+    );
   }
 }

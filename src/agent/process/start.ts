@@ -1,39 +1,48 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AgentConfig } from '../../config/agent.ts';
-import { ASSISTANT_DEFAULTS, assistantDefaults, type AssistantDefaults } from '../../config/assistant-defaults.ts';
+import {
+  ASSISTANT_DEFAULTS,
+  parseAssistantDefaults,
+  type AssistantDefaults,
+} from '../../config/assistant-defaults.ts';
 import { listen, type ListeningServer } from '../../http/listen.ts';
 import type { Log } from '../../log.ts';
 import { collectAtRest } from '../../at-rest.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
-import { assemble, Opened } from './assemble.ts';
-import { graphHost, sharesOf } from './graph-host.ts';
+import { createAgentDeps, Opened } from './assemble.ts';
+import { createGraphHost, decideConnectionShares } from './graph-host.ts';
 import { openAuthentication, openUserCode, type Authentication } from '../front/authentication.ts';
 import type { ClockDeps } from '../crons/clock.ts';
 import { keepSystemAssistant } from '../db/assistants/assistants.ts';
-import { checkKeys, writingKey } from '../db/encryption/encryption-keys.ts';
-import { migrate } from '../db/migrate.ts';
+import { checkKeys, chooseWritingKey } from '../db/encryption/encryption-keys.ts';
+import { applyMigrations } from '../db/migrate.ts';
 import { openDatabase, type Database } from '../db/base/pool.ts';
-import { reachDatabase } from '../db/base/reach.ts';
+import { waitForDatabase } from '../db/base/reach.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { codecOf, type EncryptionModule } from '../encryption/codec-of.ts';
+import { buildCodec, type EncryptionModule } from '../encryption/codec-of.ts';
 import { tryCipher } from '../encryption/trial.ts';
 import { GateRun } from '../runs/gate-run.ts';
-import { servedFeatures } from './features.ts';
+import { listServedFeatures } from './features.ts';
 import type { Feature } from '../routes/feature.ts';
 import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
-import { systemAssistantId } from '../kernel/ids.ts';
-import { agentApp, agentSockets, metricsApp, mountPrefix } from '../front/server.ts';
+import { buildSystemAssistantId } from '../kernel/ids.ts';
+import {
+  createAgentApp,
+  createAgentSockets,
+  createMetricsApp,
+  mountPrefix,
+} from '../front/server.ts';
 import type { GraphFaults } from '../graphs/graph-faults.ts';
 import type { GraphHost } from '../graphs/host.ts';
-import { untriedLanggraphs } from '../graphs/javascript-langgraph.ts';
-import { choosePython, versionOfPlace } from '../graphs/python.ts';
+import { listUntriedLanggraphs } from '../graphs/javascript-langgraph.ts';
+import { choosePython, readPythonVersion } from '../graphs/python.ts';
 import type { Metrics } from '../parts/metrics.ts';
 import type { Logging } from '../tracing/agent-log.ts';
 import type { Bundles } from '../ui/main.ts';
-import { servedBundles } from '../ui/bundles.ts';
+import { prepareUiBundles } from '../ui/bundles.ts';
 import type { UserCode } from '../user-code/host.ts';
 import { REPORTED_PREFIX, type ServerFacts } from '../../schema/wire/work-report.ts';
-import { isOlder, versions } from '../kernel/versions.ts';
+import { isOlder, readVersions } from '../kernel/versions.ts';
 
 const FAREWELL_MILLISECONDS = 5000;
 /**
@@ -48,7 +57,12 @@ export type AgentServer = { port: number; metricsPort: number | undefined; stop(
  * `extra` is served beside the features of every deployment. Without `faults`, a graph that can't be loaded fails the
  * start.
  */
-type StartOptions = { config: AgentConfig; signal: AbortSignal; extra?: readonly Feature[]; faults?: GraphFaults | undefined } & Logging;
+type StartOptions = {
+  config: AgentConfig;
+  signal: AbortSignal;
+  extra?: readonly Feature[];
+  faults?: GraphFaults | undefined;
+} & Logging;
 
 /**
  * Starts the server of one deployment. Throws a `StartError` with one sentence for whatever prevents it, and the
@@ -61,61 +75,86 @@ export async function startAgentServer(options: StartOptions): Promise<AgentServ
     return await start(options, opened);
   } catch (error) {
     const closed = opened.close();
-    await (options.signal.aborted ? Promise.race([closed, wait(STOPPED_START_MILLISECONDS, undefined, { ref: false })]) : closed);
+    await (options.signal.aborted
+      ? Promise.race([closed, wait(STOPPED_START_MILLISECONDS, undefined, { ref: false })])
+      : closed);
     throw error;
   }
 }
 
-async function start({ config, log, lines, signal, extra = [], faults }: StartOptions, opened: Opened): Promise<AgentServer> {
+async function start(
+  { config, log, lines, signal, extra = [], faults }: StartOptions,
+  opened: Opened,
+): Promise<AgentServer> {
   const file = readGraphsFile(config.configPath, config.sections, config.langsmithProject);
-  warnOf(file, config, log);
-  const defaults = defaultsOf({ config, log }, file);
+  logIneffective(file, config, log);
+  const defaults = readAssistantDefaults({ config, log }, file);
   const { early, module } = await loadEncryption({ config, file, log, lines }, opened);
   const { db, preparing } = await openDatabases({ config, file, log, signal, module }, opened);
-  const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, lines, signal, faults, early, module }, opened);
+  const { host, loading, bundling, opening } = loadUsersParts(
+    { config, file, log, lines, signal, faults, early, module },
+    opened,
+  );
   const keyId = await prepareDatabase(preparing, { keys: config.encryption, module }, log);
-  const callerFor: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
-  const parts = { config, db, preparing, keyId, host, file, callerFor, log, lines };
-  const deps = await assemble({ ...parts, bundles: await bundling, graphFaults: () => faults?.reported() ?? [] }, opened);
+  const resolveCaller: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
+  const parts = { config, db, preparing, keyId, host, file, callerFor: resolveCaller, log, lines };
+  const deps = await createAgentDeps(
+    { ...parts, bundles: await bundling, graphFaults: () => faults?.reported() ?? [] },
+    opened,
+  );
   await loading.then((failures) => faults?.found(failures, deps.graphs));
   const { guard, callerOf, code } = await opening;
-  await ownAssistants(preparing, file, defaults);
+  await ensureSystemAssistants(preparing, file, defaults);
   await preparing.close();
   signal.throwIfAborted();
   const { settings } = file;
-  const features = [...servedFeatures({ http: settings.http ?? {}, config }), ...extra];
+  const features = [...listServedFeatures({ http: settings.http ?? {}, config }), ...extra];
   const serving = { config, settings, features, callerOf };
   const { deployment, revision, tracing } = config;
-  const info = { ...versions(), deployment, revision, traceLink: tracing?.link };
-  const { app, custom, metrics } = agentApp(deps, { ...serving, guard, code, info });
+  const info = { ...readVersions(), deployment, revision, traceLink: tracing?.link };
+  const { app, custom, metrics } = createAgentApp(deps, { ...serving, guard, code, info });
   const listener = await listen(app, config);
   const measured = await serveMetrics(metrics, config, log);
   opened.add(() => measured?.stop(0));
-  const sockets = agentSockets(deps, listener.server, { ...serving, guard, custom, code });
+  const sockets = createAgentSockets(deps, listener.server, { ...serving, guard, custom, code });
   deps.keeper.start();
   deps.pump.start();
   const stopping = new AbortController();
   for (const feature of features) feature.work?.(deps, stopping.signal);
   const prefix = mountPrefix(config, settings);
   const gate = new GateRun(deps);
-  const server = serverFacts(config.revision, { version: info.version, guard, prefix });
+  const server = buildServerFacts(config.revision, { version: info.version, guard, prefix });
   void deps.reports?.run({ server, gate: (asked) => gate.look(asked) }, stopping.signal);
   collectAtRest();
-  const facts = { server_version: info.version, mount_prefix: prefix || undefined, port: listener.port, graphs: deps.graphs };
+  const facts = {
+    server_version: info.version,
+    mount_prefix: prefix || undefined,
+    port: listener.port,
+    graphs: deps.graphs,
+  };
   // `worker` is the name under which this process holds its runs.
   // A developer's terminal says the same in other words, and with the port that is open to him.
   const level = config.prettyLog === true ? 'debug' : 'info';
-  log[level]({ ...facts, slots: config.jobs.slots, guard, worker: deps.signals.processId }, 'agent server ready');
+  log[level](
+    { ...facts, slots: config.jobs.slots, guard, worker: deps.signals.processId },
+    'agent server ready',
+  );
   const stop = async (): Promise<void> => {
     log[level]({ running: deps.executor.count }, 'agent server stopping');
     listener.sendAway();
-    await drain(deps, listener, { grace: config.jobs.graceSeconds * 1000, delay: config.shutdownDelaySeconds * 1000 });
+    await drain(deps, listener, {
+      grace: config.jobs.graceSeconds * 1000,
+      delay: config.shutdownDelaySeconds * 1000,
+    });
     deps.keeper.stop();
     stopping.abort();
     await deps.reports?.leave();
     deps.readers.endAllHere();
     sockets.close();
-    await Promise.race([deps.readers.written(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
+    await Promise.race([
+      deps.readers.waitUntilStored(),
+      wait(FAREWELL_MILLISECONDS, undefined, { ref: false }),
+    ]);
     await listener.stop(2000);
     // A database that is gone does not answer, and the process must not wait for it.
     await Promise.race([opened.close(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
@@ -124,12 +163,23 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
 }
 
 /** Serves the metrics at a port of their own. Where another container of the pod has it, they alone are missing. */
-async function serveMetrics(metrics: Metrics, { host, metricsPort }: AgentConfig, log: Log): Promise<ListeningServer | undefined> {
+async function serveMetrics(
+  metrics: Metrics,
+  { host, metricsPort }: AgentConfig,
+  log: Log,
+): Promise<ListeningServer | undefined> {
   if (metricsPort === undefined) return undefined;
   try {
-    return await listen(metricsApp(metrics, log), { host, port: metricsPort, portSettings: 'GX_METRICS_PORT' });
+    return await listen(createMetricsApp(metrics, log), {
+      host,
+      port: metricsPort,
+      portSettings: 'GX_METRICS_PORT',
+    });
   } catch (error) {
-    log.error({ err: error, port: metricsPort }, 'the metrics are not served, because their port is taken');
+    log.error(
+      { err: error, port: metricsPort },
+      'the metrics are not served, because their port is taken',
+    );
     return undefined;
   }
 }
@@ -137,9 +187,17 @@ async function serveMetrics(metrics: Metrics, { host, metricsPort }: AgentConfig
 type Served = Pick<ServerFacts, 'version' | 'guard'> & { prefix: string };
 
 /** Returns the facts that are reported of this server. A server outside of the platform is of no revision. */
-function serverFacts(revision: string | undefined, { version, guard, prefix }: Served): ServerFacts | undefined {
+function buildServerFacts(
+  revision: string | undefined,
+  { version, guard, prefix }: Served,
+): ServerFacts | undefined {
   if (revision === undefined) return undefined;
-  return { revision, version, guard, ...(new RegExp(REPORTED_PREFIX).test(prefix) && { mount_prefix: prefix }) };
+  return {
+    revision,
+    version,
+    guard,
+    ...(new RegExp(REPORTED_PREFIX).test(prefix) && { mount_prefix: prefix }),
+  };
 }
 
 type Encrypting = { module: EncryptionModule | undefined };
@@ -155,18 +213,30 @@ async function loadEncryption(
   if (options.file.encryption === undefined) return { early: undefined, module: undefined };
   const early = (await openUserCode(options))!;
   opened.add(() => early.close());
-  return { early, module: { encrypts: early.module.encrypts, cipher: (call) => early.ask('cipher', { call }) } };
+  return {
+    early,
+    module: { encrypts: early.module.encrypts, cipher: (call) => early.ask('cipher', { call }) },
+  };
 }
 
 /** Logs which keys and variables of the configuration have no effect, and their alternatives. */
-function warnOf({ path, folder, settings, graphs, passedOver }: GraphsFile, { python }: Pick<AgentConfig, 'python'>, log: Log): void {
+function logIneffective(
+  { path, folder, settings, graphs, passedOver }: GraphsFile,
+  { python }: Pick<AgentConfig, 'python'>,
+  log: Log,
+): void {
   const chosen = choosePython(python, folder);
-  const runs = 'fault' in chosen ? undefined : versionOfPlace(chosen.program);
+  const runs = 'fault' in chosen ? undefined : readPythonVersion(chosen.program);
   for (const { name, instead } of passedOver)
     // As with Node, an older version than the one that runs asks for nothing that is missing.
-    if (name !== 'python_version' || runs === undefined || isOlder(runs, settings.python_version ?? ''))
+    if (
+      name !== 'python_version' ||
+      runs === undefined ||
+      isOlder(runs, settings.python_version ?? '')
+    )
       log.warn({ file: path, name, instead }, 'a name of the configuration has no effect here');
-  for (const langgraph of untriedLanggraphs(graphs)) log.warn({ langgraph }, 'graphs run with a LangGraph that is not tested here');
+  for (const langgraph of listUntriedLanggraphs(graphs))
+    log.warn({ langgraph }, 'graphs run with a LangGraph that is not tested here');
 }
 
 /**
@@ -178,26 +248,38 @@ async function openDatabases(
   opened: Opened,
 ): Promise<{ db: Database; preparing: Database }> {
   const { database, encryption } = config;
-  const common = { ...database, name: 'gx-agent-server', codec: codecOf(encryption, module) };
-  const db = openDatabase({ ...common, poolSize: sharesOf({ config, file }).server }, log);
+  const common = { ...database, name: 'gx-agent-server', codec: buildCodec(encryption, module) };
+  const db = openDatabase(
+    { ...common, poolSize: decideConnectionShares({ config, file }).server },
+    log,
+  );
   opened.add(() => db.close());
-  await reachDatabase(db, database.uri, { seconds: database.waitSeconds, log, signal });
+  await waitForDatabase(db, database.uri, { seconds: database.waitSeconds, log, signal });
   const preparing = openDatabase({ ...common, poolSize: 1, insists: true }, log);
   opened.add(() => preparing.close());
   return { db, preparing };
 }
 
-type UsersParts = { host: GraphHost; loading: Promise<GraphFailures>; bundling: Promise<Bundles>; opening: Promise<Authentication> };
+type UsersParts = {
+  host: GraphHost;
+  loading: Promise<GraphFailures>;
+  bundling: Promise<Bundles>;
+  opening: Promise<Authentication>;
+};
 
 type KeysAndModule = { keys: StartOptions['config']['encryption'] } & Encrypting;
 
 /** Brings the database up to date, and makes sure that its values can be read. Returns the key that encrypts. */
-async function prepareDatabase(preparing: Database, encrypting: KeysAndModule, log: Log): Promise<string | undefined> {
-  await migrate(preparing);
+async function prepareDatabase(
+  preparing: Database,
+  encrypting: KeysAndModule,
+  log: Log,
+): Promise<string | undefined> {
+  await applyMigrations(preparing);
   // A module that is refused must leave no sign of having encrypted something.
   if (encrypting.module?.encrypts === true) await tryCipher(encrypting.module.cipher);
   await checkKeys(preparing, encrypting, log);
-  return writingKey(encrypting);
+  return chooseWritingKey(encrypting);
 }
 
 /** `early` is the user's code that was loaded before the database was opened. */
@@ -210,13 +292,18 @@ type LoadOptions = StartOptions & Encrypting & { file: GraphsFile; early: UserCo
 function loadUsersParts(options: LoadOptions, opened: Opened): UsersParts {
   const { config, file, log, lines, signal, faults, early, module } = options;
   const asked = file.codeLanguage === 'python' ? module : undefined;
-  const host = graphHost(config, file, { partial: faults !== undefined, asked, log, lines });
+  const host = createGraphHost(config, file, { partial: faults !== undefined, asked, log, lines });
   opened.add(() => host.close());
-  const code = early === undefined ? openUserCode({ config, file, log, lines }) : Promise.resolve(early);
+  const code =
+    early === undefined ? openUserCode({ config, file, log, lines }) : Promise.resolve(early);
   const parts = {
     host,
     loading: host.open(),
-    bundling: servedBundles(file, { buildFolder: config.buildFolder, partial: faults !== undefined, log }, signal),
+    bundling: prepareUiBundles(
+      file,
+      { buildFolder: config.buildFolder, partial: faults !== undefined, log },
+      signal,
+    ),
     opening: openAuthentication({ config, file, log }, code),
   };
   opened.add(() =>
@@ -245,27 +332,44 @@ async function drain(
   const { grace, delay } = times;
   const until = Date.now() + grace;
   const half = setTimeout(() => executor.drain(), grace / 2);
-  await Promise.all([wait(delay), pump.stop().then(() => executor.idle(grace))]);
+  await Promise.all([wait(delay), pump.stop().then(() => executor.waitUntilIdle(grace))]);
   clearTimeout(half);
-  while (Date.now() < until && (unanswered() > 0 || readers.followedHere().length > 0 || mayBeAsked())) await wait(20);
-  for (const id of executor.attempts().keys()) executor.stop(id, 'shutdown');
-  await executor.idle(5000);
+  while (
+    Date.now() < until &&
+    (unanswered() > 0 || readers.listFollowedHere().length > 0 || mayBeAsked())
+  )
+    await wait(20);
+  for (const id of executor.listAttempts().keys()) executor.stop(id, 'shutdown');
+  await executor.waitUntilIdle(5000);
 }
 
 /** Returns the defaults of the graphs' own assistants, from the environment or else from `env` of gx.json. */
-function defaultsOf({ config, log }: Pick<StartOptions, 'config' | 'log'>, { graphs, env }: GraphsFile): Map<string, AssistantDefaults> {
-  const defaults = assistantDefaults(config.assistantDefaults ?? env[ASSISTANT_DEFAULTS]);
+function readAssistantDefaults(
+  { config, log }: Pick<StartOptions, 'config' | 'log'>,
+  { graphs, env }: GraphsFile,
+): Map<string, AssistantDefaults> {
+  const defaults = parseAssistantDefaults(config.assistantDefaults ?? env[ASSISTANT_DEFAULTS]);
   // A revision may leave out a graph that the deployment's settings still name.
-  const unknown = [...defaults.keys()].filter((name) => !graphs.some(({ graphId }) => graphId === name));
-  if (unknown.length > 0) log.warn({ graphs: unknown }, `${ASSISTANT_DEFAULTS} names graphs that this server does not have`);
+  const unknown = [...defaults.keys()].filter(
+    (name) => !graphs.some(({ graphId }) => graphId === name),
+  );
+  if (unknown.length > 0)
+    log.warn(
+      { graphs: unknown },
+      `${ASSISTANT_DEFAULTS} names graphs that this server does not have`,
+    );
   return defaults;
 }
 
 /** Makes each graph's own assistant, and keeps it at its defaults until a client changes it. */
-async function ownAssistants(db: Database, { graphs }: GraphsFile, defaults: Map<string, AssistantDefaults>): Promise<void> {
+async function ensureSystemAssistants(
+  db: Database,
+  { graphs }: GraphsFile,
+  defaults: Map<string, AssistantDefaults>,
+): Promise<void> {
   for (const { graphId, description } of graphs)
     await keepSystemAssistant(db, {
-      assistant_id: systemAssistantId(graphId),
+      assistant_id: buildSystemAssistantId(graphId),
       graph_id: graphId,
       name: graphId,
       description,

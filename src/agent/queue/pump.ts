@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError, Conflict } from '../../errors.ts';
+import { toError, Conflict } from '../../errors.ts';
 import type { JobSettings } from '../../config/agent.ts';
 import type { Log } from '../../log.ts';
 import { Pause } from '../../pause.ts';
-import { claimByTickets, claimThreads, stragglers, type Claimed } from '../db/runs/leases.ts';
+import { claimByTickets, claimThreads, loadStragglers, type Claimed } from '../db/runs/leases.ts';
 import type { Database } from '../db/base/pool.ts';
-import { waitingRun } from '../db/runs/thread-holds.ts';
+import { loadWaitingRun } from '../db/runs/thread-holds.ts';
 import type { Tickets } from './tickets.ts';
 
 export type PumpDeps = {
@@ -44,7 +44,12 @@ const PATIENCE = 1;
 const OWN_IN_A_ROW = 8;
 
 /** A slot that is kept for one run. */
-export type Seat = { worker: string; leaseSeconds: number; start(run: Claimed): void; release(): void };
+export type Seat = {
+  worker: string;
+  leaseSeconds: number;
+  start(run: Claimed): void;
+  release(): void;
+};
 
 /** Takes tickets whenever there is a free slot, claims the runs they point at, and starts them. */
 export class Pump {
@@ -73,14 +78,14 @@ export class Pump {
 
   /** True when a new run would start here at once, so that nobody else needs to be notified of it. */
   get hasRoom(): boolean {
-    return !this.#stopped && !this.#backlog && this.#free() > 0;
+    return !this.#stopped && !this.#backlog && this.#countFree() > 0;
   }
 
   /**
    * Reserves a slot for a run that is being made, if the run would start here at once. `release` gives the slot back,
    * also after the run has started.
    */
-  seat(): Seat | undefined {
+  reserveSeat(): Seat | undefined {
     if (!this.hasRoom) return undefined;
     this.#reserved += 1;
     const { worker, jobs } = this.#deps;
@@ -105,7 +110,7 @@ export class Pump {
   }
 
   /** Says that there may be something to take. */
-  poke(): void {
+  wake(): void {
     this.#poked = true;
     this.#pause.end();
   }
@@ -114,11 +119,12 @@ export class Pump {
    * Says that there may be something to take. Runs of these revisions have no ticket: those of the worker's own are
    * looked for at once.
    */
-  seek(revisions?: string[]): void {
+  wakeForRevisions(revisions?: string[]): void {
     const { revision } = this.#deps;
-    if (revisions !== undefined && (revision === undefined || !revisions.includes(revision))) return;
+    if (revisions !== undefined && (revision === undefined || !revisions.includes(revision)))
+      return;
     if (revisions !== undefined) this.#seeks = true;
-    this.poke();
+    this.wake();
   }
 
   /**
@@ -126,17 +132,20 @@ export class Pump {
    */
   async #execute(run: Claimed): Promise<void> {
     const next = await this.#deps.execute(run);
-    if (next !== undefined && !this.#stopped) await this.#next(next).catch(this.#failed);
+    if (next !== undefined && !this.#stopped) await this.#takeNext(next).catch(this.#failed);
     // Without a backlog the last look left nothing behind, and whatever has come since then has poked.
-    if (this.#backlog) this.poke();
+    if (this.#backlog) this.wake();
   }
 
-  async #next(threadId: string): Promise<void> {
+  async #takeNext(threadId: string): Promise<void> {
     const { db, tickets, revision } = this.#deps;
-    const isFull = this.#backlog || this.#free() === 0;
-    const claimed = isFull ? 0 : await this.#holding(1, () => this.#claim([threadId]));
+    const isFull = this.#backlog || this.#countFree() === 0;
+    const claimed = isFull ? 0 : await this.#runReserving(1, () => this.#claim([threadId]));
     if (claimed > 0 || (revision === undefined && !isFull)) return;
-    const waiting = revision === undefined ? { run_id: threadId, revision: null } : await waitingRun(db, threadId);
+    const waiting =
+      revision === undefined
+        ? { run_id: threadId, revision: null }
+        : await loadWaitingRun(db, threadId);
     if (waiting === undefined) return;
     if (!tickets.has(waiting.revision)) await this.#deps.tell(waiting.revision!);
     else if (isFull) await tickets.send(db, { ...waiting, thread_id: threadId });
@@ -152,14 +161,14 @@ export class Pump {
   }
 
   readonly #failed = (error: unknown): void => {
-    this.#deps.log.warn({ err: asError(error) }, 'queue could not be read');
+    this.#deps.log.warn({ err: toError(error) }, 'queue could not be read');
   };
 
-  #free(): number {
+  #countFree(): number {
     return Math.max(0, this.#deps.jobs.slots - this.#deps.running() - this.#reserved);
   }
 
-  async #holding<T>(slots: number, work: () => Promise<T>): Promise<T> {
+  async #runReserving<T>(slots: number, work: () => Promise<T>): Promise<T> {
     this.#reserved += slots;
     try {
       return await work();
@@ -171,28 +180,28 @@ export class Pump {
   async #run(): Promise<void> {
     while (!this.#stopped) {
       this.#poked = false;
-      const more = await this.#once().catch((error: unknown) => {
+      const more = await this.#lookOnce().catch((error: unknown) => {
         this.#failed(error);
         return false;
       });
       this.#lastLook = performance.now();
-      if (!more && !this.#poked && !this.#stopped) await this.#pause.for(POLL);
+      if (!more && !this.#poked && !this.#stopped) await this.#pause.waitFor(POLL);
     }
   }
 
   /** Looks once. True when there is probably more to take right now. */
-  async #once(): Promise<boolean> {
-    const free = this.#free();
+  async #lookOnce(): Promise<boolean> {
+    const free = this.#countFree();
     if (free === 0) {
       this.#backlog = true;
       return false;
     }
-    return this.#holding(free, () => this.#take(free));
+    return this.#runReserving(free, () => this.#take(free));
   }
 
   async #take(free: number): Promise<boolean> {
     let [tickets, runs] = [0, 0];
-    for (const queue of this.#queues()) {
+    for (const queue of this.#listQueues()) {
       const taken = await this.#takeFrom(queue, free - tickets).catch((error: unknown) => {
         // Another process took one of the threads at the same moment; the tickets of the others are still there.
         if (error instanceof Conflict) return undefined;
@@ -207,12 +216,12 @@ export class Pump {
     }
     // Fewer than were asked for means that none is left.
     this.#backlog = tickets >= free;
-    if ((tickets === 0 || this.#seeks) && runs < free) await this.#late(free - runs);
+    if ((tickets === 0 || this.#seeks) && runs < free) await this.#takeLate(free - runs);
     return this.#backlog;
   }
 
   /** Returns the queues to look into, in this order until all slots are taken. */
-  #queues(): ('own' | 'shared')[] {
+  #listQueues(): ('own' | 'shared')[] {
     if (!this.#deps.tickets.hasOwn) return ['own'];
     return this.#filled < OWN_IN_A_ROW ? ['own', 'shared'] : ['shared', 'own'];
   }
@@ -227,14 +236,14 @@ export class Pump {
    * Takes runs whose turn came without a ticket, because the worker of the run before them died or another revision
    * passed them over.
    */
-  async #late(free: number): Promise<void> {
+  async #takeLate(free: number): Promise<void> {
     const now = performance.now();
     const patience = this.#seeks ? 0 : PATIENCE;
     if (patience > 0 && now - this.#lookedAt < POLL) return;
     this.#lookedAt = now;
     this.#seeks = false;
     const { db, graphs, revision } = this.#deps;
-    const threads = await stragglers(db, { graphs, revision, limit: free, patience });
+    const threads = await loadStragglers(db, { graphs, revision, limit: free, patience });
     const claimed = threads.length === 0 ? 0 : await this.#claim(threads);
     // Where there were as many as were asked for, there may be more.
     if (patience === 0 && claimed > 0 && threads.length >= free) this.#seeks = this.#backlog = true;
@@ -247,7 +256,7 @@ export class Pump {
     const take = (ids: string[]): Promise<Claimed[]> => claimThreads(db, ids, claim);
     const claimed = await take(threadIds).catch(async (error: unknown) => {
       if (!(error instanceof Conflict)) throw error;
-      return oneByOne(threadIds, take);
+      return takeOneByOne(threadIds, take);
     });
     for (const run of claimed) void this.#execute(run);
     return claimed.length;
@@ -257,7 +266,10 @@ export class Pump {
 /**
  * Takes the threads one by one, because another process took one of them at the same moment and the others may be free.
  */
-async function oneByOne(threadIds: string[], take: (ids: string[]) => Promise<Claimed[]>): Promise<Claimed[]> {
+async function takeOneByOne(
+  threadIds: string[],
+  take: (ids: string[]) => Promise<Claimed[]>,
+): Promise<Claimed[]> {
   const claimed: Claimed[] = [];
   for (const id of threadIds) {
     try {

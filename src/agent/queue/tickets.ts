@@ -1,8 +1,8 @@
 import { type JobInsert, PgBoss, type Db as QueueDb } from 'pg-boss';
-import { asError, StartError } from '../../errors.ts';
+import { toError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database, Db } from '../db/base/pool.ts';
-import { goneRevisions, keepGraphs, nameLiving } from '../db/runs/revisions.ts';
+import { loadGoneRevisions, keepGraphs, addLivingRevision } from '../db/runs/revisions.ts';
 import { createHash } from 'node:crypto';
 
 /* This file knows the queue, pg-boss. A ticket says that a run of a thread waits; the run itself is the truth. */
@@ -32,7 +32,11 @@ export type Tickets = {
    * and returns the ids of the tickets; both happen or neither. The tickets are deleted later. Those of a process that
    * dies before expire, and are deleted then. `from`: the process's own queue, unless another is named.
    */
-  take<T extends { tickets: string[] }>(limit: number, within: (part: QueuePart) => Promise<T>, from?: 'own' | 'shared'): Promise<T>;
+  take<T extends { tickets: string[] }>(
+    limit: number,
+    within: (part: QueuePart) => Promise<T>,
+    from?: 'own' | 'shared',
+  ): Promise<T>;
   /** Removes the queues of revisions whose work this one has inherited. */
   dropGone(): Promise<void>;
   close(): Promise<void>;
@@ -42,7 +46,12 @@ export type Tickets = {
  * `preparing` is the connection that prepares the queue's tables, if it is another one. `revision`: the one that new
  * runs are pinned to here, with its graphs.
  */
-type Settings = { works: boolean; preparing?: Database; revision?: string | undefined; graphs?: string[] };
+type Settings = {
+  works: boolean;
+  preparing?: Database;
+  revision?: string | undefined;
+  graphs?: string[];
+};
 
 /**
  * A ticket that was taken is gone within a second, unless its process died. It is not delivered again: the run is
@@ -54,35 +63,45 @@ const LIFE = { retryLimit: 0, expireInSeconds: 30, deleteAfterSeconds: 30 };
 const UPKEEP = 60;
 
 /** Opens the queue that all processes share and, for one whose runs are pinned to a revision, the queue of that. */
-export async function openTickets(db: Database, { works, preparing = db, revision, graphs = [] }: Settings, log: Log): Promise<Tickets> {
+export async function openTickets(
+  db: Database,
+  { works, preparing = db, revision, graphs = [] }: Settings,
+  log: Log,
+): Promise<Tickets> {
   const own = revision === undefined ? SHARED : queueOf(revision);
   const boss = await openBoss(db, { works, preparing, queues: [...new Set([SHARED, own])] }, log);
   await checkParts(boss, own);
   if (revision !== undefined) {
-    await nameLiving(preparing, revision);
+    await addLivingRevision(preparing, revision);
     await keepGraphs(preparing, revision, graphs);
   }
-  const takenOf = (queue: string): TakenTickets =>
-    new TakenTickets((ids) => boss.deleteJob(queue, ids, { db: connectionOf(db, 'ticket_delete') }), log);
-  const shared = takenOf(SHARED);
-  const taken = { shared, own: own === SHARED ? shared : takenOf(own) };
+  const createTaken = (queue: string): TakenTickets =>
+    new TakenTickets(
+      (ids) => boss.deleteJob(queue, ids, { db: buildConnection(db, 'ticket_delete') }),
+      log,
+    );
+  const shared = createTaken(SHARED);
+  const taken = { shared, own: own === SHARED ? shared : createTaken(own) };
   const has = (of: string | null): boolean => of === null || of === revision;
   return {
     insert: (runs, within) =>
-      through(
-        (connection) => boss.insert(own, runs.map(jobOf), { db: connection }),
+      sendThrough(
+        (connection) => boss.insert(own, runs.map(buildJob), { db: connection }),
         async (part) => ({ rows: [], answer: await within(part) }),
       ),
     send: async (target, run, { continued = false } = {}) => {
       if (!has(run.revision)) return;
-      const job = { ...jobOf(run), ...(continued && { priority: 1 }) };
-      await boss.insert(run.revision === null ? SHARED : own, [job], { db: connectionOf(target, 'ticket_send') });
+      const job = { ...buildJob(run), ...(continued && { priority: 1 }) };
+      await boss.insert(run.revision === null ? SHARED : own, [job], {
+        db: buildConnection(target, 'ticket_send'),
+      });
     },
     has,
     hasOwn: own !== SHARED,
     take: async (limit, within, from = 'own') => {
-      const answer = await through(
-        (connection) => boss.fetch(from === 'own' ? own : SHARED, { batchSize: limit, db: connection }),
+      const answer = await sendThrough(
+        (connection) =>
+          boss.fetch(from === 'own' ? own : SHARED, { batchSize: limit, db: connection }),
         async (part) => {
           const claimed = await within(part);
           return { rows: claimed.tickets.map((id) => ({ id })), answer: claimed };
@@ -92,7 +111,10 @@ export async function openTickets(db: Database, { works, preparing = db, revisio
       return answer;
     },
     dropGone: async () => {
-      const gone = revision === undefined ? [] : await goneRevisions(db, { own: revision, prefix: queueOf('') });
+      const gone =
+        revision === undefined
+          ? []
+          : await loadGoneRevisions(db, { own: revision, prefix: queueOf('') });
       for (const each of gone) await boss.deleteQueue(queueOf(each));
     },
     close: async () => {
@@ -104,9 +126,16 @@ export async function openTickets(db: Database, { works, preparing = db, revisio
 
 type Opening = Required<Pick<Settings, 'works' | 'preparing'>> & { queues: string[] };
 
-async function openBoss(db: Database, { works, preparing, queues }: Opening, log: Log): Promise<PgBoss> {
+async function openBoss(
+  db: Database,
+  { works, preparing, queues }: Opening,
+  log: Log,
+): Promise<PgBoss> {
   let { pool } = preparing;
-  const executeSql = async (text: string, values: unknown[] = []): Promise<{ rows: Record<string, unknown>[] }> => {
+  const executeSql = async (
+    text: string,
+    values: unknown[] = [],
+  ): Promise<{ rows: Record<string, unknown>[] }> => {
     // A text of several statements has a list of results, which pg's types do not know.
     const result = (await pool.query(text, values)) as unknown as
       | { rows: Record<string, unknown>[] }
@@ -128,12 +157,14 @@ async function openBoss(db: Database, { works, preparing, queues }: Opening, log
     for (const queue of queues) await boss.createQueue(queue, LIFE);
     pool = db.pool;
   } catch (error) {
-    throw new StartError(`The queue's tables can't be prepared: ${(error as Error).message}.`, { cause: error });
+    throw new StartError(`The queue's tables can't be prepared: ${(error as Error).message}.`, {
+      cause: error,
+    });
   }
   return boss;
 }
 
-const jobOf = ({ run_id, thread_id, after_seconds = 0 }: Waiting): JobInsert => ({
+const buildJob = ({ run_id, thread_id, after_seconds = 0 }: Waiting): JobInsert => ({
   data: { run_id, thread_id },
   ...(after_seconds > 0 && { startAfter: `${after_seconds} seconds` }),
 });
@@ -168,7 +199,9 @@ class TakenTickets {
     this.#timer = undefined;
     const ids = this.#ids.splice(0);
     if (ids.length === 0) return;
-    await this.#drop(ids).catch((error: unknown) => this.#log.debug({ err: asError(error) }, 'tickets will expire'));
+    await this.#drop(ids).catch((error: unknown) =>
+      this.#log.debug({ err: toError(error) }, 'tickets will expire'),
+    );
   }
 }
 
@@ -181,28 +214,32 @@ class TakenTickets {
 type QueuePart = { name: string; sql: (parameter: number) => string; values: unknown[] };
 
 /** Returns a short name for a text. Postgres cuts off longer ones. */
-const nameOf = (text: string): string => createHash('sha1').update(text).digest('base64url').slice(0, 12);
+const hashName = (text: string): string =>
+  createHash('sha1').update(text).digest('base64url').slice(0, 12);
 
 /** Returns a connection that plans each statement once. */
-const connectionOf = (db: Db, kind: string): QueueDb => ({
+const buildConnection = (db: Db, kind: string): QueueDb => ({
   executeSql: async (text: string, values: unknown[] = []) => ({
-    rows: await db.query({ name: `${kind}_${nameOf(text)}`, text, values }),
+    rows: await db.query({ name: `${kind}_${hashName(text)}`, text, values }),
   }),
 });
 
 /** Lets pg-boss send a statement, which `within` makes a part of its own. Returns the answer of `within`. */
-async function through<T>(
+async function sendThrough<T>(
   send: (connection: QueueDb) => Promise<unknown>,
   within: (part: QueuePart) => Promise<{ rows: object[]; answer: T }>,
 ): Promise<T> {
   const { promise: answered, resolve, reject } = Promise.withResolvers<T>();
   const executeSql: QueueDb['executeSql'] = async (text, values = []) => {
-    const sql = (parameter: number): string => text.replaceAll(/\$(\d+)/g, (_, own: string) => `$${parameter - 1 + Number(own)}`);
+    const formatSql = (parameter: number): string =>
+      text.replaceAll(/\$(\d+)/g, (_, own: string) => `$${parameter - 1 + Number(own)}`);
     // pg-boss keeps some errors to itself, for which it has its own meaning.
-    const sent = within({ name: nameOf(text), sql, values }).catch((error: unknown) => {
-      reject(error);
-      throw error;
-    });
+    const sent = within({ name: hashName(text), sql: formatSql, values }).catch(
+      (error: unknown) => {
+        reject(error);
+        throw error;
+      },
+    );
     const { rows, answer } = await sent;
     resolve(answer);
     return { rows };
@@ -213,10 +250,12 @@ async function through<T>(
 
 /** Looks whether the statements of the installed version of pg-boss can be parts of ours. */
 export async function checkParts(boss: PgBoss, queue: string): Promise<void> {
-  const textOf = (send: (connection: QueueDb) => Promise<unknown>): Promise<string> =>
-    through(send, ({ sql }) => Promise.resolve({ rows: [], answer: sql(1) }));
-  const insert = await textOf((connection) => boss.insert(queue, [{ data: {} }], { db: connection }));
-  const fetch = await textOf((connection) => boss.fetch(queue, { batchSize: 2, db: connection }));
+  const readSql = (send: (connection: QueueDb) => Promise<unknown>): Promise<string> =>
+    sendThrough(send, ({ sql }) => Promise.resolve({ rows: [], answer: sql(1) }));
+  const insert = await readSql((connection) =>
+    boss.insert(queue, [{ data: {} }], { db: connection }),
+  );
+  const fetch = await readSql((connection) => boss.fetch(queue, { batchSize: 2, db: connection }));
   if (!/^\s*insert into\s/i.test(insert) || !insert.includes('$1') || insert.includes('$2'))
     throw new StartError('This version of pg-boss writes jobs in a way this server does not know.');
   if (!/^\s*with\s[^$]*\supdate\s[^$]*\sreturning\s[^$]*\bid, name, data\b[^$]*$/i.test(fetch))

@@ -1,12 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { WorkReportSettings } from '../../config/work-reports.ts';
-import { asError, Unavailable } from '../../errors.ts';
+import { toError, Unavailable } from '../../errors.ts';
 import { readJsonAnswer } from '../../http/bounded-answer.ts';
 import type { Log } from '../../log.ts';
-import { Pause, slept } from '../../pause.ts';
+import { Pause, sleepUnlessAborted } from '../../pause.ts';
 import { CURRENT_KEY } from '../../schema/wire/agent-key.ts';
-import { rolloutPlanOf, type RolloutGate, type RolloutPlan } from '../../schema/wire/rollout-plan.ts';
+import {
+  readRolloutPlan,
+  type RolloutGate,
+  type RolloutPlan,
+} from '../../schema/wire/rollout-plan.ts';
 import {
   REPORT_EVERY,
   type GateReport,
@@ -21,7 +25,7 @@ import { queueWork } from '../db/runs/work.ts';
 import type { Database } from '../db/base/pool.ts';
 import { isClientSignedBy } from '../../http/signed-client.ts';
 import type { AskedOver } from '../../http/client.ts';
-import { gatewayKeysOf } from '../../schema/wire/gateway-key.ts';
+import { filterGatewayKeys } from '../../schema/wire/gateway-key.ts';
 
 /** Milliseconds from a change to its report: several changes make one. */
 const SOON = 100;
@@ -61,7 +65,10 @@ type Options = {
 };
 
 /** `server`: undefined for one outside of the platform. `gate`: makes the run of a gate, and returns how it stands. */
-type Reporting = { server: ServerFacts | undefined; gate: (gate: RolloutGate) => Promise<GateReport> };
+type Reporting = {
+  server: ServerFacts | undefined;
+  gate: (gate: RolloutGate) => Promise<GateReport>;
+};
 
 /**
  * Reports the work of this process to the platform, and facts of its server. One that only answers requests tells how
@@ -93,18 +100,18 @@ export class WorkReports {
   }
 
   /** Says that a run was made, so that workers may be missing. */
-  changed(): void {
-    if (this.#options.slots === 0) this.hurry();
+  noteChange(): void {
+    if (this.#options.slots === 0) this.reportNow();
   }
 
   /** Reports now, because the answer has news: another process has heard of a newer plan. */
-  hurry(): void {
+  reportNow(): void {
     this.#changed = true;
     this.#pause.end();
   }
 
   /** Says that a client was answered. */
-  asked(): void {
+  noteAnswered(): void {
     this.#askedAt = performance.now();
   }
 
@@ -114,14 +121,20 @@ export class WorkReports {
     this.#gate = gate;
     signal.addEventListener('abort', () => this.#pause.end());
     // Nobody could ask while it started, and the one it was started for is about to.
-    this.asked();
+    this.noteAnswered();
     while (!signal.aborted) {
       this.#changed = false;
       const arrived = await this.#report();
-      await slept(arrived ? PACE : Math.min(RETRY.longest, RETRY.first * 2 ** (this.#lost - 1)), signal);
+      await sleepUnlessAborted(
+        arrived ? PACE : Math.min(RETRY.longest, RETRY.first * 2 ** (this.#lost - 1)),
+        signal,
+      );
       if (!arrived || this.#changed || signal.aborted) continue;
-      await this.#pause.for(this.#compared.length > 0 ? TRYING : this.#isBusy ? BUSY : REPORT_EVERY * 1000, { ref: false });
-      await slept(SOON, signal);
+      await this.#pause.waitFor(
+        this.#compared.length > 0 ? TRYING : this.#isBusy ? BUSY : REPORT_EVERY * 1000,
+        { ref: false },
+      );
+      await sleepUnlessAborted(SOON, signal);
     }
   }
 
@@ -134,14 +147,16 @@ export class WorkReports {
   }
 
   get #isBusy(): boolean {
-    return this.#last !== undefined && this.#last.due + this.#last.running + this.#last.webhooks > 0;
+    return (
+      this.#last !== undefined && this.#last.due + this.#last.running + this.#last.webhooks > 0
+    );
   }
 
   /** Returns true if the report arrived. A failure is logged once, until one succeeds. */
   async #report(more: Pick<WorkReport, 'leaves'> = {}): Promise<boolean> {
     const { to, log } = this.#options;
     try {
-      const report = { ...(await this.#now()), ...more };
+      const report = { ...(await this.#buildReport()), ...more };
       const key = (await readFile(path.join(to.keyFolder, CURRENT_KEY), 'utf8')).trim();
       const answer = await fetch(to.url, {
         method: 'POST',
@@ -151,14 +166,17 @@ export class WorkReports {
         redirect: 'error',
       });
       const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true;
-      const heard = isJson ? await readJsonAnswer(answer, MAX_ANSWER_BYTES) : await answer.body?.cancel();
+      const heard = isJson
+        ? await readJsonAnswer(answer, MAX_ANSWER_BYTES)
+        : await answer.body?.cancel();
       if (!answer.ok) throw new Unavailable(`the gateway answers ${answer.status}`);
-      this.gateway.heard(heard);
+      this.gateway.handleAnswer(heard);
       await this.#keepPlan(heard);
       this.#lost = 0;
       return true;
     } catch (error) {
-      if (this.#lost === 0) log.warn({ err: asError(error) }, 'work could not be reported; this will be tried again');
+      if (this.#lost === 0)
+        log.warn({ err: toError(error) }, 'work could not be reported; this will be tried again');
       this.#lost += 1;
       return false;
     }
@@ -167,7 +185,7 @@ export class WorkReports {
   /** Keeps the plan of an answer in the database, so that all processes follow it while the platform is away. */
   async #keepPlan(heard: unknown): Promise<void> {
     const { db, log } = this.#options;
-    const plan = rolloutPlanOf((heard as { rollout?: unknown } | null | undefined)?.rollout);
+    const plan = readRolloutPlan((heard as { rollout?: unknown } | null | undefined)?.rollout);
     this.#follow(plan);
     if (plan === undefined || plan.made_at === this.#plannedAt) return;
     try {
@@ -176,38 +194,44 @@ export class WorkReports {
       // The work of each revision is counted as soon as it is known which of them live.
       this.#changed = true;
     } catch (error) {
-      log.debug({ err: asError(error) }, 'the plan of the revisions could not be kept; the next answer brings it again');
+      log.debug(
+        { err: toError(error) },
+        'the plan of the revisions could not be kept; the next answer brings it again',
+      );
     }
   }
 
   #follow(plan: RolloutPlan | undefined): void {
     const candidate = plan?.candidate;
-    this.#compared = plan === undefined || candidate === undefined ? [] : [candidate.revision, plan.current];
+    this.#compared =
+      plan === undefined || candidate === undefined ? [] : [candidate.revision, plan.current];
     this.#options.compared(candidate !== undefined);
     this.#isAt = candidate?.revision === this.#server?.revision ? candidate?.gate : undefined;
   }
 
-  async #atGate(): Promise<Pick<WorkReport, 'gate'>> {
+  async #readGate(): Promise<Pick<WorkReport, 'gate'>> {
     if (this.#isAt === undefined || this.#gate === undefined) return {};
     return { gate: await this.#gate(this.#isAt) };
   }
 
-  async #now(): Promise<WorkReport> {
+  async #buildReport(): Promise<WorkReport> {
     const { db, worker, slots, crons, runCounts, isAsked } = this.#options;
-    if (isAsked()) this.asked();
+    if (isAsked()) this.noteAnswered();
     const idle = Math.round((performance.now() - this.#askedAt) / 1000);
     const own = {
       from: worker,
       slots,
       idle_seconds: idle,
       ...(this.#server && { server: this.#server }),
-      ...(this.#compared.length > 0 && { ended: runCounts().filter(({ revision }) => this.#compared.includes(revision)) }),
-      ...(await this.#atGate()),
+      ...(this.#compared.length > 0 && {
+        ended: runCounts().filter(({ revision }) => this.#compared.includes(revision)),
+      }),
+      ...(await this.#readGate()),
     };
     if (slots > 0) return own;
     this.#last = await queueWork(db, { crons });
     // Work counts as if somebody asked for it, so that a deployment rests for a while after its last run.
-    if (this.#isBusy) this.asked();
+    if (this.#isBusy) this.noteAnswered();
     return { ...own, idle_seconds: this.#isBusy ? 0 : idle, queue: this.#last };
   }
 }
@@ -227,14 +251,17 @@ class GatewayWord {
   }
 
   /** Takes the body of an answer. One of an earlier gateway has no keys. */
-  heard(answer: unknown): void {
-    this.#keys = gatewayKeysOf((answer as { gateway_keys?: unknown } | null | undefined)?.gateway_keys);
+  handleAnswer(answer: unknown): void {
+    this.#keys = filterGatewayKeys(
+      (answer as { gateway_keys?: unknown } | null | undefined)?.gateway_keys,
+    );
     this.#heardAt = performance.now();
   }
 
   /** Returns whether the gateway has passed this request on, with these words about its client. */
-  vouchesFor(asked: AskedOver): boolean {
-    if (this.#keys.length === 0 || performance.now() - this.#heardAt > REPORT_LIFE * 1000) return false;
+  hasSigned(asked: AskedOver): boolean {
+    if (this.#keys.length === 0 || performance.now() - this.#heardAt > REPORT_LIFE * 1000)
+      return false;
     return isClientSignedBy(this.#keys, asked, { of: this.#of, at: Date.now() / 1000 });
   }
 }

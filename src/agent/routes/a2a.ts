@@ -1,21 +1,26 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
-import { json, noContent, type Reply, type Request } from '../../http/route.ts';
+import { answerJson, answerNoContent, type Reply, type Request } from '../../http/route.ts';
 import { Cards } from '../a2a/cards.ts';
-import { A2aEndpoint, refusalOfTask, tasksStartedBy, type A2aDeps } from '../a2a/endpoint.ts';
+import { A2aEndpoint, buildTaskRefusal, countStartedTasks, type A2aDeps } from '../a2a/endpoint.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { Feature } from './feature.ts';
-import { ok, refused, type AgentRoute, agentRoutes } from './route.ts';
+import { describeAnswer, refused, type AgentRoute, buildAgentRoutes } from './route.ts';
 
-const route = agentRoutes('agents');
-const AnAssistant = Type.Object({ assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }) });
+const route = buildAgentRoutes('agents');
+const AnAssistant = Type.Object({
+  assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }),
+});
 const OneOf = Type.Object({ assistant_id: Type.Optional(AnAssistant.properties.assistant_id) });
 const Message = Type.Unsafe<unknown>({ description: 'A message of JSON-RPC 2.0.' });
 const Card = Type.Unsafe<unknown>({ type: 'object', description: 'An agent card of A2A.' });
-const wrong = (description: string): { description: string; schema: typeof Message } => ({ description, schema: Message });
+const describeError = (description: string): { description: string; schema: typeof Message } => ({
+  description,
+  schema: Message,
+});
 
-function messagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
+function buildMessagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
   const endpoint = new A2aEndpoint(deps, cards);
   return route.post('/a2a/{assistant_id}', {
     id: 'a2a',
@@ -26,57 +31,77 @@ function messagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
     ownPages: true,
     params: AnAssistant,
     body: Type.Unsafe<unknown>({}),
-    starts: tasksStartedBy,
+    starts: countStartedTasks,
     answers: {
       200: {
-        description: 'The answer, or the error that a request got; a stream of answers where that is asked for.',
+        description:
+          'The answer, or the error that a request got; a stream of answers where that is asked for.',
         schema: Message,
         streams: true,
       },
-      400: wrong('No message of the protocol.'),
-      403: wrong('A page of this origin may not call.'),
-      404: wrong('No such assistant.'),
-      413: wrong('The body is too large.'),
-      415: wrong('The body must be JSON.'),
+      400: describeError('No message of the protocol.'),
+      403: describeError('A page of this origin may not call.'),
+      404: describeError('No such assistant.'),
+      413: describeError('The body is too large.'),
+      415: describeError('The body must be JSON.'),
     },
-    reword: refusalOfTask,
-    handler: ({ body, params, ...request }) => endpoint.answer(body, { assistant: params.assistant_id, request }),
+    reword: buildTaskRefusal,
+    handler: ({ body, params, ...request }) =>
+      endpoint.answer(body, { assistant: params.assistant_id, request }),
   });
 }
 
-type CardRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'caller' | 'headers' | 'forwarded'>;
+type CardRequest = Pick<
+  Request<unknown, unknown, unknown, AgentCaller>,
+  'caller' | 'headers' | 'forwarded'
+>;
 
 /** Seconds for which a client may keep a card; a description may be changed at any time. */
 const CARD_LIFE = 60;
 
 async function answerCard(cards: Cards, assistant: string, request: CardRequest): Promise<Reply> {
-  const card = await cards.of(assistant, request);
+  const card = await cards.loadCard(assistant, request);
   const etag = `"${createHash('sha256').update(JSON.stringify(card)).digest('base64url')}"`;
   const headers = { etag, 'cache-control': `private, max-age=${CARD_LIFE}` };
-  return request.headers['if-none-match'] === etag ? noContent(304, headers) : json(card, 200, headers);
+  return request.headers['if-none-match'] === etag
+    ? answerNoContent(304, headers)
+    : answerJson(card, 200, headers);
 }
 
-const cardRoute = (cards: Cards, { path, id }: { path: string; id: string }): AgentRoute =>
+const buildCardRoute = (cards: Cards, { path, id }: { path: string; id: string }): AgentRoute =>
   route.get(path, {
     id,
     summary: 'The agent card of an assistant',
     access: 'read',
     params: AnAssistant,
-    answers: { 200: ok('The card.', Card), 304: { description: 'The client has it.' }, ...refused },
+    answers: {
+      200: describeAnswer('The card.', Card),
+      304: { description: 'The client has it.' },
+      ...refused,
+    },
     handler: ({ params, ...request }) => answerCard(cards, params.assistant_id, request),
   });
 
-const wellKnownRoute = ({ graphs }: Pick<A2aDeps, 'graphs'>, cards: Cards, { file, id }: { file: string; id: string }): AgentRoute =>
+const buildWellKnownRoute = (
+  { graphs }: Pick<A2aDeps, 'graphs'>,
+  cards: Cards,
+  { file, id }: { file: string; id: string },
+): AgentRoute =>
   route.get(`/.well-known/${file}`, {
     id,
     summary: 'The agent card of an assistant, or of the only graph',
     access: 'read',
     query: OneOf,
-    answers: { 200: ok('The card.', Card), 304: { description: 'The client has it.' }, ...refused },
-    handler: ({ query, ...request }) => answerCard(cards, query.assistant_id ?? onlyOf(graphs), request),
+    answers: {
+      200: describeAnswer('The card.', Card),
+      304: { description: 'The client has it.' },
+      ...refused,
+    },
+    handler: ({ query, ...request }) =>
+      answerCard(cards, query.assistant_id ?? requireOnlyGraph(graphs), request),
   });
 
-function onlyOf(graphs: string[]): string {
+function requireOnlyGraph(graphs: string[]): string {
   if (graphs.length === 1) return graphs[0]!;
   const msg = `Field required: this server has several agents: ${graphs.join(', ')}`;
   throw new Invalid([{ loc: ['query', 'assistant_id'], msg, type: 'missing' }]);
@@ -88,13 +113,19 @@ export const a2aFeature: Feature = {
   routes: (deps, door) => {
     const cards = new Cards(deps, door);
     return [
-      messagesRoute(deps, cards),
-      cardRoute(cards, { path: '/a2a/{assistant_id}', id: 'a2a_card' }),
-      cardRoute(cards, { path: '/a2a/{assistant_id}/.well-known/agent-card.json', id: 'a2a_well_known_card' }),
-      wellKnownRoute(deps, cards, { file: 'agent-card.json', id: 'well_known_agent_card' }),
+      buildMessagesRoute(deps, cards),
+      buildCardRoute(cards, { path: '/a2a/{assistant_id}', id: 'a2a_card' }),
+      buildCardRoute(cards, {
+        path: '/a2a/{assistant_id}/.well-known/agent-card.json',
+        id: 'a2a_well_known_card',
+      }),
+      buildWellKnownRoute(deps, cards, { file: 'agent-card.json', id: 'well_known_agent_card' }),
       // Early clients of version 0.3 look here.
-      cardRoute(cards, { path: '/a2a/{assistant_id}/.well-known/agent.json', id: 'a2a_early_card' }),
-      wellKnownRoute(deps, cards, { file: 'agent.json', id: 'early_agent_card' }),
+      buildCardRoute(cards, {
+        path: '/a2a/{assistant_id}/.well-known/agent.json',
+        id: 'a2a_early_card',
+      }),
+      buildWellKnownRoute(deps, cards, { file: 'agent.json', id: 'early_agent_card' }),
     ];
   },
   flag: 'a2a',

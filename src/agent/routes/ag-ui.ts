@@ -1,24 +1,40 @@
 import { Type } from 'typebox';
-import { json } from '../../http/route.ts';
+import { answerJson } from '../../http/route.ts';
 import { RunAgentInput, StopAgentRun } from '../../schema/agent/ag-ui.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { STRATEGIES } from '../../schema/agent/run.ts';
-import { StringEnum } from '../../schema/types.ts';
+import { buildEnumSchema } from '../../schema/types.ts';
 import { buildCapabilities, listAgents } from '../ag-ui/capabilities.ts';
 import { AgUiEndpoint, type AgUiDeps } from '../ag-ui/endpoint.ts';
 import type { Feature } from './feature.ts';
-import { goneAgain, ok, refused, type AgentRoute, agentRoutes } from './route.ts';
+import { goneAgain, describeAnswer, refused, type AgentRoute, buildAgentRoutes } from './route.ts';
 
-const route = agentRoutes('agents');
-const AnAssistant = Type.Object({ assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }) });
-const events = { 200: { description: 'Events of AG-UI.', contentType: 'text/event-stream', schema: Type.String() } };
+const route = buildAgentRoutes('agents');
+const AnAssistant = Type.Object({
+  assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }),
+});
+const events = {
+  200: { description: 'Events of AG-UI.', contentType: 'text/event-stream', schema: Type.String() },
+};
 
 const RunQuery = Type.Object({
-  on_disconnect: Type.Optional(StringEnum(['cancel', 'continue'], { description: 'cancel: a client that leaves stops its run.' })),
-  multitask_strategy: Type.Optional(
-    StringEnum(STRATEGIES, { description: 'The fate of a run under way; by default the new run waits for its end.' }),
+  on_disconnect: Type.Optional(
+    buildEnumSchema(['cancel', 'continue'], {
+      description: 'cancel: a client that leaves stops its run.',
+    }),
   ),
-  assistant_version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'A version of the assistant.' })),
+  multitask_strategy: Type.Optional(
+    buildEnumSchema(STRATEGIES, {
+      description: 'The fate of a run under way; by default the new run waits for its end.',
+    }),
+  ),
+  assistant_version: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 2_147_483_647,
+      description: 'A version of the assistant.',
+    }),
+  ),
 });
 
 function buildAgUiRoutes(deps: AgUiDeps): AgentRoute[] {
@@ -28,16 +44,24 @@ function buildAgUiRoutes(deps: AgUiDeps): AgentRoute[] {
       id: 'ag_ui_agents',
       summary: 'List the agents that can be reached by AG-UI',
       access: 'read',
-      answers: { 200: ok('The agents.', Type.Unsafe<unknown>({ type: 'array' })), ...refused },
-      handler: async ({ caller, ...request }) => json(await listAgents(deps, caller, deps.requests.address(request))),
+      answers: {
+        200: describeAnswer('The agents.', Type.Unsafe<unknown>({ type: 'array' })),
+        ...refused,
+      },
+      handler: async ({ caller, ...request }) =>
+        answerJson(await listAgents(deps, caller, deps.requests.address(request))),
     }),
     route.get('/ag-ui/{assistant_id}', {
       id: 'ag_ui_capabilities',
       summary: 'The capabilities of an agent, in the words of AG-UI',
       access: 'read',
       params: AnAssistant,
-      answers: { 200: ok('The capabilities.', Type.Unsafe<unknown>({ type: 'object' })), ...refused },
-      handler: async ({ params, caller }) => json(await buildCapabilities(deps, params.assistant_id, caller)),
+      answers: {
+        200: describeAnswer('The capabilities.', Type.Unsafe<unknown>({ type: 'object' })),
+        ...refused,
+      },
+      handler: async ({ params, caller }) =>
+        answerJson(await buildCapabilities(deps, params.assistant_id, caller)),
     }),
     route.post('/ag-ui/{assistant_id}', {
       id: 'ag_ui_run',
@@ -49,7 +73,8 @@ function buildAgUiRoutes(deps: AgUiDeps): AgentRoute[] {
       body: RunAgentInput,
       starts: () => 1,
       answers: { ...events, ...refused, ...goneAgain },
-      handler: ({ params, query, body, ...request }) => endpoint.run(params.assistant_id, body, query, request),
+      handler: ({ params, query, body, ...request }) =>
+        endpoint.run(params.assistant_id, body, query, request),
     }),
     route.post('/ag-ui/{assistant_id}/connect', {
       id: 'ag_ui_connect',
@@ -66,7 +91,10 @@ function buildAgUiRoutes(deps: AgUiDeps): AgentRoute[] {
       access: 'write',
       params: AnAssistant,
       body: StopAgentRun,
-      answers: { 200: ok('Whether a run was stopped.', Type.Object({ stopped: Type.Boolean() })), ...refused },
+      answers: {
+        200: describeAnswer('Whether a run was stopped.', Type.Object({ stopped: Type.Boolean() })),
+        ...refused,
+      },
       handler: ({ body, ...request }) => endpoint.stop(body, request),
     }),
   ];
@@ -75,7 +103,13 @@ function buildAgUiRoutes(deps: AgUiDeps): AgentRoute[] {
 /** Serves assistants to pages and clients that speak AG-UI. Its runs are those of event streaming. */
 export const agUiFeature: Feature = {
   isServed: ({ http, config }) =>
-    config.eventStreaming && ![http.disable_threads, http.disable_runs, http.disable_event_streaming, http.disable_ag_ui].includes(true),
+    config.eventStreaming &&
+    ![
+      http.disable_threads,
+      http.disable_runs,
+      http.disable_event_streaming,
+      http.disable_ag_ui,
+    ].includes(true),
   routes: buildAgUiRoutes,
   flag: 'ag_ui',
 };

@@ -1,50 +1,68 @@
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
-import { json, jsonText, routesWith, type Reply } from '../../http/route.ts';
-import { permission, type AgentCaller } from '../auth/caller.ts';
+import { answerJson, answerJsonText, bindRoutes, type Reply } from '../../http/route.ts';
+import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { graphSchemas, subgraphSchemas } from '../graph-types/graph-schemas.ts';
-import { assistantIdOf } from '../kernel/ids.ts';
-import { assistantOf, AssistantPath } from './assistants.ts';
-import { ok, refused, agentRoutes } from './route.ts';
+import { readGraphSchemas, readSubgraphSchemas } from '../graph-types/graph-schemas.ts';
+import { resolveAssistantId } from '../kernel/ids.ts';
+import { loadAssistant, AssistantPath } from './assistants.ts';
+import { describeAnswer, refused, buildAgentRoutes } from './route.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas'>;
 
-const route = agentRoutes<[Deps]>('assistants');
+const route = buildAgentRoutes<[Deps]>('assistants');
 const Shape = Type.Unsafe<unknown>({ type: 'object' });
 
 type Asked = { assistant_id: string; caller: AgentCaller };
 
 /** Answers with the result of `question` about the assistant's graph. */
-async function ask(deps: Deps, { assistant_id, caller }: Asked, question: (graph_id: string) => Promise<Reply>): Promise<Reply> {
-  const { permits } = await permission(caller, 'assistants:read', { assistant_id, metadata: {} });
-  const { graph_id } = await assistantOf(deps, assistant_id, permits);
+async function ask(
+  deps: Deps,
+  { assistant_id, caller }: Asked,
+  question: (graph_id: string) => Promise<Reply>,
+): Promise<Reply> {
+  const { permits } = await askPermission(caller, 'assistants:read', {
+    assistant_id,
+    metadata: {},
+  });
+  const { graph_id } = await loadAssistant(deps, assistant_id, permits);
   return question(graph_id);
 }
 
-function levels(xray: string | undefined): boolean | number {
+function parseLevels(xray: string | undefined): boolean | number {
   const given = xray?.toLowerCase() ?? '';
   if (given === '' || given === 'false') return false;
   if (given === 'true') return true;
   const depth = Number(given);
   if (Number.isInteger(depth) && depth > 0) return depth;
-  throw new Invalid([{ loc: ['query', 'xray'], msg: 'must be true, false or a whole number above 0', type: 'value_error' }]);
+  throw new Invalid([
+    {
+      loc: ['query', 'xray'],
+      msg: 'must be true, false or a whole number above 0',
+      type: 'value_error',
+    },
+  ]);
 }
 
 const Subgraphs = Type.Object({ recurse: Type.Optional(Type.Boolean()) });
 
-export const assistantGraphRoutes = routesWith([
+export const assistantGraphRoutes = bindRoutes([
   route.get('/assistants/{assistant_id}/graph', {
     id: 'get_assistant_graph',
     summary: 'Nodes and edges',
     access: 'read',
     params: Type.Object({ assistant_id: Type.String() }),
     query: Type.Object({ xray: Type.Optional(Type.String()) }),
-    answers: { 200: ok('The drawing.', Shape), ...refused },
+    answers: { 200: describeAnswer('The drawing.', Shape), ...refused },
     handler: ({ params, query, caller }, deps) => {
-      const xray = levels(query.xray);
-      const draw = async (graph_id: string): Promise<Reply> => jsonText(await deps.host.call('graph', { graph_id, xray }));
-      return ask(deps, { assistant_id: assistantIdOf(params.assistant_id, deps.graphs, 'path'), caller }, draw);
+      const xray = parseLevels(query.xray);
+      const draw = async (graph_id: string): Promise<Reply> =>
+        answerJsonText(await deps.host.call('graph', { graph_id, xray }));
+      return ask(
+        deps,
+        { assistant_id: resolveAssistantId(params.assistant_id, deps.graphs, 'path'), caller },
+        draw,
+      );
     },
   }),
   route.get('/assistants/{assistant_id}/schemas', {
@@ -52,8 +70,11 @@ export const assistantGraphRoutes = routesWith([
     summary: 'The schemas of the graph',
     access: 'read',
     params: AssistantPath,
-    answers: { 200: ok('JSON Schemas.', Shape), ...refused },
-    handler: ({ params, caller }, deps) => ask(deps, { ...params, caller }, async (graph_id) => json(await graphSchemas(graph_id, deps))),
+    answers: { 200: describeAnswer('JSON Schemas.', Shape), ...refused },
+    handler: ({ params, caller }, deps) =>
+      ask(deps, { ...params, caller }, async (graph_id) =>
+        answerJson(await readGraphSchemas(graph_id, deps)),
+      ),
   }),
   route.get('/assistants/{assistant_id}/subgraphs', {
     id: 'get_subgraphs',
@@ -61,10 +82,10 @@ export const assistantGraphRoutes = routesWith([
     access: 'read',
     params: AssistantPath,
     query: Subgraphs,
-    answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
+    answers: { 200: describeAnswer('Namespace -> schemas.', Shape), ...refused },
     handler: ({ params, query, caller }, deps) =>
       ask(deps, { ...params, caller }, async (graph_id) =>
-        json(await subgraphSchemas({ graph_id, recurse: query.recurse === true }, deps)),
+        answerJson(await readSubgraphSchemas({ graph_id, recurse: query.recurse === true }, deps)),
       ),
   }),
   route.get('/assistants/{assistant_id}/subgraphs/{namespace}', {
@@ -73,11 +94,11 @@ export const assistantGraphRoutes = routesWith([
     access: 'read',
     params: Type.Object({ ...AssistantPath.properties, namespace: Type.String() }),
     query: Subgraphs,
-    answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
+    answers: { 200: describeAnswer('Namespace -> schemas.', Shape), ...refused },
     handler: ({ params, query, caller }, deps) => {
       const which = { namespace: params.namespace, recurse: query.recurse === true };
       return ask(deps, { assistant_id: params.assistant_id, caller }, async (graph_id) =>
-        json(await subgraphSchemas({ graph_id, ...which }, deps)),
+        answerJson(await readSubgraphSchemas({ graph_id, ...which }, deps)),
       );
     },
   }),

@@ -1,46 +1,69 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { json, noContent, routesWith } from '../../http/route.ts';
-import { Cron, CronCount, CronCreate, CronPatch, CronSearch, type CronCount as Asked } from '../../schema/agent/cron.ts';
+import { answerJson, answerNoContent, bindRoutes } from '../../http/route.ts';
+import {
+  Cron,
+  CronCount,
+  CronCreate,
+  CronPatch,
+  CronSearch,
+  type CronCount as Asked,
+} from '../../schema/agent/cron.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
-import { Uuid } from '../../schema/types.ts';
-import { permission } from '../auth/caller.ts';
-import { shownCron } from '../crons/call.ts';
-import { changeCron, makeCron, type CronDeps } from '../crons/make.ts';
+import { buildUuidSchema } from '../../schema/types.ts';
+import { askPermission } from '../auth/caller.ts';
+import { toClientCron } from '../crons/call.ts';
+import { patchCron, makeCron, type CronDeps } from '../crons/make.ts';
 import { countCrons, deleteCron, getCron, searchCrons, type FoundCron } from '../db/crons/crons.ts';
-import { assistantIdOf } from '../kernel/ids.ts';
-import { keyOfHeader } from '../kernel/request-key.ts';
-import { goneAgain, ok, page, refused, ThreadPath, agentRoutes } from './route.ts';
+import { resolveAssistantId } from '../kernel/ids.ts';
+import { readIdempotencyKey } from '../kernel/request-key.ts';
+import {
+  goneAgain,
+  describeAnswer,
+  buildPage,
+  refused,
+  ThreadPath,
+  buildAgentRoutes,
+} from './route.ts';
 
-const route = agentRoutes<[CronDeps]>('crons');
-const CronPath = Type.Object({ cron_id: Uuid('') });
+const route = buildAgentRoutes<[CronDeps]>('crons');
+const CronPath = Type.Object({ cron_id: buildUuidSchema('') });
 
-const missing = (id: string): NotFound => new NotFound(`Cron with ID ${id} not found`);
+const buildNotFound = (id: string): NotFound => new NotFound(`Cron with ID ${id} not found`);
 
 /** Returns the fields of a search that handlers see. */
-const described = <A extends Asked>(asked: A, graphs: string[]): A & { assistant_id: string | null; metadata: object } => ({
+const toHandlerFields = <A extends Asked>(
+  asked: A,
+  graphs: string[],
+): A & { assistant_id: string | null; metadata: object } => ({
   ...asked,
-  assistant_id: asked.assistant_id ? assistantIdOf(asked.assistant_id, graphs) : null,
+  assistant_id: asked.assistant_id ? resolveAssistantId(asked.assistant_id, graphs) : null,
   metadata: asked.metadata ?? {},
 });
 
 /** Returns the cron as clients see it, with the selected fields alone. */
-function selected(row: FoundCron, select: CronSearch['select']): Partial<Cron> {
-  const cron = shownCron(row);
-  return select && select.length > 0 ? Object.fromEntries(select.map((name) => [name, cron[name as keyof Cron]])) : cron;
+function selectFields(row: FoundCron, select: CronSearch['select']): Partial<Cron> {
+  const cron = toClientCron(row);
+  return select && select.length > 0
+    ? Object.fromEntries(select.map((name) => [name, cron[name as keyof Cron]]))
+    : cron;
 }
 
-export const cronRoutes = routesWith([
+export const cronRoutes = bindRoutes([
   route.post('/runs/crons', {
     id: 'create_cron',
     summary: 'Start runs by a schedule, each on a thread of its own',
     access: 'write',
     headers: OnceHeaders,
     body: CronCreate,
-    answers: { 200: ok('The cron.', Cron), ...refused, ...goneAgain },
+    answers: { 200: describeAnswer('The cron.', Cron), ...refused, ...goneAgain },
     handler: async ({ body, caller, headers }, deps) => {
-      const key = keyOfHeader(headers, { identity: caller.identity, route: 'runs/crons' }, body);
-      return json(await makeCron(deps, body, { threadId: null, caller, key }));
+      const key = readIdempotencyKey(
+        headers,
+        { identity: caller.identity, route: 'runs/crons' },
+        body,
+      );
+      return answerJson(await makeCron(deps, body, { threadId: null, caller, key }));
     },
   }),
   route.post('/threads/{thread_id}/runs/crons', {
@@ -50,10 +73,14 @@ export const cronRoutes = routesWith([
     params: ThreadPath,
     headers: OnceHeaders,
     body: CronCreate,
-    answers: { 200: ok('The cron.', Cron), ...refused, ...goneAgain },
+    answers: { 200: describeAnswer('The cron.', Cron), ...refused, ...goneAgain },
     handler: async ({ params: { thread_id: threadId }, body, caller, headers }, deps) => {
-      const key = keyOfHeader(headers, { identity: caller.identity, route: 'runs/crons', threadId }, body);
-      return json(await makeCron(deps, body, { threadId, caller, key }));
+      const key = readIdempotencyKey(
+        headers,
+        { identity: caller.identity, route: 'runs/crons', threadId },
+        body,
+      );
+      return answerJson(await makeCron(deps, body, { threadId, caller, key }));
     },
   }),
   route.post('/runs/crons/search', {
@@ -63,12 +90,19 @@ export const cronRoutes = routesWith([
     body: CronSearch,
     selects: true,
     bodyOptional: true,
-    answers: { 200: ok('Crons, or the selected fields of them.', Type.Array(Type.Partial(Cron))), ...refused },
+    answers: {
+      200: describeAnswer('Crons, or the selected fields of them.', Type.Array(Type.Partial(Cron))),
+      ...refused,
+    },
     handler: async ({ body: asked, caller }, { db, graphs }) => {
-      const { value: body, permits: seen } = await permission(caller, 'crons:search', described(asked, graphs));
-      const { rows, headers } = page(await searchCrons(db, { ...body, seen }), body);
-      return json(
-        rows.map((row) => selected(row, body.select)),
+      const { value: body, permits: seen } = await askPermission(
+        caller,
+        'crons:search',
+        toHandlerFields(asked, graphs),
+      );
+      const { rows, headers } = buildPage(await searchCrons(db, { ...body, seen }), body);
+      return answerJson(
+        rows.map((row) => selectFields(row, body.select)),
         200,
         headers,
       );
@@ -81,10 +115,14 @@ export const cronRoutes = routesWith([
     body: CronCount,
     selects: true,
     bodyOptional: true,
-    answers: { 200: ok('The number.', Type.Integer()), ...refused },
+    answers: { 200: describeAnswer('The number.', Type.Integer()), ...refused },
     handler: async ({ body, caller }, { db, graphs }) => {
-      const { value, permits: seen } = await permission(caller, 'crons:search', described(body, graphs));
-      return json(await countCrons(db, { ...value, seen }));
+      const { value, permits: seen } = await askPermission(
+        caller,
+        'crons:search',
+        toHandlerFields(body, graphs),
+      );
+      return answerJson(await countCrons(db, { ...value, seen }));
     },
   }),
   route.get('/runs/crons/{cron_id}', {
@@ -92,12 +130,12 @@ export const cronRoutes = routesWith([
     summary: 'One cron',
     access: 'read',
     params: CronPath,
-    answers: { 200: ok('The cron.', Cron), ...refused },
+    answers: { 200: describeAnswer('The cron.', Cron), ...refused },
     handler: async ({ params, caller }, { db }) => {
-      const { permits } = await permission(caller, 'crons:read', params);
+      const { permits } = await askPermission(caller, 'crons:read', params);
       const cron = await getCron(db, params.cron_id, permits);
-      if (cron === undefined) throw missing(params.cron_id);
-      return json(shownCron(cron));
+      if (cron === undefined) throw buildNotFound(params.cron_id);
+      return answerJson(toClientCron(cron));
     },
   }),
   route.patch('/runs/crons/{cron_id}', {
@@ -106,19 +144,20 @@ export const cronRoutes = routesWith([
     access: 'write',
     params: CronPath,
     body: CronPatch,
-    answers: { 200: ok('The cron.', Cron), ...refused },
-    handler: async ({ params, body, caller }, deps) => json(await changeCron(deps, body, { id: params.cron_id, caller })),
+    answers: { 200: describeAnswer('The cron.', Cron), ...refused },
+    handler: async ({ params, body, caller }, deps) =>
+      answerJson(await patchCron(deps, body, { id: params.cron_id, caller })),
   }),
   route.delete('/runs/crons/{cron_id}', {
     id: 'delete_cron',
     summary: 'Delete a cron; the runs that it started stay',
     access: 'write',
     params: CronPath,
-    answers: { 204: ok('Gone.'), ...refused },
+    answers: { 204: describeAnswer('Gone.'), ...refused },
     handler: async ({ params, caller }, { db }) => {
-      const { permits } = await permission(caller, 'crons:delete', params);
-      if (!(await deleteCron(db, params.cron_id, permits))) throw missing(params.cron_id);
-      return noContent();
+      const { permits } = await askPermission(caller, 'crons:delete', params);
+      if (!(await deleteCron(db, params.cron_id, permits))) throw buildNotFound(params.cron_id);
+      return answerNoContent();
     },
   }),
 ]);

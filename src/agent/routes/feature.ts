@@ -7,7 +7,10 @@ import type { Door } from '../a2a/security-schemes.ts';
 import type { AgentRoute } from './route.ts';
 
 /** The settings that turn features on and off: `http` of gx.json, and those of the process. */
-export type FeatureSettings = { http: NonNullable<GxJson['http']>; config: Pick<AgentConfig, 'crons' | 'eventStreaming'> };
+export type FeatureSettings = {
+  http: NonNullable<GxJson['http']>;
+  config: Pick<AgentConfig, 'crons' | 'eventStreaming'>;
+};
 
 /**
  * A part of the server that can be turned off, or that works by itself. This value is all that the server knows of it.

@@ -1,31 +1,32 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { admitStrangers } from '../../http/admission.ts';
-import { json, noContent, routesWith, type Reply } from '../../http/route.ts';
+import { answerJson, answerNoContent, bindRoutes, type Reply } from '../../http/route.ts';
 import { Feedback, FeedbackGiven, FeedbackLink } from '../../schema/agent/feedback.ts';
-import { Uuid } from '../../schema/types.ts';
-import { permission } from '../auth/caller.ts';
+import { buildUuidSchema } from '../../schema/types.ts';
+import { askPermission } from '../auth/caller.ts';
 import { giveFeedback, listFeedback } from '../db/runs/feedback.ts';
 import { getRun } from '../db/runs/runs.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { ok, refused, RunPath, agentRoutes } from './route.ts';
+import { describeAnswer, refused, RunPath, buildAgentRoutes } from './route.ts';
 
 type Deps = Pick<AgentDeps, 'db'>;
 
-const route = agentRoutes<[Deps]>('runs');
+const route = buildAgentRoutes<[Deps]>('runs');
 /** Bytes of feedback, which is read for everybody who sends to an address of this form. */
 const MOST_BYTES = 64 * 1024;
 /** Bytes of it that are read at a time, and the seconds in which each must have come. */
 const STRANGERS = { seconds: 30, address: 16 * MOST_BYTES, all: 128 * MOST_BYTES };
-const Token = Type.Object({ token: Uuid('') });
+const Token = Type.Object({ token: buildUuidSchema('') });
 
 async function give({ db }: Deps, token: string, given: FeedbackGiven): Promise<Reply> {
-  if (!(await giveFeedback(db, token, given))) throw new NotFound('This feedback link is unknown or has expired');
-  return noContent();
+  if (!(await giveFeedback(db, token, given)))
+    throw new NotFound('This feedback link is unknown or has expired');
+  return answerNoContent();
 }
 
 /** Makes the routes for feedback on runs. */
-export const feedbackRoutes = routesWith([
+export const feedbackRoutes = bindRoutes([
   /** Takes feedback. The token is the credential, so anyone who got the link may use it. */
   route.post('/feedback/tokens/{token}', {
     id: 'give_feedback',
@@ -35,7 +36,7 @@ export const feedbackRoutes = routesWith([
     body: FeedbackGiven,
     bodyBytes: MOST_BYTES,
     admission: admitStrangers(STRANGERS),
-    answers: { 204: ok('Kept; it replaces earlier feedback.'), ...refused },
+    answers: { 204: describeAnswer('Kept; it replaces earlier feedback.'), ...refused },
     handler: ({ params, body }, deps) => give(deps, params.token, body),
   }),
   route.get('/feedback/tokens/{token}', {
@@ -44,7 +45,7 @@ export const feedbackRoutes = routesWith([
     access: 'open',
     params: Token,
     query: FeedbackLink,
-    answers: { 204: ok('Kept.'), ...refused },
+    answers: { 204: describeAnswer('Kept.'), ...refused },
     handler: ({ params, query }, deps) => give(deps, params.token, query),
   }),
   route.get('/threads/{thread_id}/runs/{run_id}/feedback', {
@@ -52,12 +53,12 @@ export const feedbackRoutes = routesWith([
     summary: 'The feedback on a run',
     access: 'read',
     params: RunPath,
-    answers: { 200: ok('Feedback by key.', Type.Array(Feedback)), ...refused },
+    answers: { 200: describeAnswer('Feedback by key.', Type.Array(Feedback)), ...refused },
     handler: async ({ params, caller }, { db }) => {
-      const { permits } = await permission(caller, 'threads:read', params);
+      const { permits } = await askPermission(caller, 'threads:read', params);
       if ((await getRun(db, params.thread_id, params.run_id, permits)) === undefined)
         throw new NotFound(`Run with ID ${params.run_id} not found`);
-      return json(await listFeedback(db, params.run_id));
+      return answerJson(await listFeedback(db, params.run_id));
     },
   }),
 ]);

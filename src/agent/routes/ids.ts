@@ -15,25 +15,29 @@ const PARTS: Part[] = ['params', 'query', 'body'];
  * Returns the route with the ids of its requests in lower case: those in its path, and the fields of its body that are
  * ids or lists of ids.
  */
-export function withSmallIds(route: AgentRoute): AgentRoute {
-  const ids = PARTS.flatMap((part) => idsIn(route[part]).map((name) => [part, name] as const));
+export function wrapWithLowerIds(route: AgentRoute): AgentRoute {
+  const ids = PARTS.flatMap((part) =>
+    listIdFields(route[part]).map((name) => [part, name] as const),
+  );
   if (ids.length === 0) return route;
-  const handler: AgentRoute['handler'] = (request) => {
+  const handleRequest: AgentRoute['handler'] = (request) => {
     for (const [part, name] of ids) {
       const given = (request as Request)[part] as Record<string, unknown>;
-      given[name] = small(given[name]);
+      given[name] = toLowerIds(given[name]);
     }
     return route.handler(request);
   };
-  return { ...route, handler };
+  return { ...route, handler: handleRequest };
 }
 
-function idsIn(schema: unknown): string[] {
+function listIdFields(schema: unknown): string[] {
   const { properties: fields = {} } = (schema ?? {}) as { properties?: Fields };
-  return Object.entries(fields).flatMap(([name, field]) => (field?.format === 'uuid' || field?.items?.format === 'uuid' ? [name] : []));
+  return Object.entries(fields).flatMap(([name, field]) =>
+    field?.format === 'uuid' || field?.items?.format === 'uuid' ? [name] : [],
+  );
 }
 
-function small(value: unknown): unknown {
+function toLowerIds(value: unknown): unknown {
   if (typeof value === 'string') return value.toLowerCase();
-  return Array.isArray(value) ? value.map(small) : value;
+  return Array.isArray(value) ? value.map(toLowerIds) : value;
 }

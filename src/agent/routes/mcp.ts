@@ -1,16 +1,21 @@
 import { Type } from 'typebox';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
-import { refusalOfRequest } from '../../http/json-rpc.ts';
-import { callsIn, McpEndpoint, type McpDeps } from '../mcp/endpoint.ts';
+import { buildRpcRefusal } from '../../http/json-rpc.ts';
+import { countCalls, McpEndpoint, type McpDeps } from '../mcp/endpoint.ts';
 import type { Feature } from './feature.ts';
-import { type AgentRoute, agentRoutes } from './route.ts';
+import { type AgentRoute, buildAgentRoutes } from './route.ts';
 
-const route = agentRoutes('agents');
+const route = buildAgentRoutes('agents');
 
-const Message = Type.Unsafe<unknown>({ description: 'A message of JSON-RPC 2.0, or a list of them.' });
-const refused = (description: string): { description: string; schema: typeof Message } => ({ description, schema: Message });
+const Message = Type.Unsafe<unknown>({
+  description: 'A message of JSON-RPC 2.0, or a list of them.',
+});
+const describeRefusal = (description: string): { description: string; schema: typeof Message } => ({
+  description,
+  schema: Message,
+});
 
-function mcpRoute(deps: McpDeps): AgentRoute {
+function buildMcpRoute(deps: McpDeps): AgentRoute {
   const endpoint = new McpEndpoint(deps);
   return route.post('/mcp', {
     id: 'mcp',
@@ -21,22 +26,25 @@ function mcpRoute(deps: McpDeps): AgentRoute {
     ownPages: true,
     headers: OnceHeaders,
     body: Type.Unsafe<unknown>({}),
-    starts: callsIn,
+    starts: countCalls,
     answers: {
       200: {
-        description: 'The answer; a stream of events where the client asks for progress, or is of the older era.',
+        description:
+          'The answer; a stream of events where the client asks for progress, or is of the older era.',
         schema: Message,
         streams: true,
       },
       202: { description: 'A notification was taken.' },
-      400: refused('No request of the protocol, or not of a revision that this server speaks.'),
-      403: refused('A page of this origin may not call.'),
-      404: refused('No such method.'),
-      406: refused('The client must accept JSON and event streams.'),
-      413: refused('The body is too large.'),
-      415: refused('The body must be JSON.'),
+      400: describeRefusal(
+        'No request of the protocol, or not of a revision that this server speaks.',
+      ),
+      403: describeRefusal('A page of this origin may not call.'),
+      404: describeRefusal('No such method.'),
+      406: describeRefusal('The client must accept JSON and event streams.'),
+      413: describeRefusal('The body is too large.'),
+      415: describeRefusal('The body must be JSON.'),
     },
-    reword: refusalOfRequest,
+    reword: buildRpcRefusal,
     handler: ({ body, ...request }) => endpoint.answer(body, request),
   });
 }
@@ -44,6 +52,6 @@ function mcpRoute(deps: McpDeps): AgentRoute {
 /** Serves assistants as tools. */
 export const mcpFeature: Feature = {
   isServed: ({ http }) => http.disable_mcp !== true,
-  routes: (deps) => [mcpRoute(deps)],
+  routes: (deps) => [buildMcpRoute(deps)],
   flag: 'mcp',
 };

@@ -1,16 +1,17 @@
 import { Type } from 'typebox';
 import type { AnswerDescription, Route } from '../../http/route.ts';
-import { routesOf } from '../../http/route.ts';
-import { Uuid } from '../../schema/types.ts';
+import { buildRouteMakers } from '../../http/route.ts';
+import { buildUuidSchema } from '../../schema/types.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 
 export type AgentRoute = Route<AgentCaller>;
 
 /** Returns how routes of a tag are made. */
-export const agentRoutes = <Parts extends unknown[] = []>(tag: string) => routesOf<AgentCaller, Parts>(tag);
+export const buildAgentRoutes = <Parts extends unknown[] = []>(tag: string) =>
+  buildRouteMakers<AgentCaller, Parts>(tag);
 
-export const ThreadPath = Type.Object({ thread_id: Uuid('') });
-export const RunPath = Type.Object({ thread_id: Uuid(''), run_id: Uuid('') });
+export const ThreadPath = Type.Object({ thread_id: buildUuidSchema('') });
+export const RunPath = Type.Object({ thread_id: buildUuidSchema(''), run_id: buildUuidSchema('') });
 
 export const refused: Record<number, AnswerDescription> = {
   400: { description: 'Not possible: a rule forbids it.' },
@@ -23,7 +24,10 @@ export const goneAgain: Record<number, AnswerDescription> = {
   410: { description: 'The same request was carried out before, and its result is gone.' },
 };
 
-export const ok = (description: string, schema?: AnswerDescription['schema']): AnswerDescription => ({
+export const describeAnswer = (
+  description: string,
+  schema?: AnswerDescription['schema'],
+): AnswerDescription => ({
   description,
   ...(schema !== undefined && { schema }),
 });
@@ -32,8 +36,15 @@ export const ok = (description: string, schema?: AnswerDescription['schema']): A
  * Returns a page with its headers: `X-Pagination-Next` only when there is another page, and `X-Pagination-Total`, which
  * counts as far as the search looked, one row beyond the page. Counting all would cost more than the page.
  */
-export function page<T>(rows: T[], { limit, offset }: { limit: number; offset: number }): { rows: T[]; headers: Record<string, string> } {
-  if (rows.length <= limit) return { rows, headers: { 'x-pagination-total': String(offset + rows.length) } };
+export function buildPage<T>(
+  rows: T[],
+  { limit, offset }: { limit: number; offset: number },
+): { rows: T[]; headers: Record<string, string> } {
+  if (rows.length <= limit)
+    return { rows, headers: { 'x-pagination-total': String(offset + rows.length) } };
   const next = offset + limit;
-  return { rows: rows.slice(0, limit), headers: { 'x-pagination-total': String(next + 1), 'x-pagination-next': String(next) } };
+  return {
+    rows: rows.slice(0, limit),
+    headers: { 'x-pagination-total': String(next + 1), 'x-pagination-next': String(next) },
+  };
 }

@@ -1,20 +1,33 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { json, jsonText, slowJsonText, sse, type Reply, type Request, type SseEvent } from '../../http/route.ts';
+import {
+  answerJson,
+  answerJsonText,
+  answerSlowJsonText,
+  answerEvents,
+  type Reply,
+  type Request,
+  type SseEvent,
+} from '../../http/route.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { isUnfinished, RunCreate, type Run } from '../../schema/agent/run.ts';
-import { eventId, START, STREAM_MODES, type Cursor } from '../../schema/agent/stream-event.ts';
+import {
+  formatEventId,
+  START,
+  STREAM_MODES,
+  type Cursor,
+} from '../../schema/agent/stream-event.ts';
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
-import { permission, permitAccess, type AgentCaller } from '../auth/caller.ts';
+import { askPermission, permitAccess, type AgentCaller } from '../auth/caller.ts';
 import type { Patterns } from '../db/base/permits.ts';
 import { getRun, selectActive, type RunProgress } from '../db/runs/runs.ts';
-import { keyOfHeader, type RequestKey } from '../kernel/request-key.ts';
+import { readIdempotencyKey, type RequestKey } from '../kernel/request-key.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { createRun, type CreateDeps, type CreatedRun } from '../runs/create.ts';
 import type { FollowedRun, Readers } from '../runs/readers.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
 import type { Wanted } from '../stream/wanted.ts';
-import { cursorOf, modesOf } from './stream-query.ts';
+import { readLastEventId, parseStreamModes } from './stream-query.ts';
 
 /*
  * This file answers runs: at once, at their end, or as they happen. It does so alike for runs on a given thread and on
@@ -45,60 +58,109 @@ type Leaving = { permitted: Patterns } | undefined;
 type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
 /** When the answer is sent: at once, at the end of the run, or as events of it come. */
 type Answer = 'runs' | 'runs/wait' | 'runs/stream';
-type Target = { threadId: string | undefined; request: Pick<AgentRequest, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'> };
+type Target = {
+  threadId: string | undefined;
+  request: Pick<AgentRequest, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'>;
+};
 
-const pathOf = (run: { thread_id: string; run_id: string }, threadId: string | undefined): string =>
+const buildRunPath = (
+  run: { thread_id: string; run_id: string },
+  threadId: string | undefined,
+): string =>
   threadId === undefined ? `/runs/${run.run_id}` : `/threads/${run.thread_id}/runs/${run.run_id}`;
 
 /** Returns the key of a request for a run, if it has one. */
-const keyOf = (route: Answer, body: RunCreate, { threadId, request }: Target): RequestKey | undefined =>
-  keyOfHeader(request.headers, { identity: request.caller.identity, route, threadId }, body);
+const readKey = (
+  route: Answer,
+  body: RunCreate,
+  { threadId, request }: Target,
+): RequestKey | undefined =>
+  readIdempotencyKey(request.headers, { identity: request.caller.identity, route, threadId }, body);
 
 /** Makes a run and answers with it at once. */
-export async function answerRun(deps: RunRouteDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
-  const key = keyOf('runs', body, { threadId, request });
+export async function answerRun(
+  deps: RunRouteDeps,
+  body: RunCreate,
+  { threadId, request }: Target,
+): Promise<Reply> {
+  const key = readKey('runs', body, { threadId, request });
   const { run } = await createRun(deps, body, { threadId, request, key, follow: undefined });
-  return json(run, 200, runLinks(request, deps.requests.below, { run: pathOf(run, threadId) }));
+  return answerJson(
+    run,
+    200,
+    runLinks(request, deps.requests.below, { run: buildRunPath(run, threadId) }),
+  );
 }
 
 /** Makes a run and answers with its final state. */
-export async function answerEnd(deps: RunRouteDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
-  const key = keyOf('runs/wait', body, { threadId, request });
+export async function answerEnd(
+  deps: RunRouteDeps,
+  body: RunCreate,
+  { threadId, request }: Target,
+): Promise<Reply> {
+  const key = readKey('runs/wait', body, { threadId, request });
   const follow = { signal: request.signal, hears: 'end' } as const;
-  const { run, subscription, before } = await createRun(deps, body, { threadId, request, key, follow });
+  const { run, subscription, before } = await createRun(deps, body, {
+    threadId,
+    request,
+    key,
+    follow,
+  });
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
-  const awaited = { subscription: subscription!, leaving: leavingOwn(body), before };
+  const awaited = { subscription: subscription!, leaving: decideLeaving(body), before };
   const links = runLinks(request, deps.requests.below, { run: path, again: `${path}/join` });
-  return slowJsonText(() => stateAtEnd(deps, run, awaited), links);
+  return answerSlowJsonText(() => waitForState(deps, run, awaited), links);
 }
 
 type StreamTarget = Target & { namespaces: string[] | undefined };
 
 /** Makes a run and streams its events. */
-export async function answerStream(deps: RunRouteDeps, body: RunCreate, { threadId, request, namespaces }: StreamTarget): Promise<Reply> {
+export async function answerStream(
+  deps: RunRouteDeps,
+  body: RunCreate,
+  { threadId, request, namespaces }: StreamTarget,
+): Promise<Reply> {
   const { signal } = request;
-  const key = keyOf('runs/stream', body, { threadId, request });
-  const created = await createRun(deps, body, { threadId, request, key, follow: { signal, hears: 'events' } });
-  const { run_id } = created.run;
-  const path = pathOf(created.run, threadId);
-  const { from, events } = await eventsOf(deps, created, { modes: undefined, namespaces });
-  const ended = created.before !== undefined && !isUnfinished(created.before.status);
-  const shown = ended ? addResult(deps, events, { run: created.run, before: created.before!, namespaces }) : events;
-  return sse(() => untilLeft(deps, shown, { run_id, leaving: leavingOwn(body), signal }), {
-    headers: runLinks(request, deps.requests.below, { run: path, again: `${path}/stream` }),
-    idsFrom: eventId(from),
+  const key = readKey('runs/stream', body, { threadId, request });
+  const created = await createRun(deps, body, {
+    threadId,
+    request,
+    key,
+    follow: { signal, hears: 'events' },
   });
+  const { run_id } = created.run;
+  const path = buildRunPath(created.run, threadId);
+  const { from, events } = await readEvents(deps, created, { modes: undefined, namespaces });
+  const ended = created.before !== undefined && !isUnfinished(created.before.status);
+  const shown = ended
+    ? addResult(deps, events, { run: created.run, before: created.before!, namespaces })
+    : events;
+  return answerEvents(
+    () => streamUntilLeft(deps, shown, { run_id, leaving: decideLeaving(body), signal }),
+    {
+      headers: runLinks(request, deps.requests.below, { run: path, again: `${path}/stream` }),
+      idsFrom: formatEventId(from),
+    },
+  );
 }
 
 /** Returns the events of a followed run from its start; of one that was made before, those that can still be had. */
-async function eventsOf(
+async function readEvents(
   { readers }: Pick<RunRouteDeps, 'readers'>,
   { run, before, ...made }: CreatedRun,
   wanted: Wanted,
 ): Promise<{ from: Cursor; events: AsyncGenerator<SseEvent[]> }> {
   const subscription = made.subscription!;
-  if (before === undefined) return { from: START, events: readers.eventsFromStart({ run_id: run.run_id, subscription, wanted }) };
-  return readers.eventsAfter(before.resumable ? START : undefined, { progress: before, subscription }, wanted);
+  if (before === undefined)
+    return {
+      from: START,
+      events: readers.readEventsFromStart({ run_id: run.run_id, subscription, wanted }),
+    };
+  return readers.readEventsAfter(
+    before.resumable ? START : undefined,
+    { progress: before, subscription },
+    wanted,
+  );
 }
 
 /** Yields the kept events of a run that ended before they were asked for; where there are none, one with its result. */
@@ -114,13 +176,18 @@ async function* addResult(
   }
   if (!isEmpty || namespaces?.includes('') === false) return;
   if (before.error !== null) yield [{ event: 'error', json: JSON.stringify(before.error) }];
-  else yield [{ event: 'values', json: await readers.stateOf(run) }];
+  else yield [{ event: 'values', json: await readers.loadFinalState(run) }];
 }
 
 /** Returns how the caller that starts a run leaves it: the right to start it covers that of stopping it so. */
-const leavingOwn = ({ on_disconnect }: RunCreate): Leaving => (on_disconnect === 'cancel' ? { permitted: undefined } : undefined);
+const decideLeaving = ({ on_disconnect }: RunCreate): Leaving =>
+  on_disconnect === 'cancel' ? { permitted: undefined } : undefined;
 
-const stopLeft = (deps: CancelDeps, run_id: string, { permitted }: NonNullable<Leaving>): Promise<number> =>
+const stopLeft = (
+  deps: CancelDeps,
+  run_id: string,
+  { permitted }: NonNullable<Leaving>,
+): Promise<number> =>
   cancelRuns(deps, (tx) => selectActive(tx, { run_ids: [run_id], permitted }), 'interrupt');
 
 /** `before`: where the run stood when it was followed, if it was made before. */
@@ -130,14 +197,14 @@ type AwaitedRun = { subscription: Subscription; leaving: Leaving; before: RunPro
  * Waits for the final state of a followed run. A client that leaves gets nothing, and thereby stops the run if it asked
  * for that.
  */
-async function stateAtEnd(
+async function waitForState(
   deps: RunRouteDeps,
   run: { run_id: string; thread_id: string },
   { subscription, leaving, before }: AwaitedRun,
 ): Promise<JsonText> {
   if (before !== undefined && !isUnfinished(before.status)) {
     subscription.close();
-    return deps.readers.stateOf(run);
+    return deps.readers.loadFinalState(run);
   }
   const ended = await deps.readers.waitForEnd(run, subscription);
   if (ended !== undefined) return ended.state;
@@ -146,7 +213,7 @@ async function stateAtEnd(
 }
 
 /** Yields the events. A client that leaves stops the run if it asked for that. */
-async function* untilLeft<T>(
+async function* streamUntilLeft<T>(
   deps: CancelDeps,
   events: AsyncGenerator<T>,
   { run_id, leaving, signal }: { run_id: string; leaving: Leaving; signal: AbortSignal },
@@ -169,12 +236,15 @@ type Join = {
 };
 
 /** Follows a run that the caller can see. Throws `NotFound`, also for one that is being rolled back. */
-async function joined(
+async function joinRun(
   { db, readers }: RunRouteDeps,
   { caller, ...run }: Pick<Join, 'runId' | 'threadId' | 'caller'>,
   following: Following,
 ): Promise<FollowedRun> {
-  const { permits } = await permission(caller, 'threads:read', { thread_id: run.threadId ?? null, run_id: run.runId });
+  const { permits } = await askPermission(caller, 'threads:read', {
+    thread_id: run.threadId ?? null,
+    run_id: run.runId,
+  });
   if (permits !== undefined && (await getRun(db, run.threadId, run.runId, permits)) === undefined)
     throw new NotFound(`Run with ID ${run.runId} not found`);
   const followed = await readers.followRun(run, following);
@@ -187,11 +257,16 @@ async function joined(
  * Returns how a reader of a run leaves it. Stopping the run requires the rights of its cancel route: a credential that
  * may write, and leave for `threads:update`. Throws the refusal before anything is followed.
  */
-async function leavingJoined({ caller, query, threadId, runId }: Pick<Join, 'caller' | 'query' | 'threadId' | 'runId'>): Promise<Leaving> {
+async function permitLeaving({
+  caller,
+  query,
+  threadId,
+  runId,
+}: Pick<Join, 'caller' | 'query' | 'threadId' | 'runId'>): Promise<Leaving> {
   if (query.cancel_on_disconnect !== true) return undefined;
   permitAccess(caller, 'write');
   const asked = { thread_id: threadId ?? null, run_id: runId, metadata: {}, action: 'interrupt' };
-  return { permitted: (await permission(caller, 'threads:update', asked)).permits };
+  return { permitted: (await askPermission(caller, 'threads:update', asked)).permits };
 }
 
 /** Answers with the final state of a run that was made before. */
@@ -199,22 +274,41 @@ export async function answerJoin(
   deps: RunRouteDeps,
   { runId, threadId, caller, signal, query }: Omit<Join, 'headers' | 'forwarded'>,
 ): Promise<Reply> {
-  const leaving = await leavingJoined({ caller, query, threadId, runId });
-  const { progress: before, subscription } = await joined(deps, { runId, threadId, caller }, { signal, hears: 'end' });
-  const state = (): Promise<JsonText> => stateAtEnd(deps, before, { subscription, leaving, before });
-  return isUnfinished(before.status) ? slowJsonText(state) : jsonText(await state());
+  const leaving = await permitLeaving({ caller, query, threadId, runId });
+  const { progress: before, subscription } = await joinRun(
+    deps,
+    { runId, threadId, caller },
+    { signal, hears: 'end' },
+  );
+  const waitForOwnState = (): Promise<JsonText> =>
+    waitForState(deps, before, { subscription, leaving, before });
+  return isUnfinished(before.status)
+    ? answerSlowJsonText(waitForOwnState)
+    : answerJsonText(await waitForOwnState());
 }
 
 /** Streams the events of a run that was made before, from now on or from an event on. */
-export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, query, ...request }: Join): Promise<Reply> {
+export async function answerJoinStream(
+  deps: RunRouteDeps,
+  { runId, threadId, query, ...request }: Join,
+): Promise<Reply> {
   const { caller, headers, signal } = request;
-  const wanted = { modes: modesOf(query.stream_mode, { field: 'stream_mode', modes: STREAM_MODES }), namespaces: query.namespace };
-  const leaving = await leavingJoined({ caller, query, threadId, runId });
-  const followed = await joined(deps, { runId, threadId, caller }, { signal, hears: 'events' });
-  const { from, events } = await deps.readers.eventsAfter(cursorIn(followed, headers), followed, wanted);
-  return sse(() => untilLeft(deps, events, { run_id: runId, leaving, signal }), {
-    headers: runLinks(request, deps.requests.below, { run: `/threads/${followed.progress.thread_id}/runs/${runId}` }),
-    idsFrom: eventId(from),
+  const wanted = {
+    modes: parseStreamModes(query.stream_mode, { field: 'stream_mode', modes: STREAM_MODES }),
+    namespaces: query.namespace,
+  };
+  const leaving = await permitLeaving({ caller, query, threadId, runId });
+  const followed = await joinRun(deps, { runId, threadId, caller }, { signal, hears: 'events' });
+  const { from, events } = await deps.readers.readEventsAfter(
+    readCursor(followed, headers),
+    followed,
+    wanted,
+  );
+  return answerEvents(() => streamUntilLeft(deps, events, { run_id: runId, leaving, signal }), {
+    headers: runLinks(request, deps.requests.below, {
+      run: `/threads/${followed.progress.thread_id}/runs/${runId}`,
+    }),
+    idsFrom: formatEventId(from),
   });
 }
 
@@ -222,10 +316,13 @@ export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, qu
  * Returns how far a client has read a followed run. Clients send the last id that they saw when they reconnect, also
  * where nothing of the run is kept to go on from; there it means nothing. Throws `Invalid`.
  */
-function cursorIn({ progress, subscription }: FollowedRun, headers: Request['headers']): Cursor | undefined {
+function readCursor(
+  { progress, subscription }: FollowedRun,
+  headers: Request['headers'],
+): Cursor | undefined {
   if (!progress.resumable) return undefined;
   try {
-    return cursorOf(headers);
+    return readLastEventId(headers);
   } catch (error) {
     subscription.close();
     throw error;
@@ -238,7 +335,9 @@ const Message = Type.Object({
   data: Type.String({ description: 'JSON.' }),
   id: Type.String({ description: '<milliseconds>-<number>, which grows.' }),
 });
-export const eventStream = { 200: { description: 'Events of the run.', contentType: 'text/event-stream', schema: Message } };
+export const eventStream = {
+  200: { description: 'Events of the run.', contentType: 'text/event-stream', schema: Message },
+};
 
 /** The part of a request that says under which path its client reaches this server. */
 type AskedBelow = Pick<Request, 'forwarded'>;
@@ -247,10 +346,17 @@ type AskedBelow = Pick<Request, 'forwarded'>;
  * Returns the headers that tell where a run is, and where its answer is read again, by their paths below this server's
  * address. `below`: the path before all others of the server.
  */
-function runLinks({ forwarded }: AskedBelow, below: string, { run, again }: { run: string; again?: string }): Record<string, string> {
+function runLinks(
+  { forwarded }: AskedBelow,
+  below: string,
+  { run, again }: { run: string; again?: string },
+): Record<string, string> {
   // A trusted proxy names the path that it has taken from the request.
   const prefix = (forwarded.prefix ?? '') + below;
-  return { 'content-location': prefix + run, ...(again !== undefined && { location: `${wayOut(prefix)}${prefix}${again}` }) };
+  return {
+    'content-location': prefix + run,
+    ...(again !== undefined && { location: `${buildPathOut(prefix)}${prefix}${again}` }),
+  };
 }
 
 /**
@@ -258,4 +364,4 @@ function runLinks({ forwarded }: AskedBelow, below: string, { run, again }: { ru
  * ends with the prefix, and everybody else resolves it against the host. With this way before it, both arrive at the
  * same path.
  */
-const wayOut = (prefix: string): string => '/..'.repeat(prefix.split('/').length - 1);
+const buildPathOut = (prefix: string): string => '/..'.repeat(prefix.split('/').length - 1);

@@ -1,14 +1,34 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { json, noContent, slowJsonText, routesWith, type Reply } from '../../http/route.ts';
-import { CancelQuery, isUnfinished, JoinQuery, Run, RunsQuery, StreamQuery } from '../../schema/agent/run.ts';
-import { permission, type AgentCaller } from '../auth/caller.ts';
+import {
+  answerJson,
+  answerNoContent,
+  answerSlowJsonText,
+  bindRoutes,
+  type Reply,
+} from '../../http/route.ts';
+import {
+  CancelQuery,
+  isUnfinished,
+  JoinQuery,
+  Run,
+  RunsQuery,
+  StreamQuery,
+} from '../../schema/agent/run.ts';
+import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import { deleteRunCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
 import type { Db } from '../db/base/pool.ts';
 import { deleteRuns, getRun, listRuns, selectActive, type ActiveRun } from '../db/runs/runs.ts';
-import { threadHead } from '../db/threads/threads.ts';
+import { loadThreadHead } from '../db/threads/threads.ts';
 import { cancelRuns, stopOf, type CancelAction } from '../runs/cancel.ts';
-import { goneAgain, ok, refused, RunPath, ThreadPath, agentRoutes } from './route.ts';
+import {
+  goneAgain,
+  describeAnswer,
+  refused,
+  RunPath,
+  ThreadPath,
+  buildAgentRoutes,
+} from './route.ts';
 import {
   answerEnd,
   answerJoin,
@@ -21,11 +41,11 @@ import {
   type RunRouteDeps,
 } from './run-answers.ts';
 
-const route = agentRoutes<[RunRouteDeps]>('runs');
+const route = buildAgentRoutes<[RunRouteDeps]>('runs');
 const access = 'write' as const;
 const busy = { 409: { description: 'The thread is busy and the strategy is reject.' } };
 
-const picked = (record: object, names: string[]): object =>
+const pickFields = (record: object, names: string[]): object =>
   Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)));
 
 /**
@@ -37,18 +57,25 @@ async function remove(
   { thread_id, run_id }: { thread_id: string; run_id: string },
   { caller, signal }: { caller: AgentCaller; signal: AbortSignal },
 ): Promise<Reply> {
-  const { permits } = await permission(caller, 'threads:delete', { thread_id, run_id });
+  const { permits } = await askPermission(caller, 'threads:delete', { thread_id, run_id });
   const run = await getRun(deps.db, thread_id, run_id, permits);
   if (run === undefined) throw new NotFound(`Run with ID ${run_id} not found`);
   if (isUnfinished(run.status)) {
-    const { subscription } = await deps.readers.followRun({ runId: run_id, threadId: thread_id }, { signal, hears: 'end' });
-    const count = await cancelRuns(deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id] }), 'rollback');
+    const { subscription } = await deps.readers.followRun(
+      { runId: run_id, threadId: thread_id },
+      { signal, hears: 'end' },
+    );
+    const count = await cancelRuns(
+      deps,
+      (tx) => selectActive(tx, { thread_id, run_ids: [run_id] }),
+      'rollback',
+    );
     if (count > 0) await deps.readers.waitForEnd({ run_id, thread_id }, subscription);
     else subscription.close();
   }
   await deleteRuns(deps.db, [run_id], { tells: false });
   await deleteRunCheckpoints(deps.db, thread_id, run_id);
-  return noContent();
+  return answerNoContent();
 }
 
 async function cancel(
@@ -57,30 +84,43 @@ async function cancel(
   options: { wait?: boolean; action?: CancelAction; caller: AgentCaller; signal: AbortSignal },
 ): Promise<Reply> {
   const action = stopOf(options.action);
-  const { permits } = await permission(options.caller, 'threads:update', { thread_id, run_id, metadata: {}, action });
+  const { permits } = await askPermission(options.caller, 'threads:update', {
+    thread_id,
+    run_id,
+    metadata: {},
+    action,
+  });
   const followed =
     options.wait === true
-      ? await deps.readers.followRun({ runId: run_id, threadId: thread_id }, { signal: options.signal, hears: 'end' })
+      ? await deps.readers.followRun(
+          { runId: run_id, threadId: thread_id },
+          { signal: options.signal, hears: 'end' },
+        )
       : undefined;
-  const select = (tx: Db): Promise<ActiveRun[]> => selectActive(tx, { thread_id, run_ids: [run_id], permitted: permits });
+  const select = (tx: Db): Promise<ActiveRun[]> =>
+    selectActive(tx, { thread_id, run_ids: [run_id], permitted: permits });
   const count = await cancelRuns(deps, select, action);
   if (count === 0) {
     followed?.subscription.close();
     throw new NotFound(`Run with ID ${run_id} not found, or already finished`);
   }
-  if (followed === undefined) return noContent(202);
-  return slowJsonText(async () => (await deps.readers.waitForEnd({ run_id, thread_id }, followed.subscription))?.state ?? '{}');
+  if (followed === undefined) return answerNoContent(202);
+  return answerSlowJsonText(
+    async () =>
+      (await deps.readers.waitForEnd({ run_id, thread_id }, followed.subscription))?.state ?? '{}',
+  );
 }
 
 /** Makes the routes for runs on a thread. */
-export const threadRunRoutes = routesWith([
+export const threadRunRoutes = bindRoutes([
   route.post('/threads/{thread_id}/runs', {
     ...startingOneRun,
     params: ThreadPath,
     id: 'create_run',
     summary: 'Start a run in the background',
-    answers: { 200: ok('The run.', Run), ...refused, ...busy, ...goneAgain },
-    handler: (request, deps) => answerRun(deps, request.body, { threadId: request.params.thread_id, request }),
+    answers: { 200: describeAnswer('The run.', Run), ...refused, ...busy, ...goneAgain },
+    handler: (request, deps) =>
+      answerRun(deps, request.body, { threadId: request.params.thread_id, request }),
   }),
   route.post('/threads/{thread_id}/runs/wait', {
     ...startingOneRun,
@@ -88,8 +128,14 @@ export const threadRunRoutes = routesWith([
     id: 'wait_run',
     waits: true,
     summary: 'Run, and answer the final state',
-    answers: { 200: ok('The final state.', AnyState), ...refused, ...busy, ...goneAgain },
-    handler: (request, deps) => answerEnd(deps, request.body, { threadId: request.params.thread_id, request }),
+    answers: {
+      200: describeAnswer('The final state.', AnyState),
+      ...refused,
+      ...busy,
+      ...goneAgain,
+    },
+    handler: (request, deps) =>
+      answerEnd(deps, request.body, { threadId: request.params.thread_id, request }),
   }),
   route.post('/threads/{thread_id}/runs/stream', {
     ...startingOneRun,
@@ -99,7 +145,11 @@ export const threadRunRoutes = routesWith([
     query: StreamQuery,
     answers: { ...eventStream, ...refused, ...busy, ...goneAgain },
     handler: (request, deps) =>
-      answerStream(deps, request.body, { threadId: request.params.thread_id, request, namespaces: request.query.namespace }),
+      answerStream(deps, request.body, {
+        threadId: request.params.thread_id,
+        request,
+        namespaces: request.query.namespace,
+      }),
   }),
   route.get('/threads/{thread_id}/runs', {
     id: 'list_runs',
@@ -107,13 +157,21 @@ export const threadRunRoutes = routesWith([
     access: 'read',
     params: ThreadPath,
     query: RunsQuery,
-    answers: { 200: ok('Runs, or the selected fields of them.', Type.Array(Type.Partial(Run))), ...refused },
+    answers: {
+      200: describeAnswer('Runs, or the selected fields of them.', Type.Array(Type.Partial(Run))),
+      ...refused,
+    },
     handler: async ({ params, query, caller }, deps) => {
-      const { permits } = await permission(caller, 'threads:search', { thread_id: params.thread_id, metadata: {} });
-      if ((await threadHead(deps.db, params.thread_id, permits)) === undefined)
+      const { permits } = await askPermission(caller, 'threads:search', {
+        thread_id: params.thread_id,
+        metadata: {},
+      });
+      if ((await loadThreadHead(deps.db, params.thread_id, permits)) === undefined)
         throw new NotFound(`Thread with ID ${params.thread_id} not found`);
       const runs = await listRuns(deps.db, params.thread_id, query);
-      return json(query.select === undefined ? runs : runs.map((run) => picked(run, query.select!)));
+      return answerJson(
+        query.select === undefined ? runs : runs.map((run) => pickFields(run, query.select!)),
+      );
     },
   }),
   route.get('/threads/{thread_id}/runs/{run_id}', {
@@ -121,12 +179,12 @@ export const threadRunRoutes = routesWith([
     summary: 'One run',
     access: 'read',
     params: RunPath,
-    answers: { 200: ok('The run.', Run), ...refused },
+    answers: { 200: describeAnswer('The run.', Run), ...refused },
     handler: async ({ params, caller }, deps) => {
-      const { permits } = await permission(caller, 'threads:read', params);
+      const { permits } = await askPermission(caller, 'threads:read', params);
       const run = await getRun(deps.db, params.thread_id, params.run_id, permits);
       if (run === undefined) throw new NotFound(`Run with ID ${params.run_id} not found`);
-      return json(run);
+      return answerJson(run);
     },
   }),
   route.delete('/threads/{thread_id}/runs/{run_id}', {
@@ -134,7 +192,7 @@ export const threadRunRoutes = routesWith([
     summary: 'Delete a run and its checkpoints',
     access,
     params: RunPath,
-    answers: { 204: ok('Gone.'), ...refused },
+    answers: { 204: describeAnswer('Gone.'), ...refused },
     handler: ({ params, caller, signal }, deps) => remove(deps, params, { caller, signal }),
   }),
   route.get('/threads/{thread_id}/runs/{run_id}/join', {
@@ -144,7 +202,7 @@ export const threadRunRoutes = routesWith([
     access: 'read',
     params: RunPath,
     query: JoinQuery,
-    answers: { 200: ok('The final state.', AnyState), ...refused },
+    answers: { 200: describeAnswer('The final state.', AnyState), ...refused },
     handler: ({ params, query, signal, caller }, deps) =>
       answerJoin(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal }),
   }),
@@ -157,7 +215,15 @@ export const threadRunRoutes = routesWith([
       query: JoinQuery,
       answers: { ...eventStream, ...refused },
       handler: ({ params, query, signal, headers, forwarded, caller }, deps) =>
-        answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal, headers, forwarded }),
+        answerJoinStream(deps, {
+          runId: params.run_id,
+          threadId: params.thread_id,
+          caller,
+          query,
+          signal,
+          headers,
+          forwarded,
+        }),
     }),
   ),
   route.post('/threads/{thread_id}/runs/{run_id}/cancel', {
@@ -166,7 +232,12 @@ export const threadRunRoutes = routesWith([
     access,
     params: RunPath,
     query: CancelQuery,
-    answers: { 200: ok('Stopped.', AnyState), 202: ok('Stopping.'), ...refused },
-    handler: ({ params, query, signal, caller }, deps) => cancel(deps, params, { ...query, caller, signal }),
+    answers: {
+      200: describeAnswer('Stopped.', AnyState),
+      202: describeAnswer('Stopping.'),
+      ...refused,
+    },
+    handler: ({ params, query, signal, caller }, deps) =>
+      cancel(deps, params, { ...query, caller, signal }),
   }),
 ]);

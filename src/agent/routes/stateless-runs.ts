@@ -1,15 +1,22 @@
 import { Type } from 'typebox';
 import { Invalid, NotFound } from '../../errors.ts';
-import { json, noContent, routesWith } from '../../http/route.ts';
+import { answerJson, answerNoContent, bindRoutes } from '../../http/route.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
-import { CancelMany, CancelManyQuery, JoinQuery, Run, RunBatch, StreamQuery } from '../../schema/agent/run.ts';
-import { Uuid } from '../../schema/types.ts';
-import { permission } from '../auth/caller.ts';
+import {
+  CancelMany,
+  CancelManyQuery,
+  JoinQuery,
+  Run,
+  RunBatch,
+  StreamQuery,
+} from '../../schema/agent/run.ts';
+import { buildUuidSchema } from '../../schema/types.ts';
+import { askPermission } from '../auth/caller.ts';
 import { selectActive } from '../db/runs/runs.ts';
-import { keyOfHeader } from '../kernel/request-key.ts';
+import { readIdempotencyKey } from '../kernel/request-key.ts';
 import { cancelRuns, stopOf } from '../runs/cancel.ts';
 import { createRuns } from '../runs/create.ts';
-import { goneAgain, ok, refused, agentRoutes } from './route.ts';
+import { goneAgain, describeAnswer, refused, buildAgentRoutes } from './route.ts';
 import {
   answerEnd,
   answerJoinStream,
@@ -21,16 +28,16 @@ import {
   type RunRouteDeps,
 } from './run-answers.ts';
 
-const route = agentRoutes<[RunRouteDeps]>('runs');
+const route = buildAgentRoutes<[RunRouteDeps]>('runs');
 const access = 'write' as const;
 
 /** Makes the routes for runs on a thread of their own. */
-export const statelessRunRoutes = routesWith([
+export const statelessRunRoutes = bindRoutes([
   route.post('/runs', {
     ...startingOneRun,
     id: 'create_stateless_run',
     summary: 'Start a run on a thread of its own',
-    answers: { 200: ok('The run.', Run), ...refused, ...goneAgain },
+    answers: { 200: describeAnswer('The run.', Run), ...refused, ...goneAgain },
     handler: (request, deps) => answerRun(deps, request.body, { threadId: undefined, request }),
   }),
   route.post('/runs/wait', {
@@ -38,7 +45,7 @@ export const statelessRunRoutes = routesWith([
     id: 'wait_stateless_run',
     waits: true,
     summary: 'Run on a thread of its own, and answer the final state',
-    answers: { 200: ok('The final state.', AnyState), ...refused, ...goneAgain },
+    answers: { 200: describeAnswer('The final state.', AnyState), ...refused, ...goneAgain },
     handler: (request, deps) => answerEnd(deps, request.body, { threadId: undefined, request }),
   }),
   route.post('/runs/stream', {
@@ -47,7 +54,12 @@ export const statelessRunRoutes = routesWith([
     summary: 'Run on a thread of its own, and stream the events',
     query: StreamQuery,
     answers: { ...eventStream, ...refused, ...goneAgain },
-    handler: (request, deps) => answerStream(deps, request.body, { threadId: undefined, request, namespaces: request.query.namespace }),
+    handler: (request, deps) =>
+      answerStream(deps, request.body, {
+        threadId: undefined,
+        request,
+        namespaces: request.query.namespace,
+      }),
   }),
   route.post('/runs/batch', {
     id: 'create_runs',
@@ -56,10 +68,14 @@ export const statelessRunRoutes = routesWith([
     headers: OnceHeaders,
     body: RunBatch,
     starts: (body) => (body as unknown[]).length,
-    answers: { 200: ok('The runs.', Type.Array(Run)), ...refused, ...goneAgain },
+    answers: { 200: describeAnswer('The runs.', Type.Array(Run)), ...refused, ...goneAgain },
     handler: async (request, deps) => {
-      const key = keyOfHeader(request.headers, { identity: request.caller.identity, route: 'runs/batch' }, request.body);
-      return json(await createRuns(deps, request.body, { request, key }));
+      const key = readIdempotencyKey(
+        request.headers,
+        { identity: request.caller.identity, route: 'runs/batch' },
+        request.body,
+      );
+      return answerJson(await createRuns(deps, request.body, { request, key }));
     },
   }),
   ...(['stream', 'join-stream'] as const).map((name) =>
@@ -67,11 +83,19 @@ export const statelessRunRoutes = routesWith([
       id: name === 'stream' ? 'join_stateless_stream' : 'join_stateless_stream_by_name',
       summary: 'Stream the events, by run id alone',
       access: 'read',
-      params: Type.Object({ run_id: Uuid('') }),
+      params: Type.Object({ run_id: buildUuidSchema('') }),
       query: JoinQuery,
       answers: { ...eventStream, ...refused },
       handler: ({ params, query, signal, headers, forwarded, caller }, deps) =>
-        answerJoinStream(deps, { runId: params.run_id, threadId: undefined, caller, query, signal, headers, forwarded }),
+        answerJoinStream(deps, {
+          runId: params.run_id,
+          threadId: undefined,
+          caller,
+          query,
+          signal,
+          headers,
+          forwarded,
+        }),
     }),
   ),
   route.post('/runs/cancel', {
@@ -81,16 +105,30 @@ export const statelessRunRoutes = routesWith([
     query: CancelManyQuery,
     body: CancelMany,
     selects: true,
-    answers: { 204: ok('Stopped.'), ...refused },
+    answers: { 204: describeAnswer('Stopped.'), ...refused },
     handler: async ({ query, body, caller }, deps) => {
       const byIds = body.run_ids !== undefined || body.thread_id !== undefined;
       if (byIds === (body.status !== undefined))
-        throw new Invalid([{ loc: ['body', 'status'], msg: 'Give either status, or thread_id with run_ids', type: 'value_error' }]);
+        throw new Invalid([
+          {
+            loc: ['body', 'status'],
+            msg: 'Give either status, or thread_id with run_ids',
+            type: 'value_error',
+          },
+        ]);
       const action = stopOf(query.action);
-      const { permits } = await permission(caller, 'threads:update', { thread_id: body.thread_id ?? null, metadata: {}, action });
-      const count = await cancelRuns(deps, (tx) => selectActive(tx, { ...body, permitted: permits }), action);
+      const { permits } = await askPermission(caller, 'threads:update', {
+        thread_id: body.thread_id ?? null,
+        metadata: {},
+        action,
+      });
+      const count = await cancelRuns(
+        deps,
+        (tx) => selectActive(tx, { ...body, permitted: permits }),
+        action,
+      );
       if (count === 0) throw new NotFound('No runs found to cancel.');
-      return noContent();
+      return answerNoContent();
     },
   }),
 ]);

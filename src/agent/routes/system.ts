@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { json, text, type Reply } from '../../http/route.ts';
+import { answerJson, answerText, type Reply } from '../../http/route.ts';
 import { checkQueue } from '../db/base/stats.ts';
-import { StringEnum } from '../../schema/types.ts';
+import { buildEnumSchema } from '../../schema/types.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { Metrics } from '../parts/metrics.ts';
-import { ok, type AgentRoute, agentRoutes } from './route.ts';
+import { describeAnswer, type AgentRoute, buildAgentRoutes } from './route.ts';
 
 export type ServerInfo = {
   /** The features that can be turned off and are served here. */
@@ -22,35 +22,48 @@ type SystemFacts = { info: ServerInfo; document: () => unknown; docsAccess: 'ope
 
 type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'webhooks' | 'graphFaults' | 'log'>;
 
-const route = agentRoutes('system');
+const route = buildAgentRoutes('system');
 const Any = Type.Unsafe<unknown>({ type: 'object' });
 const CHECK_WITHIN = 3000;
 /** Milliseconds after which a look at the queue counts as stuck; there is one every 1.5 s. */
 const LOOKS_WITHIN = 30_000;
 
 /** Reports whether this process can do its work, which needs the database and its queue. `more` is added to it. */
-export function healthRoute(deps: Deps, path: '/' | '/ok', more: () => object = () => ({})): AgentRoute {
+export function buildHealthRoute(
+  deps: Deps,
+  path: '/' | '/ok',
+  more: () => object = () => ({}),
+): AgentRoute {
   return route.get(path, {
     id: path === '/' ? 'root' : 'health',
     summary: 'Whether the server, its database and its queue are well',
     access: 'open',
     query: Type.Object({ check_db: Type.Optional(Type.Boolean()) }),
     answers: {
-      200: ok('It is.', Any),
-      503: { description: 'The database or the queue does not answer, or the graphs can no longer be loaded.' },
+      200: describeAnswer('It is.', Any),
+      503: {
+        description:
+          'The database or the queue does not answer, or the graphs can no longer be loaded.',
+      },
     },
-    handler: ({ query }) => health(deps, { asked: query.check_db !== false, more }),
+    handler: ({ query }) => checkHealth(deps, { asked: query.check_db !== false, more }),
   });
 }
 
-async function health(deps: Deps, { asked, more }: { asked: boolean; more: () => object }): Promise<Reply> {
-  if (!asked) return json({ ok: true, services: { database: 'skipped', queue: 'skipped' }, ...more() });
-  const late = new Promise<never>((_, reject) => setTimeout(reject, CHECK_WITHIN, new Error('no answer in time')).unref());
+async function checkHealth(
+  deps: Deps,
+  { asked, more }: { asked: boolean; more: () => object },
+): Promise<Reply> {
+  if (!asked)
+    return answerJson({ ok: true, services: { database: 'skipped', queue: 'skipped' }, ...more() });
+  const late = new Promise<never>((_, reject) =>
+    setTimeout(reject, CHECK_WITHIN, new Error('no answer in time')).unref(),
+  );
   try {
     await Promise.race([checkQueue(deps.db), late]);
   } catch (error) {
     deps.log.warn({ err: error }, 'health check failed');
-    return json({ ok: false, services: { database: 'unhealthy', queue: 'unhealthy' } }, 503);
+    return answerJson({ ok: false, services: { database: 'unhealthy', queue: 'unhealthy' } }, 503);
   }
   const works = deps.host.well && deps.pump.silentFor < LOOKS_WITHIN;
   if (!works)
@@ -59,29 +72,31 @@ async function health(deps: Deps, { asked, more }: { asked: boolean; more: () =>
       'this process can not run graphs, or does not look at the queue',
     );
   const services = { database: 'healthy', queue: works ? 'healthy' : 'unhealthy' };
-  return json({ ok: works, services, ...more() }, works ? 200 : 503);
+  return answerJson({ ok: works, services, ...more() }, works ? 200 : 503);
 }
 
-const page = (title: string): string => `<!doctype html><html><head><meta charset="utf-8"><title>${title}</title>
+const renderPage = (
+  title: string,
+): string => `<!doctype html><html><head><meta charset="utf-8"><title>${title}</title>
 <style>body{font:15px/1.5 system-ui;margin:2rem auto;max-width:60rem}code{background:#f2f2f2;padding:.1rem .3rem}td{padding:.2rem .8rem .2rem 0;vertical-align:top}</style></head>
 <body><h1>${title}</h1><p>The machine-readable description is <a href="openapi.json">openapi.json</a>.</p><table id="t"></table>
 <script>fetch('openapi.json').then(r=>r.json()).then(d=>{for(const[p,ms]of Object.entries(d.paths))for(const[m,o]of Object.entries(ms)){
 const row=t.insertRow();row.insertCell().innerHTML='<code></code>';row.cells[0].firstChild.textContent=m.toUpperCase()+' '+p;row.insertCell().textContent=o.summary}})</script></body></html>`;
 
 /** Returns the errors of graphs that a server on a developer's machine can't load. */
-const graphErrors = ({ graphFaults }: Pick<Deps, 'graphFaults'>): object => {
+const listGraphErrors = ({ graphFaults }: Pick<Deps, 'graphFaults'>): object => {
   const faults = graphFaults();
   return faults.length > 0 ? { graph_errors: faults } : {};
 };
 
-const infoRoute = (deps: Deps, { info, docsAccess }: SystemFacts): AgentRoute =>
+const buildInfoRoute = (deps: Deps, { info, docsAccess }: SystemFacts): AgentRoute =>
   route.get('/info', {
     id: 'info',
     summary: 'Version and features of this server',
     access: docsAccess,
-    answers: { 200: ok('Facts.', Any) },
+    answers: { 200: describeAnswer('Facts.', Any) },
     handler: () =>
-      json({
+      answerJson({
         version: info.version,
         langgraph_js_version: info.langgraphVersion,
         context: 'js',
@@ -103,47 +118,53 @@ const infoRoute = (deps: Deps, { info, docsAccess }: SystemFacts): AgentRoute =>
           tenant_id: null,
         },
         ...(info.traceLink !== undefined && { trace_link: info.traceLink }),
-        ...(deps.webhooks.withheld.length > 0 && { webhooks: { withheld_headers: deps.webhooks.withheld } }),
-        ...graphErrors(deps),
+        ...(deps.webhooks.withheld.length > 0 && {
+          webhooks: { withheld_headers: deps.webhooks.withheld },
+        }),
+        ...listGraphErrors(deps),
       }),
   });
 
 /** Answers with the metrics of this process. `access`: who may read them. */
-export const metricsRoute = (metrics: Metrics, access: 'open' | 'read'): AgentRoute =>
+export const buildMetricsRoute = (metrics: Metrics, access: 'open' | 'read'): AgentRoute =>
   route.get('/metrics', {
     id: 'metrics',
     summary: 'Metrics for Prometheus, or as JSON',
     access,
-    query: Type.Object({ format: Type.Optional(StringEnum(['prometheus', 'json'])) }),
-    answers: { 200: ok('Metrics.') },
+    query: Type.Object({ format: Type.Optional(buildEnumSchema(['prometheus', 'json'])) }),
+    answers: { 200: describeAnswer('Metrics.') },
     handler: async ({ query }) => {
-      if (query.format === 'json') return json(await metrics.json());
+      if (query.format === 'json') return answerJson(await metrics.json());
       const { text: body, type } = await metrics.prometheus();
-      return text(body, type);
+      return answerText(body, type);
     },
   });
 
-const openapiRoute = ({ document, docsAccess }: SystemFacts): AgentRoute =>
+const buildOpenapiRoute = ({ document, docsAccess }: SystemFacts): AgentRoute =>
   route.get('/openapi.json', {
     id: 'openapi',
     summary: 'This interface, described',
     access: docsAccess,
-    answers: { 200: ok('OpenAPI 3.0.', Any) },
-    handler: () => json(document()),
+    answers: { 200: describeAnswer('OpenAPI 3.0.', Any) },
+    handler: () => answerJson(document()),
   });
 
-const docsRoute = ({ docsAccess }: SystemFacts): AgentRoute =>
+const buildDocsRoute = ({ docsAccess }: SystemFacts): AgentRoute =>
   route.get('/docs', {
     id: 'docs',
     summary: 'This interface, for people',
     access: docsAccess,
-    answers: { 200: ok('A page.') },
-    handler: () => text(page('Agent server'), 'text/html; charset=utf-8'),
+    answers: { 200: describeAnswer('A page.') },
+    handler: () => answerText(renderPage('Agent server'), 'text/html; charset=utf-8'),
   });
 
-export const systemRoutes = (deps: Deps, facts: SystemFacts): AgentRoute[] => [
-  healthRoute(deps, '/', facts.docsAccess === 'open' ? () => graphErrors(deps) : undefined),
-  infoRoute(deps, facts),
-  openapiRoute(facts),
-  docsRoute(facts),
+export const buildSystemRoutes = (deps: Deps, facts: SystemFacts): AgentRoute[] => [
+  buildHealthRoute(
+    deps,
+    '/',
+    facts.docsAccess === 'open' ? () => listGraphErrors(deps) : undefined,
+  ),
+  buildInfoRoute(deps, facts),
+  buildOpenapiRoute(facts),
+  buildDocsRoute(facts),
 ];

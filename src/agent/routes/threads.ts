@@ -1,30 +1,45 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { json, noContent, routesWith } from '../../http/route.ts';
-import { ttlOf } from '../../schema/agent/expiry.ts';
+import { answerJson, answerNoContent, bindRoutes } from '../../http/route.ts';
+import { toThreadTtl } from '../../schema/agent/expiry.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
-import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadQuery, ThreadSearch } from '../../schema/agent/thread.ts';
-import { permission, type AgentCaller } from '../auth/caller.ts';
-import { checkpointStorage, keepLatestCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
+import {
+  Thread,
+  ThreadCount,
+  ThreadCreate,
+  ThreadPatch,
+  ThreadPrune,
+  ThreadQuery,
+  ThreadSearch,
+} from '../../schema/agent/thread.ts';
+import { askPermission, type AgentCaller } from '../auth/caller.ts';
+import { loadCheckpointStorage, keepLatestCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
 import { selectActive } from '../db/runs/runs.ts';
 import { countThreads, searchThreads } from '../db/threads/thread-search.ts';
-import { threadTtl } from '../db/threads/thread-expiry.ts';
-import { deleteThreads, getThread, patchThread, threadHead } from '../db/threads/threads.ts';
+import { loadThreadTtl } from '../db/threads/thread-expiry.ts';
+import { deleteThreads, getThread, patchThread, loadThreadHead } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { keyOfHeader } from '../kernel/request-key.ts';
+import { readIdempotencyKey } from '../kernel/request-key.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
-import { newCopy, newThread, type NewThreadDeps } from './new-threads.ts';
-import { goneAgain, ok, page, refused, ThreadPath, agentRoutes } from './route.ts';
+import { copyThreadOnce, createThreadOnce, type NewThreadDeps } from './new-threads.ts';
+import {
+  goneAgain,
+  describeAnswer,
+  buildPage,
+  refused,
+  ThreadPath,
+  buildAgentRoutes,
+} from './route.ts';
 
 type Deps = CancelDeps & NewThreadDeps & Pick<AgentDeps, 'expiry'>;
 
-const route = agentRoutes<[Deps]>('threads');
+const route = buildAgentRoutes<[Deps]>('threads');
 
-const missing = (id: string): NotFound => new NotFound(`Thread with ID ${id} not found`);
+const buildNotFound = (id: string): NotFound => new NotFound(`Thread with ID ${id} not found`);
 
 /** Returns whether the caller prefers less. `Prefer` is a list (RFC 7240), and may come several times. */
-const prefersLess = (headers: IncomingHttpHeaders): boolean =>
+const isMinimalPreferred = (headers: IncomingHttpHeaders): boolean =>
   [headers['prefer'] ?? []]
     .flat()
     .join(',')
@@ -33,10 +48,22 @@ const prefersLess = (headers: IncomingHttpHeaders): boolean =>
 
 type Pruning = { thread_ids: string[]; strategy?: 'delete' | 'keep_latest' };
 
-async function prune(deps: Deps, { thread_ids, strategy }: Pruning, caller: AgentCaller): Promise<number> {
-  const { permits } = await permission(caller, 'threads:delete', { thread_ids, strategy: strategy ?? 'delete' });
+async function prune(
+  deps: Deps,
+  { thread_ids, strategy }: Pruning,
+  caller: AgentCaller,
+): Promise<number> {
+  const { permits } = await askPermission(caller, 'threads:delete', {
+    thread_ids,
+    strategy: strategy ?? 'delete',
+  });
   if (strategy !== 'keep_latest') {
-    for (const thread_id of thread_ids) await cancelRuns(deps, (tx) => selectActive(tx, { thread_id, permitted: permits }), 'interrupt');
+    for (const thread_id of thread_ids)
+      await cancelRuns(
+        deps,
+        (tx) => selectActive(tx, { thread_id, permitted: permits }),
+        'interrupt',
+      );
     return (await deleteThreads(deps.db, thread_ids, permits)).length;
   }
   let count = 0;
@@ -47,24 +74,31 @@ async function prune(deps: Deps, { thread_ids, strategy }: Pruning, caller: Agen
 }
 
 /** Returns the selected fields, and the values picked by path (`values.messages[-1].content`) under their aliases. */
-function extracted(thread: Partial<Thread>, { select, extract }: ThreadSearch): object {
+function pickFields(thread: Partial<Thread>, { select, extract }: ThreadSearch): object {
   const record = thread as Record<string, unknown>;
-  const shown = select && select.length > 0 ? Object.fromEntries(select.map((name) => [name, record[name]])) : record;
-  const found = Object.entries(extract ?? {}).map(([alias, path]) => [alias, atPath(record, path)]);
+  const shown =
+    select && select.length > 0
+      ? Object.fromEntries(select.map((name) => [name, record[name]]))
+      : record;
+  const found = Object.entries(extract ?? {}).map(([alias, path]) => [
+    alias,
+    getAtPath(record, path),
+  ]);
   return { ...shown, extracted: Object.fromEntries(found) as object };
 }
 
-function atPath(record: unknown, path: string): unknown {
+function getAtPath(record: unknown, path: string): unknown {
   const parts = path.replaceAll(/\[(-?\d+)\]/g, '.$1').split('.');
   return (
     parts.reduce<unknown>((value, part) => {
-      if (Array.isArray(value) && /^-?\d+$/.test(part)) return (value as unknown[]).at(Number(part));
+      if (Array.isArray(value) && /^-?\d+$/.test(part))
+        return (value as unknown[]).at(Number(part));
       return (value as Record<string, unknown> | null | undefined)?.[part];
     }, record) ?? null
   );
 }
 
-export const threadRoutes = routesWith([
+export const threadRoutes = bindRoutes([
   route.post('/threads', {
     id: 'create_thread',
     summary: 'Create a thread',
@@ -72,10 +106,19 @@ export const threadRoutes = routesWith([
     headers: OnceHeaders,
     body: ThreadCreate,
     bodyOptional: true,
-    answers: { 200: ok('The thread.', Thread), 409: { description: 'The id is taken.' }, ...refused, ...goneAgain },
+    answers: {
+      200: describeAnswer('The thread.', Thread),
+      409: { description: 'The id is taken.' },
+      ...refused,
+      ...goneAgain,
+    },
     handler: async ({ body, caller, headers }, deps) => {
-      const key = keyOfHeader(headers, { identity: caller.identity, route: 'threads' }, body);
-      return json(await newThread(deps, body, { caller, key }));
+      const key = readIdempotencyKey(
+        headers,
+        { identity: caller.identity, route: 'threads' },
+        body,
+      );
+      return answerJson(await createThreadOnce(deps, body, { caller, key }));
     },
   }),
   route.post('/threads/search', {
@@ -85,13 +128,25 @@ export const threadRoutes = routesWith([
     body: ThreadSearch,
     selects: true,
     bodyOptional: true,
-    answers: { 200: ok('Threads, or the selected fields of them.', Type.Array(Type.Partial(Thread))), ...refused },
+    answers: {
+      200: describeAnswer(
+        'Threads, or the selected fields of them.',
+        Type.Array(Type.Partial(Thread)),
+      ),
+      ...refused,
+    },
     handler: async ({ body: asked, caller }, deps) => {
-      const { value: body, permits } = await permission(caller, 'threads:search', { ...asked, metadata: asked.metadata ?? {} });
+      const { value: body, permits } = await askPermission(caller, 'threads:search', {
+        ...asked,
+        metadata: asked.metadata ?? {},
+      });
       const found = await searchThreads(deps.db, { ...body, seen: permits });
-      const { rows, headers } = page(found.rows, body);
+      const { rows, headers } = buildPage(found.rows, body);
       const cursor = found.cursor === undefined ? {} : { 'x-pagination-cursor': found.cursor };
-      return json(body.extract ? rows.map((row) => extracted(row, body)) : rows, 200, { ...headers, ...cursor });
+      return answerJson(body.extract ? rows.map((row) => pickFields(row, body)) : rows, 200, {
+        ...headers,
+        ...cursor,
+      });
     },
   }),
   route.post('/threads/count', {
@@ -101,10 +156,13 @@ export const threadRoutes = routesWith([
     body: ThreadCount,
     selects: true,
     bodyOptional: true,
-    answers: { 200: ok('The number.', Type.Integer()), ...refused },
+    answers: { 200: describeAnswer('The number.', Type.Integer()), ...refused },
     handler: async ({ body, caller }, deps) => {
-      const { value, permits } = await permission(caller, 'threads:search', { ...body, metadata: body.metadata ?? {} });
-      return json(await countThreads(deps.db, { ...value, seen: permits }));
+      const { value, permits } = await askPermission(caller, 'threads:search', {
+        ...body,
+        metadata: body.metadata ?? {},
+      });
+      return answerJson(await countThreads(deps.db, { ...value, seen: permits }));
     },
   }),
   route.post('/threads/prune', {
@@ -113,8 +171,12 @@ export const threadRoutes = routesWith([
     access: 'write',
     body: ThreadPrune,
     selects: true,
-    answers: { 200: ok('How many.', Type.Object({ pruned_count: Type.Integer() })), ...refused },
-    handler: async ({ body, caller }, deps) => json({ pruned_count: await prune(deps, body, caller) }),
+    answers: {
+      200: describeAnswer('How many.', Type.Object({ pruned_count: Type.Integer() })),
+      ...refused,
+    },
+    handler: async ({ body, caller }, deps) =>
+      answerJson({ pruned_count: await prune(deps, body, caller) }),
   }),
   route.get('/threads/{thread_id}', {
     id: 'get_thread',
@@ -122,13 +184,20 @@ export const threadRoutes = routesWith([
     access: 'read',
     params: ThreadPath,
     query: ThreadQuery,
-    answers: { 200: ok('The thread.', Thread), ...refused },
+    answers: { 200: describeAnswer('The thread.', Thread), ...refused },
     handler: async ({ params, query, caller }, deps) => {
-      const { permits } = await permission(caller, 'threads:read', params);
+      const { permits } = await askPermission(caller, 'threads:read', params);
       const thread = await getThread(deps.db, params.thread_id, permits);
-      if (thread === undefined) throw missing(params.thread_id);
+      if (thread === undefined) throw buildNotFound(params.thread_id);
       const asksTtl = query.include?.includes('ttl') === true;
-      return json(asksTtl ? { ...thread, ttl: await threadTtl(deps.db, params.thread_id, deps.expiry.threads.usual) } : thread);
+      return answerJson(
+        asksTtl
+          ? {
+              ...thread,
+              ttl: await loadThreadTtl(deps.db, params.thread_id, deps.expiry.threads.usual),
+            }
+          : thread,
+      );
     },
   }),
   route.patch('/threads/{thread_id}', {
@@ -137,13 +206,25 @@ export const threadRoutes = routesWith([
     access: 'write',
     params: ThreadPath,
     body: ThreadPatch,
-    answers: { 200: ok('The thread.', Thread), 204: ok('Done, when asked with Prefer: return=minimal.'), ...refused },
+    answers: {
+      200: describeAnswer('The thread.', Thread),
+      204: describeAnswer('Done, when asked with Prefer: return=minimal.'),
+      ...refused,
+    },
     handler: async ({ params, body, headers, caller }, deps) => {
-      const { value, permits } = await permission(caller, 'threads:update', { ...params, metadata: body.metadata ?? {} });
-      const ttl = ttlOf(body.ttl);
-      const thread = await patchThread(deps.db, params.thread_id, { metadata: value.metadata, ttl }, permits);
-      if (thread === undefined) throw missing(params.thread_id);
-      return prefersLess(headers) ? noContent() : json(thread);
+      const { value, permits } = await askPermission(caller, 'threads:update', {
+        ...params,
+        metadata: body.metadata ?? {},
+      });
+      const ttl = toThreadTtl(body.ttl);
+      const thread = await patchThread(
+        deps.db,
+        params.thread_id,
+        { metadata: value.metadata, ttl },
+        permits,
+      );
+      if (thread === undefined) throw buildNotFound(params.thread_id);
+      return isMinimalPreferred(headers) ? answerNoContent() : answerJson(thread);
     },
   }),
   route.delete('/threads/{thread_id}', {
@@ -151,13 +232,17 @@ export const threadRoutes = routesWith([
     summary: 'Delete a thread with its runs and checkpoints',
     access: 'write',
     params: ThreadPath,
-    answers: { 204: ok('Gone.'), ...refused },
+    answers: { 204: describeAnswer('Gone.'), ...refused },
     handler: async ({ params, caller }, deps) => {
-      const { permits } = await permission(caller, 'threads:delete', params);
-      await cancelRuns(deps, (tx) => selectActive(tx, { ...params, permitted: permits }), 'interrupt');
+      const { permits } = await askPermission(caller, 'threads:delete', params);
+      await cancelRuns(
+        deps,
+        (tx) => selectActive(tx, { ...params, permitted: permits }),
+        'interrupt',
+      );
       const gone = await deleteThreads(deps.db, [params.thread_id], permits);
-      if (gone.length === 0) throw missing(params.thread_id);
-      return noContent();
+      if (gone.length === 0) throw buildNotFound(params.thread_id);
+      return answerNoContent();
     },
   }),
   route.post('/threads/{thread_id}/copy', {
@@ -166,10 +251,19 @@ export const threadRoutes = routesWith([
     access: 'write',
     params: ThreadPath,
     headers: OnceHeaders,
-    answers: { 200: ok('The copy.', Thread), 409: { description: 'There is no such thread.' }, ...refused, ...goneAgain },
+    answers: {
+      200: describeAnswer('The copy.', Thread),
+      409: { description: 'There is no such thread.' },
+      ...refused,
+      ...goneAgain,
+    },
     handler: async ({ params: { thread_id: threadId }, caller, headers }, deps) => {
-      const key = keyOfHeader(headers, { identity: caller.identity, route: 'threads/copy', threadId }, null);
-      return json(await newCopy(deps, threadId, { caller, key }));
+      const key = readIdempotencyKey(
+        headers,
+        { identity: caller.identity, route: 'threads/copy', threadId },
+        null,
+      );
+      return answerJson(await copyThreadOnce(deps, threadId, { caller, key }));
     },
   }),
   route.get('/threads/{thread_id}/storage', {
@@ -177,13 +271,17 @@ export const threadRoutes = routesWith([
     summary: "The size of a thread's checkpoints",
     access: 'read',
     params: ThreadPath,
-    answers: { 200: ok('Rows and bytes.', Type.Unsafe<unknown>({ type: 'object' })), ...refused },
+    answers: {
+      200: describeAnswer('Rows and bytes.', Type.Unsafe<unknown>({ type: 'object' })),
+      ...refused,
+    },
     handler: async ({ params, caller }, deps) => {
-      const { permits } = await permission(caller, 'threads:read', params);
-      if ((await threadHead(deps.db, params.thread_id, permits)) === undefined) throw missing(params.thread_id);
-      const storage = await checkpointStorage(deps.db, params.thread_id);
+      const { permits } = await askPermission(caller, 'threads:read', params);
+      if ((await loadThreadHead(deps.db, params.thread_id, permits)) === undefined)
+        throw buildNotFound(params.thread_id);
+      const storage = await loadCheckpointStorage(deps.db, params.thread_id);
       const total_bytes = Object.values(storage).reduce((sum, { bytes }) => sum + bytes, 0);
-      return json({ thread_id: params.thread_id, total_bytes, ...storage });
+      return answerJson({ thread_id: params.thread_id, total_bytes, ...storage });
     },
   }),
 ]);

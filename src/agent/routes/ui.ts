@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { text, routesWith } from '../../http/route.ts';
-import { permission, type AgentCaller } from '../auth/caller.ts';
+import { answerText, bindRoutes } from '../../http/route.ts';
+import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { isUuid } from '../kernel/ids.ts';
-import { assistantOf } from './assistants.ts';
-import { ok, refused, agentRoutes } from './route.ts';
+import { loadAssistant } from './assistants.ts';
+import { describeAnswer, refused, buildAgentRoutes } from './route.ts';
 
 /*
  * Generative UI: the components of gx.json's `ui`, as `LoadExternalComponent` of `@langchain/langgraph-sdk/react-ui`
@@ -17,8 +17,12 @@ import { ok, refused, agentRoutes } from './route.ts';
 type Deps = Pick<AgentDeps, 'db' | 'bundles' | 'requests'>;
 type Bundle = { name: string; files: Record<string, string> };
 
-const route = agentRoutes<[Deps]>('ui');
-const TYPES: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.map': 'application/json' };
+const route = buildAgentRoutes<[Deps]>('ui');
+const TYPES: Record<string, string> = {
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.map': 'application/json',
+};
 
 /** Returns the bundle of an entry of gx.json's `ui`. */
 function bundleNamed({ bundles }: Pick<Deps, 'bundles'>, name: string): Bundle {
@@ -27,46 +31,78 @@ function bundleNamed({ bundles }: Pick<Deps, 'bundles'>, name: string): Bundle {
 }
 
 /** Returns the bundle of the assistant that a page streams, which it names by its graph or by its id. */
-async function bundleOf({ db, bundles }: Deps, asked: string, caller: AgentCaller): Promise<Bundle> {
+async function bundleOf(
+  { db, bundles }: Deps,
+  asked: string,
+  caller: AgentCaller,
+): Promise<Bundle> {
   if (Object.hasOwn(bundles, asked) || !isUuid(asked)) return bundleNamed({ bundles }, asked);
   const assistant_id = asked.toLowerCase();
-  const { permits } = await permission(caller, 'assistants:read', { assistant_id, metadata: {} });
-  return bundleNamed({ bundles }, (await assistantOf({ db }, assistant_id, permits)).graph_id);
+  const { permits } = await askPermission(caller, 'assistants:read', {
+    assistant_id,
+    metadata: {},
+  });
+  return bundleNamed({ bundles }, (await loadAssistant({ db }, assistant_id, permits)).graph_id);
 }
 
-const escaped = (value: string): string =>
-  value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+const escapeHtml = (value: string): string =>
+  value
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 
 /** Returns a version that changes with the files, so that browsers may keep them. */
-const versionOf = ({ files }: Bundle): string => createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 16);
+const hashFiles = ({ files }: Bundle): string =>
+  createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 16);
 
 /**
  * Returns the HTML that shows one component. The client puts the id of the shadow root in the place of
  * `{{shadowRootId}}`; the bundler names the script's variable.
  */
-function htmlOf(bundle: Bundle, component: string, address: string): string {
+function renderHtml(bundle: Bundle, component: string, address: string): string {
   const links = Object.keys(bundle.files).map((file) => {
-    const url = escaped(`${address}/ui/${encodeURIComponent(bundle.name)}/${encodeURIComponent(file)}?v=${versionOf(bundle)}`);
+    const url = escapeHtml(
+      `${address}/ui/${encodeURIComponent(bundle.name)}/${encodeURIComponent(file)}?v=${hashFiles(bundle)}`,
+    );
     return { kind: path.extname(file), url };
   });
   const variable = `__LGUI_${bundle.name.replaceAll(/[^a-zA-Z0-9]/g, '_')}`;
-  const show = escaped(`${variable}.render(${JSON.stringify(component)}, "{{shadowRootId}}")`);
+  const show = escapeHtml(`${variable}.render(${JSON.stringify(component)}, "{{shadowRootId}}")`);
   return [
-    ...links.filter(({ kind }) => kind === '.css').map(({ url }) => `<link rel="stylesheet" href="${url}">`),
-    ...links.filter(({ kind }) => kind === '.js').map(({ url }) => `<script src="${url}" onload="${show}"></script>`),
+    ...links
+      .filter(({ kind }) => kind === '.css')
+      .map(({ url }) => `<link rel="stylesheet" href="${url}">`),
+    ...links
+      .filter(({ kind }) => kind === '.js')
+      .map(({ url }) => `<script src="${url}" onload="${show}"></script>`),
   ].join('\n');
 }
 
-export const uiRoutes = routesWith([
+export const uiRoutes = bindRoutes([
   route.post('/ui/{name}', {
     id: 'get_ui_component',
     summary: 'HTML that shows a component',
     access: 'read',
-    params: Type.Object({ name: Type.String({ description: 'A name in gx.json\'s "ui", or the id of an assistant of that graph.' }) }),
+    params: Type.Object({
+      name: Type.String({
+        description: 'A name in gx.json\'s "ui", or the id of an assistant of that graph.',
+      }),
+    }),
     body: Type.Object({ name: Type.String({ description: 'The component.' }) }),
-    answers: { 200: ok('HTML for a shadow root, whose id replaces `{{shadowRootId}}`.'), ...refused },
+    answers: {
+      200: describeAnswer('HTML for a shadow root, whose id replaces `{{shadowRootId}}`.'),
+      ...refused,
+    },
     handler: async ({ params, body, caller, ...request }, deps) =>
-      text(htmlOf(await bundleOf(deps, params.name, caller), body.name, deps.requests.address(request)), 'text/html; charset=utf-8'),
+      answerText(
+        renderHtml(
+          await bundleOf(deps, params.name, caller),
+          body.name,
+          deps.requests.address(request),
+        ),
+        'text/html; charset=utf-8',
+      ),
   }),
   route.get('/ui/{name}/{file}', {
     id: 'get_ui_file',
@@ -75,15 +111,24 @@ export const uiRoutes = routesWith([
     access: 'open',
     params: Type.Object({ name: Type.String(), file: Type.String() }),
     query: Type.Object({
-      v: Type.Optional(Type.String({ description: 'The version that the HTML names; with it the file may be kept.' })),
+      v: Type.Optional(
+        Type.String({
+          description: 'The version that the HTML names; with it the file may be kept.',
+        }),
+      ),
     }),
-    answers: { 200: ok('The file.'), ...refused },
+    answers: { 200: describeAnswer('The file.'), ...refused },
     handler: ({ params, query }, deps) => {
       const bundle = bundleNamed(deps, params.name);
-      if (!Object.hasOwn(bundle.files, params.file)) throw new NotFound(`The "ui" named "${bundle.name}" has no file ${params.file}.`);
+      if (!Object.hasOwn(bundle.files, params.file))
+        throw new NotFound(`The "ui" named "${bundle.name}" has no file ${params.file}.`);
       const type = TYPES[path.extname(params.file)] ?? 'text/plain';
-      const caching = query.v === versionOf(bundle) ? 'public, max-age=31536000, immutable' : 'no-cache';
-      return { ...text(bundle.files[params.file]!, `${type}; charset=utf-8`), headers: { 'cache-control': caching } };
+      const caching =
+        query.v === hashFiles(bundle) ? 'public, max-age=31536000, immutable' : 'no-cache';
+      return {
+        ...answerText(bundle.files[params.file]!, `${type}; charset=utf-8`),
+        headers: { 'cache-control': caching },
+      };
     },
   }),
 ]);

@@ -1,5 +1,10 @@
 import type { StoredCheckpoint } from '../db/checkpoints/stored-checkpoints.ts';
-import { graphKey, listKey, wholeList, type ListVersion } from '../db/checkpoints/list-rows.ts';
+import {
+  buildGraphKey,
+  listKey,
+  buildWholeList,
+  type ListVersion,
+} from '../db/checkpoints/list-rows.ts';
 
 /** An element of lists: its JSON, and the approximate bytes that it takes. */
 export type ListElement = { readonly text: string; readonly weight: number };
@@ -33,35 +38,46 @@ export class Lists<E extends ListElement> {
   }
 
   /** Returns, by their keys, the lists of one graph that need not be read. */
-  known(threadId: string | undefined, namespace: string | undefined): Map<string, ListVersion<E>> {
+  listKnown(
+    threadId: string | undefined,
+    namespace: string | undefined,
+  ): Map<string, ListVersion<E>> {
     const known = new Map<string, ListVersion<E>>();
     if (threadId === undefined || namespace === undefined) return known;
-    for (const lists of this.#graphs.get(graphKey(threadId, namespace))?.checkpoints.values() ?? [])
-      for (const [channel, list] of lists) known.set(listKey(threadId, namespace, channel, list.version), list);
+    for (const lists of this.#graphs
+      .get(buildGraphKey(threadId, namespace))
+      ?.checkpoints.values() ?? [])
+      for (const [channel, list] of lists)
+        known.set(listKey(threadId, namespace, channel, list.version), list);
     return known;
   }
 
-  of([threadId, namespace, checkpointId]: CheckpointKey): ListsOfCheckpoint<E> | undefined {
-    return this.#graphs.get(graphKey(threadId, namespace))?.checkpoints.get(checkpointId);
+  getLists([threadId, namespace, checkpointId]: CheckpointKey): ListsOfCheckpoint<E> | undefined {
+    return this.#graphs.get(buildGraphKey(threadId, namespace))?.checkpoints.get(checkpointId);
   }
 
   /** Returns true when something is remembered of the graph, which a mere look must not push out. */
   has(threadId: string, namespace: string): boolean {
-    return this.#graphs.has(graphKey(threadId, namespace));
+    return this.#graphs.has(buildGraphKey(threadId, namespace));
   }
 
   /** Remembers the lists of a checkpoint as those that were used last. A graph without lists takes no room. */
-  remember([threadId, namespace, checkpointId]: CheckpointKey, lists: ListsOfCheckpoint<E>): void {
-    const key = graphKey(threadId, namespace);
+  cacheLists(
+    [threadId, namespace, checkpointId]: CheckpointKey,
+    lists: ListsOfCheckpoint<E>,
+  ): void {
+    const key = buildGraphKey(threadId, namespace);
     const before = this.#graphs.get(key);
     if (before === undefined && lists.size === 0) return;
     const checkpoints = before?.checkpoints ?? new Map<string, ListsOfCheckpoint<E>>();
     // The entry that was used last comes last.
     checkpoints.delete(checkpointId);
     if (lists.size > 0) checkpoints.set(checkpointId, lists);
-    for (const oldest of checkpoints.keys()) if (checkpoints.size > OF_EACH) checkpoints.delete(oldest);
+    for (const oldest of checkpoints.keys())
+      if (checkpoints.size > OF_EACH) checkpoints.delete(oldest);
     if (before !== undefined) this.#drop(key, before);
-    if (checkpoints.size > 0) this.#keep(key, { checkpoints, weight: GRAPH_BYTES + weightOf(lists) });
+    if (checkpoints.size > 0)
+      this.#keep(key, { checkpoints, weight: GRAPH_BYTES + sumWeight(lists) });
   }
 
   #keep(key: string, remembered: Remembered<E>): void {
@@ -78,24 +94,38 @@ export class Lists<E extends ListElement> {
   }
 }
 
-const weightOf = (lists: ListsOfCheckpoint<ListElement>): number =>
-  [...lists.values()].reduce((sum, { elements }) => sum + elements.reduce((own, { weight }) => own + weight, 0), 0);
+const sumWeight = (lists: ListsOfCheckpoint<ListElement>): number =>
+  [...lists.values()].reduce(
+    (sum, { elements }) => sum + elements.reduce((own, { weight }) => own + weight, 0),
+    0,
+  );
 
 /** Returns the lists of a checkpoint. `read` are those that were read, or are known. */
-export function listsOfRow<E>(
+export function pickRowLists<E>(
   { thread_id, checkpoint_ns, values }: StoredCheckpoint,
   read: ReadonlyMap<string, ListVersion<E>>,
 ): ListsOfCheckpoint<E> {
   const own = new Map<string, ListVersion<E>>();
   for (const [channel, type, value, base = null] of values ?? [])
     if (type === 'list')
-      own.set(channel, asStored(read.get(listKey(thread_id, checkpoint_ns, channel, value as string)), { channel, base }));
+      own.set(
+        channel,
+        toStoredList(read.get(listKey(thread_id, checkpoint_ns, channel, value as string)), {
+          channel,
+          base,
+        }),
+      );
   return own;
 }
 
 /** Returns the list as it is stored now. One that was pruned since it was remembered stands on other rows. */
-function asStored<E>(list: ListVersion<E> | undefined, { channel, base }: { channel: string; base: string | null }): ListVersion<E> {
+function toStoredList<E>(
+  list: ListVersion<E> | undefined,
+  { channel, base }: { channel: string; base: string | null },
+): ListVersion<E> {
   if (list === undefined) throw new RangeError(`A list of "${channel}" was not read.`);
   if (list.base === base) return list;
-  return base === null ? wholeList(list.version, list.elements) : { ...list, base, anchor: undefined };
+  return base === null
+    ? buildWholeList(list.version, list.elements)
+    : { ...list, base, anchor: undefined };
 }

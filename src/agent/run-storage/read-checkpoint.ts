@@ -1,4 +1,4 @@
-import { fromBytes, type ListBytes, type ListRow } from '../db/checkpoints/list-bytes.ts';
+import { decodeListBytes, type ListBytes, type ListRow } from '../db/checkpoints/list-bytes.ts';
 import type { StoredCheckpoint, ValueType } from '../db/checkpoints/stored-checkpoints.ts';
 import { isListInBytes, LIST_IN_BYTES } from '../db/fields/checkpoint-fields.ts';
 import type { ListsOfCheckpoint } from './lists.ts';
@@ -10,12 +10,22 @@ export type ReadValue = { json: unknown } | { type: ValueType; bytes: Buffer };
 export type ReadList = { type: string; version: string; base: string | null };
 
 /** A row of such a list: new elements, and those of its base. */
-export type ReadListRow = { namespace: string; channel: string; version: string; base: string | null } & ListBytes;
+export type ReadListRow = {
+  namespace: string;
+  channel: string;
+  version: string;
+  base: string | null;
+} & ListBytes;
 
 /** A checkpoint with the values of its channels, and the writes of tasks on it, in their order. */
 export type ReadCheckpoint<E> = Pick<
   StoredCheckpoint,
-  'thread_id' | 'checkpoint_ns' | 'checkpoint_id' | 'parent_checkpoint_id' | 'checkpoint' | 'metadata'
+  | 'thread_id'
+  | 'checkpoint_ns'
+  | 'checkpoint_id'
+  | 'parent_checkpoint_id'
+  | 'checkpoint'
+  | 'metadata'
 > & {
   /** A list comes by its elements, unless these are bytes. */
   values: [channel: string, value: ReadValue | ReadList | { elements: readonly E[] }][];
@@ -32,21 +42,42 @@ const listRow = ([, namespace, channel, version, base, value]: ListRow): ReadLis
   channel,
   version,
   base,
-  ...fromBytes(value as string),
+  ...decodeListBytes(value as string),
 });
 
 /** Returns the checkpoint of a row, whose lists are these. */
-export function readCheckpoint<E>(row: StoredCheckpoint, lists: ListsOfCheckpoint<E>): ReadCheckpoint<E> {
+export function readCheckpoint<E>(
+  row: StoredCheckpoint,
+  lists: ListsOfCheckpoint<E>,
+): ReadCheckpoint<E> {
   const values: ReadCheckpoint<E>['values'] = [];
   for (const [channel, type, value, base = null] of row.values ?? []) {
     const list = lists.get(channel);
     if (list !== undefined) values.push([channel, list]);
-    else if (isListInBytes(type)) values.push([channel, { type: type.slice(LIST_IN_BYTES.length), version: value as string, base }]);
+    else if (isListInBytes(type))
+      values.push([
+        channel,
+        { type: type.slice(LIST_IN_BYTES.length), version: value as string, base },
+      ]);
     else if (type !== 'empty' && type !== 'list') values.push([channel, read(type, value)]);
   }
-  const { thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata } = row;
+  const { thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata } =
+    row;
   const writes: ReadCheckpoint<E>['writes'] = [];
-  for (const [task, channel, type, value] of row.writes ?? []) writes.push([task, channel, read(type, value)]);
-  const listRows = (row.lists ?? []).filter(([, , , , , , type]) => isListInBytes(type)).map(listRow);
-  return { thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata, values, writes, listRows };
+  for (const [task, channel, type, value] of row.writes ?? [])
+    writes.push([task, channel, read(type, value)]);
+  const listRows = (row.lists ?? [])
+    .filter(([, , , , , , type]) => isListInBytes(type))
+    .map(listRow);
+  return {
+    thread_id,
+    checkpoint_ns,
+    checkpoint_id,
+    parent_checkpoint_id,
+    checkpoint,
+    metadata,
+    values,
+    writes,
+    listRows,
+  };
 }

@@ -1,17 +1,35 @@
-import { asError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 import { Batcher } from '../db/base/batcher.ts';
 import { IN_A_PACK, packGraphs } from '../db/checkpoints/checkpoint-packs.ts';
 import { deleteCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
-import { copyCheckpointsTo, deleteCheckpointsOfRuns, pruneThreads } from '../db/threads/checkpointer-calls.ts';
-import { writeSteps, type AttemptOfRun, type NewValue, type NewWrites } from '../db/checkpoints/checkpoints.ts';
+import {
+  copyCheckpointsTo,
+  deleteCheckpointsOfRuns,
+  pruneThreads,
+} from '../db/threads/checkpointer-calls.ts';
+import {
+  writeSteps,
+  type AttemptOfRun,
+  type NewValue,
+  type NewWrites,
+} from '../db/checkpoints/checkpoints.ts';
 import { markBegun } from '../db/runs/leases.ts';
-import { ofJson, toBytes, type ListLengths } from '../db/checkpoints/list-bytes.ts';
+import { toStoredList, toBytes, type ListLengths } from '../db/checkpoints/list-bytes.ts';
 import { isListInBytes, LIST_IN_BYTES } from '../db/fields/checkpoint-fields.ts';
-import { graphKey, listsOf, nextList, type ListVersion } from '../db/checkpoints/list-rows.ts';
+import {
+  buildGraphKey,
+  buildListVersions,
+  buildNextList,
+  type ListVersion,
+} from '../db/checkpoints/list-rows.ts';
 import type { RunInLog } from '../kernel/run-fields.ts';
 import type { Database } from '../db/base/pool.ts';
-import { readCheckpoints, type StoredCheckpoint, type WhichCheckpoints } from '../db/checkpoints/stored-checkpoints.ts';
-import { Lists, listsOfRow, type CheckpointKey, type ListElement } from './lists.ts';
+import {
+  readCheckpoints,
+  type StoredCheckpoint,
+  type WhichCheckpoints,
+} from '../db/checkpoints/stored-checkpoints.ts';
+import { Lists, pickRowLists, type CheckpointKey, type ListElement } from './lists.ts';
 import { readCheckpoint, type ReadCheckpoint } from './read-checkpoint.ts';
 import { StepsOfRun, type Barrier, type SharedWrites } from './steps-of-run.ts';
 
@@ -22,10 +40,20 @@ type RunOfThread = RunInLog & { attempt: number; empty: boolean };
  * `ahead`: the graph goes on before a step is stored. A step waits for `written` before it is stored. Each checkpoint
  * of the run carries `metadata` beside its own. `lost` hears once that another attempt has the run.
  */
-type Storing = { ahead: boolean; written?: Barrier | undefined; metadata?: object | undefined; lost?: () => void };
+type Storing = {
+  ahead: boolean;
+  written?: Barrier | undefined;
+  metadata?: object | undefined;
+  lost?: () => void;
+};
 
 /** Where a step stands: a graph of a thread, its last checkpoint there, and the run that makes it. */
-export type StepPlace = { threadId: string; namespace: string; checkpointId: string | undefined; runId: string | undefined };
+export type StepPlace = {
+  threadId: string;
+  namespace: string;
+  checkpointId: string | undefined;
+  runId: string | undefined;
+};
 
 /** The change that a list in bytes is of another version, its base. Its type and bytes are those of new elements. */
 type NewListInBytes = ListLengths & { base: string | null };
@@ -48,7 +76,10 @@ export type NewStep<E> = {
    * Returns the value of such a channel, or undefined for one that is empty. `before` are the elements of the list that
    * the last checkpoint has there. It reads all that may change before it returns.
    */
-  valueOf: (channel: string, before: readonly E[] | undefined) => Promise<NewVersion<E> | undefined>;
+  valueOf: (
+    channel: string,
+    before: readonly E[] | undefined,
+  ) => Promise<NewVersion<E> | undefined>;
   /** Returns the metadata as JSON text, together with that of the run. */
   metadataOf: (ofRun: object) => Promise<string>;
 };
@@ -83,15 +114,22 @@ export class StepStorage<E extends ListElement> {
   readonly #shared: SharedWrites;
   readonly #runs = new Map<string, StepsOfRun>();
 
-  constructor(db: Database, { elementOf, rememberedBytes, untidied = () => undefined }: Settings<E>) {
+  constructor(
+    db: Database,
+    { elementOf, rememberedBytes, untidied = () => undefined }: Settings<E>,
+  ) {
     this.#db = db;
     this.#elementOf = elementOf;
     this.#untidied = untidied;
     this.#lists = new Lists(rememberedBytes);
     this.#shared = new Batcher(async (runs) => {
-      const given = runs.map((run) => ({ attempt: run.attempt, steps: run.take(), context: run.context }));
+      const given = runs.map((run) => ({
+        attempt: run.attempt,
+        steps: run.take(),
+        context: run.context,
+      }));
       const lost = await writeSteps(db, given);
-      for (const run of runs) run.taken();
+      for (const run of runs) run.clearTaken();
       return runs.map(({ attempt }) => attempt === undefined || !lost.has(attempt.run_id));
     });
   }
@@ -111,13 +149,21 @@ export class StepStorage<E extends ListElement> {
    * work itself failed. At the end it waits for the writes of a stopped graph that are still under way, so that a later
    * rollback takes back all of them.
    */
-  async during<T>(run: RunOfThread, storing: Storing, work: () => Promise<T>): Promise<T> {
+  async runStoring<T>(run: RunOfThread, storing: Storing, work: () => Promise<T>): Promise<T> {
     const { thread_id, run_id, attempt, empty } = run;
-    const steps = new StepsOfRun(this.#shared, { threadId: thread_id, attempt: { run_id, attempt }, empty, ...storing });
+    const steps = new StepsOfRun(this.#shared, {
+      threadId: thread_id,
+      attempt: { run_id, attempt },
+      empty,
+      ...storing,
+    });
     this.#runs.set(run_id, steps);
     const close = async (): Promise<unknown> => {
       const failure = await steps.close();
-      if (failure === undefined) await packGraphs(this.#db, thread_id, steps.toPack).catch((error: unknown) => this.#untidied(error, run));
+      if (failure === undefined)
+        await packGraphs(this.#db, thread_id, steps.toPack).catch((error: unknown) =>
+          this.#untidied(error, run),
+        );
       // The run's next attempt may have begun here.
       if (this.#runs.get(run_id) === steps) this.#runs.delete(run_id);
       return failure;
@@ -127,7 +173,7 @@ export class StepStorage<E extends ListElement> {
       throw error;
     });
     const failure = await close();
-    if (failure !== undefined) throw asError(failure);
+    if (failure !== undefined) throw toError(failure);
     return result;
   }
 
@@ -135,57 +181,70 @@ export class StepStorage<E extends ListElement> {
    * Returns where a step goes: one of a run joins the run's others, and a state written by hand is on its own. Returns
    * undefined when the run is over.
    */
-  #stepsOf(runId: string | undefined): StepsOfRun | undefined {
+  #findSteps(runId: string | undefined): StepsOfRun | undefined {
     return runId === undefined ? new StepsOfRun(this.#shared) : this.#runs.get(runId);
   }
 
-  #runsOf(threadId: string | undefined): StepsOfRun[] {
+  #listRuns(threadId: string | undefined): StepsOfRun[] {
     return [...this.#runs.values()].filter((run) => run.threadId === threadId);
   }
 
   /** Settles when everything that the thread's run has written can be read. */
-  async #settled(threadId: string | undefined): Promise<void> {
-    await Promise.all(this.#runsOf(threadId).map((run) => run.settled()));
+  async #waitUntilSettled(threadId: string | undefined): Promise<void> {
+    await Promise.all(this.#listRuns(threadId).map((run) => run.waitUntilSettled()));
   }
 
   /**
    * Returns a checkpoint of a graph, or its last one, and remembers its lists. A mere look (`looks`) pushes out nothing
    * that a run stands on, and waits for no run. Of lists in bytes that are `known`, no row is read.
    */
-  async one(
+  async loadCheckpoint(
     at: { threadId: string; namespace: string; checkpointId?: string | undefined },
     { looks, known }: { looks: boolean; known?: string[] | undefined },
   ): Promise<ReadCheckpoint<E> | undefined> {
     const { threadId, namespace, checkpointId } = at;
     if (!looks) {
-      if (namespace === '' && checkpointId === undefined && this.#runsOf(threadId).some((run) => run.isFirstLook())) return undefined;
-      await this.#settled(threadId);
+      if (
+        namespace === '' &&
+        checkpointId === undefined &&
+        this.#listRuns(threadId).some((run) => run.isFirstLook())
+      )
+        return undefined;
+      await this.#waitUntilSettled(threadId);
     }
     const { rows, lists } = await this.#read({ ...at, limit: 1, known });
     const [row] = rows;
     if (row === undefined) return undefined;
-    const own = listsOfRow(row, lists);
-    if (!looks || !this.#lists.has(row.thread_id, namespace)) this.#lists.remember([row.thread_id, namespace, row.checkpoint_id], own);
+    const own = pickRowLists(row, lists);
+    if (!looks || !this.#lists.has(row.thread_id, namespace))
+      this.#lists.cacheLists([row.thread_id, namespace, row.checkpoint_id], own);
     return readCheckpoint(row, own);
   }
 
   /** Returns the checkpoints that are asked for, newest first. A mere look waits for no run. */
-  async some(which: WhichCheckpoints, { looks }: { looks: boolean }): Promise<ReadCheckpoint<E>[]> {
-    if (!looks) await this.#settled(which.threadId);
+  async loadCheckpoints(
+    which: WhichCheckpoints,
+    { looks }: { looks: boolean },
+  ): Promise<ReadCheckpoint<E>[]> {
+    if (!looks) await this.#waitUntilSettled(which.threadId);
     const { rows, lists } = await this.#read(which);
-    return rows.map((row) => readCheckpoint(row, listsOfRow(row, lists)));
+    return rows.map((row) => readCheckpoint(row, pickRowLists(row, lists)));
   }
 
-  async #read(which: WhichCheckpoints): Promise<{ rows: StoredCheckpoint[]; lists: Map<string, ListVersion<E>> }> {
-    const known = this.#lists.known(which.threadId, which.namespace);
+  async #read(
+    which: WhichCheckpoints,
+  ): Promise<{ rows: StoredCheckpoint[]; lists: Map<string, ListVersion<E>> }> {
+    const known = this.#lists.listKnown(which.threadId, which.namespace);
     const { known: given = [] } = which;
-    const prefix = graphKey(which.threadId ?? '', which.namespace ?? '');
+    const prefix = buildGraphKey(which.threadId ?? '', which.namespace ?? '');
     const rows = await readCheckpoints(this.#db, {
       ...which,
       known: [...given, ...[...known.keys()].map((key) => key.slice(prefix.length))],
     });
-    const read = listsOf(
-      rows.flatMap((row) => (row.lists ?? []).filter(([, , , , , , type]) => !isListInBytes(type)).map(ofJson)),
+    const read = buildListVersions(
+      rows.flatMap((row) =>
+        (row.lists ?? []).filter(([, , , , , , type]) => !isListInBytes(type)).map(toStoredList),
+      ),
       (key) => known.get(key),
       this.#elementOf,
     );
@@ -194,16 +253,21 @@ export class StepStorage<E extends ListElement> {
 
   /** Stores a checkpoint. Of a run that is over, it stores nothing. */
   async put(place: StepPlace, step: NewStep<E>): Promise<void> {
-    const steps = this.#stepsOf(place.runId);
-    await steps?.during(() => this.#put(steps, place, step));
+    const steps = this.#findSteps(place.runId);
+    await steps?.runStep(() => this.#put(steps, place, step));
   }
 
-  async #put(steps: StepsOfRun, { threadId, namespace, checkpointId }: StepPlace, given: NewStep<E>): Promise<void> {
+  async #put(
+    steps: StepsOfRun,
+    { threadId, namespace, checkpointId }: StepPlace,
+    given: NewStep<E>,
+  ): Promise<void> {
     const { id, checkpoint, step = 0, versions } = given;
     const key: CheckpointKey = [threadId, namespace, id];
-    const lists = new Map(this.#lists.of([threadId, namespace, checkpointId ?? '']));
+    const lists = new Map(this.#lists.getLists([threadId, namespace, checkpointId ?? '']));
     // The lists that the first put of a checkpoint stored stay, because a version never changes.
-    for (const [channel, list] of this.#lists.of(key) ?? []) if (list.version === versions[channel]) lists.set(channel, list);
+    for (const [channel, list] of this.#lists.getLists(key) ?? [])
+      if (list.version === versions[channel]) lists.set(channel, list);
     // All values are read before anything is awaited, because the graph goes on and may change them.
     const values = Object.entries(versions).map(async ([channel, version]) => {
       const before = lists.get(channel);
@@ -211,22 +275,39 @@ export class StepStorage<E extends ListElement> {
       lists.delete(channel);
       const value = await given.valueOf(channel, before?.elements);
       if (value === undefined) return [];
-      const [stored, list] = storedForm({ channel, version: String(version) }, value, before);
+      const [stored, list] = toStoredForm({ channel, version: String(version) }, value, before);
       if (list !== undefined) lists.set(channel, list);
       return [stored];
     });
-    const [blobs, metadata] = await Promise.all([Promise.all(values), given.metadataOf(steps.metadata)]);
-    this.#lists.remember(key, lists);
-    const put = { key: [...key] as [string, string, string], parentId: checkpointId ?? null, checkpoint, metadata, blobs: blobs.flat() };
-    if (!steps.hasAtMost(IN_A_PACK) && step % IN_A_PACK < STEPS_OF_A_RUN) steps.toPack.add(namespace);
+    const [blobs, metadata] = await Promise.all([
+      Promise.all(values),
+      given.metadataOf(steps.metadata),
+    ]);
+    this.#lists.cacheLists(key, lists);
+    const put = {
+      key: [...key] as [string, string, string],
+      parentId: checkpointId ?? null,
+      checkpoint,
+      metadata,
+      blobs: blobs.flat(),
+    };
+    if (!steps.hasAtMost(IN_A_PACK) && step % IN_A_PACK < STEPS_OF_A_RUN)
+      steps.toPack.add(namespace);
     await steps.add({ put });
   }
 
   /** Stores the writes of a task on a checkpoint, as `writesOf` returns them. It stores none of a run that is over. */
-  async putWrites(place: StepPlace & { checkpointId: string }, writesOf: () => Promise<Omit<NewWrites, 'key' | 'runId'>>): Promise<void> {
+  async putWrites(
+    place: StepPlace & { checkpointId: string },
+    writesOf: () => Promise<Omit<NewWrites, 'key' | 'runId'>>,
+  ): Promise<void> {
     const { threadId, namespace, checkpointId, runId = null } = place;
-    const steps = this.#stepsOf(place.runId);
-    await steps?.during(async () => steps.add({ writes: { ...(await writesOf()), key: [threadId, namespace, checkpointId], runId } }));
+    const steps = this.#findSteps(place.runId);
+    await steps?.runStep(async () =>
+      steps.add({
+        writes: { ...(await writesOf()), key: [threadId, namespace, checkpointId], runId },
+      }),
+    );
   }
 
   deleteThread(threadId: string): Promise<void> {
@@ -240,7 +321,7 @@ export class StepStorage<E extends ListElement> {
 
   /** Copies all that the thread's runs have stored so far to another thread, which has nothing. */
   async copyThread(from: string, to: string): Promise<void> {
-    await this.#settled(from);
+    await this.#waitUntilSettled(from);
     await copyCheckpointsTo(this.#db, from, to);
   }
 
@@ -250,18 +331,34 @@ export class StepStorage<E extends ListElement> {
   }
 }
 
-function inBytes({ type, blob, list }: { type: string; blob: Uint8Array; list?: NewListInBytes | undefined }) {
+function toByteValue({
+  type,
+  blob,
+  list,
+}: {
+  type: string;
+  blob: Uint8Array;
+  list?: NewListInBytes | undefined;
+}) {
   if (list === undefined) return { type, blob };
-  return { type: `${LIST_IN_BYTES}${type}`, blob: toBytes(list, blob), base: list.base ?? undefined };
+  return {
+    type: `${LIST_IN_BYTES}${type}`,
+    blob: toBytes(list, blob),
+    base: list.base ?? undefined,
+  };
 }
 
 /** Returns the row of a new version of a channel and, for a list, the version to compare its next one with. */
-function storedForm<E extends ListElement>(
+function toStoredForm<E extends ListElement>(
   { channel, version }: { channel: string; version: string },
   value: NewVersion<E>,
   before: ListVersion<E> | undefined,
 ): [NewValue, ListVersion<E>?] {
-  if ('blob' in value) return [{ channel, version, ...inBytes(value) }];
-  const { base, text, list } = nextList(before, { version, ...value, textOf: (element) => element.text });
+  if ('blob' in value) return [{ channel, version, ...toByteValue(value) }];
+  const { base, text, list } = buildNextList(before, {
+    version,
+    ...value,
+    textOf: (element) => element.text,
+  });
   return [{ channel, version, type: 'list', blob: encoder.encode(text), base }, list];
 }

@@ -1,6 +1,6 @@
 import { Conflict } from '../../errors.ts';
 import type { AttemptOfRun, Step } from '../db/checkpoints/checkpoints.ts';
-import { currentContext } from '../kernel/encryption-context.ts';
+import { getCurrentContext } from '../kernel/encryption-context.ts';
 import type { Batcher } from '../db/base/batcher.ts';
 
 /** The writes of several runs, whose steps share statements. Each run hears whether it is still its attempt's. */
@@ -31,7 +31,7 @@ export class StepsOfRun {
   readonly threadId: string | undefined;
   readonly attempt: AttemptOfRun | undefined;
   /** The context that the steps are encrypted under. */
-  readonly context = currentContext();
+  readonly context = getCurrentContext();
   readonly #lost: (() => void) | undefined;
   /** Metadata that each checkpoint of the run carries beside LangGraph's own. */
   readonly metadata: object;
@@ -58,7 +58,15 @@ export class StepsOfRun {
   #closed = false;
 
   constructor(shared: SharedWrites, settings: RunSettings = {}) {
-    const { threadId, attempt, lost, ahead = false, empty = false, written, metadata = {} } = settings;
+    const {
+      threadId,
+      attempt,
+      lost,
+      ahead = false,
+      empty = false,
+      written,
+      metadata = {},
+    } = settings;
     this.#shared = shared;
     this.threadId = threadId;
     this.attempt = attempt;
@@ -86,7 +94,7 @@ export class StepsOfRun {
   }
 
   /** Lets `work` make a step and add it; nothing happens once the run is over. */
-  async during(work: () => Promise<void>): Promise<void> {
+  async runStep(work: () => Promise<void>): Promise<void> {
     if (this.#closed) return;
     const working = work();
     this.#underWay.add(working);
@@ -112,7 +120,7 @@ export class StepsOfRun {
   }
 
   /** Settles when nothing is on its way any more, whether stored or not. */
-  async settled(): Promise<void> {
+  async waitUntilSettled(): Promise<void> {
     await Promise.allSettled([...this.#underWay, this.#sending]);
   }
 
@@ -131,11 +139,11 @@ export class StepsOfRun {
 
   /** Returns the steps that the next statement stores. The list stays the same until `taken`. */
   take(): Step[] {
-    this.#sent ??= this.#waiting.splice(0, untilTwice(this.#waiting.slice(0, this.#cleared)));
+    this.#sent ??= this.#waiting.splice(0, countUntilTwice(this.#waiting.slice(0, this.#cleared)));
     return this.#sent;
   }
 
-  taken(): void {
+  clearTaken(): void {
     this.#sent = undefined;
   }
 
@@ -154,10 +162,10 @@ export class StepsOfRun {
 }
 
 /** Returns how many steps, from the first, share no row, because one statement can't write a row twice. */
-function untilTwice(steps: Step[]): number {
+function countUntilTwice(steps: Step[]): number {
   const seen = new Set<string>();
   const end = steps.findIndex((step) => {
-    const rows = new Set(rowsOf(step));
+    const rows = new Set(listRowKeys(step));
     const isTwice = [...rows].some((row) => seen.has(row));
     for (const row of rows) seen.add(row);
     return isTwice;
@@ -166,7 +174,9 @@ function untilTwice(steps: Step[]): number {
 }
 
 /** Returns the keys of the rows that a step makes or replaces. */
-const rowsOf = (step: Step): string[] =>
+const listRowKeys = (step: Step): string[] =>
   'put' in step
     ? [step.put.key.join('/')]
-    : step.writes.writes.map(({ index }) => [...step.writes.key, step.writes.taskId, index].join('/'));
+    : step.writes.writes.map(({ index }) =>
+        [...step.writes.key, step.writes.taskId, index].join('/'),
+      );

@@ -1,7 +1,9 @@
 import type { MultitaskStrategy } from '../../schema/agent/run.ts';
 
 /** Says what becomes of a new run, and of those before it on its thread. */
-export type Admission = { admitted: false } | { admitted: true; stop: 'interrupt' | 'rollback' | undefined };
+export type Admission =
+  | { admitted: false }
+  | { admitted: true; stop: 'interrupt' | 'rollback' | undefined };
 
 /** Applies the multitask strategies: a run on an idle thread is always admitted, and stops nothing. */
 export function admit(strategy: MultitaskStrategy, unfinished: number): Admission {

@@ -6,17 +6,21 @@ import { type Json, isObject } from '../../schema/json.ts';
  */
 
 /** A file by its bytes, in base64, or by where it lies. `mediaType` and `name` are undefined where they are unknown. */
-export type ContentFile = { mediaType: string | undefined; name: string | undefined } & ({ data: string } | { url: string });
+export type ContentFile = { mediaType: string | undefined; name: string | undefined } & (
+  | { data: string }
+  | { url: string }
+);
 
 /** The content of a part of a message: text, a file, or something that is neither. */
 export type ContentPart = { text: string } | { file: ContentFile } | { other: unknown };
 
-const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const pickText = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
 
 const KINDS = ['image', 'audio', 'video', 'file'];
 
 /** Returns the file as LangChain.js writes it, as a block that the models of its integrations take. */
-export function fileBlock({ mediaType, name, ...at }: ContentFile): Json {
+export function buildFileBlock({ mediaType, name, ...at }: ContentFile): Json {
   const [kind = ''] = mediaType?.toLowerCase().split('/') ?? [];
   return {
     type: KINDS.includes(kind) ? kind : 'file',
@@ -27,51 +31,63 @@ export function fileBlock({ mediaType, name, ...at }: ContentFile): Json {
 }
 
 /** Returns the content of a state's last message as parts; none if a person wrote it. */
-export function lastContent(messages: unknown): ContentPart[] {
+export function readLastContent(messages: unknown): ContentPart[] {
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
   if (!isObject(last) || last['type'] === 'human') return [];
   const { content } = last;
   if (typeof content === 'string') return content === '' ? [] : [{ text: content }];
-  return Array.isArray(content) ? content.map(partOf) : [];
+  return Array.isArray(content) ? content.map(toContentPart) : [];
 }
 
-function partOf(block: unknown): ContentPart {
-  if (isObject(block) && block['type'] === 'text' && typeof block['text'] === 'string') return { text: block['text'] };
-  const file = fileIn(block);
+function toContentPart(block: unknown): ContentPart {
+  if (isObject(block) && block['type'] === 'text' && typeof block['text'] === 'string')
+    return { text: block['text'] };
+  const file = readContentFile(block);
   return file === undefined ? { other: block } : { file };
 }
 
 /** Returns the file that a block of content is; undefined for another block. */
-export function fileIn(block: unknown): ContentFile | undefined {
+export function readContentFile(block: unknown): ContentFile | undefined {
   if (!isObject(block)) return undefined;
   const { type } = block;
-  if (type === 'image_url') return filed(undefined, undefined, { url: fieldOf(block['image_url'], 'url') });
+  if (type === 'image_url')
+    return buildFile(undefined, undefined, { url: pickField(block['image_url'], 'url') });
   if (type === 'input_audio') {
-    const format = fieldOf(block['input_audio'], 'format');
-    return filed(format && `audio/${format}`, undefined, { data: fieldOf(block['input_audio'], 'data') });
+    const format = pickField(block['input_audio'], 'format');
+    return buildFile(format && `audio/${format}`, undefined, {
+      data: pickField(block['input_audio'], 'data'),
+    });
   }
   if (typeof type !== 'string' || ![...KINDS, 'text-plain'].includes(type)) return undefined;
-  if (isObject(block['file'])) return filed(undefined, textIn(block['file']['filename']), { url: textIn(block['file']['file_data']) });
+  if (isObject(block['file']))
+    return buildFile(undefined, pickText(block['file']['filename']), {
+      url: pickText(block['file']['file_data']),
+    });
   const { metadata, mimeType, mime_type, data, base64, url } = block;
-  const name = fieldOf(metadata, 'filename') ?? fieldOf(metadata, 'name') ?? fieldOf(metadata, 'title');
-  return filed(textIn(mimeType) ?? textIn(mime_type), name, { data: textIn(data) ?? textIn(base64), url: textIn(url) });
+  const name =
+    pickField(metadata, 'filename') ?? pickField(metadata, 'name') ?? pickField(metadata, 'title');
+  return buildFile(pickText(mimeType) ?? pickText(mime_type), name, {
+    data: pickText(data) ?? pickText(base64),
+    url: pickText(url),
+  });
 }
 
 /** Returns a field of a value that may be an object; a text stands for itself. */
-const fieldOf = (value: unknown, name: string): string | undefined =>
-  isObject(value) ? textIn(value[name]) : name === 'url' ? textIn(value) : undefined;
+const pickField = (value: unknown, name: string): string | undefined =>
+  isObject(value) ? pickText(value[name]) : name === 'url' ? pickText(value) : undefined;
 
 const DATA_URL = /^data:([^;,]{0,200})[^,]{0,200};base64,/;
 const NOT_BASE64 = /[^A-Za-z0-9+/=_-]/;
 
-function filed(
+function buildFile(
   mediaType: string | undefined,
   name: string | undefined,
   { data, url }: { data?: string | undefined; url?: string | undefined },
 ): ContentFile | undefined {
   const [head, declared] = DATA_URL.exec(url?.slice(0, 500) ?? '') ?? [];
   const bytes = data ?? (head === undefined ? undefined : url!.slice(head.length));
-  const type = mediaType ?? textIn(declared);
-  if (bytes !== undefined) return NOT_BASE64.test(bytes) ? undefined : { mediaType: type, name, data: bytes };
+  const type = mediaType ?? pickText(declared);
+  if (bytes !== undefined)
+    return NOT_BASE64.test(bytes) ? undefined : { mediaType: type, name, data: bytes };
   return url === undefined ? undefined : { mediaType: type, name, url };
 }

@@ -5,14 +5,20 @@ import { keepRequestKey } from '../db/base/idempotency-keys.ts';
 import type { Db } from '../db/base/pool.ts';
 import type { TaskOfRun } from '../db/webhooks/push-configs.ts';
 import type { RunProgress } from '../db/runs/runs.ts';
-import { onlyOnce } from './only-once.ts';
+import { runOnlyOnce } from './only-once.ts';
 import { runFields } from '../kernel/run-fields.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
-import { earlierRun, earlierRuns } from './earlier-run.ts';
-import { feedbackTokens, type AskedPlace } from './feedback.ts';
+import { loadEarlierRun, loadEarlierRuns } from './earlier-run.ts';
+import { createFeedbackTokens, type AskedPlace } from './feedback.ts';
 import { insertPlanned, insertTogether, type InsertDeps } from './insert.ts';
-import { planRun, type AskedContext, type PlanDeps, type PlannedRun, type RequestFacts } from './plan.ts';
+import {
+  planRun,
+  type AskedContext,
+  type PlanDeps,
+  type PlannedRun,
+  type RequestFacts,
+} from './plan.ts';
 import type { Readers } from './readers.ts';
 
 /** The parts that making runs needs. */
@@ -57,12 +63,19 @@ type CreateOptions = {
 };
 
 /** Makes a run as `makeRun` does, or returns the one that the same request made before. Throws a 410 if it is gone. */
-export function createRun(deps: CreateDeps, body: RunCreate, options: CreateOptions): Promise<CreatedRun> {
+export function createRun(
+  deps: CreateDeps,
+  body: RunCreate,
+  options: CreateOptions,
+): Promise<CreatedRun> {
   const { key, follow, request } = options;
-  return onlyOnce(deps.db, key, {
+  return runOnlyOnce(deps.db, key, {
     make: () => makeRun(deps, body, options),
     again: async ([runId]) => {
-      const { run, followed } = await earlierRun(deps, runId!, { caller: request.caller, follow });
+      const { run, followed } = await loadEarlierRun(deps, runId!, {
+        caller: request.caller,
+        follow,
+      });
       return { run, subscription: followed?.subscription, before: followed?.progress, readers: [] };
     },
   });
@@ -73,11 +86,11 @@ export function createRun(deps: CreateDeps, body: RunCreate, options: CreateOpti
  * wait for it, because others find the run in the table sooner or later.
  */
 export function announceProtocolRun(
-  { readers, log }: { readers: Pick<Readers, 'tellProtocolRun'>; log: CreateDeps['log'] },
+  { readers, log }: { readers: Pick<Readers, 'announceProtocolRun'>; log: CreateDeps['log'] },
   { run, readers: named }: CreatedRun,
 ): void {
   readers
-    .tellProtocolRun(run.thread_id, named)
+    .announceProtocolRun(run.thread_id, named)
     .catch((error: unknown) =>
       log.warn(
         { err: error, ...runFields({ ...run, kwargs: run.kwargs as RunKwargs }) },
@@ -92,8 +105,13 @@ export function announceProtocolRun(
  * `Invalid`, `Rejected` or `NotFound` for a faulty body, `Conflict` when the thread is busy and the strategy is to
  * reject, and some refusal when the request's key is kept already.
  */
-export async function makeRun(deps: CreateDeps, body: RunCreate, { follow, request, key, ...options }: CreateOptions): Promise<CreatedRun> {
-  const repeatable = key !== undefined && follow !== undefined ? ({ repeatable: true } as const) : {};
+export async function makeRun(
+  deps: CreateDeps,
+  body: RunCreate,
+  { follow, request, key, ...options }: CreateOptions,
+): Promise<CreatedRun> {
+  const repeatable =
+    key !== undefined && follow !== undefined ? ({ repeatable: true } as const) : {};
   const planned = await planRun(deps, body, { request, ...options, ...repeatable });
   return make(deps, key === undefined ? planned : { ...planned, key }, { follow, request });
 }
@@ -105,16 +123,25 @@ type BatchRequest = { request: RequestFacts; key: RequestKey | undefined };
  * them may wait, or the database fails. A refusal of one names the run's place in the list. Returns those that the same
  * request made before, if it did; throws a 410 if one of them is gone.
  */
-export function createRuns(deps: CreateDeps, bodies: RunCreate[], { request, key }: BatchRequest): Promise<Run[]> {
-  return onlyOnce(deps.db, key, {
+export function createRuns(
+  deps: CreateDeps,
+  bodies: RunCreate[],
+  { request, key }: BatchRequest,
+): Promise<Run[]> {
+  return runOnlyOnce(deps.db, key, {
     make: () => makeRuns(deps, bodies, { request, key }),
-    again: (made) => earlierRuns(deps, made, request.caller),
+    again: (made) => loadEarlierRuns(deps, made, request.caller),
   });
 }
 
-async function makeRuns(deps: CreateDeps, bodies: RunCreate[], { request, key }: BatchRequest): Promise<Run[]> {
+async function makeRuns(
+  deps: CreateDeps,
+  bodies: RunCreate[],
+  { request, key }: BatchRequest,
+): Promise<Run[]> {
   const all: PlannedRun[] = [];
-  for (const [at, body] of bodies.entries()) all.push(await planRun(deps, body, { threadId: undefined, request }).catch(rethrowAt(at)));
+  for (const [at, body] of bodies.entries())
+    all.push(await planRun(deps, body, { threadId: undefined, request }).catch(buildRethrow(at)));
   const address = deps.requests.address(request);
   const planned = all.map((run) => ({ ...run, readers: [] }));
   const ids = planned.map(({ run_id }) => run_id);
@@ -127,15 +154,18 @@ async function makeRuns(deps: CreateDeps, bodies: RunCreate[], { request, key }:
 
 /** Opens places for the feedback on a run, where it asks for them. */
 async function openFeedback(db: Db, run: PlannedRun, address: string): Promise<void> {
-  const tokens = feedbackTokens(run.kwargs.feedback_keys, address);
+  const tokens = createFeedbackTokens(run.kwargs.feedback_keys, address);
   if (tokens.length > 0) await insertFeedbackTokens(db, run, tokens);
 }
 
-const rethrowAt =
+const buildRethrow =
   (at: number) =>
   (error: unknown): never => {
     if (!(error instanceof Invalid)) throw error;
-    const fields = error.fields.map(({ loc: [where = 'body', ...rest], ...field }) => ({ ...field, loc: [where, at, ...rest] }));
+    const fields = error.fields.map(({ loc: [where = 'body', ...rest], ...field }) => ({
+      ...field,
+      loc: [where, at, ...rest],
+    }));
     throw new Invalid(fields, { cause: error });
   };
 
@@ -147,13 +177,20 @@ async function make(
   const { run_id, kwargs } = planned;
   const { registered, subscription, made } = deps.readers.expectRun(run_id, follow);
   // Who starts a run that publishes protocol events mostly follows its thread here, or is about to.
-  const next = { ...planned, readers: kwargs.protocol === true ? [deps.signals.processId] : registered };
+  const next = {
+    ...planned,
+    readers: kwargs.protocol === true ? [deps.signals.processId] : registered,
+  };
   try {
     await openFeedback(deps.db, next, deps.requests.address(request));
     const { run, thread_readers } = await insertPlanned(deps, next);
     deps.log.debug(runFields({ run_id, thread_id: run.thread_id, kwargs }), 'run created');
     // The answer shows the run as it was made, however soon it started.
-    return { run: { ...run, status: 'pending' }, subscription, readers: [...next.readers, ...thread_readers] };
+    return {
+      run: { ...run, status: 'pending' },
+      subscription,
+      readers: [...next.readers, ...thread_readers],
+    };
   } catch (error) {
     subscription?.close();
     throw error;

@@ -1,9 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Db } from '../db/base/pool.ts';
 import type { Session, SessionUse } from '../db/base/signals.ts';
-import { ALL_BACK, announceLock, freeLocks, isDirect, lockSession, touch, withdrawLock, type WorkerLock } from '../db/base/worker-locks.ts';
+import {
+  ALL_BACK,
+  announceLock,
+  loadFreeLocks,
+  isDirect,
+  lockSession,
+  touch,
+  deleteWorkerLock,
+  type WorkerLock,
+} from '../db/base/worker-locks.ts';
 
 type Deps = {
   db: Db;
@@ -49,26 +58,30 @@ export class DeadWorkers implements SessionUse {
   async look(session: Session): Promise<void> {
     if (this.#isPooled) return touch(session);
     if (!this.#isAnnounced) await this.#hold(session);
-    const free = await freeLocks(session, this.#deps.worker);
+    const free = await loadFreeLocks(session, this.#deps.worker);
     if (free.length === 0 || performance.now() < this.#blindUntil) return;
     await wait(GRACE, undefined, { ref: false });
-    const still = new Set((await freeLocks(session, this.#deps.worker)).map(({ lock }) => lock));
+    const still = new Set(
+      (await loadFreeLocks(session, this.#deps.worker)).map(({ lock }) => lock),
+    );
     const dead = free.filter(({ lock }) => still.has(lock));
     if (dead.length > 0) await this.#takeOver(dead);
   }
 
-  lost(): void {
+  handleLoss(): void {
     const { log } = this.#deps;
     this.#blindUntil = performance.now() + ALL_BACK * 1000;
     // A database that is away can't be reached, and it holds nobody else's lock either.
-    void this.end().catch((error: unknown) => log.debug({ err: asError(error) }, 'lock could not be withdrawn'));
+    void this.end().catch((error: unknown) =>
+      log.debug({ err: toError(error) }, 'lock could not be withdrawn'),
+    );
   }
 
   async end(): Promise<void> {
     const held = this.#held;
     this.#held = undefined;
     this.#isAnnounced = false;
-    if (held !== undefined) await withdrawLock(this.#deps.db, held);
+    if (held !== undefined) await deleteWorkerLock(this.#deps.db, held);
   }
 
   /** Takes the lock and announces it. A database without any room can't store it, so a later look tries again. */
@@ -80,14 +93,17 @@ export class DeadWorkers implements SessionUse {
       await announceLock(session, this.#held);
       this.#isAnnounced = true;
     } catch (error) {
-      log.debug({ err: asError(error) }, 'lock could not be announced');
+      log.debug({ err: toError(error) }, 'lock could not be announced');
     }
   }
 
   async #takeOver(dead: WorkerLock[]): Promise<void> {
     const { takeOver, log } = this.#deps;
     await takeOver(dead).catch((error: unknown) =>
-      log.warn({ err: asError(error) }, 'runs of dead workers could not be taken up; this will be tried again'),
+      log.warn(
+        { err: toError(error) },
+        'runs of dead workers could not be taken up; this will be tried again',
+      ),
     );
   }
 }

@@ -44,33 +44,54 @@ export type End =
  * The facts that stay the same over the whole life of a run. `alone`: it has a graph thread of its own. `temporary`: it
  * stores no steps. `tellsStacks`: clients hear where a graph failed, because they are its developers.
  */
-export type RunFacts = { alone: boolean; temporary: boolean; timeoutSeconds: number; tellsStacks?: boolean };
+export type RunFacts = {
+  alone: boolean;
+  temporary: boolean;
+  timeoutSeconds: number;
+  tellsStacks?: boolean;
+};
 
 /**
  * Decides the end of a run from its graph's outcome. A run that a client stopped is interrupted, even if its graph
  * finished or failed before it heard of the stop, because the client got that answer. A graph that finished or failed
  * before it heard of another stop keeps its own end.
  */
-export function endOfGraph(outcome: Outcome, stop: StopReason | undefined, { timeoutSeconds, tellsStacks }: RunFacts): End {
+export function endOfGraph(
+  outcome: Outcome,
+  stop: StopReason | undefined,
+  { timeoutSeconds, tellsStacks }: RunFacts,
+): End {
   const { values, plain, interrupts } = outcome;
   const rest = outcome.waiting ? 'interrupted' : 'idle';
-  const state = { values, ...(plain !== undefined && { plain }), interrupts, stateUnknown: outcome.drained === true };
+  const state = {
+    values,
+    ...(plain !== undefined && { plain }),
+    interrupts,
+    stateUnknown: outcome.drained === true,
+  };
   if (stop === 'lost' || outcome.lost === true) return { kind: 'forget' };
   if (stop === 'rollback') return { kind: 'roll-back' };
-  if (stop === 'interrupt') return { kind: 'finish', status: 'interrupted', error: null, rest, ...state };
+  if (stop === 'interrupt')
+    return { kind: 'finish', status: 'interrupted', error: null, rest, ...state };
   if (outcome.status === 'error') {
     const { error = NO_REASON, failure } = outcome;
     const stack = tellsStacks ? failure?.stack : undefined;
-    return { ...failed({ ...error, ...(stack !== undefined && { stack }) }), failure, ...state };
+    return {
+      ...buildFailedEnd({ ...error, ...(stack !== undefined && { stack }) }),
+      failure,
+      ...state,
+    };
   }
-  if (outcome.status === 'success') return { kind: 'finish', status: 'success', error: null, rest, ...state };
-  if (goesOn(outcome, stop)) return { kind: 'hand-back', alone: false, losesLife: outcome.retry === true };
-  if (stop === 'timeout') return { ...failed(tookTooLong(timeoutSeconds)), ...state };
+  if (outcome.status === 'success')
+    return { kind: 'finish', status: 'success', error: null, rest, ...state };
+  if (isContinued(outcome, stop))
+    return { kind: 'hand-back', alone: false, losesLife: outcome.retry === true };
+  if (stop === 'timeout') return { ...buildFailedEnd(buildTimeoutError(timeoutSeconds)), ...state };
   return { kind: 'finish', status: 'interrupted', error: null, rest, ...state };
 }
 
 /** Returns whether a run whose graph came to no end goes on elsewhere. */
-const goesOn = ({ drained, retry }: Outcome, stop: StopReason | undefined): boolean =>
+const isContinued = ({ drained, retry }: Outcome, stop: StopReason | undefined): boolean =>
   stop === 'shutdown' || drained === true || retry === true;
 
 /**
@@ -78,7 +99,11 @@ const goesOn = ({ drained, retry }: Outcome, stop: StopReason | undefined): bool
  * it, and nobody knows which one was to blame. So each of them continues in a thread of its own, and loses a life only
  * if it crashes that one, too.
  */
-export function endWithoutGraph(loss: ThreadLoss, stop: StopReason | undefined, { alone, timeoutSeconds }: RunFacts): End {
+export function endWithoutGraph(
+  loss: ThreadLoss,
+  stop: StopReason | undefined,
+  { alone, timeoutSeconds }: RunFacts,
+): End {
   const state = { values: undefined, interrupts: undefined, stateUnknown: true };
   const crashed = loss === 'crashed';
   switch (stop) {
@@ -87,7 +112,7 @@ export function endWithoutGraph(loss: ThreadLoss, stop: StopReason | undefined, 
     case 'rollback':
       return { kind: 'roll-back' };
     case 'timeout':
-      return { ...failed(tookTooLong(timeoutSeconds)), ...state };
+      return { ...buildFailedEnd(buildTimeoutError(timeoutSeconds)), ...state };
     case 'interrupt':
       return { kind: 'finish', status: 'interrupted', error: null, rest: 'idle', ...state };
     default:
@@ -99,15 +124,29 @@ export function endWithoutGraph(loss: ThreadLoss, stop: StopReason | undefined, 
  * Decides the end of a run whose result the database refuses (it is larger than a field can be). Another attempt would
  * end the same way, so the run fails.
  */
-export function refusedEnd(reason: Error): FinishEnd & { error: RunError } {
-  const error = { error: 'ResultNotStored', message: `The database refused the result of the run: ${reason.message}.` };
-  return { ...failed(error), error, values: undefined, interrupts: undefined, stateUnknown: false };
+export function buildRefusedEnd(reason: Error): FinishEnd & { error: RunError } {
+  const error = {
+    error: 'ResultNotStored',
+    message: `The database refused the result of the run: ${reason.message}.`,
+  };
+  return {
+    ...buildFailedEnd(error),
+    error,
+    values: undefined,
+    interrupts: undefined,
+    stateUnknown: false,
+  };
 }
 
 const NO_REASON: RunError = { error: 'Error', message: 'The graph failed without a reason.' };
-const tookTooLong = (seconds: number): RunError => ({ error: 'TimeoutError', message: `The run took longer than ${seconds} seconds.` });
+const buildTimeoutError = (seconds: number): RunError => ({
+  error: 'TimeoutError',
+  message: `The run took longer than ${seconds} seconds.`,
+});
 
-const failed = (error: RunError): Pick<FinishEnd, 'kind' | 'status' | 'error' | 'rest'> => ({
+const buildFailedEnd = (
+  error: RunError,
+): Pick<FinishEnd, 'kind' | 'status' | 'error' | 'rest'> => ({
   kind: 'finish',
   status: 'error',
   error,

@@ -1,5 +1,5 @@
 import type { JobSettings } from '../../config/agent.ts';
-import { asError, Conflict, Unavailable } from '../../errors.ts';
+import { toError, Conflict, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Cursor } from '../../schema/agent/stream-event.ts';
 import type { OpenSpan, Tracing } from '../../tracing/spans.ts';
@@ -13,21 +13,30 @@ import type { Signals } from '../db/base/signals.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import type { StreamLog } from '../stream/log.ts';
 import { Publisher, type PublishedRun } from '../stream/publisher.ts';
-import { adoptEvents, lastStoredEvent } from '../stream/tail.ts';
-import { underContext } from '../kernel/encryption-context.ts';
+import { adoptEvents, loadLastCursor } from '../stream/tail.ts';
+import { runUnderContext } from '../kernel/encryption-context.ts';
 import { runFields } from '../kernel/run-fields.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { CarriedOut, End, RunFacts, StopReason } from './end.ts';
 import type { EndedRuns } from './ended-runs.ts';
-import { finish, sayError, sayLastEvents } from './ends/finish.ts';
-import { forget } from './ends/forget.ts';
-import { handBack } from './ends/hand-back.ts';
+import { finish, publishRunError, publishLastEvents } from './ends/finish.ts';
+import { leaveRun } from './ends/forget.ts';
+import { returnToQueue } from './ends/hand-back.ts';
 import { rollBack } from './ends/roll-back.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
-import { beginLife, isLost, nextLife, type Effect, type Life, type LifeEvent, type LifeStep, type TimerName } from './life.ts';
+import {
+  beginLife,
+  isLost,
+  stepLife,
+  type Effect,
+  type Life,
+  type LifeEvent,
+  type LifeStep,
+  type TimerName,
+} from './life.ts';
 import { PendingRequests } from './pending-requests.ts';
 import type { Readers } from './readers.ts';
-import { beginRunSpan, endOfRunSpan, traceOfSpan } from './span.ts';
+import { beginRunSpan, endOfRunSpan, buildSpanTrace } from './span.ts';
 
 type Deps = {
   db: Database;
@@ -38,9 +47,12 @@ type Deps = {
   signals: Signals;
   tickets: Tickets;
   jobs: JobSettings;
-  webhooks: Pick<Webhooks, 'poke'>;
+  webhooks: Pick<Webhooks, 'wake'>;
   tracing: Tracing | undefined;
-  endedRuns: Pick<EndedRuns, 'began' | 'countingOf' | 'used' | 'ended' | 'over'>;
+  endedRuns: Pick<
+    EndedRuns,
+    'countBegun' | 'decideCounting' | 'recordTokens' | 'countEnded' | 'removeRun'
+  >;
   /** Whether spans hold the inputs and outputs of runs, and whether requests of graphs carry their traces on. */
   traces: { contents: boolean; passesOn: boolean } | undefined;
   /** Whether clients hear where a graph failed. */
@@ -78,7 +90,10 @@ export class Executor {
 
   constructor(deps: Deps) {
     const longStates = new LongStates(REMEMBERED_CHARACTERS);
-    this.#deps = { ...deps, finishes: new Batcher((runs) => retryDeadlock(() => finishRuns(deps.db, runs, longStates))) };
+    this.#deps = {
+      ...deps,
+      finishes: new Batcher((runs) => retryDeadlock(() => finishRuns(deps.db, runs, longStates))),
+    };
   }
 
   get count(): number {
@@ -86,7 +101,7 @@ export class Executor {
   }
 
   /** Returns the runs under way, each with the number of its attempt. */
-  attempts(): Map<string, number> {
+  listAttempts(): Map<string, number> {
     return new Map([...this.#held].map(([id, { run }]) => [id, run.attempt]));
   }
 
@@ -97,10 +112,15 @@ export class Executor {
   /** Executes a run. Settles when it is over, with its thread if another run waits there. Never fails. */
   execute(run: Claimed): Promise<string | undefined> {
     const former = this.#held.get(run.run_id);
-    if (former !== undefined) return this.#afterFormer(former, run);
+    if (former !== undefined) return this.#executeAfterFormer(former, run);
     const { promise: over, resolve: released } = Promise.withResolvers<string | undefined>();
     const { jobs, tellsStacks } = this.#deps;
-    const facts = { alone: run.alone, temporary: run.temporary, timeoutSeconds: jobs.timeoutSeconds, tellsStacks };
+    const facts = {
+      alone: run.alone,
+      temporary: run.temporary,
+      timeoutSeconds: jobs.timeoutSeconds,
+      tellsStacks,
+    };
     const requested = this.#pending.take(run);
     const readers = new Set([...run.readers, ...requested.readers]);
     readers.delete(this.#deps.signals.processId);
@@ -119,17 +139,20 @@ export class Executor {
       over,
     };
     this.#held.set(run.run_id, held);
-    this.#deps.endedRuns.began(run);
-    this.#deps.log.info({ ...runFields(run), graph_id: run.graph_id, attempt: run.attempt }, 'run started');
-    this.#carryOut(held, [life, effects]);
-    if (this.#drains) this.#dispatch(held, { event: 'drain-requested' });
-    void underContext(run.kwargs.encryption_context, () => this.#give(held));
+    this.#deps.endedRuns.countBegun(run);
+    this.#deps.log.info(
+      { ...runFields(run), graph_id: run.graph_id, attempt: run.attempt },
+      'run started',
+    );
+    this.#applyStep(held, [life, effects]);
+    if (this.#drains) this.#handleEvent(held, { event: 'drain-requested' });
+    void runUnderContext(run.kwargs.encryption_context, () => this.#give(held));
     return over;
   }
 
   /** Executes a run once its former attempt here, which has lost it, is over. */
-  async #afterFormer(former: HeldRun, run: Claimed): Promise<string | undefined> {
-    this.#dispatch(former, { event: 'stop-requested', reason: 'lost' });
+  async #executeAfterFormer(former: HeldRun, run: Claimed): Promise<string | undefined> {
+    this.#handleEvent(former, { event: 'stop-requested', reason: 'lost' });
     await former.over;
     return this.execute(run);
   }
@@ -137,14 +160,14 @@ export class Executor {
   /** Has all runs, those that begin later too, stop between two of their steps and go on elsewhere. */
   drain(): void {
     this.#drains = true;
-    for (const held of this.#held.values()) this.#dispatch(held, { event: 'drain-requested' });
+    for (const held of this.#held.values()) this.#handleEvent(held, { event: 'drain-requested' });
   }
 
   /** Asks a run to stop. A run that has not begun here hears of it when it begins. */
   stop(runId: string, reason: StopReason): void {
     const held = this.#held.get(runId);
     if (held === undefined) this.#pending.addStop(runId, reason);
-    else this.#dispatch(held, { event: 'stop-requested', reason });
+    else this.#handleEvent(held, { event: 'stop-requested', reason });
   }
 
   /** Adds a process that reads the run. */
@@ -154,71 +177,86 @@ export class Executor {
     if (held === undefined) this.#pending.addReader(runId, reader);
     else {
       held.readers.add(reader);
-      this.#deps.host.hear(runId);
+      this.#deps.host.startEvents(runId);
     }
   }
 
   /** Adds a process that reads all runs of the thread. */
   addThreadReader(threadId: string, reader: string): void {
     this.#pending.addReader(threadId, reader);
-    for (const { run } of this.#held.values()) if (run.thread_id === threadId) this.addReader(run.run_id, reader);
+    for (const { run } of this.#held.values())
+      if (run.thread_id === threadId) this.addReader(run.run_id, reader);
   }
 
   /** Waits until nothing runs, or the time is up. */
-  async idle(milliseconds: number): Promise<void> {
+  async waitUntilIdle(milliseconds: number): Promise<void> {
     const until = Date.now() + milliseconds;
-    while (this.#held.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (this.#held.size > 0 && Date.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
   async #give(held: HeldRun): Promise<void> {
     const { run_id, thread_id, graph_id, attempt, kwargs, empty, alone } = held.run;
     const { host, publisher, eventLog, tracing, endedRuns, log } = this.#deps;
-    const more = { ...endedRuns.countingOf(attempt), ...traceOfSpan(held.span, this.#deps.traces?.passesOn === true) };
+    const more = {
+      ...endedRuns.decideCounting(attempt),
+      ...buildSpanTrace(held.span, this.#deps.traces?.passesOn === true),
+    };
     try {
-      if (attempt > 1) await this.#goOn(held);
+      if (attempt > 1) await this.#adoptEarlierEvents(held);
       const unheard = !publisher.isHeard(held);
-      if (unheard) held.waitNoLonger = publisher.whenHeard(held, () => host.hear(run_id));
+      if (unheard)
+        held.waitNoLonger = publisher.watchForReader(held, () => host.startEvents(run_id));
       await host.run(
         { run_id, thread_id, graph_id, attempt, kwargs, empty, alone, unheard, ...more },
         {
           events: (batch) => {
             if (!isLost(held.life)) publisher.publish(held, batch);
           },
-          written: () => eventLog.written(thread_id),
+          written: () => eventLog.waitUntilWritten(thread_id),
           spans: (spans) => tracing?.add(spans),
-          done: (outcome) => this.#dispatch(held, { event: 'graph-ended', outcome }),
-          gone: (loss) => this.#dispatch(held, { event: 'thread-gone', loss }),
+          done: (outcome) => this.#handleEvent(held, { event: 'graph-ended', outcome }),
+          gone: (loss) => this.#handleEvent(held, { event: 'thread-gone', loss }),
         },
       );
       // Somebody may have come while the run waited for its thread.
-      if (unheard && publisher.isHeard(held)) host.hear(run_id);
-      this.#dispatch(held, { event: 'given' });
+      if (unheard && publisher.isHeard(held)) host.startEvents(run_id);
+      this.#handleEvent(held, { event: 'given' });
     } catch (error) {
-      log.error({ err: asError(error), ...runFields(held.run) }, 'run could not be given to a graph thread');
-      this.#dispatch(held, { event: 'not-given' });
+      log.error(
+        { err: toError(error), ...runFields(held.run) },
+        'run could not be given to a graph thread',
+      );
+      this.#handleEvent(held, { event: 'not-given' });
     }
   }
 
   /** Goes on counting behind the events of the run's attempts before. */
-  async #goOn(held: HeldRun): Promise<void> {
+  async #adoptEarlierEvents(held: HeldRun): Promise<void> {
     const { db, eventLog } = this.#deps;
     const source = { db, tail: eventLog.tail };
-    held.thread_seq = Math.max(held.thread_seq, await adoptEvents(source, held.run, eventLog.lifeSeconds));
-    held.at = (await lastStoredEvent(source, held.run.run_id)) ?? held.at;
+    held.thread_seq = Math.max(
+      held.thread_seq,
+      await adoptEvents(source, held.run, eventLog.lifeSeconds),
+    );
+    held.at = (await loadLastCursor(source, held.run.run_id)) ?? held.at;
   }
 
-  #dispatch(held: HeldRun, event: LifeEvent): void {
-    if (event.event === 'graph-ended') this.#deps.endedRuns.used(held.run.run_id, event.outcome.tokens);
-    this.#carryOut(held, nextLife(held.life, event, held.facts));
+  #handleEvent(held: HeldRun, event: LifeEvent): void {
+    if (event.event === 'graph-ended')
+      this.#deps.endedRuns.recordTokens(held.run.run_id, event.outcome.tokens);
+    this.#applyStep(held, stepLife(held.life, event, held.facts));
   }
 
-  #carryOut(held: HeldRun, [life, effects]: LifeStep): void {
+  #applyStep(held: HeldRun, [life, effects]: LifeStep): void {
     held.life = life;
     // The event may come out of the work of another run.
-    underContext(held.run.kwargs.encryption_context, () => effects.forEach((effect) => this.#do(held, effect)));
+    runUnderContext(held.run.kwargs.encryption_context, () =>
+      effects.forEach((effect) => this.#applyEffect(held, effect)),
+    );
   }
 
-  #do(held: HeldRun, effect: Effect): void {
+  #applyEffect(held: HeldRun, effect: Effect): void {
     const { host, log } = this.#deps;
     const { run_id } = held.run;
     switch (effect.do) {
@@ -226,7 +264,7 @@ export class Executor {
         clearTimeout(held.timers.get(effect.timer));
         held.timers.set(
           effect.timer,
-          setTimeout(() => this.#dispatch(held, effect.expires), effect.milliseconds),
+          setTimeout(() => this.#handleEvent(held, effect.expires), effect.milliseconds),
         );
         return;
       case 'clear-timer':
@@ -242,11 +280,14 @@ export class Executor {
         void host.kill(held.run);
         return;
       case 'say-last-events':
-        void this.#try(held, async () => ({ event: 'last-events-sent', feedback: await sayLastEvents(this.#deps, held, effect.end) }));
+        void this.#try(held, async () => ({
+          event: 'last-events-sent',
+          feedback: await publishLastEvents(this.#deps, held, effect.end),
+        }));
         return;
       case 'say-error':
         void this.#try(held, async () => {
-          await sayError(this.#deps, held, effect.error);
+          await publishRunError(this.#deps, held, effect.error);
           return { event: 'last-events-sent', feedback: undefined };
         });
         return;
@@ -265,25 +306,32 @@ export class Executor {
   async #try(held: HeldRun, work: () => Promise<LifeEvent>): Promise<void> {
     const event = await work().catch((error: unknown): LifeEvent => {
       const passes = error instanceof Unavailable || error instanceof Conflict;
-      return { event: passes ? 'end-postponed' : 'end-refused', error: asError(error) };
+      return { event: passes ? 'end-postponed' : 'end-refused', error: toError(error) };
     });
-    this.#dispatch(held, event);
+    this.#handleEvent(held, event);
   }
 
-  async #write(held: HeldRun, { end, feedback }: Extract<Effect, { do: 'write-end' }>): Promise<LifeEvent> {
+  async #write(
+    held: HeldRun,
+    { end, feedback }: Extract<Effect, { do: 'write-end' }>,
+  ): Promise<LifeEvent> {
     const written = await this.#writeEnd(held, end, feedback);
     if (written === 'to-roll-back') return { event: 'end-overruled' };
     const { more, status } = written;
-    if (status !== undefined) this.#deps.endedRuns.ended(held.run.run_id, status);
+    if (status !== undefined) this.#deps.endedRuns.countEnded(held.run.run_id, status);
     return { event: 'end-written', more };
   }
 
-  #writeEnd(held: HeldRun, end: End, feedback: Record<string, string> | undefined): Promise<CarriedOut | 'to-roll-back'> {
+  #writeEnd(
+    held: HeldRun,
+    end: End,
+    feedback: Record<string, string> | undefined,
+  ): Promise<CarriedOut | 'to-roll-back'> {
     switch (end.kind) {
       case 'forget':
-        return forget(this.#deps, held.run);
+        return leaveRun(this.#deps, held.run);
       case 'hand-back':
-        return handBack(this.#deps, held.run, end);
+        return returnToQueue(this.#deps, held.run, end);
       case 'roll-back':
         return rollBack(this.#deps, held);
       default:
@@ -291,9 +339,12 @@ export class Executor {
     }
   }
 
-  #release({ run, span, waitNoLonger, released }: HeldRun, { end, more }: Extract<Effect, { do: 'release' }>): void {
+  #release(
+    { run, span, waitNoLonger, released }: HeldRun,
+    { end, more }: Extract<Effect, { do: 'release' }>,
+  ): void {
     this.#held.delete(run.run_id);
-    this.#deps.endedRuns.over(run.run_id);
+    this.#deps.endedRuns.removeRun(run.run_id);
     waitNoLonger();
     span?.end(endOfRunSpan(run, end, this.#deps.traces?.contents === true));
     released(more ? run.thread_id : undefined);

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { cutAt } from '../../errors.ts';
+import { limitText } from '../../errors.ts';
 import type { HeaderPatterns } from '../../schema/agent/gx-json.ts';
 
 /** Headers that carry a credential, which pass only when a rule names them in full: a `*` never means them. */
@@ -19,9 +19,9 @@ type Passes = (name: string) => boolean;
  * Decides which headers become configurable values of a run (`http.configurable_headers` of gx.json). Without rules
  * none do; an exclusion wins.
  */
-export function passingHeaders(rules: HeaderPatterns | undefined): Passes {
-  const includes = patterns(rules?.includes, rules?.include);
-  const excludes = patterns(rules?.excludes, rules?.exclude);
+export function buildHeaderFilter(rules: HeaderPatterns | undefined): Passes {
+  const includes = parsePatterns(rules?.includes, rules?.include);
+  const excludes = parsePatterns(rules?.excludes, rules?.exclude);
   return (name) => {
     const included = CREDENTIALS.has(name)
       ? includes.some(({ text }) => text === name)
@@ -37,34 +37,40 @@ const LONGEST_LOGGED = 1000;
  * Decides which headers of a request stand in its log (`http.logging_headers` of gx.json); undefined without rules.
  * Those that carry a credential never do, even if they are named.
  */
-export function loggedHeaders(
+export function buildLogHeaderFilter(
   rules: HeaderPatterns | undefined,
 ): ((headers: IncomingHttpHeaders) => Record<string, string> | undefined) | undefined {
   if (rules === undefined) return undefined;
-  const passes = passingHeaders(rules);
+  const passes = buildHeaderFilter(rules);
   return (headers) => {
-    const passing = configurableHeaders(headers, (name) => !CREDENTIALS.has(name) && passes(name));
+    const passing = pickHeaders(headers, (name) => !CREDENTIALS.has(name) && passes(name));
     const entries = Object.entries(passing);
-    return entries.length === 0 ? undefined : Object.fromEntries(entries.map(([name, value]) => [name, cutAt(value, LONGEST_LOGGED)]));
+    return entries.length === 0
+      ? undefined
+      : Object.fromEntries(
+          entries.map(([name, value]) => [name, limitText(value, LONGEST_LOGGED)]),
+        );
   };
 }
 
 /**
  * Returns the headers of a request that pass, by their lower-case names. Commas join the values of a repeated header.
  */
-export function configurableHeaders(headers: IncomingHttpHeaders, passes: Passes): Record<string, string> {
-  const passing = Object.entries(headers).filter(([name, value]) => value !== undefined && passes(name));
+export function pickHeaders(headers: IncomingHttpHeaders, passes: Passes): Record<string, string> {
+  const passing = Object.entries(headers).filter(
+    ([name, value]) => value !== undefined && passes(name),
+  );
   return Object.fromEntries(passing.map(([name, value]) => [name, [value].flat().join(', ')]));
 }
 
 /** Escapes a text for a regular expression, because `RegExp.escape` came only with Node 24. */
-const literally = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+const escapeLiteral = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
-function patterns(...lists: (string[] | undefined)[]): { text: string; matches: RegExp }[] {
+function parsePatterns(...lists: (string[] | undefined)[]): { text: string; matches: RegExp }[] {
   return lists
     .flatMap((list) => list ?? [])
     .map((pattern) => {
       const text = pattern.toLowerCase();
-      return { text, matches: new RegExp(`^${text.split('*').map(literally).join('.*')}$`) };
+      return { text, matches: new RegExp(`^${text.split('*').map(escapeLiteral).join('.*')}$`) };
     });
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict, NotFound } from '../../errors.ts';
 import type { Patterns } from '../db/base/permits.ts';
-import { holdOn, holdThread, letGo, waitingRun } from '../db/runs/thread-holds.ts';
+import { holdOn, holdThread, releaseThread, loadWaitingRun } from '../db/runs/thread-holds.ts';
 import { wakeWorkers, type WakeDeps } from './insert.ts';
 
 /**
@@ -34,7 +34,7 @@ export class HeldThreads {
     this.#deps = deps;
   }
 
-  async whileHeld<T>(held: Held, work: (holder: string) => Promise<T>): Promise<T> {
+  async runWhileHeld<T>(held: Held, work: (holder: string) => Promise<T>): Promise<T> {
     const { threadId } = held;
     const before = this.#last.get(threadId);
     const mine = (before ?? Promise.resolve()).then(() => this.#hold(held, work));
@@ -58,7 +58,10 @@ export class HeldThreads {
       if (performance.now() > until) throw new Conflict(TAKEN);
     }
     // A sign of life that is lost is followed by others.
-    const timer = setInterval(() => void holdOn(db, threadId, hold).catch(() => undefined), RENEWED).unref();
+    const timer = setInterval(
+      () => void holdOn(db, threadId, hold).catch(() => undefined),
+      RENEWED,
+    ).unref();
     try {
       return await work(hold.holder);
     } finally {
@@ -71,8 +74,8 @@ export class HeldThreads {
   async #release(threadId: string, holder: string): Promise<void> {
     const { db, tickets, log } = this.#deps;
     try {
-      await letGo(db, threadId, holder);
-      const waiting = await waitingRun(db, threadId);
+      await releaseThread(db, threadId, holder);
+      const waiting = await loadWaitingRun(db, threadId);
       if (waiting === undefined) return;
       await tickets.send(db, { ...waiting, thread_id: threadId });
       wakeWorkers(this.#deps, waiting);

@@ -1,24 +1,24 @@
-import { asError, Conflict, NotFound } from '../../errors.ts';
+import { toError, Conflict, NotFound } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { RunKwargs } from '../../schema/agent/run.ts';
 import type { Claimed } from '../db/runs/leases.ts';
 import type { Database, Db } from '../db/base/pool.ts';
 import type { Inserted, RunInserts } from '../db/runs/run-inserts.ts';
 import { addPushConfig } from '../db/webhooks/push-configs.ts';
-import { waitsStill } from '../db/runs/tasks.ts';
-import { threadQuestions } from '../db/threads/threads.ts';
+import { isStillWaiting } from '../db/runs/tasks.ts';
+import { loadThreadQuestions } from '../db/threads/threads.ts';
 import { lockActive, type ActiveRun, type NewRun } from '../db/runs/runs.ts';
-import { findsItsQuestions, type StrictAnswer } from '../kernel/strict-resume.ts';
+import { isAnswerAwaited, type StrictAnswer } from '../kernel/strict-resume.ts';
 import type { Pump } from '../queue/pump.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import { admit } from './admit.ts';
 import type { QueuedRuns } from './queued-runs.ts';
-import { stopRuns, tellStopped, type StoppedRuns, type TellStoppedDeps } from './cancel.ts';
+import { stopRuns, notifyStopped, type StoppedRuns, type TellStoppedDeps } from './cancel.ts';
 
 /** The parts that sending a ticket, and waking a worker for it, need. */
 export type WakeDeps = Pick<TellStoppedDeps, 'signals'> & {
   db: Database;
-  pump: Pick<Pump, 'seat' | 'hasRoom' | 'poke'>;
+  pump: Pick<Pump, 'reserveSeat' | 'hasRoom' | 'wake'>;
   tickets: Pick<Tickets, 'send' | 'has'>;
   log: Log;
 };
@@ -27,9 +27,12 @@ export type WakeDeps = Pick<TellStoppedDeps, 'signals'> & {
 export type InsertDeps = TellStoppedDeps & WakeDeps & { inserts: RunInserts; queued: QueuedRuns };
 
 const NOT_THERE = 'Thread or assistant not found.';
-const ANSWERED = 'The task does not wait for a message any more: another one has come, or it was given up.';
-const NOT_ASKED = 'The question does not wait for an answer: it was answered meanwhile, or never asked.';
-const BUSY = 'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
+const ANSWERED =
+  'The task does not wait for a message any more: another one has come, or it was given up.';
+const NOT_ASKED =
+  'The question does not wait for an answer: it was answered meanwhile, or never asked.';
+const BUSY =
+  'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
 
 /**
  * Stores a planned run as its multitask strategy allows, and wakes a worker for it. Throws a 429 when too many wait.
@@ -37,8 +40,8 @@ const BUSY = 'Thread is already running a task. Wait for it to finish or choose 
 export async function insertPlanned(deps: InsertDeps, run: NewRun): Promise<Inserted> {
   const full = deps.queued.admit();
   if (full !== undefined) await full;
-  const found = await stored(deps, run);
-  if (found.run.status === 'pending') deps.queued.added();
+  const found = await storeRun(deps, run);
+  if (found.run.status === 'pending') deps.queued.addWaiting();
   return found;
 }
 
@@ -46,7 +49,11 @@ export async function insertPlanned(deps: InsertDeps, run: NewRun): Promise<Inse
  * Stores planned runs, each on a new thread, and wakes workers for them. `within` does work that belongs to the same
  * transaction. Throws a 429 when not all of them may wait; none is stored then, nor where anything else fails.
  */
-export async function insertTogether(deps: InsertDeps, runs: NewRun[], within: (tx: Db) => Promise<void>): Promise<Inserted[]> {
+export async function insertTogether(
+  deps: InsertDeps,
+  runs: NewRun[],
+  within: (tx: Db) => Promise<void>,
+): Promise<Inserted[]> {
   await deps.queued.admit(runs.length);
   const all = await deps.db.transaction(async (tx) => {
     await within(tx);
@@ -58,11 +65,14 @@ export async function insertTogether(deps: InsertDeps, runs: NewRun[], within: (
   return all;
 }
 
-async function stored(deps: InsertDeps, run: NewRun): Promise<Inserted> {
+async function storeRun(deps: InsertDeps, run: NewRun): Promise<Inserted> {
   const looksFirst = run.answering !== undefined;
   const started = looksFirst ? undefined : await insertStarted(deps, run);
   if (started !== undefined) return started;
-  const found = run.multitask_strategy === 'enqueue' && !looksFirst ? await deps.inserts.waiting(run) : await insertHolding(deps, run);
+  const found =
+    run.multitask_strategy === 'enqueue' && !looksFirst
+      ? await deps.inserts.waiting(run)
+      : await insertHolding(deps, run);
   if (found === undefined) throw new NotFound(NOT_THERE);
   if (run.after_seconds === 0) wakeWorkers(deps, found);
   return found;
@@ -72,14 +82,22 @@ async function stored(deps: InsertDeps, run: NewRun): Promise<Inserted> {
  * Wakes a worker of the run's revision. Nobody waits for the signal, because workers that miss it look at the queue a
  * little later.
  */
-export function wakeWorkers(deps: Omit<WakeDeps, 'db'>, { revision }: Pick<Inserted, 'revision'>): void {
+export function wakeWorkers(
+  deps: Omit<WakeDeps, 'db'>,
+  { revision }: Pick<Inserted, 'revision'>,
+): void {
   const isHere = deps.tickets.has(revision);
-  if (isHere && deps.pump.hasRoom) deps.pump.poke();
+  if (isHere && deps.pump.hasRoom) deps.pump.wake();
   else announce(deps, isHere || revision === null ? {} : { revisions: [revision] });
 }
 
-function announce({ signals, log }: Pick<WakeDeps, 'signals' | 'log'>, to: { revisions?: string[] } = {}): void {
-  signals.send({ about: 'ticket', ...to }).catch((error: unknown) => log.warn({ err: asError(error) }, 'workers could not be woken'));
+function announce(
+  { signals, log }: Pick<WakeDeps, 'signals' | 'log'>,
+  to: { revisions?: string[] } = {},
+): void {
+  signals
+    .send({ about: 'ticket', ...to })
+    .catch((error: unknown) => log.warn({ err: toError(error) }, 'workers could not be woken'));
 }
 
 /**
@@ -88,12 +106,15 @@ function announce({ signals, log }: Pick<WakeDeps, 'signals' | 'log'>, to: { rev
  */
 async function insertStarted(deps: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
   const { db, inserts, pump, tickets } = deps;
-  const seat = run.multitask_strategy === 'enqueue' && run.after_seconds === 0 ? pump.seat() : undefined;
+  const seat =
+    run.multitask_strategy === 'enqueue' && run.after_seconds === 0
+      ? pump.reserveSeat()
+      : undefined;
   if (seat === undefined) return undefined;
   try {
     const found = await inserts.started(run, seat);
     if (found === undefined) throw new NotFound(NOT_THERE);
-    if (found.run.status === 'running') seat.start(claimed(run, found));
+    if (found.run.status === 'running') seat.start(toClaimed(run, found));
     else {
       await tickets.send(db, { ...run, revision: found.revision });
       wakeWorkers(deps, found);
@@ -108,7 +129,10 @@ async function insertStarted(deps: InsertDeps, run: NewRun): Promise<Inserted | 
   }
 }
 
-function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty, thread_seq, revision }: Inserted): Claimed {
+function toClaimed(
+  { graph_id, readers }: NewRun,
+  { run, thread_readers, empty, thread_seq, revision }: Inserted,
+): Claimed {
   const { run_id, thread_id } = run;
   const kwargs = run.kwargs as RunKwargs;
   const { temporary, resumable } = kwargs;
@@ -132,8 +156,10 @@ function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty, th
 }
 
 async function insertHolding(deps: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
-  const { inserted, stopped } = await deps.db.transaction((tx) => insertOnHeldThread(deps, tx, run));
-  if (stopped !== undefined) await tellStopped(deps, stopped);
+  const { inserted, stopped } = await deps.db.transaction((tx) =>
+    insertOnHeldThread(deps, tx, run),
+  );
+  if (stopped !== undefined) await notifyStopped(deps, stopped);
   return inserted;
 }
 
@@ -144,41 +170,54 @@ type InsertedAfter = { inserted: Inserted | undefined; stopped: StoppedRuns | un
  * Decides on the unfinished runs of the thread, as the strategies other than `enqueue` ask, and holds the thread so
  * that no other run can come in between. Throws `Conflict` before it has written anything when the thread is busy.
  */
-export async function insertOnHeldThread({ inserts }: Pick<InsertDeps, 'inserts'>, tx: Db, run: NewRun): Promise<InsertedAfter> {
+export async function insertOnHeldThread(
+  { inserts }: Pick<InsertDeps, 'inserts'>,
+  tx: Db,
+  run: NewRun,
+): Promise<InsertedAfter> {
   const active: ActiveRun[] = (await lockActive(tx, run.thread_id)) ?? [];
   const admission = admit(run.multitask_strategy, active.length);
   if (!admission.admitted) throw new Conflict(BUSY);
   const task = run.task !== undefined && 'last' in run.task ? run.task : undefined;
   await refuseLateAnswer(tx, run, task);
-  const stopped = admission.stop === undefined ? undefined : await stopRuns(tx, active, admission.stop);
+  const stopped =
+    admission.stop === undefined ? undefined : await stopRuns(tx, active, admission.stop);
   const [inserted] = await inserts.waitingIn(tx, [run]);
-  if (inserted === undefined) undoIfKeyed(run);
-  if (inserted !== undefined && task?.push !== undefined) await addPushConfig(tx, { ...task, thread_id: run.thread_id }, task.push);
+  if (inserted === undefined) refuseIfKeyed(run);
+  if (inserted !== undefined && task?.push !== undefined)
+    await addPushConfig(tx, { ...task, thread_id: run.thread_id }, task.push);
   return { inserted, stopped };
 }
 
 /** Throws `Conflict` where a run answers, and nobody waits for that any more. */
-async function refuseLateAnswer(tx: Db, run: NewRun, task: { last: string } | undefined): Promise<void> {
-  if (run.answering !== undefined && !(await isAwaited(tx, run.thread_id, run.answering))) throw new Conflict(NOT_ASKED);
-  if (task !== undefined && !(await waitsStill(tx, task.last))) throw new Conflict(ANSWERED);
+async function refuseLateAnswer(
+  tx: Db,
+  run: NewRun,
+  task: { last: string } | undefined,
+): Promise<void> {
+  if (run.answering !== undefined && !(await isAwaited(tx, run.thread_id, run.answering)))
+    throw new Conflict(NOT_ASKED);
+  if (task !== undefined && !(await isStillWaiting(tx, task.last))) throw new Conflict(ANSWERED);
 }
 
 /** Returns whether a thread that is held waits for the answer. While it has a run, it waits for none. */
 async function isAwaited(tx: Db, threadId: string, answer: StrictAnswer): Promise<boolean> {
-  const [thread] = await threadQuestions(tx, [threadId]);
+  const [thread] = await loadThreadQuestions(tx, [threadId]);
   if (thread === undefined || thread.status === 'busy') return false;
-  const waiting = Object.values(thread.interrupts).flatMap((some) => some.flatMap(({ id }) => id ?? []));
-  return findsItsQuestions(answer, waiting);
+  const waiting = Object.values(thread.interrupts).flatMap((some) =>
+    some.flatMap(({ id }) => id ?? []),
+  );
+  return isAnswerAwaited(answer, waiting);
 }
 
 /** Undoes the transaction of a repetition, which must not stop the run of the first request. */
-function undoIfKeyed({ key }: NewRun): void {
+function refuseIfKeyed({ key }: NewRun): void {
   if (key !== undefined) throw new NotFound(NOT_THERE);
 }
 
 /** Counts runs that were stored elsewhere than here, and wakes workers for them. */
 export function wakeFor(deps: InsertDeps, runs: Pick<Inserted, 'revision'>[]): void {
-  for (const _run of runs) deps.queued.added();
+  for (const _run of runs) deps.queued.addWaiting();
   const one = new Map(runs.map((run) => [run.revision, run]));
   for (const run of one.values()) wakeWorkers(deps, run);
   if (runs.length > 1 && deps.pump.hasRoom) announce(deps);

@@ -1,22 +1,22 @@
 import type { JobSettings } from '../../config/agent.ts';
-import { asError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { abandoned, expired, renewLeases, type Lost } from '../db/runs/leases.ts';
+import { lockAbandonedRuns, lockExpiredRuns, renewLeases, type Lost } from '../db/runs/leases.ts';
 import { deleteExpiredEvents } from '../db/events/events.ts';
 import { deleteOldProtocolEvents } from '../db/events/protocol-events.ts';
 import { deleteUnusedFeedback } from '../db/runs/feedback.ts';
 import type { Database, Db } from '../db/base/pool.ts';
-import { endedOf } from '../db/runs/runs.ts';
+import { loadEndedRunIds } from '../db/runs/runs.ts';
 import { deleteRetiredThreads } from '../db/threads/threads.ts';
 import type { Signals } from '../db/base/signals.ts';
-import { forgetWorkers, type WorkerLock } from '../db/base/worker-locks.ts';
+import { deleteDeadWorkers, type WorkerLock } from '../db/base/worker-locks.ts';
 import type { Pump } from '../queue/pump.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import type { StreamLog } from '../stream/log.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { EndedRuns } from './ended-runs.ts';
 import type { Executor } from './executor.ts';
-import { logLost, settleLost, tellLost, type SettledRun } from './lost.ts';
+import { logLost, settleLost, notifyLost, type SettledRun } from './lost.ts';
 import type { Readers } from './readers.ts';
 
 type Deps = {
@@ -26,8 +26,8 @@ type Deps = {
   signals: Signals;
   readers: Readers;
   eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail'>;
-  executor: Pick<Executor, 'attempts' | 'has' | 'stop'>;
-  endedRuns: Pick<EndedRuns, 'lost'>;
+  executor: Pick<Executor, 'listAttempts' | 'has' | 'stop'>;
+  endedRuns: Pick<EndedRuns, 'countLost'>;
   pump: Pick<Pump, 'works'>;
   jobs: JobSettings;
   log: Log;
@@ -50,29 +50,33 @@ export class Keeper {
 
   start(): void {
     const third = (this.#deps.jobs.leaseSeconds * 1000) / 3;
-    this.#every(third, () => this.renew());
-    this.#every(WATCH_SECONDS * 1000, () => this.watch());
+    this.#repeat(third, () => this.renew());
+    this.#repeat(WATCH_SECONDS * 1000, () => this.watch());
     // Every process looks at once and then again and again, because workers that keep dying may not live for one
     // interval.
-    this.#every(third, () => this.takeUp());
-    void this.takeUp().catch((error: unknown) => this.#deps.log.warn({ err: asError(error) }, 'the search for lost runs failed'));
+    this.#repeat(third, () => this.takeUp());
+    void this.takeUp().catch((error: unknown) =>
+      this.#deps.log.warn({ err: toError(error) }, 'the search for lost runs failed'),
+    );
     if (!this.#deps.pump.works) return;
-    this.#every(CLEAN_SECONDS * 1000, () => this.clean());
+    this.#repeat(CLEAN_SECONDS * 1000, () => this.deleteExpired());
   }
 
   stop(): void {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
-  #every(milliseconds: number, work: () => Promise<void>): void {
+  #repeat(milliseconds: number, work: () => Promise<void>): void {
     let busy = false;
-    const tick = async (): Promise<void> => {
+    const runOnce = async (): Promise<void> => {
       if (busy) return;
       busy = true;
-      await work().catch((error: unknown) => this.#deps.log.warn({ err: asError(error) }, 'upkeep failed; it will be tried again'));
+      await work().catch((error: unknown) =>
+        this.#deps.log.warn({ err: toError(error) }, 'upkeep failed; it will be tried again'),
+      );
       busy = false;
     };
-    this.#timers.push(setInterval(() => void tick(), milliseconds));
+    this.#timers.push(setInterval(() => void runOnce(), milliseconds));
   }
 
   /**
@@ -81,14 +85,18 @@ export class Keeper {
    */
   async renew(toStop: string[] = []): Promise<void> {
     const { db, executor, jobs, signals } = this.#deps;
-    const attempts = executor.attempts();
+    const attempts = executor.listAttempts();
     const asked = [...new Set([...attempts.keys(), ...toStop])];
     if (asked.length === 0) return;
-    const renewed = await renewLeases(db, asked, { worker: signals.processId, leaseSeconds: jobs.leaseSeconds });
+    const renewed = await renewLeases(db, asked, {
+      worker: signals.processId,
+      leaseSeconds: jobs.leaseSeconds,
+    });
     const ours = new Set(renewed.map(({ run_id }) => run_id));
-    const now = executor.attempts();
+    const now = executor.listAttempts();
     // A run that was handed back meanwhile may have begun here again.
-    for (const [id, attempt] of attempts) if (!ours.has(id) && now.get(id) === attempt) executor.stop(id, 'lost');
+    for (const [id, attempt] of attempts)
+      if (!ours.has(id) && now.get(id) === attempt) executor.stop(id, 'lost');
     for (const { run_id, cancel } of renewed) if (cancel !== null) executor.stop(run_id, cancel);
   }
 
@@ -97,13 +105,16 @@ export class Keeper {
    * after too many lost lives.
    */
   takeUp(): Promise<void> {
-    return this.#settle((tx) => expired(tx, this.#deps.jobs), 'worker of a run went silent');
+    return this.#settle(
+      (tx) => lockExpiredRuns(tx, this.#deps.jobs),
+      'worker of a run went silent',
+    );
   }
 
   /** Settles the runs of workers that are dead, as their locks show, and forgets those workers. */
   async takeOver(locks: WorkerLock[]): Promise<void> {
-    await this.#settle((tx) => abandoned(tx, locks), 'worker of a run died');
-    await forgetWorkers(this.#deps.db, locks);
+    await this.#settle((tx) => lockAbandonedRuns(tx, locks), 'worker of a run died');
+    await deleteDeadWorkers(this.#deps.db, locks);
     // The webhooks that those were sending are due again.
     await this.#deps.signals.send({ about: 'webhook' });
   }
@@ -112,14 +123,19 @@ export class Keeper {
     const { db, tickets, jobs, signals, eventLog } = this.#deps;
     const lost = await db.transaction(async (tx) => {
       const settled: SettledRun[] = [];
-      for (const run of await find(tx)) settled.push(await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts, eventLog }));
+      for (const run of await find(tx))
+        settled.push(
+          await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts, eventLog }),
+        );
       return settled;
     });
-    for (const run of lost) if (run.begun) this.#deps.endedRuns.lost(run);
+    for (const run of lost) if (run.begun) this.#deps.endedRuns.countLost(run);
     logLost(this.#deps, lost, message);
     // A worker that lives after all stops its lost runs at once, and not when it next renews its leases.
-    await Promise.all(lost.map(({ run_id, worker }) => signals.send({ about: 'stop', run_id }, worker)));
-    await tellLost(this.#deps, lost);
+    await Promise.all(
+      lost.map(({ run_id, worker }) => signals.send({ about: 'stop', run_id }, worker)),
+    );
+    await notifyLost(this.#deps, lost);
     await this.#wakeFor(lost);
     if (lost.some(({ ended, told }) => ended && told)) await signals.send({ about: 'webhook' });
   }
@@ -127,7 +143,11 @@ export class Keeper {
   /** Wakes workers for runs that are back in the queue. Those of other revisions have no ticket. */
   async #wakeFor(lost: SettledRun[]): Promise<void> {
     const { signals, tickets } = this.#deps;
-    const others = new Set(lost.flatMap(({ revision }) => (tickets.has(revision) || revision === null ? [] : [revision])));
+    const others = new Set(
+      lost.flatMap(({ revision }) =>
+        tickets.has(revision) || revision === null ? [] : [revision],
+      ),
+    );
     if (lost.length > 0) await signals.send({ about: 'ticket' });
     if (others.size > 0) await signals.send({ about: 'ticket', revisions: [...others] });
   }
@@ -135,13 +155,13 @@ export class Keeper {
   /** Notices the ends of followed runs elsewhere whose signal got lost. */
   async watch(): Promise<void> {
     const { db, readers, executor } = this.#deps;
-    const followed = readers.followedHere().filter((id) => !executor.has(id));
+    const followed = readers.listFollowedHere().filter((id) => !executor.has(id));
     if (followed.length === 0) return;
-    for (const id of await endedOf(db, followed)) readers.endHere(id);
+    for (const id of await loadEndedRunIds(db, followed)) readers.endHere(id);
   }
 
   /** Deletes expired data. */
-  async clean(): Promise<void> {
+  async deleteExpired(): Promise<void> {
     const { db } = this.#deps;
     await deleteExpiredEvents(db);
     await deleteOldProtocolEvents(db, this.#deps.eventLog);

@@ -1,20 +1,26 @@
 import { Invalid, Rejected } from '../../errors.ts';
-import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
 import type { RunCreate, RunKwargs } from '../../schema/agent/run.ts';
 import type { RunContext } from '../db/runs/runs.ts';
 import type { StreamMode } from '../../schema/agent/stream-event.ts';
 import type { AuthUser } from '../../schema/wire/wall/auth.ts';
-import { someNodes } from '../kernel/nodes.ts';
+import { toNodeSelection } from '../kernel/nodes.ts';
 
 /** Returns true for an object that has any field. */
-export const isGiven = (given: JsonObject | null | undefined): given is JsonObject => Object.keys(given ?? {}).length > 0;
+export const isGiven = (
+  given: buildJsonObjectSchema | null | undefined,
+): given is buildJsonObjectSchema => Object.keys(given ?? {}).length > 0;
 
 type Ids = { run_id: string; thread_id: string };
 
 /** The request that asked for the run: its id, those of its headers that a graph may see, and who sent it. */
-export type RequestOrigin = { requestId: string; headers: JsonObject; user?: AuthUser | undefined };
+export type RequestOrigin = {
+  requestId: string;
+  headers: buildJsonObjectSchema;
+  user?: AuthUser | undefined;
+};
 
-const object = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
+const toObject = (value: unknown): buildJsonObjectSchema => (value ?? {}) as buildJsonObjectSchema;
 
 /** Refuses, by name, fields whose function is not built: dropping them silently would change the request. */
 export function checkFields(body: RunCreate, threadId: string | undefined): void {
@@ -25,23 +31,31 @@ export function checkFields(body: RunCreate, threadId: string | undefined): void
     refuse('on_not_exist', 'It is another name of if_not_exists, which says something else');
   if (threadId === undefined) checkAlone(body);
   if (threadId !== undefined && body.on_completion === 'delete')
-    refuse('on_completion', 'Only the thread of a run on a thread of its own can be deleted with it');
-  if (isGiven(body.context) && isGiven(object(body.config?.['configurable'])))
-    throw new Rejected('context: Cannot specify both configurable and context. Prefer setting context alone.');
+    refuse(
+      'on_completion',
+      'Only the thread of a run on a thread of its own can be deleted with it',
+    );
+  if (isGiven(body.context) && isGiven(toObject(body.config?.['configurable'])))
+    throw new Rejected(
+      'context: Cannot specify both configurable and context. Prefer setting context alone.',
+    );
 }
 
 /** Refuses fields that a run on a thread of its own can't have: those that need anything before it. */
 function checkAlone(body: RunCreate): void {
-  if ((body.command?.['resume'] ?? null) !== null) throw new Rejected('command.resume: You must provide a thread_id when resuming.');
+  if ((body.command?.['resume'] ?? null) !== null)
+    throw new Rejected('command.resume: You must provide a thread_id when resuming.');
   const msg = 'A run on a thread of its own has no checkpoint to go on from';
-  if (requestedCheckpoint(body)['checkpoint_id']) throw new Invalid([{ loc: ['body', 'checkpoint_id'], msg, type: 'not_supported' }]);
+  if (readRequestedCheckpoint(body)['checkpoint_id'])
+    throw new Invalid([{ loc: ['body', 'checkpoint_id'], msg, type: 'not_supported' }]);
 }
 
 /** Returns whether the run's thread is to be made if it is missing; the field has two names. */
-export const makesThread = ({ if_not_exists, on_not_exist }: RunCreate): boolean => (if_not_exists ?? on_not_exist) === 'create';
+export const mayCreateThread = ({ if_not_exists, on_not_exist }: RunCreate): boolean =>
+  (if_not_exists ?? on_not_exist) === 'create';
 
 /** Returns the command, if it asks for anything. */
-function commandIn({ command }: RunCreate): JsonObject | null {
+function findCommand({ command }: RunCreate): buildJsonObjectSchema | null {
   const given = [command?.['update'], command?.['resume'], command?.['goto']];
   return given.some((part) => part !== undefined && part !== null) ? command! : null;
 }
@@ -58,7 +72,7 @@ type CallFacts = {
   answers?: string[] | undefined;
   keepsWaiting?: true | undefined;
   repeatable?: true | undefined;
-  encryptionContext?: JsonObject | undefined;
+  encryptionContext?: buildJsonObjectSchema | undefined;
   traced?: Pick<RunKwargs, 'trace'>;
 };
 
@@ -70,13 +84,18 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFact
   const unshown = listUnshown(body, from);
   return {
     input: body.input ?? null,
-    command: commandIn(body),
-    config: { ...from.config, ...body.config, configurable: configurableOf(body, from, ids), metadata: runMetadata(body, from) },
-    context: settings(body, from),
+    command: findCommand(body),
+    config: {
+      ...from.config,
+      ...body.config,
+      configurable: buildConfigurable(body, from, ids),
+      metadata: runMetadata(body, from),
+    },
+    context: mergeSettings(body, from),
     ...(unshown.length > 0 && { unshown }),
     stream_mode: streamModes(body.stream_mode),
-    interrupt_before: someNodes(body.interrupt_before),
-    interrupt_after: someNodes(body.interrupt_after),
+    interrupt_before: toNodeSelection(body.interrupt_before),
+    interrupt_after: toNodeSelection(body.interrupt_after),
     webhook: body.webhook ?? null,
     feedback_keys: body.feedback_keys && body.feedback_keys.length > 0 ? body.feedback_keys : null,
     temporary: ids.temporary,
@@ -108,21 +127,28 @@ const OWN = new Set([
   'checkpoint_map',
   'langgraph_request_id',
 ]);
-const isOwn = (name: string): boolean => OWN.has(name) || name.startsWith('langgraph_auth_') || name.startsWith('__');
+const isOwn = (name: string): boolean =>
+  OWN.has(name) || name.startsWith('langgraph_auth_') || name.startsWith('__');
 
 /**
  * Returns the settings that the caller gives. `context` and `configurable` are two names for them, so settings given
  * under one is given under both.
  */
-function settings(body: RunCreate, from: RunContext): JsonObject {
-  const given = isGiven(body.context) ? body.context : object(body.config?.['configurable']);
-  const merged = { ...from.context, ...object(from.config['configurable']), ...object(from.thread_config?.['configurable']), ...given };
+function mergeSettings(body: RunCreate, from: RunContext): buildJsonObjectSchema {
+  const given = isGiven(body.context) ? body.context : toObject(body.config?.['configurable']);
+  const merged = {
+    ...from.context,
+    ...toObject(from.config['configurable']),
+    ...toObject(from.thread_config?.['configurable']),
+    ...given,
+  };
   return Object.fromEntries(Object.entries(merged).filter(([name]) => !isOwn(name)));
 }
 
 /** Names that LangGraph writes into the metadata of checkpoints and events itself. */
 const OF_LANGGRAPH = new Set(['source', 'step', 'parents', 'writes', 'tags', 'revision_id']);
-const isOfLangGraph = (name: string): boolean => OF_LANGGRAPH.has(name) || /^(langgraph|ls|lc|run)_/.test(name);
+const isOfLangGraph = (name: string): boolean =>
+  OF_LANGGRAPH.has(name) || /^(langgraph|ls|lc|run)_/.test(name);
 
 /**
  * Returns the names of settings that were given as `context`, by the request or the assistant. LangGraph copies
@@ -131,28 +157,42 @@ const isOfLangGraph = (name: string): boolean => OF_LANGGRAPH.has(name) || /^(la
 function listUnshown(body: RunCreate, from: RunContext): string[] {
   const metadata = runMetadata(body, from);
   const names = Object.keys({ ...from.context, ...body.context });
-  return names.filter((name) => !isOwn(name) && !isOfLangGraph(name) && !Object.hasOwn(metadata, name));
+  return names.filter(
+    (name) => !isOwn(name) && !isOfLangGraph(name) && !Object.hasOwn(metadata, name),
+  );
 }
 
 /**
  * The caller's names, which are present but empty because nobody is authenticated. A `user_id` in the request is the
  * graph's own affair.
  */
-const NOBODY = { langgraph_auth_user: null, langgraph_auth_user_id: '', langgraph_auth_permissions: [] };
+const NOBODY = {
+  langgraph_auth_user: null,
+  langgraph_auth_user_id: '',
+  langgraph_auth_permissions: [],
+};
 
 /** Returns the names by which a graph knows its caller. */
-const namesOf = (user: AuthUser | undefined): JsonObject =>
+const buildUserFields = (user: AuthUser | undefined): buildJsonObjectSchema =>
   user === undefined
     ? NOBODY
-    : { langgraph_auth_user: user, langgraph_auth_user_id: user.identity, langgraph_auth_permissions: user.permissions };
+    : {
+        langgraph_auth_user: user,
+        langgraph_auth_user_id: user.identity,
+        langgraph_auth_permissions: user.permissions,
+      };
 
-function configurableOf(body: RunCreate, from: RunContext, { run_id, thread_id, origin }: Ids & { origin: RequestOrigin }): JsonObject {
+function buildConfigurable(
+  body: RunCreate,
+  from: RunContext,
+  { run_id, thread_id, origin }: Ids & { origin: RequestOrigin },
+): buildJsonObjectSchema {
   return {
     user_id: null,
-    ...settings(body, from),
+    ...mergeSettings(body, from),
     ...origin.headers,
-    ...requestedCheckpoint(body),
-    ...namesOf(origin.user),
+    ...readRequestedCheckpoint(body),
+    ...buildUserFields(origin.user),
     langgraph_request_id: origin.requestId,
     run_id,
     thread_id,
@@ -166,19 +206,29 @@ const CHECKPOINT_FIELDS = ['checkpoint_ns', 'checkpoint_id', 'checkpoint_map'];
 /**
  * Returns the checkpoint that the run continues from (id, namespace and map), from whichever of three fields names it.
  */
-export function requestedCheckpoint({ checkpoint_id, checkpoint, config }: RunCreate): JsonObject {
-  const asked: JsonObject = { ...object(config?.['configurable']), ...given(checkpoint), ...given({ checkpoint_id }) };
-  return given(Object.fromEntries(CHECKPOINT_FIELDS.map((name) => [name, asked[name]])));
+export function readRequestedCheckpoint({
+  checkpoint_id,
+  checkpoint,
+  config,
+}: RunCreate): buildJsonObjectSchema {
+  const asked: buildJsonObjectSchema = {
+    ...toObject(config?.['configurable']),
+    ...filterGiven(checkpoint),
+    ...filterGiven({ checkpoint_id }),
+  };
+  return filterGiven(Object.fromEntries(CHECKPOINT_FIELDS.map((name) => [name, asked[name]])));
 }
 
-const given = (fields: JsonObject | null | undefined): JsonObject =>
-  Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value !== undefined && value !== null));
+const filterGiven = (fields: buildJsonObjectSchema | null | undefined): buildJsonObjectSchema =>
+  Object.fromEntries(
+    Object.entries(fields ?? {}).filter(([, value]) => value !== undefined && value !== null),
+  );
 
-export function runMetadata(body: RunCreate, from: RunContext): JsonObject {
+export function runMetadata(body: RunCreate, from: RunContext): buildJsonObjectSchema {
   return {
     ...from.metadata,
     ...from.thread_metadata,
-    ...object(body.config?.['metadata']),
+    ...toObject(body.config?.['metadata']),
     ...body.metadata,
     assistant_id: from.assistant_id,
     graph_id: from.graph_id,

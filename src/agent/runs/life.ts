@@ -1,6 +1,14 @@
 import type { RunError } from '../../schema/agent/run.ts';
 import type { Outcome } from '../../schema/wire/wall/run-in-thread.ts';
-import { endOfGraph, endWithoutGraph, refusedEnd, type End, type FinishEnd, type RunFacts, type StopReason } from './end.ts';
+import {
+  endOfGraph,
+  endWithoutGraph,
+  buildRefusedEnd,
+  type End,
+  type FinishEnd,
+  type RunFacts,
+  type StopReason,
+} from './end.ts';
 import type { ThreadLoss } from '../graphs/thread.ts';
 
 /*
@@ -89,17 +97,33 @@ const TRY_AGAIN = 500;
 /** The longest time that a timer of Node takes. */
 const LONGEST_TIMER = 0x7fffffff;
 
-const setObeyTimer: Effect = { do: 'set-timer', timer: 'obey', milliseconds: OBEY_WITHIN, expires: { event: 'obey-time-over' } };
-const abort = (stop: StopReason): Effect => ({ do: 'abort', goesOn: stop === 'shutdown' || stop === 'lost' });
-const stay = (life: Life): LifeStep => [life, []];
+const setObeyTimer: Effect = {
+  do: 'set-timer',
+  timer: 'obey',
+  milliseconds: OBEY_WITHIN,
+  expires: { event: 'obey-time-over' },
+};
+const abort = (stop: StopReason): Effect => ({
+  do: 'abort',
+  goesOn: stop === 'shutdown' || stop === 'lost',
+});
+const keepLife = (life: Life): LifeStep => [life, []];
 
 /**
  * Begins the life of a run that this process has just claimed. `stop`: the stop asked for before it began here.
  */
 export function beginLife(stop: StopReason | undefined, { timeoutSeconds }: RunFacts): LifeStep {
   const milliseconds = Math.min(timeoutSeconds * 1000, LONGEST_TIMER);
-  const limit: Effect = { do: 'set-timer', timer: 'limit', milliseconds, expires: { event: 'stop-requested', reason: 'timeout' } };
-  return [{ at: 'taken', stop, drains: false }, stop === undefined ? [limit] : [limit, setObeyTimer]];
+  const limit: Effect = {
+    do: 'set-timer',
+    timer: 'limit',
+    milliseconds,
+    expires: { event: 'stop-requested', reason: 'timeout' },
+  };
+  return [
+    { at: 'taken', stop, drains: false },
+    stop === undefined ? [limit] : [limit, setObeyTimer],
+  ];
 }
 
 /** Returns whether another worker has the run, so that nothing more is to be heard of it from here. */
@@ -109,23 +133,27 @@ export const isLost = (life: Life): boolean => life.at === 'stopping' && life.st
  * Returns the next state of a life, and the effects of the event. An event that means nothing in a state changes
  * nothing.
  */
-export function nextLife(life: Life, event: LifeEvent, facts: RunFacts): LifeStep {
+export function stepLife(life: Life, event: LifeEvent, facts: RunFacts): LifeStep {
   switch (life.at) {
     case 'taken':
-      return whenTaken(life, event, facts);
+      return stepTaken(life, event, facts);
     case 'executing':
     case 'stopping':
-      return whenInThread(life, event, facts);
+      return stepInThread(life, event, facts);
     case 'saying':
-      return whenSaying(life, event);
+      return stepSaying(life, event);
     case 'writing':
-      return whenWriting(life, event);
+      return stepWriting(life, event);
     default:
-      return stay(life);
+      return keepLife(life);
   }
 }
 
-function whenTaken(life: Extract<Life, { at: 'taken' }>, event: LifeEvent, facts: RunFacts): LifeStep {
+function stepTaken(
+  life: Extract<Life, { at: 'taken' }>,
+  event: LifeEvent,
+  facts: RunFacts,
+): LifeStep {
   const { stop, drains } = life;
   switch (event.event) {
     case 'given':
@@ -133,57 +161,74 @@ function whenTaken(life: Extract<Life, { at: 'taken' }>, event: LifeEvent, facts
       // No thread has heard of the stop yet, so the time to obey begins now.
       return [{ at: 'stopping', stop }, [abort(stop), setObeyTimer]];
     case 'not-given':
-      return ending(endWithoutGraph('killed', stop, facts));
+      return beginEnd(endWithoutGraph('killed', stop, facts));
     case 'stop-requested':
-      return [{ ...life, stop: stronger(stop, event.reason) }, stop === undefined ? [setObeyTimer] : []];
+      return [
+        { ...life, stop: chooseStopReason(stop, event.reason) },
+        stop === undefined ? [setObeyTimer] : [],
+      ];
     case 'drain-requested':
-      return stay({ ...life, drains: !facts.temporary });
+      return keepLife({ ...life, drains: !facts.temporary });
     case 'obey-time-over':
       return [life, [{ do: 'kill' }]];
     default:
-      return endedByThread(life, event, { stop, facts });
+      return stepThreadEnd(life, event, { stop, facts });
   }
 }
 
-function whenInThread(life: Extract<Life, { at: 'executing' | 'stopping' }>, event: LifeEvent, facts: RunFacts): LifeStep {
+function stepInThread(
+  life: Extract<Life, { at: 'executing' | 'stopping' }>,
+  event: LifeEvent,
+  facts: RunFacts,
+): LifeStep {
   const stop = life.at === 'stopping' ? life.stop : undefined;
   switch (event.event) {
     case 'stop-requested': {
-      const reason = stronger(stop, event.reason);
-      return [{ at: 'stopping', stop: reason }, stop === undefined ? [abort(reason), setObeyTimer] : [abort(reason)]];
+      const reason = chooseStopReason(stop, event.reason);
+      return [
+        { at: 'stopping', stop: reason },
+        stop === undefined ? [abort(reason), setObeyTimer] : [abort(reason)],
+      ];
     }
     case 'drain-requested':
       // A temporary run stores no steps, so elsewhere it would begin again. It has until the end of the grace.
       return [life, stop !== undefined || facts.temporary ? [] : [{ do: 'drain' }]];
     case 'obey-time-over':
-      return life.at === 'stopping' ? [life, [{ do: 'kill' }]] : stay(life);
+      return life.at === 'stopping' ? [life, [{ do: 'kill' }]] : keepLife(life);
     default:
-      return endedByThread(life, event, { stop, facts });
+      return stepThreadEnd(life, event, { stop, facts });
   }
 }
 
-function endedByThread(life: Life, event: LifeEvent, { stop, facts }: { stop: StopReason | undefined; facts: RunFacts }): LifeStep {
-  if (event.event === 'thread-gone') return ending(endWithoutGraph(event.loss, stop, facts));
-  if (event.event === 'graph-ended') return ending(endOfGraph(event.outcome, stop, facts));
-  return stay(life);
+function stepThreadEnd(
+  life: Life,
+  event: LifeEvent,
+  { stop, facts }: { stop: StopReason | undefined; facts: RunFacts },
+): LifeStep {
+  if (event.event === 'thread-gone') return beginEnd(endWithoutGraph(event.loss, stop, facts));
+  if (event.event === 'graph-ended') return beginEnd(endOfGraph(event.outcome, stop, facts));
+  return keepLife(life);
 }
 
 /** Returns the reason that counts: the first one, except that a rollback outranks an interrupt. */
-const stronger = (stop: StopReason | undefined, asked: StopReason): StopReason =>
+const chooseStopReason = (stop: StopReason | undefined, asked: StopReason): StopReason =>
   stop === undefined || (stop === 'interrupt' && asked === 'rollback') ? asked : stop;
 
 /** Begins the end of a run. Once decided it changes no more, whatever is asked of the run from now on. */
-function ending(end: End): LifeStep {
+function beginEnd(end: End): LifeStep {
   const clear: Effect[] = [
     { do: 'clear-timer', timer: 'limit' },
     { do: 'clear-timer', timer: 'obey' },
   ];
   if (end.kind !== 'finish')
-    return [{ at: 'writing', end, feedback: undefined }, [...clear, { do: 'write-end', end, feedback: undefined }]];
+    return [
+      { at: 'writing', end, feedback: undefined },
+      [...clear, { do: 'write-end', end, feedback: undefined }],
+    ];
   return [{ at: 'saying', end, feedback: undefined }, [...clear, { do: 'say-last-events', end }]];
 }
 
-function whenSaying(life: Extract<Life, { at: 'saying' }>, event: LifeEvent): LifeStep {
+function stepSaying(life: Extract<Life, { at: 'saying' }>, event: LifeEvent): LifeStep {
   const { end } = life;
   switch (event.event) {
     case 'last-events-sent': {
@@ -197,13 +242,13 @@ function whenSaying(life: Extract<Life, { at: 'saying' }>, event: LifeEvent): Li
   }
 }
 
-function whenWriting(life: Extract<Life, { at: 'writing' }>, event: LifeEvent): LifeStep {
+function stepWriting(life: Extract<Life, { at: 'writing' }>, event: LifeEvent): LifeStep {
   const { end, feedback } = life;
   switch (event.event) {
     case 'end-written':
       return [{ at: 'ended' }, [{ do: 'release', end, more: event.more }]];
     case 'end-overruled':
-      return ending({ kind: 'roll-back' });
+      return beginEnd({ kind: 'roll-back' });
     case 'retry-time-over':
       return [life, [{ do: 'write-end', end, feedback }]];
     default:
@@ -217,17 +262,25 @@ function whenWriting(life: Extract<Life, { at: 'writing' }>, event: LifeEvent): 
  * to the same. Any other refused end is given up: the lease runs out, and another worker takes the run up from its last
  * checkpoint.
  */
-function endNotWritten(life: Extract<Life, { at: 'saying' | 'writing' }>, event: LifeEvent): LifeStep {
+function endNotWritten(
+  life: Extract<Life, { at: 'saying' | 'writing' }>,
+  event: LifeEvent,
+): LifeStep {
   const { end, feedback } = life;
   if (event.event === 'end-postponed') {
-    const retry: Effect = { do: 'set-timer', timer: 'retry', milliseconds: TRY_AGAIN, expires: { event: 'retry-time-over' } };
+    const retry: Effect = {
+      do: 'set-timer',
+      timer: 'retry',
+      milliseconds: TRY_AGAIN,
+      expires: { event: 'retry-time-over' },
+    };
     const message = 'end of run could not be written; it will be tried again';
     return [life, [{ do: 'log', level: 'warn', error: event.error, message }, retry]];
   }
-  if (event.event !== 'end-refused') return stay(life);
+  if (event.event !== 'end-refused') return keepLife(life);
   const { error } = event;
   if (end.kind === 'finish' && end.values !== undefined) {
-    const refused = refusedEnd(error);
+    const refused = buildRefusedEnd(error);
     const message = 'result of run was refused by the database';
     return [
       { at: 'saying', end: refused, feedback },

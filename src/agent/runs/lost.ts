@@ -2,21 +2,25 @@ import type { Log } from '../../log.ts';
 import { RUN_DONE, runDone } from '../../schema/agent/stream-event.ts';
 import { deleteRunCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
 import { appendLast } from '../db/events/events.ts';
-import { callOfLost, endLost, requeueLost, type Lost } from '../db/runs/leases.ts';
+import { callOfLost, endLost, enqueueLostRun, type Lost } from '../db/runs/leases.ts';
 import type { Db } from '../db/base/pool.ts';
-import { sealedUnder } from '../encryption/codec.ts';
-import { underContext, type EncryptionContext } from '../kernel/encryption-context.ts';
+import { readSealContext } from '../encryption/codec.ts';
+import { runUnderContext, type EncryptionContext } from '../kernel/encryption-context.ts';
 import { runFields, type TracedCall } from '../kernel/run-fields.ts';
 import { deleteRuns } from '../db/runs/runs.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import type { StreamLog } from '../stream/log.ts';
-import { rootLifecycle } from '../stream/protocol/root-lifecycle.ts';
+import { buildRootLifecycle } from '../stream/protocol/root-lifecycle.ts';
 import { adoptEvents } from '../stream/tail.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { Readers } from './readers.ts';
 import { refreshThread } from './refresh.ts';
 
-type Settling = { tickets: Tickets; maxAttempts: number; eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail'> };
+type Settling = {
+  tickets: Tickets;
+  maxAttempts: number;
+  eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail'>;
+};
 
 /** A lost run, and whether it has ended; otherwise it is back in the queue. `context`: the one of its values. */
 export type SettledRun = Lost & { ended: boolean; context: EncryptionContext | undefined };
@@ -27,48 +31,72 @@ export type SettledRun = Lost & { ended: boolean; context: EncryptionContext | u
  * not die of it.
  */
 export async function settleLost(tx: Db, run: Lost, settling: Settling): Promise<SettledRun> {
-  const context = sealedUnder(run.kwargs);
-  return { ...run, context, ended: await underContext(context, () => settle(tx, run, settling)) };
+  const context = readSealContext(run.kwargs);
+  return {
+    ...run,
+    context,
+    ended: await runUnderContext(context, () => settle(tx, run, settling)),
+  };
 }
 
 /** Does so. Returns false for a run that goes back to the queue. */
-async function settle(tx: Db, run: Lost, { tickets, maxAttempts, eventLog }: Settling): Promise<boolean> {
+async function settle(
+  tx: Db,
+  run: Lost,
+  { tickets, maxAttempts, eventLog }: Settling,
+): Promise<boolean> {
   const lives = run.begun ? run.lost + 1 : run.lost;
-  const lifecycle = run.protocol ? [rootLifecycle(run.cancel === null ? 'failed' : 'interrupted', run)] : [];
+  const lifecycle = run.protocol
+    ? [buildRootLifecycle(run.cancel === null ? 'failed' : 'interrupted', run)]
+    : [];
   const { lifeSeconds, tail } = eventLog;
-  const sayLast = async (...events: [event: string, json: string][]): Promise<void> => {
+  const appendLastEvents = async (...events: [event: string, json: string][]): Promise<void> => {
     await adoptEvents({ db: tx, tail }, run, lifeSeconds);
-    await appendLast(tx, run, [...events, ...lifecycle, [RUN_DONE, runDone(run.run_id)]], lifeSeconds);
+    await appendLast(
+      tx,
+      run,
+      [...events, ...lifecycle, [RUN_DONE, runDone(run.run_id)]],
+      lifeSeconds,
+    );
   };
   if (run.cancel === 'rollback') {
     await deleteRunCheckpoints(tx, run.thread_id, run.run_id);
     await deleteRuns(tx, [run.run_id], { tells: true });
-    await sayLast();
+    await appendLastEvents();
   } else if (run.cancel === 'interrupt') {
     await endLost(tx, run, { status: 'interrupted', error: null });
-    await sayLast();
+    await appendLastEvents();
   } else if (run.begun && lives >= maxAttempts) {
     const message = `The run was given up after ${lives} attempts: each time its worker died or lost the database (exceeded max attempts).`;
     const error = { error: 'WorkerLost', message };
     await endLost(tx, run, { status: 'error', error });
-    await sayLast(['error', JSON.stringify(error)]);
+    await appendLastEvents(['error', JSON.stringify(error)]);
   } else {
-    await requeueLost(tx, run.run_id, lives);
+    await enqueueLostRun(tx, run.run_id, lives);
     await tickets.send(tx, run, { continued: true });
     return false;
   }
   return true;
 }
 
-export type TellLostDeps = { db: Db; readers: Pick<Readers, 'wake' | 'end'>; host: GraphHost; log: Log };
+export type TellLostDeps = {
+  db: Db;
+  readers: Pick<Readers, 'wake' | 'end'>;
+  host: GraphHost;
+  log: Log;
+};
 
 /** Logs that the runs were lost, and why. Their calls may have to be decrypted for it, so nobody waits. */
-export function logLost({ db, log }: Pick<TellLostDeps, 'db' | 'log'>, runs: SettledRun[], why: string): void {
+export function logLost(
+  { db, log }: Pick<TellLostDeps, 'db' | 'log'>,
+  runs: SettledRun[],
+  why: string,
+): void {
   for (const run of runs) {
     const { run_id, thread_id, lost, begun, context } = run;
     const write = (kwargs?: TracedCall): void =>
       log.warn({ ...runFields({ run_id, thread_id, kwargs }), lost: begun ? lost + 1 : lost }, why);
-    void underContext(context, () => callOfLost(db, run)).then(write);
+    void runUnderContext(context, () => callOfLost(db, run)).then(write);
   }
 }
 
@@ -76,13 +104,15 @@ export function logLost({ db, log }: Pick<TellLostDeps, 'db' | 'log'>, runs: Set
  * Tells readers of the runs and of their threads, once the outcome is committed, and has the state of the threads read
  * again.
  */
-export async function tellLost(deps: TellLostDeps, runs: SettledRun[]): Promise<void> {
+export async function notifyLost(deps: TellLostDeps, runs: SettledRun[]): Promise<void> {
   for (const run of runs) {
     const { run_id, readers, thread_readers, ended } = run;
     await deps.readers.wake(run, [...new Set([...readers, ...thread_readers])]);
     if (ended) await deps.readers.end(run_id, readers);
-    const refresh = async (): Promise<void> => refreshThread(deps, { ...run, kwargs: await callOfLost(deps.db, run) });
+    const refresh = async (): Promise<void> =>
+      refreshThread(deps, { ...run, kwargs: await callOfLost(deps.db, run) });
     // This is not awaited: a graph thread that is stuck must not keep other lost runs from being taken up.
-    if (ended && !run.temporary && run.cancel !== 'rollback') void underContext(run.context, refresh);
+    if (ended && !run.temporary && run.cancel !== 'rollback')
+      void runUnderContext(run.context, refresh);
   }
 }

@@ -1,6 +1,6 @@
 import { Problem } from '../../errors.ts';
 import type { Db } from '../db/base/pool.ts';
-import { madeBy } from '../db/base/idempotency-keys.ts';
+import { loadMadeIds } from '../db/base/idempotency-keys.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
 
 type Ways<T> = {
@@ -17,15 +17,19 @@ type Ways<T> = {
  * result is looked for only where nothing can be made now, for whatever reason. Throws that reason if there is
  * none, and `Invalid` for a key that came with another request.
  */
-export async function onlyOnce<T>(db: Db, key: RequestKey | undefined, { make, again, looksFirst }: Ways<T>): Promise<T> {
+export async function runOnlyOnce<T>(
+  db: Db,
+  key: RequestKey | undefined,
+  { make, again, looksFirst }: Ways<T>,
+): Promise<T> {
   if (key === undefined) return make();
-  const known = looksFirst === true ? await madeBy(db, key) : undefined;
+  const known = looksFirst === true ? await loadMadeIds(db, key) : undefined;
   if (known !== undefined) return again(known);
   try {
     return await make();
   } catch (error) {
     if (error instanceof Problem && error.status >= 500) throw error;
-    const made = await madeBy(db, key);
+    const made = await loadMadeIds(db, key);
     if (made === undefined) throw error;
     return again(made);
   }
@@ -33,5 +37,8 @@ export async function onlyOnce<T>(db: Db, key: RequestKey | undefined, { make, a
 
 /** Refuses a repetition of a request whose work is done and gone: nobody knows its result any more. */
 export function refuseGone(what: string): never {
-  throw new Problem(410, `${what} that the first request with this Idempotency-Key made is gone; another key makes a new one.`);
+  throw new Problem(
+    410,
+    `${what} that the first request with this Idempotency-Key made is gone; another key makes a new one.`,
+  );
 }

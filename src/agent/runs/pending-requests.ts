@@ -22,22 +22,28 @@ export class PendingRequests {
   addReader(id: string, reader: string): void {
     const readers = this.#readers.get(id) ?? new Map<string, NodeJS.Timeout>();
     this.#readers.set(id, readers);
-    const forget = (): void => {
+    const removeReader = (): void => {
       readers.delete(reader);
       if (readers.size === 0) this.#readers.delete(id);
     };
     clearTimeout(readers.get(reader));
-    readers.set(reader, setTimeout(forget, BEGINS_WITHIN).unref());
+    readers.set(reader, setTimeout(removeReader, BEGINS_WITHIN).unref());
   }
 
   /**
    * Takes the requests about a run that begins now. A stop counts for one beginning; readers stay for the thread's next
    * run.
    */
-  take({ run_id, thread_id }: Pick<Claimed, 'run_id' | 'thread_id'>): { stop: StopReason | undefined; readers: string[] } {
+  take({ run_id, thread_id }: Pick<Claimed, 'run_id' | 'thread_id'>): {
+    stop: StopReason | undefined;
+    readers: string[];
+  } {
     const stop = this.#stops.get(run_id);
     clearTimeout(stop?.timer);
     this.#stops.delete(run_id);
-    return { stop: stop?.reason, readers: [run_id, thread_id].flatMap((id) => [...(this.#readers.get(id)?.keys() ?? [])]) };
+    return {
+      stop: stop?.reason,
+      readers: [run_id, thread_id].flatMap((id) => [...(this.#readers.get(id)?.keys() ?? [])]),
+    };
   }
 }

@@ -1,9 +1,9 @@
 import type { RunCreate } from '../../schema/agent/run.ts';
-import { permission, type AgentCaller } from '../auth/caller.ts';
+import { askPermission, type AgentCaller } from '../auth/caller.ts';
 import type { RunPermits } from '../db/runs/guarded-run-context.ts';
 import type { Patterns } from '../db/base/permits.ts';
-import { systemAssistantId } from '../kernel/ids.ts';
-import { makesThread } from './kwargs.ts';
+import { buildSystemAssistantId } from '../kernel/ids.ts';
+import { mayCreateThread } from './kwargs.ts';
 
 /* This file asks whether a caller may make a run. */
 
@@ -34,8 +34,12 @@ export async function permitRun(
 ): Promise<PermittedRun> {
   if (caller.guard === undefined) return { body, permits: undefined };
   const assistant = await permitAssistant({ caller, graphs }, ids.assistant_id);
-  const asked = await permission(caller, 'threads:create_run', { ...ids, status: 'pending', ...described(body) });
-  return { body: changed(body, asked.value), permits: { assistant, thread: asked.permits } };
+  const asked = await askPermission(caller, 'threads:create_run', {
+    ...ids,
+    status: 'pending',
+    ...toRunFields(body),
+  });
+  return { body: applyRunFields(body, asked.value), permits: { assistant, thread: asked.permits } };
 }
 
 /** Asks the caller's handlers of `assistants:read`, unless the assistant is a graph's own. Throws their refusal. */
@@ -43,26 +47,38 @@ export async function permitAssistant(
   { caller, graphs }: { caller: AgentCaller; graphs: string[] },
   assistantId: string,
 ): Promise<Patterns> {
-  if (graphs.some((graph) => systemAssistantId(graph) === assistantId)) return undefined;
-  return (await permission(caller, 'assistants:read', { assistant_id: assistantId, metadata: {} })).permits;
+  if (graphs.some((graph) => buildSystemAssistantId(graph) === assistantId)) return undefined;
+  return (
+    await askPermission(caller, 'assistants:read', { assistant_id: assistantId, metadata: {} })
+  ).permits;
 }
 
-type Described = Required<Pick<RunCreate, 'multitask_strategy' | 'if_not_exists' | 'after_seconds'>> & {
+type Described = Required<
+  Pick<RunCreate, 'multitask_strategy' | 'if_not_exists' | 'after_seconds'>
+> & {
   metadata: Record<string, unknown>;
   prevent_insert_if_inflight: boolean;
   kwargs: Partial<RunCreate>;
 };
 
-const described = (body: RunCreate): Described => ({
+const toRunFields = (body: RunCreate): Described => ({
   metadata: body.metadata ?? {},
   prevent_insert_if_inflight: body.multitask_strategy === 'reject',
   multitask_strategy: body.multitask_strategy ?? 'enqueue',
-  if_not_exists: makesThread(body) ? 'create' : 'reject',
+  if_not_exists: mayCreateThread(body) ? 'create' : 'reject',
   after_seconds: body.after_seconds ?? 0,
-  kwargs: Object.fromEntries(KWARGS.map((name) => [name, body[name] ?? (name === 'config' || name === 'context' ? {} : null)])),
+  kwargs: Object.fromEntries(
+    KWARGS.map((name) => [
+      name,
+      body[name] ?? (name === 'config' || name === 'context' ? {} : null),
+    ]),
+  ),
 });
 
-function changed(body: RunCreate, { metadata, multitask_strategy, if_not_exists, after_seconds, kwargs }: Described): RunCreate {
+function applyRunFields(
+  body: RunCreate,
+  { metadata, multitask_strategy, if_not_exists, after_seconds, kwargs }: Described,
+): RunCreate {
   const { on_not_exist: _other, ...rest } = body;
   return { ...rest, metadata, multitask_strategy, if_not_exists, after_seconds, ...kwargs };
 }

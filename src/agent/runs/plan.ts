@@ -1,29 +1,36 @@
 import type { JobSettings } from '../../config/agent.ts';
 import { Invalid, NotFound } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
-import type { JsonObject } from '../../schema/agent/agent-types.ts';
-import { currentTrace, traceHeaders } from '../../trace-context.ts';
+import type { buildJsonObjectSchema } from '../../schema/agent/agent-types.ts';
+import { getCurrentTrace, buildTraceHeaders } from '../../trace-context.ts';
 import type { RunCreate, RunKwargs } from '../../schema/agent/run.ts';
-import { settingsOfVersion } from '../db/assistants/assistants.ts';
+import { loadVersionSettings } from '../db/assistants/assistants.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { hasCheckpoint } from '../db/checkpoints/stored-checkpoints.ts';
 import type { Db } from '../db/base/pool.ts';
 import type { TaskOfRun } from '../db/webhooks/push-configs.ts';
-import { guardedRunContext, type RunPermits } from '../db/runs/guarded-run-context.ts';
-import { revisionOffered } from '../db/runs/revisions.ts';
+import { loadGuardedRunContext, type RunPermits } from '../db/runs/guarded-run-context.ts';
+import { loadOfferedRevision } from '../db/runs/revisions.ts';
 import { isContinued } from '../db/runs/run-inserts.ts';
 import type { NewRun, RunContext, RunContextKey } from '../db/runs/runs.ts';
-import { currentContext } from '../kernel/encryption-context.ts';
-import { assistantIdOf, newId } from '../kernel/ids.ts';
+import { getCurrentContext } from '../kernel/encryption-context.ts';
+import { resolveAssistantId, createId } from '../kernel/ids.ts';
 import { checkNodes } from '../kernel/nodes.ts';
-import { goesElsewhere, pinnedTo, type Pinning } from '../kernel/pinning.ts';
-import { strictAnswerOf } from '../kernel/strict-resume.ts';
+import { isPinnedElsewhere, getPinnedRevision, type Pinning } from '../kernel/pinning.ts';
+import { readStrictAnswer } from '../kernel/strict-resume.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
-import { configurableHeaders } from './headers.ts';
+import { pickHeaders } from './headers.ts';
 import { permitRun } from './permit-run.ts';
-import { checkFields, makesThread, requestedCheckpoint, runKwargs, runMetadata, type RequestOrigin } from './kwargs.ts';
+import {
+  checkFields,
+  mayCreateThread,
+  readRequestedCheckpoint,
+  runKwargs,
+  runMetadata,
+  type RequestOrigin,
+} from './kwargs.ts';
 
 /** The parts that planning a run needs. */
 export type PlanDeps = {
@@ -32,9 +39,9 @@ export type PlanDeps = {
   /** The graphs of this revision. */
   graphs: string[];
   pinning: Pinning;
-  host: Pick<GraphHost, 'nodesOf' | 'permitEvents'>;
+  host: Pick<GraphHost, 'listNodes' | 'permitEvents'>;
   jobs: JobSettings;
-  webhooks: Pick<Webhooks, 'targetOf'>;
+  webhooks: Pick<Webhooks, 'resolveTarget'>;
   requests: {
     /** Returns whether a header, by its lower-case name, becomes a configurable value of the request's runs. */
     passes: (header: string) => boolean;
@@ -42,8 +49,11 @@ export type PlanDeps = {
 };
 
 /** The facts that a run takes from its request. `configurable`: the origin's additions to the run's own. */
-export type RequestFacts = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'forwarded' | 'caller'> & {
-  configurable?: JsonObject;
+export type RequestFacts = Pick<
+  Request<unknown, unknown, unknown, AgentCaller>,
+  'requestId' | 'headers' | 'forwarded' | 'caller'
+> & {
+  configurable?: buildJsonObjectSchema;
 };
 
 /** The answer to `askContext`. */
@@ -70,26 +80,40 @@ export async function planRun(
   { threadId, request, context, task, ...facts }: PlanOptions,
 ): Promise<PlannedRun> {
   checkFields(asked, threadId);
-  const [run_id, thread_id] = [newId(), threadId ?? newId()];
-  const assistantId = assistantIdOf(asked.assistant_id, deps.graphs);
+  const [run_id, thread_id] = [createId(), threadId ?? createId()];
+  const assistantId = resolveAssistantId(asked.assistant_id, deps.graphs);
   const whose = { caller: request.caller, graphs: deps.graphs };
-  const { body, permits } = await permitRun(whose, asked, { run_id, thread_id: threadId ?? null, assistant_id: assistantId });
-  const from = await ofVersion(deps, body, await contextOf(deps, { assistantId, threadId: thread_id, context }, permits));
-  await checkCheckpoint(deps.db, thread_id, requestedCheckpoint(body));
+  const { body, permits } = await permitRun(whose, asked, {
+    run_id,
+    thread_id: threadId ?? null,
+    assistant_id: assistantId,
+  });
+  const from = await applyVersion(
+    deps,
+    body,
+    await loadRunContext(deps, { assistantId, threadId: thread_id, context }, permits),
+  );
+  await checkCheckpoint(deps.db, thread_id, readRequestedCheckpoint(body));
   const stateless = threadId === undefined;
-  const kwargs = runKwargs(body, withDefaults(from, deps.jobs), {
+  const kwargs = runKwargs(body, applyDefaults(from, deps.jobs), {
     run_id,
     thread_id,
     temporary: stateless && body.on_completion !== 'keep',
     ...facts,
-    encryptionContext: currentContext(),
-    traced: traceOfWork(),
-    origin: originOf(request, deps),
+    encryptionContext: getCurrentContext(),
+    traced: getWorkTrace(),
+    origin: buildOrigin(request, deps),
   });
-  const answering = strictAnswerOf(body);
-  const place = await placeOf(deps, request, from.graph_id);
+  const answering = readStrictAnswer(body);
+  const place = await readRevisionPlace(deps, request, from.graph_id);
   // Another revision executes it by its own graph, which this one may not have.
-  if (isSent(place, deps.pinning) || goesElsewhere(deps.pinning, { thread: from.thread_revision, isContinued: isContinued(kwargs) }))
+  if (
+    isSent(place, deps.pinning) ||
+    isPinnedElsewhere(deps.pinning, {
+      thread: from.thread_revision,
+      isContinued: isContinued(kwargs),
+    })
+  )
     checkSteps(body, from, deps.jobs);
   else {
     checkCall(deps, body, from);
@@ -102,21 +126,24 @@ export async function planRun(
     graph_id: from.graph_id,
     metadata: runMetadata(body, from),
     kwargs,
-    webhook: deps.webhooks.targetOf(body.webhook),
+    webhook: deps.webhooks.resolveTarget(body.webhook),
     task,
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
     // An interval takes no number as small as a double can be, so this is rounded to whole milliseconds.
     ...(place !== undefined && { place }),
     ...(answering !== undefined && { answering }),
     after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,
-    thread: { create: stateless || makesThread(body), ...threadOf(body, from, permits) },
+    thread: {
+      create: stateless || mayCreateThread(body),
+      ...buildThreadChanges(body, from, permits),
+    },
   };
 }
 
 /** Returns the place in a trace of the request under way, where it is traced. */
-function traceOfWork(): Pick<RunKwargs, 'trace'> {
-  const place = currentTrace();
-  return place === undefined ? {} : { trace: traceHeaders(place) };
+function getWorkTrace(): Pick<RunKwargs, 'trace'> {
+  const place = getCurrentTrace();
+  return place === undefined ? {} : { trace: buildTraceHeaders(place) };
 }
 
 /** Returns true if the request names another revision than that of the process. */
@@ -127,39 +154,60 @@ const isSent = (place: NewRun['place'], { revision }: Pick<Pinning, 'revision'>)
 const REVISION_HEADER = 'x-gx-revision';
 
 /** Returns the words of the request about the revision of its runs. Refuses one that takes no new input. */
-async function placeOf({ db, pinning }: PlanDeps, { headers, caller }: RequestFacts, graph: string): Promise<NewRun['place']> {
+async function readRevisionPlace(
+  { db, pinning }: PlanDeps,
+  { headers, caller }: RequestFacts,
+  graph: string,
+): Promise<NewRun['place']> {
   const name = headers[REVISION_HEADER];
   const asker = caller.guard?.user.identity;
   if (name === undefined) return asker === undefined ? undefined : { asker };
-  if (pinnedTo(pinning) === undefined) throw refusedRevision('runs keep to no revision here');
-  const revision = await revisionOffered(db, { name: String(name), own: pinning.revision });
-  if (revision === undefined) throw refusedRevision('must be the revision that serves, or the one that is tried out');
-  if (revision.graphs?.includes(graph) === false) throw refusedRevision(`names a revision without the graph ${graph}`);
+  if (getPinnedRevision(pinning) === undefined)
+    throw buildRevisionRefusal('runs keep to no revision here');
+  const revision = await loadOfferedRevision(db, { name: String(name), own: pinning.revision });
+  if (revision === undefined)
+    throw buildRevisionRefusal('must be the revision that serves, or the one that is tried out');
+  if (revision.graphs?.includes(graph) === false)
+    throw buildRevisionRefusal(`names a revision without the graph ${graph}`);
   return { revision: revision.name, asker };
 }
 
-const refusedRevision = (msg: string): Invalid => new Invalid([{ loc: ['header', 'X-Gx-Revision'], msg, type: 'value_error' }]);
+const buildRevisionRefusal = (msg: string): Invalid =>
+  new Invalid([{ loc: ['header', 'X-Gx-Revision'], msg, type: 'value_error' }]);
 
 /** Refuses a call that the assistant's graph can't carry out, or whose end may not be sent to its webhook. */
 export function checkCall(
-  { graphs, host, jobs, webhooks }: Pick<PlanDeps, 'graphs' | 'jobs' | 'webhooks'> & { host: Pick<GraphHost, 'nodesOf'> },
+  {
+    graphs,
+    host,
+    jobs,
+    webhooks,
+  }: Pick<PlanDeps, 'graphs' | 'jobs' | 'webhooks'> & { host: Pick<GraphHost, 'listNodes'> },
   body: RunCreate,
   from: Pick<RunContext, 'graph_id' | 'config'>,
 ): void {
   const { graph_id } = from;
-  if (!graphs.includes(graph_id)) throw new NotFound(`Graph "${graph_id}" of this assistant is not part of this revision.`);
-  checkNodes(body, host.nodesOf(graph_id));
+  if (!graphs.includes(graph_id))
+    throw new NotFound(`Graph "${graph_id}" of this assistant is not part of this revision.`);
+  checkNodes(body, host.listNodes(graph_id));
   checkSteps(body, from, jobs);
-  webhooks.targetOf(body.webhook);
+  webhooks.resolveTarget(body.webhook);
 }
 
 /** Asks what a run takes from its assistant and its thread. */
-export const askContext = ({ batched, graphs }: Pick<PlanDeps, 'batched' | 'graphs'>, assistant: string, threadId: string): AskedContext =>
-  batched.runContext({ assistantId: assistantIdOf(assistant, graphs), threadId });
+export const askContext = (
+  { batched, graphs }: Pick<PlanDeps, 'batched' | 'graphs'>,
+  assistant: string,
+  threadId: string,
+): AskedContext =>
+  batched.runContext({ assistantId: resolveAssistantId(assistant, graphs), threadId });
 
-const originOf = ({ requestId, headers, caller, configurable }: RequestFacts, { requests }: PlanDeps): RequestOrigin => ({
+const buildOrigin = (
+  { requestId, headers, caller, configurable }: RequestFacts,
+  { requests }: PlanDeps,
+): RequestOrigin => ({
   requestId,
-  headers: { ...configurableHeaders(headers, requests.passes), ...configurable },
+  headers: { ...pickHeaders(headers, requests.passes), ...configurable },
   user: caller.guard?.user,
 });
 
@@ -167,7 +215,11 @@ const originOf = ({ requestId, headers, caller, configurable }: RequestFacts, { 
  * Returns the changes that the run makes to its thread. One made for a guarded run gets the run's labels, so that its
  * caller sees it.
  */
-function threadOf(body: RunCreate, from: PlannedFrom, permits: RunPermits | undefined): Omit<NewRun['thread'], 'create'> {
+function buildThreadChanges(
+  body: RunCreate,
+  from: PlannedFrom,
+  permits: RunPermits | undefined,
+): Omit<NewRun['thread'], 'create'> {
   const labels = permits !== undefined && from.thread_metadata === null ? body.metadata : {};
   return {
     metadata: { ...labels, graph_id: from.graph_id, assistant_id: from.assistant_id },
@@ -178,7 +230,7 @@ function threadOf(body: RunCreate, from: PlannedFrom, permits: RunPermits | unde
 
 type PlannedFrom = RunContext & { thread_runs: number };
 /** Returns the run's facts from its assistant and thread. Throws `NotFound` where the caller may not use them. */
-export async function contextOf(
+export async function loadRunContext(
   { db, batched }: Pick<PlanDeps, 'db' | 'batched'>,
   { context, ...key }: RunContextKey & { context?: AskedContext | undefined },
   permits: RunPermits | undefined,
@@ -188,16 +240,21 @@ export async function contextOf(
     if (from === undefined) throw new NotFound('Thread or assistant not found.');
     return from;
   }
-  const from = await guardedRunContext(db, key, permits);
+  const from = await loadGuardedRunContext(db, key, permits);
   if (from === undefined || from.refused) throw new NotFound('Thread or assistant not found.');
   return from;
 }
 
 /** Returns the same with the settings of the version that the request names. */
-async function ofVersion({ db }: Pick<PlanDeps, 'db'>, { assistant_version: version }: RunCreate, from: PlannedFrom): Promise<PlannedFrom> {
+async function applyVersion(
+  { db }: Pick<PlanDeps, 'db'>,
+  { assistant_version: version }: RunCreate,
+  from: PlannedFrom,
+): Promise<PlannedFrom> {
   if (version === undefined || version === null || version === from.version) return from;
-  const settings = await settingsOfVersion(db, { assistantId: from.assistant_id, version });
-  if (settings === undefined) throw new NotFound(`Assistant ${from.assistant_id} has no version ${version}.`);
+  const settings = await loadVersionSettings(db, { assistantId: from.assistant_id, version });
+  if (settings === undefined)
+    throw new NotFound(`Assistant ${from.assistant_id} has no version ${version}.`);
   return { ...from, ...settings };
 }
 
@@ -205,7 +262,11 @@ async function ofVersion({ db }: Pick<PlanDeps, 'db'>, { assistant_version: vers
  * Throws `NotFound` for a checkpoint that the thread does not have, because a graph that continues from it would
  * silently start from nothing.
  */
-export async function checkCheckpoint(db: Db, threadId: string, { checkpoint_id, checkpoint_ns }: JsonObject): Promise<void> {
+export async function checkCheckpoint(
+  db: Db,
+  threadId: string,
+  { checkpoint_id, checkpoint_ns }: buildJsonObjectSchema,
+): Promise<void> {
   if (typeof checkpoint_id !== 'string' || checkpoint_id === '') return;
   const namespace = typeof checkpoint_ns === 'string' ? checkpoint_ns : '';
   if (!(await hasCheckpoint(db, [threadId, namespace, checkpoint_id])))
@@ -213,14 +274,18 @@ export async function checkCheckpoint(db: Db, threadId: string, { checkpoint_id,
 }
 
 /** Refuses a run that asks for more steps than the deployment lets one take, be it through its assistant. */
-function checkSteps(body: RunCreate, { config }: Pick<RunContext, 'config'>, { maxRecursionLimit }: JobSettings): void {
-  const { recursion_limit: steps }: JsonObject = { ...config, ...body.config };
+function checkSteps(
+  body: RunCreate,
+  { config }: Pick<RunContext, 'config'>,
+  { maxRecursionLimit }: JobSettings,
+): void {
+  const { recursion_limit: steps }: buildJsonObjectSchema = { ...config, ...body.config };
   if (typeof steps !== 'number' || steps <= maxRecursionLimit) return;
   const msg = `must be at most ${maxRecursionLimit} (GX_MAX_RECURSION_LIMIT)`;
   throw new Invalid([{ loc: ['body', 'config', 'recursion_limit'], msg, type: 'less_than_equal' }]);
 }
 
-const withDefaults = (from: RunContext, { recursionLimit }: JobSettings): RunContext => ({
+const applyDefaults = (from: RunContext, { recursionLimit }: JobSettings): RunContext => ({
   ...from,
   config: { recursion_limit: recursionLimit, ...from.config },
 });

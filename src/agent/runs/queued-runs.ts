@@ -34,24 +34,33 @@ export class QueuedRuns {
    * the number has to be read.
    */
   admit(count = 1): Promise<void> | undefined {
-    return this.#most === 0 || this.#known + count <= this.#most ? undefined : this.#refuseIfFull(count);
+    return this.#most === 0 || this.#known + count <= this.#most
+      ? undefined
+      : this.#refuseIfFull(count);
   }
 
   /** Counts a run that waits. */
-  added(): void {
+  addWaiting(): void {
     this.#known += 1;
     this.#changed();
     if (performance.now() - this.#at > FRESH) void this.#read().catch(() => undefined);
   }
 
   async #refuseIfFull(count: number): Promise<void> {
-    if (count > this.#most) throw new Rejected(`Of the runs of this deployment at most ${this.#most} may wait; these are ${count}.`);
+    if (count > this.#most)
+      throw new Rejected(
+        `Of the runs of this deployment at most ${this.#most} may wait; these are ${count}.`,
+      );
     // A request that comes while the number is being read waits for it.
     if (this.#reading !== undefined || performance.now() - this.#at > PAUSE) await this.#read();
     if (this.#known + count <= this.#most) return;
-    throw new Problem(429, `As many runs are waiting as this deployment takes (${this.#most}); try again later.`, {
-      headers: { 'retry-after': String(LATER) },
-    });
+    throw new Problem(
+      429,
+      `As many runs are waiting as this deployment takes (${this.#most}); try again later.`,
+      {
+        headers: { 'retry-after': String(LATER) },
+      },
+    );
   }
 
   /** Reads how many runs wait, once for all who ask at a time. */

@@ -7,21 +7,27 @@ import type { BatchedStatements } from '../db/batched-statements.ts';
 import type { Db } from '../db/base/pool.ts';
 import { registerReader, type RunProgress } from '../db/runs/runs.ts';
 import type { Signals } from '../db/base/signals.ts';
-import { threadReaders } from '../db/events/thread-readers.ts';
-import { currentContext } from '../kernel/encryption-context.ts';
-import { newId } from '../kernel/ids.ts';
-import { threadKey, type Bus, type Following, type RunResult, type Subscription } from '../stream/bus.ts';
+import { loadThreadReaders } from '../db/events/thread-readers.ts';
+import { getCurrentContext } from '../kernel/encryption-context.ts';
+import { createId } from '../kernel/ids.ts';
+import {
+  buildThreadKey,
+  type Bus,
+  type Following,
+  type RunResult,
+  type Subscription,
+} from '../stream/bus.ts';
 import type { StreamLog } from '../stream/log.ts';
-import { protocolEvents, protocolEventsUpTo, type Batch } from '../stream/protocol/follow.ts';
-import { reportedByLastRun, type ReportedRun } from '../stream/protocol/last-run.ts';
+import { followProtocolEvents, loadProtocolRange, type Batch } from '../stream/protocol/follow.ts';
+import { loadReportedRun, type ReportedRun } from '../stream/protocol/last-run.ts';
 import type { EventFilter } from '../stream/protocol/filter.ts';
 import { countStored } from '../stream/protocol/stored-counts.ts';
 import { runEvents, type RunReading } from '../stream/run-events.ts';
-import { lastStoredEvent } from '../stream/tail.ts';
-import { threadEvents } from '../stream/thread-events.ts';
+import { loadLastCursor } from '../stream/tail.ts';
+import { followThreadEvents } from '../stream/thread-events.ts';
 import type { RunPart } from '../stream/valkey/frames.ts';
 import type { Wanted } from '../stream/wanted.ts';
-import { endedState, finalState } from './result.ts';
+import { loadEndedState, loadFinalState } from './result.ts';
 import { ThreadRegistrations } from './thread-registrations.ts';
 
 type Deps = {
@@ -43,7 +49,7 @@ export type FollowedRun = { progress: RunProgress; subscription: Subscription };
 export type FollowedThread = { threadId: string; subscription: Subscription };
 
 /** Does the next step of a reader. If it fails, the reader leaves the bus: nobody else would close its subscription. */
-async function closingOnFailure<T>(subscription: Subscription, step: () => Promise<T>): Promise<T> {
+async function closeOnFailure<T>(subscription: Subscription, step: () => Promise<T>): Promise<T> {
   try {
     return await step();
   } catch (error) {
@@ -73,35 +79,62 @@ export class Readers {
    * Prepares for a run that is about to be made, so that its reader misses nothing. The run's row must name
    * `registered` as its readers, and `made` must be called once the run is made or refused.
    */
-  expectRun(runId: string, follow: Following | undefined): { registered: string[]; subscription: Subscription | undefined; made(): void } {
+  expectRun(
+    runId: string,
+    follow: Following | undefined,
+  ): { registered: string[]; subscription: Subscription | undefined; made(): void } {
     const { bus, signals } = this.#deps;
     const subscription = follow && bus.follow(runId, follow);
-    return { registered: follow ? [signals.processId] : [], subscription, made: bus.expect(runId).made };
+    return {
+      registered: follow ? [signals.processId] : [],
+      subscription,
+      made: bus.expect(runId).made,
+    };
   }
 
   /**
    * Follows a run: registers this process among its readers, and tells the process that executes it.
    * Throws `NotFound` when there is no such run or, with `threadId`, none on that thread.
    */
-  async followRun(run: { runId: string; threadId: string | undefined }, following: Following): Promise<FollowedRun> {
+  async followRun(
+    run: { runId: string; threadId: string | undefined },
+    following: Following,
+  ): Promise<FollowedRun> {
     const { db, bus, signals } = this.#deps;
     const { processId } = signals;
     const subscription = bus.follow(run.runId, following);
-    return closingOnFailure(subscription, async () => {
+    return closeOnFailure(subscription, async () => {
       const progress = await registerReader(db, run.runId, processId);
-      if (progress === undefined || (run.threadId !== undefined && progress.thread_id !== run.threadId))
+      if (
+        progress === undefined ||
+        (run.threadId !== undefined && progress.thread_id !== run.threadId)
+      )
         throw new NotFound(`Run with ID ${run.runId} not found`);
-      if (progress.worker !== null && progress.worker !== processId && isUnfinished(progress.status))
-        await signals.send({ about: 'reader', run_id: run.runId, reader: processId }, progress.worker);
+      if (
+        progress.worker !== null &&
+        progress.worker !== processId &&
+        isUnfinished(progress.status)
+      )
+        await signals.send(
+          { about: 'reader', run_id: run.runId, reader: processId },
+          progress.worker,
+        );
       return { progress, subscription };
     });
   }
 
   /** Follows all runs of a thread until the signal. Throws `NotFound` when there is no such thread. */
   async followThread(threadId: string, signal: AbortSignal): Promise<FollowedThread> {
-    const subscription = this.#deps.bus.follow(threadKey(threadId), { signal, hears: 'events' });
-    return closingOnFailure(subscription, async () => {
-      if (this.#registrations.has(threadId) || (await this.#registrations.join(threadId)) !== undefined) return { threadId, subscription };
+    const subscription = this.#deps.bus.follow(buildThreadKey(threadId), {
+      signal,
+      hears: 'events',
+    });
+    return closeOnFailure(subscription, async () => {
+      if (
+        this.#registrations.has(threadId) ||
+        (await this.#registrations.join(threadId)) !== undefined
+      )
+        return { threadId, subscription };
       throw new NotFound(`Thread with ID ${threadId} not found`);
     });
   }
@@ -111,39 +144,60 @@ export class Readers {
    * tells all processes, so the thread's row need not name a reader that stays for a moment only.
    */
   followThreadToCome(threadId: string, signal: AbortSignal): FollowedThread {
-    return { threadId, subscription: this.#deps.bus.follow(threadKey(threadId), { signal, hears: 'events' }) };
+    return {
+      threadId,
+      subscription: this.#deps.bus.follow(buildThreadKey(threadId), { signal, hears: 'events' }),
+    };
   }
 
   /* Reading. */
 
   /** Returns the events, up to its end, of a run that was followed before it was made. */
-  eventsFromStart(reading: Pick<RunReading, 'run_id' | 'subscription' | 'wanted'>): AsyncGenerator<SseEvent[]> {
-    return runEvents(this.#deps, { ...reading, from: { ms: 0, seq: 0 }, replay: false, ended: false });
+  readEventsFromStart(
+    reading: Pick<RunReading, 'run_id' | 'subscription' | 'wanted'>,
+  ): AsyncGenerator<SseEvent[]> {
+    return runEvents(this.#deps, {
+      ...reading,
+      from: { ms: 0, seq: 0 },
+      replay: false,
+      ended: false,
+    });
   }
 
   /** Returns the events of a followed run behind the cursor (without one, those from now on), and where they begin. */
-  async eventsAfter(
+  async readEventsAfter(
     cursor: Cursor | undefined,
     { progress, subscription }: FollowedRun,
     wanted: Wanted,
   ): Promise<{ from: Cursor; events: AsyncGenerator<SseEvent[]> }> {
     const { run_id, status } = progress;
-    const last = (): Promise<Cursor | undefined> => lastStoredEvent({ db: this.#deps.db, tail: this.#deps.eventLog.tail }, run_id);
-    const from = cursor ?? (await closingOnFailure(subscription, last)) ?? { ms: 0, seq: 0 };
+    const loadLast = (): Promise<Cursor | undefined> =>
+      loadLastCursor({ db: this.#deps.db, tail: this.#deps.eventLog.tail }, run_id);
+    const from = cursor ?? (await closeOnFailure(subscription, loadLast)) ?? { ms: 0, seq: 0 };
     const ended = !isUnfinished(status);
-    return { from, events: runEvents(this.#deps, { run_id, subscription, from, replay: cursor !== undefined, ended, wanted }) };
+    return {
+      from,
+      events: runEvents(this.#deps, {
+        run_id,
+        subscription,
+        from,
+        replay: cursor !== undefined,
+        ended,
+        wanted,
+      }),
+    };
   }
 
   /**
    * Yields the events of all runs of a followed thread behind the cursor, including those to come, until the reader
    * leaves or the server stops.
    */
-  async *threadEvents(
+  async *followThreadEvents(
     { threadId, subscription }: FollowedThread,
     { from, modes }: { from: Cursor | undefined; modes: ThreadStreamMode[] },
   ): AsyncGenerator<SseEvent> {
     try {
-      yield* threadEvents(this.#deps, { threadId, subscription, from, modes });
+      yield* followThreadEvents(this.#deps, { threadId, subscription, from, modes });
     } finally {
       this.#leaveThread({ threadId, subscription });
     }
@@ -153,14 +207,17 @@ export class Readers {
    * Yields the protocol events of a followed thread behind the number `since`, including those to come, until the
    * reader leaves or the server stops.
    */
-  async *protocolEvents({ threadId, subscription }: FollowedThread, since: number): AsyncGenerator<Batch> {
+  async *followProtocolEvents(
+    { threadId, subscription }: FollowedThread,
+    since: number,
+  ): AsyncGenerator<Batch> {
     const register = (isBusy: boolean): void => {
       if (this.#registrations.has(threadId)) return;
       if (isBusy) void this.#registrations.joinNow(threadId);
       else this.#registrations.joinLater(threadId);
     };
     try {
-      yield* protocolEvents(this.#deps, { threadId, subscription, register, since });
+      yield* followProtocolEvents(this.#deps, { threadId, subscription, register, since });
     } finally {
       this.#leaveThread({ threadId, subscription });
     }
@@ -170,45 +227,56 @@ export class Readers {
    * Yields the thread's protocol events between two numbers, the second included, that another reader of this process
    * has passed.
    */
-  protocolEventsUpTo(threadId: string, range: { since: number; upTo: number }): AsyncGenerator<Batch> {
-    return protocolEventsUpTo(this.#deps, threadId, range);
+  loadProtocolRange(
+    threadId: string,
+    range: { since: number; upTo: number },
+  ): AsyncGenerator<Batch> {
+    return loadProtocolRange(this.#deps, threadId, range);
   }
 
   /** Returns the protocol events that the last run of the thread has reported so far, to anybody. */
-  reportedByLastRun(threadId: string): Promise<ReportedRun | undefined> {
-    return reportedByLastRun(this.#deps, threadId);
+  loadReportedRun(threadId: string): Promise<ReportedRun | undefined> {
+    return loadReportedRun(this.#deps, threadId);
   }
 
   /** Returns how many of the thread's stored protocol events a new reader gets that begins behind `since`. */
-  storedProtocolEvents(threadId: string, reading: EventFilter & { since: number }): Promise<number> {
+  countStoredEvents(threadId: string, reading: EventFilter & { since: number }): Promise<number> {
     return countStored(this.#deps, threadId, reading);
   }
 
   #leaveThread({ threadId, subscription }: FollowedThread): void {
     subscription.close();
-    if (!this.#deps.bus.isFollowed(threadKey(threadId))) this.#registrations.leaveLater(threadId);
+    if (!this.#deps.bus.isFollowed(buildThreadKey(threadId)))
+      this.#registrations.leaveLater(threadId);
   }
 
   /**
-   * Waits for the end of a followed run and returns its final state (see `finalState`), with the outcome where it ended
+   * Waits until a followed run ends and returns its final state (see `loadFinalState`), and its outcome if it ended
    * in this process; undefined when the reader left first.
    */
-  async waitForEnd(run: RunIds, subscription: Subscription): Promise<{ state: JsonText; result?: RunResult | undefined } | undefined> {
+  async waitForEnd(
+    run: RunIds,
+    subscription: Subscription,
+  ): Promise<{ state: JsonText; result?: RunResult | undefined } | undefined> {
     try {
       for (;;) {
-        const message = await subscription.next();
+        const message = await subscription.readNext();
         if (message === undefined) return undefined;
-        if (message.kind === 'end') return { state: await finalState(this.#deps.db, run, message.result), result: message.result };
-        if (message.kind === 'too-slow') return { state: await this.stateOf(run) };
+        if (message.kind === 'end')
+          return {
+            state: await loadFinalState(this.#deps.db, run, message.result),
+            result: message.result,
+          };
+        if (message.kind === 'too-slow') return { state: await this.loadFinalState(run) };
       }
     } finally {
       subscription.close();
     }
   }
 
-  /** Reads the final state of a run that has ended (see `endedState`). */
-  stateOf(run: RunIds): Promise<JsonText> {
-    return endedState(this.#deps.db, run);
+  /** Reads the final state of a run that has ended (see `loadEndedState`). */
+  loadFinalState(run: RunIds): Promise<JsonText> {
+    return loadEndedState(this.#deps.db, run);
   }
 
   /* Telling. */
@@ -216,24 +284,38 @@ export class Readers {
   /** Tells the given readers that the table has more of a run. */
   async wake({ run_id, thread_id }: RunIds, readers: string[]): Promise<void> {
     this.wakeHere({ run_id, thread_id });
-    await this.#signalOthers(readers, { about: 'events', run_ids: [run_id], thread_ids: [thread_id] });
+    await this.#notifyOthers(readers, {
+      about: 'events',
+      run_ids: [run_id],
+      thread_ids: [thread_id],
+    });
   }
 
   /**
    * Tells the given readers that a run is over. Where it ended in this process, `result` is its outcome and `last` its
    * last event that readers elsewhere can find.
    */
-  async end(runId: string, readers: string[], { result, last }: { result?: RunResult; last?: Cursor | undefined } = {}): Promise<void> {
+  async end(
+    runId: string,
+    readers: string[],
+    { result, last }: { result?: RunResult; last?: Cursor | undefined } = {},
+  ): Promise<void> {
     this.#deps.bus.publish(runId, { kind: 'end', result });
-    await this.#signalOthers(readers, { about: 'end', run_id: runId, last });
+    await this.#notifyOthers(readers, { about: 'end', run_id: runId, last });
   }
 
   /** Tells those who follow a thread of an event that no run caused. `json` is called only if somebody follows. */
-  async tellThread(threadId: string, event: string, json: () => Promise<string>): Promise<void> {
+  async notifyThread(threadId: string, event: string, json: () => Promise<string>): Promise<void> {
     const { db, eventLog } = this.#deps;
-    const readers = await threadReaders(db, threadId);
+    const readers = await loadThreadReaders(db, threadId);
     if (readers.length === 0) return;
-    const run = { run_id: newId(), thread_id: threadId, context: currentContext(), readers, kept: true };
+    const run = {
+      run_id: createId(),
+      thread_id: threadId,
+      context: getCurrentContext(),
+      readers,
+      kept: true,
+    };
     eventLog.append(run, [{ ms: Date.now(), seq: 1, event, json: await json() }]);
   }
 
@@ -241,19 +323,24 @@ export class Readers {
    * Tells all processes except the given readers that a run of the thread publishes protocol events. Their own readers
    * of the thread may have come when its row did not name them, or before it existed.
    */
-  tellProtocolRun(threadId: string, readers: string[]): Promise<void> {
-    return this.#deps.signals.send({ about: 'thread', thread_id: threadId, readers: readers.slice(0, MOST_NAMED) });
+  announceProtocolRun(threadId: string, readers: string[]): Promise<void> {
+    return this.#deps.signals.send({
+      about: 'thread',
+      thread_id: threadId,
+      readers: readers.slice(0, MOST_NAMED),
+    });
   }
 
   /** Settles when everything published so far is where readers in other processes find it, or lost. */
-  written(): Promise<void> {
-    return this.#deps.eventLog.stored();
+  waitUntilStored(): Promise<void> {
+    return this.#deps.eventLog.waitUntilStored();
   }
 
   /* Messages of other processes to this one, for its own readers. */
 
-  eventsHere({ run_id, thread_id, events }: RunPart): void {
-    for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.publish(key, { kind: 'events', run_id, events });
+  publishEventsHere({ run_id, thread_id, events }: RunPart): void {
+    for (const key of [run_id, buildThreadKey(thread_id)])
+      this.#deps.bus.publish(key, { kind: 'events', run_id, events });
   }
 
   /** Makes all readers look for events that this process may not have heard. */
@@ -262,17 +349,19 @@ export class Readers {
   }
 
   wakeHere({ run_id, thread_id }: RunIds): void {
-    for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.publish(key, { kind: 'wake', run_id });
+    for (const key of [run_id, buildThreadKey(thread_id)])
+      this.#deps.bus.publish(key, { kind: 'wake', run_id });
   }
 
-  protocolRunMade(threadId: string, readers: string[]): void {
+  joinProtocolRun(threadId: string, readers: string[]): void {
     if (!readers.includes(this.#deps.signals.processId)) void this.#registrations.joinNow(threadId);
   }
 
   /** Makes all readers look for more, because this process may have missed messages of others. */
   wakeAllHere(): void {
     this.lookAgainHere();
-    for (const threadId of this.#deps.bus.followedThreads()) void this.#registrations.joinNow(threadId);
+    for (const threadId of this.#deps.bus.listFollowedThreads())
+      void this.#registrations.joinNow(threadId);
   }
 
   endHere(runId: string, last?: Cursor): void {
@@ -289,12 +378,13 @@ export class Readers {
   }
 
   /** Returns the runs that somebody in this process follows. */
-  followedHere(): string[] {
-    return this.#deps.bus.followedRuns();
+  listFollowedHere(): string[] {
+    return this.#deps.bus.listFollowedRuns();
   }
 
-  async #signalOthers(readers: string[], signal: Parameters<Signals['send']>[0]): Promise<void> {
+  async #notifyOthers(readers: string[], signal: Parameters<Signals['send']>[0]): Promise<void> {
     const { signals } = this.#deps;
-    for (const reader of readers) if (reader !== signals.processId) await signals.send(signal, reader);
+    for (const reader of readers)
+      if (reader !== signals.processId) await signals.send(signal, reader);
   }
 }

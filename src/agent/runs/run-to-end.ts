@@ -14,7 +14,12 @@ import type { Readers } from './readers.ts';
 /* Protocols in which a request is a run: it ends with the run, and a client that leaves stops it. */
 
 export type RunToEndDeps = CreateDeps &
-  CancelDeps & { readers: Pick<Readers, 'eventsFromStart' | 'eventsAfter' | 'stateOf' | 'waitForEnd'> };
+  CancelDeps & {
+    readers: Pick<
+      Readers,
+      'readEventsFromStart' | 'readEventsAfter' | 'loadFinalState' | 'waitForEnd'
+    >;
+  };
 
 type Options = {
   /** Undefined means a thread of its own, which stays if the run waits for an answer. */
@@ -26,22 +31,40 @@ type Options = {
   key?: RequestKey | undefined;
 };
 
-/** `state`: see `finalState`. `status`: unfinished where this server stops first; undefined where the run is gone. */
-export type RunEnd = { thread_id: string; run_id: string; state: JsonText; status: RunStatus | undefined };
+/** `state`: see `loadFinalState`. `status`: unfinished where this server stops first; undefined: it is gone. */
+export type RunEnd = {
+  thread_id: string;
+  run_id: string;
+  state: JsonText;
+  status: RunStatus | undefined;
+};
 
 /**
  * Makes a run, or finds the one that the same request made before, and returns its end. If the caller leaves before
  * that, the run is stopped, and the result is undefined. Throws the errors of `createRun`.
  */
-export async function runToEnd(deps: RunToEndDeps, body: RunCreate, options: Options): Promise<RunEnd | undefined> {
+export async function runToEnd(
+  deps: RunToEndDeps,
+  body: RunCreate,
+  options: Options,
+): Promise<RunEnd | undefined> {
   const { threadId, request, hears, key } = options;
   const keepsWaiting = threadId === undefined ? ({ keepsWaiting: true } as const) : {};
-  const follow = { signal: request.signal, hears: hears === undefined ? ('end' as const) : ('events' as const) };
-  const { run, subscription, before } = await createRun(deps, body, { threadId, request, key, follow, ...keepsWaiting });
+  const follow = {
+    signal: request.signal,
+    hears: hears === undefined ? ('end' as const) : ('events' as const),
+  };
+  const { run, subscription, before } = await createRun(deps, body, {
+    threadId,
+    request,
+    key,
+    follow,
+    ...keepsWaiting,
+  });
   const { run_id, thread_id } = run;
   if (before !== undefined && !isUnfinished(before.status)) {
     subscription!.close();
-    const state = await deps.readers.stateOf(run).catch((error: unknown) => {
+    const state = await deps.readers.loadFinalState(run).catch((error: unknown) => {
       if (error instanceof NotFound) return refuseGone('The run');
       throw error;
     });
@@ -50,7 +73,13 @@ export async function runToEnd(deps: RunToEndDeps, body: RunCreate, options: Opt
   const ending = new Ending(subscription!);
   if (hears !== undefined) await passOn(deps, { run_id, subscription: ending, before }, hears);
   const ended = await deps.readers.waitForEnd({ run_id, thread_id }, ending);
-  if (ended !== undefined) return { thread_id, run_id, ...ended, status: ending.status ?? (await runProgress(deps.db, run_id))?.status };
+  if (ended !== undefined)
+    return {
+      thread_id,
+      run_id,
+      ...ended,
+      status: ending.status ?? (await runProgress(deps.db, run_id))?.status,
+    };
   await cancelRuns(deps, (tx) => selectActive(tx, { run_ids: [run_id] }), 'interrupt');
   return undefined;
 }
@@ -69,9 +98,9 @@ class Ending implements Subscription {
     return this.#end?.result?.status;
   }
 
-  async next(): Promise<BusMessage | undefined> {
+  async readNext(): Promise<BusMessage | undefined> {
     if (this.#end !== undefined) return this.#end;
-    const message = await this.#subscription.next();
+    const message = await this.#subscription.readNext();
     if (message?.kind === 'end') this.#end = message;
     return message;
   }
@@ -84,13 +113,16 @@ class Ending implements Subscription {
 /** Passes on the events of a run until its end. */
 async function passOn(
   { readers }: Pick<RunToEndDeps, 'readers'>,
-  { before, ...run }: { run_id: string; subscription: Subscription; before: RunProgress | undefined },
+  {
+    before,
+    ...run
+  }: { run_id: string; subscription: Subscription; before: RunProgress | undefined },
   hears: NonNullable<Options['hears']>,
 ): Promise<void> {
   const wanted = { modes: undefined, namespaces: undefined };
   const all =
     before === undefined
-      ? readers.eventsFromStart({ ...run, wanted })
-      : (await readers.eventsAfter(undefined, { ...run, progress: before }, wanted)).events;
+      ? readers.readEventsFromStart({ ...run, wanted })
+      : (await readers.readEventsAfter(undefined, { ...run, progress: before }, wanted)).events;
   for await (const events of all) for (const event of events) await hears(event);
 }

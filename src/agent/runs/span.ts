@@ -1,10 +1,10 @@
-import { traceIdOf } from '../../log.ts';
+import { deriveTraceId } from '../../log.ts';
 import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
-import { traceHeaders } from '../../trace-context.ts';
+import { buildTraceHeaders } from '../../trace-context.ts';
 import type { OpenSpan, Tracing } from '../../tracing/spans.ts';
 import type { Claimed } from '../db/runs/leases.ts';
-import { traceOfRequest } from '../kernel/run-fields.ts';
-import { contentAttribute } from '../tracing/span.ts';
+import { readRequestTrace } from '../kernel/run-fields.ts';
+import { buildContentAttribute } from '../tracing/span.ts';
 import type { End } from './end.ts';
 
 const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {
@@ -19,12 +19,23 @@ const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {
  */
 export function beginRunSpan(
   tracing: Tracing | undefined,
-  { run_id, thread_id, graph_id, attempt, kwargs }: Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt' | 'kwargs'>,
+  {
+    run_id,
+    thread_id,
+    graph_id,
+    attempt,
+    kwargs,
+  }: Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt' | 'kwargs'>,
 ): OpenSpan | undefined {
   return tracing?.begin(`run ${graph_id}`, {
-    parent: traceOfRequest(kwargs),
-    traceId: traceIdOf(run_id),
-    attributes: { 'gx.run_id': run_id, 'gx.thread_id': thread_id, 'gx.graph_id': graph_id, 'gx.attempt': attempt },
+    parent: readRequestTrace(kwargs),
+    traceId: deriveTraceId(run_id),
+    attributes: {
+      'gx.run_id': run_id,
+      'gx.thread_id': thread_id,
+      'gx.graph_id': graph_id,
+      'gx.attempt': attempt,
+    },
   });
 }
 
@@ -32,28 +43,42 @@ export function beginRunSpan(
  * Returns the place of the run's span for its graph thread: that of further spans, where they are sent, and that which
  * requests of the graph carry on, where it `passesOn`.
  */
-export const traceOfSpan = (span: OpenSpan | undefined, passesOn: boolean): Pick<RunSpec, 'trace' | 'passed_on'> =>
+export const buildSpanTrace = (
+  span: OpenSpan | undefined,
+  passesOn: boolean,
+): Pick<RunSpec, 'trace' | 'passed_on'> =>
   span === undefined
     ? {}
     : {
-        ...(span.place.sampled && { trace: { trace_id: span.place.traceId, span_id: span.place.spanId } }),
-        ...(passesOn && { passed_on: traceHeaders(span.place) }),
+        ...(span.place.sampled && {
+          trace: { trace_id: span.place.traceId, span_id: span.place.spanId },
+        }),
+        ...(passesOn && { passed_on: buildTraceHeaders(span.place) }),
       };
 
 /** Returns the facts of a run's span at its end: with `contents`, its input and the state that it left, too. */
-export function endOfRunSpan({ kwargs }: Pick<Claimed, 'kwargs'>, end: End, contents: boolean): Parameters<OpenSpan['end']>[0] {
+export function endOfRunSpan(
+  { kwargs }: Pick<Claimed, 'kwargs'>,
+  end: End,
+  contents: boolean,
+): Parameters<OpenSpan['end']>[0] {
   const error = end.kind === 'finish' ? end.error : null;
   return {
     attributes: {
       'gx.run_end': end.kind === 'finish' ? end.status : NAMES[end.kind],
-      ...(contents && contentsOf(kwargs, end)),
+      ...(contents && buildContents(kwargs, end)),
       ...(error !== null && { 'error.type': error.error }),
     },
     ...(error !== null && { error: error.message }),
   };
 }
 
-const contentsOf = ({ input, command }: Claimed['kwargs'], end: End): Record<string, string> => ({
-  ...contentAttribute('input', JSON.stringify(command ?? input ?? null)),
-  ...(end.kind === 'finish' && end.values !== undefined && contentAttribute('output', end.values)),
+const buildContents = (
+  { input, command }: Claimed['kwargs'],
+  end: End,
+): Record<string, string> => ({
+  ...buildContentAttribute('input', JSON.stringify(command ?? input ?? null)),
+  ...(end.kind === 'finish' &&
+    end.values !== undefined &&
+    buildContentAttribute('output', end.values)),
 });

@@ -1,10 +1,14 @@
 import { Batcher } from '../db/base/batcher.ts';
 import type { Db } from '../db/base/pool.ts';
 import type { Signals } from '../db/base/signals.ts';
-import { registerThreadReader, unregisterThreadReader } from '../db/events/thread-readers.ts';
-import { threadKey, type Bus } from '../stream/bus.ts';
+import { registerThreadReader, removeThreadReader } from '../db/events/thread-readers.ts';
+import { buildThreadKey, type Bus } from '../stream/bus.ts';
 
-type Deps = { db: Db; bus: Pick<Bus, 'isFollowed' | 'publish'>; signals: Pick<Signals, 'processId' | 'send'> };
+type Deps = {
+  db: Db;
+  bus: Pick<Bus, 'isFollowed' | 'publish'>;
+  signals: Pick<Signals, 'processId' | 'send'>;
+};
 
 /**
  * Milliseconds for which a thread without a reader here is kept, because its next run may bring a reader back, and
@@ -88,7 +92,7 @@ export class ThreadRegistrations {
     if (left.length === 0) return;
     for (const threadId of left) this.#registered.delete(threadId);
     try {
-      await unregisterThreadReader(this.#deps.db, left, this.#deps.signals.processId);
+      await removeThreadReader(this.#deps.db, left, this.#deps.signals.processId);
     } catch {
       for (const threadId of left) this.#registered.add(threadId);
       for (const threadId of left) this.leaveLater(threadId);
@@ -114,13 +118,14 @@ export class ThreadRegistrations {
   async #joinAndWake(threadId: string): Promise<void> {
     const last = await this.join(threadId);
     if (last === undefined) return;
-    const wake = (upTo?: number): void => this.#deps.bus.publish(threadKey(threadId), { kind: 'wake', thread_seq: upTo });
+    const wake = (upTo?: number): void =>
+      this.#deps.bus.publish(buildThreadKey(threadId), { kind: 'wake', thread_seq: upTo });
     wake(last);
     // A worker may have sent its last events before it heard of this process.
     setTimeout(wake, LOOK_AGAIN).unref();
   }
 
   #isFollowed(threadId: string): boolean {
-    return this.#deps.bus.isFollowed(threadKey(threadId));
+    return this.#deps.bus.isFollowed(buildThreadKey(threadId));
   }
 }

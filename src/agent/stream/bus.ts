@@ -35,7 +35,7 @@ const MOST_WAITING = 64 * 1024 * 1024;
 
 export type Subscription = {
   /** Returns the next message; undefined once the reader has left. */
-  next(): Promise<BusMessage | undefined>;
+  readNext(): Promise<BusMessage | undefined>;
   close(): void;
 };
 
@@ -48,9 +48,9 @@ export type Following = { signal: AbortSignal; hears: Hears };
 const THREAD = 'thread:';
 
 /** Returns the key under which a whole thread is followed. */
-export const threadKey = (threadId: string): string => THREAD + threadId;
+export const buildThreadKey = (threadId: string): string => THREAD + threadId;
 
-const sizeOf = (message: BusMessage): number =>
+const measureSize = (message: BusMessage): number =>
   message.kind === 'events' ? message.events.reduce((sum, { json }) => sum + json.length, 0) : 0;
 
 type Listener = { hears: Hears; hear: (message: BusMessage) => void };
@@ -65,16 +65,19 @@ export class Bus {
   readonly #waiting = new Map<string, Set<() => void>>();
 
   publish(key: string, message: BusMessage): void {
-    for (const { hears, hear } of this.#listeners.get(key) ?? []) if (hears === 'events' || message.kind !== 'events') hear(message);
+    for (const { hears, hear } of this.#listeners.get(key) ?? [])
+      if (hears === 'events' || message.kind !== 'events') hear(message);
   }
 
   /** Returns whether somebody hears events under one of the keys. */
   isHeard(keys: string[]): boolean {
-    return keys.some((key) => [...(this.#listeners.get(key) ?? [])].some(({ hears }) => hears === 'events'));
+    return keys.some((key) =>
+      [...(this.#listeners.get(key) ?? [])].some(({ hears }) => hears === 'events'),
+    );
   }
 
   /** Calls once somebody begins to hear events under one of the keys. Returns a function that ends the waiting. */
-  whenHeard(keys: string[], call: () => void): () => void {
+  watchForReader(keys: string[], call: () => void): () => void {
     for (const key of keys) this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(call));
     return () => {
       for (const key of keys) {
@@ -96,13 +99,17 @@ export class Bus {
   }
 
   /** Returns the runs that somebody in this process follows, without those that are still being made. */
-  followedRuns(): string[] {
-    return [...this.#listeners.keys()].filter((key) => !key.startsWith(THREAD) && !this.#unmade.has(key));
+  listFollowedRuns(): string[] {
+    return [...this.#listeners.keys()].filter(
+      (key) => !key.startsWith(THREAD) && !this.#unmade.has(key),
+    );
   }
 
   /** Returns the threads that somebody in this process follows. */
-  followedThreads(): string[] {
-    return [...this.#listeners.keys()].filter((key) => key.startsWith(THREAD)).map((key) => key.slice(THREAD.length));
+  listFollowedThreads(): string[] {
+    return [...this.#listeners.keys()]
+      .filter((key) => key.startsWith(THREAD))
+      .map((key) => key.slice(THREAD.length));
   }
 
   isFollowed(key: string): boolean {
@@ -114,8 +121,8 @@ export class Bus {
     const waiting: BusMessage[] = [];
     let wake: (() => void) | undefined;
     let held = 0;
-    const hear = (message: BusMessage): void => {
-      held += sizeOf(message);
+    const handleMessage = (message: BusMessage): void => {
+      held += measureSize(message);
       // One large event alone is no sign of a slow reader.
       if (held > MOST_WAITING && waiting.length > 0) {
         close();
@@ -123,7 +130,7 @@ export class Bus {
       } else waiting.push(message);
       wake?.();
     };
-    const listener: Listener = { hears, hear };
+    const listener: Listener = { hears, hear: handleMessage };
     const listeners = this.#listeners.get(key) ?? new Set();
     this.#listeners.set(key, listeners.add(listener));
     if (hears === 'events') for (const call of this.#waiting.get(key) ?? []) call();
@@ -134,11 +141,12 @@ export class Bus {
     const close = (): void => {
       signal.removeEventListener('abort', leave);
       listeners.delete(listener);
-      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
+      if (listeners.size === 0 && this.#listeners.get(key) === listeners)
+        this.#listeners.delete(key);
     };
     signal.addEventListener('abort', leave);
     if (signal.aborted) close();
-    const next = async (): Promise<BusMessage | undefined> => {
+    const readNext = async (): Promise<BusMessage | undefined> => {
       while (waiting.length === 0) {
         if (signal.aborted) return undefined;
         await new Promise<void>((resolve) => {
@@ -146,9 +154,9 @@ export class Bus {
         });
       }
       const message = waiting.shift()!;
-      held -= sizeOf(message);
+      held -= measureSize(message);
       return message;
     };
-    return { next, close };
+    return { readNext, close };
   }
 }

@@ -12,15 +12,16 @@ export type EventPlace = { method: string; name?: string | undefined; namespace:
 export const isProtocolEvent = (event: string): boolean => event.startsWith(MARK);
 
 /** Returns whether an event, by its name, is a question. */
-export const asksForInput = (event: string): boolean => event.startsWith(`${MARK}input.requested`);
+export const isInputRequest = (event: string): boolean =>
+  event.startsWith(`${MARK}input.requested`);
 
 /** Returns the name of an event. Segments of namespaces hold no pipe, because LangGraph joins them with it. */
-export function eventName({ method, name, namespace }: EventPlace): string {
+export function buildEventName({ method, name, namespace }: EventPlace): string {
   const head = name === undefined ? method : `${method}:${encodeURIComponent(name)}`;
   return MARK + [head, ...namespace].join('|');
 }
 
-export function placeOfEvent(event: string): EventPlace {
+export function parseEventName(event: string): EventPlace {
   const [head = '', ...namespace] = event.slice(MARK.length).split('|');
   const at = head.indexOf(':');
   if (at === -1) return { method: head, namespace };

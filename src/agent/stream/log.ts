@@ -1,10 +1,10 @@
 import type { Log } from '../../log.ts';
-import { asError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 import { Pause } from '../../pause.ts';
 import type { RunEvent } from '../../schema/agent/stream-event.ts';
 import { appendEvents, type StoredEvent } from '../db/events/events.ts';
 import type { Db } from '../db/base/pool.ts';
-import { channelOf, type Signal } from '../db/base/signals.ts';
+import { formatProcessChannel, type Signal } from '../db/base/signals.ts';
 import { runFields, type RunInLog } from '../kernel/run-fields.ts';
 import type { EventTail } from './tail.ts';
 
@@ -31,9 +31,9 @@ export type StreamLog = {
   readonly tail: EventTail | undefined;
   append(run: LoggedRun, events: RunEvent[]): void;
   /** Settles when readers find all that was appended until now, or all of one thread; or when it is lost. */
-  written(threadId?: string): Promise<void>;
+  waitUntilWritten(threadId?: string): Promise<void>;
   /** Settles when the table has all the events that are to be kept. */
-  stored(threadId?: string): Promise<void>;
+  waitUntilStored(threadId?: string): Promise<void>;
 };
 
 type Entry = StoredEvent & Pick<LoggedRun, 'readers' | 'kwargs'>;
@@ -60,8 +60,12 @@ export class EventLog implements StreamLog {
     this.#log = deps.log;
   }
 
-  append({ run_id, thread_id, attempt, context, kwargs, readers }: LoggedRun, events: RunEvent[]): void {
-    for (const event of events) this.#waiting.push({ run_id, thread_id, attempt, context, kwargs, readers, ...event });
+  append(
+    { run_id, thread_id, attempt, context, kwargs, readers }: LoggedRun,
+    events: RunEvent[],
+  ): void {
+    for (const event of events)
+      this.#waiting.push({ run_id, thread_id, attempt, context, kwargs, readers, ...event });
     this.#came += events.length;
     this.#ofThread.set(thread_id, this.#came);
     if (!this.#writing) void this.#drain();
@@ -71,7 +75,7 @@ export class EventLog implements StreamLog {
    * Settles when all that was appended until now, or all of one thread, is written or lost. While few threads have
    * events on their way, a caller that waits ends the gathering.
    */
-  written(threadId?: string): Promise<void> {
+  waitUntilWritten(threadId?: string): Promise<void> {
     const upTo = threadId === undefined ? this.#came : (this.#ofThread.get(threadId) ?? 0);
     if (this.#went >= upTo) return Promise.resolve();
     if (this.#ofThread.size <= FEW) this.#gathering.end();
@@ -80,29 +84,36 @@ export class EventLog implements StreamLog {
     });
   }
 
-  stored(threadId?: string): Promise<void> {
-    return this.written(threadId);
+  waitUntilStored(threadId?: string): Promise<void> {
+    return this.waitUntilWritten(threadId);
   }
 
   async #drain(): Promise<void> {
     this.#writing = true;
-    await this.#gathering.for(GATHER);
+    await this.#gathering.waitFor(GATHER);
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, 1000);
       try {
-        await appendEvents(this.#db, batch, { wake: signalsOf(batch), lifeSeconds: this.lifeSeconds });
+        await appendEvents(this.#db, batch, {
+          wake: buildSignals(batch),
+          lifeSeconds: this.lifeSeconds,
+        });
       } catch (error) {
         for (const events of Map.groupBy(batch, ({ run_id }) => run_id).values())
-          this.#log.error({ err: asError(error), ...runFields(events[0]!), events: events.length }, 'stream events lost');
+          this.#log.error(
+            { err: toError(error), ...runFields(events[0]!), events: events.length },
+            'stream events lost',
+          );
       }
       this.#went += batch.length;
-      for (const { thread_id } of batch) if (this.#ofThread.get(thread_id)! <= this.#went) this.#ofThread.delete(thread_id);
-      this.#tell();
+      for (const { thread_id } of batch)
+        if (this.#ofThread.get(thread_id)! <= this.#went) this.#ofThread.delete(thread_id);
+      this.#notifyWaiting();
     }
     this.#writing = false;
   }
 
-  #tell(): void {
+  #notifyWaiting(): void {
     const done = this.#listeners.filter(({ upTo }) => upTo <= this.#went);
     this.#listeners = this.#listeners.filter(({ upTo }) => upTo > this.#went);
     for (const { resolve } of done) resolve();
@@ -110,18 +121,26 @@ export class EventLog implements StreamLog {
 }
 
 /** Returns one signal for each process that waits for something in the batch, in parts that fit. */
-function signalsOf(batch: Entry[]): { channel: string; payload: string }[] {
+function buildSignals(batch: Entry[]): { channel: string; payload: string }[] {
   const waiting = new Map<string, Map<string, string>>();
   for (const { run_id, thread_id, readers } of batch)
-    for (const reader of readers) waiting.set(reader, (waiting.get(reader) ?? new Map<string, string>()).set(run_id, thread_id));
+    for (const reader of readers)
+      waiting.set(
+        reader,
+        (waiting.get(reader) ?? new Map<string, string>()).set(run_id, thread_id),
+      );
   return [...waiting].flatMap(([reader, runs]) => {
     const all = [...runs];
     const parts = Array.from({ length: Math.ceil(all.length / RUNS_PER_SIGNAL) }, (_, at) =>
       all.slice(at * RUNS_PER_SIGNAL, (at + 1) * RUNS_PER_SIGNAL),
     );
     return parts.map((part) => {
-      const signal: Signal = { about: 'events', run_ids: part.map(([run]) => run), thread_ids: part.map(([, thread]) => thread) };
-      return { channel: channelOf(reader), payload: JSON.stringify(signal) };
+      const signal: Signal = {
+        about: 'events',
+        run_ids: part.map(([run]) => run),
+        thread_ids: part.map(([, thread]) => thread),
+      };
+      return { channel: formatProcessChannel(reader), payload: JSON.stringify(signal) };
     });
   });
 }

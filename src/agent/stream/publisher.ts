@@ -2,9 +2,9 @@ import type { Log } from '../../log.ts';
 import type { RunKwargs } from '../../schema/agent/run.ts';
 import { RUN_DONE, runDone, type Cursor, type RunEvent } from '../../schema/agent/stream-event.ts';
 import { runFields, type TracedCall } from '../kernel/run-fields.ts';
-import { threadKey, type Bus } from './bus.ts';
+import { buildThreadKey, type Bus } from './bus.ts';
 import type { StreamLog } from './log.ts';
-import { asksForInput, isProtocolEvent } from './event-name.ts';
+import { isInputRequest, isProtocolEvent } from './event-name.ts';
 
 type Deps = {
   bus: Bus;
@@ -49,7 +49,7 @@ export class Publisher {
   publish(published: PublishedRun, batch: [event: string, json: string][], now = Date.now()): void {
     const { run_id, thread_id, attempt, kwargs } = published.run;
     const events = batch
-      .filter((one) => this.#fits(published.run, one))
+      .filter((one) => this.#isPublishable(published.run, one))
       .map(([event, json]): RunEvent => {
         published.at = { ms: Math.max(now, published.at.ms), seq: published.at.seq + 1 };
         if (!isProtocolEvent(event)) return { ...published.at, event, json };
@@ -57,50 +57,55 @@ export class Publisher {
         return { ...published.at, event, json, thread_seq: published.thread_seq };
       });
     if (events.length === 0) return;
-    const tell = (): void => {
-      for (const key of keysOf(published)) this.#deps.bus.publish(key, { kind: 'events', run_id, events });
+    const publishEvents = (): void => {
+      for (const key of buildKeys(published))
+        this.#deps.bus.publish(key, { kind: 'events', run_id, events });
     };
-    if (!isKept(published)) return tell();
+    if (!isKept(published)) return publishEvents();
     published.logged = published.at;
     const logged = { run_id, thread_id, attempt, kwargs, context: kwargs?.encryption_context };
-    this.#deps.eventLog.append({ ...logged, readers: published.readers, kept: isToKeep(published) }, events);
-    const asks = events.some(({ event }) => asksForInput(event));
-    if (asks || published.delivered !== undefined) this.#tellInTurn(published, asks, tell);
-    else tell();
+    this.#deps.eventLog.append(
+      { ...logged, readers: published.readers, kept: isToKeep(published) },
+      events,
+    );
+    const asks = events.some(({ event }) => isInputRequest(event));
+    if (asks || published.delivered !== undefined)
+      this.#publishInOrder(published, asks, publishEvents);
+    else publishEvents();
   }
 
   /**
    * Sends the events to readers in this process, after those that are still on their way to them. A question waits
    * until every process can find it, because its answer may come to any of them at once.
    */
-  #tellInTurn(published: PublishedRun, asks: boolean, tell: () => void): void {
+  #publishInOrder(published: PublishedRun, asks: boolean, tell: () => void): void {
     const before = published.delivered;
-    const inTurn = async (): Promise<void> => {
+    const publishAfter = async (): Promise<void> => {
       await before;
-      if (asks) await this.#deps.eventLog.written(published.run.thread_id);
+      if (asks) await this.#deps.eventLog.waitUntilWritten(published.run.thread_id);
       tell();
       if (published.delivered === delivered) published.delivered = undefined;
     };
-    const delivered = inTurn();
+    const delivered = publishAfter();
     published.delivered = delivered;
   }
 
   /** Returns whether anybody reads the run's events, here or elsewhere, now or later. */
   isHeard(published: PublishedRun): boolean {
-    return isKept(published) || this.#deps.bus.isHeard(keysOf(published));
+    return isKept(published) || this.#deps.bus.isHeard(buildKeys(published));
   }
 
   /** Calls when somebody in this process begins to read the run's events. Returns a function that ends the waiting. */
-  whenHeard(published: PublishedRun, call: () => void): () => void {
-    return this.#deps.bus.whenHeard(keysOf(published), call);
+  watchForReader(published: PublishedRun, call: () => void): () => void {
+    return this.#deps.bus.watchForReader(buildKeys(published), call);
   }
 
   /**
    * Settles when all events of the run are where readers in other processes find them, because they stop looking at its
    * end. Those that are to be kept are in the table, because the thread's next run goes on counting there.
    */
-  async stored(published: PublishedRun): Promise<void> {
-    if (isKept(published)) await this.#deps.eventLog.stored(published.run.thread_id);
+  async waitUntilStored(published: PublishedRun): Promise<void> {
+    if (isKept(published)) await this.#deps.eventLog.waitUntilStored(published.run.thread_id);
     await published.delivered;
   }
 
@@ -109,25 +114,36 @@ export class Publisher {
    * may have begun elsewhere. So the event bears the time of the last one, and stands before that run.
    */
   publishDone(published: PublishedRun): void {
-    this.publish(published, [[RUN_DONE, runDone(published.run.run_id)]], published.at.ms || Date.now());
+    this.publish(
+      published,
+      [[RUN_DONE, runDone(published.run.run_id)]],
+      published.at.ms || Date.now(),
+    );
   }
 
   /**
    * Returns whether streams carry a message. One that no reader could take is left out; the run and its result stay
    * whole.
    */
-  #fits(run: PublishedRun['run'], [event, json]: [event: string, json: string]): boolean {
+  #isPublishable(run: PublishedRun['run'], [event, json]: [event: string, json: string]): boolean {
     const max = this.#deps.maxEventBytes;
     // A character takes one to three bytes, so most messages are decided without counting.
-    if (json.length * 3 <= max || (json.length <= max && Buffer.byteLength(json) <= max)) return true;
+    if (json.length * 3 <= max || (json.length <= max && Buffer.byteLength(json) <= max))
+      return true;
     this.skipped += 1;
     const message = { event, characters: json.length, max };
-    this.#deps.log.warn({ ...runFields(run), ...message }, 'message is too large for streams and is left out');
+    this.#deps.log.warn(
+      { ...runFields(run), ...message },
+      'message is too large for streams and is left out',
+    );
     return false;
   }
 }
 
-const keysOf = ({ run: { run_id, thread_id } }: PublishedRun): string[] => [run_id, threadKey(thread_id)];
+const buildKeys = ({ run: { run_id, thread_id } }: PublishedRun): string[] => [
+  run_id,
+  buildThreadKey(thread_id),
+];
 
 /** Events of protocol v2 are for readers that come later, too. */
 const isToKeep = ({ run }: PublishedRun): boolean => run.resumable || run.kwargs?.protocol === true;

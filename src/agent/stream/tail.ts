@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Cursor, RunEvent, ThreadEvent } from '../../schema/agent/stream-event.ts';
-import { appendMissing, lastEvent, readEvents } from '../db/events/events.ts';
-import { currentContext } from '../kernel/encryption-context.ts';
+import { appendMissing, loadLastEventCursor, readEvents } from '../db/events/events.ts';
+import { getCurrentContext } from '../kernel/encryption-context.ts';
 import { readProtocolEvents } from '../db/events/protocol-events.ts';
 import type { Db } from '../db/base/pool.ts';
 
@@ -30,8 +30,12 @@ type Places<E, P> = {
 };
 
 /** Yields the stored events of a run behind the cursor, in order. */
-export const storedEvents = ({ db, tail }: StoredIn, runId: string, after: Cursor): AsyncGenerator<RunEvent[]> =>
-  fromBoth<RunEvent, Cursor>(after, {
+export const loadStoredEvents = (
+  { db, tail }: StoredIn,
+  runId: string,
+  after: Cursor,
+): AsyncGenerator<RunEvent[]> =>
+  readBoth<RunEvent, Cursor>(after, {
     late: async (at) => (await tail?.eventsOf(runId, at)) ?? [],
     table: async (at) => {
       const events = await readEvents(db, runId, { after: at, limit: PAGE });
@@ -42,19 +46,29 @@ export const storedEvents = ({ db, tail }: StoredIn, runId: string, after: Curso
   });
 
 /** Yields the stored protocol events of a thread behind the number, in order. */
-export const storedProtocolEvents = ({ db, tail }: StoredIn, threadId: string, after: number): AsyncGenerator<ThreadEvent[]> =>
-  fromBoth<ThreadEvent, number>(after, {
-    late: async (at) => inOrder((await tail?.protocolEventsOf(threadId, at)) ?? [], at),
+export const loadProtocolEvents = (
+  { db, tail }: StoredIn,
+  threadId: string,
+  after: number,
+): AsyncGenerator<ThreadEvent[]> =>
+  readBoth<ThreadEvent, number>(after, {
+    late: async (at) => filterLaterEvents((await tail?.protocolEventsOf(threadId, at)) ?? [], at),
     table: async (at) => {
       const page = await readProtocolEvents(db, threadId, { after: at, limit: PAGE });
-      return { events: inOrder(page, at), more: tail !== undefined || page.length === PAGE };
+      return {
+        events: filterLaterEvents(page, at),
+        more: tail !== undefined || page.length === PAGE,
+      };
     },
     positionOf: ({ thread_seq }) => thread_seq,
     numberOf: (at) => at,
   });
 
 /** Yields events in order: the table has all up to some event, the key-value store may have those behind it. */
-async function* fromBoth<E, P>(after: P, { late, table, positionOf, numberOf }: Places<E, P>): AsyncGenerator<E[]> {
+async function* readBoth<E, P>(
+  after: P,
+  { late, table, positionOf, numberOf }: Places<E, P>,
+): AsyncGenerator<E[]> {
   for (let at = after; ;) {
     const found = await late(at);
     const first = numberOf(at) + 1;
@@ -75,7 +89,7 @@ async function* fromBoth<E, P>(after: P, { late, table, positionOf, numberOf }: 
 }
 
 /** Returns the events behind the number, each once. */
-export function inOrder(events: ThreadEvent[], after: number): ThreadEvent[] {
+export function filterLaterEvents(events: ThreadEvent[], after: number): ThreadEvent[] {
   let at = after;
   return events.filter(({ thread_seq }) => {
     if (thread_seq <= at) return false;
@@ -92,7 +106,10 @@ const LOOKS = 50;
  * Looks until there is nothing missing, or for some seconds: by then any process with a copy has written it, or is
  * dead.
  */
-export async function* lookingFor<E>(isMissing: () => boolean, look: () => AsyncGenerator<E>): AsyncGenerator<E> {
+export async function* lookForMissing<E>(
+  isMissing: () => boolean,
+  look: () => AsyncGenerator<E>,
+): AsyncGenerator<E> {
   for (let looks = 0; isMissing() && looks < LOOKS; looks += 1) {
     if (looks > 0) await wait(PAUSE);
     yield* look();
@@ -100,8 +117,11 @@ export async function* lookingFor<E>(isMissing: () => boolean, look: () => Async
 }
 
 /** Returns where the stored events of a run end. */
-export async function lastStoredEvent({ db, tail }: StoredIn, runId: string): Promise<Cursor | undefined> {
-  const last = await lastEvent(db, runId);
+export async function loadLastCursor(
+  { db, tail }: StoredIn,
+  runId: string,
+): Promise<Cursor | undefined> {
+  const last = await loadLastEventCursor(db, runId);
   const [late] = (await tail?.eventsOf(runId, last ?? { ms: 0, seq: 0 }))?.slice(-1) ?? [];
   return late === undefined ? last : { ms: late.ms, seq: late.seq };
 }
@@ -112,11 +132,18 @@ type Run = { run_id: string; thread_id: string };
  * Writes into the table the events that only the key-value store has of a run whose worker is gone, because nobody else
  * will, under the context of the work. Returns the number of the last protocol event among them, or 0.
  */
-export async function adoptEvents({ db, tail }: StoredIn, { run_id, thread_id }: Run, lifeSeconds: number): Promise<number> {
+export async function adoptEvents(
+  { db, tail }: StoredIn,
+  { run_id, thread_id }: Run,
+  lifeSeconds: number,
+): Promise<number> {
   if (tail === undefined) return 0;
-  const events = await tail.eventsOf(run_id, (await lastEvent(db, run_id)) ?? { ms: 0, seq: 0 });
+  const events = await tail.eventsOf(
+    run_id,
+    (await loadLastEventCursor(db, run_id)) ?? { ms: 0, seq: 0 },
+  );
   if (events.length === 0) return 0;
-  const context = currentContext();
+  const context = getCurrentContext();
   const rows = events.map((event) => ({ ...event, run_id, thread_id, context }));
   await appendMissing(db, rows, lifeSeconds);
   return Math.max(...events.map(({ thread_seq }) => thread_seq ?? 0));

@@ -1,11 +1,17 @@
 import { Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
-import { eventId, type Cursor, type RunEvent, type ThreadStreamMode, isAfter } from '../../schema/agent/stream-event.ts';
+import {
+  formatEventId,
+  type Cursor,
+  type RunEvent,
+  type ThreadStreamMode,
+  isAfter,
+} from '../../schema/agent/stream-event.ts';
 import { readThreadEvents } from '../db/events/events.ts';
 import type { Subscription } from './bus.ts';
 import type { EventSource } from './run-events.ts';
-import { inThreadStream } from './wanted.ts';
-import { madeAt } from '../kernel/ids.ts';
+import { toThreadEventName } from './wanted.ts';
+import { parseIdTime } from '../kernel/ids.ts';
 
 /** How one reader reads the events of all runs of a thread. */
 export type ThreadReading = {
@@ -19,35 +25,45 @@ export type ThreadReading = {
 const PAGE = 500;
 
 /** Yields the events of all runs of the thread, those to come included, until the client leaves or the server stops. */
-export async function* threadEvents(source: EventSource, { threadId, subscription, from, modes }: ThreadReading): AsyncGenerator<SseEvent> {
+export async function* followThreadEvents(
+  source: EventSource,
+  { threadId, subscription, from, modes }: ThreadReading,
+): AsyncGenerator<SseEvent> {
   const { tail } = source.eventLog;
-  const positions = ReadPositions.from(from);
-  const shown = function* (runId: string, event: RunEvent): Generator<SseEvent> {
-    const name = positions.advance(runId, event) ? inThreadStream(event.event, modes) : undefined;
-    if (name !== undefined) yield { event: name, json: event.json, id: eventId(event) };
+  const positions = ReadPositions.buildFrom(from);
+  const toShownEvents = function* (runId: string, event: RunEvent): Generator<SseEvent> {
+    const name = positions.advance(runId, event)
+      ? toThreadEventName(event.event, modes)
+      : undefined;
+    if (name !== undefined) yield { event: name, json: event.json, id: formatEventId(event) };
   };
-  const stored = async function* (runId?: string): AsyncGenerator<SseEvent> {
-    for (let after = positions.after(runId); ;) {
+  const loadStored = async function* (runId?: string): AsyncGenerator<SseEvent> {
+    for (let after = positions.getCursor(runId); ;) {
       const page = await readThreadEvents(source.db, threadId, { runId, after, limit: PAGE });
-      for (const event of page) yield* shown(event.run_id, event);
+      for (const event of page) yield* toShownEvents(event.run_id, event);
       after = page.at(-1) ?? after;
       if (page.length === PAGE) continue;
       // Events that the table does not have yet lie behind those that it has.
-      const runs = tail === undefined ? [] : runId === undefined ? await tail.runsOf(threadId) : [runId];
-      for (const run of runs) for (const event of await tail!.eventsOf(run, positions.after(run))) yield* shown(run, event);
+      const runs =
+        tail === undefined ? [] : runId === undefined ? await tail.runsOf(threadId) : [runId];
+      for (const run of runs)
+        for (const event of await tail!.eventsOf(run, positions.getCursor(run)))
+          yield* toShownEvents(run, event);
       return;
     }
   };
-  await source.eventLog.written();
-  if (from !== undefined) yield* stored();
+  await source.eventLog.waitUntilWritten();
+  if (from !== undefined) yield* loadStored();
   for (;;) {
-    const message = await subscription.next();
+    const message = await subscription.readNext();
     if (message === undefined || message.kind === 'end') return;
-    if (message.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
+    if (message.kind === 'too-slow')
+      throw new Unavailable('The reader was too slow; join the stream again.');
     if (message.kind === 'events') {
-      if (tail !== undefined && positions.isAhead(message.run_id, message.events)) yield* stored(message.run_id);
-      for (const event of message.events) yield* shown(message.run_id, event);
-    } else yield* stored(message.run_id);
+      if (tail !== undefined && positions.isAhead(message.run_id, message.events))
+        yield* loadStored(message.run_id);
+      for (const event of message.events) yield* toShownEvents(message.run_id, event);
+    } else yield* loadStored(message.run_id);
   }
 }
 
@@ -74,27 +90,31 @@ export class ReadPositions {
   }
 
   /** Returns the positions of a reader that begins now, or that goes on behind an event. */
-  static from(cursor: Cursor | undefined, now = Date.now()): ReadPositions {
-    return cursor === undefined ? new ReadPositions({ ms: now, seq: 0 }, now) : new ReadPositions(cursor);
+  static buildFrom(cursor: Cursor | undefined, now = Date.now()): ReadPositions {
+    return cursor === undefined
+      ? new ReadPositions({ ms: now, seq: 0 }, now)
+      : new ReadPositions(cursor);
   }
 
   /** Returns where the reader goes on in the run or, without a run, in all of them. */
-  after(runId?: string): Cursor {
+  getCursor(runId?: string): Cursor {
     if (runId === undefined) return this.#start;
-    const isLater = this.#since !== undefined && madeAt(runId) >= this.#since;
+    const isLater = this.#since !== undefined && parseIdTime(runId) >= this.#since;
     return this.#ofRun.get(runId) ?? (isLater ? BEGINNING : this.#start);
   }
 
   /** Returns whether events of the run are missing before these. Of a run that was under way before, nothing is. */
   isAhead(runId: string, events: Cursor[]): boolean {
-    const at = this.after(runId);
+    const at = this.getCursor(runId);
     const first = events.find((event) => isAfter(event, at));
-    return first !== undefined && (this.#ofRun.has(runId) || at.seq === 0) && first.seq !== at.seq + 1;
+    return (
+      first !== undefined && (this.#ofRun.has(runId) || at.seq === 0) && first.seq !== at.seq + 1
+    );
   }
 
   /** Moves on to the event; returns false when it has been read before. */
   advance(runId: string, event: Cursor): boolean {
-    if (!isAfter(event, this.after(runId))) return false;
+    if (!isAfter(event, this.getCursor(runId))) return false;
     this.#ofRun.set(runId, { ms: event.ms, seq: event.seq });
     const [oldest] = this.#ofRun;
     if (this.#ofRun.size > REMEMBERED && oldest !== undefined) {

@@ -1,4 +1,8 @@
-import { RUN_DONE, type StreamMode, type ThreadStreamMode } from '../../schema/agent/stream-event.ts';
+import {
+  RUN_DONE,
+  type StreamMode,
+  type ThreadStreamMode,
+} from '../../schema/agent/stream-event.ts';
 import { isProtocolEvent } from './event-name.ts';
 
 /**
@@ -28,9 +32,10 @@ export function isWanted(event: string, { modes, namespaces, protocol }: Wanted)
 }
 
 /** Returns the name of an event in a stream of the whole thread; undefined when it was not asked for. */
-export function inThreadStream(event: string, modes: ThreadStreamMode[]): string | undefined {
+export function toThreadEventName(event: string, modes: ThreadStreamMode[]): string | undefined {
   if (isProtocolEvent(event)) return undefined;
-  if (event === RUN_DONE) return modes.includes('lifecycle') || modes.includes('run_modes') ? 'metadata' : undefined;
+  if (event === RUN_DONE)
+    return modes.includes('lifecycle') || modes.includes('run_modes') ? 'metadata' : undefined;
   if (event === 'state_update') return modes.includes('state_update') ? event : undefined;
   if (event === 'metadata' && modes.includes('lifecycle')) return event;
   return modes.includes('run_modes') ? event : undefined;

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { asError, StartError } from '../../errors.ts';
+import { toError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { askProcess } from '../kernel/ask-process.ts';
-import { packageFolder } from '../kernel/package-folder.ts';
+import { findPackageFolder } from '../kernel/package-folder.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
 import type { Bundles, BundlesAsked, BundlesMade } from './main.ts';
 
@@ -22,14 +22,22 @@ export const hasUi = ({ settings }: Pick<GraphsFile, 'settings'>): boolean =>
  * Bundles the components that `ui` of gx.json names, with the project's `@langchain/langgraph-ui`. Without that package
  * there are none, which the log says. Throws a `StartError` if a file is missing, or if a component can't be bundled.
  */
-export async function bundleUi({ path: file, folder, settings }: Source, log: Log, signal: AbortSignal): Promise<Bundles> {
+export async function bundleUi(
+  { path: file, folder, settings }: Source,
+  log: Log,
+  signal: AbortSignal,
+): Promise<Bundles> {
   const defs = settings.ui ?? {};
   for (const [name, source] of Object.entries(defs))
-    if (!existsSync(path.resolve(folder, source))) throw new StartError(`${file}: "ui.${name}" names ${source}, which is not there.`);
-  const bundler = bundlerIn(folder);
+    if (!existsSync(path.resolve(folder, source)))
+      throw new StartError(`${file}: "ui.${name}" names ${source}, which is not there.`);
+  const bundler = findBundler(folder);
   if (bundler === undefined) {
     const remedy = `npm install ${PACKAGE} adds it; in an image, agent-build alone needs it; http.disable_ui asks for none`;
-    log.warn({ file, package: PACKAGE, remedy }, 'the components of "ui" are not served: the project lacks the package that bundles them');
+    log.warn(
+      { file, package: PACKAGE, remedy },
+      'the components of "ui" are not served: the project lacks the package that bundles them',
+    );
     return {};
   }
   const asked: BundlesAsked = { bundler, cwd: folder, defs, config: settings.ui_config ?? {} };
@@ -39,18 +47,25 @@ export async function bundleUi({ path: file, folder, settings }: Source, log: Lo
     folder,
     within: WITHIN,
     signal,
-  }).catch((error: unknown) => ({ failed: asError(error).message }));
+  }).catch((error: unknown) => ({ failed: toError(error).message }));
   if ('failed' in made) throw new StartError(`${file}: "ui" can't be bundled: ${made.failed}`);
   return made.bundles;
 }
 
 /** Packages of the vendor that have the bundler below them: pnpm shows a project only those that it names itself. */
-const ABOVE = [[], ['@langchain/langgraph-api'], ['@langchain/langgraph-cli', '@langchain/langgraph-api']];
+const ABOVE = [
+  [],
+  ['@langchain/langgraph-api'],
+  ['@langchain/langgraph-cli', '@langchain/langgraph-api'],
+];
 
 /** Returns the file of the bundler: the project's own, or else that of the vendor's server or command. */
-function bundlerIn(folder: string): string | undefined {
+function findBundler(folder: string): string | undefined {
   for (const chain of ABOVE) {
-    const owner = chain.reduce<string | undefined>((at, name) => at && packageFolder(at, name), folder);
+    const owner = chain.reduce<string | undefined>(
+      (at, name) => at && findPackageFolder(at, name),
+      folder,
+    );
     if (owner === undefined) continue;
     try {
       return createRequire(path.join(owner, 'package.json')).resolve(PACKAGE);
@@ -61,10 +76,11 @@ function bundlerIn(folder: string): string | undefined {
   return undefined;
 }
 
-const fileIn = (folder: string): string => path.join(folder, 'ui.json');
+const buildBundlesPath = (folder: string): string => path.join(folder, 'ui.json');
 
 /** Keeps the bundles in the build's folder. */
-export const keepBundles = (folder: string, bundles: Bundles): void => writeFileSync(fileIn(folder), JSON.stringify(bundles));
+export const keepBundles = (folder: string, bundles: Bundles): void =>
+  writeFileSync(buildBundlesPath(folder), JSON.stringify(bundles));
 
 type Serving = {
   buildFolder: string | undefined;
@@ -74,9 +90,14 @@ type Serving = {
 };
 
 /** Returns the bundles that a server of this gx.json serves: those of the image's build, else new ones. */
-export async function servedBundles(source: Source, { buildFolder, partial, log }: Serving, signal: AbortSignal): Promise<Bundles> {
+export async function prepareUiBundles(
+  source: Source,
+  { buildFolder, partial, log }: Serving,
+  signal: AbortSignal,
+): Promise<Bundles> {
   if (!hasUi(source)) return {};
-  if (buildFolder !== undefined && existsSync(fileIn(buildFolder))) return JSON.parse(readFileSync(fileIn(buildFolder), 'utf8')) as Bundles;
+  if (buildFolder !== undefined && existsSync(buildBundlesPath(buildFolder)))
+    return JSON.parse(readFileSync(buildBundlesPath(buildFolder), 'utf8')) as Bundles;
   try {
     return await bundleUi(source, log, signal);
   } catch (error) {

@@ -3,17 +3,24 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
-import { asError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 
 /* This separate process bundles the components of gx.json's `ui` with the bundler of the user's project. */
 
 /** Name -> file name -> its text; a bundle is JavaScript and style sheets. */
 export type Bundles = Record<string, Record<string, string>>;
 /** `bundler` is the file of `@langchain/langgraph-ui`; the rest is its input. */
-export type BundlesAsked = { bundler: string; cwd: string; defs: Record<string, string>; config: { shared?: string[] } };
+export type BundlesAsked = {
+  bundler: string;
+  cwd: string;
+  defs: Record<string, string>;
+  config: { shared?: string[] };
+};
 export type BundlesMade = { bundles: Bundles } | { failed: string };
 
-type Bundler = { build(options: Omit<BundlesAsked, 'bundler'> & { output: string }): Promise<void> };
+type Bundler = {
+  build(options: Omit<BundlesAsked, 'bundler'> & { output: string }): Promise<void>;
+};
 
 async function bundle({ bundler, ...asked }: BundlesAsked): Promise<Bundles> {
   const { build } = (await import(pathToFileURL(bundler).href)) as Bundler;
@@ -21,16 +28,18 @@ async function bundle({ bundler, ...asked }: BundlesAsked): Promise<Bundles> {
   try {
     await build({ ...asked, output });
     const bundles: Bundles = {};
-    for (const name of Object.keys(asked.defs)) bundles[name] = await textsIn(path.join(output, 'public', name));
+    for (const name of Object.keys(asked.defs))
+      bundles[name] = await readTexts(path.join(output, 'public', name));
     return bundles;
   } finally {
     await rm(output, { recursive: true });
   }
 }
 
-async function textsIn(folder: string): Promise<Record<string, string>> {
+async function readTexts(folder: string): Promise<Record<string, string>> {
   const texts: Record<string, string> = {};
-  for (const file of await readdir(folder)) texts[file] = await readFile(path.join(folder, file), 'utf8');
+  for (const file of await readdir(folder))
+    texts[file] = await readFile(path.join(folder, file), 'utf8');
   return texts;
 }
 
@@ -39,6 +48,6 @@ const answer = (made: BundlesMade): unknown => process.send?.(made);
 process.once('message', (asked: BundlesAsked) => {
   bundle(asked).then(
     (bundles) => answer({ bundles }),
-    (thrown: unknown) => answer({ failed: asError(thrown).message }),
+    (thrown: unknown) => answer({ failed: toError(thrown).message }),
   );
 });

@@ -1,7 +1,7 @@
-import { asError, NotFound, Problem } from '../../errors.ts';
+import { toError, NotFound, Problem } from '../../errors.ts';
 import type { ExchangeMessage, Refusal } from '../../schema/wire/wall/exchange.ts';
 import type { ForApp, ForServer } from '../../schema/wire/wall/user-code.ts';
-import { sourceOfStream, streamOfSource } from '../exchange/bodies.ts';
+import { toBodySource, streamOfSource } from '../exchange/bodies.ts';
 import { Exchanges, type AnswerHere, type AskedHere } from '../exchange/exchanges.ts';
 import { bindFetch, BODILESS, fetchFrom, type Seen, type Sent } from '../exchange/fetch.ts';
 import type { Liveness } from '../user-code/liveness.ts';
@@ -33,8 +33,8 @@ export class AppServer {
     bindFetch((request) => this.#ask({ want: 'call' }, request, request));
   }
 
-  hear(message: ExchangeMessage<ForApp>): void {
-    this.#exchanges.hear(message);
+  handleMessage(message: ExchangeMessage<ForApp>): void {
+    this.#exchanges.handleMessage(message);
   }
 
   #answer(asked: AskedHere<ForApp>): Promise<AnswerHere> {
@@ -58,11 +58,15 @@ export class AppServer {
     const standing: Standing = {
       next: (passed, left) => {
         const isSame = passed === request && left === request.body;
-        return this.#ask({ want: 'next', exchange }, isSame ? passed : withoutLength(passed), { body: left, signal });
+        return this.#ask({ want: 'next', exchange }, isSame ? passed : stripLength(passed), {
+          body: left,
+          signal,
+        });
       },
       guard: (seen) => this.#ask({ want: 'caller', exchange }, seen, { body: null, signal }),
       user: purpose.user,
-      waits: (promise) => void promise.catch((error: unknown) => this.#options.failed(asError(error))),
+      waits: (promise) =>
+        void promise.catch((error: unknown) => this.#options.failed(toError(error))),
     };
     return answerOf(await this.app.fetch(request, standing), method);
   }
@@ -73,7 +77,7 @@ export class AppServer {
 }
 
 /** Returns a request whose body a middleware has changed without the headers about its length. */
-function withoutLength({ method, url, headers }: Request): Seen {
+function stripLength({ method, url, headers }: Request): Seen {
   const left = new Headers(headers);
   left.delete('content-length');
   return { method, url, headers: left };
@@ -82,8 +86,9 @@ function withoutLength({ method, url, headers }: Request): Seen {
 /** Returns the answer of the application, which may be a `Response` of its own making. */
 function answerOf(response: unknown, method: string): AnswerHere {
   const { status, headers, body } = Object(response) as Partial<Response>;
-  if (typeof status !== 'number' || headers === undefined) throw new Problem(500, 'http.app returned no Response.');
+  if (typeof status !== 'number' || headers === undefined)
+    throw new Problem(500, 'http.app returned no Response.');
   const head = { status, headers: [...headers] };
   const isEmpty = body === undefined || body === null || method === 'HEAD' || BODILESS.has(status);
-  return { head, body: isEmpty ? undefined : sourceOfStream(body) };
+  return { head, body: isEmpty ? undefined : toBodySource(body) };
 }

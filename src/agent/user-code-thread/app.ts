@@ -1,7 +1,12 @@
-import { asError, Problem, StartError } from '../../errors.ts';
+import { toError, Problem, StartError } from '../../errors.ts';
 import type { AppFacts } from '../../schema/wire/wall/user-code.ts';
 import type { LeftBody } from '../exchange/fetch.ts';
-import { appRoutes, describedRoutes, isMiddleware, type HonoRoute } from './app-routes.ts';
+import {
+  summarizeAppRoutes,
+  buildRouteDocument,
+  isMiddleware,
+  type HonoRoute,
+} from './app-routes.ts';
 
 /** Where a request of the application stands: how it goes on to the built-in routes, and who calls. */
 export type Standing = {
@@ -46,22 +51,32 @@ const isHono = (app: object): app is Hono => {
 };
 
 /** Returns a function that calls the export. Throws a `StartError` when nothing could. */
-export function appOf(exported: unknown, { at, guarded, failed }: { at: string; guarded: boolean; failed: (error: Error) => void }): App {
+export function buildApp(
+  exported: unknown,
+  { at, guarded, failed }: { at: string; guarded: boolean; failed: (error: Error) => void },
+): App {
   const app = Object(exported) as { fetch?: unknown };
-  if (typeof app.fetch !== 'function') throw new StartError(`http.app: ${at} is no Hono application, and has no fetch(request).`);
-  return isHono(app) ? honoApp(app, { guarded, failed }) : fetchApp(app as FetchApp);
+  if (typeof app.fetch !== 'function')
+    throw new StartError(`http.app: ${at} is no Hono application, and has no fetch(request).`);
+  return isHono(app) ? wrapHonoApp(app, { guarded, failed }) : fetchApp(app as FetchApp);
 }
 
-const detail = (status: number, text: string): Response => Response.json({ detail: text }, { status });
+const buildDetailResponse = (status: number, text: string): Response =>
+  Response.json({ detail: text }, { status });
 
 /**
  * Wraps a Hono application into another one of the same class, in which the built-in routes follow its own: whatever
  * goes through its middleware arrives there.
  */
-function honoApp(app: Hono, { guarded, failed }: { guarded: boolean; failed: (error: Error) => void }): App {
+function wrapHonoApp(
+  app: Hono,
+  { guarded, failed }: { guarded: boolean; failed: (error: Error) => void },
+): App {
   const Own = app.constructor as new (options?: object) => Hono;
   const usual = [new Own().getPath, new Own({ strict: false }).getPath].includes(app.getPath);
-  const routes = guarded ? app.routes.map((route) => (isMiddleware(route) ? route : guardedRoute(route))) : app.routes;
+  const routes = guarded
+    ? app.routes.map((route) => (isMiddleware(route) ? route : buildGuardedRoute(route)))
+    : app.routes;
   const parsed = new WeakMap<HonoRequest, ParsedBody>();
   const outer = new Own({ getPath: app.getPath })
     .use(async ({ req, env, set }, next) => {
@@ -71,39 +86,43 @@ function honoApp(app: Hono, { guarded, failed }: { guarded: boolean; failed: (er
     })
     .route('/', guarded ? { routes, errorHandler: app.errorHandler } : app)
     .all('*', async ({ req, env }) => {
-      parsed.get(req)?.forgetOlder();
-      return env.next(req.raw, await bodyOf(req));
+      parsed.get(req)?.clearStale();
+      return env.next(req.raw, await readBody(req));
     })
-    .notFound(() => detail(404, 'Not Found'))
+    .notFound(() => buildDetailResponse(404, 'Not Found'))
     .onError((error) => {
       const answer = (error as { getResponse?: () => Response }).getResponse?.();
       if (answer !== undefined) return answer;
       failed(error);
-      return detail(500, 'http.app failed.');
+      return buildDetailResponse(500, 'http.app failed.');
     });
   return {
     // Where the application has its own idea of a path, only it knows what its routes match.
-    facts: { routes: usual ? appRoutes(app.routes) : undefined },
+    facts: { routes: usual ? summarizeAppRoutes(app.routes) : undefined },
     fetch: async (request, standing) =>
-      outer.fetch(request, standing, { waitUntil: standing.waits, passThroughOnException: () => undefined }),
-    document: async (failedTo) => (await documentOf(app, failedTo)) ?? describedRoutes(app.routes),
+      outer.fetch(request, standing, {
+        waitUntil: standing.waits,
+        passThroughOnException: () => undefined,
+      }),
+    document: async (failedTo) =>
+      (await tryReadDocument(app, failedTo)) ?? buildRouteDocument(app.routes),
   };
 }
 
-const guardedRoute = (route: HonoRoute): HonoRoute => {
+const buildGuardedRoute = (route: HonoRoute): HonoRoute => {
   // The route comes from the user's Hono, whose types are not ours.
   const handler = route.handler as unknown as HonoHandler;
-  const own: HonoHandler = async (context, next) => {
+  const handleGuarded: HonoHandler = async (context, next) => {
     const answer = await context.env.guard(context.req.raw);
     if (!answer.ok) return answer;
     context.set('user', await answer.json());
     return handler(context, next);
   };
-  return { ...route, handler: own };
+  return { ...route, handler: handleGuarded };
 };
 
 /** Returns the body, which a middleware may have read. */
-async function bodyOf(req: HonoRequest): Promise<LeftBody> {
+async function readBody(req: HonoRequest): Promise<LeftBody> {
   const { raw, bodyCache } = req;
   if (!raw.bodyUsed && Object.keys(bodyCache).length === 0) return raw.body;
   // A middleware may change a body by replacing the request, or Hono's memory of the body.
@@ -127,7 +146,7 @@ const fetchApp = (app: FetchApp): App => ({
     await answer.body?.cancel();
     return standing.next(request, request.body);
   },
-  document: (failed) => documentOf(app, failed),
+  document: (failed) => tryReadDocument(app, failed),
 });
 
 const DOCUMENT = 'http://localhost/openapi.json';
@@ -139,18 +158,22 @@ type Document = Record<string, unknown>;
  * Returns the application's OpenAPI document: the one that it serves at /openapi.json, or else the one that
  * `@hono/zod-openapi` makes of its routes.
  */
-async function documentOf(app: Describing, failed: (error: Error) => void): Promise<Document | undefined> {
+async function tryReadDocument(
+  app: Describing,
+  failed: (error: Error) => void,
+): Promise<Document | undefined> {
   try {
-    return await ownDocument(app);
+    return await readDocument(app);
   } catch (error) {
-    failed(asError(error));
+    failed(toError(error));
     return undefined;
   }
 }
 
-async function ownDocument(app: Describing): Promise<Document | undefined> {
+async function readDocument(app: Describing): Promise<Document | undefined> {
   const { getOpenAPIDocument: make } = app as { getOpenAPIDocument?: (config: object) => Document };
-  if (typeof make === 'function') return make.call(app, { openapi: '3.0.3', info: { title: 'http.app', version: '1' } });
+  if (typeof make === 'function')
+    return make.call(app, { openapi: '3.0.3', info: { title: 'http.app', version: '1' } });
   const answer = (await app.fetch(new Request(DOCUMENT), {}, {})) as Response;
   if (!answer.ok) return undefined;
   const document = (await answer.json()) as Document | null;
@@ -177,27 +200,28 @@ class ParsedBody {
   constructor(req: HonoRequest) {
     this.#req = req;
     this.#parse = req.json.bind(req);
-    req.json = () => this.#json();
+    req.json = () => this.#readJson();
   }
 
-  #json(): Promise<unknown> {
+  #readJson(): Promise<unknown> {
     const { bodyCache } = this.#req;
-    this.forgetOlder();
+    this.clearStale();
     if (bodyCache['json'] !== undefined) return bodyCache['json'];
     const json = this.#parse();
     bodyCache['json'] = json;
     this.#kept = { json, text: bodyCache['text'] };
     // A text that is not JSON stays as it is.
-    json.catch(() => this.#forget(json));
+    json.catch(() => this.#clear(json));
     return json;
   }
 
   /** Forgets the parsed body if a middleware has replaced the text since. */
-  forgetOlder(): void {
-    if (this.#kept !== undefined && this.#kept.text !== this.#req.bodyCache['text']) this.#forget(this.#kept.json);
+  clearStale(): void {
+    if (this.#kept !== undefined && this.#kept.text !== this.#req.bodyCache['text'])
+      this.#clear(this.#kept.json);
   }
 
-  #forget(json: Promise<unknown>): void {
+  #clear(json: Promise<unknown>): void {
     if (this.#req.bodyCache['json'] === json) delete this.#req.bodyCache['json'];
     this.#kept = undefined;
   }

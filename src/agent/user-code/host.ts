@@ -2,10 +2,23 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Problem, StartError, Unavailable } from '../../errors.ts';
 import { isFault } from '../../http/error-body.ts';
 import type { Log } from '../../log.ts';
-import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
-import type { ForApp, ForServer, FromUserCode, HandlerQuestion, Questions, UserCodeStart } from '../../schema/wire/wall/user-code.ts';
-import { Exchanges, type AnswerHere, type Replied, type AskedHere, type Asking } from '../exchange/exchanges.ts';
-import { exchangeRefusal } from '../exchange/refusal.ts';
+import { checkProtocolVersion, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
+import type {
+  ForApp,
+  ForServer,
+  FromUserCode,
+  HandlerQuestion,
+  Questions,
+  UserCodeStart,
+} from '../../schema/wire/wall/user-code.ts';
+import {
+  Exchanges,
+  type AnswerHere,
+  type Replied,
+  type AskedHere,
+  type Asking,
+} from '../exchange/exchanges.ts';
+import { toExchangeRefusal } from '../exchange/refusal.ts';
 import { StuckWatch } from './stuck.ts';
 import { openCodeWorker, type CodeRunner, type OpenCodeRunner } from './worker.ts';
 
@@ -42,7 +55,7 @@ const ENDED = "The thread of the user's own code ended before it answered; try a
 
 const OF_ENCRYPTION = new Set(['cipher', 'context']);
 /** Returns whose handler answers the question, for a sentence. */
-const handlerOf = (ask: keyof Questions | undefined): string =>
+const describeHandler = (ask: keyof Questions | undefined): string =>
   `The handler of ${ask === undefined ? 'http.app' : OF_ENCRYPTION.has(ask) ? 'encryption.path' : 'auth.path'}`;
 
 /** The thread ended before it began with a request, so the next thread may be asked. */
@@ -74,10 +87,11 @@ export class UserCode {
       send: (message) => this.#worker?.send({ kind: 'exchange', message }),
       answer: (asked) => this.#serve(asked),
       refusal: (thrown) => {
-        if (isFault(thrown)) options.log.error({ err: thrown }, 'a request of http.app to its server failed');
-        return exchangeRefusal(thrown);
+        if (isFault(thrown))
+          options.log.error({ err: thrown }, 'a request of http.app to its server failed');
+        return toExchangeRefusal(thrown);
       },
-      nextId: () => this.#nextId(),
+      nextId: () => this.#takeCallId(),
       takesEarly: true,
     });
     this.#look = setInterval(() => this.#watch(), LOOK_EVERY).unref();
@@ -118,14 +132,24 @@ export class UserCode {
    * Asks a handler. Throws its refusal as a `Problem` with its status and headers, and `Unavailable` when it does not
    * answer in time or the thread ended over it.
    */
-  ask<K extends keyof Questions>(ask: K, args: Questions[K]['args']): Promise<Questions[K]['answer']> {
-    const call_id = this.#nextId();
+  ask<K extends keyof Questions>(
+    ask: K,
+    args: Questions[K]['args'],
+  ): Promise<Questions[K]['answer']> {
+    const call_id = this.#takeCallId();
     const limit = this.#options.within[OF_ENCRYPTION.has(ask) ? 'encryption' : 'auth'];
     return new Promise((resolve, reject) => {
-      const late = (): void => this.#fail(call_id, `${handlerOf(ask)} did not answer within ${limit / 1000} s.`);
-      const timer = setTimeout(late, limit);
+      const handleTimeout = (): void =>
+        this.#fail(call_id, `${describeHandler(ask)} did not answer within ${limit / 1000} s.`);
+      const timer = setTimeout(handleTimeout, limit);
       const question = { ask, ...args } as HandlerQuestion;
-      const waiting: Waiting = { question, resolve: resolve as Waiting['resolve'], reject, timer, threads: 0 };
+      const waiting: Waiting = {
+        question,
+        resolve: resolve as Waiting['resolve'],
+        reject,
+        timer,
+        threads: 0,
+      };
       this.#waiting.set(call_id, waiting);
       this.#send(call_id, waiting);
     });
@@ -138,11 +162,14 @@ export class UserCode {
   async fetch(asking: Asking<ForApp>, begins: (exchange: number) => void): Promise<Replied> {
     const late = new AbortController();
     const { app } = this.#options.within;
-    const timer = setTimeout(() => late.abort(new Unavailable(`http.app did not answer within ${app / 1000} s.`)), app);
+    const timer = setTimeout(
+      () => late.abort(new Unavailable(`http.app did not answer within ${app / 1000} s.`)),
+      app,
+    );
     const signal = AbortSignal.any([asking.signal, late.signal]);
     try {
       for (let threads = 1; ; threads += 1) {
-        await this.#up(signal);
+        await this.#waitUntilReady(signal);
         const asked = this.#exchanges.ask({ ...asking, signal });
         begins(asked.exchange);
         try {
@@ -162,13 +189,13 @@ export class UserCode {
     await (this.#worker?.stop ?? this.#worker?.kill)?.();
   }
 
-  #nextId(): number {
+  #takeCallId(): number {
     this.#callId = (this.#callId % 0x7f_ff_ff_ff) + 1;
     return this.#callId;
   }
 
   /** Settles when the thread is there. */
-  async #up(signal: AbortSignal): Promise<void> {
+  async #waitUntilReady(signal: AbortSignal): Promise<void> {
     while (!this.#ready) {
       signal.throwIfAborted();
       if (this.#closed) throw new Unavailable('The server is stopping.');
@@ -185,12 +212,17 @@ export class UserCode {
   #open(): void {
     this.#stuck = new StuckWatch();
     this.#worker = this.#options.open({
-      message: (message) => this.#hear(message),
-      crashed: (error) => this.#options.log.error({ err: error }, "the thread of the user's own code crashed"),
+      message: (message) => this.#receive(message),
+      crashed: (error) =>
+        this.#options.log.error({ err: error }, "the thread of the user's own code crashed"),
       ended: () => void this.#replace(),
     });
     const sendsLog = this.#options.line !== undefined;
-    this.#worker.send({ kind: 'start', version: WALL_VERSION, start: { ...this.#options.start, sendsLog } });
+    this.#worker.send({
+      kind: 'start',
+      version: WALL_VERSION,
+      start: { ...this.#options.start, sendsLog },
+    });
   }
 
   #send(call_id: number, waiting: Waiting): void {
@@ -200,39 +232,41 @@ export class UserCode {
     this.#worker!.send({ kind: 'question', call_id, question: waiting.question });
   }
 
-  #hear(message: FromUserCode): void {
-    this.#stuck.heard();
+  #receive(message: FromUserCode): void {
+    this.#stuck.clearPing();
     if (message.kind === 'log') this.#options.line?.(message.line);
-    else this.#heard(message);
+    else this.#handleMessage(message);
   }
 
-  #heard(message: Exclude<FromUserCode, { kind: 'log' }>): void {
+  #handleMessage(message: Exclude<FromUserCode, { kind: 'log' }>): void {
     switch (message.kind) {
       case 'ready':
         this.#begin(message);
         return;
       case 'broken':
-        this.#broken(message.sentence);
+        this.#handleBroken(message.sentence);
         return;
       case 'document':
         this.#document = message.document;
         return;
       case 'exchange':
-        this.#exchanges.hear(message.message);
+        this.#exchanges.handleMessage(message.message);
         return;
       case 'answer':
         this.#take(message.call_id)?.resolve(message.answer);
         return;
       case 'refused':
-        this.#take(message.call_id)?.reject(new Problem(message.status, message.message, { headers: message.headers }));
+        this.#take(message.call_id)?.reject(
+          new Problem(message.status, message.message, { headers: message.headers }),
+        );
         return;
       case 'pong':
     }
   }
 
   #begin(loaded: ReadyCode): void {
-    const fault = versionFault("The runner of the user's own code", loaded.version);
-    if (fault !== undefined) return this.#broken(fault);
+    const fault = checkProtocolVersion("The runner of the user's own code", loaded.version);
+    if (fault !== undefined) return this.#handleBroken(fault);
     this.#ready = true;
     this.#handles = new Set(loaded.handles);
     this.#loaded = loaded;
@@ -240,7 +274,7 @@ export class UserCode {
     this.#started.resolve();
   }
 
-  #broken(sentence: string): void {
+  #handleBroken(sentence: string): void {
     this.#started.reject(new StartError(sentence));
     this.#options.log.error({ problem: sentence }, "the user's own code can't be loaded");
     void this.#worker?.kill();
@@ -274,22 +308,30 @@ export class UserCode {
       { handler: call === 0 ? 'unknown' : (asked ?? 'http.app') },
       'ending the thread of a handler that does not yield',
     );
-    this.#fail(call, `${handlerOf(asked)} does not yield: it held its thread for more than two seconds.`);
+    this.#fail(
+      call,
+      `${describeHandler(asked)} does not yield: it held its thread for more than two seconds.`,
+    );
     void this.#worker.kill();
   }
 
   async #replace(): Promise<void> {
     const wasReady = this.#ready;
     this.#ready = false;
-    this.#started.reject(new StartError("The thread of the user's own code ended while it was loading."));
+    this.#started.reject(
+      new StartError("The thread of the user's own code ended while it was loading."),
+    );
     const begun = this.#worker?.liveness.begun ?? 0;
-    this.#exchanges.failAll((exchange) => (exchange > begun ? new NotBegun(ENDED) : new Unavailable(ENDED)));
+    this.#exchanges.failAll((exchange) =>
+      exchange > begun ? new NotBegun(ENDED) : new Unavailable(ENDED),
+    );
     if (this.#closed) {
       for (const call_id of this.#waiting.keys()) this.#fail(call_id, 'The server is stopping.');
       return;
     }
     for (const [call_id, { threads, question }] of this.#waiting)
-      if (threads >= MOST_THREADS) this.#fail(call_id, `${handlerOf(question.ask)} did not answer: its thread ended.`);
+      if (threads >= MOST_THREADS)
+        this.#fail(call_id, `${describeHandler(question.ask)} did not answer: its thread ended.`);
     if (!wasReady) await wait(RETRY);
     if (this.#closed) return;
     this.#started = Promise.withResolvers<void>();

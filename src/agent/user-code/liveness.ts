@@ -58,7 +58,7 @@ export class ReportedLiveness implements Readonly<Liveness> {
   }
 
   /** Hears of an exchange that was sent. */
-  sent(exchange: number): void {
+  noteSent(exchange: number): void {
     this.#sent = exchange;
   }
 

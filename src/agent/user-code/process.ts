@@ -21,13 +21,14 @@ type Options = {
 const STOP_WITHIN = 3000;
 
 /** Returns a function that opens the side which runs the user's own code in a process. */
-export const codeProcess =
+export const buildProcessOpener =
   ({ runner, faultOf, prettyLog, log }: Options): OpenCodeRunner =>
   (listener) => {
     const liveness = new ReportedLiveness();
     const state = { isBroken: false, isReady: false, isKilled: false };
-    const printLine = (line: string): boolean => (prettyLog === true ? printPretty(line) : process.stdout.write(`${line}\n`));
-    const hear = (message: FromUserCode): void => {
+    const printLine = (line: string): boolean =>
+      prettyLog === true ? printPretty(line) : process.stdout.write(`${line}\n`);
+    const handleMessage = (message: FromUserCode): void => {
       if (message.kind === 'ready') state.isReady = true;
       else if (message.kind === 'broken') state.isBroken = true;
       else if (message.kind === 'pong') liveness.report(message);
@@ -36,17 +37,18 @@ export const codeProcess =
     };
     const messages = { to: ToUserCode, from: FromUserCode };
     const child = new RunnerProcess<ToUserCode, FromUserCode>(runner);
-    child.hear({ messages, hear, log });
-    const untilEnd = async (): Promise<void> => {
+    child.listen({ messages, hear: handleMessage, log });
+    const watchEnd = async (): Promise<void> => {
       const sentence = await child.ended;
       if (state.isReady && !state.isKilled) listener.crashed(new StartError(sentence));
       if (!state.isReady && !state.isBroken && !state.isKilled)
         listener.message({ kind: 'broken', sentence: (await faultOf()) ?? sentence });
       listener.ended();
     };
-    const ended = untilEnd();
+    const ended = watchEnd();
     const send = (message: ToUserCode): void => {
-      if (message.kind === 'exchange' && message.message.kind === 'ask') liveness.sent(message.message.exchange);
+      if (message.kind === 'exchange' && message.message.kind === 'ask')
+        liveness.noteSent(message.message.exchange);
       child.send(message);
     };
     const kill = (): Promise<void> => {

@@ -14,15 +14,19 @@ export class StuckWatch {
   /** When the thread was pinged; undefined once it was heard since. */
   #pinged: number | undefined;
 
-  heard(): void {
+  clearPing(): void {
     this.#pinged = undefined;
   }
 
   /** Looks at the thread, which `isAsked` if anything waits for it. `now` is in milliseconds. */
-  look({ holds: call }: Pick<Liveness, 'holds'>, { now, isAsked }: { now: number; isAsked: boolean }): Look {
+  look(
+    { holds: call }: Pick<Liveness, 'holds'>,
+    { now, isAsked }: { now: number; isAsked: boolean },
+  ): Look {
     if (call === 0 || call !== this.#held.call) this.#held = { call, since: now };
     else if (now - this.#held.since > STUCK) return { stuck: true, call };
-    if (this.#pinged !== undefined) return now - this.#pinged > SILENT ? { stuck: true, call: undefined } : 'well';
+    if (this.#pinged !== undefined)
+      return now - this.#pinged > SILENT ? { stuck: true, call: undefined } : 'well';
     if (!isAsked) return 'well';
     this.#pinged = now;
     return 'ping';

@@ -18,5 +18,11 @@ const HEAP = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 };
 /** Opens it in a worker thread of this process, which finds the memory of its liveness in its `workerData`. */
 export const openCodeWorker: OpenCodeRunner = (listener) => {
   const liveness = new SharedLiveness();
-  return { ...openThread<ToUserCode, FromUserCode>('user-code-thread', listener, { ...HEAP, data: liveness.memory }), liveness };
+  return {
+    ...openThread<ToUserCode, FromUserCode>('user-code-thread', listener, {
+      ...HEAP,
+      data: liveness.memory,
+    }),
+    liveness,
+  };
 };

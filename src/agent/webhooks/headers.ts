@@ -30,7 +30,7 @@ export const isHeaderValue = (text: string): boolean => VALUE.test(text);
  * Returns the headers of every webhook, by lower-case name, with the variables that they name. Throws a `StartError`
  * for a variable that is missing or that they may not name.
  */
-export function webhookHeaders(
+export function buildWebhookHeaders(
   { headers = {}, env_prefix = PREFIX }: WebhookSettings,
   variable: (name: string) => string | undefined,
 ): Record<string, string> {
@@ -44,7 +44,9 @@ export function webhookHeaders(
       if (isOwn(name)) refuse('is a header that the server sets itself');
       const value = template.replaceAll(VARIABLE, (_, found: string) => {
         if (!found.startsWith(env_prefix))
-          refuse(`names the variable ${found}, which does not begin with ${env_prefix} (webhooks.env_prefix)`);
+          refuse(
+            `names the variable ${found}, which does not begin with ${env_prefix} (webhooks.env_prefix)`,
+          );
         return variable(found) ?? refuse(`names the variable ${found}, which is not set`);
       });
       if (value.includes('${{')) refuse('must name variables as ${{ env.NAME }}');

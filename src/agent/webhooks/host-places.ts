@@ -21,7 +21,7 @@ export class HostPlaces {
   }
 
   /** Returns how many more each busy host may get. */
-  room(): Map<string, number> {
+  countFreePlaces(): Map<string, number> {
     return new Map([...this.#hosts].map(([host, { busy }]) => [host, EACH - busy]));
   }
 
@@ -35,11 +35,11 @@ export class HostPlaces {
   leave(host: string, { failed }: { failed: boolean }): void {
     const known = this.#hosts.get(host)!;
     known.failed = failed ? known.failed + 1 : 0;
-    if (known.failed > PATIENCE) setTimeout(() => this.#free(host, known), REST).unref();
-    else this.#free(host, known);
+    if (known.failed > PATIENCE) setTimeout(() => this.#releasePlace(host, known), REST).unref();
+    else this.#releasePlace(host, known);
   }
 
-  #free(host: string, known: Host): void {
+  #releasePlace(host: string, known: Host): void {
     known.busy -= 1;
     if (known.busy === 0) this.#hosts.delete(host);
     if (known.busy === EACH - 1) this.#freed();

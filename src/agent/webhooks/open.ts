@@ -1,14 +1,14 @@
 import type { WebhookConfig } from '../../config/webhooks.ts';
-import { processEnv } from '../../config/env.ts';
+import { readProcessEnv } from '../../config/env.ts';
 import type { Log } from '../../log.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
 import type { Db } from '../db/base/pool.ts';
 import { OwnRouteTargets } from './own-routes.ts';
 import { Courier, type NotificationOf } from './courier.ts';
-import { webhookHeaders } from './headers.ts';
+import { buildWebhookHeaders } from './headers.ts';
 import { Lookups } from '../../http/lookups.ts';
 import type { Proxies } from '../../http/proxies.ts';
-import { urlPolicy } from './url-rules.ts';
+import { buildUrlPolicy } from './url-rules.ts';
 import { Webhooks } from './webhooks.ts';
 
 type Parts = {
@@ -29,15 +29,23 @@ const WITHHELD =
  * Opens the webhooks, which report the ends of runs. `env` is that of gx.json, for variables that this process does not
  * have. Throws a `StartError` for headers that can't be used.
  */
-export function openWebhooks({ db, worker, config: { webhooks: config, proxies }, settings, env, notification, log }: Parts): {
+export function openWebhooks({
+  db,
+  worker,
+  config: { webhooks: config, proxies },
+  settings,
+  env,
+  notification,
+  log,
+}: Parts): {
   webhooks: Webhooks;
   courier: Courier;
 } {
   const { webhooks: given = {}, http } = settings;
-  const variables = processEnv();
-  const policy = urlPolicy(given, config);
+  const variables = readProcessEnv();
+  const policy = buildUrlPolicy(given, config);
   const enabled = http?.disable_webhooks !== true;
-  const headers = webhookHeaders(given, (name) => variables[name] ?? env[name]);
+  const headers = buildWebhookHeaders(given, (name) => variables[name] ?? env[name]);
   const listed = policy.allowedDomains !== undefined;
   const withheld = enabled && !listed ? Object.keys(headers) : [];
   if (withheld.length > 0) log.warn({ withheld }, WITHHELD);
@@ -51,7 +59,21 @@ export function openWebhooks({ db, worker, config: { webhooks: config, proxies }
     fields: given.allowed_fields,
     timeoutSeconds: config.timeoutSeconds,
   };
-  const ownRoutes = new OwnRouteTargets({ permitted: given.url?.disable_loopback === false, maxLength: policy.maxLength });
-  const courier = new Courier({ db, worker, sending, lookups: new Lookups(proxies), ownRoutes, notification, log });
-  return { webhooks: new Webhooks({ policy, enabled, withheld, courier, ownRoutes, log }), courier };
+  const ownRoutes = new OwnRouteTargets({
+    permitted: given.url?.disable_loopback === false,
+    maxLength: policy.maxLength,
+  });
+  const courier = new Courier({
+    db,
+    worker,
+    sending,
+    lookups: new Lookups(proxies),
+    ownRoutes,
+    notification,
+    log,
+  });
+  return {
+    webhooks: new Webhooks({ policy, enabled, withheld, courier, ownRoutes, log }),
+    courier,
+  };
 }

@@ -1,5 +1,7 @@
 /** The outcome of one attempt to send. `problem` is the end of a sentence; `again`: another attempt may help. */
-export type SendOutcome = { sent: true } | { sent: false; problem: string; again: boolean; afterSeconds?: number | undefined };
+export type SendOutcome =
+  | { sent: true }
+  | { sent: false; problem: string; again: boolean; afterSeconds?: number | undefined };
 
 export const MOST_ATTEMPTS = 3;
 
@@ -9,14 +11,20 @@ const FIRST_PAUSE = 2;
 const LONGEST_PAUSE = 300;
 
 /** Decides what an answer means. Redirects are never followed, because they could lead anywhere. */
-export function outcomeOf(status: number, retryAfter?: string): SendOutcome {
+export function decideSendOutcome(status: number, retryAfter?: string): SendOutcome {
   if (status >= 200 && status < 300) return { sent: true };
-  if (status >= 300 && status < 400) return { sent: false, problem: `answered ${status}; redirects are not followed`, again: false };
+  if (status >= 300 && status < 400)
+    return { sent: false, problem: `answered ${status}; redirects are not followed`, again: false };
   const again = status >= 500 || status === 429;
-  return { sent: false, problem: `answered ${status}`, again, afterSeconds: again ? secondsIn(retryAfter) : undefined };
+  return {
+    sent: false,
+    problem: `answered ${status}`,
+    again,
+    afterSeconds: again ? parseRetryAfter(retryAfter) : undefined,
+  };
 }
 
-function secondsIn(retryAfter: string | undefined): number | undefined {
+function parseRetryAfter(retryAfter: string | undefined): number | undefined {
   return retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined;
 }
 

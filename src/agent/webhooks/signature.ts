@@ -5,9 +5,13 @@ import { createHmac } from 'node:crypto';
  */
 
 /** Returns the headers by which a receiver knows a message again, and verifies it where there are keys. */
-export function signedHeaders(message: { id: string; seconds: number; body: string }, keys: Buffer[]): Record<string, string> {
+export function buildSignatureHeaders(
+  message: { id: string; seconds: number; body: string },
+  keys: Buffer[],
+): Record<string, string> {
   const { id, seconds, body } = message;
-  const sign = (key: Buffer): string => `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`;
+  const sign = (key: Buffer): string =>
+    `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`;
   return {
     'webhook-id': id,
     'webhook-timestamp': String(seconds),

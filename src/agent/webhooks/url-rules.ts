@@ -1,5 +1,5 @@
 import type { WebhookSettings } from '../../schema/agent/gx-json.ts';
-import { addressBytes, kindOfAddress } from '../../http/addresses.ts';
+import { parseAddress, getAddressKind } from '../../http/addresses.ts';
 
 /** Where webhooks may go. */
 export type UrlPolicy = {
@@ -16,12 +16,16 @@ export type UrlPolicy = {
 const LENGTHS = { withRules: 2048, withoutRules: 4096 };
 
 /** Returns the policy of gx.json. `loopback` decides where gx.json says nothing. */
-export function urlPolicy({ url }: WebhookSettings, { loopback }: { loopback: boolean }): UrlPolicy {
+export function buildUrlPolicy(
+  { url }: WebhookSettings,
+  { loopback }: { loopback: boolean },
+): UrlPolicy {
   return {
     requireHttps: url?.require_https ?? url !== undefined,
     allowedDomains: url?.allowed_domains?.map((domain) => domain.toLowerCase()),
     allowedPorts: url?.allowed_ports,
-    maxLength: url?.max_url_length ?? (url === undefined ? LENGTHS.withoutRules : LENGTHS.withRules),
+    maxLength:
+      url?.max_url_length ?? (url === undefined ? LENGTHS.withoutRules : LENGTHS.withRules),
     loopback: url?.disable_loopback === undefined ? loopback : !url.disable_loopback,
     privateAddresses: url?.disable_private_ips !== true,
   };
@@ -31,38 +35,48 @@ const PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 };
 
 /** Names that mean this machine, and those under which clouds answer with credentials. */
 const LOOPBACK_NAME = /^(.+\.)?localhost\.?$/;
-const METADATA_NAME = /^(metadata\.google\.internal|metadata|instance-data(\.ec2\.internal)?|metadata\.goog)\.?$/;
+const METADATA_NAME =
+  /^(metadata\.google\.internal|metadata|instance-data(\.ec2\.internal)?|metadata\.goog)\.?$/;
 
 /**
  * Returns why a webhook may not go to the URL, as the end of a sentence; undefined when it may, as far as its text
  * tells.
  */
-export function urlProblem(text: string, policy: UrlPolicy): string | undefined {
+export function checkWebhookUrl(text: string, policy: UrlPolicy): string | undefined {
   if (text.length > policy.maxLength) return `is longer than ${policy.maxLength} characters`;
-  if (text.startsWith('/')) return 'must be an absolute URL: a webhook does not call routes of this server';
+  if (text.startsWith('/'))
+    return 'must be an absolute URL: a webhook does not call routes of this server';
   if (!URL.canParse(text)) return 'is not a URL';
-  return problemOf(new URL(text), policy);
+  return checkUrl(new URL(text), policy);
 }
 
-function problemOf(url: URL, policy: UrlPolicy): string | undefined {
+function checkUrl(url: URL, policy: UrlPolicy): string | undefined {
   const port = PORTS[url.protocol];
   if (port === undefined) return 'must begin with https:// or http://';
-  if (policy.requireHttps && url.protocol !== 'https:') return 'must begin with https:// (webhooks.url.require_https)';
-  if (url.username !== '' || url.password !== '') return 'must not hold a user or a password; webhooks.headers of gx.json can authorize it';
+  if (policy.requireHttps && url.protocol !== 'https:')
+    return 'must begin with https:// (webhooks.url.require_https)';
+  if (url.username !== '' || url.password !== '')
+    return 'must not hold a user or a password; webhooks.headers of gx.json can authorize it';
   const at = url.port === '' ? port : Number(url.port);
-  if (policy.allowedPorts?.includes(at) === false) return `names port ${at}, which webhooks.url.allowed_ports does not list`;
-  return domainProblem(url.hostname.toLowerCase(), policy) ?? hostProblem(url.hostname.toLowerCase(), policy);
+  if (policy.allowedPorts?.includes(at) === false)
+    return `names port ${at}, which webhooks.url.allowed_ports does not list`;
+  return (
+    checkDomain(url.hostname.toLowerCase(), policy) ?? checkHost(url.hostname.toLowerCase(), policy)
+  );
 }
 
-function domainProblem(host: string, { allowedDomains }: UrlPolicy): string | undefined {
+function checkDomain(host: string, { allowedDomains }: UrlPolicy): string | undefined {
   const name = host.replace(/\.$/, '');
-  const permits = (domain: string): boolean => (domain.startsWith('*.') ? name.endsWith(domain.slice(1)) : name === domain);
-  return allowedDomains?.some(permits) === false ? 'names a host that webhooks.url.allowed_domains does not list' : undefined;
+  const isPermittedBy = (domain: string): boolean =>
+    domain.startsWith('*.') ? name.endsWith(domain.slice(1)) : name === domain;
+  return allowedDomains?.some(isPermittedBy) === false
+    ? 'names a host that webhooks.url.allowed_domains does not list'
+    : undefined;
 }
 
-function hostProblem(host: string, policy: UrlPolicy): string | undefined {
+function checkHost(host: string, policy: UrlPolicy): string | undefined {
   const address = host.replace(/^\[(.*)\]$/, '$1');
-  if (addressBytes(address) !== undefined) return addressProblem(address, policy);
+  if (parseAddress(address) !== undefined) return checkWebhookAddress(address, policy);
   if (METADATA_NAME.test(host)) return PROBLEMS.never;
   return LOOPBACK_NAME.test(host) && !policy.loopback ? PROBLEMS.loopback : undefined;
 }
@@ -74,12 +88,22 @@ const PROBLEMS = {
 };
 
 /** Returns why a webhook may not go to the IP address; undefined when it may. */
-export function addressProblem(address: string, { loopback, privateAddresses }: UrlPolicy): string | undefined {
-  const kind = kindOfAddress(address);
-  if (kind === 'public' || (kind === 'loopback' && loopback) || (kind === 'private' && privateAddresses)) return undefined;
+export function checkWebhookAddress(
+  address: string,
+  { loopback, privateAddresses }: UrlPolicy,
+): string | undefined {
+  const kind = getAddressKind(address);
+  if (
+    kind === 'public' ||
+    (kind === 'loopback' && loopback) ||
+    (kind === 'private' && privateAddresses)
+  )
+    return undefined;
   return PROBLEMS[kind];
 }
 
 /** Returns true for a URL that only a policy with loopback permits. */
 export const isLoopbackUrl = (text: string, policy: UrlPolicy): boolean =>
-  policy.loopback && urlProblem(text, policy) === undefined && urlProblem(text, { ...policy, loopback: false }) !== undefined;
+  policy.loopback &&
+  checkWebhookUrl(text, policy) === undefined &&
+  checkWebhookUrl(text, { ...policy, loopback: false }) !== undefined;

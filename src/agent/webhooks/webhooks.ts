@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts';
 import type { WebhookTarget } from '../db/webhooks/webhooks.ts';
 import type { Courier } from './courier.ts';
 import { isOwnPath, type OwnRoutes, type OwnRouteTargets } from './own-routes.ts';
-import { isLoopbackUrl, urlProblem, type UrlPolicy } from './url-rules.ts';
+import { isLoopbackUrl, checkWebhookUrl, type UrlPolicy } from './url-rules.ts';
 
 type Deps = {
   policy: UrlPolicy;
@@ -11,7 +11,7 @@ type Deps = {
   enabled: boolean;
   /** Names of headers that gx.json has and that are sent to nobody. */
   withheld: string[];
-  courier: Pick<Courier, 'poke'>;
+  courier: Pick<Courier, 'wake'>;
   ownRoutes: OwnRouteTargets;
   log: Log;
 };
@@ -19,7 +19,8 @@ type Deps = {
 /** Stands where other webhooks name the host that they call. It is no host's name. */
 const OWN_PLACE = '/';
 
-const LOOPBACK = 'a webhook calls this machine, as a server under development may; elsewhere webhooks.url.disable_loopback must be false';
+const LOOPBACK =
+  'a webhook calls this machine, as a server under development may; elsewhere webhooks.url.disable_loopback must be false';
 
 /** Says where ends of runs may be sent, and has them sent. */
 export class Webhooks {
@@ -41,16 +42,18 @@ export class Webhooks {
   }
 
   /** Returns where the end of a run is sent, if it is. */
-  targetOf(url: string | null | undefined): WebhookTarget | null {
+  resolveTarget(url: string | null | undefined): WebhookTarget | null {
     if (url === null || url === undefined) return null;
     const loc = ['body', 'webhook'];
-    const target = isOwnPath(url) ? this.#targetInside(url, loc) : this.targetAt(url, loc);
+    const target = isOwnPath(url)
+      ? this.#resolveOwnTarget(url, loc)
+      : this.resolveOuterTarget(url, loc);
     return this.enabled ? target : { ...target, skipped: true };
   }
 
-  #targetInside(url: string, loc: string[]): WebhookTarget {
+  #resolveOwnTarget(url: string, loc: string[]): WebhookTarget {
     const { enabled, ownRoutes } = this.#deps;
-    refuse(enabled ? ownRoutes.problemOf(url) : undefined, loc);
+    refuse(enabled ? ownRoutes.checkPath(url) : undefined, loc);
     return { url, host: OWN_PLACE };
   }
 
@@ -60,9 +63,9 @@ export class Webhooks {
   }
 
   /** Returns where a URL leads. Throws `Invalid`, naming the field, where gx.json or the server itself forbids it. */
-  targetAt(url: string, loc: string[]): WebhookTarget {
+  resolveOuterTarget(url: string, loc: string[]): WebhookTarget {
     const { policy, enabled, log } = this.#deps;
-    refuse(enabled ? urlProblem(url, policy) : undefined, loc);
+    refuse(enabled ? checkWebhookUrl(url, policy) : undefined, loc);
     if (!this.#hasWarned && isLoopbackUrl(url, policy)) {
       this.#hasWarned = true;
       log.info(LOOPBACK);
@@ -71,11 +74,12 @@ export class Webhooks {
   }
 
   /** Looks at once for ends that are to be sent. */
-  poke(): void {
-    this.#deps.courier.poke();
+  wake(): void {
+    this.#deps.courier.wake();
   }
 }
 
 function refuse(problem: string | undefined, loc: string[]): void {
-  if (problem !== undefined) throw new Invalid([{ loc, msg: `The URL ${problem}`, type: 'url_policy' }]);
+  if (problem !== undefined)
+    throw new Invalid([{ loc, msg: `The URL ${problem}`, type: 'url_policy' }]);
 }

@@ -1,7 +1,7 @@
 import { StageFailed } from '../../errors.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
-import { imageSettings } from '../packages/image-environment.ts';
-import { imageReference } from '../registry/reference.ts';
+import { buildImageSettings } from '../packages/image-environment.ts';
+import { parseImageReference } from '../registry/reference.ts';
 
 /** The inputs of a Dockerfile. */
 export type DockerfileInputs = {
@@ -28,15 +28,29 @@ const OWNER = '10001:10001';
  * Returns a Dockerfile that makes the same image as a build without one, but on another base image or behind the lines
  * of gx.json. Installing and building is the base image's own builder's, as the agents' user.
  */
-export function dockerfileOf({ settings, baseImage, configFile, folder, python, env }: DockerfileInputs): string {
+export function buildDockerfile({
+  settings,
+  baseImage,
+  configFile,
+  folder,
+  python,
+  env,
+}: DockerfileInputs): string {
   const { base_image: named, dockerfile_lines: lines = [] } = settings;
   const base = named ?? baseImage;
-  if (imageReference(base) === undefined) throw new StageFailed('BuildFailed', `"base_image" of gx.json is no name of an image: ${base}.`);
+  if (parseImageReference(base) === undefined)
+    throw new StageFailed(
+      'BuildFailed',
+      `"base_image" of gx.json is no name of an image: ${base}.`,
+    );
   const second = lines.find((line) => /^\s*FROM\s/i.test(line));
   if (second !== undefined)
-    throw new StageFailed('BuildFailed', `"dockerfile_lines" of gx.json can't begin another stage (${second.trim()}): use "dockerfile".`);
+    throw new StageFailed(
+      'BuildFailed',
+      `"dockerfile_lines" of gx.json can't begin another stage (${second.trim()}): use "dockerfile".`,
+    );
   const given = Object.entries({ ...env, GX_WORK_FOLDER: WORK, GX_CONFIG_PATH: configFile });
-  const image = imageSettings({ configFile, folder, python });
+  const image = buildImageSettings({ configFile, folder, python });
   return [
     `FROM ${base} AS gx-lines`,
     'USER 0:0',
@@ -48,7 +62,7 @@ export function dockerfileOf({ settings, baseImage, configFile, folder, python, 
     `COPY --chown=${OWNER} . ${WORK}/source/`,
     `USER ${OWNER}`,
     `RUN --mount=type=secret,id=${AUTHORITIES.id},target=${AUTHORITIES.path},mode=0444 \\`,
-    `  ${given.map(([name, value]) => `${name}=${quoted(value)}`).join(' ')} node /app/src/main.ts builder inside`,
+    `  ${given.map(([name, value]) => `${name}=${quoteText(value)}`).join(' ')} node /app/src/main.ts builder inside`,
     'FROM gx-lines',
     'USER 0:0',
     `RUN --mount=type=bind,from=gx-built,source=${WORK}/image,target=${WORK} \\`,
@@ -63,4 +77,5 @@ export function dockerfileOf({ settings, baseImage, configFile, folder, python, 
 }
 
 /** Quotes a text for a shell. A line break would end the instruction. */
-const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`).replaceAll(/\s*\n\s*/g, '; ')}'`;
+const quoteText = (text: string): string =>
+  `'${text.replaceAll("'", String.raw`'\''`).replaceAll(/\s*\n\s*/g, '; ')}'`;

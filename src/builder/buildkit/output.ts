@@ -7,15 +7,19 @@ export function hasOwnUsers(uidMap: string): boolean {
 }
 
 /** Returns the daemon's settings. The registry of these hosts speaks plain http. */
-export function daemonSettings(plainHosts: readonly string[]): string {
+export function formatDaemonSettings(plainHosts: readonly string[]): string {
   const registries = plainHosts.map((host) => `[registry."${host}"]\n  http = true\n`);
-  return ['[worker.containerd]\n  enabled = false\n', '[worker.oci]\n  enabled = true\n  gc = false\n', ...registries].join('\n');
+  return [
+    '[worker.containerd]\n  enabled = false\n',
+    '[worker.oci]\n  enabled = true\n  gc = false\n',
+    ...registries,
+  ].join('\n');
 }
 
 const KILLED = /exit code: 137/;
 
 /** Returns the meaning of a failed build. The builder within a Dockerfile prints its own reason. */
-export function solveFailure({ output, last }: { output: string; last: string }): StageFailed {
+export function buildSolveFailure({ output, last }: { output: string; last: string }): StageFailed {
   const printed = /\b(InstallFailed|BuildFailed|ConfigMissing|DiskFull): (.+)/.exec(output);
   if (printed !== null) return new StageFailed(printed[1]!, printed[2]!);
   const how = KILLED.test(last)

@@ -2,10 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed } from '../../errors.ts';
-import { dockerfileKey, isOfPython } from '../packages/demands.ts';
-import { agentIn } from '../packages/plan.ts';
-import { keptIn, placesIn, realFileIn } from '../work.ts';
-import { AUTHORITIES, dockerfileOf } from './dockerfile.ts';
+import { findDockerfileKey, isOfPython } from '../packages/demands.ts';
+import { readAgentSource } from '../packages/plan.ts';
+import { getTrustedPaths, getWorkPaths, resolveRealFile } from '../work.ts';
+import { AUTHORITIES, buildDockerfile } from './dockerfile.ts';
 
 /** The name of the platform's base image while a Dockerfile is run; a repository's own gets it as AGENT_SERVER. */
 export const BASE_NAME = 'gx-agent-server';
@@ -15,10 +15,10 @@ export const BASE_NAME = 'gx-agent-server';
  * for none. `baseImage` is the name that it uses for the platform's base image.
  */
 export function writeRecipe(config: ImageBuildConfig, baseImage: string): string | undefined {
-  const agent = agentIn(config);
+  const agent = readAgentSource(config);
   const { settings } = agent;
   const python = isOfPython(settings);
-  const key = dockerfileKey(settings, { baseImage: config.baseImage ?? '' });
+  const key = findDockerfileKey(settings, { baseImage: config.baseImage ?? '' });
   if (key === undefined) return undefined;
   const { dockerfile: own, dockerfile_lines: lines, base_image: base, ...rest } = settings;
   if (own !== undefined && (lines !== undefined || base !== undefined))
@@ -26,11 +26,11 @@ export function writeRecipe(config: ImageBuildConfig, baseImage: string): string
       'BuildFailed',
       `"dockerfile" of gx.json says all of the image: remove "${lines === undefined ? 'base_image' : 'dockerfile_lines'}".`,
     );
-  const { dockerfile: file } = keptIn(config);
+  const { dockerfile: file } = getTrustedPaths(config);
   mkdirSync(path.dirname(file), { recursive: true });
   const text =
     own === undefined
-      ? dockerfileOf({
+      ? buildDockerfile({
           ...agent,
           settings: {
             ...rest,
@@ -39,23 +39,34 @@ export function writeRecipe(config: ImageBuildConfig, baseImage: string): string
           },
           python,
           baseImage,
-          env: insideEnvironment(config),
+          env: buildContainerEnv(config),
         })
-      : ownDockerfile(config, path.join(agent.folder, own));
+      : readDockerfile(config, path.join(agent.folder, own));
   writeFileSync(file, text);
   return file;
 }
 
-function ownDockerfile({ work }: ImageBuildConfig, name: string): string {
-  const real = realFileIn(placesIn(work).source, name);
+function readDockerfile({ work }: ImageBuildConfig, name: string): string {
+  const real = resolveRealFile(getWorkPaths(work).source, name);
   if (real === undefined)
-    throw new StageFailed('ConfigMissing', `"dockerfile" of gx.json names ${name}, which the repository does not have.`);
+    throw new StageFailed(
+      'ConfigMissing',
+      `"dockerfile" of gx.json names ${name}, which the repository does not have.`,
+    );
   return readFileSync(real, 'utf8');
 }
 
-function insideEnvironment({ installCommand, buildCommand, npmRegistry, pypiIndex, network }: ImageBuildConfig): Record<string, string> {
+function buildContainerEnv({
+  installCommand,
+  buildCommand,
+  npmRegistry,
+  pypiIndex,
+  network,
+}: ImageBuildConfig): Record<string, string> {
   const { NODE_EXTRA_CA_CERTS: authorities, ...others } = network;
-  const proxies = Object.fromEntries(Object.entries(others).filter(([name]) => /_proxy$/i.test(name)));
+  const proxies = Object.fromEntries(
+    Object.entries(others).filter(([name]) => /_proxy$/i.test(name)),
+  );
   return {
     ...(installCommand && { GX_INSTALL_COMMAND: installCommand }),
     ...(buildCommand && { GX_BUILD_COMMAND: buildCommand }),

@@ -1,17 +1,25 @@
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed } from '../../errors.ts';
 import type { ClonedCommit } from '../../schema/wire/build-message.ts';
-import { COMMIT, gitRefFault, gitUrlFault } from '../../schema/platform/git-source.ts';
-import { wholeRef } from '../../git/ls-refs.ts';
-import { say, step } from '../progress.ts';
-import { keepJson, keptIn, placesIn, type Cloned } from '../work.ts';
+import { COMMIT, checkGitRef, checkGitUrl } from '../../schema/platform/git-source.ts';
+import { expandRef } from '../../git/ls-refs.ts';
+import { logLine, step } from '../progress.ts';
+import { keepJson, getTrustedPaths, getWorkPaths, type Cloned } from '../work.ts';
 import { cloneFailure } from './failure.ts';
 import { runProgram, type ProgramEnd } from '../command.ts';
-import { shownCredential } from './credentials.ts';
+import { showGitCredential } from './credentials.ts';
 
 /** Milliseconds between two looks at how much has been fetched. */
 const LOOK = 500;
@@ -21,40 +29,59 @@ const LOOK = 500;
  * credential, no submodules and nothing of large file storage.
  */
 export async function clone(config: ImageBuildConfig, signal: AbortSignal): Promise<ClonedCommit> {
-  const { url, wanted } = asked(config);
-  const { source } = placesIn(config.work);
+  const { url, wanted } = readRequest(config);
+  const { source } = getWorkPaths(config.work);
   // A container that starts again finds the files of its first try.
-  const scratch = nameScratchFolder(config);
-  for (const place of [source, `${source}.git`, scratch]) rmSync(place, { recursive: true, force: true });
+  const scratch = buildScratchPath(config);
+  for (const place of [source, `${source}.git`, scratch])
+    rmSync(place, { recursive: true, force: true });
   const folder = `${source}.git`;
   mkdirSync(source, { recursive: true });
   const tooLarge = new AbortController();
-  const git = gitOf(source, config, AbortSignal.any([signal, tooLarge.signal]));
+  const git = buildGit(source, config, AbortSignal.any([signal, tooLarge.signal]));
   const at = ['--git-dir', folder, '--work-tree', source];
-  const watch = setInterval(() => megabytesOf(folder) > config.git.limitMb && tooLarge.abort(), LOOK);
+  const watch = setInterval(
+    () => measureMegabytes(folder) > config.git.limitMb && tooLarge.abort(),
+    LOOK,
+  );
   try {
     const fetchInto = async (format: ObjectFormat): Promise<void> => {
       rmSync(folder, { recursive: true, force: true });
       mkdirSync(folder);
       await must(git, ['init', '--quiet', '--bare', `--object-format=${format}`, folder], url);
-      await step('fetch', () => fetched((args, prefix) => git([...at, ...args], prefix), url, wanted));
+      await step('fetch', () =>
+        fetchCommit((args, prefix) => git([...at, ...args], prefix), url, wanted),
+      );
     };
     // A clone names its objects as its repository does. Without a commit only the repository's refusal tells how.
-    await fetchInto(wanted.commit?.length === SHA256_DIGITS ? 'sha256' : 'sha1').catch((thrown: unknown) => {
-      if (wanted.commit === undefined && thrown instanceof StageFailed && OTHER_FORMAT.test(thrown.message)) return fetchInto('sha256');
-      throw thrown;
-    });
-    const megabytes = await unpackedMegabytes((args) => git([...at, ...args]));
-    if (megabytes > config.git.limitMb) throw tooMuch(config);
-    await step('check out', () => must(git, [...at, 'checkout', '--quiet', '--force', '--detach', 'FETCH_HEAD'], url));
-    const [commit = '', time = ''] = (await git([...at, 'show', '--no-patch', '--format=%H %cI', 'HEAD'])).output.trim().split(' ');
+    await fetchInto(wanted.commit?.length === SHA256_DIGITS ? 'sha256' : 'sha1').catch(
+      (thrown: unknown) => {
+        if (
+          wanted.commit === undefined &&
+          thrown instanceof StageFailed &&
+          OTHER_FORMAT.test(thrown.message)
+        )
+          return fetchInto('sha256');
+        throw thrown;
+      },
+    );
+    const megabytes = await measureUnpacked((args) => git([...at, ...args]));
+    if (megabytes > config.git.limitMb) throw buildTooLarge(config);
+    await step('check out', () =>
+      must(git, [...at, 'checkout', '--quiet', '--force', '--detach', 'FETCH_HEAD'], url),
+    );
+    const [commit = '', time = ''] = (
+      await git([...at, 'show', '--no-patch', '--format=%H %cI', 'HEAD'])
+    ).output
+      .trim()
+      .split(' ');
     const cloned: Cloned = { commit, at: new Date(time).toISOString() };
-    keepJson(keptIn(config).commit, cloned);
-    tellOfAbsent(source);
-    say(`commit ${commit} of ${url}`);
+    keepJson(getTrustedPaths(config).commit, cloned);
+    reportAbsentParts(source);
+    logLine(`commit ${commit} of ${url}`);
     return { commit };
   } catch (thrown) {
-    throw tooLarge.signal.aborted && !signal.aborted ? tooMuch(config) : thrown;
+    throw tooLarge.signal.aborted && !signal.aborted ? buildTooLarge(config) : thrown;
   } finally {
     clearInterval(watch);
     for (const place of [folder, scratch]) rmSync(place, { recursive: true, force: true });
@@ -62,20 +89,23 @@ export async function clone(config: ImageBuildConfig, signal: AbortSignal): Prom
 }
 
 /** Later stages run the repository's own commands and see this stage's files, so that a key is never left there. */
-const nameScratchFolder = ({ work }: ImageBuildConfig): string =>
+const buildScratchPath = ({ work }: ImageBuildConfig): string =>
   path.join(tmpdir(), `gx-clone-${createHash('sha256').update(work).digest('hex').slice(0, 16)}`);
 
 type Wanted = { commit?: string; ref?: string };
 
-function asked({ git }: ImageBuildConfig): { url: string; wanted: Wanted } {
+function readRequest({ git }: ImageBuildConfig): { url: string; wanted: Wanted } {
   const { url, ref, commit } = git;
   if (url === undefined) throw new StageFailed('CloneFailed', 'GX_GIT_URL is not set.');
   const isLocal = git.local && url.startsWith('file:///');
-  const fault = isLocal ? undefined : gitUrlFault(url, git);
-  if (fault !== undefined) throw new StageFailed('CloneFailed', `The repository can't be cloned: ${fault}.`);
-  const badRef = ref === undefined ? undefined : gitRefFault(ref);
-  if (badRef !== undefined) throw new StageFailed('RefMissing', `repo_ref can't be followed: ${badRef}.`);
-  if (commit !== undefined && !COMMIT.test(commit)) throw new StageFailed('RefMissing', 'GX_GIT_COMMIT is not the full name of a commit.');
+  const fault = isLocal ? undefined : checkGitUrl(url, git);
+  if (fault !== undefined)
+    throw new StageFailed('CloneFailed', `The repository can't be cloned: ${fault}.`);
+  const badRef = ref === undefined ? undefined : checkGitRef(ref);
+  if (badRef !== undefined)
+    throw new StageFailed('RefMissing', `repo_ref can't be followed: ${badRef}.`);
+  if (commit !== undefined && !COMMIT.test(commit))
+    throw new StageFailed('RefMissing', 'GX_GIT_COMMIT is not the full name of a commit.');
   return { url, wanted: { ...(commit && { commit }), ...(ref && { ref }) } };
 }
 
@@ -88,9 +118,15 @@ const SHA256_DIGITS = 64;
 const OTHER_FORMAT = /mismatched algorithms: client sha1; server sha256/;
 
 /** Fetches the commit by its name, or the head of the reference. */
-async function fetched(git: Git, url: string, { commit, ref }: Wanted): Promise<void> {
-  const full = ref === undefined ? 'HEAD' : wholeRef(ref);
-  const fetch = ['fetch', '--no-tags', '--no-recurse-submodules', '--no-write-commit-graph', '--progress'];
+async function fetchCommit(git: Git, url: string, { commit, ref }: Wanted): Promise<void> {
+  const full = ref === undefined ? 'HEAD' : expandRef(ref);
+  const fetch = [
+    'fetch',
+    '--no-tags',
+    '--no-recurse-submodules',
+    '--no-write-commit-graph',
+    '--progress',
+  ];
   if (commit === undefined) return must(git, [...fetch, '--depth=1', '--', url, full], url);
   const { code, last } = await git([...fetch, '--depth=1', '--', url, commit]);
   if (code === 0) return;
@@ -108,30 +144,37 @@ async function must(git: Git, args: string[], url: string): Promise<void> {
   if (code !== 0) throw cloneFailure(last, url);
 }
 
-const tooMuch = ({ git }: ImageBuildConfig): StageFailed =>
+const buildTooLarge = ({ git }: ImageBuildConfig): StageFailed =>
   new StageFailed(
     'CloneFailed',
     `The repository has more than ${git.limitMb} MB at this commit; the limit is GX_SOURCE_LIMIT_MB of the builder.`,
   );
 
-const megabytesOf = (folder: string): number =>
+const measureMegabytes = (folder: string): number =>
   globSync('objects/**/*', { cwd: folder }).reduce(
     (sum, name) => sum + (statSync(path.join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
     0,
   ) / 1_000_000;
 
 /** A small pack may hold files without end. */
-async function unpackedMegabytes(git: Git): Promise<number> {
-  const { code, output, last } = await git(['ls-tree', '-r', '--format=%(objectsize)', 'FETCH_HEAD']);
-  if (code !== 0) throw new StageFailed('CloneFailed', `The commit can't be read. Git printed: ${last}`);
+async function measureUnpacked(git: Git): Promise<number> {
+  const { code, output, last } = await git([
+    'ls-tree',
+    '-r',
+    '--format=%(objectsize)',
+    'FETCH_HEAD',
+  ]);
+  if (code !== 0)
+    throw new StageFailed('CloneFailed', `The commit can't be read. Git printed: ${last}`);
   return output.split('\n').reduce((sum, size) => sum + (Number(size) || 0), 0) / 1_000_000;
 }
 
-function tellOfAbsent(source: string): void {
-  if (existsSync(path.join(source, '.gitmodules'))) say('submodules are not fetched: their folders are empty');
+function reportAbsentParts(source: string): void {
+  if (existsSync(path.join(source, '.gitmodules')))
+    logLine('submodules are not fetched: their folders are empty');
   const attributes = path.join(source, '.gitattributes');
   if (existsSync(attributes) && readFileSync(attributes, 'utf8').includes('filter=lfs'))
-    say('large file storage is not fetched: its files are pointers');
+    logLine('large file storage is not fetched: its files are pointers');
 }
 
 type Git = (args: string[], prefix?: string) => Promise<ProgramEnd>;
@@ -157,7 +200,7 @@ const SAFE: Record<string, string> = {
 const SYSTEM_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 
 /** Git takes one file of certificates, so that further ones are joined with the system's. */
-function certificates({ work, network }: ImageBuildConfig): Record<string, string> {
+function writeCertificates({ work, network }: ImageBuildConfig): Record<string, string> {
   const more = network['NODE_EXTRA_CA_CERTS'];
   if (more === undefined || !existsSync(more)) return {};
   const joined = path.join(work, 'certificates.crt');
@@ -172,15 +215,20 @@ function certificates({ work, network }: ImageBuildConfig): Record<string, strin
 }
 
 /** Returns git for one repository and its credential. It reads no settings of this machine. */
-function gitOf(folder: string, config: ImageBuildConfig, signal: AbortSignal): Git {
+function buildGit(folder: string, config: ImageBuildConfig, signal: AbortSignal): Git {
   const { git, network, work } = config;
   const url = git.url ?? '';
-  const protocols = ['https', 'ssh', ...(git.insecure ? ['http'] : []), ...(git.local ? ['file'] : [])];
-  const credential = shownCredential(git.credentials, url, nameScratchFolder(config));
+  const protocols = [
+    'https',
+    'ssh',
+    ...(git.insecure ? ['http'] : []),
+    ...(git.local ? ['file'] : []),
+  ];
+  const credential = showGitCredential(git.credentials, url, buildScratchPath(config));
   const settings = Object.entries({
     ...SAFE,
     ...Object.fromEntries(protocols.map((name) => [`protocol.${name}.allow`, 'always'])),
-    ...certificates(config),
+    ...writeCertificates(config),
     ...credential.config,
   });
   const env: Record<string, string> = {
@@ -202,5 +250,13 @@ function gitOf(folder: string, config: ImageBuildConfig, signal: AbortSignal): G
       ]),
     ),
   };
-  return (args, prefix) => runProgram({ run: ['git', ...args], folder, env, hidden: credential.hidden, signal, ...(prefix && { prefix }) });
+  return (args, prefix) =>
+    runProgram({
+      run: ['git', ...args],
+      folder,
+      env,
+      hidden: credential.hidden,
+      signal,
+      ...(prefix && { prefix }),
+    });
 }

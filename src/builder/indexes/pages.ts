@@ -6,24 +6,26 @@
 type Linked = (link: string) => string;
 
 /** Returns the form of a page by its type; undefined for a file. */
-export function pageForm(type: string): 'html' | 'json' | undefined {
+export function readPageForm(type: string): 'html' | 'json' | undefined {
   const [name = ''] = type.toLowerCase().split(';');
   if (/^(text\/html|application\/vnd\.pypi\.simple\.\w+\+html)$/.test(name.trim())) return 'html';
   return /^application\/vnd\.pypi\.simple\.\w+\+json$/.test(name.trim()) ? 'json' : undefined;
 }
 
 /** Returns a page with other links. A page that is no JSON stays as it is. */
-export function withLinks(
+export function replaceLinks(
   page: string,
   form: 'html' | 'json',
   { address, linked }: { address: URL; linked: (url: URL) => string },
 ): string {
-  const base = form === 'html' ? baseOfPage(page, address) : address;
-  const one: Linked = (link) => resolved(link, base, linked) ?? link;
-  return form === 'html' ? rewriteLinks(page, one) : jsonWith(page, one);
+  const base = form === 'html' ? readPageBase(page, address) : address;
+  const convertLink: Linked = (link) => resolveLink(link, base, linked) ?? link;
+  return form === 'html'
+    ? replaceHtmlLinks(page, convertLink)
+    : replaceJsonLinks(page, convertLink);
 }
 
-function resolved(link: string, base: URL, linked: (url: URL) => string): string | undefined {
+function resolveLink(link: string, base: URL, linked: (url: URL) => string): string | undefined {
   const url = URL.parse(link, base.href);
   return url === null ? undefined : linked(url);
 }
@@ -35,7 +37,10 @@ const UNQUOTED = /^["']|["']$/g;
  * Finds the tags of a name in one pass, whatever the page holds. One that never ends takes the rest of the page, as it
  * does for pip.
  */
-function* tagsNamed(name: string, page: string): Generator<{ first: number; end: number; tag: string }> {
+function* listTags(
+  name: string,
+  page: string,
+): Generator<{ first: number; end: number; tag: string }> {
   const opening = new RegExp(`<${name}\\b`, 'gi');
   for (let found = opening.exec(page); found !== null; found = opening.exec(page)) {
     const end = endOfTag(page, opening.lastIndex);
@@ -58,18 +63,19 @@ function endOfTag(page: string, from: number): number | undefined {
   return undefined;
 }
 
-function baseOfPage(page: string, address: URL): URL {
-  for (const { tag } of tagsNamed('base', page)) {
+function readPageBase(page: string, address: URL): URL {
+  for (const { tag } of listTags('base', page)) {
     const [, , link] = HREF.exec(tag) ?? [];
-    if (link !== undefined) return URL.parse(link.replaceAll(UNQUOTED, '').trim(), address.href) ?? address;
+    if (link !== undefined)
+      return URL.parse(link.replaceAll(UNQUOTED, '').trim(), address.href) ?? address;
   }
   return address;
 }
 
-function rewriteLinks(page: string, linked: Linked): string {
+function replaceHtmlLinks(page: string, linked: Linked): string {
   const pieces: string[] = [];
   let copied = 0;
-  for (const { first, end, tag } of tagsNamed('a', page)) {
+  for (const { first, end, tag } of listTags('a', page)) {
     const relinked = tag.replace(HREF, (_, name: string, value: string) => {
       const link = value.replaceAll(UNQUOTED, '').replaceAll(/&(amp|#38|#x26);/gi, '&');
       return `${name}"${linked(link.trim()).replaceAll('&', '&amp;').replaceAll('"', '%22')}"`;
@@ -82,7 +88,7 @@ function rewriteLinks(page: string, linked: Linked): string {
 
 type File = { url?: unknown } | null;
 
-function jsonWith(page: string, linked: Linked): string {
+function replaceJsonLinks(page: string, linked: Linked): string {
   let content: { files?: unknown } | null;
   try {
     content = JSON.parse(page) as { files?: unknown } | null;
@@ -90,6 +96,8 @@ function jsonWith(page: string, linked: Linked): string {
     return page;
   }
   if (!Array.isArray(content?.files)) return page;
-  const files = (content.files as File[]).map((file) => (typeof file?.url === 'string' ? { ...file, url: linked(file.url) } : file));
+  const files = (content.files as File[]).map((file) =>
+    typeof file?.url === 'string' ? { ...file, url: linked(file.url) } : file,
+  );
   return JSON.stringify({ ...content, files });
 }

@@ -1,4 +1,4 @@
-import { parsedOr } from '../../schema/json.ts';
+import { parseJsonOr } from '../../schema/json.ts';
 
 /*
  * Private indexes of packages, as the Secret of builds names them, and which of their addresses get a credential.
@@ -25,85 +25,116 @@ export class IndexFault extends RangeError {}
  * Returns the addresses that a tenant's builds may read. An entry without `tenants` is for all. Throws an IndexFault
  * for a text that is no list of indexes.
  */
-export function scopesOf(text: string, tenant: string): IndexScope[] {
+export function parseIndexScopes(text: string, tenant: string): IndexScope[] {
   // The parser's own words would show a part of the credential.
-  const given = parsedOr(text, undefined);
+  const given = parseJsonOr(text, undefined);
   if (!Array.isArray(given)) throw new IndexFault('indexes.json is no list in JSON');
   return given
-    .map(entryOf)
+    .map(parseEntry)
     .filter(({ tenants }) => tenants === undefined || tenants.includes(tenant))
     .flatMap(({ url, files, username, password }) => {
       const proof = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-      return [scopeOfIndex(url), ...files.map(asFolder)].map((scope) => ({ url: scope, proof }));
+      return [getScopeUrl(url), ...files.map(toFolderUrl)].map((scope) => ({ url: scope, proof }));
     });
 }
 
-function entryOf(given: unknown, at: number): { url: URL; files: URL[]; username: string; password: string; tenants?: string[] } {
-  const entry = typeof given === 'object' && given !== null ? new Map<string, unknown>(Object.entries(given)) : new Map<string, unknown>();
+function parseEntry(
+  given: unknown,
+  at: number,
+): { url: URL; files: URL[]; username: string; password: string; tenants?: string[] } {
+  const entry =
+    typeof given === 'object' && given !== null
+      ? new Map<string, unknown>(Object.entries(given))
+      : new Map<string, unknown>();
   const require = <T>(value: T | undefined, key: string, what: string): T => {
     if (value === undefined) throw new IndexFault(`indexes.json[${at}].${key} is no ${what}`);
     return value;
   };
   const insecure = entry.get('insecure') === true;
   const { tenants, files } = { tenants: entry.get('tenants'), files: entry.get('files') ?? [] };
-  const others = isTexts(files) ? files.map((each) => urlOf(each, insecure)) : [undefined];
+  const others = isTexts(files) ? files.map((each) => parseIndexUrl(each, insecure)) : [undefined];
   return {
-    url: require(urlOf(entry.get('url'), insecure), 'url', ADDRESS),
+    url: require(parseIndexUrl(entry.get('url'), insecure), 'url', ADDRESS),
     files: others.map((each) => require(each, 'files', `list of such addresses: ${ADDRESS}`)),
-    username: require(textOf(entry.get('username') ?? '__token__', /^[^:]+$/), 'username', 'text without a colon'),
-    password: require(textOf(entry.get('password'), /./), 'password', 'text'),
-    ...(tenants !== undefined && { tenants: require(isTexts(tenants) ? tenants : undefined, 'tenants', 'list of texts') }),
+    username: require(checkText(
+      entry.get('username') ?? '__token__',
+      /^[^:]+$/,
+    ), 'username', 'text without a colon'),
+    password: require(checkText(entry.get('password'), /./), 'password', 'text'),
+    ...(tenants !== undefined && {
+      tenants: require(isTexts(tenants) ? tenants : undefined, 'tenants', 'list of texts'),
+    }),
   };
 }
 
 const ADDRESS = 'https address without a password ("insecure": true admits http)';
-const textOf = (value: unknown, form: RegExp): string | undefined => (typeof value === 'string' && form.test(value) ? value : undefined);
-const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((each) => typeof each === 'string');
+const checkText = (value: unknown, form: RegExp): string | undefined =>
+  typeof value === 'string' && form.test(value) ? value : undefined;
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string');
 
-function urlOf(given: unknown, insecure: boolean): URL | undefined {
+function parseIndexUrl(given: unknown, insecure: boolean): URL | undefined {
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
-  if (url === undefined || !(url.protocol === 'https:' || (insecure && url.protocol === 'http:'))) return undefined;
-  return url.username === '' && url.password === '' && url.search === '' && url.hash === '' ? url : undefined;
+  if (url === undefined || !(url.protocol === 'https:' || (insecure && url.protocol === 'http:')))
+    return undefined;
+  return url.username === '' && url.password === '' && url.search === '' && url.hash === ''
+    ? url
+    : undefined;
 }
 
-function asFolder(url: URL): URL {
+function toFolderUrl(url: URL): URL {
   return new URL(url.href.replace(/\/*$/, '/'));
 }
 
 /** Files often lie beside the folder "simple" of an index, so the folder above it counts. */
-function scopeOfIndex(url: URL): URL {
-  const folder = asFolder(url);
+function getScopeUrl(url: URL): URL {
+  const folder = toFolderUrl(url);
   return /\/\+?simple\/$/.test(folder.pathname) ? new URL('..', folder) : folder;
 }
 
 /** Returns the narrowest scope that holds an address. */
-export function scopeFor<T extends { url: URL }>(scopes: readonly T[], { origin, pathname }: URL): T | undefined {
-  const holds = ({ url }: T): boolean => url.origin === origin && `${pathname}/`.startsWith(url.pathname) && isPlain(pathname, url);
-  return scopes.filter(holds).toSorted((one, other) => other.url.pathname.length - one.url.pathname.length)[0];
+export function findIndexScope<T extends { url: URL }>(
+  scopes: readonly T[],
+  { origin, pathname }: URL,
+): T | undefined {
+  const isInside = ({ url }: T): boolean =>
+    url.origin === origin && `${pathname}/`.startsWith(url.pathname) && isPlain(pathname, url);
+  return scopes
+    .filter(isInside)
+    .toSorted((one, other) => other.url.pathname.length - one.url.pathname.length)[0];
 }
 
 /** A server may take an encoded slash or dot for a plain one, and so leave the scope. */
-const isPlain = (pathname: string, { pathname: scope }: URL): boolean => !/%2f|%5c|%2e|\\/i.test(pathname.slice(scope.length));
+const isPlain = (pathname: string, { pathname: scope }: URL): boolean =>
+  !/%2f|%5c|%2e|\\/i.test(pathname.slice(scope.length));
 
 /** Returns the address in a build that stands for a real one; the real one where no scope holds it. */
-export function proxiedAddress(url: URL, scopes: readonly (IndexScope & { at: string })[]): string {
-  const scope = scopeFor(scopes, url);
+export function toProxyAddress(url: URL, scopes: readonly (IndexScope & { at: string })[]): string {
+  const scope = findIndexScope(scopes, url);
   return scope === undefined ? url.href : `${scope.at}/${url.href.slice(scope.url.href.length)}`;
 }
 
 /** Returns a text with addresses of the proxy in place of real ones, whose own credentials go with them. */
-export function withProxied(text: string, scopes: readonly ProxiedScope[]): string {
+export function toProxiedText(text: string, scopes: readonly ProxiedScope[]): string {
   return scopes
     .toSorted((one, other) => other.real.length - one.real.length)
     .reduce((result, { real, at }) => {
       const [scheme = '', place = ''] = real.split('://');
-      const address = new RegExp(`${scheme}://(?:[^\\s/@"'<>]*@)?${asPattern(place)}(?=[/\\s"'#?,;)\\]]|$)`, 'g');
+      const address = new RegExp(
+        `${scheme}://(?:[^\\s/@"'<>]*@)?${escapePattern(place)}(?=[/\\s"'#?,;)\\]]|$)`,
+        'g',
+      );
       return result.replaceAll(address, () => at);
     }, text);
 }
 
 /** Returns a text with real addresses in place of those of the proxy. */
-export const withReal = (text: string, scopes: readonly ProxiedScope[]): string =>
-  scopes.reduce((result, { real, at }) => result.replaceAll(new RegExp(`${asPattern(at)}(?![0-9])`, 'g'), () => real), text);
+export const toRealText = (text: string, scopes: readonly ProxiedScope[]): string =>
+  scopes.reduce(
+    (result, { real, at }) =>
+      result.replaceAll(new RegExp(`${escapePattern(at)}(?![0-9])`, 'g'), () => real),
+    text,
+  );
 
-const asPattern = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+const escapePattern = (text: string): string =>
+  text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);

@@ -6,11 +6,18 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
-import { asError } from '../../errors.ts';
-import { say } from '../progress.ts';
-import { pageForm, withLinks } from './pages.ts';
-import { IndexFault, proxiedAddress, scopeFor, scopesOf, type IndexScope, type ProxiedScopes } from './private-indexes.ts';
-import { boundedBytes } from '../../http/bounded-bytes.ts';
+import { toError } from '../../errors.ts';
+import { logLine } from '../progress.ts';
+import { readPageForm, replaceLinks } from './pages.ts';
+import {
+  IndexFault,
+  toProxyAddress,
+  findIndexScope,
+  parseIndexScopes,
+  type IndexScope,
+  type ProxiedScopes,
+} from './private-indexes.ts';
+import { readBoundedBytes } from '../../http/bounded-bytes.ts';
 
 type Scope = IndexScope & { at: string };
 type Known = { scopes: Scope[]; problem?: string };
@@ -18,7 +25,14 @@ type Known = { scopes: Scope[]; problem?: string };
 /** Headers of a build that reach an index. A page is changed, so it is asked for as it is. */
 const PASSED_ON = ['accept', 'range', 'if-none-match', 'if-modified-since', 'user-agent'];
 /** Headers of an index that reach a build. */
-const PASSED_BACK = ['content-type', 'content-range', 'accept-ranges', 'etag', 'last-modified', 'cache-control'];
+const PASSED_BACK = [
+  'content-type',
+  'content-range',
+  'accept-ranges',
+  'etag',
+  'last-modified',
+  'cache-control',
+];
 const MOST_REDIRECTS = 5;
 /** PyPI's own page of all packages has some 30 MB. */
 const LONGEST_PAGE = 64 * 1024 * 1024;
@@ -28,12 +42,18 @@ const FILE = 'indexes.json';
  * Answers requests of a build for packages of private indexes, with the credential that the build has not. It listens
  * at the loopback address, which the containers of a pod share, until it is stopped.
  */
-export async function serveIndexes({ indexes }: Pick<ImageBuildConfig, 'indexes'>, signal: AbortSignal): Promise<undefined> {
-  const server = createServer((request, response) => void answered(known, request, response));
+export async function serveIndexes(
+  { indexes }: Pick<ImageBuildConfig, 'indexes'>,
+  signal: AbortSignal,
+): Promise<undefined> {
+  const server = createServer((request, response) => void answerRequest(known, request, response));
   server.listen(indexes.port, '127.0.0.1');
   await once(server, 'listening');
   const known = read(indexes, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  say(known.problem ?? `private indexes: ${known.scopes.map(({ url, at }) => `${url.href} at ${at}`).join(', ') || 'none'}`);
+  logLine(
+    known.problem ??
+      `private indexes: ${known.scopes.map(({ url, at }) => `${url.href} at ${at}`).join(', ') || 'none'}`,
+  );
   if (!signal.aborted) await once(signal, 'abort');
   server.close();
   server.closeAllConnections();
@@ -41,31 +61,44 @@ export async function serveIndexes({ indexes }: Pick<ImageBuildConfig, 'indexes'
 
 function read({ credentials, tenant }: ImageBuildConfig['indexes'], address: string): Known {
   const file = path.join(credentials, FILE);
-  if (!existsSync(file)) return { scopes: [], problem: `The Secret of private indexes is not there, or has no ${FILE}.` };
+  if (!existsSync(file))
+    return {
+      scopes: [],
+      problem: `The Secret of private indexes is not there, or has no ${FILE}.`,
+    };
   try {
-    return { scopes: scopesOf(readFileSync(file, 'utf8'), tenant).map((scope, at) => ({ ...scope, at: `${address}/${at + 1}` })) };
+    return {
+      scopes: parseIndexScopes(readFileSync(file, 'utf8'), tenant).map((scope, at) => ({
+        ...scope,
+        at: `${address}/${at + 1}`,
+      })),
+    };
   } catch (thrown) {
     if (!(thrown instanceof IndexFault)) throw thrown;
     return { scopes: [], problem: `The Secret of private indexes has a fault: ${thrown.message}.` };
   }
 }
 
-async function answered(known: Known, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answerRequest(
+  known: Known,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   try {
-    if (request.url === '/') return void response.end(JSON.stringify(shown(known)));
-    const target = targetOf(known.scopes, request);
+    if (request.url === '/') return void response.end(JSON.stringify(toProxiedScopes(known)));
+    const target = resolveTarget(known.scopes, request);
     if (target === undefined) return refuse(response, 404, 'No private index has this address.');
-    await passed(known.scopes, { request, response, target });
+    await forwardRequest(known.scopes, { request, response, target });
   } catch (thrown) {
-    const { message, cause } = asError(thrown);
+    const { message, cause } = toError(thrown);
     const words = cause instanceof Error ? cause.message : message;
-    say(`${request.method} ${request.url}: ${words}`);
+    logLine(`${request.method} ${request.url}: ${words}`);
     if (response.headersSent) response.destroy();
     else refuse(response, 502, words);
   }
 }
 
-const shown = ({ scopes, problem }: Known): ProxiedScopes => ({
+const toProxiedScopes = ({ scopes, problem }: Known): ProxiedScopes => ({
   scopes: scopes.map(({ url, at }) => ({ at, real: url.href.replace(/\/$/, '') })),
   ...(problem !== undefined && { problem }),
 });
@@ -75,66 +108,111 @@ function refuse(response: ServerResponse, status: number, words: string): void {
 }
 
 /** Returns the address in a private index that a request asks for. It never leaves the scope of that index. */
-function targetOf(scopes: readonly Scope[], { method = '', url = '' }: IncomingMessage): URL | undefined {
+function resolveTarget(
+  scopes: readonly Scope[],
+  { method = '', url = '' }: IncomingMessage,
+): URL | undefined {
   const [, at, rest = ''] = /^\/(\d+)(?:\/(.*))?$/.exec(url) ?? [];
   const scope = scopes[Number(at) - 1];
   if (scope === undefined || !['GET', 'HEAD'].includes(method)) return undefined;
   const target = URL.parse(scope.url.href + rest);
-  return target !== null && scopeFor([scope], target) === scope ? target : undefined;
+  return target !== null && findIndexScope([scope], target) === scope ? target : undefined;
 }
 
 type Passing = { request: IncomingMessage; response: ServerResponse; target: URL };
 
-async function passed(scopes: readonly Scope[], { request, response, target }: Passing): Promise<void> {
+async function forwardRequest(
+  scopes: readonly Scope[],
+  { request, response, target }: Passing,
+): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  const { answer, address } = await followed(scopes, { request, target, signal: gone.signal });
-  say(`${request.method} ${address.origin}${address.pathname}: ${answer.status}`);
+  const { answer, address } = await followRedirects(scopes, {
+    request,
+    target,
+    signal: gone.signal,
+  });
+  logLine(`${request.method} ${address.origin}${address.pathname}: ${answer.status}`);
   if (answer.status >= 400) {
     // The page of an error may repeat the request, and with it the credential.
     await answer.body?.cancel();
     return refuse(response, answer.status, `The index answered ${answer.status}.`);
   }
-  const headers = Object.fromEntries(PASSED_BACK.map((name) => [name, answer.headers.get(name)]).filter(([, value]) => value !== null));
-  const form = pageForm(answer.headers.get('content-type') ?? '');
+  const headers = Object.fromEntries(
+    PASSED_BACK.map((name) => [name, answer.headers.get(name)]).filter(
+      ([, value]) => value !== null,
+    ),
+  );
+  const form = readPageForm(answer.headers.get('content-type') ?? '');
   if (form === undefined || request.method === 'HEAD' || answer.status !== 200) {
-    const length = form === undefined && !answer.headers.has('content-encoding') ? answer.headers.get('content-length') : null;
-    response.writeHead(answer.status, { ...headers, ...(length !== null && { 'content-length': length }) });
+    const length =
+      form === undefined && !answer.headers.has('content-encoding')
+        ? answer.headers.get('content-length')
+        : null;
+    response.writeHead(answer.status, {
+      ...headers,
+      ...(length !== null && { 'content-length': length }),
+    });
     if (answer.body === null || request.method === 'HEAD') return void response.end();
     return pipeline(Readable.fromWeb(answer.body), response);
   }
-  const page = withLinks(await pageOf(answer), form, { address, linked: (url) => proxiedAddress(url, scopes) });
+  const page = replaceLinks(await readPage(answer), form, {
+    address,
+    linked: (url) => toProxyAddress(url, scopes),
+  });
   response.writeHead(200, headers).end(page);
 }
 
 type Following = { request: IncomingMessage; target: URL; signal: AbortSignal };
 
 /** Each address gets the credential of its own scope alone, also where another one has sent the request there. */
-async function followed(scopes: readonly Scope[], { request, target, signal }: Following): Promise<{ answer: Response; address: URL }> {
-  const asked = Object.fromEntries(PASSED_ON.map((name) => [name, request.headers[name]]).filter(([, value]) => value !== undefined));
+async function followRedirects(
+  scopes: readonly Scope[],
+  { request, target, signal }: Following,
+): Promise<{ answer: Response; address: URL }> {
+  const asked = Object.fromEntries(
+    PASSED_ON.map((name) => [name, request.headers[name]]).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
   let address = target;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-    const proof = scopeFor(scopes, address)?.proof;
-    const headers = { ...asked, 'accept-encoding': 'identity', ...(proof && { authorization: proof }) };
-    const answer = await fetch(address, { method: request.method ?? 'GET', headers, redirect: 'manual', signal });
+    const proof = findIndexScope(scopes, address)?.proof;
+    const headers = {
+      ...asked,
+      'accept-encoding': 'identity',
+      ...(proof && { authorization: proof }),
+    };
+    const answer = await fetch(address, {
+      method: request.method ?? 'GET',
+      headers,
+      redirect: 'manual',
+      signal,
+    });
     const location = answer.headers.get('location');
-    if (answer.status < 300 || answer.status === 304 || answer.status >= 400 || location === null) return { answer, address };
+    if (answer.status < 300 || answer.status === 304 || answer.status >= 400 || location === null)
+      return { answer, address };
     await answer.body?.cancel();
-    address = next(scopes, address, location);
+    address = resolveRedirect(scopes, address, location);
   }
   throw new RangeError(`The index sends requests on more than ${MOST_REDIRECTS} times.`);
 }
 
-function next(scopes: readonly Scope[], from: URL, location: string): URL {
+function resolveRedirect(scopes: readonly Scope[], from: URL, location: string): URL {
   const to = URL.parse(location, from.href);
-  if (to === null || to.username !== '' || to.password !== '') throw new RangeError('The index sends the request to no valid address.');
-  if (to.protocol !== 'https:' && scopeFor(scopes, to) === undefined && from.protocol === 'https:')
+  if (to === null || to.username !== '' || to.password !== '')
+    throw new RangeError('The index sends the request to no valid address.');
+  if (
+    to.protocol !== 'https:' &&
+    findIndexScope(scopes, to) === undefined &&
+    from.protocol === 'https:'
+  )
     throw new RangeError(`The index sends the request to ${to.origin}, which is not https.`);
   return to;
 }
 
-async function pageOf(answer: Response): Promise<string> {
-  const bytes = await boundedBytes(answer.body ?? [], LONGEST_PAGE);
+async function readPage(answer: Response): Promise<string> {
+  const bytes = await readBoundedBytes(answer.body ?? [], LONGEST_PAGE);
   if (bytes === undefined) throw new RangeError('The page of the index is too long.');
   return bytes.toString('utf8');
 }

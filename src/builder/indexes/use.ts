@@ -3,10 +3,15 @@ import { setTimeout as wait } from 'node:timers/promises';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed } from '../../errors.ts';
-import { treeOf } from '../layers/tree.ts';
-import { say } from '../progress.ts';
-import { placesIn } from '../work.ts';
-import { withProxied, withReal, type ProxiedScope, type ProxiedScopes } from './private-indexes.ts';
+import { readTree } from '../layers/tree.ts';
+import { logLine } from '../progress.ts';
+import { getWorkPaths } from '../work.ts';
+import {
+  toProxiedText,
+  toRealText,
+  type ProxiedScope,
+  type ProxiedScopes,
+} from './private-indexes.ts';
 
 /** How a build uses private indexes: by addresses of the proxy, which stand in its files while it installs. */
 export type UsedIndexes = {
@@ -26,15 +31,22 @@ const NAMING =
 const PATIENCE = 30_000;
 
 /** Asks the proxy of this pod which private indexes it has. Without a proxy, or graphs in Python, there are none. */
-export async function usedIndexes(config: ImageBuildConfig, { python }: Planned, signal: AbortSignal): Promise<UsedIndexes> {
+export async function fetchIndexes(
+  config: ImageBuildConfig,
+  { python }: Planned,
+  signal: AbortSignal,
+): Promise<UsedIndexes> {
   const { proxy } = config.indexes;
   const scopes = proxy === undefined || python === undefined ? [] : await askProxy(proxy, signal);
-  for (const { real } of scopes) say(`private index: ${real}, through the proxy of this pod`);
-  const { source } = placesIn(config.work);
+  for (const { real } of scopes) logLine(`private index: ${real}, through the proxy of this pod`);
+  const { source } = getWorkPaths(config.work);
   return {
-    proxied: (address) => withProxied(address, scopes),
-    shown: (line) => withReal(line, scopes),
-    during: (work) => (scopes.length === 0 ? work() : throughProxy({ source, scopes, pipFile: python?.pipFile }, work)),
+    proxied: (address) => toProxiedText(address, scopes),
+    shown: (line) => toRealText(line, scopes),
+    during: (work) =>
+      scopes.length === 0
+        ? work()
+        : runThroughProxy({ source, scopes, pipFile: python?.pipFile }, work),
   };
 }
 
@@ -49,20 +61,28 @@ async function askProxy(proxy: string, signal: AbortSignal): Promise<ProxiedScop
       return scopes;
     }
     if (performance.now() > end)
-      throw new StageFailed('BuildFailed', 'The proxy of private indexes does not answer: look at its container.');
+      throw new StageFailed(
+        'BuildFailed',
+        'The proxy of private indexes does not answer: look at its container.',
+      );
     await wait(200, undefined, { signal });
   }
 }
 
 type Files = { source: string; scopes: readonly ProxiedScope[]; pipFile: string | undefined };
 
-async function throughProxy<T>({ source, scopes, pipFile }: Files, work: () => Promise<T>): Promise<T> {
+async function runThroughProxy<T>(
+  { source, scopes, pipFile }: Files,
+  work: () => Promise<T>,
+): Promise<T> {
   const changed = new Map<string, { before: string; after: string }>();
   const isNaming = (name: string): boolean => NAMING.test(name) || name === pipFile;
-  for (const { name, kind } of treeOf(source, (each) => /(^|\/)(node_modules|\.git|\.venv)$/.test(each))) {
+  for (const { name, kind } of readTree(source, (each) =>
+    /(^|\/)(node_modules|\.git|\.venv)$/.test(each),
+  )) {
     if (kind !== 'file' || !isNaming(name)) continue;
     const before = readFileSync(path.join(source, name), 'latin1');
-    const after = withProxied(before, scopes);
+    const after = toProxiedText(before, scopes);
     if (after === before) continue;
     writeFileSync(path.join(source, name), after, 'latin1');
     changed.set(path.join(source, name), { before, after });
@@ -73,12 +93,13 @@ async function throughProxy<T>({ source, scopes, pipFile }: Files, work: () => P
 
   /** A command of the repository may have changed or removed the file meanwhile. */
   function putBack(file: string, before: string, after: string): void {
-    const text = textOf(file);
-    if (text !== undefined) writeFileSync(file, text === after ? before : withReal(text, scopes), 'latin1');
+    const text = readText(file);
+    if (text !== undefined)
+      writeFileSync(file, text === after ? before : toRealText(text, scopes), 'latin1');
   }
 }
 
-function textOf(file: string): string | undefined {
+function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'latin1');
   } catch {

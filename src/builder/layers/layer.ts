@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Readable, Transform, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
-import { asError, StageFailed } from '../../errors.ts';
+import { toError, StageFailed } from '../../errors.ts';
 import type { TreeEntry } from './tree.ts';
 
 /** A layer as a registry knows it: of the compressed file, and of the archive in it. */
@@ -14,34 +14,49 @@ export type Layer = { digest: string; size: number; diffId: string };
 const LEVEL = 3;
 
 /** Writes entries below `/agent` as one layer. */
-export async function writeLayer(file: string, root: string, entries: readonly TreeEntry[]): Promise<Layer> {
+export async function writeLayer(
+  file: string,
+  root: string,
+  entries: readonly TreeEntry[],
+): Promise<Layer> {
   const [plain, packed] = [createHash('sha256'), createHash('sha256')];
   let size = 0;
   await pipeline(
-    Readable.from(tarOf(root, 'agent', entries)),
-    heard(plain),
+    Readable.from(packTar(root, 'agent', entries)),
+    createHashStream(plain),
     createGzip({ level: LEVEL }),
-    heard(packed, (bytes) => (size += bytes)),
+    createHashStream(packed, (bytes) => (size += bytes)),
     createWriteStream(file),
   );
-  return { digest: `sha256:${packed.digest('hex')}`, size, diffId: `sha256:${plain.digest('hex')}` };
+  return {
+    digest: `sha256:${packed.digest('hex')}`,
+    size,
+    diffId: `sha256:${plain.digest('hex')}`,
+  };
 }
 
 /** Returns a layer's file as a registry describes it. Throws StageFailed if it is no compressed archive. */
-export async function layerOf(file: string): Promise<Layer> {
+export async function readLayer(file: string): Promise<Layer> {
   const [plain, packed] = [createHash('sha256'), createHash('sha256')];
   let size = 0;
   const ends = new Writable({ write: (_piece, _encoding, done) => done() });
-  const hear = heard(packed, (bytes) => (size += bytes));
+  const hear = createHashStream(packed, (bytes) => (size += bytes));
   try {
-    await pipeline(createReadStream(file), hear, createGunzip(), heard(plain), ends);
+    await pipeline(createReadStream(file), hear, createGunzip(), createHashStream(plain), ends);
   } catch (thrown) {
-    throw new StageFailed('PushFailed', `${path.basename(file)} is not the file that the builder wrote: ${asError(thrown).message}.`);
+    throw new StageFailed(
+      'PushFailed',
+      `${path.basename(file)} is not the file that the builder wrote: ${toError(thrown).message}.`,
+    );
   }
-  return { digest: `sha256:${packed.digest('hex')}`, size, diffId: `sha256:${plain.digest('hex')}` };
+  return {
+    digest: `sha256:${packed.digest('hex')}`,
+    size,
+    diffId: `sha256:${plain.digest('hex')}`,
+  };
 }
 
-const heard = (hash: Hash, count?: (bytes: number) => void): Transform =>
+const createHashStream = (hash: Hash, count?: (bytes: number) => void): Transform =>
   new Transform({
     transform(piece: Buffer, _encoding, done) {
       hash.update(piece);
@@ -63,36 +78,44 @@ const LONG_TARGET = 'K';
  * alone: all times are 0 and all belongs to the agents' user, so that the same files make the same bytes. Names longer
  * than 100 bytes are written as GNU tar does.
  */
-function* tarOf(root: string, prefix: string, entries: readonly TreeEntry[]): Generator<Buffer> {
+function* packTar(root: string, prefix: string, entries: readonly TreeEntry[]): Generator<Buffer> {
   for (const entry of entries) {
     const name = Buffer.from(`${prefix}/${entry.name}${entry.kind === 'folder' ? '/' : ''}`);
     const target = Buffer.from(entry.target);
-    if (name.length > 100) yield* longText(LONG_NAME, name);
-    if (target.length > 100) yield* longText(LONG_TARGET, target);
-    const mode = entry.kind === 'link' ? 0o777 : entry.kind === 'folder' || entry.executable ? 0o755 : 0o644;
-    yield header({ name, target, mode, size: entry.size, type: TYPES[entry.kind] });
-    if (entry.kind === 'file') yield* contentOf(path.join(root, entry.name), entry.size);
+    if (name.length > 100) yield* packLongName(LONG_NAME, name);
+    if (target.length > 100) yield* packLongName(LONG_TARGET, target);
+    const mode =
+      entry.kind === 'link' ? 0o777 : entry.kind === 'folder' || entry.executable ? 0o755 : 0o644;
+    yield encodeHeader({ name, target, mode, size: entry.size, type: TYPES[entry.kind] });
+    if (entry.kind === 'file') yield* readContent(path.join(root, entry.name), entry.size);
   }
   yield Buffer.alloc(2 * BLOCK);
 }
 
-function* longText(type: string, text: Buffer): Generator<Buffer> {
+function* packLongName(type: string, text: Buffer): Generator<Buffer> {
   const size = text.length + 1;
-  yield header({ name: Buffer.from('././@LongLink'), target: Buffer.alloc(0), mode: 0o644, size, type });
-  yield Buffer.concat([text, Buffer.alloc(1), padding(size)]);
+  yield encodeHeader({
+    name: Buffer.from('././@LongLink'),
+    target: Buffer.alloc(0),
+    mode: 0o644,
+    size,
+    type,
+  });
+  yield Buffer.concat([text, Buffer.alloc(1), buildPadding(size)]);
 }
 
 type Header = { name: Buffer; target: Buffer; mode: number; size: number; type: string };
 
-function header({ name, target, mode, size, type }: Header): Buffer {
+function encodeHeader({ name, target, mode, size, type }: Header): Buffer {
   const block = Buffer.alloc(BLOCK);
-  const octal = (value: number, at: number, length: number): void => void block.write(value.toString(8).padStart(length - 1, '0'), at);
+  const writeOctal = (value: number, at: number, length: number): void =>
+    void block.write(value.toString(8).padStart(length - 1, '0'), at);
   name.copy(block, 0, 0, 100);
-  octal(mode, 100, 8);
-  octal(OWNER, 108, 8);
-  octal(OWNER, 116, 8);
-  octal(size, 124, 12);
-  octal(0, 136, 12);
+  writeOctal(mode, 100, 8);
+  writeOctal(OWNER, 108, 8);
+  writeOctal(OWNER, 116, 8);
+  writeOctal(size, 124, 12);
+  writeOctal(0, 136, 12);
   block.write(type, 156);
   target.copy(block, 157, 0, 100);
   block.write('ustar  \0', 257, 'latin1');
@@ -103,21 +126,24 @@ function header({ name, target, mode, size, type }: Header): Buffer {
   return block;
 }
 
-const padding = (size: number): Buffer => Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
+const buildPadding = (size: number): Buffer => Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
 
-function* contentOf(file: string, size: number): Generator<Buffer> {
+function* readContent(file: string, size: number): Generator<Buffer> {
   const opened = openSync(file, 'r');
   try {
     for (let left = size; left > 0;) {
       const piece = Buffer.allocUnsafe(Math.min(left, CHUNK));
       const read = readSync(opened, piece, 0, piece.length, null);
       if (read === 0)
-        throw new StageFailed('BuildFailed', `${file} changed while the image was written: no command may go on in the background.`);
+        throw new StageFailed(
+          'BuildFailed',
+          `${file} changed while the image was written: no command may go on in the background.`,
+        );
       yield piece.subarray(0, read);
       left -= read;
     }
   } finally {
     closeSync(opened);
   }
-  yield padding(size);
+  yield buildPadding(size);
 }

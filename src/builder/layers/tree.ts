@@ -1,32 +1,50 @@
-import { lstatSync, mkdirSync, linkSync, readdirSync, readlinkSync, symlinkSync, type Stats } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  linkSync,
+  readdirSync,
+  readlinkSync,
+  symlinkSync,
+  type Stats,
+} from 'node:fs';
 import path from 'node:path';
 
 /** A file, folder or link of a tree. `name` is its path from the tree's root, with slashes. */
-export type TreeEntry = { name: string; kind: 'file' | 'folder' | 'link'; size: number; executable: boolean; target: string; stats: Stats };
+export type TreeEntry = {
+  name: string;
+  kind: 'file' | 'folder' | 'link';
+  size: number;
+  executable: boolean;
+  target: string;
+  stats: Stats;
+};
 
 /**
  * Returns the entries below a folder, sorted by name, without those that `leaveOut` names and all below them. Sockets,
  * pipes and devices are no part of an image.
  */
-export function treeOf(root: string, leaveOut: (name: string) => boolean = () => false): TreeEntry[] {
+export function readTree(
+  root: string,
+  leaveOut: (name: string) => boolean = () => false,
+): TreeEntry[] {
   const found: TreeEntry[] = [];
   const visit = (folder: string): void => {
     for (const child of readdirSync(path.join(root, folder))) {
       const name = folder === '' ? child : `${folder}/${child}`;
       if (leaveOut(name)) continue;
-      const entry = entryOf(root, name);
+      const entry = readEntry(root, name);
       if (entry === undefined) continue;
       found.push(entry);
       if (entry.kind === 'folder') visit(name);
     }
   };
   visit('');
-  return found.sort(byName);
+  return found.sort(compareNames);
 }
 
-const byName = (one: TreeEntry, other: TreeEntry): number => (one.name < other.name ? -1 : 1);
+const compareNames = (one: TreeEntry, other: TreeEntry): number => (one.name < other.name ? -1 : 1);
 
-function entryOf(root: string, name: string): TreeEntry | undefined {
+function readEntry(root: string, name: string): TreeEntry | undefined {
   const file = path.join(root, name);
   const stats = lstatSync(file, { throwIfNoEntry: false });
   if (stats === undefined) return undefined;
@@ -42,7 +60,8 @@ const PACKAGES = 'node_modules';
 export const VENV = '.venv';
 
 /** Returns whether a name lies in a folder of installed packages, or is one. */
-export const isOfPackages = (name: string): boolean => name.split('/').includes(PACKAGES) || name === VENV || name.startsWith(`${VENV}/`);
+export const isOfPackages = (name: string): boolean =>
+  name.split('/').includes(PACKAGES) || name === VENV || name.startsWith(`${VENV}/`);
 
 /**
  * Notes of package managers for themselves: with times and folders of this build, so that no two are the same.
@@ -52,7 +71,7 @@ const NOTES =
 export const isNote = (name: string): boolean => NOTES.test(name);
 
 /** Returns a text that changes when a file does. Its content is not read. */
-export const signatureOf = ({ kind, size, executable, target, stats }: TreeEntry): string =>
+export const buildFileSignature = ({ kind, size, executable, target, stats }: TreeEntry): string =>
   kind === 'file' ? `${stats.ino} ${size} ${stats.mtimeMs} ${executable}` : `${kind} ${target}`;
 
 /** Makes a second tree of the same files. A file that is written again in one of them stays as it was in the other. */

@@ -1,4 +1,4 @@
-import { commandOptions } from '../../commands.ts';
+import { parseCommandOptions } from '../../commands.ts';
 import { StartError } from '../../errors.ts';
 
 export type LocalOptions = {
@@ -49,23 +49,34 @@ const OPTIONS = {
 } as const;
 
 /** Reads the arguments. Throws a `StartError` that names the one that is wrong or missing. */
-export function localOptions(args: string[]): LocalOptions {
-  const given = commandOptions(args, OPTIONS, { name: 'build-agent', hint: 'See --help.' });
+export function parseLocalOptions(args: string[]): LocalOptions {
+  const given = parseCommandOptions(args, OPTIONS, { name: 'build-agent', hint: 'See --help.' });
   const { config, tag, base: named, insecure = false } = given;
   if (config === undefined) throw new StartError('build-agent: --config is missing. See --help.');
   if (tag === undefined) throw new StartError('build-agent: --tag is missing. See --help.');
-  const to = placeOf(given);
+  const to = chooseDestination(given);
   if (named === undefined && to !== undefined && !(to !== 'registry' && 'engine' in to))
     throw new StartError(
       'build-agent: --base is missing: name your own image of gx-agent-server in a registry, such as registry.example.com/gx/gx-agent-server:0.1.0.',
     );
   const base = named === undefined ? OF_ENGINE : { javascript: named, python: named };
   const [installCommand, buildCommand] = [given['install-command'], given['build-command']];
-  const commands = { ...(installCommand && { installCommand }), ...(buildCommand && { buildCommand }) };
+  const commands = {
+    ...(installCommand && { installCommand }),
+    ...(buildCommand && { buildCommand }),
+  };
   return { config, tag, base, to, insecure, ...commands };
 }
 
-function placeOf({ engine, output, push }: { engine?: string; output?: string; push?: boolean }): LocalOptions['to'] {
+function chooseDestination({
+  engine,
+  output,
+  push,
+}: {
+  engine?: string;
+  output?: string;
+  push?: boolean;
+}): LocalOptions['to'] {
   if ([engine, output, push].filter((option) => option !== undefined).length > 1)
     throw new StartError('build-agent: give one of --engine, --output and --push.');
   if (engine !== undefined && engine !== 'docker' && engine !== 'buildah')

@@ -5,7 +5,10 @@ import { StageFailed } from '../../errors.ts';
 export const INSIDE = 'inside';
 
 /** Returns the settings with the base image of the graphs' language. Throws where there is none for Python. */
-export function onBaseOf({ python }: { python: boolean }, config: ImageBuildConfig): ImageBuildConfig {
+export function applyBaseImage(
+  { python }: { python: boolean },
+  config: ImageBuildConfig,
+): ImageBuildConfig {
   if (!python || config.baseImage === INSIDE) return config;
   const { pythonBaseImage: baseImage } = config;
   if (baseImage === undefined)

@@ -1,6 +1,6 @@
 import { isFolder, type GxJson } from '../../schema/agent/gx-json.ts';
-import { codePlace, isEmbedCode, languageOf } from '../../schema/agent/code-place.ts';
-import { imageReference } from '../registry/reference.ts';
+import { parseCodePlace, isEmbedCode, decideLanguage } from '../../schema/agent/code-place.ts';
+import { parseImageReference } from '../registry/reference.ts';
 
 export type Machine = {
   /** Of Node, as `process.version` says it. */
@@ -12,43 +12,49 @@ export type Machine = {
  * Returns which key of gx.json asks for a build by a Dockerfile; undefined when none does. A base image that is the
  * platform's own, in whatever version, needs none.
  */
-export function dockerfileKey(
+export function findDockerfileKey(
   { dockerfile, dockerfile_lines, base_image }: GxJson,
   { baseImage }: Pick<Machine, 'baseImage'>,
 ): string | undefined {
   if (dockerfile !== undefined) return 'dockerfile';
   if (dockerfile_lines !== undefined && dockerfile_lines.length > 0) return 'dockerfile_lines';
-  return base_image !== undefined && repositoryOf(base_image) !== repositoryOf(baseImage) ? 'base_image' : undefined;
+  return base_image !== undefined && parseRepository(base_image) !== parseRepository(baseImage)
+    ? 'base_image'
+    : undefined;
 }
 
 /** Returns a demand that no build without a Dockerfile can meet, as a sentence; undefined when there is none. */
-export function needsDockerfile(settings: GxJson, machine: Pick<Machine, 'baseImage'>): string | undefined {
-  const key = dockerfileKey(settings, machine);
+export function needsDockerfile(
+  settings: GxJson,
+  machine: Pick<Machine, 'baseImage'>,
+): string | undefined {
+  const key = findDockerfileKey(settings, machine);
   return (
     key &&
     `"${key}" of gx.json needs a build by a Dockerfile, which this installation does not offer: turn on builds.buildkit of the chart, remove the key, or build the image elsewhere and deploy it as external_container`
   );
 }
 
-const repositoryOf = (name: string): string => {
-  const { host = '', repository = name } = imageReference(name) ?? {};
+const parseRepository = (name: string): string => {
+  const { host = '', repository = name } = parseImageReference(name) ?? {};
   return `${host}/${repository}`;
 };
 
 /** Returns why the Node of the image does not serve; undefined when it does. */
-export function nodeFault({ node_version }: GxJson, { node }: Machine): string | undefined {
+export function checkNodeVersion({ node_version }: GxJson, { node }: Machine): string | undefined {
   if (node_version === undefined) return undefined;
-  const [wanted, ours] = [majorOf(node_version), majorOf(node)];
-  if (Number.isNaN(wanted)) return `"node_version" of gx.json is ${node_version}, which is no version of Node`;
+  const [wanted, ours] = [parseMajor(node_version), parseMajor(node)];
+  if (Number.isNaN(wanted))
+    return `"node_version" of gx.json is ${node_version}, which is no version of Node`;
   return wanted > ours
     ? `"node_version" of gx.json asks for Node ${node_version}, and agents run on Node ${ours} here: ask for ${ours} or an older one`
     : undefined;
 }
 
-const majorOf = (version: string): number => Number(/\d+/.exec(version)?.[0]);
+const parseMajor = (version: string): number => Number(/\d+/.exec(version)?.[0]);
 
 /** Returns lines about keys that change nothing in this build. */
-export function demandsWithoutEffect(settings: GxJson, { node }: Machine): string[] {
+export function describeIgnoredDemands(settings: GxJson, { node }: Machine): string[] {
   const { node_version, dependencies = [], image_distro, pip_installer, keep_pkg_tools } = settings;
   const named = isOfPython(settings) ? [] : dependencies.filter((name) => !isFolder(name));
   return [
@@ -56,31 +62,50 @@ export function demandsWithoutEffect(settings: GxJson, { node }: Machine): strin
     ...(keep_pkg_tools === undefined || keep_pkg_tools === false
       ? []
       : [`"keep_pkg_tools" has no effect: the image has uv, and neither pip nor setuptools`]),
-    ...(node_version === undefined || majorOf(node_version) === majorOf(node)
+    ...(node_version === undefined || parseMajor(node_version) === parseMajor(node)
       ? []
-      : [`"node_version" asks for Node ${node_version}; the image runs Node ${node.replace(/^v/, '')}`]),
+      : [
+          `"node_version" asks for Node ${node_version}; the image runs Node ${node.replace(/^v/, '')}`,
+        ]),
     ...(image_distro === undefined || ['', 'debian', 'bookworm'].includes(image_distro)
       ? []
       : [`"image_distro" has no effect: the image is Debian`]),
-    ...(named.length === 0 ? [] : [`"dependencies" names ${named.join(', ')}, which has no effect: package.json says what is installed`]),
+    ...(named.length === 0
+      ? []
+      : [
+          `"dependencies" names ${named.join(', ')}, which has no effect: package.json says what is installed`,
+        ]),
   ];
 }
 
-const referencesOf = ({ graphs }: GxJson): [string, string][] =>
+const listGraphReferences = ({ graphs }: GxJson): [string, string][] =>
   Object.entries(graphs).map(([id, graph]) => [id, typeof graph === 'string' ? graph : graph.path]);
 
 /** Returns whether some graph is in Python, so that the image needs a Python and its packages. */
-export const isOfPython = (settings: GxJson): boolean => referencesOf(settings).some(([, graph]) => languageOf(graph) === 'python');
+export const isOfPython = (settings: GxJson): boolean =>
+  listGraphReferences(settings).some(([, graph]) => decideLanguage(graph) === 'python');
 
 /** Returns whether something that gx.json names is run or bundled by Node with packages of its own. */
 export function isOfJavaScript(settings: GxJson): boolean {
   const { node_version, ui } = settings;
-  const references = [...referencesOf(settings).map(([, graph]) => graph), ...codeBesideGraphs(settings).map(([, reference]) => reference)];
-  return node_version !== undefined || ui !== undefined || references.some((reference) => languageOf(reference) === 'javascript');
+  const references = [
+    ...listGraphReferences(settings).map(([, graph]) => graph),
+    ...listCodeReferences(settings).map(([, reference]) => reference),
+  ];
+  return (
+    node_version !== undefined ||
+    ui !== undefined ||
+    references.some((reference) => decideLanguage(reference) === 'javascript')
+  );
 }
 
 /** Returns code beside the graphs, by its key. */
-function codeBesideGraphs({ auth, http, store, encryption }: GxJson): [key: string, reference: string][] {
+function listCodeReferences({
+  auth,
+  http,
+  store,
+  encryption,
+}: GxJson): [key: string, reference: string][] {
   const embed = store?.index?.embed;
   const named: [string, string | undefined][] = [
     ['auth.path', auth?.path],
@@ -93,16 +118,25 @@ function codeBesideGraphs({ auth, http, store, encryption }: GxJson): [key: stri
 }
 
 /** Returns why code in Python can't be run beside graphs that all are in JavaScript; undefined where there is none. */
-export function pythonFault(settings: GxJson): string | undefined {
-  const [key, reference] = codeBesideGraphs(settings).find(([, each]) => languageOf(each) === 'python') ?? [];
+export function checkPythonCode(settings: GxJson): string | undefined {
+  const [key, reference] =
+    listCodeReferences(settings).find(([, each]) => decideLanguage(each) === 'python') ?? [];
   return key === undefined || isOfPython(settings)
     ? undefined
     : `"${key}" of gx.json is in Python (${reference}), and all graphs are in JavaScript, whose image has no Python: write it in JavaScript`;
 }
 
 /** Returns the files that gx.json names, from its own folder. Modules of Python are found when they are imported. */
-export function namedFiles(settings: GxJson): string[] {
-  const refs = [...referencesOf(settings), ...codeBesideGraphs(settings)].map(([, reference]) => reference);
-  const files = refs.flatMap((ref) => (!/:[^/\\]+$/.test(ref) ? ref : codePlace(ref).isModule ? [] : ref.slice(0, ref.lastIndexOf(':'))));
+export function listNamedFiles(settings: GxJson): string[] {
+  const refs = [...listGraphReferences(settings), ...listCodeReferences(settings)].map(
+    ([, reference]) => reference,
+  );
+  const files = refs.flatMap((ref) =>
+    !/:[^/\\]+$/.test(ref)
+      ? ref
+      : parseCodePlace(ref).isModule
+        ? []
+        : ref.slice(0, ref.lastIndexOf(':')),
+  );
   return [...new Set([...files, ...Object.values(settings.ui ?? {})])];
 }

@@ -7,16 +7,24 @@ export const BUILD_FOLDER = '.gx-build';
 const PROGRAMS = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const VENV_HERE = `${AGENT}/.venv`;
 
-const below = (name: string): string => (name === '' ? AGENT : `${AGENT}/${name}`);
+const buildAgentPath = (name: string): string => (name === '' ? AGENT : `${AGENT}/${name}`);
 
-type Agent = { /** Both from the root of the repository. */ configFile: string; folder: string; python: boolean };
+type Agent = {
+  /** Both from the root of the repository. */ configFile: string;
+  folder: string;
+  python: boolean;
+};
 
 /** Returns the additions to the base's configuration. */
-export const imageSettings = ({ folder, configFile, python }: Agent): { workdir: string; env: Record<string, string> } => ({
-  workdir: below(folder),
+export const buildImageSettings = ({
+  folder,
+  configFile,
+  python,
+}: Agent): { workdir: string; env: Record<string, string> } => ({
+  workdir: buildAgentPath(folder),
   env: {
-    GX_CONFIG: below(configFile),
-    GX_BUILD_FOLDER: below(BUILD_FOLDER),
+    GX_CONFIG: buildAgentPath(configFile),
+    GX_BUILD_FOLDER: buildAgentPath(BUILD_FOLDER),
     ...(python && {
       GX_PYTHON: `${VENV_HERE}/bin/python`,
       VIRTUAL_ENV: VENV_HERE,

@@ -15,7 +15,10 @@ export type Manager = {
 };
 
 /** Lock files in the order in which they count if a folder has several. */
-export const LOCK_FILES: readonly (readonly [file: string, name: 'npm' | 'pnpm' | 'yarn' | 'bun'])[] = [
+export const LOCK_FILES: readonly (readonly [
+  file: string,
+  name: 'npm' | 'pnpm' | 'yarn' | 'bun',
+])[] = [
   ['npm-shrinkwrap.json', 'npm'],
   ['package-lock.json', 'npm'],
   ['pnpm-lock.yaml', 'pnpm'],
@@ -45,10 +48,12 @@ export type ProjectFacts = {
 };
 
 /** Returns the package manager of a project. Without a lock file it is the one that "packageManager" names, or npm. */
-export function managerOf({ files, packageManager, lockText }: ProjectFacts): Manager {
-  const [, named, asked] = /^(npm|pnpm|yarn|bun)@(\d+\.\d+\.\d+[0-9A-Za-z.-]*)/.exec(packageManager ?? '') ?? [];
+export function choosePackageManager({ files, packageManager, lockText }: ProjectFacts): Manager {
+  const [, named, asked] =
+    /^(npm|pnpm|yarn|bun)@(\d+\.\d+\.\d+[0-9A-Za-z.-]*)/.exec(packageManager ?? '') ?? [];
   const present = LOCK_FILES.filter(([file]) => files.includes(file));
-  const [lockFile, kind = named ?? 'npm'] = present.find(([, name]) => name === named) ?? present[0] ?? [];
+  const [lockFile, kind = named ?? 'npm'] =
+    present.find(([, name]) => name === named) ?? present[0] ?? [];
   const lock = lockFile === undefined ? undefined : { file: lockFile, text: lockText(lockFile) };
   return {
     ...managers[kind as keyof typeof managers](kind === named ? asked : undefined, lock?.text),
@@ -56,30 +61,40 @@ export function managerOf({ files, packageManager, lockText }: ProjectFacts): Ma
   };
 }
 
-const managers: Record<'npm' | 'pnpm' | 'yarn' | 'bun', (version: string | undefined, lock: string | undefined) => Manager> = {
+const managers: Record<
+  'npm' | 'pnpm' | 'yarn' | 'bun',
+  (version: string | undefined, lock: string | undefined) => Manager
+> = {
   npm: () => ({ name: 'npm', program: 'npm' }),
-  pnpm: (version, lock) => ({ name: 'pnpm', program: 'pnpm', tool: pnpmTool(version, lock) }),
-  bun: (version) => ({ name: 'bun', program: 'bun', tool: version === undefined ? DEFAULT_TOOLS.bun : `bun@${version}` }),
-  yarn: (version, lock) => (isClassic(version, lock) ? classic(version) : berry(version)),
+  pnpm: (version, lock) => ({ name: 'pnpm', program: 'pnpm', tool: choosePnpmTool(version, lock) }),
+  bun: (version) => ({
+    name: 'bun',
+    program: 'bun',
+    tool: version === undefined ? DEFAULT_TOOLS.bun : `bun@${version}`,
+  }),
+  yarn: (version, lock) =>
+    isClassic(version, lock) ? buildClassicYarn(version) : buildBerryYarn(version),
 };
 
 /** The first yarn wrote no `__metadata` into its lock file. */
 const isClassic = (version: string | undefined, lock: string | undefined): boolean =>
-  version === undefined ? lock !== undefined && !lock.includes('__metadata:') : version.startsWith('1.');
+  version === undefined
+    ? lock !== undefined && !lock.includes('__metadata:')
+    : version.startsWith('1.');
 
-const classic = (version: string | undefined): Manager => ({
+const buildClassicYarn = (version: string | undefined): Manager => ({
   name: 'yarn',
   program: 'yarn',
   tool: version === undefined ? DEFAULT_TOOLS.yarn : `yarn@${version}`,
 });
 
-const berry = (version: string | undefined): Manager => ({
+const buildBerryYarn = (version: string | undefined): Manager => ({
   name: 'berry',
   program: 'yarn',
   tool: version === undefined ? DEFAULT_TOOLS.berry : `@yarnpkg/cli-dist@${version}`,
 });
 
-function pnpmTool(version: string | undefined, lock: string | undefined): string {
+function choosePnpmTool(version: string | undefined, lock: string | undefined): string {
   if (version !== undefined) return `pnpm@${version}`;
   const [, major = ''] = /lockfileVersion: '?(\d+)/.exec(lock ?? '') ?? [];
   return PNPM_OF_LOCK[major] ?? DEFAULT_TOOLS.pnpm;
@@ -101,17 +116,30 @@ const INSTALLS: Record<ManagerName, (hasLock: boolean) => Install> = {
     fromNothing: false,
   }),
   pnpm: (hasLock) => ({
-    all: ['pnpm', 'install', ...frozen(hasLock, '--frozen-lockfile')],
-    production: ['pnpm', 'install', '--prod', '--prefer-offline', ...frozen(hasLock, '--frozen-lockfile')],
+    all: ['pnpm', 'install', ...buildFrozenFlag(hasLock, '--frozen-lockfile')],
+    production: [
+      'pnpm',
+      'install',
+      '--prod',
+      '--prefer-offline',
+      ...buildFrozenFlag(hasLock, '--frozen-lockfile'),
+    ],
     fromNothing: false,
   }),
   yarn: (hasLock) => ({
     all: ['yarn', 'install', '--non-interactive', ...(hasLock ? ['--frozen-lockfile'] : [])],
-    production: ['yarn', 'install', '--non-interactive', '--production', '--prefer-offline', ...(hasLock ? ['--frozen-lockfile'] : [])],
+    production: [
+      'yarn',
+      'install',
+      '--non-interactive',
+      '--production',
+      '--prefer-offline',
+      ...(hasLock ? ['--frozen-lockfile'] : []),
+    ],
     fromNothing: false,
   }),
   berry: (hasLock) => ({
-    all: ['yarn', 'install', ...frozen(hasLock, '--immutable')],
+    all: ['yarn', 'install', ...buildFrozenFlag(hasLock, '--immutable')],
     production: ['yarn', 'workspaces', 'focus', '--all', '--production'],
     fromNothing: false,
   }),
@@ -123,13 +151,19 @@ const INSTALLS: Record<ManagerName, (hasLock: boolean) => Install> = {
 };
 
 // These refuse to write a lock file when CI is set, unless an option tells them to.
-const frozen = (hasLock: boolean, option: string): string[] => [hasLock ? option : `--no-${option.slice(2)}`];
+const buildFrozenFlag = (hasLock: boolean, option: string): string[] => [
+  hasLock ? option : `--no-${option.slice(2)}`,
+];
 
 /** Returns the commands that install, and that leave out packages for development. */
-export const installOf = ({ name, lockFile }: Manager): Install => INSTALLS[name](lockFile !== undefined);
+export const installOf = ({ name, lockFile }: Manager): Install =>
+  INSTALLS[name](lockFile !== undefined);
 
 /** Returns variables that every package manager needs: the folder of its downloads, and the registry. */
-export function managerEnvironment(work: string, npmRegistry: string | undefined): Record<string, string> {
+export function buildManagerEnvironment(
+  work: string,
+  npmRegistry: string | undefined,
+): Record<string, string> {
   return {
     npm_config_cache: `${work}/npm-cache`,
     npm_config_update_notifier: 'false',
@@ -145,13 +179,15 @@ export function managerEnvironment(work: string, npmRegistry: string | undefined
     YARN_ENABLE_TELEMETRY: '0',
     YARN_ENABLE_GLOBAL_CACHE: 'true',
     BUN_INSTALL_CACHE_DIR: `${work}/bun-cache`,
-    ...(npmRegistry === undefined ? {} : registryVariables(npmRegistry)),
+    ...(npmRegistry === undefined ? {} : buildRegistryVariables(npmRegistry)),
   };
 }
 
-const registryVariables = (address: string): Record<string, string> => ({
+const buildRegistryVariables = (address: string): Record<string, string> => ({
   npm_config_registry: address,
   YARN_REGISTRY: address,
   YARN_NPM_REGISTRY_SERVER: address,
-  ...(address.startsWith('http://') ? { YARN_UNSAFE_HTTP_WHITELIST: new URL(address).hostname } : {}),
+  ...(address.startsWith('http://')
+    ? { YARN_UNSAFE_HTTP_WHITELIST: new URL(address).hostname }
+    : {}),
 });

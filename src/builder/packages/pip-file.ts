@@ -11,15 +11,26 @@ const OPTIONS: Readonly<Record<string, string>> = {
 const AS_PIP = ['--index-strategy', 'unsafe-best-match'];
 
 /** Settings that decide about no package. */
-const WITHOUT_EFFECT = ['timeout', 'retries', 'cache-dir', 'disable-pip-version-check', 'no-cache-dir', 'quiet', 'progress-bar'];
+const WITHOUT_EFFECT = [
+  'timeout',
+  'retries',
+  'cache-dir',
+  'disable-pip-version-check',
+  'no-cache-dir',
+  'quiet',
+  'progress-bar',
+];
 
-type PipOptions = { options: string[]; /** Settings that uv has no option for. */ unknown: string[] };
+type PipOptions = {
+  options: string[];
+  /** Settings that uv has no option for. */ unknown: string[];
+};
 
 /** Returns options of uv. Sections `global` and `install` count; a value may have several lines. */
-export function uvOptionsOf(pipFile: string): PipOptions {
+export function parseUvOptions(pipFile: string): PipOptions {
   const options: string[] = [];
   const unknown: string[] = [];
-  for (const [name, values] of settingsIn(pipFile)) {
+  for (const [name, values] of parseSettings(pipFile)) {
     const option = OPTIONS[name];
     if (option !== undefined) options.push(...values.flatMap((value) => [option, value]));
     else if (name === 'no-index' && values[0] === 'true') options.push('--no-index');
@@ -28,7 +39,7 @@ export function uvOptionsOf(pipFile: string): PipOptions {
   return { options: options.length === 0 ? [] : [...options, ...AS_PIP], unknown };
 }
 
-function settingsIn(pipFile: string): Map<string, string[]> {
+function parseSettings(pipFile: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   let section = '';
   let current: string[] = [];
@@ -38,7 +49,8 @@ function settingsIn(pipFile: string): Map<string, string[]> {
     if (name !== undefined) section = name;
     else if (key !== undefined) {
       current = [];
-      if (section === 'global' || section === 'install') found.set(key.toLowerCase().replaceAll('_', '-'), current);
+      if (section === 'global' || section === 'install')
+        found.set(key.toLowerCase().replaceAll('_', '-'), current);
       current.push(...value.split(/\s+/).filter(Boolean));
     } else current.push(...line.trim().split(/\s+/).filter(Boolean));
   }

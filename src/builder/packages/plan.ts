@@ -1,18 +1,30 @@
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
-import { existingGxFile, parsedGxFile, readGxJson, type GxFile } from '../../config/gx-json-file.ts';
-import { asError, StageFailed } from '../../errors.ts';
+import { findGxFile, readGxContent, readGxJson, type GxFile } from '../../config/gx-json-file.ts';
+import { toError, StageFailed } from '../../errors.ts';
 import { NEEDS_DOCKERFILE } from '../../schema/wire/build-message.ts';
 import { isFolder, type GxJson } from '../../schema/agent/gx-json.ts';
-import { say } from '../progress.ts';
-import { isWithin, placesIn, realFileIn } from '../work.ts';
-import { INSIDE, onBaseOf } from './base.ts';
-import { demandsWithoutEffect, isOfJavaScript, isOfPython, needsDockerfile, nodeFault, pythonFault } from './demands.ts';
-import { projectOf, type Project } from './project.ts';
-import { decidingFiles, placeIn, pythonPlanOf, type PythonPlan } from './python-plan.ts';
+import { logLine } from '../progress.ts';
+import { isWithin, getWorkPaths, resolveRealFile } from '../work.ts';
+import { INSIDE, applyBaseImage } from './base.ts';
+import {
+  describeIgnoredDemands,
+  isOfJavaScript,
+  isOfPython,
+  needsDockerfile,
+  checkNodeVersion,
+  checkPythonCode,
+} from './demands.ts';
+import { findProject, type Project } from './project.ts';
+import {
+  describeDecidingFiles,
+  requirePlace,
+  planPythonInstall,
+  type PythonPlan,
+} from './python-plan.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { treeOf, type TreeEntry } from '../layers/tree.ts';
+import { readTree, type TreeEntry } from '../layers/tree.ts';
 
 /** The steps of a build. All paths go from the root of the repository. */
 export type BuildPlan = {
@@ -31,24 +43,33 @@ export type BuildPlan = {
  * Reads gx.json of the cloned repository and decides how it is built. Throws for a demand that this builder can't meet.
  */
 export function buildPlanOf(config: ImageBuildConfig, baseDigest: string): { plan: BuildPlan } {
-  const { source } = placesIn(config.work);
-  const { configFile, folder, settings, unknown } = agentIn(config);
-  for (const { name, instead } of unknown) say(`"${name}" has no effect: ${instead}`);
-  meetDemands(settings, config.baseImage ?? '');
-  const python = isOfPython(settings) ? pythonPlanOf(source, folder, settings) : undefined;
-  const projects = nodeProjects(source, folder, settings);
-  for (const line of python === undefined ? [] : decidingFiles(python)) say(line);
+  const { source } = getWorkPaths(config.work);
+  const { configFile, folder, settings, unknown } = readAgentSource(config);
+  for (const { name, instead } of unknown) logLine(`"${name}" has no effect: ${instead}`);
+  checkDemands(settings, config.baseImage ?? '');
+  const python = isOfPython(settings) ? planPythonInstall(source, folder, settings) : undefined;
+  const projects = listNodeProjects(source, folder, settings);
+  for (const line of python === undefined ? [] : describeDecidingFiles(python)) logLine(line);
   const { installCommand } = config;
-  const key = packagesKey({ source, projects, baseDigest, ...(python && { python }), ...(installCommand && { installCommand }) });
+  const key = computePackagesKey({
+    source,
+    projects,
+    baseDigest,
+    ...(python && { python }),
+    ...(installCommand && { installCommand }),
+  });
   return { plan: { configFile, folder, projects, ...(python && { python }), ...(key && { key }) } };
 }
 
 /** Returns where packages of Node are installed. A project in Python has them only if something else needs them. */
-function nodeProjects(source: string, folder: string, settings: GxJson): Project[] {
+function listNodeProjects(source: string, folder: string, settings: GxJson): Project[] {
   if (isOfPython(settings) && !isOfJavaScript(settings)) return [];
-  const projects = projectsOf(source, [folder, ...foldersIn(source, folder, settings)]);
+  const projects = listProjects(source, [
+    folder,
+    ...listDependencyFolders(source, folder, settings),
+  ]);
   for (const { folder: at, manager } of projects)
-    say(
+    logLine(
       `packages: ${manager.tool ?? manager.name} by ${manager.lockFile ?? 'no lock file, so each build resolves them again'} in ${at || 'the root'}`,
     );
   return projects;
@@ -58,56 +79,81 @@ function nodeProjects(source: string, folder: string, settings: GxJson): Project
 export type AgentSource = Pick<BuildPlan, 'configFile' | 'folder'> & GxFile;
 
 /** Reads gx.json of the cloned repository. */
-export function agentIn({ work, configPath }: ImageBuildConfig): AgentSource {
-  const { source } = placesIn(work);
-  const configFile = configFileIn(source, configPath);
+export function readAgentSource({ work, configPath }: ImageBuildConfig): AgentSource {
+  const { source } = getWorkPaths(work);
+  const configFile = requireConfigFile(source, configPath);
   const folder = path.posix.dirname(configFile) === '.' ? '' : path.posix.dirname(configFile);
-  return { configFile, folder, ...gxFileAt(path.join(source, configFile)) };
+  return { configFile, folder, ...readAgentFile(path.join(source, configFile)) };
 }
 
 /** Returns the settings with the base image of the languages of the cloned agent. */
-export const onOwnBase = (config: ImageBuildConfig): ImageBuildConfig => onBaseOf({ python: isOfPython(agentIn(config).settings) }, config);
+export const applyAgentBaseImage = (config: ImageBuildConfig): ImageBuildConfig =>
+  applyBaseImage({ python: isOfPython(readAgentSource(config).settings) }, config);
 
 /** Throws for a demand that this builder can't meet, and prints those that have no effect. */
-function meetDemands(settings: GxJson, baseImage: string): void {
+function checkDemands(settings: GxJson, baseImage: string): void {
   const machine = { node: process.version, baseImage };
   const elsewhere = baseImage === INSIDE ? undefined : needsDockerfile(settings, machine);
   if (elsewhere !== undefined) throw new StageFailed(NEEDS_DOCKERFILE, `${elsewhere}.`);
-  const fault = nodeFault(settings, machine) ?? pythonFault(settings);
+  const fault = checkNodeVersion(settings, machine) ?? checkPythonCode(settings);
   if (fault !== undefined) throw new StageFailed('BuildFailed', `${fault}.`);
-  for (const line of demandsWithoutEffect(settings, machine)) say(line);
+  for (const line of describeIgnoredDemands(settings, machine)) logLine(line);
 }
 
-function configFileIn(source: string, configPath: string): string {
+function requireConfigFile(source: string, configPath: string): string {
   const wanted = path.resolve(source, configPath);
-  if (!isWithin(source, wanted)) throw new StageFailed('ConfigMissing', `gx_config_path ${configPath} points outside the repository.`);
-  const found = existingGxFile(wanted);
+  if (!isWithin(source, wanted))
+    throw new StageFailed(
+      'ConfigMissing',
+      `gx_config_path ${configPath} points outside the repository.`,
+    );
+  const found = findGxFile(wanted);
   if (found === undefined)
-    throw new StageFailed('ConfigMissing', `The repository has no ${configPath} at this commit: set gx_config_path to where the file is.`);
-  if (realFileIn(source, found) === undefined)
-    throw new StageFailed('ConfigMissing', `${configPath} is a link that points outside the repository.`);
+    throw new StageFailed(
+      'ConfigMissing',
+      `The repository has no ${configPath} at this commit: set gx_config_path to where the file is.`,
+    );
+  if (resolveRealFile(source, found) === undefined)
+    throw new StageFailed(
+      'ConfigMissing',
+      `${configPath} is a link that points outside the repository.`,
+    );
   return path.relative(source, found).split(path.sep).join('/');
 }
 
 /** Returns the settings of the file that the plan found. */
-export const settingsIn = ({ work }: ImageBuildConfig, { configFile }: BuildPlan): GxJson =>
-  gxFileAt(path.join(placesIn(work).source, configFile)).settings;
+export const readAgentSettings = ({ work }: ImageBuildConfig, { configFile }: BuildPlan): GxJson =>
+  readAgentFile(path.join(getWorkPaths(work).source, configFile)).settings;
 
-function gxFileAt(file: string): GxFile {
+function readAgentFile(file: string): GxFile {
   try {
-    return readGxJson(parsedGxFile(file), file);
+    return readGxJson(readGxContent(file), file);
   } catch (error) {
-    throw new StageFailed('BuildFailed', asError(error).message.replace(file, path.basename(file)), { cause: error });
+    throw new StageFailed(
+      'BuildFailed',
+      toError(error).message.replace(file, path.basename(file)),
+      { cause: error },
+    );
   }
 }
 
 /** Returns the folders that `dependencies` names. */
-const foldersIn = (source: string, folder: string, { dependencies = [] }: GxJson): string[] =>
-  dependencies.filter(isFolder).map((name) => placeIn(source, folder, { key: 'dependencies', name }));
+const listDependencyFolders = (
+  source: string,
+  folder: string,
+  { dependencies = [] }: GxJson,
+): string[] =>
+  dependencies
+    .filter(isFolder)
+    .map((name) => requirePlace(source, folder, { key: 'dependencies', name }));
 
-function projectsOf(source: string, folders: readonly string[]): Project[] {
-  const found = folders.map((folder) => projectOf(source, folder)).filter((project) => project !== undefined);
-  return found.filter(({ folder }, at) => found.findIndex((other) => other.folder === folder) === at);
+function listProjects(source: string, folders: readonly string[]): Project[] {
+  const found = folders
+    .map((folder) => findProject(source, folder))
+    .filter((project) => project !== undefined);
+  return found.filter(
+    ({ folder }, at) => found.findIndex((other) => other.folder === folder) === at,
+  );
 }
 
 /** Changes with the contents of the layers of packages. */
@@ -120,47 +166,92 @@ const DECIDING =
 const DECIDING_PYTHON =
   /(^|\/)(pyproject\.toml|setup\.(py|cfg)|(uv|poetry|pdm)\.(lock|toml)|\.python-version|[^/]*(requirement|constraint)[^/]*\.(txt|in))$/;
 /** Parts of package.json that decide nothing. */
-const DESCRIPTIVE = ['scripts', 'description', 'keywords', 'author', 'contributors', 'license', 'repository', 'homepage', 'bugs'];
+const DESCRIPTIVE = [
+  'scripts',
+  'description',
+  'keywords',
+  'author',
+  'contributors',
+  'license',
+  'repository',
+  'homepage',
+  'bugs',
+];
 
 /**
  * A plain call of a package manager, whose result depends on the files above alone. Any other command may read and
  * write anything.
  */
-const PLAIN = /^(npm (ci|i|install)|pnpm (i|install)|yarn( install)?|bun (i|install))( --?[A-Za-z][A-Za-z-]*(=[A-Za-z0-9]+)?)*$/;
+const PLAIN =
+  /^(npm (ci|i|install)|pnpm (i|install)|yarn( install)?|bun (i|install))( --?[A-Za-z][A-Za-z-]*(=[A-Za-z0-9]+)?)*$/;
 
-type KeyParts = { source: string; projects: readonly Project[]; python?: PythonPlan; installCommand?: string; baseDigest: string };
+type KeyParts = {
+  source: string;
+  projects: readonly Project[];
+  python?: PythonPlan;
+  installCommand?: string;
+  baseDigest: string;
+};
 
 /**
  * Returns the key of the projects' packages: the same key means the same packages. Undefined if they are installed
  * again each time: without a lock file, and by a command that may write files that no key covers.
  */
-export function packagesKey({ source, projects, python, installCommand, baseDigest }: KeyParts): string | undefined {
+export function computePackagesKey({
+  source,
+  projects,
+  python,
+  installCommand,
+  baseDigest,
+}: KeyParts): string | undefined {
   if (!isLocked({ projects, python })) return undefined;
   if (installCommand !== undefined && !PLAIN.test(installCommand.trim())) return undefined;
-  const entries = treeOf(source, (name) => /(^|\/)(node_modules|\.git|\.venv)$/.test(name));
-  const copied = foldersThatAreCopied(source, entries);
-  const decides = (name: string): boolean =>
-    DECIDING.test(name) || (python !== undefined && (DECIDING_PYTHON.test(name) || name === python.pipFile));
-  const counted = entries.filter(({ name }) => decides(name) || copied.some((folder) => isWithin(folder, name)));
+  const entries = readTree(source, (name) => /(^|\/)(node_modules|\.git|\.venv)$/.test(name));
+  const copied = listCopiedFolders(source, entries);
+  const isDeciding = (name: string): boolean =>
+    DECIDING.test(name) ||
+    (python !== undefined && (DECIDING_PYTHON.test(name) || name === python.pipFile));
+  const counted = entries.filter(
+    ({ name }) => isDeciding(name) || copied.some((folder) => isWithin(folder, name)),
+  );
   const hash = createHash('sha256');
   const add = (...parts: string[]): void => void hash.update(`${JSON.stringify(parts)}\n`);
-  add(String(FORMAT), process.version, process.platform, process.arch, baseDigest, installCommand ?? '');
+  add(
+    String(FORMAT),
+    process.version,
+    process.platform,
+    process.arch,
+    baseDigest,
+    installCommand ?? '',
+  );
   if (python !== undefined) add('python', JSON.stringify(python));
   for (const { folder, manager } of projects) add(folder, manager.name, manager.tool ?? '');
   for (const entry of counted)
-    add(entry.name, entry.kind, entry.target, entry.kind === 'file' ? digestOf(path.join(source, entry.name)) : '');
-  for (const { name } of entries.filter(isManifest)) add(name, deciding(path.join(source, name)));
+    add(
+      entry.name,
+      entry.kind,
+      entry.target,
+      entry.kind === 'file' ? hashFile(path.join(source, entry.name)) : '',
+    );
+  for (const { name } of entries.filter(isManifest))
+    add(name, readDecidingContent(path.join(source, name)));
   return hash.digest('hex');
 }
 
-const isLocked = ({ projects, python }: Pick<KeyParts, 'projects'> & { python: PythonPlan | undefined }): boolean =>
-  python?.locked !== false && projects.every(({ manager, hasPackages }) => !hasPackages || manager.lockFile !== undefined);
+const isLocked = ({
+  projects,
+  python,
+}: Pick<KeyParts, 'projects'> & { python: PythonPlan | undefined }): boolean =>
+  python?.locked !== false &&
+  projects.every(({ manager, hasPackages }) => !hasPackages || manager.lockFile !== undefined);
 
-const isManifest = ({ name, kind }: TreeEntry): boolean => kind === 'file' && path.posix.basename(name) === 'package.json';
+const isManifest = ({ name, kind }: TreeEntry): boolean =>
+  kind === 'file' && path.posix.basename(name) === 'package.json';
 
-const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
+const hashFile = (file: string): string =>
+  createHash('sha256').update(readFileSync(file)).digest('hex');
 
-function deciding(file: string): string {
+function readDecidingContent(file: string): string {
   const text = readFileSync(file, 'utf8');
   try {
     const manifest = JSON.parse(text) as Record<string, unknown>;
@@ -171,12 +262,17 @@ function deciding(file: string): string {
 }
 
 /** Returns folders that `file:` names: yarn and pnpm copy their content into node_modules. */
-function foldersThatAreCopied(source: string, entries: readonly TreeEntry[]): string[] {
+function listCopiedFolders(source: string, entries: readonly TreeEntry[]): string[] {
   return entries
     .filter(isManifest)
     .flatMap(({ name }) =>
       [...readFileSync(path.join(source, name), 'utf8').matchAll(/"file:([^"]+)"/g)]
-        .map(([, target = '']) => path.posix.normalize(path.posix.join(path.posix.dirname(name), target)))
-        .filter((target) => target !== '.' && !target.startsWith('..') && existsSync(path.join(source, target))),
+        .map(([, target = '']) =>
+          path.posix.normalize(path.posix.join(path.posix.dirname(name), target)),
+        )
+        .filter(
+          (target) =>
+            target !== '.' && !target.startsWith('..') && existsSync(path.join(source, target)),
+        ),
     );
 }

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { StageFailed } from '../../errors.ts';
-import { say } from '../progress.ts';
+import { logLine } from '../progress.ts';
 
 type Links = {
   venv: string;
@@ -10,18 +10,23 @@ type Links = {
   agent: string;
 };
 
-type Folders = Pick<Links, 'venv' | 'source'> & { /** They are imported as they are. */ folders: readonly string[] };
+type Folders = Pick<Links, 'venv' | 'source'> & {
+  /** They are imported as they are. */ folders: readonly string[];
+};
 
 /** Adds folders to the path of modules, by lines that hold in the image as well. */
 export function addFolders({ venv, source, folders }: Folders): void {
-  const site = siteOf(venv);
-  const lines = [...new Set(folders.map((folder) => path.relative(site, importRoot(source, folder))))];
+  const site = findSitePackages(venv);
+  const lines = [
+    ...new Set(folders.map((folder) => path.relative(site, importRoot(source, folder)))),
+  ];
   if (lines.length > 0) writeFileSync(path.join(site, 'gx_folders.pth'), `${lines.join('\n')}\n`);
 }
 
-function siteOf(venv: string): string {
+function findSitePackages(venv: string): string {
   const [site] = globSync(path.join(venv, 'lib/python3.*/site-packages'));
-  if (site === undefined) throw new StageFailed('InstallFailed', 'The environment of Python has no folder of packages.');
+  if (site === undefined)
+    throw new StageFailed('InstallFailed', 'The environment of Python has no folder of packages.');
   return site;
 }
 
@@ -29,22 +34,32 @@ function siteOf(venv: string): string {
  * Makes the links of editable packages lead to the repository as it is in the image, where nothing of this machine
  * imports them any more. Lines of `.pth` files may be relative; a module that setuptools writes names places in full.
  */
-export function placeLinks({ venv, source, agent }: Links): void {
-  const site = siteOf(venv);
-  const relative = (place: string): string => path.relative(site, place);
+export function patchEditableLinks({ venv, source, agent }: Links): void {
+  const site = findSitePackages(venv);
+  const toRelative = (place: string): string => path.relative(site, place);
   for (const file of globSync(path.join(site, '*.pth')))
-    rewrite(file, (line) => (line.startsWith(`${source}/`) || line === source ? relative(line) : line));
-  for (const file of globSync([path.join(site, '__editable__*.py'), path.join(site, '*.dist-info/direct_url.json')]))
-    rewrite(file, (line) => line.replaceAll(source, agent));
+    patchFile(file, (line) =>
+      line.startsWith(`${source}/`) || line === source ? toRelative(line) : line,
+    );
+  for (const file of globSync([
+    path.join(site, '__editable__*.py'),
+    path.join(site, '*.dist-info/direct_url.json'),
+  ]))
+    patchFile(file, (line) => line.replaceAll(source, agent));
   // The time of a build, by which uv finds out whether a folder has changed.
   for (const file of globSync(path.join(site, '*.dist-info/uv_cache.json'))) rmSync(file);
   // Hashes of the files above are those of this build's folders.
   for (const file of globSync(path.join(site, '*.dist-info/RECORD')))
     if (existsSync(path.join(path.dirname(file), 'direct_url.json')))
-      rewrite(file, (line) => line.replace(/^((?:__editable__|[^/,]+\.pth|[^/]+\/(?:direct_url|uv_cache)\.json)[^,]*),.*$/, '$1,,'));
+      patchFile(file, (line) =>
+        line.replace(
+          /^((?:__editable__|[^/,]+\.pth|[^/]+\/(?:direct_url|uv_cache)\.json)[^,]*),.*$/,
+          '$1,,',
+        ),
+      );
 }
 
-function rewrite(file: string, change: (line: string) => string): void {
+function patchFile(file: string, change: (line: string) => string): void {
   const before = readFileSync(file, 'utf8');
   const after = before.split('\n').map(change).join('\n');
   if (after === before) return;
@@ -58,6 +73,8 @@ function importRoot(source: string, folder: string): string {
   const place = path.join(source, folder);
   if (!existsSync(path.join(place, '__init__.py'))) return place;
   if (folder !== '') return path.dirname(place);
-  say('__init__.py in the root of the repository has no effect: the root has no name that could be imported');
+  logLine(
+    '__init__.py in the root of the repository has no effect: the root has no name that could be imported',
+  );
   return place;
 }

@@ -5,8 +5,8 @@ import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed } from '../../errors.ts';
 import type { StageReason } from '../../schema/wire/build-message.ts';
 import { runProgram } from '../command.ts';
-import { placesIn } from '../work.ts';
-import { managerEnvironment, type Manager } from './managers.ts';
+import { getWorkPaths } from '../work.ts';
+import { buildManagerEnvironment, type Manager } from './managers.ts';
 
 /** One command of a build, in a folder of this machine. */
 export type BuildTask = {
@@ -32,14 +32,22 @@ export type Workbench = {
 type Watching = { signal: AbortSignal; shown?: (line: string) => string };
 
 /** Returns a workbench with these package managers, which are installed if the image has not got them. */
-export async function workbench(
+export async function createWorkbench(
   config: ImageBuildConfig,
   managers: readonly Manager[],
   { signal, shown = (line) => line }: Watching,
 ): Promise<Workbench> {
-  const { home, tools } = placesIn(config.work);
+  const { home, tools } = getWorkPaths(config.work);
   mkdirSync(home, { recursive: true });
-  const system = [path.dirname(process.execPath), '/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+  const system = [
+    path.dirname(process.execPath),
+    '/usr/local/sbin',
+    '/usr/local/bin',
+    '/usr/sbin',
+    '/usr/bin',
+    '/sbin',
+    '/bin',
+  ];
   const env: Record<string, string> = {
     // The image has uv beside its other programs. Elsewhere it is a tool of this folder.
     PATH: [...[path.join(config.tools, 'uv', 'bin')].filter(existsSync), ...system].join(':'),
@@ -48,23 +56,31 @@ export async function workbench(
     CI: 'true',
     ...config.network,
     ...(config.nodeHeaders === undefined ? {} : { npm_config_nodedir: config.nodeHeaders }),
-    ...managerEnvironment(config.work, config.npmRegistry),
+    ...buildManagerEnvironment(config.work, config.npmRegistry),
   };
-  const run = async ({ run: command, folder, prefix, show }: BuildTask, more: Record<string, string> = {}) =>
-    runProgram({ run: command, folder, prefix, env: { ...env, ...more }, signal, show: (line) => shown(show?.(line) ?? line) }).finally(
-      endAllOthers,
-    );
+  const run = async (
+    { run: command, folder, prefix, show }: BuildTask,
+    more: Record<string, string> = {},
+  ) =>
+    runProgram({
+      run: command,
+      folder,
+      prefix,
+      env: { ...env, ...more },
+      signal,
+      show: (line) => shown(show?.(line) ?? line),
+    }).finally(endAllOthers);
   const bench: Workbench = {
     env,
     async task(task, more) {
       const { code, last } = await run(task, more);
-      if (code !== 0) throw new StageFailed(task.reason, failed(task, code, last));
+      if (code !== 0) throw new StageFailed(task.reason, describeFailure(task, code, last));
     },
     attempt: async (task) => (await run(task)).code === 0,
   };
   for (const { tool } of managers) {
     if (tool === undefined) continue;
-    const there = await toolFolder(tool, [config.tools, tools], bench);
+    const there = await ensureTool(tool, [config.tools, tools], bench);
     env['PATH'] = `${there}:${env['PATH']}`;
   }
   return bench;
@@ -84,21 +100,32 @@ function endAllOthers(): void {
 }
 
 /** Returns the folder of a tool's programs. */
-async function toolFolder(tool: string, places: readonly string[], bench: Workbench): Promise<string> {
-  const programs = (place: string): string => path.join(place, tool, 'node_modules', '.bin');
-  const found = places.find((place) => existsSync(programs(place)));
-  if (found !== undefined) return programs(found);
+async function ensureTool(
+  tool: string,
+  places: readonly string[],
+  bench: Workbench,
+): Promise<string> {
+  const getProgramsPath = (place: string): string => path.join(place, tool, 'node_modules', '.bin');
+  const found = places.find((place) => existsSync(getProgramsPath(place)));
+  if (found !== undefined) return getProgramsPath(found);
   const prefix = path.join(places.at(-1)!, tool);
   mkdirSync(prefix, { recursive: true });
   const run = ['npm', 'install', '--prefix', prefix, '--no-save', tool] as const;
-  await bench.task({ run, folder: prefix, prefix: 'tool', reason: 'InstallFailed', what: `installing ${tool}` });
-  return programs(places.at(-1)!);
+  await bench.task({
+    run,
+    folder: prefix,
+    prefix: 'tool',
+    reason: 'InstallFailed',
+    what: `installing ${tool}`,
+  });
+  return getProgramsPath(places.at(-1)!);
 }
 
 const KILLED = 137;
 
-function failed({ what }: BuildTask, code: number, last: string): string {
-  const how = code === KILLED ? 'was killed, as happens when memory runs out' : `ended with code ${code}`;
+function describeFailure({ what }: BuildTask, code: number, last: string): string {
+  const how =
+    code === KILLED ? 'was killed, as happens when memory runs out' : `ended with code ${code}`;
   return `${what} ${how}. Its last lines: ${endOf(last)}`;
 }
 

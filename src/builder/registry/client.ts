@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError, StageFailed } from '../../errors.ts';
-import { apiHostOf } from './reference.ts';
+import { toError, StageFailed } from '../../errors.ts';
+import { getApiHost } from './reference.ts';
 import { findCredential, type RegistryCredential } from './credentials.ts';
 
 export type RegistrySettings = {
@@ -11,7 +11,11 @@ export type RegistrySettings = {
   signal: AbortSignal;
 };
 
-type Asked = { method?: string; headers?: Record<string, string>; body?: Blob | Uint8Array<ArrayBuffer> };
+type Asked = {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: Blob | Uint8Array<ArrayBuffer>;
+};
 
 /** Sends a request to a registry. The address begins with a slash, or is the one that the registry has given. */
 export type AskRegistry = (host: string, address: string, asked?: Asked) => Promise<Response>;
@@ -28,12 +32,15 @@ export function askRegistries(settings: RegistrySettings): AskRegistry {
   const once = askOnce(settings);
   return async (host, address, asked = {}) => {
     for (let attempt = 1; ; attempt++) {
-      const answer = await once(host, address, asked).catch((thrown: unknown) => asError(thrown));
+      const answer = await once(host, address, asked).catch((thrown: unknown) => toError(thrown));
       signal.throwIfAborted();
       if (answer instanceof StageFailed) throw answer;
       const isBusy = answer instanceof Error || answer.status === 429 || answer.status >= 500;
       if (!isBusy) return answer;
-      if (attempt === ATTEMPTS) throw answer instanceof Error ? unreachable(host, answer) : busy(host, answer.status);
+      if (attempt === ATTEMPTS)
+        throw answer instanceof Error
+          ? buildUnreachable(host, answer)
+          : buildBusyFailure(host, answer.status);
       if (answer instanceof Response) await answer.body?.cancel();
       await wait(PAUSE * attempt, undefined, { signal });
     }
@@ -51,7 +58,7 @@ function askOnce({
 }: RegistrySettings): (host: string, address: string, asked: Asked) => Promise<Response> {
   const proofs = new Map<string, string>();
   return async (host, address, { headers = {}, ...asked }) => {
-    const origin = `${plainHosts.includes(host) ? 'http' : 'https'}://${apiHostOf(host)}`;
+    const origin = `${plainHosts.includes(host) ? 'http' : 'https'}://${getApiHost(host)}`;
     const url = new URL(address, origin);
     // A registry may send uploads elsewhere, where its credential has no business.
     const isOwn = url.origin === origin;
@@ -59,7 +66,11 @@ function askOnce({
     const scope = `${host}/${repository}`;
     const send = (): Promise<Response> => {
       const proof = isOwn ? proofs.get(scope) : undefined;
-      return fetch(url, { ...asked, headers: { ...headers, ...(proof && { authorization: proof }) }, signal });
+      return fetch(url, {
+        ...asked,
+        headers: { ...headers, ...(proof && { authorization: proof }) },
+        signal,
+      });
     };
     const answer = await send();
     if (answer.status !== 401 || !isOwn) return answer;
@@ -67,51 +78,81 @@ function askOnce({
     const challenge = answer.headers.get('www-authenticate') ?? '';
     const credential = findCredential(credentials, host, repository);
     if (/^basic/i.test(challenge)) {
-      if (credential.basic === undefined) throw refused(host);
+      if (credential.basic === undefined) throw buildRefusal(host);
       proofs.set(scope, `Basic ${credential.basic}`);
-    } else proofs.set(scope, `Bearer ${await tokenFor({ host, challenge, credential, signal })}`);
+    } else proofs.set(scope, `Bearer ${await fetchToken({ host, challenge, credential, signal })}`);
     return send();
   };
 }
 
-type Challenged = { host: string; challenge: string; credential: RegistryCredential; signal: AbortSignal };
+type Challenged = {
+  host: string;
+  challenge: string;
+  credential: RegistryCredential;
+  signal: AbortSignal;
+};
 
 /** Asks the token service that the challenge names. */
-async function tokenFor({ host, challenge, credential, signal }: Challenged): Promise<string> {
+async function fetchToken({ host, challenge, credential, signal }: Challenged): Promise<string> {
   const { basic, identityToken, registryToken } = credential;
   if (registryToken !== undefined) return registryToken;
-  const field = (name: string): string | undefined => new RegExp(`${name}="([^"]*)"`).exec(challenge)?.[1];
-  const [realm, service, scope = ''] = ['realm', 'service', 'scope'].map(field);
-  if (realm === undefined || !URL.canParse(realm)) throw refused(host);
-  const answer = identityToken === undefined ? await byName() : await byIdentity(identityToken);
-  if (!answer.ok) throw refused(host);
-  const { token, access_token: accessToken } = (await answer.json()) as { token?: string; access_token?: string };
+  const readField = (name: string): string | undefined =>
+    new RegExp(`${name}="([^"]*)"`).exec(challenge)?.[1];
+  const [realm, service, scope = ''] = ['realm', 'service', 'scope'].map(readField);
+  if (realm === undefined || !URL.canParse(realm)) throw buildRefusal(host);
+  const answer =
+    identityToken === undefined ? await fetchByPassword() : await fetchByIdentity(identityToken);
+  if (!answer.ok) throw buildRefusal(host);
+  const { token, access_token: accessToken } = (await answer.json()) as {
+    token?: string;
+    access_token?: string;
+  };
   return token ?? accessToken ?? '';
 
-  async function byName(): Promise<Response> {
+  async function fetchByPassword(): Promise<Response> {
     const url = new URL(realm!);
     if (service !== undefined) url.searchParams.set('service', service);
     // A challenge may name several scopes in one field, separated by spaces; services take each on its own.
     for (const one of scope.split(' ').filter(Boolean)) url.searchParams.append('scope', one);
-    return fetch(url, { headers: basic === undefined ? {} : { authorization: `Basic ${basic}` }, signal });
+    return fetch(url, {
+      headers: basic === undefined ? {} : { authorization: `Basic ${basic}` },
+      signal,
+    });
   }
 
-  async function byIdentity(identity: string): Promise<Response> {
-    const form = { grant_type: 'refresh_token', client_id: 'gx-builder', refresh_token: identity, scope, ...(service && { service }) };
+  async function fetchByIdentity(identity: string): Promise<Response> {
+    const form = {
+      grant_type: 'refresh_token',
+      client_id: 'gx-builder',
+      refresh_token: identity,
+      scope,
+      ...(service && { service }),
+    };
     return fetch(realm!, { method: 'POST', body: new URLSearchParams(form), signal });
   }
 }
 
-const refused = (host: string): StageFailed =>
-  new StageFailed('PushFailed', `The registry ${host} refuses the credential: renew config.json in the Secret of the registry.`);
+const buildRefusal = (host: string): StageFailed =>
+  new StageFailed(
+    'PushFailed',
+    `The registry ${host} refuses the credential: renew config.json in the Secret of the registry.`,
+  );
 
 /** The causes of fetch hold the address and the system's word, never a header. */
-const unreachable = (host: string, error: Error): StageFailed =>
-  new StageFailed('PushFailed', `The registry ${host} does not answer (${causeOf(error)}): builds must be allowed to reach it.`, {
-    cause: error,
-  });
+const buildUnreachable = (host: string, error: Error): StageFailed =>
+  new StageFailed(
+    'PushFailed',
+    `The registry ${host} does not answer (${describeCause(error)}): builds must be allowed to reach it.`,
+    {
+      cause: error,
+    },
+  );
 
-const busy = (host: string, status: number): StageFailed =>
-  new StageFailed('PushFailed', `The registry ${host} answered ${status} each time: look into its log.`);
+const buildBusyFailure = (host: string, status: number): StageFailed =>
+  new StageFailed(
+    'PushFailed',
+    `The registry ${host} answered ${status} each time: look into its log.`,
+  );
 
-const causeOf = ({ cause, message }: Error): string => (cause instanceof Error ? cause.message : message);
+const describeCause = ({ cause, message }: Error): string =>
+  cause instanceof Error ? cause.message : message;

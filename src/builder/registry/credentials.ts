@@ -5,7 +5,13 @@ import { StageFailed } from '../../errors.ts';
 /** A name and a password for one registry, or a token that its token service takes. */
 export type RegistryCredential = { basic?: string; identityToken?: string; registryToken?: string };
 
-type AuthEntry = { auth?: string; username?: string; password?: string; identitytoken?: string; registrytoken?: string };
+type AuthEntry = {
+  auth?: string;
+  username?: string;
+  password?: string;
+  identitytoken?: string;
+  registrytoken?: string;
+};
 
 const FILES = ['config.json', '.dockerconfigjson'];
 /** Docker's own name for its registry in such a file. */
@@ -17,7 +23,11 @@ const DOCKER_HUB = ['docker.io', 'index.docker.io', 'registry-1.docker.io'];
  * part of a name, by port, and by the beginning of the path; the most exact entry counts. Helpers that the file names
  * are programs and are not run.
  */
-export function findCredential(folder: string, host: string, repository: string): RegistryCredential {
+export function findCredential(
+  folder: string,
+  host: string,
+  repository: string,
+): RegistryCredential {
   const file = FILES.map((name) => path.join(folder, name)).find((name) => existsSync(name));
   if (file === undefined) return {};
   const matches = Object.entries(readAuths(file))
@@ -25,7 +35,11 @@ export function findCredential(folder: string, host: string, repository: string)
     .filter(({ place }) => isPlaceOf(place, host, repository))
     .toSorted((one, other) => compareExactness(one.place, other.place));
   const { auth, username, password, identitytoken, registrytoken } = matches[0]?.entry ?? {};
-  const basic = auth || (username === undefined ? undefined : Buffer.from(`${username}:${password ?? ''}`).toString('base64'));
+  const basic =
+    auth ||
+    (username === undefined
+      ? undefined
+      : Buffer.from(`${username}:${password ?? ''}`).toString('base64'));
   return {
     ...(basic && { basic }),
     ...(identitytoken && { identityToken: identitytoken }),
@@ -35,10 +49,15 @@ export function findCredential(folder: string, host: string, repository: string)
 
 function readAuths(file: string): Record<string, AuthEntry> {
   try {
-    return (JSON.parse(readFileSync(file, 'utf8')) as { auths?: Record<string, AuthEntry> }).auths ?? {};
+    return (
+      (JSON.parse(readFileSync(file, 'utf8')) as { auths?: Record<string, AuthEntry> }).auths ?? {}
+    );
   } catch {
     // The parser's own words would show a part of the credential.
-    throw new StageFailed('PushFailed', "The registry's Secret holds no valid config.json of Docker.");
+    throw new StageFailed(
+      'PushFailed',
+      "The registry's Secret holds no valid config.json of Docker.",
+    );
   }
 }
 
@@ -50,21 +69,29 @@ function parsePlace(key: string): Place {
   const [host = '', ...steps] = key.replace(/^https?:\/\//, '').split('/');
   const [name = '', port = usualPort] = host.toLowerCase().split(':');
   const repository = steps.join('/').replace(/^v[12](\/|$)/, '');
-  return { labels: name.split('.'), port: port === usualPort ? '' : port, path: repository.replace(/\/+$/, '') };
+  return {
+    labels: name.split('.'),
+    port: port === usualPort ? '' : port,
+    path: repository.replace(/\/+$/, ''),
+  };
 }
 
-function isPlaceOf({ labels, port, path: prefix }: Place, host: string, repository: string): boolean {
+function isPlaceOf(
+  { labels, port, path: prefix }: Place,
+  host: string,
+  repository: string,
+): boolean {
   const names = DOCKER_HUB.includes(host) ? DOCKER_HUB : [host];
   if (!repository.startsWith(prefix)) return false;
   return names.some((name) => {
     const asked = parsePlace(name);
     if (asked.port !== port || asked.labels.length !== labels.length) return false;
-    return labels.every((label, index) => matchesLabel(label, asked.labels[index] ?? ''));
+    return labels.every((label, index) => isLabelMatch(label, asked.labels[index] ?? ''));
   });
 }
 
 /** Compares part by part, so that a pattern with many stars costs no more than its length. */
-function matchesLabel(pattern: string, label: string): boolean {
+function isLabelMatch(pattern: string, label: string): boolean {
   const [first = '', ...pieces] = pattern.split('*');
   if (!label.startsWith(first)) return false;
   if (pieces.length === 0) return label === first;
@@ -80,6 +107,7 @@ function matchesLabel(pattern: string, label: string): boolean {
 
 /** Orders the longest path first, and a name before a pattern. */
 function compareExactness(one: Place, other: Place): number {
-  const stars = ({ labels }: Place): number => labels.filter((label) => label.includes('*')).length;
-  return other.path.length - one.path.length || stars(one) - stars(other);
+  const countStars = ({ labels }: Place): number =>
+    labels.filter((label) => label.includes('*')).length;
+  return other.path.length - one.path.length || countStars(one) - countStars(other);
 }

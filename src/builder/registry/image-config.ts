@@ -19,9 +19,14 @@ type ImageAddition = {
 };
 
 /** Returns the base's configuration with the additions. */
-export function configOf(base: ImageConfig, { layers, env, workdir, labels, created }: ImageAddition): ImageConfig {
+export function buildImageConfig(
+  base: ImageConfig,
+  { layers, env, workdir, labels, created }: ImageAddition,
+): ImageConfig {
   const { config = {}, rootfs, history = [], ...others } = base;
-  const kept = (config.Env ?? []).filter((line) => !Object.keys(env).includes(line.slice(0, line.indexOf('='))));
+  const kept = (config.Env ?? []).filter(
+    (line) => !Object.keys(env).includes(line.slice(0, line.indexOf('='))),
+  );
   return {
     ...others,
     created,
@@ -32,10 +37,15 @@ export function configOf(base: ImageConfig, { layers, env, workdir, labels, crea
       Labels: { ...config.Labels, ...labels },
     },
     rootfs: { ...rootfs, diff_ids: [...rootfs.diff_ids, ...layers.map(({ diffId }) => diffId)] },
-    history: [...history, ...layers.map(({ holds }) => ({ created, created_by: `gx-builder: ${holds}` }))],
+    history: [
+      ...history,
+      ...layers.map(({ holds }) => ({ created, created_by: `gx-builder: ${holds}` })),
+    ],
   };
 }
 
 /** Returns the type of a compressed layer that goes with a manifest: registries refuse a mixture. */
-export const layerType = (manifestType: string): string =>
-  manifestType === OCI_MANIFEST ? 'application/vnd.oci.image.layer.v1.tar+gzip' : 'application/vnd.docker.image.rootfs.diff.tar.gzip';
+export const toLayerType = (manifestType: string): string =>
+  manifestType === OCI_MANIFEST
+    ? 'application/vnd.oci.image.layer.v1.tar+gzip'
+    : 'application/vnd.docker.image.rootfs.diff.tar.gzip';

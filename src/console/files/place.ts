@@ -3,10 +3,13 @@ const ROOT = '/console';
 const ASSETS = `${ROOT}/assets/`;
 
 /** The aim of a path: the page, with the way back to its root; a file of it; or the page under its full address. */
-export type PageAim = { of: 'page'; base: string } | { of: 'asset'; name: string } | { of: 'redirect'; to: string };
+export type PageAim =
+  | { of: 'page'; base: string }
+  | { of: 'asset'; name: string }
+  | { of: 'redirect'; to: string };
 
 /** Returns the aim of a path; undefined where there is nothing of the page. */
-export function aimOf(path: string): PageAim | undefined {
+export function parsePageAim(path: string): PageAim | undefined {
   if (path === '/' || path === ROOT) return { of: 'redirect', to: 'console/' };
   if (path.startsWith(ASSETS)) return { of: 'asset', name: path.slice(ASSETS.length) };
   if (!path.startsWith(`${ROOT}/`)) return undefined;
@@ -18,16 +21,17 @@ export function aimOf(path: string): PageAim | undefined {
 export const isRoot = (path: string): boolean => path === `${ROOT}/`;
 
 /** Returns whether a client asks for a page, and not for data. */
-export const wantsPage = (accept: string): boolean => /\btext\/html\b/i.test(accept);
+export const isPageRequest = (accept: string): boolean => /\btext\/html\b/i.test(accept);
 
 /** The element of the built page whose address is that of the page's root; a formatter may write a slash at its end. */
 const BASE = '<base href="./"';
 
 /** Returns the page for a path so far below its root. */
-export const withBase = (html: string, base: string): string => html.replace(BASE, `<base href="${base}"`);
+export const setPageBase = (html: string, base: string): string =>
+  html.replace(BASE, `<base href="${base}"`);
 
 /** Returns the first of the encodings that the client takes. */
-export function encodingFor(accepted: string, has: readonly string[]): string | undefined {
+export function chooseEncoding(accepted: string, has: readonly string[]): string | undefined {
   const taken = new Map(
     accepted.split(',').map((word) => {
       const [name = '', ...parameters] = word.split(';').map((part) => part.trim().toLowerCase());

@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { DevApp, devHref } from './dev/dev-app.ts';
+import { DevApp, buildDevHref } from './dev/dev-app.ts';
 import { FaultWall } from './shell/fault-wall.tsx';
 import { PageProvider } from './shell/page-parts.ts';
 import { showUncaught } from './shell/uncaught.ts';
@@ -13,14 +13,14 @@ function DevStudio({ app }: { app: DevApp }) {
     agent: app.agent,
     mayAct: true,
     part: app.part.value,
-    href: devHref,
-    go: (part: string) => void (location.hash = devHref(part)),
+    href: buildDevHref,
+    go: (part: string) => void (location.hash = buildDevHref(part)),
     readOnly: '',
   };
   return (
     <StudioProvider value={parts}>
       <header class="top">
-        <a class="brand" href={devHref('threads')}>
+        <a class="brand" href={buildDevHref('threads')}>
           gx
         </a>
         <h1>Studio</h1>

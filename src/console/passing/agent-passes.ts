@@ -4,7 +4,7 @@ import { readText } from '../../http/bounded-answer.ts';
 import { SharedAnswers } from '../../http/shared-answers.ts';
 import type { AgentPass } from '../../schema/wire/agent-pass.ts';
 import type { ControlPlaneDoor } from '../control-plane.ts';
-import { headersInwards, type SentAlong } from '../headers.ts';
+import { buildInwardHeaders, type SentAlong } from '../headers.ts';
 
 /** The part of a pass's time for which it is used. The rest is for asking for the next one. */
 const USED = 0.8;
@@ -37,20 +37,20 @@ export class AgentPasses {
    * Returns a pass that is good for some time. Throws the control plane's refusal: `Unauthorized` for a key that it
    * does not take any more.
    */
-  async of(asked: PassAsked): Promise<HeldPass> {
-    const name = nameOf(asked);
+  async getPass(asked: PassAsked): Promise<HeldPass> {
+    const name = hashAsked(asked);
     const known = this.#kept.get(name);
     if (known !== undefined && Date.now() < known.renewAt) return known;
-    return this.#asking.of(name, async () => this.#keep(name, await this.#ask(asked)));
+    return this.#asking.getOrAsk(name, async () => this.#keep(name, await this.#ask(asked)));
   }
 
   /** Returns another pass in place of one that the agent has refused; undefined where there is no newer one. */
-  async instead(asked: PassAsked, { pass, madeAt }: HeldPass): Promise<HeldPass | undefined> {
-    const name = nameOf(asked);
+  async renewPass(asked: PassAsked, { pass, madeAt }: HeldPass): Promise<HeldPass | undefined> {
+    const name = hashAsked(asked);
     // Each pass costs the control plane a look at a Secret, and agents may refuse all of them.
     if (Date.now() - madeAt < NEW) return undefined;
     if (this.#kept.get(name)?.pass === pass) this.#kept.delete(name);
-    return this.of(asked);
+    return this.getPass(asked);
   }
 
   /** A sleeper may wake at any moment, so that its pass is not kept. */
@@ -63,17 +63,21 @@ export class AgentPasses {
   }
 
   async #ask({ deploymentId, tenant, ...along }: PassAsked): Promise<HeldPass> {
-    const given = { accept: 'application/json', ...(tenant !== undefined && { 'x-tenant-id': tenant }) };
+    const given = {
+      accept: 'application/json',
+      ...(tenant !== undefined && { 'x-tenant-id': tenant }),
+    };
     const answer = await this.#door.ask({
       method: 'POST',
       path: `/v2/deployments/${deploymentId}/agent-pass`,
-      headers: headersInwards(given, along),
+      headers: buildInwardHeaders(given, along),
       body: undefined,
       // One answer may serve several requests, so that it does not end with the client of the first.
       signal: AbortSignal.timeout(PATIENCE),
     });
     const body = await readText(answer, MAX_ANSWER_BYTES);
-    if (answer.statusCode !== 200) throw refusalOf(answer.statusCode ?? 0, body, answer.headers['retry-after']);
+    if (answer.statusCode !== 200)
+      throw toRefusal(answer.statusCode ?? 0, body, answer.headers['retry-after']);
     const pass = JSON.parse(body) as AgentPass;
     const [now, endsAt] = [Date.now(), Date.parse(pass.expires_at)];
     return { ...pass, madeAt: now, endsAt, renewAt: now + USED * (endsAt - now) };
@@ -81,13 +85,13 @@ export class AgentPasses {
 }
 
 /** A key is a secret, so that only its hash stands in memory for longer than a request. */
-const nameOf = ({ key, tenant, deploymentId }: PassAsked): string =>
+const hashAsked = ({ key, tenant, deploymentId }: PassAsked): string =>
   createHash('sha256')
     .update(JSON.stringify([key, tenant ?? null, deploymentId]))
     .digest('base64');
 
-function refusalOf(status: number, body: string, retryAfter = '10'): Problem {
-  const detail = detailOf(body) ?? `The control plane answered with ${status}.`;
+function toRefusal(status: number, body: string, retryAfter = '10'): Problem {
+  const detail = readDetail(body) ?? `The control plane answered with ${status}.`;
   if (status === 401) return new Unauthorized(detail);
   if (status === 403) return new Forbidden(detail);
   if (status === 404 || status === 422) return new NotFound(detail);
@@ -95,7 +99,7 @@ function refusalOf(status: number, body: string, retryAfter = '10'): Problem {
   return new Unavailable(`The control plane gives no pass: ${detail}`);
 }
 
-function detailOf(body: string): string | undefined {
+function readDetail(body: string): string | undefined {
   try {
     const { detail } = JSON.parse(body) as { detail?: unknown };
     return typeof detail === 'string' ? detail : undefined;

@@ -1,14 +1,20 @@
 import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import { Conflict, Forbidden, NotFound, Problem, Unauthorized } from '../../errors.ts';
-import { clientIn } from '../../http/in-process.ts';
+import { getClient } from '../../http/in-process.ts';
 import { Places } from '../../http/quota.ts';
 import type { AppOptions, Elsewhere } from '../../http/server.ts';
 import { leaveUnreadLate } from '../../http/unread-body.ts';
 import type { ProcessPlace, ProcessDoor } from '../door.ts';
-import { bringsBody, headersFromAgent, headersToAgent, isEvents } from '../headers.ts';
+import { hasBody, filterAgentHeaders, buildAgentHeaders, isEvents } from '../headers.ts';
 import type { BrowserSessions } from '../session/sessions.ts';
 import type { AgentPasses, HeldPass, PassAsked } from './agent-passes.ts';
-import { agentTargetOf, isReading, PASSED_TO_AGENTS, type AgentPlaceNamed, type AgentTarget } from './target.ts';
+import {
+  parseAgentTarget,
+  isReading,
+  PASSED_TO_AGENTS,
+  type AgentPlaceNamed,
+  type AgentTarget,
+} from './target.ts';
 import { pipeline, Transform } from 'node:stream';
 import { refuseReader } from './pass.ts';
 
@@ -16,8 +22,8 @@ type Middleware = NonNullable<AppOptions<undefined>['middleware']>[number];
 type Context = Parameters<Middleware>[0];
 
 export type AgentPassing = {
-  sessions: Pick<BrowserSessions, 'of'>;
-  passes: Pick<AgentPasses, 'of' | 'instead'>;
+  sessions: Pick<BrowserSessions, 'readSession'>;
+  passes: Pick<AgentPasses, 'getPass' | 'renewPass'>;
   door: Pick<ProcessDoor, 'ask'>;
   /** Returns where the agents of a pass answer. Throws for names that could mean another place. */
   placeOf: (pass: HeldPass) => ProcessPlace & Pick<AgentPlaceNamed, 'prefix'>;
@@ -33,15 +39,15 @@ const MOST_OPEN = 100;
  * Passes requests below `/console/api/agents/` on to agents, each with a pass of its user. A tenant's code writes the
  * answers. They go to the page as data that no browser runs, and decide about no cookie and no address.
  */
-export function passingToAgents(parts: AgentPassing): Middleware {
+export function buildAgentForwarder(parts: AgentPassing): Middleware {
   const open = new Places();
   return async (ctx, next) => {
     if (!ctx.path.startsWith(PASSED_TO_AGENTS)) return next();
     (ctx.state as { elsewhere?: Elsewhere }).elsewhere = { route: ROUTE, passedOn: false };
     refuseNavigation(ctx);
-    const target = agentTargetOf(ctx.req.url ?? '');
+    const target = parseAgentTarget(ctx.req.url ?? '');
     if (target === undefined) throw new NotFound('There is no such path of an agent.');
-    const session = parts.sessions.of(ctx.headers);
+    const session = parts.sessions.readSession(ctx.headers);
     if (typeof session === 'string') return refuseReader(ctx, session);
     if (session.renewed !== undefined) ctx.set('set-cookie', session.renewed);
     const message = `You have ${MOST_OPEN} answers of agents open; close one first.`;
@@ -53,33 +59,51 @@ export function passingToAgents(parts: AgentPassing): Middleware {
       leave();
       closed();
     });
-    await answered(ctx, parts, { target, asked: askedBy(ctx, session.key, target), left: left.signal });
+    await answerFromAgent(ctx, parts, {
+      target,
+      asked: readAsked(ctx, session.key, target),
+      left: left.signal,
+    });
   };
 }
 
 /** Throws `Forbidden` unless a script of the page asks: no answer is opened as a page, a frame or an image. */
 function refuseNavigation({ headers }: Context): void {
   const aim = headers['sec-fetch-dest'];
-  if (aim !== undefined && aim !== 'empty') throw new Forbidden('Answers of agents are read by the page alone.');
+  if (aim !== undefined && aim !== 'empty')
+    throw new Forbidden('Answers of agents are read by the page alone.');
 }
 
-function askedBy(ctx: Context, key: string, { deploymentId }: AgentTarget): PassAsked {
+function readAsked(ctx: Context, key: string, { deploymentId }: AgentTarget): PassAsked {
   const { requestId } = ctx.state as { requestId: string };
-  return { key, tenant: ctx.get('x-tenant-id') || undefined, deploymentId, source: clientIn(ctx).source, requestId };
+  return {
+    key,
+    tenant: ctx.get('x-tenant-id') || undefined,
+    deploymentId,
+    source: getClient(ctx).source,
+    requestId,
+  };
 }
 
 /** `left` is aborted when the page has its answer, or has left. */
 type Asking = { target: AgentTarget; asked: PassAsked; left: AbortSignal };
 
-async function answered(ctx: Context, parts: AgentPassing, asking: Asking): Promise<void> {
+async function answerFromAgent(ctx: Context, parts: AgentPassing, asking: Asking): Promise<void> {
   const { target, asked, left } = asking;
   try {
-    const pass = await parts.passes.of(asked);
-    if (pass.asleep_since !== null) throw new Conflict('The deployment sleeps. Looking at it does not wake it.');
+    const pass = await parts.passes.getPass(asked);
+    if (pass.asleep_since !== null)
+      throw new Conflict('The deployment sleeps. Looking at it does not wake it.');
     refuseUnchecked(ctx.method, target, pass);
-    const answer = await letIn(ctx, parts, { ...asking, pass });
+    const answer = await askWithRenewal(ctx, parts, { ...asking, pass });
     send(ctx, answer);
-    whileItMay({ passes: parts.passes, asked, pass, until: left, end: () => void answer.destroy() });
+    renewWhileAllowed({
+      passes: parts.passes,
+      asked,
+      pass,
+      until: left,
+      end: () => void answer.destroy(),
+    });
   } catch (error) {
     // The key of the session is refused, and not the request.
     if (error instanceof Unauthorized) return refuseReader(ctx, 'revoked');
@@ -96,44 +120,67 @@ function refuseUnchecked(method: string, { path }: AgentTarget, { role, guard }:
 type Passed = Asking & { pass: HeldPass };
 
 /** Returns the agent's answer. A pass that it refuses is renewed once, where the request can be sent again. */
-async function letIn(ctx: Context, parts: AgentPassing, passed: Passed): Promise<IncomingMessage> {
+async function askWithRenewal(
+  ctx: Context,
+  parts: AgentPassing,
+  passed: Passed,
+): Promise<IncomingMessage> {
   const first = await askAgent(ctx, parts, passed);
   if (first.statusCode !== 401) return first;
   first.destroy();
-  const pass = await parts.passes.instead(passed.asked, passed.pass);
-  const again = pass === undefined || bringsBody(ctx.headers) ? undefined : await askAgent(ctx, parts, { ...passed, pass });
+  const pass = await parts.passes.renewPass(passed.asked, passed.pass);
+  const again =
+    pass === undefined || hasBody(ctx.headers)
+      ? undefined
+      : await askAgent(ctx, parts, { ...passed, pass });
   if (again !== undefined && again.statusCode !== 401) return again;
   again?.destroy();
-  throw new Forbidden('The agent does not let you in. If it has handlers of its own, they may admit users of the platform.');
+  throw new Forbidden(
+    'The agent does not let you in. If it has handlers of its own, they may admit users of the platform.',
+  );
 }
 
-function askAgent(ctx: Context, { door, placeOf }: AgentPassing, { target, asked, pass, left: signal }: Passed): Promise<IncomingMessage> {
+function askAgent(
+  ctx: Context,
+  { door, placeOf }: AgentPassing,
+  { target, asked, pass, left: signal }: Passed,
+): Promise<IncomingMessage> {
   const { prefix, ...place } = placeOf(pass);
-  const body = bringsBody(ctx.headers) ? ctx.req : undefined;
-  const headers = headersToAgent(ctx.headers, { pass: pass.pass, requestId: asked.requestId });
-  return door.ask(place, { method: ctx.method, path: `${prefix}${target.path}`, headers, body, signal });
+  const body = hasBody(ctx.headers) ? ctx.req : undefined;
+  const headers = buildAgentHeaders(ctx.headers, { pass: pass.pass, requestId: asked.requestId });
+  return door.ask(place, {
+    method: ctx.method,
+    path: `${prefix}${target.path}`,
+    headers,
+    body,
+    signal,
+  });
 }
 
 /** Sends an agent's answer on, as far as it is one that a page may have. */
 function send(ctx: Context, answer: IncomingMessage): void {
-  const fault = faultOf(answer);
+  const fault = findAnswerFault(answer);
   if (fault !== undefined) answer.destroy();
   if (fault !== undefined) throw new Problem(502, fault);
-  const headers = headersFromAgent(answer.headers);
+  const headers = filterAgentHeaders(answer.headers);
   ctx.status = answer.statusCode ?? 502;
   ctx.set(headers);
   // An answer may come before the body was read, which nobody reads then.
-  if (bringsBody(ctx.headers)) leaveUnreadLate(ctx.req, ctx.res);
-  ctx.body = boundedAnswer(answer, { bytes: isEvents(headers) ? Infinity : LARGEST_ANSWER });
+  if (hasBody(ctx.headers)) leaveUnreadLate(ctx.req, ctx.res);
+  ctx.body = limitAnswer(answer, { bytes: isEvents(headers) ? Infinity : LARGEST_ANSWER });
   ctx.flushHeaders();
 }
 
 /** Returns why an answer goes no further. */
-function faultOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
-  if (statusCode >= 300 && statusCode < 400) return `The agent sends elsewhere: ${headers.location ?? 'it does not say where'}`;
-  if (STATUS_CODES[statusCode] === undefined) return `The agent answers with the status ${statusCode}, which means nothing.`;
-  if (!['identity', undefined].includes(headers['content-encoding'])) return 'The agent packs its answer, though nobody asked for that.';
-  if (Number(headers['content-length'] ?? 0) > LARGEST_ANSWER) return `The agent's answer has more than ${LARGEST_ANSWER} bytes.`;
+function findAnswerFault({ statusCode = 0, headers }: IncomingMessage): string | undefined {
+  if (statusCode >= 300 && statusCode < 400)
+    return `The agent sends elsewhere: ${headers.location ?? 'it does not say where'}`;
+  if (STATUS_CODES[statusCode] === undefined)
+    return `The agent answers with the status ${statusCode}, which means nothing.`;
+  if (!['identity', undefined].includes(headers['content-encoding']))
+    return 'The agent packs its answer, though nobody asked for that.';
+  if (Number(headers['content-length'] ?? 0) > LARGEST_ANSWER)
+    return `The agent's answer has more than ${LARGEST_ANSWER} bytes.`;
   return undefined;
 }
 
@@ -146,20 +193,27 @@ const SILENCE = 120_000;
 type Bounds = { bytes: number; silence?: number };
 
 /** The reason is one of a broken connection, so that nobody takes it for a fault of the console. */
-const brokenOff = (message: string): Error => Object.assign(new Error(message), { code: 'ECONNRESET' });
+const buildBrokenOff = (message: string): Error =>
+  Object.assign(new Error(message), { code: 'ECONNRESET' });
 
 /** Returns the body of an agent's answer, which ends in an error where it is too large, falls silent or breaks off. */
-export function boundedAnswer(answer: IncomingMessage, { bytes, silence = SILENCE }: Bounds): Transform {
+export function limitAnswer(
+  answer: IncomingMessage,
+  { bytes, silence = SILENCE }: Bounds,
+): Transform {
   let size = 0;
   const passed = new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
       size += chunk.length;
       timer.refresh();
-      if (size > bytes) done(brokenOff(`the answer has more than ${bytes} bytes`));
+      if (size > bytes) done(buildBrokenOff(`the answer has more than ${bytes} bytes`));
       else done(null, chunk);
     },
   });
-  const timer = setTimeout(() => passed.destroy(brokenOff('the agent has fallen silent')), silence).unref();
+  const timer = setTimeout(
+    () => passed.destroy(buildBrokenOff('the agent has fallen silent')),
+    silence,
+  ).unref();
   passed.once('close', () => clearTimeout(timer));
   // Either side that ends early ends the other; the page sees a broken answer, and no shorter one.
   pipeline(answer, passed, () => undefined);
@@ -172,7 +226,7 @@ const RETRY = 5000;
 const PACE = 1000;
 
 type Watched = {
-  passes: Pick<AgentPasses, 'of'>;
+  passes: Pick<AgentPasses, 'getPass'>;
   asked: PassAsked;
   /** The pass with which the answer began. */
   pass: HeldPass;
@@ -186,13 +240,14 @@ type Watched = {
  * Renews the pass of an answer for as long as it goes on, and ends it once its user may see the agent no more. Where
  * that can't be known, the answer ends with the last pass. So a right that is taken away ends it within five minutes.
  */
-function whileItMay({ passes, asked, pass, until, end }: Watched): void {
+function renewWhileAllowed({ passes, asked, pass, until, end }: Watched): void {
   let held = pass;
   let timer: NodeJS.Timeout;
-  const wait = (milliseconds: number): void => void (timer = setTimeout(() => void renew(), milliseconds).unref());
+  const wait = (milliseconds: number): void =>
+    void (timer = setTimeout(() => void renew(), milliseconds).unref());
   const renew = async (): Promise<void> => {
     try {
-      held = await passes.of(asked);
+      held = await passes.getPass(asked);
       if (!until.aborted) wait(Math.max(PACE, held.renewAt - Date.now()));
     } catch (error) {
       const left = held.endsAt - Date.now();
@@ -206,4 +261,5 @@ function whileItMay({ passes, asked, pass, until, end }: Watched): void {
   if (until.aborted) clearTimeout(timer!);
 }
 
-const isRefused = (error: unknown): boolean => [Unauthorized, Forbidden, NotFound].some((kind) => error instanceof kind);
+const isRefused = (error: unknown): boolean =>
+  [Unauthorized, Forbidden, NotFound].some((kind) => error instanceof kind);

@@ -13,9 +13,9 @@ const HIDING = /%(?:2e|2f|5c|[01][\da-f]|7f)/i;
  * Returns the address at the control plane that a request asks for, with its query; undefined where the path could
  * mean another one to somebody on the way.
  */
-export function targetOf(url: string): string | undefined {
+export function parsePlaneTarget(url: string): string | undefined {
   if (!url.startsWith(PASSED)) return undefined;
-  const asked = unambiguous(url.slice(PASSED.length - 1));
+  const asked = parseUnambiguous(url.slice(PASSED.length - 1));
   return asked !== undefined && ASKED.test(asked) ? asked : undefined;
 }
 
@@ -25,14 +25,15 @@ export type AgentTarget = { deploymentId: string; path: string };
 const AGENT = /^\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(\/.*)$/i;
 
 /** Returns the agent that a request asks for, and the path there; undefined where the path could mean another one. */
-export function agentTargetOf(url: string): AgentTarget | undefined {
+export function parseAgentTarget(url: string): AgentTarget | undefined {
   if (!url.startsWith(PASSED_TO_AGENTS)) return undefined;
-  const [, deploymentId = '', path = ''] = AGENT.exec(unambiguous(url.slice(PASSED_TO_AGENTS.length - 1)) ?? '') ?? [];
+  const [, deploymentId = '', path = ''] =
+    AGENT.exec(parseUnambiguous(url.slice(PASSED_TO_AGENTS.length - 1)) ?? '') ?? [];
   return path === '' ? undefined : { deploymentId: deploymentId.toLowerCase(), path };
 }
 
 /** Returns a path with its query, unless somebody on the way could take it for another one. */
-function unambiguous(address: string): string | undefined {
+function parseUnambiguous(address: string): string | undefined {
   const [path = '', ...query] = address.split('?');
   const segments = path.split('/').slice(1);
   const isPlain = PLAIN.test(path) && !HIDING.test(path) && !/%(?![\da-f]{2})/i.test(path);
@@ -50,7 +51,10 @@ const PREFIX = /^(?:\/[\w~-][\w.~-]*)*$/;
 type AgentNames = { service: string; namespace: string; mount_prefix: string };
 
 /** Returns the host of an agent and the prefix of its paths; undefined for names that could mean another place. */
-export function agentPlaceOf({ service, namespace, mount_prefix: given }: AgentNames, domain: string): AgentPlaceNamed | undefined {
+export function resolveAgentAddress(
+  { service, namespace, mount_prefix: given }: AgentNames,
+  domain: string,
+): AgentPlaceNamed | undefined {
   const prefix = given.replace(/\/$/, '');
   const isPlain = NAME.test(service) && NAME.test(namespace) && PREFIX.test(prefix);
   return isPlain ? { host: `${service}.${namespace}.svc.${domain}`, prefix } : undefined;
@@ -69,4 +73,5 @@ const READING_POSTS = [
 
 /** Returns whether a request only reads, as far as its method and path tell. */
 export const isReading = (method: string, path: string): boolean =>
-  ['GET', 'HEAD'].includes(method) || (method === 'POST' && READING_POSTS.some((one) => one.test(path.split('?')[0] ?? '')));
+  ['GET', 'HEAD'].includes(method) ||
+  (method === 'POST' && READING_POSTS.some((one) => one.test(path.split('?')[0] ?? '')));

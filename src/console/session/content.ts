@@ -6,13 +6,17 @@ export const KEPT_SECONDS = (2 * LASTS) / 1000;
 /** A session: the user's key, and the time in milliseconds until which it is taken. */
 export type SessionContent = { key: string; until: number };
 
-export const sessionFrom = (key: string, now: number): SessionContent => ({ key, until: now + LASTS });
+export const buildSession = (key: string, now: number): SessionContent => ({
+  key,
+  until: now + LASTS,
+});
 
 /** Returns whether the session is to be given out again, because half of its time has passed. */
-export const isHalfOver = ({ until }: SessionContent, now: number): boolean => until - now < LASTS / 2;
+export const isHalfOver = ({ until }: SessionContent, now: number): boolean =>
+  until - now < LASTS / 2;
 
 /** Returns the session that a text describes, if it is not over. */
-export function sessionIn(text: string | undefined, now: number): SessionContent | undefined {
+export function parseSession(text: string | undefined, now: number): SessionContent | undefined {
   if (text === undefined) return undefined;
   const { key, until } = JSON.parse(text) as SessionContent;
   return until > now ? { key, until } : undefined;

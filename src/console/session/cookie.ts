@@ -15,23 +15,38 @@ const OVER_HTTPS: SessionCookie = { name: '__Host-gx-console', isSecure: true };
  * Returns the cookie for the page that sent the request; undefined where keys would cross a network in the clear. A
  * page names its own origin as it signs in, whatever the proxies in front do.
  */
-export function cookieFor({ headers, forwarded }: FromPage): SessionCookie | undefined {
+export function chooseCookie({ headers, forwarded }: FromPage): SessionCookie | undefined {
   const { origin, host = '' } = headers;
   const page = origin !== undefined && URL.canParse(origin) ? new URL(origin) : undefined;
-  if (page?.protocol === 'https:' || (page === undefined && forwarded.protocol === 'https')) return OVER_HTTPS;
-  const name = page?.hostname ?? hostnameOf(host);
-  return isLoopbackName(name) ? onThisMachine(host) : undefined;
+  if (page?.protocol === 'https:' || (page === undefined && forwarded.protocol === 'https'))
+    return OVER_HTTPS;
+  const name = page?.hostname ?? parseHostname(host);
+  return isLoopbackName(name) ? buildLocalCookie(host) : undefined;
 }
 
 /** A browser sends a machine's cookies to all of its ports, so that of each port has a name of its own. */
-const onThisMachine = (host: string): SessionCookie => ({ name: `gx-console-${/:(\d{1,5})$/.exec(host)?.[1] ?? '80'}`, isSecure: false });
+const buildLocalCookie = (host: string): SessionCookie => ({
+  name: `gx-console-${/:(\d{1,5})$/.exec(host)?.[1] ?? '80'}`,
+  isSecure: false,
+});
 
-const hostnameOf = (host: string): string => (URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '');
+const parseHostname = (host: string): string =>
+  URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '';
 
 /** Returns the cookie that a request has, and its value. One without https counts only on this machine. */
-export function cookieIn({ cookie = '', host = '' }: IncomingHttpHeaders): (SessionCookie & { value: string }) | undefined {
-  const sent = new Map(cookie.split(';').map((pair) => [pair.split('=')[0]?.trim() ?? '', pair.slice(pair.indexOf('=') + 1).trim()]));
-  const known = [OVER_HTTPS, ...(isLoopbackName(hostnameOf(host)) ? [onThisMachine(host)] : [])];
+export function readCookie({
+  cookie = '',
+  host = '',
+}: IncomingHttpHeaders): (SessionCookie & { value: string }) | undefined {
+  const sent = new Map(
+    cookie
+      .split(';')
+      .map((pair) => [pair.split('=')[0]?.trim() ?? '', pair.slice(pair.indexOf('=') + 1).trim()]),
+  );
+  const known = [
+    OVER_HTTPS,
+    ...(isLoopbackName(parseHostname(host)) ? [buildLocalCookie(host)] : []),
+  ];
   for (const one of known) {
     const value = sent.get(one.name);
     if (value !== undefined && value !== '') return { ...one, value };
@@ -40,5 +55,9 @@ export function cookieIn({ cookie = '', host = '' }: IncomingHttpHeaders): (Sess
 }
 
 /** Returns the header that gives the browser the cookie for so many seconds; 0 takes it away. */
-export const setCookie = ({ name, isSecure }: SessionCookie, value: string, seconds: number): string =>
+export const setCookie = (
+  { name, isSecure }: SessionCookie,
+  value: string,
+  seconds: number,
+): string =>
   `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;

@@ -24,5 +24,9 @@ function isFromOwnPage({ headers, forwarded }: FromPage): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
   const { origin, host } = headers;
-  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === (forwarded.host ?? host);
+  return (
+    origin !== undefined &&
+    URL.canParse(origin) &&
+    new URL(origin).host === (forwarded.host ?? host)
+  );
 }

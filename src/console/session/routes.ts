@@ -1,17 +1,24 @@
 import { Forbidden, Problem, Unauthorized, Unavailable } from '../../errors.ts';
 import { admitStrangers } from '../../http/admission.ts';
 import { readText } from '../../http/bounded-answer.ts';
-import { networkOf } from '../../http/addresses.ts';
+import { deriveNetwork } from '../../http/addresses.ts';
 import { Limiter } from '../../http/limiter.ts';
 import { Rate } from '../../http/quota.ts';
-import { json, noContent, routesOf, type Reply, type Request, type Route } from '../../http/route.ts';
+import {
+  answerJson,
+  answerNoContent,
+  buildRouteMakers,
+  type Reply,
+  type Request,
+  type Route,
+} from '../../http/route.ts';
 import { BrowserSession, SignIn } from '../../schema/wire/console-session.ts';
 import type { WhoAmI } from '../../schema/platform/whoami.ts';
 import type { ControlPlaneDoor } from '../control-plane.ts';
-import { cookieFor } from './cookie.ts';
+import { chooseCookie } from './cookie.ts';
 import type { BrowserSessions } from './sessions.ts';
-import { headersInwards, type SentAlong } from '../headers.ts';
-import { parsedOr } from '../../schema/json.ts';
+import { buildInwardHeaders, type SentAlong } from '../headers.ts';
+import { parseJsonOr } from '../../schema/json.ts';
 
 const GUESSING = 'Too many wrong keys have come from this address; try again later.';
 /** Wrong keys that one client may try in a minute. */
@@ -45,16 +52,16 @@ export type SessionParts = {
 type Asked = Pick<Request, 'headers' | 'source' | 'forwarded' | 'requestId' | 'signal'>;
 
 /** Returns the routes by which a page learns who is signed in, and by which sessions begin and end. */
-export function sessionRoutes(parts: SessionParts): Route<undefined>[] {
-  const signIn = signingIn(parts);
-  const route = routesOf<undefined>('Session');
+export function buildSessionRoutes(parts: SessionParts): Route<undefined>[] {
+  const signIn = buildSignIn(parts);
+  const route = buildRouteMakers<undefined>('Session');
   return [
     route.get('/console/session', {
       id: 'session',
       summary: 'Who is signed in',
       access: 'open',
       answers: { 200: ANSWER },
-      handler: (request) => shown(parts, request),
+      handler: (request) => answerSession(parts, request),
     }),
     route.post('/console/session', {
       id: 'sign_in',
@@ -70,26 +77,38 @@ export function sessionRoutes(parts: SessionParts): Route<undefined>[] {
       summary: 'Sign out',
       access: 'open',
       answers: { 204: { description: 'Nobody is signed in.' } },
-      handler: ({ headers }) => noContent(204, withCookie(parts.sessions.end(headers))),
+      handler: ({ headers }) =>
+        answerNoContent(204, buildCookieHeader(parts.sessions.end(headers))),
     }),
   ];
 }
 
-const withCookie = (cookie: string | undefined): Record<string, string> => (cookie === undefined ? {} : { 'set-cookie': cookie });
+const buildCookieHeader = (cookie: string | undefined): Record<string, string> =>
+  cookie === undefined ? {} : { 'set-cookie': cookie };
 
 const answerFor = (known: WhoAmI, cookie: string | undefined): Reply =>
-  json({ signed_in: true, ...known, options: OPTIONS } satisfies BrowserSession, 200, withCookie(cookie));
+  answerJson(
+    { signed_in: true, ...known, options: OPTIONS } satisfies BrowserSession,
+    200,
+    buildCookieHeader(cookie),
+  );
 
-async function shown({ sessions, door }: SessionParts, request: Asked): Promise<Reply> {
-  const session = sessions.of(request.headers);
-  if (session === 'signed_out') return json({ signed_in: false, options: OPTIONS } satisfies BrowserSession);
-  const known = session === 'ended' ? undefined : await askWhoAmI(door, callerOf(session.key, request));
+async function answerSession({ sessions, door }: SessionParts, request: Asked): Promise<Reply> {
+  const session = sessions.readSession(request.headers);
+  if (session === 'signed_out')
+    return answerJson({ signed_in: false, options: OPTIONS } satisfies BrowserSession);
+  const known =
+    session === 'ended' ? undefined : await askWhoAmI(door, toKeyCaller(session.key, request));
   if (session === 'ended' || known === undefined)
-    return json({ signed_in: false, options: OPTIONS, reason: session === 'ended' ? session : 'revoked' } satisfies BrowserSession);
+    return answerJson({
+      signed_in: false,
+      options: OPTIONS,
+      reason: session === 'ended' ? session : 'revoked',
+    } satisfies BrowserSession);
   return answerFor(known, session.renewed);
 }
 
-const callerOf = (key: string, { headers, source, requestId, signal }: Asked): KeyOfCaller => ({
+const toKeyCaller = (key: string, { headers, source, requestId, signal }: Asked): KeyOfCaller => ({
   key,
   tenant: [headers['x-tenant-id']].flat()[0],
   source,
@@ -98,13 +117,17 @@ const callerOf = (key: string, { headers, source, requestId, signal }: Asked): K
 });
 
 /** Returns the function that begins a session, and bounds how many keys are tried in vain. */
-function signingIn({ sessions, door, signedIn }: SessionParts): (key: string, request: Asked) => Promise<Reply> {
+function buildSignIn({
+  sessions,
+  door,
+  signedIn,
+}: SessionParts): (key: string, request: Asked) => Promise<Reply> {
   const ofOne = new Rate({ perMinute: OF_ONE, message: GUESSING });
   const ofAll = new Rate({ perMinute: OF_ALL, message: GUESSING });
   const beyond = new Limiter(BEYOND.atOnce);
   let waiting = 0;
   /** Does the work of a client with too many wrong keys: behind others like it, and a wrong key gets the refusal. */
-  const checkedBeyond = async <T>(refusal: unknown, work: () => Promise<T>): Promise<T> => {
+  const runBeyondLimit = async <T>(refusal: unknown, work: () => Promise<T>): Promise<T> => {
     if (waiting >= BEYOND.waiting) throw refusal;
     waiting += 1;
     try {
@@ -115,14 +138,14 @@ function signingIn({ sessions, door, signedIn }: SessionParts): (key: string, re
       waiting -= 1;
     }
   };
-  const counted = async <T>(address: string, work: () => Promise<T>): Promise<T> => {
-    const source = networkOf(address);
+  const runCounted = async <T>(address: string, work: () => Promise<T>): Promise<T> => {
+    const source = deriveNetwork(address);
     try {
       // A failure is assumed until the opposite is shown, because many may be under way at a time.
       ofOne.take(source);
       ofAll.take('');
     } catch (refusal) {
-      return checkedBeyond(refusal, work).then(
+      return runBeyondLimit(refusal, work).then(
         (done) => {
           signedIn('done');
           return done;
@@ -148,11 +171,13 @@ function signingIn({ sessions, door, signedIn }: SessionParts): (key: string, re
     }
   };
   return (key, request) =>
-    counted(request.source, async () => {
-      const cookie = cookieFor(request);
+    runCounted(request.source, async () => {
+      const cookie = chooseCookie(request);
       if (cookie === undefined)
-        throw new Forbidden('The console takes keys over https alone, or on the machine itself: this page came over plain http.');
-      const known = KEY.test(key) ? await askWhoAmI(door, callerOf(key, request)) : undefined;
+        throw new Forbidden(
+          'The console takes keys over https alone, or on the machine itself: this page came over plain http.',
+        );
+      const known = KEY.test(key) ? await askWhoAmI(door, toKeyCaller(key, request)) : undefined;
       if (known === undefined) throw new Unauthorized('The API key is not known, or has expired.');
       return answerFor(known, sessions.begin(cookie, key));
     });
@@ -162,15 +187,32 @@ function signingIn({ sessions, door, signedIn }: SessionParts): (key: string, re
 type KeyOfCaller = SentAlong & { tenant: string | undefined; signal: AbortSignal };
 
 /** Returns whose key it is; undefined if the control plane does not take it. Throws any other refusal of it. */
-async function askWhoAmI(door: Pick<ControlPlaneDoor, 'ask'>, { tenant, signal, ...along }: KeyOfCaller): Promise<WhoAmI | undefined> {
-  const given = { accept: 'application/json', ...(tenant !== undefined && { 'x-tenant-id': tenant }) };
-  const answer = await door.ask({ method: 'GET', path: '/v2/whoami', headers: headersInwards(given, along), body: undefined, signal });
-  const body = parsedOr(await readText(answer, MAX_ANSWER_BYTES), undefined) as { detail?: string } | undefined;
+async function askWhoAmI(
+  door: Pick<ControlPlaneDoor, 'ask'>,
+  { tenant, signal, ...along }: KeyOfCaller,
+): Promise<WhoAmI | undefined> {
+  const given = {
+    accept: 'application/json',
+    ...(tenant !== undefined && { 'x-tenant-id': tenant }),
+  };
+  const answer = await door.ask({
+    method: 'GET',
+    path: '/v2/whoami',
+    headers: buildInwardHeaders(given, along),
+    body: undefined,
+    signal,
+  });
+  const body = parseJsonOr(await readText(answer, MAX_ANSWER_BYTES), undefined) as
+    | { detail?: string }
+    | undefined;
   const status = answer.statusCode ?? 0;
   if (status === 200) return body as WhoAmI;
   if (status === 401) return undefined;
   const detail = body?.detail ?? `The control plane answered with ${status}.`;
   if (status === 403) throw new Forbidden(detail);
-  if (status === 429) throw new Problem(429, detail, { headers: { 'retry-after': answer.headers['retry-after'] ?? '10' } });
+  if (status === 429)
+    throw new Problem(429, detail, {
+      headers: { 'retry-after': answer.headers['retry-after'] ?? '10' },
+    });
   throw new Unavailable(`The control plane can not say whose key this is: ${detail}`);
 }

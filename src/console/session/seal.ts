@@ -24,11 +24,16 @@ export class Seal {
   open(sealed: string, purpose: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64url');
     if (bytes.length < NONCE + TAG) return undefined;
-    const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE), { authTagLength: TAG })
+    const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE), {
+      authTagLength: TAG,
+    })
       .setAAD(Buffer.from(purpose))
       .setAuthTag(bytes.subarray(-TAG));
     try {
-      return Buffer.concat([decipher.update(bytes.subarray(NONCE, -TAG)), decipher.final()]).toString('utf8');
+      return Buffer.concat([
+        decipher.update(bytes.subarray(NONCE, -TAG)),
+        decipher.final(),
+      ]).toString('utf8');
     } catch {
       return undefined;
     }

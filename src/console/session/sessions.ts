@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { EndOfSession, NotSignedIn } from '../../schema/wire/console-session.ts';
-import { isHalfOver, KEPT_SECONDS, sessionFrom, sessionIn } from './content.ts';
-import { cookieIn, setCookie, type SessionCookie } from './cookie.ts';
+import { isHalfOver, KEPT_SECONDS, buildSession, parseSession } from './content.ts';
+import { readCookie, setCookie, type SessionCookie } from './cookie.ts';
 import type { Seal } from './seal.ts';
 
 /** The session of a request: its key, and the cookie to give the browser if it is to last longer. */
@@ -14,7 +14,10 @@ const WORDS: Record<EndOfSession, string> = {
 };
 
 /** Returns the answer to a request whose session is over. */
-export const notSignedIn = (reason: EndOfSession): NotSignedIn => ({ detail: WORDS[reason], reason });
+export const buildNotSignedIn = (reason: EndOfSession): NotSignedIn => ({
+  detail: WORDS[reason],
+  reason,
+});
 
 /** Makes sessions and reads them. Nothing is stored here: a session is a sealed cookie in the user's browser. */
 export class BrowserSessions {
@@ -28,22 +31,25 @@ export class BrowserSessions {
 
   /** Returns the header with which a session of this key begins. */
   begin(cookie: SessionCookie, key: string): string {
-    const content = JSON.stringify(sessionFrom(key, this.#now()));
+    const content = JSON.stringify(buildSession(key, this.#now()));
     return setCookie(cookie, this.#seal.close(content, cookie.name), KEPT_SECONDS);
   }
 
   /** Returns the session of a request, or why it has none. */
-  of(headers: IncomingHttpHeaders): OpenSession | Exclude<EndOfSession, 'revoked'> {
-    const cookie = cookieIn(headers);
+  readSession(headers: IncomingHttpHeaders): OpenSession | Exclude<EndOfSession, 'revoked'> {
+    const cookie = readCookie(headers);
     if (cookie === undefined) return 'signed_out';
-    const content = sessionIn(this.#seal.open(cookie.value, cookie.name), this.#now());
+    const content = parseSession(this.#seal.open(cookie.value, cookie.name), this.#now());
     if (content === undefined) return 'ended';
-    return { key: content.key, renewed: isHalfOver(content, this.#now()) ? this.begin(cookie, content.key) : undefined };
+    return {
+      key: content.key,
+      renewed: isHalfOver(content, this.#now()) ? this.begin(cookie, content.key) : undefined,
+    };
   }
 
   /** Returns the header that ends the session of a request, if it has one. */
   end(headers: IncomingHttpHeaders): string | undefined {
-    const cookie = cookieIn(headers);
+    const cookie = readCookie(headers);
     return cookie && setCookie(cookie, '', 0);
   }
 }

@@ -5,13 +5,19 @@ import type { Kube } from '../../kube/kube.ts';
 import type { BearerTokens } from './bearer.ts';
 import type { Identity } from './claims.ts';
 import { isExpired } from './expiry.ts';
-import { digestOf, KnownKeys } from './known-keys.ts';
+import { deriveKeyDigest, KnownKeys } from './known-keys.ts';
 import { LastUse } from './last-use.ts';
-import { type Caller, includesRole, type Role } from '../caller.ts';
+import { type Caller, hasRole, type Role } from '../caller.ts';
 import type { Log } from '../../log.ts';
 
 /** Why credentials are refused. Those of an identity provider have one reason. */
-export const LOGIN_FAILURES = ['NoCredentials', 'UnknownKey', 'ExpiredKey', 'TokensNotAccepted', 'TokenRefused'] as const;
+export const LOGIN_FAILURES = [
+  'NoCredentials',
+  'UnknownKey',
+  'ExpiredKey',
+  'TokensNotAccepted',
+  'TokenRefused',
+] as const;
 type LoginFailure = (typeof LOGIN_FAILURES)[number];
 
 /** 401 of which metrics know the reason. */
@@ -25,7 +31,7 @@ class FailedLogin extends Unauthorized {
 }
 
 /** Returns why credentials were refused, or undefined if the request failed for something else. */
-export function loginFailureOf(thrown: unknown): LoginFailure | undefined {
+export function getLoginFailure(thrown: unknown): LoginFailure | undefined {
   if (thrown instanceof FailedLogin) return thrown.reason;
   return thrown instanceof Unauthorized ? 'TokenRefused' : undefined;
 }
@@ -40,7 +46,8 @@ type AuthenticatorOptions = {
   today?: () => number;
 };
 
-const NO_CREDENTIALS = 'No credentials: send an API key in X-Api-Key, or a token in Authorization: Bearer.';
+const NO_CREDENTIALS =
+  'No credentials: send an API key in X-Api-Key, or a token in Authorization: Bearer.';
 
 /** Finds out who calls, by the headers of a request: an API key, or a bearer token where an issuer is configured. */
 export class Authenticator {
@@ -49,7 +56,12 @@ export class Authenticator {
   readonly #tokens: BearerTokens | undefined;
   readonly #today: () => number;
 
-  constructor({ tokens, clock = () => performance.now(), today = () => Date.now(), ...store }: AuthenticatorOptions) {
+  constructor({
+    tokens,
+    clock = () => performance.now(),
+    today = () => Date.now(),
+    ...store
+  }: AuthenticatorOptions) {
     this.#keys = new KnownKeys({ ...store, clock });
     this.#lastUse = new LastUse({ ...store, clock });
     this.#tokens = tokens;
@@ -66,46 +78,58 @@ export class Authenticator {
   /** Returns who calls, whatever that caller may do. */
   identify = async (headers: IncomingHttpHeaders, access: Route['access']): Promise<Caller> => {
     if (access === 'open') return { tenantId: '', role: 'read', keyName: '' };
-    const { tenants, role, name, keyId, expiresAt } = await this.#identityOf(headers);
-    const tenantId = chosenTenant(tenants, single(headers['x-tenant-id'])?.toLowerCase());
+    const { tenants, role, name, keyId, expiresAt } = await this.#resolveIdentity(headers);
+    const tenantId = chooseTenant(tenants, getSingle(headers['x-tenant-id'])?.toLowerCase());
     return { tenantId, role, keyName: name, keyId, tenants, expiresAt };
   };
 
   /** Returns true if the headers carry a key that was valid when it was last looked up. */
-  remembers(headers: IncomingHttpHeaders): boolean {
-    const given = single(headers['x-api-key']);
-    return given !== undefined && this.#keys.remembers(given);
+  hasKnownKey(headers: IncomingHttpHeaders): boolean {
+    const given = getSingle(headers['x-api-key']);
+    return given !== undefined && this.#keys.hasKey(given);
   }
 
   /** Returns a name of the key in the headers, if it was made here, which nobody can forge. It may be revoked. */
-  async madeKeyIn(headers: IncomingHttpHeaders): Promise<string | undefined> {
-    const given = single(headers['x-api-key']);
-    return given !== undefined && (await this.#keys.isMade(given)) ? digestOf(given) : undefined;
+  async findMadeKey(headers: IncomingHttpHeaders): Promise<string | undefined> {
+    const given = getSingle(headers['x-api-key']);
+    return given !== undefined && (await this.#keys.isMade(given))
+      ? deriveKeyDigest(given)
+      : undefined;
   }
 
   /** An API key alone decides if one is sent, because a proxy in front may add an Authorization header of its own. */
-  async #identityOf(headers: IncomingHttpHeaders): Promise<Identity> {
-    const given = single(headers['x-api-key']);
-    if (given === undefined) return this.#identityOfToken(headers.authorization);
+  async #resolveIdentity(headers: IncomingHttpHeaders): Promise<Identity> {
+    const given = getSingle(headers['x-api-key']);
+    if (given === undefined) return this.#resolveTokenIdentity(headers.authorization);
     const key = await this.#keys.find(given);
-    if (key === undefined) throw this.#unauthorized('UnknownKey', 'The API key is not known.');
-    if (isExpired(key, this.#today())) throw this.#unauthorized('ExpiredKey', 'The API key has expired.');
+    if (key === undefined) throw this.#buildUnauthorized('UnknownKey', 'The API key is not known.');
+    if (isExpired(key, this.#today()))
+      throw this.#buildUnauthorized('ExpiredKey', 'The API key has expired.');
     this.#lastUse.note(key);
-    return { tenants: [key.tenantId], role: key.role, name: key.name, keyId: key.id, expiresAt: key.expiresAt };
+    return {
+      tenants: [key.tenantId],
+      role: key.role,
+      name: key.name,
+      keyId: key.id,
+      expiresAt: key.expiresAt,
+    };
   }
 
-  async #identityOfToken(authorization: string | undefined): Promise<Identity> {
+  async #resolveTokenIdentity(authorization: string | undefined): Promise<Identity> {
     const token = /^Bearer +([\w.~+/=-]+) *$/i.exec(authorization ?? '')?.[1];
     if (this.#tokens === undefined)
       throw token === undefined
-        ? this.#unauthorized('NoCredentials', 'No API key: send one in X-Api-Key.')
-        : this.#unauthorized('TokensNotAccepted', 'Bearer tokens are not accepted here: send an API key in X-Api-Key.');
-    if (token === undefined) throw this.#unauthorized('NoCredentials', NO_CREDENTIALS);
-    return this.#tokens.identify(token);
+        ? this.#buildUnauthorized('NoCredentials', 'No API key: send one in X-Api-Key.')
+        : this.#buildUnauthorized(
+            'TokensNotAccepted',
+            'Bearer tokens are not accepted here: send an API key in X-Api-Key.',
+          );
+    if (token === undefined) throw this.#buildUnauthorized('NoCredentials', NO_CREDENTIALS);
+    return this.#tokens.resolveIdentity(token);
   }
 
   /** A 401 names the credentials that would help (RFC 9110, section 11.6.1). */
-  #unauthorized(reason: LoginFailure, message: string): Unauthorized {
+  #buildUnauthorized(reason: LoginFailure, message: string): Unauthorized {
     const schemes = this.#tokens === undefined ? ['ApiKey'] : ['ApiKey', 'Bearer'];
     const challenges = schemes.map((scheme) => `${scheme} realm="gx-platform"`).join(', ');
     return new FailedLogin(reason, message, { 'www-authenticate': challenges });
@@ -114,24 +138,29 @@ export class Authenticator {
 
 /** Throws `Forbidden` if the caller's role is too small for such a route. */
 export function permit({ role }: Caller, access: Route['access']): void {
-  if (access !== 'open' && !includesRole(role, access)) throw new Forbidden(lacksRole(role));
+  if (access !== 'open' && !hasRole(role, access)) throw new Forbidden(describeMissingRole(role));
 }
 
-const lacksRole = (role: Role): string =>
-  role === 'read' ? 'This key may only read.' : 'This needs the role admin; this key has the role write.';
+const describeMissingRole = (role: Role): string =>
+  role === 'read'
+    ? 'This key may only read.'
+    : 'This needs the role admin; this key has the role write.';
 
 /** The vendor's clients look for "requires workspace specification" and then ask their user for a tenant. */
-function chosenTenant([only, ...others]: string[], named: string | undefined): string {
+function chooseTenant([only, ...others]: string[], named: string | undefined): string {
   if (named !== undefined) {
-    if (![only, ...others].includes(named)) throw new Forbidden('X-Tenant-Id names a tenant that the caller does not belong to.');
+    if (![only, ...others].includes(named))
+      throw new Forbidden('X-Tenant-Id names a tenant that the caller does not belong to.');
     return named;
   }
   if (only === undefined || others.length > 0)
-    throw new Forbidden('This token requires workspace specification: name one of its tenants in X-Tenant-Id.');
+    throw new Forbidden(
+      'This token requires workspace specification: name one of its tenants in X-Tenant-Id.',
+    );
   return only;
 }
 
-const single = (value: string | string[] | undefined): string | undefined => {
+const getSingle = (value: string | string[] | undefined): string | undefined => {
   const text = Array.isArray(value) ? value[0] : value;
   return text === undefined || text === '' ? undefined : text;
 };

@@ -2,9 +2,14 @@ import type { OidcConfig } from '../../config/oidc.ts';
 import type { Proxies } from '../../http/proxies.ts';
 import type { Log } from '../../log.ts';
 import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
-import { type Identity, identityOf } from './claims.ts';
+import { type Identity, readIdentity } from './claims.ts';
 
-type Options = { config: OidcConfig; proxies?: Proxies | undefined; log: Log; clock?: (() => number) | undefined };
+type Options = {
+  config: OidcConfig;
+  proxies?: Proxies | undefined;
+  log: Log;
+  clock?: (() => number) | undefined;
+};
 
 /** The bearer tokens of the identity provider, with which people call this API. */
 export class BearerTokens {
@@ -19,7 +24,7 @@ export class BearerTokens {
   /**
    * Returns whose token it is. Throws `Unauthorized` for an invalid token, `Unavailable` if it can't be verified now.
    */
-  async identify(token: string): Promise<Identity> {
-    return identityOf(await this.#tokens.claimsOf(token), this.#config);
+  async resolveIdentity(token: string): Promise<Identity> {
+    return readIdentity(await this.#tokens.verifyToken(token), this.#config);
   }
 }

@@ -12,9 +12,9 @@ const FORM = /^gx_[\w-]{65}$/;
 const ID_LENGTH = 16;
 
 /** Returns a new key whose MAC is made with this secret. */
-export function newKey(macSecret: Buffer): string {
+export function createApiKey(macSecret: Buffer): string {
   const random = randomBytes(32).toString('base64url');
-  return `${PREFIX}${random}${macOf(random, macSecret)}`;
+  return `${PREFIX}${random}${deriveMac(random, macSecret)}`;
 }
 
 /** Returns whether a text has the form of a key. */
@@ -23,15 +23,22 @@ export const hasFormOfKey = (text: string): boolean => FORM.test(text);
 /** Returns whether the MAC of a key was made with this secret. */
 export function hasMacOf(key: string, macSecret: Buffer): boolean {
   const body = key.slice(PREFIX.length);
-  const [given, made] = [body.slice(RANDOM_LENGTH), macOf(body.slice(0, RANDOM_LENGTH), macSecret)].map((text) => Buffer.from(text));
+  const [given, made] = [
+    body.slice(RANDOM_LENGTH),
+    deriveMac(body.slice(0, RANDOM_LENGTH), macSecret),
+  ].map((text) => Buffer.from(text));
   return given?.length === made?.length && timingSafeEqual(given!, made!);
 }
 
-const macOf = (random: string, secret: Buffer): string =>
-  createHmac('sha256', secret).update(`${PREFIX}${random}`).digest().subarray(0, MAC_BYTES).toString('base64url');
+const deriveMac = (random: string, secret: Buffer): string =>
+  createHmac('sha256', secret)
+    .update(`${PREFIX}${random}`)
+    .digest()
+    .subarray(0, MAC_BYTES)
+    .toString('base64url');
 
 /** Returns the hash under which a key is stored. Being random, a key can be neither guessed nor reversed from it. */
-export const keyHash = (key: string): string => createHash('sha256').update(key).digest('hex');
+export const hashApiKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 /** Returns the id by which people and objects name a key: the beginning of its hash. */
-export const keyId = (hash: string): string => hash.slice(0, ID_LENGTH);
+export const deriveKeyId = (hash: string): string => hash.slice(0, ID_LENGTH);

@@ -29,13 +29,22 @@ export async function ensureMac(kube: Kube, namespace: string): Promise<Buffer> 
   }
 }
 
-async function findMac(kube: Kube, namespace: string, signal?: AbortSignal): Promise<Buffer | undefined> {
+async function findMac(
+  kube: Kube,
+  namespace: string,
+  signal?: AbortSignal,
+): Promise<Buffer | undefined> {
   const object = await kube.find(kinds.secret, { namespace, name: MAC_SECRET }, signal);
   if (object === undefined) return undefined;
   // The Secret's data is base64 of a text that is base64 itself.
-  const secret = Buffer.from(Buffer.from(object.data?.mac ?? '', 'base64').toString('utf8'), 'base64');
+  const secret = Buffer.from(
+    Buffer.from(object.data?.mac ?? '', 'base64').toString('utf8'),
+    'base64',
+  );
   if (secret.length !== BYTES)
-    throw new Unavailable(`The Secret ${MAC_SECRET} holds no MAC secret: delete it, and make new keys with api-key create.`);
+    throw new Unavailable(
+      `The Secret ${MAC_SECRET} holds no MAC secret: delete it, and make new keys with api-key create.`,
+    );
   return secret;
 }
 
@@ -60,13 +69,14 @@ export class MacCheck {
   /** Returns whether the command never made this key. */
   async isForged(key: string): Promise<boolean> {
     if (!hasFormOfKey(key)) return true;
-    const mac = await this.#current();
+    const mac = await this.#readCurrent();
     return mac === undefined || !hasMacOf(key, mac);
   }
 
-  async #current(): Promise<Buffer | undefined> {
+  async #readCurrent(): Promise<Buffer | undefined> {
     const age = this.#clock() - this.#at;
-    if (age < (this.#mac === undefined ? MISSING_MILLISECONDS : FRESH_MILLISECONDS)) return this.#mac;
+    if (age < (this.#mac === undefined ? MISSING_MILLISECONDS : FRESH_MILLISECONDS))
+      return this.#mac;
     // One read serves all who wait.
     this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
     await this.#reading;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { asError, Unavailable } from '../../errors.ts';
+import { toError, Unavailable } from '../../errors.ts';
 import { SharedAnswers } from '../../http/shared-answers.ts';
 import type { Kube } from '../../kube/kube.ts';
-import { refusing } from '../kube-refusal.ts';
+import { callKube } from '../kube-refusal.ts';
 import { MacCheck } from './key-mac.ts';
 import { type ApiKey, lookUpKey } from './keys.ts';
 
@@ -39,23 +39,30 @@ export class KnownKeys {
    * checked now.
    */
   async find(given: string): Promise<ApiKey | undefined> {
-    const digest = digestOf(given);
+    const digest = deriveKeyDigest(given);
     const checked = this.#good.get(digest);
     const age = this.#clock() - (checked?.at ?? -Infinity);
     if (checked !== undefined && age < TRUSTED_MILLISECONDS) return checked.key;
     if (checked === undefined && (await this.#isRefused(digest, given))) return undefined;
     try {
       // One look-up serves all requests that came with the same key.
-      return await this.#reading.of(digest, async () => this.#remember(digest, await this.#read(given)));
+      return await this.#reading.getOrAsk(digest, async () =>
+        this.#cacheKey(digest, await this.#read(given)),
+      );
     } catch (error) {
-      if (error instanceof Unavailable && checked !== undefined && age < TRUSTED_IN_OUTAGE_MILLISECONDS) return checked.key;
+      if (
+        error instanceof Unavailable &&
+        checked !== undefined &&
+        age < TRUSTED_IN_OUTAGE_MILLISECONDS
+      )
+        return checked.key;
       throw error;
     }
   }
 
   /** Returns true if the key was valid when it was last looked up. */
-  remembers(given: string): boolean {
-    return this.#good.has(digestOf(given));
+  hasKey(given: string): boolean {
+    return this.#good.has(deriveKeyDigest(given));
   }
 
   /** Returns true if the key was made by the command, though it may be revoked. That costs no look-up. */
@@ -67,36 +74,45 @@ export class KnownKeys {
   }
 
   async #isRefused(digest: string, given: string): Promise<boolean> {
-    if (this.#clock() - (this.#refused.get(digest) ?? -Infinity) < TRUSTED_MILLISECONDS) return true;
-    return refusing(() => this.#mac.isForged(given));
+    if (this.#clock() - (this.#refused.get(digest) ?? -Infinity) < TRUSTED_MILLISECONDS)
+      return true;
+    return callKube(() => this.#mac.isForged(given));
   }
 
   async #read(given: string): Promise<ApiKey | undefined> {
-    if (this.#clock() < this.#awayUntil) throw new Unavailable('The API server does not answer, so the key is not checked; try again.');
+    if (this.#clock() < this.#awayUntil)
+      throw new Unavailable(
+        'The API server does not answer, so the key is not checked; try again.',
+      );
     const limit = AbortSignal.timeout(LOOK_UP_MILLISECONDS);
     try {
-      return await refusing(() => lookUpKey(this.#kube, { namespace: this.#namespace, key: given, signal: limit }));
+      return await callKube(() =>
+        lookUpKey(this.#kube, { namespace: this.#namespace, key: given, signal: limit }),
+      );
     } catch (error) {
       if (!limit.aborted && !(error instanceof Unavailable)) throw error;
       this.#awayUntil = this.#clock() + AWAY_MILLISECONDS;
-      throw new Unavailable(`The key could not be checked: ${asError(error).message}`, { cause: error });
+      throw new Unavailable(`The key could not be checked: ${toError(error).message}`, {
+        cause: error,
+      });
     }
   }
 
-  #remember(digest: string, key: ApiKey | undefined): ApiKey | undefined {
+  #cacheKey(digest: string, key: ApiKey | undefined): ApiKey | undefined {
     this.#good.delete(digest);
     this.#refused.delete(digest);
-    if (key === undefined) bounded(this.#refused, REMEMBERED.refused).set(digest, this.#clock());
-    else bounded(this.#good, REMEMBERED.good).set(digest, { key, at: this.#clock() });
+    if (key === undefined) dropOldest(this.#refused, REMEMBERED.refused).set(digest, this.#clock());
+    else dropOldest(this.#good, REMEMBERED.good).set(digest, { key, at: this.#clock() });
     return key;
   }
 }
 
 /** The key itself is never remembered: it would be worth stealing. */
-export const digestOf = (key: string): string => createHash('sha256').update(key).digest('base64');
+export const deriveKeyDigest = (key: string): string =>
+  createHash('sha256').update(key).digest('base64');
 
 /** Makes room for one more. */
-function bounded<V>(map: Map<string, V>, size: number): Map<string, V> {
+function dropOldest<V>(map: Map<string, V>, size: number): Map<string, V> {
   const oldest = map.keys().next().value;
   if (map.size >= size && oldest !== undefined) map.delete(oldest);
   return map;

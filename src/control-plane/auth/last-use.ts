@@ -1,9 +1,9 @@
 import { Conflict } from '../../errors.ts';
 import { kinds, type Kube, type LeaseObject } from '../../kube/kube.ts';
-import { microTime } from '../../kube/lease.ts';
+import { formatMicroTime } from '../../kube/lease.ts';
 import type { Log } from '../../log.ts';
 import { API_KEY, PART_OF } from '../../schema/platform/labels.ts';
-import { type ApiKey, keyObjectName } from './keys.ts';
+import { type ApiKey, buildKeyObjectName } from './keys.ts';
 
 /** A use is written at most this often, so that a busy key costs the API server a write in five minutes. */
 const EVERY_MILLISECONDS = 300_000;
@@ -34,25 +34,38 @@ export class LastUse {
     void this.#write(key).catch((error: unknown) => {
       // Another process that wrote at the same time has written the same.
       if (error instanceof Conflict) return;
-      this.#options.log.warn({ err: error, key_id: key.id }, 'the last use of a key could not be stored');
+      this.#options.log.warn(
+        { err: error, key_id: key.id },
+        'the last use of a key could not be stored',
+      );
     });
   }
 
   async #write(key: ApiKey): Promise<void> {
     const { kube, namespace } = this.#options;
-    const name = keyObjectName(key.id);
+    const name = buildKeyObjectName(key.id);
     const found = await kube.find(kinds.lease, { namespace, name });
-    const spec = { ...found?.spec, renewTime: microTime() };
+    const spec = { ...found?.spec, renewTime: formatMicroTime() };
     if (found !== undefined) return void (await kube.replace(kinds.lease, { ...found, spec }));
     const owner = { apiVersion: 'v1', kind: 'Secret', name, uid: key.uid };
     const labels = { [API_KEY]: key.id, [PART_OF]: 'gx-platform' };
     const metadata = { name, namespace, labels, ownerReferences: [owner] };
-    await kube.create(kinds.lease, { apiVersion: kinds.lease.apiVersion, kind: kinds.lease.kind, metadata, spec });
+    await kube.create(kinds.lease, {
+      apiVersion: kinds.lease.apiVersion,
+      kind: kinds.lease.kind,
+      metadata,
+      spec,
+    });
   }
 }
 
 /** Returns when each key was last used, by the key's id. A key that was never used is not among them. */
-export async function lastUses(kube: Kube, namespace: string): Promise<Map<string, string>> {
-  const leases: LeaseObject[] = await kube.all(kinds.lease, { namespace, labelSelector: API_KEY });
-  return new Map(leases.map(({ metadata, spec }) => [metadata.labels?.[API_KEY] ?? '', spec.renewTime ?? '']));
+export async function listLastUses(kube: Kube, namespace: string): Promise<Map<string, string>> {
+  const leases: LeaseObject[] = await kube.listAll(kinds.lease, {
+    namespace,
+    labelSelector: API_KEY,
+  });
+  return new Map(
+    leases.map(({ metadata, spec }) => [metadata.labels?.[API_KEY] ?? '', spec.renewTime ?? '']),
+  );
 }

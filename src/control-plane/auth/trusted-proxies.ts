@@ -1,15 +1,20 @@
 import type { ControlPlaneConfig } from '../../config/control-plane.ts';
-import { trusting, type Trusts } from '../../http/client.ts';
-import { clientSignerIn, isClientSignedBy, OF_CONTROL_PLANE } from '../../http/signed-client.ts';
+import { buildTrusts, type Trusts } from '../../http/client.ts';
+import { readClientSigner, isClientSignedBy, OF_CONTROL_PLANE } from '../../http/signed-client.ts';
 
 /**
  * Returns the trust in the proxies that the settings list, and in the console, which signs its word about a client.
  * Throws `StartError` if the secret that it shares with the console can't be used.
  */
-export function trustedProxiesOf({ trustedProxies, clientKeyFile }: Pick<ControlPlaneConfig, 'trustedProxies' | 'clientKeyFile'>): Trusts {
-  const isListed = trusting(trustedProxies);
-  const signer = clientSignerIn(clientKeyFile);
+export function buildTrustedProxies({
+  trustedProxies,
+  clientKeyFile,
+}: Pick<ControlPlaneConfig, 'trustedProxies' | 'clientKeyFile'>): Trusts {
+  const isListed = buildTrusts(trustedProxies);
+  const signer = readClientSigner(clientKeyFile);
   if (signer === undefined) return isListed;
   return (address, asked) =>
-    isListed(address) || (asked !== undefined && isClientSignedBy([signer.key], asked, { of: OF_CONTROL_PLANE, at: Date.now() / 1000 }));
+    isListed(address) ||
+    (asked !== undefined &&
+      isClientSignedBy([signer.key], asked, { of: OF_CONTROL_PLANE, at: Date.now() / 1000 }));
 }

@@ -4,8 +4,8 @@ import type { Revision } from '../../schema/platform/revision.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from './lookup.ts';
-import { deploymentAnswer } from './resource.ts';
-import { activeRevision, findRevision, revisionAnswers } from '../revisions/answers.ts';
+import { toDeploymentAnswer } from './resource.ts';
+import { findActiveRevision, findRevision, buildRevisionConverter } from '../revisions/answers.ts';
 
 /**
  * Returns a deployment as REST answers it, with its revisions and its listener. A write key also gets the values of its
@@ -16,15 +16,15 @@ export async function answerForDeployment(
   deployment: DeploymentResource,
   { caller, signal }: CallContext,
 ): Promise<Deployment> {
-  const owners = plane.stored.owners();
-  const revisions = plane.stored.revisionsOf(deployment);
-  return deploymentAnswer(deployment, {
-    id: plane.stored.idOf(deployment),
+  const owners = plane.stored.getOwners();
+  const revisions = plane.stored.listRevisions(deployment);
+  return toDeploymentAnswer(deployment, {
+    id: plane.stored.getId(deployment),
     tenantId: caller.tenantId,
     listener: owners.get(deployment.metadata.namespace ?? ''),
     latest: revisions[0],
     revisions,
-    active: activeRevision(plane, deployment),
+    active: findActiveRevision(plane, deployment),
     secrets: await plane.secrets.read(deployment, { role: caller.role, signal }),
   });
 }
@@ -36,5 +36,8 @@ export async function answerForRevision(
   call: CallContext,
 ): Promise<Revision> {
   const deployment = await findDeployment(plane, deployment_id, call);
-  return revisionAnswers(plane, deployment)(await findRevision(plane, deployment, { id: revision_id, signal: call.signal }));
+  return buildRevisionConverter(
+    plane,
+    deployment,
+  )(await findRevision(plane, deployment, { id: revision_id, signal: call.signal }));
 }

@@ -9,25 +9,32 @@ const PATHS = { schedule: `${AT}.schedule`, timeZone: `${AT}.time_zone` };
 const isGiven = <T>(value: T): value is NonNullable<T> => value !== null && value !== undefined;
 
 /** Returns the rules that the settings of backups break in a create or a patch. */
-export function brokenBackup(
+export function checkBackupSettings(
   { source_config }: Pick<DeploymentPatchRequest, 'source_config'>,
   { hasDatabase, now }: { hasDatabase: boolean; now: Date },
 ): Broken[] {
   const asked = source_config?.database_backup ?? {};
   if (!Object.values(asked).some(isGiven)) return [];
   return [
-    ...(hasDatabase ? [] : [`${AT}: only for a managed database; an external one is backed up by its own administrator`]),
+    ...(hasDatabase
+      ? []
+      : [
+          `${AT}: only for a managed database; an external one is backed up by its own administrator`,
+        ]),
     ...(isGiven(asked.target) ? [] : [`${AT}.target: required`]),
-    ...brokenTimes(asked, now),
-    ...brokenKeep(asked),
+    ...checkTimes(asked, now),
+    ...checkKeep(asked),
   ];
 }
 
-function brokenTimes({ schedule, time_zone: timeZone }: DatabaseBackup, now: Date): Broken[] {
-  if (!isGiven(schedule)) return isGiven(timeZone) ? [`${PATHS.timeZone}: only beside a schedule`] : [];
+function checkTimes({ schedule, time_zone: timeZone }: DatabaseBackup, now: Date): Broken[] {
+  if (!isGiven(schedule))
+    return isGiven(timeZone) ? [`${PATHS.timeZone}: only beside a schedule`] : [];
   const fault = scheduleFault({ schedule, ...(isGiven(timeZone) && { timeZone }) }, now, PATHS);
   return fault === undefined ? [] : [fault.replace(/\.$/, '')];
 }
 
-const brokenKeep = ({ keep }: DatabaseBackup): Broken[] =>
-  isGiven(keep) && isGiven(keep.count) === isGiven(keep.days) ? [`${AT}.keep: either count or days`] : [];
+const checkKeep = ({ keep }: DatabaseBackup): Broken[] =>
+  isGiven(keep) && isGiven(keep.count) === isGiven(keep.days)
+    ? [`${AT}.keep: either count or days`]
+    : [];

@@ -6,13 +6,13 @@ import type { BackupAnswer, BackupRequested } from '../../schema/wire/backup-ans
 import type { CallContext } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { refusing } from '../kube-refusal.ts';
-import { requestedByPatch } from '../requested-by.ts';
+import { callKube } from '../kube-refusal.ts';
+import { buildRequestedByPatch } from '../requested-by.ts';
 import { readDeployment } from './lookup.ts';
-import { laterThan } from './patch.ts';
+import { deriveLaterTime } from './patch.ts';
 
 /** Lists the backups of a deployment, newest first. They are read from the API server, because few ask for them. */
-export async function backupsOf(
+export async function listBackups(
   { kube }: Pick<ControlPlane, 'kube'>,
   { metadata }: DeploymentResource,
   signal: AbortSignal,
@@ -21,9 +21,9 @@ export async function backupsOf(
     ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
     fieldSelector: `spec.deployment=${metadata.name}`,
   };
-  const found = await refusing(() => kube.all(kinds.backup, scope, signal));
+  const found = await callKube(() => kube.listAll(kinds.backup, scope, signal));
   const own = found.filter(({ spec }) => spec.deploymentUid === metadata.uid);
-  return own.toSorted((a, b) => (a.spec.backup > b.spec.backup ? -1 : 1)).map(shown);
+  return own.toSorted((a, b) => (a.spec.backup > b.spec.backup ? -1 : 1)).map(toAnswer);
 }
 
 /** Returns one backup of a deployment. Throws if it has none of this name. */
@@ -32,12 +32,14 @@ export async function backupOf(
   deployment: DeploymentResource,
   { name, signal }: { name: string; signal: AbortSignal },
 ): Promise<BackupAnswer> {
-  const found = (await backupsOf(plane, deployment, signal)).find((backup) => backup.name === name);
+  const found = (await listBackups(plane, deployment, signal)).find(
+    (backup) => backup.name === name,
+  );
   if (found === undefined) throw new NotFound(`Backup ${name} not found.`);
   return found;
 }
 
-const shown = ({ metadata, spec, status = {} }: BackupResource): BackupAnswer => ({
+const toAnswer = ({ metadata, spec, status = {} }: BackupResource): BackupAnswer => ({
   name: metadata.name,
   status: status.phase ?? 'Running',
   reason: status.reason ?? null,
@@ -54,7 +56,7 @@ const shown = ({ metadata, spec, status = {} }: BackupResource): BackupAnswer =>
 });
 
 /** Asks the operator for a backup now. `isAwaited`: a clone waits for it, so that it is made fast. */
-export async function requestBackup(
+export async function startBackup(
   plane: Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>,
   id: string,
   { isAwaited = false, ...call }: CallContext & { isAwaited?: boolean },
@@ -63,35 +65,52 @@ export async function requestBackup(
     () => readDeployment(plane, id, call),
     async (live) => {
       const { namespace, name, resourceVersion } = live.metadata;
-      const value = laterThan(askedBackup(live).requestedAt, plane.now());
+      const value = deriveLaterTime(requireBackupSettings(live).requestedAt, plane.now());
       const patch = [
         { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion } as const,
         { op: 'add', path: '/spec/database/backup/requestedAt', value } as const,
-        ...requestedByPatch(live.metadata, call.caller, isAwaited ? { [AWAITED_BACKUP]: value } : {}),
+        ...buildRequestedByPatch(
+          live.metadata,
+          call.caller,
+          isAwaited ? { [AWAITED_BACKUP]: value } : {},
+        ),
       ];
-      return plane.stored.note.deployment(await refusing(() => plane.kube.jsonPatch(kinds.deployment, { namespace, name }, patch)));
+      return plane.stored.note.deployment(
+        await callKube(() => plane.kube.patchJson(kinds.deployment, { namespace, name }, patch)),
+      );
     },
   );
   return { requested_at: asked.spec.database?.backup?.requestedAt ?? '' };
 }
 
 /** Returns the settings of a deployment's backups. Throws with the field and the reason if there can be none. */
-function askedBackup({ metadata, spec: { database, hibernate } }: DeploymentResource): { requestedAt?: string } {
-  if (metadata.deletionTimestamp !== undefined) throw new Conflict('The deployment is being deleted.');
+function requireBackupSettings({ metadata, spec: { database, hibernate } }: DeploymentResource): {
+  requestedAt?: string;
+} {
+  if (metadata.deletionTimestamp !== undefined)
+    throw new Conflict('The deployment is being deleted.');
   if (database?.external !== undefined || database?.fromSecrets === true)
-    throw new Rejected('database.backup: only for a managed database; an external one is backed up by its own administrator');
+    throw new Rejected(
+      'database.backup: only for a managed database; an external one is backed up by its own administrator',
+    );
   if (database?.backup === undefined)
-    throw new Rejected('database.backup: the deployment names no target of backups; set source_config.database_backup.target');
-  if (hibernate === true) throw new Rejected('hibernate: the database is stopped; wake the deployment first');
+    throw new Rejected(
+      'database.backup: the deployment names no target of backups; set source_config.database_backup.target',
+    );
+  if (hibernate === true)
+    throw new Rejected('hibernate: the database is stopped; wake the deployment first');
   return database.backup;
 }
 
 /** Throws, with the field of a clone, if no backup of the original can be made. */
 export function requireCloneable(original: DeploymentResource): void {
   try {
-    askedBackup(original);
+    requireBackupSettings(original);
   } catch (error) {
     if (!(error instanceof Rejected) && !(error instanceof Conflict)) throw error;
-    throw new Rejected(`database.clone_of: no backup of ${original.metadata.name} can be made: ${error.message}`, { cause: error });
+    throw new Rejected(
+      `database.clone_of: no backup of ${original.metadata.name} can be made: ${error.message}`,
+      { cause: error },
+    );
   }
 }

@@ -1,6 +1,6 @@
 import { Conflict, Rejected } from '../../errors.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { placeAsked } from './route-rules.ts';
+import { resolveRoutePlace } from './route-rules.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'stored'>;
 type Asking = { name: string; namespace: string; url: string | null | undefined };
@@ -11,15 +11,18 @@ type Asking = { name: string; namespace: string; url: string | null | undefined 
  */
 export function checkCustomUrl({ config, stored }: Plane, { name, namespace, url }: Asking): void {
   if (url === null || url === undefined) return;
-  const owner = stored.owners().get(namespace);
+  const owner = stored.getOwners().get(namespace);
   const listener = owner && { name: owner.metadata.name, hosts: owner.spec.hosts ?? [] };
-  const place = placeAsked(url, { route: config.route, name, namespace, listener });
+  const place = resolveRoutePlace(url, { route: config.route, name, namespace, listener });
   if (place === undefined) return;
   if ('broken' in place) throw new Rejected(place.broken);
   const { host, path } = place;
-  const isTaken = stored.deployments().some(({ metadata, status }) => {
+  const isTaken = stored.listDeployments().some(({ metadata, status }) => {
     const isOther = metadata.name !== name || metadata.namespace !== namespace;
     return isOther && status?.route?.path === path && status.route.hosts.includes(host);
   });
-  if (isTaken) throw new Conflict(`source_config.custom_url: another deployment has the host ${host} with the path ${path}`);
+  if (isTaken)
+    throw new Conflict(
+      `source_config.custom_url: another deployment has the host ${host} with the path ${path}`,
+    );
 }

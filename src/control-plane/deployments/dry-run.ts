@@ -1,34 +1,58 @@
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import { SourceRevisionConfig, type Plan, type Secret } from '../../schema/platform/deployment.ts';
-import { revisionOf, templateHash } from '../../schema/platform/revision-of.ts';
+import { buildRevision, hashTemplate } from '../../schema/platform/revision-of.ts';
 import { toRestForm } from '../../schema/types.ts';
 
-type Change = { before: DeploymentResource | undefined; after: DeploymentResource; secrets: readonly Secret[] | null | undefined };
+type Change = {
+  before: DeploymentResource | undefined;
+  after: DeploymentResource;
+  secrets: readonly Secret[] | null | undefined;
+};
 
 /** Returns the changes that a request would make. `after` is the object that the API server made of it in a dry run. */
 export function planOf({ before, after, secrets }: Change): Plan {
-  const makesRevision = before === undefined || templateHash(before) !== templateHash(after);
-  const revision = makesRevision ? revisionOf(after) : undefined;
+  const makesRevision = before === undefined || hashTemplate(before) !== hashTemplate(after);
+  const revision = makesRevision ? buildRevision(after) : undefined;
   return {
-    revision: revision === undefined ? null : shown(revision),
-    objects: [...secretOf(after, secrets ?? []), withoutManagedFields(after), ...(revision === undefined ? [] : [revision])],
+    revision: revision === undefined ? null : toPlannedRevision(revision),
+    objects: [
+      ...planSecret(after, secrets ?? []),
+      stripManagedFields(after),
+      ...(revision === undefined ? [] : [revision]),
+    ],
   };
 }
 
-const shown = ({ spec }: RevisionResource): NonNullable<Plan['revision']> => ({
+const toPlannedRevision = ({ spec }: RevisionResource): NonNullable<Plan['revision']> => ({
   number: spec.number,
   source: spec.source,
   source_revision_config: toRestForm(SourceRevisionConfig, spec.template.sourceRevisionConfig),
 });
 
 /** Returns the Secret without its name, which it gets when it is made, and without its values. */
-function secretOf({ metadata: { namespace } }: DeploymentResource, secrets: readonly Secret[]): Plan['objects'] {
+function planSecret(
+  { metadata: { namespace } }: DeploymentResource,
+  secrets: readonly Secret[],
+): Plan['objects'] {
   if (secrets.length === 0) return [];
   const data = Object.fromEntries(secrets.map(({ name }) => [name, '']));
-  return [{ apiVersion: 'v1', kind: 'Secret', metadata: { namespace }, immutable: true, data } as Plan['objects'][number]];
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace },
+      immutable: true,
+      data,
+    } as Plan['objects'][number],
+  ];
 }
 
-function withoutManagedFields({ metadata, ...rest }: DeploymentResource): DeploymentResource {
-  const { managedFields: _, ...kept } = metadata as DeploymentResource['metadata'] & { managedFields?: unknown };
+function stripManagedFields({ metadata, ...rest }: DeploymentResource): DeploymentResource {
+  const { managedFields: _, ...kept } = metadata as DeploymentResource['metadata'] & {
+    managedFields?: unknown;
+  };
   return { ...rest, metadata: kept };
 }

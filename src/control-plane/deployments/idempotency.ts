@@ -1,6 +1,6 @@
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { belongsTo } from './lookup.ts';
+import { buildTenantFilter } from './lookup.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { Invalid } from '../../errors.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
@@ -8,33 +8,43 @@ import type { DeploymentCreateRequest } from '../../schema/platform/deployment.t
 import { MADE_BY } from '../../schema/platform/labels.ts';
 import { hashOf } from '../../schema/canonical-json.ts';
 
-const keyHash = (key: string): string => hashOf(['idempotency-key', key]);
+const hashKey = (key: string): string => hashOf(['idempotency-key', key]);
 
 /**
  * Hashes the body without the values of secrets, because a reader of the resource could test guesses against the hash.
  */
-const bodyHash = ({ secrets, ...body }: DeploymentCreateRequest): string => hashOf([body, secrets.map(({ name }) => name)]);
+const hashBody = ({ secrets, ...body }: DeploymentCreateRequest): string =>
+  hashOf([body, secrets.map(({ name }) => name)]);
 
-export const rememberAs = (key: string, body: DeploymentCreateRequest): Record<string, string> => ({
-  [MADE_BY]: `${keyHash(key)}.${bodyHash(body)}`,
+export const buildMadeBy = (
+  key: string,
+  body: DeploymentCreateRequest,
+): Record<string, string> => ({
+  [MADE_BY]: `${hashKey(key)}.${hashBody(body)}`,
 });
 
 /**
  * Returns the deployment that the same request made before, and makes its first revision if that is missing. Throws
  * `Invalid` when the key came with another body.
  */
-export async function replayed(
+export async function completeReplay(
   plane: Pick<ControlPlane, 'config' | 'kube' | 'stored'>,
   body: DeploymentCreateRequest,
   { key, ...call }: CallContext & { key: string | undefined },
 ): Promise<DeploymentResource | undefined> {
   if (key === undefined) return undefined;
-  const mine = belongsTo(plane, call.caller);
-  const made = plane.stored.madeBy(keyHash(key)).find(mine);
+  const mine = buildTenantFilter(plane, call.caller);
+  const made = plane.stored.listMadeBy(hashKey(key)).find(mine);
   if (made === undefined) return undefined;
-  if (made.metadata.annotations?.[MADE_BY] === `${keyHash(key)}.${bodyHash(body)}`) {
-    if (plane.stored.revisionsOf(made).length === 0) await makeRevision(plane, made, call.caller);
+  if (made.metadata.annotations?.[MADE_BY] === `${hashKey(key)}.${hashBody(body)}`) {
+    if (plane.stored.listRevisions(made).length === 0) await makeRevision(plane, made, call.caller);
     return made;
   }
-  throw new Invalid([{ loc: ['header', 'Idempotency-Key'], msg: 'was used for another request', type: 'idempotency_key_reused' }]);
+  throw new Invalid([
+    {
+      loc: ['header', 'Idempotency-Key'],
+      msg: 'was used for another request',
+      type: 'idempotency_key_reused',
+    },
+  ]);
 }

@@ -25,14 +25,14 @@ const MOST = 200;
  * Returns the events of a deployment's objects, the last one first: at most 200. They are incomplete where the
  * namespace has more than 5,000. Kubernetes forgets an event after an hour.
  */
-export async function kubeEventsOf(
+export async function listKubeEvents(
   { kube, stored }: Pick<ControlPlane, 'kube' | 'stored'>,
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<{ events: DeploymentKubeEvent[]; complete: boolean }> {
-  const revisions = stored.revisionsOf(deployment);
+  const revisions = stored.listRevisions(deployment);
   const uids = new Set([deployment, ...revisions].map(({ metadata }) => metadata.uid));
-  const isChild = childrenOf(
+  const isChild = buildChildMatcher(
     deployment,
     revisions.map(({ metadata }) => metadata.name),
   );
@@ -40,13 +40,23 @@ export async function kubeEventsOf(
   const { namespace } = deployment.metadata;
   let rest: string | undefined;
   for (let page = 0; page < PAGES; page += 1) {
-    const options = { ...(namespace !== undefined && { namespace }), limit: PAGE, ...(rest !== undefined && { continue: rest }) };
+    const options = {
+      ...(namespace !== undefined && { namespace }),
+      limit: PAGE,
+      ...(rest !== undefined && { continue: rest }),
+    };
     const { items, continue: next } = await kube.list(kinds.event, options, signal);
-    found.push(...(items as KubeEvent[]).filter(({ regarding = {} }) => uids.has(regarding.uid) || isChild(regarding.name ?? '')));
+    found.push(
+      ...(items as KubeEvent[]).filter(
+        ({ regarding = {} }) => uids.has(regarding.uid) || isChild(regarding.name ?? ''),
+      ),
+    );
     rest = next;
     if (rest === undefined) break;
   }
-  const events = found.map(shown).toSorted((one, other) => (one.last_seen_at < other.last_seen_at ? 1 : -1));
+  const events = found
+    .map(toKubeEvent)
+    .toSorted((one, other) => (one.last_seen_at < other.last_seen_at ? 1 : -1));
   return { events: events.slice(0, MOST), complete: rest === undefined };
 }
 
@@ -57,28 +67,43 @@ const OF_DATABASE = /^(-\d+|-[a-z]+-\d+(-[a-z0-9]{5})?)?$/;
  * Returns a function that knows the objects which the operator makes for a deployment, and their pods, by their names:
  * an event has no labels, and `chat` has no objects of `chat-2`.
  */
-export function childrenOf({ metadata: { name } }: DeploymentResource, revisions: readonly string[]): (child: string) => boolean {
-  const services = new Set([names.service, names.route, names.directService, names.candidateService].map((of) => of(name)));
-  const workloads = revisions.flatMap((revision) => [names.apiWorkload(revision), names.queueWorkload(revision)]);
+export function buildChildMatcher(
+  { metadata: { name } }: DeploymentResource,
+  revisions: readonly string[],
+): (child: string) => boolean {
+  const services = new Set(
+    [names.service, names.route, names.directService, names.candidateService].map((of) => of(name)),
+  );
+  const workloads = revisions.flatMap((revision) => [
+    names.apiWorkload(revision),
+    names.queueWorkload(revision),
+  ]);
   const rests = [
     ...workloads.map((stem) => ({ stem, rest: OF_WORKLOAD })),
     ...[names.database(name), names.store(name)].map((stem) => ({ stem, rest: OF_DATABASE })),
   ];
-  return (child) => services.has(child) || rests.some(({ stem, rest }) => child.startsWith(stem) && rest.test(child.slice(stem.length)));
+  return (child) =>
+    services.has(child) ||
+    rests.some(({ stem, rest }) => child.startsWith(stem) && rest.test(child.slice(stem.length)));
 }
 
-const shown = (event: KubeEvent): DeploymentKubeEvent => ({
+const toKubeEvent = (event: KubeEvent): DeploymentKubeEvent => ({
   type: event.type === 'Warning' ? 'Warning' : 'Normal',
   reason: event.reason ?? '',
   note: event.note ?? '',
   object: { kind: event.regarding?.kind ?? '', name: event.regarding?.name ?? '' },
   count: event.series?.count ?? event.deprecatedCount ?? 1,
-  last_seen_at: timeOf(event),
+  last_seen_at: parseTime(event),
 });
 
 /** The API server gives an event's time in seconds or microseconds. */
-function timeOf({ series, deprecatedLastTimestamp, eventTime, metadata }: KubeEvent): string {
-  const text = series?.lastObservedTime ?? deprecatedLastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? '';
+function parseTime({ series, deprecatedLastTimestamp, eventTime, metadata }: KubeEvent): string {
+  const text =
+    series?.lastObservedTime ??
+    deprecatedLastTimestamp ??
+    eventTime ??
+    metadata.creationTimestamp ??
+    '';
   const time = new Date(text);
   return Number.isNaN(time.getTime()) ? '' : time.toISOString();
 }

@@ -7,27 +7,29 @@ import { toResourceForm } from '../../schema/types.ts';
 import type { CallContext } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { jsonPatchOf } from '../json-patch.ts';
-import { refusing } from '../kube-refusal.ts';
-import { requestedBy } from '../requested-by.ts';
+import { buildJsonPatch } from '../json-patch.ts';
+import { callKube } from '../kube-refusal.ts';
+import { buildRequestedBy } from '../requested-by.ts';
 import { readDeployment } from './lookup.ts';
 import { checkVersion } from './patch.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'stored'>;
 
 /** Returns the spec with a change of how the deployment lives. An absent field stays, null takes it away. */
-function changed(spec: DeploymentSpec, patch: LifecyclePatch): DeploymentSpec {
+function applyLifecycle(spec: DeploymentSpec, patch: LifecyclePatch): DeploymentSpec {
   const after = {
     hibernate: spec.hibernate,
     suspend: spec.suspend,
     sleep: spec.sleep,
     queueReplicas: spec.queueReplicas,
-    ...Object.fromEntries(Object.entries(inResource(patch)).map(([field, value]) => [field, value ?? undefined])),
+    ...Object.fromEntries(
+      Object.entries(toResource(patch)).map(([field, value]) => [field, value ?? undefined]),
+    ),
   };
   return { ...spec, ...after } as DeploymentSpec;
 }
 
-const inResource = ({ queue_replicas, sleep, ...same }: LifecyclePatch): object => ({
+const toResource = ({ queue_replicas, sleep, ...same }: LifecyclePatch): object => ({
   ...same,
   ...(queue_replicas !== undefined && { queueReplicas: queue_replicas }),
   ...(sleep !== undefined && { sleep: sleep === null ? null : toResourceForm(sleep) }),
@@ -37,7 +39,7 @@ const inResource = ({ queue_replicas, sleep, ...same }: LifecyclePatch): object 
  * Changes how a deployment lives, without a new revision. Throws `Conflict` for one that is being deleted, and a 412
  * for one that is not of the version that `ifMatch` names.
  */
-export function changeLifecycle(
+export function updateLifecycle(
   plane: Plane,
   patch: LifecyclePatch,
   call: CallContext,
@@ -45,12 +47,17 @@ export function changeLifecycle(
 ): Promise<DeploymentResource> {
   return retryConflicts(
     () => readLiving(plane, id, call, ifMatch),
-    (deployment) => write(plane, deployment, { spec: changed(deployment.spec, patch), call }),
+    (deployment) =>
+      write(plane, deployment, { spec: applyLifecycle(deployment.spec, patch), call }),
   );
 }
 
 /** Wakes a deployment that sleeps. One that is awake stays as it is. */
-export function wakeDeployment(plane: Plane, id: string, call: CallContext): Promise<DeploymentResource> {
+export function wakeDeployment(
+  plane: Plane,
+  id: string,
+  call: CallContext,
+): Promise<DeploymentResource> {
   return retryConflicts(
     () => readLiving(plane, id, call),
     async (deployment) => {
@@ -62,9 +69,15 @@ export function wakeDeployment(plane: Plane, id: string, call: CallContext): Pro
   );
 }
 
-async function readLiving(plane: Plane, id: string, call: CallContext, ifMatch?: string): Promise<DeploymentResource> {
+async function readLiving(
+  plane: Plane,
+  id: string,
+  call: CallContext,
+  ifMatch?: string,
+): Promise<DeploymentResource> {
   const deployment = await readDeployment(plane, id, call);
-  if (deployment.metadata.deletionTimestamp !== undefined) throw new Conflict(`Deployment ID ${id} is being deleted.`);
+  if (deployment.metadata.deletionTimestamp !== undefined)
+    throw new Conflict(`Deployment ID ${id} is being deleted.`);
   checkVersion(deployment, ifMatch);
   return deployment;
 }
@@ -72,18 +85,26 @@ async function readLiving(plane: Plane, id: string, call: CallContext, ifMatch?:
 type Change = { spec?: DeploymentSpec; annotations?: Record<string, string>; call: CallContext };
 
 /** Writes a change of the version that was read, with the caller's name. One that changes nothing is not written. */
-async function write(plane: Plane, deployment: DeploymentResource, { spec, annotations, call }: Change): Promise<DeploymentResource> {
+async function write(
+  plane: Plane,
+  deployment: DeploymentResource,
+  { spec, annotations, call }: Change,
+): Promise<DeploymentResource> {
   const { metadata } = deployment;
   const known = metadata.annotations ?? {};
-  const inSpec = jsonPatchOf(deployment.spec, spec ?? deployment.spec, '/spec');
-  const isNews = inSpec.length > 0 || Object.entries(annotations ?? {}).some(([key, value]) => known[key] !== value);
+  const inSpec = buildJsonPatch(deployment.spec, spec ?? deployment.spec, '/spec');
+  const isNews =
+    inSpec.length > 0 ||
+    Object.entries(annotations ?? {}).some(([key, value]) => known[key] !== value);
   if (!isNews) return deployment;
-  const signed = { ...known, ...annotations, ...requestedBy(call.caller) };
+  const signed = { ...known, ...annotations, ...buildRequestedBy(call.caller) };
   const patch: JsonPatch = [
     { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
     ...inSpec,
-    ...jsonPatchOf(metadata.annotations, signed, '/metadata/annotations'),
+    ...buildJsonPatch(metadata.annotations, signed, '/metadata/annotations'),
   ];
   const ref = { namespace: metadata.namespace, name: metadata.name };
-  return plane.stored.note.deployment(await refusing(() => plane.kube.jsonPatch(kinds.deployment, ref, patch)));
+  return plane.stored.note.deployment(
+    await callKube(() => plane.kube.patchJson(kinds.deployment, ref, patch)),
+  );
 }

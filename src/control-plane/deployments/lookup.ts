@@ -1,29 +1,43 @@
 import { Conflict, NotFound } from '../../errors.ts';
-import { bounded } from '../../kube/bounds.ts';
+import { limitObject } from '../../kube/bounds.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { namedTenant, tenantOf } from '../../schema/platform/tenancy.ts';
+import { resolveTenantId, resolveDeploymentTenant } from '../../schema/platform/tenancy.ts';
 import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 
 type Deployments = Pick<ControlPlane, 'config' | 'stored'>;
 
-const missing = (id: string): NotFound => new NotFound(`Deployment ID ${id} not found.`);
+const buildNotFound = (id: string): NotFound => new NotFound(`Deployment ID ${id} not found.`);
 
 /** Returns a predicate that is true for deployments of the caller's tenant. */
-export const belongsTo = ({ stored, config }: Deployments, caller: Caller) => {
-  const owners = stored.owners();
-  return (deployment: DeploymentResource): boolean => tenantOf(deployment, owners, config.defaultTenantId) === caller.tenantId;
+export const buildTenantFilter = ({ stored, config }: Deployments, caller: Caller) => {
+  const owners = stored.getOwners();
+  return (deployment: DeploymentResource): boolean =>
+    resolveDeploymentTenant(deployment, owners, config.defaultTenantId) === caller.tenantId;
 };
 
 /** Returns the namespaces of the caller's tenant. */
-export const namespacesOf = ({ stored, config }: Deployments, { tenantId }: Caller): string[] =>
-  [...stored.owners()].filter(([, { spec }]) => namedTenant(spec, config.defaultTenantId) === tenantId).map(([namespace]) => namespace);
+export const listTenantNamespaces = (
+  { stored, config }: Deployments,
+  { tenantId }: Caller,
+): string[] =>
+  [...stored.getOwners()]
+    .filter(([, { spec }]) => resolveTenantId(spec, config.defaultTenantId) === tenantId)
+    .map(([namespace]) => namespace);
 
 /** Returns the caller's deployment with this id, as last seen. A deployment of another tenant is not found. */
-export async function findDeployment(plane: Deployments, id: string, { caller, signal }: CallContext): Promise<DeploymentResource> {
-  const deployment = await plane.stored.deployment(id.toLowerCase(), belongsTo(plane, caller), signal);
-  if (deployment === undefined) throw missing(id);
+export async function findDeployment(
+  plane: Deployments,
+  id: string,
+  { caller, signal }: CallContext,
+): Promise<DeploymentResource> {
+  const deployment = await plane.stored.findDeployment(
+    id.toLowerCase(),
+    buildTenantFilter(plane, caller),
+    signal,
+  );
+  if (deployment === undefined) throw buildNotFound(id);
   return deployment;
 }
 
@@ -38,10 +52,16 @@ export async function readDeployment(
   purpose: 'change' | 'removal' = 'change',
 ): Promise<DeploymentResource> {
   const { metadata } = await findDeployment(plane, id, call);
-  const live = await plane.kube.find(kinds.deployment, { namespace: metadata.namespace, name: metadata.name }, call.signal);
-  if (live === undefined || live.metadata.uid !== metadata.uid) throw missing(id);
-  const { object, fault } = bounded(live);
+  const live = await plane.kube.find(
+    kinds.deployment,
+    { namespace: metadata.namespace, name: metadata.name },
+    call.signal,
+  );
+  if (live === undefined || live.metadata.uid !== metadata.uid) throw buildNotFound(id);
+  const { object, fault } = limitObject(live);
   if (fault !== undefined && purpose === 'change')
-    throw new Conflict(`Deployment ID ${id} can't be changed here: ${fault.message} Write it again with kubectl, or delete it.`);
+    throw new Conflict(
+      `Deployment ID ${id} can't be changed here: ${fault.message} Write it again with kubectl, or delete it.`,
+    );
   return object;
 }

@@ -3,32 +3,32 @@ import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from './answers.ts';
 import { checkCustomUrl } from './custom-url.ts';
-import { namespacesOf, readDeployment } from './lookup.ts';
-import { refusedSecrets } from './refused-secrets.ts';
-import { databaseAsked, namesDatabase, toSpec, toWanted } from './resource.ts';
+import { listTenantNamespaces, readDeployment } from './lookup.ts';
+import { checkServerSecrets } from './refused-secrets.ts';
+import { toDatabaseSpec, hasDatabaseSecret, toSpec, toWanted } from './resource.ts';
 import {
   type Broken,
   type WantedDeployment,
-  afterPatch,
-  brokenRules,
-  unansweredQueries,
-  unfitSources,
-  brokenSecrets,
+  applyPatch,
+  checkRules,
+  checkQueries,
+  checkSources,
+  checkSecrets,
   findLargeVariables,
-  brokenSize,
-  changedImmutables,
-  makesRevision,
-  shrunkVolume,
-  withoutEcho,
+  checkSpecSize,
+  checkImmutables,
+  needsRevision,
+  checkVolumeSize,
+  stripEcho,
 } from './rules.ts';
-import { jsonPatchOf } from '../json-patch.ts';
-import { refusing } from '../kube-refusal.ts';
-import { brokenImages } from '../pod-policy/image-rules.ts';
-import { brokenBackup } from './backup-rules.ts';
-import { brokenPlaces } from '../pod-policy/place-rules.ts';
+import { buildJsonPatch } from '../json-patch.ts';
+import { callKube } from '../kube-refusal.ts';
+import { checkImages } from '../pod-policy/image-rules.ts';
+import { checkBackupSettings } from './backup-rules.ts';
+import { checkPlaces } from '../pod-policy/place-rules.ts';
 import { checkReferences } from '../pod-policy/references.ts';
-import { brokenPodRules } from '../pod-policy/rules.ts';
-import { requestedByPatch } from '../requested-by.ts';
+import { checkPodRules } from '../pod-policy/rules.ts';
+import { buildRequestedByPatch } from '../requested-by.ts';
 import { askOfRevision } from '../revisions/asked.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
@@ -37,14 +37,27 @@ import { kinds, type Ref } from '../../kube/kube.ts';
 import type { BackupSpec } from '../../schema/platform/backup-spec.ts';
 import { CUSTOM_URI } from '../../schema/platform/database-spec.ts';
 import { VOLUME_GROWN } from '../../schema/platform/conditions.ts';
-import type { DeploymentResource, DeploymentSpec, RevisionResource } from '../../schema/platform/custom-resources.ts';
-import type { Deployment, DeploymentPatchRequest, RolloutMoveRequest } from '../../schema/platform/deployment.ts';
+import type {
+  DeploymentResource,
+  DeploymentSpec,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
+import type {
+  Deployment,
+  DeploymentPatchRequest,
+  RolloutMoveRequest,
+} from '../../schema/platform/deployment.ts';
 import { ROLLOUT } from '../../schema/platform/labels.ts';
 import { moveOf, moveText, type RolloutMove } from '../../schema/platform/rollout-move.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stored'>;
 
-export type PatchOptions = { id: string; dryRun: boolean; ifMatch?: string | undefined; alwaysRevision?: boolean };
+export type PatchOptions = {
+  id: string;
+  dryRun: boolean;
+  ifMatch?: string | undefined;
+  alwaysRevision?: boolean;
+};
 
 type Step = {
   tenantId: string;
@@ -70,7 +83,8 @@ export async function patchDeployment(
         const stored = await write(plane, step, { options, made, caller: call.caller });
         const { namespace } = stored.metadata;
         const { move } = step;
-        if (move !== undefined && !options.dryRun) await refusing(() => moveRollout(plane, { ...move, namespace }, call.caller));
+        if (move !== undefined && !options.dryRun)
+          await callKube(() => moveRollout(plane, { ...move, namespace }, call.caller));
         return stored;
       },
     );
@@ -78,65 +92,89 @@ export async function patchDeployment(
     // When the answer was lost, the patch may stand and need its Secret. The operator removes Secrets that nothing
     // refers to.
     const refused = error instanceof Problem && error.status < 500;
-    if (refused && made.ref !== undefined) await plane.kube.delete(kinds.secret, made.ref).catch(() => false);
+    if (refused && made.ref !== undefined)
+      await plane.kube.delete(kinds.secret, made.ref).catch(() => false);
     throw error;
   }
 }
 
 /** Returns the objects to write. Throws if a rule forbids it. */
-async function decide(plane: Omit<Plane, 'now'>, body: DeploymentPatchRequest, call: CallContext, options: PatchOptions): Promise<Step> {
+async function decide(
+  plane: Omit<Plane, 'now'>,
+  body: DeploymentPatchRequest,
+  call: CallContext,
+  options: PatchOptions,
+): Promise<Step> {
   const { config, kube } = plane;
   const deployment = await readDeployment(plane, options.id, call);
-  if (deployment.metadata.deletionTimestamp !== undefined) throw new Conflict(`Deployment ID ${options.id} is being deleted.`);
+  if (deployment.metadata.deletionTimestamp !== undefined)
+    throw new Conflict(`Deployment ID ${options.id} is being deleted.`);
   checkVersion(deployment, options.ifMatch);
   const current: Deployment = await answerForDeployment(plane, deployment, call);
-  const patch = withoutEcho(current, body);
-  const unfit = [...unfitSources(patch), ...findLargeVariables(patch)];
+  const patch = stripEcho(current, body);
+  const unfit = [...checkSources(patch), ...findLargeVariables(patch)];
   if (unfit.length > 0) throw new Invalid(unfit);
-  const wanted = afterPatch(toWanted(deployment), patch);
-  const revision = options.alwaysRevision === true || makesRevision(patch);
+  const wanted = applyPatch(toWanted(deployment), patch);
+  const revision = options.alwaysRevision === true || needsRevision(patch);
   // A revision starts pods with the whole template, of which kubectl may have written a part.
   const podSpec = revision ? wanted.source_config.resource_spec : undefined;
   const broken = [
-    ...changedImmutables(current, patch),
-    ...shrunkVolume(toWanted(deployment), patch, { isGrowing: isGrowing(deployment) }),
+    ...checkImmutables(current, patch),
+    ...checkVolumeSize(toWanted(deployment), patch, { isGrowing: isGrowing(deployment) }),
     // A deployment that kubectl made for the other kind of hosting keeps it, because source never changes.
-    ...brokenRules(wanted, { hosting: wanted.source === 'git' ? 'cloud' : 'self-hosted' }),
-    ...unansweredQueries(patch, config.asksPrometheus),
-    ...brokenPodRules(podSpec, config.grants, config.objectKeys),
-    ...brokenPlaces(patch, { current, grants: config.grants, hasDatabase: isManaged(deployment) }),
-    ...brokenImages(config.builtImages, {
+    ...checkRules(wanted, { hosting: wanted.source === 'git' ? 'cloud' : 'self-hosted' }),
+    ...checkQueries(patch, config.asksPrometheus),
+    ...checkPodRules(podSpec, config.grants, config.objectKeys),
+    ...checkPlaces(patch, { current, grants: config.grants, hasDatabase: isManaged(deployment) }),
+    ...checkImages(config.builtImages, {
       spec: podSpec,
-      image: revision && wanted.source !== 'git' ? wanted.source_revision_config.image_uri : undefined,
-      namespaces: namespacesOf(plane, call.caller),
+      image:
+        revision && wanted.source !== 'git' ? wanted.source_revision_config.image_uri : undefined,
+      namespaces: listTenantNamespaces(plane, call.caller),
     }),
-    ...brokenSecrets(patch.secrets ?? []),
-    ...refusedSecrets(patch.secrets ?? []),
-    ...lostDatabase(deployment, patch.secrets),
-    ...brokenSize(wanted),
-    ...brokenBackup(patch, { hasDatabase: isManaged(deployment), now: new Date() }),
+    ...checkSecrets(patch.secrets ?? []),
+    ...checkServerSecrets(patch.secrets ?? []),
+    ...checkDatabaseKept(deployment, patch.secrets),
+    ...checkSpecSize(wanted),
+    ...checkBackupSettings(patch, { hasDatabase: isManaged(deployment), now: new Date() }),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   const move = moveBeside(deployment, { asked: body.rollout, revision });
   const { name, namespace = '' } = deployment.metadata;
   checkCustomUrl(plane, { name, namespace, url: patch.source_config?.custom_url });
   await checkReferences(kube, { spec: podSpec, namespace, rules: config, signal: call.signal });
-  return { tenantId: call.caller.tenantId, deployment, wanted, secrets: patch.secrets, revision, move };
+  return {
+    tenantId: call.caller.tenantId,
+    deployment,
+    wanted,
+    secrets: patch.secrets,
+    revision,
+    move,
+  };
 }
 
 /** Returns the move of a rollout that a patch asks for. A new revision would take the place of the one that moves. */
 function moveBeside(
-  deployment: Parameters<typeof plannedMove>[0],
+  deployment: Parameters<typeof planMove>[0],
   { asked, revision }: { asked: DeploymentPatchRequest['rollout']; revision: boolean },
 ): PlannedMove | undefined {
-  const move = plannedMove(deployment, asked);
-  if (move !== undefined && revision) throw new Rejected('rollout: not together with fields that make a revision, which takes its place');
+  const move = planMove(deployment, asked);
+  if (move !== undefined && revision)
+    throw new Rejected(
+      'rollout: not together with fields that make a revision, which takes its place',
+    );
   return move;
 }
 
 /** Returns a broken rule if a patch takes away the secret that names the deployment's database. */
-const lostDatabase = ({ spec }: DeploymentResource, secrets: DeploymentPatchRequest['secrets']): Broken[] =>
-  spec.database?.fromSecrets === true && secrets !== null && secrets !== undefined && !namesDatabase(secrets)
+const checkDatabaseKept = (
+  { spec }: DeploymentResource,
+  secrets: DeploymentPatchRequest['secrets'],
+): Broken[] =>
+  spec.database?.fromSecrets === true &&
+  secrets !== null &&
+  secrets !== undefined &&
+  !hasDatabaseSecret(secrets)
     ? [`secrets: ${CUSTOM_URI} must stay, because it names the database of this deployment`]
     : [];
 
@@ -145,38 +183,52 @@ export const isManaged = ({ spec: { database } }: DeploymentResource): boolean =
   database?.external === undefined && database?.fromSecrets !== true;
 
 const isGrowing = ({ status }: DeploymentResource): boolean =>
-  status?.conditions?.some((condition) => condition.type === VOLUME_GROWN && condition.status === 'False') === true;
+  status?.conditions?.some(
+    (condition) => condition.type === VOLUME_GROWN && condition.status === 'False',
+  ) === true;
 
 /** Returns the version of a deployment's spec, for If-Match. A change of status alone is no conflict. */
-export const etagOf = ({ metadata }: DeploymentResource): string => `"${metadata.uid}.${metadata.generation}"`;
+export const buildEtag = ({ metadata }: DeploymentResource): string =>
+  `"${metadata.uid}.${metadata.generation}"`;
 
 /** Throws a 412 unless `If-Match` names the version of the deployment's spec, or is absent. */
 export function checkVersion(deployment: DeploymentResource, ifMatch: string | undefined): void {
   if (ifMatch === undefined || ifMatch.trim() === '*') return;
   const given = ifMatch.split(',').map((tag) => tag.trim());
-  if (!given.includes(etagOf(deployment))) throw new Problem(412, 'The deployment has changed since it was read.');
+  if (!given.includes(buildEtag(deployment)))
+    throw new Problem(412, 'The deployment has changed since it was read.');
 }
 
 /** The Secret of this request, once it is stored. Further attempts use the same one. */
 type Made = { ref?: Ref | undefined };
 type Write = { options: PatchOptions; made: Made; caller: Caller };
 
-async function write(plane: Omit<Plane, 'config'>, step: Step, { options, made, caller }: Write): Promise<DeploymentResource> {
+async function write(
+  plane: Omit<Plane, 'config'>,
+  step: Step,
+  { options, made, caller }: Write,
+): Promise<DeploymentResource> {
   const { metadata } = step.deployment;
-  const secretName = await secretNameFor(plane.secrets, step, { options, made, caller });
-  const spec = patchedSpec(step, { secretName, now: plane.now() });
-  const changes = jsonPatchOf(step.deployment.spec, spec, '/spec');
+  const secretName = await ensureSecret(plane.secrets, step, { options, made, caller });
+  const spec = buildPatchedSpec(step, { secretName, now: plane.now() });
+  const changes = buildJsonPatch(step.deployment.spec, spec, '/spec');
   if (changes.length === 0) return step.deployment;
-  const guard = { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion } as const;
+  const guard = {
+    op: 'replace',
+    path: '/metadata/resourceVersion',
+    value: metadata.resourceVersion,
+  } as const;
   const ref = { namespace: metadata.namespace, name: metadata.name };
-  const patch = [guard, ...changes, ...requestedByPatch(metadata, caller)];
-  const stored = await refusing(() => plane.kube.jsonPatch(kinds.deployment, ref, patch, { dryRun: options.dryRun }));
+  const patch = [guard, ...changes, ...buildRequestedByPatch(metadata, caller)];
+  const stored = await callKube(() =>
+    plane.kube.patchJson(kinds.deployment, ref, patch, { dryRun: options.dryRun }),
+  );
   if (options.dryRun) return stored;
   if (step.revision) await makeRevision(plane, stored, caller);
   return plane.stored.note.deployment(stored);
 }
 
-async function secretNameFor(
+async function ensureSecret(
   values: ControlPlane['secrets'],
   { deployment, tenantId, secrets }: Step,
   { options, made, caller }: Write,
@@ -186,11 +238,14 @@ async function secretNameFor(
   if (secrets.length === 0) return undefined;
   const { name, namespace = '' } = deployment.metadata;
   const owner = { deployment: name, namespace, tenantId };
-  made.ref ??= { namespace, name: await refusing(() => values.store(owner, { secrets, nonce: randomUUID(), caller })) };
+  made.ref ??= {
+    namespace,
+    name: await callKube(() => values.store(owner, { secrets, nonce: randomUUID(), caller })),
+  };
   return made.ref.name;
 }
 
-function patchedSpec(
+function buildPatchedSpec(
   { deployment, wanted, revision }: Step,
   { secretName, now }: { secretName: string | undefined; now: Date },
 ): DeploymentSpec {
@@ -202,31 +257,38 @@ function patchedSpec(
     database: { placement: _place, backup, ...database } = {},
     ...kept
   } = before;
-  const databaseAfter = databaseAsked(wanted);
+  const databaseAfter = toDatabaseSpec(wanted);
   const databaseNow = {
     ...database,
     ...databaseAfter,
-    ...(databaseAfter.backup && { backup: { ...askedNow(backup), ...databaseAfter.backup } }),
+    ...(databaseAfter.backup && {
+      backup: { ...pickBackupRequest(backup), ...databaseAfter.backup },
+    }),
   };
   const asked = toSpec(wanted, { listener: before.sourceConfig?.listener, secretName });
-  const requestedAt = revision ? laterThan(before.requestedAt, now) : before.requestedAt;
+  const requestedAt = revision ? deriveLaterTime(before.requestedAt, now) : before.requestedAt;
   return {
     ...kept,
     ...asked,
-    ...((before.database !== undefined || Object.keys(databaseNow).length > 0) && { database: databaseNow }),
+    ...((before.database !== undefined || Object.keys(databaseNow).length > 0) && {
+      database: databaseNow,
+    }),
     ...(requestedAt !== undefined && { requestedAt }),
     ...(!revision && rollbackOf !== undefined && { rollbackOf }),
   };
 }
 
 /** Returns the fields of backups that REST's settings leave as they are: the last request, and the method. */
-const askedNow = ({ requestedAt, method }: Partial<BackupSpec> = {}): Partial<BackupSpec> => ({
+const pickBackupRequest = ({
+  requestedAt,
+  method,
+}: Partial<BackupSpec> = {}): Partial<BackupSpec> => ({
   ...(requestedAt !== undefined && { requestedAt }),
   ...(method !== undefined && { method }),
 });
 
 /** Returns the present time, or a later one if that is already stored, because the same value would ask for nothing. */
-export function laterThan(before: string | undefined, now: Date): string {
+export function deriveLaterTime(before: string | undefined, now: Date): string {
   const least = before === undefined ? 0 : new Date(before).getTime() + 1;
   return new Date(Math.max(now.getTime(), least)).toISOString();
 }
@@ -235,16 +297,23 @@ export function laterThan(before: string | undefined, now: Date): string {
 type PlannedMove = { move: RolloutMove; revision: string };
 
 /** Returns the move that a patch asks of a rollout by share. Undefined: nothing. Throws if it can't be done. */
-function plannedMove({ status }: DeploymentResource, asked: RolloutMoveRequest | null | undefined): PlannedMove | undefined {
+function planMove(
+  { status }: DeploymentResource,
+  asked: RolloutMoveRequest | null | undefined,
+): PlannedMove | undefined {
   if (asked === null || asked === undefined) return undefined;
   const move = moveAsked(asked);
   const field = typeof move === 'number' ? 'share' : move;
   const { candidate, aborted } = status?.rollout ?? {};
   if (candidate === undefined) {
-    const why = aborted === undefined ? 'no revision is tried out' : `revision ${aborted.revision} was given up`;
+    const why =
+      aborted === undefined
+        ? 'no revision is tried out'
+        : `revision ${aborted.revision} was given up`;
     throw new Rejected(`rollout.${field}: ${why}`);
   }
-  if (candidate.promoted === true) throw new Rejected(`rollout.${field}: revision ${candidate.revision} is about to serve`);
+  if (candidate.promoted === true)
+    throw new Rejected(`rollout.${field}: revision ${candidate.revision} is about to serve`);
   if (typeof move === 'number' && move <= candidate.share)
     throw new Rejected(`rollout.share: must be above ${candidate.share}, which it is now`);
   return { move, revision: candidate.revision };
@@ -258,7 +327,8 @@ function moveAsked({ share, promote, abort }: RolloutMoveRequest): RolloutMove {
     ...(abort === true ? (['abort'] as const) : []),
   ];
   const [move] = moves;
-  if (move === undefined || moves.length > 1) throw new Rejected('rollout: needs exactly one of share, promote: true and abort: true');
+  if (move === undefined || moves.length > 1)
+    throw new Rejected('rollout: needs exactly one of share, promote: true and abort: true');
   return move;
 }
 
@@ -268,8 +338,13 @@ const moveRollout = (
   { namespace, move, revision }: PlannedMove & { namespace: string | undefined },
   caller: Caller,
 ): Promise<RevisionResource> =>
-  askOfRevision(plane, { revision: { namespace, name: revision }, caller }, ({ metadata: { annotations } }) => {
-    const before = moveOf(annotations?.[ROLLOUT]);
-    if (before === 'abort' || before === 'promote') throw new Rejected(`rollout: somebody has asked for ${before} already`);
-    return { [ROLLOUT]: moveText(move) };
-  });
+  askOfRevision(
+    plane,
+    { revision: { namespace, name: revision }, caller },
+    ({ metadata: { annotations } }) => {
+      const before = moveOf(annotations?.[ROLLOUT]);
+      if (before === 'abort' || before === 'promote')
+        throw new Rejected(`rollout: somebody has asked for ${before} already`);
+      return { [ROLLOUT]: moveText(move) };
+    },
+  );

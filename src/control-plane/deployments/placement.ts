@@ -10,21 +10,34 @@ const DEFAULT = 'default';
  * Chooses where a new deployment goes, among the Listeners of its tenant. `served` holds the namespaces of this
  * installation; empty means all.
  */
-export function placeFor(wanted: WantedDeployment, listeners: ListenerResource[], served: string[]): Placement {
+export function choosePlacement(
+  wanted: WantedDeployment,
+  listeners: ListenerResource[],
+  served: string[],
+): Placement {
   const { listener_id: id, listener_config: config } = wanted.source_config;
   const namespace = config?.k8s_namespace ?? undefined;
-  const listener = chosen(listeners, id ?? undefined, namespace);
+  const listener = chooseListener(listeners, id ?? undefined, namespace);
   if (listener.spec.namespaces.length === 0)
-    throw new Rejected(`source_config.listener_id: no namespace of the listener ${listener.metadata.name} has joined its tenant`);
+    throw new Rejected(
+      `source_config.listener_id: no namespace of the listener ${listener.metadata.name} has joined its tenant`,
+    );
   const target = namespace ?? listener.spec.namespaces[0] ?? '';
   const path = 'source_config.listener_config.k8s_namespace';
   if (!listener.spec.namespaces.includes(target))
-    throw new Rejected(`${path}: ${target} is not one of the listener's namespaces (${listener.spec.namespaces.join(', ')})`);
-  if (served.length > 0 && !served.includes(target)) throw new Rejected(`${path}: ${target} is not served by this installation`);
+    throw new Rejected(
+      `${path}: ${target} is not one of the listener's namespaces (${listener.spec.namespaces.join(', ')})`,
+    );
+  if (served.length > 0 && !served.includes(target))
+    throw new Rejected(`${path}: ${target} is not served by this installation`);
   return { namespace: target, listener: listener.metadata.name };
 }
 
-function chosen(listeners: ListenerResource[], id: string | undefined, namespace: string | undefined): ListenerResource {
+function chooseListener(
+  listeners: ListenerResource[],
+  id: string | undefined,
+  namespace: string | undefined,
+): ListenerResource {
   if (id !== undefined)
     return must(
       listeners.find(({ metadata }) => metadata.uid === id.toLowerCase()),
@@ -32,7 +45,10 @@ function chosen(listeners: ListenerResource[], id: string | undefined, namespace
     );
   if (namespace !== undefined) {
     const serving = listeners.find(({ spec }) => spec.namespaces.includes(namespace));
-    if (serving === undefined) throw new Rejected(`source_config.listener_config.k8s_namespace: no listener serves ${namespace}`);
+    if (serving === undefined)
+      throw new Rejected(
+        `source_config.listener_config.k8s_namespace: no listener serves ${namespace}`,
+      );
     return serving;
   }
   const only = listeners.length === 1 ? listeners[0] : undefined;

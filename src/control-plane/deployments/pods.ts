@@ -1,6 +1,9 @@
 import { kinds, type KubeObject } from '../../kube/kube.ts';
-import { labelValue } from '../../schema/names.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { toLabelValue } from '../../schema/names.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import type { DeploymentPod } from '../../schema/platform/deployment-objects.ts';
 import { COMPONENT, DEPLOYMENT, REVISION } from '../../schema/platform/labels.ts';
 import type { ControlPlane } from '../control-plane.ts';
@@ -27,47 +30,72 @@ type Pod = KubeObject & {
 const MOST = 200;
 
 /** Returns the pods of a deployment in its own namespace, by name: at most 200. */
-export async function podsOfDeployment(
+export async function listDeploymentPods(
   { kube, stored }: Pick<ControlPlane, 'kube' | 'stored'>,
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<DeploymentPod[]> {
   const { name, namespace } = deployment.metadata;
   const inNamespace = namespace === undefined ? {} : { namespace };
-  const { items } = await kube.list(kinds.pod, { ...inNamespace, labelSelector: `${DEPLOYMENT}=${labelValue(name)}`, limit: MOST }, signal);
-  const revisions = new Map(stored.revisionsOf(deployment).map((revision) => [labelValue(revision.metadata.name), revision]));
-  return (items as Pod[]).map((pod) => shown(pod, revisions)).toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const { items } = await kube.list(
+    kinds.pod,
+    { ...inNamespace, labelSelector: `${DEPLOYMENT}=${toLabelValue(name)}`, limit: MOST },
+    signal,
+  );
+  const revisions = new Map(
+    stored
+      .listRevisions(deployment)
+      .map((revision) => [toLabelValue(revision.metadata.name), revision]),
+  );
+  return (items as Pod[])
+    .map((pod) => toPodAnswer(pod, revisions))
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-function shown({ metadata, spec, status = {} }: Pod, revisions: ReadonlyMap<string, RevisionResource>): DeploymentPod {
+function toPodAnswer(
+  { metadata, spec, status = {} }: Pod,
+  revisions: ReadonlyMap<string, RevisionResource>,
+): DeploymentPod {
   const { labels = {} } = metadata;
   return {
     name: metadata.name,
     component: labels[COMPONENT] ?? '',
     revision_id: revisions.get(labels[REVISION] ?? '')?.metadata.uid ?? null,
     phase: status.phase ?? 'Unknown',
-    ready: (status.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True'),
-    restarts: restartsOf(status),
-    ...faultOf(status),
+    ready: (status.conditions ?? []).some(
+      (condition) => condition.type === 'Ready' && condition.status === 'True',
+    ),
+    restarts: countRestarts(status),
+    ...describeFault(status),
     node: spec?.nodeName ?? null,
     created_at: metadata.creationTimestamp ?? '',
   };
 }
 
-const restartsOf = ({ containerStatuses = [] }: NonNullable<Pod['status']>): number =>
+const countRestarts = ({ containerStatuses = [] }: NonNullable<Pod['status']>): number =>
   containerStatuses.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0);
 
 /** Returns why a pod is not ready: an eviction, a place that was not found, or the state of a container. */
-function faultOf(status: NonNullable<Pod['status']>): Pick<DeploymentPod, 'reason' | 'message'> {
-  const unplaced = status.conditions?.find(({ type, status: held }) => type === 'PodScheduled' && held === 'False');
+function describeFault(
+  status: NonNullable<Pod['status']>,
+): Pick<DeploymentPod, 'reason' | 'message'> {
+  const unplaced = status.conditions?.find(
+    ({ type, status: held }) => type === 'PodScheduled' && held === 'False',
+  );
   const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
-  const found = [status.reason === undefined ? undefined : status, unplaced, ...containers.map(stateOf)].find((one) => one !== undefined);
+  const found = [
+    status.reason === undefined ? undefined : status,
+    unplaced,
+    ...containers.map(pickState),
+  ].find((one) => one !== undefined);
   return { reason: found?.reason ?? null, message: found?.message ?? null };
 }
 
-function stateOf({ state, lastState }: ContainerStatus): ContainerState | undefined {
+function pickState({ state, lastState }: ContainerStatus): ContainerState | undefined {
   if (state?.waiting?.reason === 'CrashLoopBackOff')
     return lastState?.terminated?.reason === 'OOMKilled' ? lastState.terminated : state.waiting;
   if (state?.waiting !== undefined) return state.waiting;
-  return [state?.terminated, lastState?.terminated].find((ended) => ended !== undefined && ended.exitCode !== 0);
+  return [state?.terminated, lastState?.terminated].find(
+    (ended) => ended !== undefined && ended.exitCode !== 0,
+  );
 }

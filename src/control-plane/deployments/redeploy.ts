@@ -1,65 +1,106 @@
 import type { CallContext, Caller } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { namespacesOf, readDeployment } from './lookup.ts';
-import { laterThan } from './patch.ts';
+import { listTenantNamespaces, readDeployment } from './lookup.ts';
+import { deriveLaterTime } from './patch.ts';
 import { toWanted } from './resource.ts';
-import { jsonPatchOf } from '../json-patch.ts';
-import { refusing } from '../kube-refusal.ts';
-import { brokenImages } from '../pod-policy/image-rules.ts';
+import { buildJsonPatch } from '../json-patch.ts';
+import { callKube } from '../kube-refusal.ts';
+import { checkImages } from '../pod-policy/image-rules.ts';
 import { checkReferences } from '../pod-policy/references.ts';
-import { brokenPodRules } from '../pod-policy/rules.ts';
-import { requestedByPatch } from '../requested-by.ts';
+import { checkPodRules } from '../pod-policy/rules.ts';
+import { buildRequestedByPatch } from '../requested-by.ts';
 import { findRevision } from '../revisions/answers.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { Conflict, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>;
 
 /** Asks for a revision's template again, with the secrets and sizes it had. Redeploy and rollback are the same. */
-export function redeploy(plane: Plane, ids: { deployment: string; revision: string }, call: CallContext): Promise<DeploymentResource> {
+export function deployAgain(
+  plane: Plane,
+  ids: { deployment: string; revision: string },
+  call: CallContext,
+): Promise<DeploymentResource> {
   const read = async () => {
     const deployment = await readDeployment(plane, ids.deployment, call);
-    if (deployment.metadata.deletionTimestamp !== undefined) throw new Conflict('The deployment is being deleted.');
-    const revision = await findRevision(plane, deployment, { id: ids.revision, signal: call.signal });
-    const fault = plane.stored.faultOfRevision(revision);
-    if (fault !== undefined) throw new Conflict(`Revision ID ${ids.revision} can't be repeated: ${fault.message}`);
-    await allowed(plane, { ...deployment, spec: { ...deployment.spec, template: revision.spec.template } }, call);
+    if (deployment.metadata.deletionTimestamp !== undefined)
+      throw new Conflict('The deployment is being deleted.');
+    const revision = await findRevision(plane, deployment, {
+      id: ids.revision,
+      signal: call.signal,
+    });
+    const fault = plane.stored.findRevisionFault(revision);
+    if (fault !== undefined)
+      throw new Conflict(`Revision ID ${ids.revision} can't be repeated: ${fault.message}`);
+    await checkAllowed(
+      plane,
+      { ...deployment, spec: { ...deployment.spec, template: revision.spec.template } },
+      call,
+    );
     return { deployment, revision };
   };
   return retryConflicts(read, (step) => write(plane, step, call.caller));
 }
 
 /** Throws unless REST users may start pods of this template, which kubectl may have written. */
-async function allowed(plane: Omit<Plane, 'now'>, resource: DeploymentResource, { caller, signal }: CallContext): Promise<void> {
+async function checkAllowed(
+  plane: Omit<Plane, 'now'>,
+  resource: DeploymentResource,
+  { caller, signal }: CallContext,
+): Promise<void> {
   const { config, kube } = plane;
   const wanted = toWanted(resource);
   const spec = wanted.source_config.resource_spec;
   const image = wanted.source === 'git' ? undefined : wanted.source_revision_config.image_uri;
   const broken = [
-    ...brokenPodRules(spec, config.grants, config.objectKeys),
-    ...brokenImages(config.builtImages, { spec, image, namespaces: namespacesOf(plane, caller) }),
+    ...checkPodRules(spec, config.grants, config.objectKeys),
+    ...checkImages(config.builtImages, {
+      spec,
+      image,
+      namespaces: listTenantNamespaces(plane, caller),
+    }),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
-  await checkReferences(kube, { spec, namespace: resource.metadata.namespace ?? '', rules: config, signal });
+  await checkReferences(kube, {
+    spec,
+    namespace: resource.metadata.namespace ?? '',
+    rules: config,
+    signal,
+  });
 }
 
 type Step = { deployment: DeploymentResource; revision: RevisionResource };
 
-async function write(plane: Omit<Plane, 'config'>, { deployment, revision }: Step, caller: Caller): Promise<DeploymentResource> {
+async function write(
+  plane: Omit<Plane, 'config'>,
+  { deployment, revision }: Step,
+  caller: Caller,
+): Promise<DeploymentResource> {
   const { metadata, spec } = deployment;
   const wanted = {
     ...spec,
     template: revision.spec.template,
-    requestedAt: laterThan(spec.requestedAt, plane.now()),
+    requestedAt: deriveLaterTime(spec.requestedAt, plane.now()),
     rollbackOf: revision.metadata.name,
   };
-  const guard = { op: 'replace', path: '/metadata/resourceVersion', value: metadata.resourceVersion } as const;
-  const patch = [guard, ...jsonPatchOf(spec, wanted, '/spec'), ...requestedByPatch(metadata, caller)];
+  const guard = {
+    op: 'replace',
+    path: '/metadata/resourceVersion',
+    value: metadata.resourceVersion,
+  } as const;
+  const patch = [
+    guard,
+    ...buildJsonPatch(spec, wanted, '/spec'),
+    ...buildRequestedByPatch(metadata, caller),
+  ];
   const ref = { namespace: metadata.namespace, name: metadata.name };
-  const stored = await refusing(() => plane.kube.jsonPatch(kinds.deployment, ref, patch));
+  const stored = await callKube(() => plane.kube.patchJson(kinds.deployment, ref, patch));
   await makeRevision(plane, stored, caller);
   return plane.stored.note.deployment(stored);
 }

@@ -6,40 +6,54 @@ import type { BackupRequested } from '../../schema/wire/backup-answer.ts';
 import type { CallContext } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { refusing } from '../kube-refusal.ts';
-import { requestedByPatch } from '../requested-by.ts';
+import { callKube } from '../kube-refusal.ts';
+import { buildRequestedByPatch } from '../requested-by.ts';
 import { readDeployment } from './lookup.ts';
-import { isManaged, laterThan } from './patch.ts';
-import { byDeployment, byName, requireConfigMap, requireKeys } from './restore.ts';
+import { isManaged, deriveLaterTime } from './patch.ts';
+import {
+  findDeploymentBackup,
+  requireBackupByName,
+  requireConfigMap,
+  requireKeys,
+} from './restore.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stored'>;
 type Asked = { id: string; body: ReplaceAsked };
 
 /** Asks the operator to replace the data of a deployment. Whatever objects here show not to be possible is refused. */
-export async function requestReplacement(plane: Plane, { id, body }: Asked, call: CallContext): Promise<BackupRequested> {
+export async function startReplacement(
+  plane: Plane,
+  { id, body }: Asked,
+  call: CallContext,
+): Promise<BackupRequested> {
   const stored = await retryConflicts(
     async () => {
       const live = await readDeployment(plane, id, call);
-      await ofBody(() => checkReplacement(plane, live, { body, call }));
+      await runBodyCheck(() => checkReplacement(plane, live, { body, call }));
       return live;
     },
     async (live) => {
       const { namespace, name, resourceVersion } = live.metadata;
       const { database } = live.spec;
-      const restore = replaceInResource(body, laterThan(database?.restore?.replaceRequestedAt, plane.now()));
+      const restore = replaceInResource(
+        body,
+        deriveLaterTime(database?.restore?.replaceRequestedAt, plane.now()),
+      );
       const patch = [
         { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion } as const,
         { op: 'add', path: '/spec/database', value: { ...database, restore } } as const,
-        ...requestedByPatch(live.metadata, call.caller),
+        ...buildRequestedByPatch(live.metadata, call.caller),
       ];
-      return plane.stored.note.deployment(await refusing(() => plane.kube.jsonPatch(kinds.deployment, { namespace, name }, patch)));
+      return plane.stored.note.deployment(
+        await callKube(() => plane.kube.patchJson(kinds.deployment, { namespace, name }, patch)),
+      );
     },
   );
   return { requested_at: stored.spec.database?.restore?.replaceRequestedAt ?? '' };
 }
 
 /** The fields of a restore stand in the body itself here. */
-async function ofBody(check: () => Promise<void>): Promise<void> {
+async function runBodyCheck(check: () => Promise<void>): Promise<void> {
   try {
     await check();
   } catch (error) {
@@ -52,22 +66,34 @@ const isGiven = <T>(value: T): value is NonNullable<T> => value !== null && valu
 
 type Checking = { body: ReplaceAsked; call: CallContext };
 
-async function checkReplacement(plane: Plane, live: DeploymentResource, { body, call }: Checking): Promise<void> {
-  if (live.metadata.deletionTimestamp !== undefined) throw new Conflict('The deployment is being deleted.');
-  if (live.status?.replacement !== undefined) throw new Conflict('A restore into this deployment is under way.');
-  const broken = [...brokenFields(body, plane.now()), ...brokenFor(live, body)];
+async function checkReplacement(
+  plane: Plane,
+  live: DeploymentResource,
+  { body, call }: Checking,
+): Promise<void> {
+  if (live.metadata.deletionTimestamp !== undefined)
+    throw new Conflict('The deployment is being deleted.');
+  if (live.status?.replacement !== undefined)
+    throw new Conflict('A restore into this deployment is under way.');
+  const broken = [...checkFields(body, plane.now()), ...checkDeployment(live, body)];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   const { namespace = '' } = live.metadata;
-  if (isGiven(body.sql_config_map)) await requireConfigMap(plane, body.sql_config_map, { namespace, signal: call.signal });
+  if (isGiven(body.sql_config_map))
+    await requireConfigMap(plane, body.sql_config_map, { namespace, signal: call.signal });
   if (isGiven(body.volume)) return;
-  const found = isGiven(body.backup) ? await byName(plane, body.backup, { namespace, ...call }) : await byDeployment(plane, body, call);
-  if (found !== undefined) requireKeys(found, await plane.secrets.read(live, { role: 'write', signal: call.signal }));
+  const found = isGiven(body.backup)
+    ? await requireBackupByName(plane, body.backup, { namespace, ...call })
+    : await findDeploymentBackup(plane, body, call);
+  if (found !== undefined)
+    requireKeys(found, await plane.secrets.read(live, { role: 'write', signal: call.signal }));
 }
 
 /** Returns the rules that a body breaks by itself. */
-function brokenFields(body: ReplaceAsked, now: Date): string[] {
+function checkFields(body: ReplaceAsked, now: Date): string[] {
   const sources = [body.backup, body.deployment_id, body.volume].filter(isGiven).length;
-  const alone = (['target', 'at'] as const).filter((field) => isGiven(body[field]) && !isGiven(body.deployment_id));
+  const alone = (['target', 'at'] as const).filter(
+    (field) => isGiven(body[field]) && !isGiven(body.deployment_id),
+  );
   return [
     ...(sources === 1 ? [] : ['either backup, deployment_id or volume']),
     ...alone.map((field) => `${field}: only beside deployment_id`),
@@ -76,13 +102,26 @@ function brokenFields(body: ReplaceAsked, now: Date): string[] {
 }
 
 /** Returns the rules that a body breaks with this deployment. */
-function brokenFor({ spec, status = {}, ...live }: DeploymentResource, { volume, without_backup }: ReplaceAsked): string[] {
-  const isUnsaved = !isGiven(volume) && without_backup !== true && spec.database?.backup === undefined;
-  const isUnknown = isGiven(volume) && !(status.formerVolumes ?? []).some(({ claim }) => claim === volume);
+function checkDeployment(
+  { spec, status = {}, ...live }: DeploymentResource,
+  { volume, without_backup }: ReplaceAsked,
+): string[] {
+  const isUnsaved =
+    !isGiven(volume) && without_backup !== true && spec.database?.backup === undefined;
+  const isUnknown =
+    isGiven(volume) && !(status.formerVolumes ?? []).some(({ claim }) => claim === volume);
   return [
-    ...(isManaged({ spec, status, ...live }) ? [] : ['only for a managed database; an external one is restored by its own administrator']),
-    ...(spec.hibernate === true ? ['hibernate: the database is stopped; wake the deployment first'] : []),
-    ...(isUnsaved ? ['without_backup: the deployment names no target of backups, so that its data can not be backed up first'] : []),
+    ...(isManaged({ spec, status, ...live })
+      ? []
+      : ['only for a managed database; an external one is restored by its own administrator']),
+    ...(spec.hibernate === true
+      ? ['hibernate: the database is stopped; wake the deployment first']
+      : []),
+    ...(isUnsaved
+      ? [
+          'without_backup: the deployment names no target of backups, so that its data can not be backed up first',
+        ]
+      : []),
     ...(isUnknown ? [`volume: the deployment has no former volume ${volume}`] : []),
   ];
 }

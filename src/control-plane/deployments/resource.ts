@@ -18,25 +18,34 @@ import { backupInResource, backupShown } from '../../schema/platform/backup-aske
 import { CUSTOM_URI, type DatabaseSpec } from '../../schema/platform/database-spec.ts';
 import { FINALIZER, PART_OF, TENANT } from '../../schema/platform/labels.ts';
 import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
-import { rolloutInResource, rolloutInRest, type CandidateRevision } from '../../schema/platform/rollout-spec.ts';
+import {
+  toRolloutSpec,
+  toRolloutConfig,
+  type CandidateRevision,
+} from '../../schema/platform/rollout-spec.ts';
 import { type CloneRequest, restoreInResource } from '../../schema/platform/restore-asked.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { WantedDeployment } from './rules.ts';
-import { updatedAt } from '../stored/metadata.ts';
+import { getUpdatedAt } from '../stored/metadata.ts';
 import { isComposite } from '../../schema/json.ts';
 
 /** Returns REST's fields as a custom resource holds them. Nulls are dropped at every depth, because it has none. */
-const inResource = <T extends object>(record: T | null | undefined) => toResourceForm(withoutNulls(record ?? {}) as T);
+const toResource = <T extends object>(record: T | null | undefined) =>
+  toResourceForm(stripNulls(record ?? {}) as T);
 
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
+function stripNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(stripNulls);
   if (!isComposite(value)) return value;
-  const entries = Object.entries(value).filter(([, inner]) => inner !== null && inner !== undefined);
-  return Object.fromEntries(entries.map(([key, inner]) => [key, withoutNulls(inner)]));
+  const entries = Object.entries(value).filter(
+    ([, inner]) => inner !== null && inner !== undefined,
+  );
+  return Object.fromEntries(entries.map(([key, inner]) => [key, stripNulls(inner)]));
 }
 
-const absentIfEmpty = <K extends string, V extends object>(key: K, value: V): { [P in K]?: V } =>
-  (Object.keys(value).length > 0 ? { [key]: value } : {}) as { [P in K]?: V };
+const buildOptionalField = <K extends string, V extends object>(
+  key: K,
+  value: V,
+): { [P in K]?: V } => (Object.keys(value).length > 0 ? { [key]: value } : {}) as { [P in K]?: V };
 
 /** Fields that the server adds to those of a request's body. */
 export type FromServer = {
@@ -51,49 +60,66 @@ export function toSpec(
   wanted: WantedDeployment,
   given: FromServer,
 ): Pick<DeploymentSpec, 'source' | 'sourceConfig' | 'template' | 'requestedAt' | 'rollout'> {
-  const { resource_spec: sizes, listener_id: _id, listener_config: _listener, ...others } = wanted.source_config;
-  const { database_backup: _backup, database_placement: _place, storage_class: _class, rollout, ...config } = others;
+  const {
+    resource_spec: sizes,
+    listener_id: _id,
+    listener_config: _listener,
+    ...others
+  } = wanted.source_config;
+  const {
+    database_backup: _backup,
+    database_placement: _place,
+    storage_class: _class,
+    rollout,
+    ...config
+  } = others;
   const template: DeploymentSpec['template'] = {
-    ...absentIfEmpty('sourceRevisionConfig', inResource(wanted.source_revision_config)),
+    ...buildOptionalField('sourceRevisionConfig', toResource(wanted.source_revision_config)),
     ...(given.secretName !== undefined && { secretName: given.secretName }),
-    ...(sizes !== null && sizes !== undefined && { resourceSpec: inResource(sizes) }),
+    ...(sizes !== null && sizes !== undefined && { resourceSpec: toResource(sizes) }),
   };
-  const sourceConfig = { ...inResource(config), ...(given.listener !== undefined && { listener: given.listener }) };
+  const sourceConfig = {
+    ...toResource(config),
+    ...(given.listener !== undefined && { listener: given.listener }),
+  };
   return {
     source: wanted.source,
-    ...absentIfEmpty('sourceConfig', sourceConfig),
+    ...buildOptionalField('sourceConfig', sourceConfig),
     template,
-    ...absentIfEmpty('rollout', rolloutInResource(rollout ?? {})),
+    ...buildOptionalField('rollout', toRolloutSpec(rollout ?? {})),
     ...(given.requestedAt !== undefined && { requestedAt: given.requestedAt }),
   };
 }
 
 /** Returns the part of `Deployment.spec.database` that REST's fields make. */
-export function databaseAsked({ source_config: config }: WantedDeployment): Pick<DatabaseSpec, 'backup' | 'placement' | 'storageClass'> {
+export function toDatabaseSpec({
+  source_config: config,
+}: WantedDeployment): Pick<DatabaseSpec, 'backup' | 'placement' | 'storageClass'> {
   const backup = backupInResource(config.database_backup ?? {});
   return {
     ...(backup && { backup }),
-    ...absentIfEmpty('placement', inResource(config.database_placement) as object),
+    ...buildOptionalField('placement', toResource(config.database_placement) as object),
     ...(typeof config.storage_class === 'string' && { storageClass: config.storage_class }),
   };
 }
 
 /** Returns true for secrets that name a database of the user's own. An empty value counts as unset. */
-export const namesDatabase = (secrets: readonly Secret[]): boolean =>
+export const hasDatabaseSecret = (secrets: readonly Secret[]): boolean =>
   secrets.some(({ name, value }) => name === CUSTOM_URI && value !== '');
 
 /** Returns the resource that is stored for a create request. */
-export function deploymentResource(
+export function toDeploymentResource(
   body: DeploymentCreateRequest,
   place: { namespace: string; tenantId: string; annotations?: Record<string, string> },
   given: FromServer,
 ): DeploymentResource {
   const { restore, clone_of: original } = body.database ?? {};
   // A dry run asks for no backup, and shows the deployment without its request.
-  const clone = given.clone ?? (typeof original === 'string' ? { deployment: original } : undefined);
+  const clone =
+    given.clone ?? (typeof original === 'string' ? { deployment: original } : undefined);
   const database = {
-    ...databaseAsked(body),
-    ...(namesDatabase(body.secrets) && { fromSecrets: true }),
+    ...toDatabaseSpec(body),
+    ...(hasDatabaseSecret(body.secrets) && { fromSecrets: true }),
     ...((restore ?? clone) && { restore: restoreInResource(restore ?? {}, clone) }),
   };
   return {
@@ -107,7 +133,7 @@ export function deploymentResource(
       finalizers: [FINALIZER],
       ...(place.annotations && { annotations: place.annotations }),
     },
-    spec: { ...toSpec(body, given), ...absentIfEmpty('database', database) },
+    spec: { ...toSpec(body, given), ...buildOptionalField('database', database) },
   };
 }
 
@@ -122,8 +148,10 @@ export function toWanted({ spec }: DeploymentResource): WantedDeployment {
       database_backup: spec.database?.backup ? backupShown(spec.database.backup) : null,
       database_placement: spec.database?.placement ?? null,
       storage_class: spec.database?.storageClass ?? null,
-      rollout: spec.rollout ? rolloutInRest(spec.rollout) : null,
-      resource_spec: spec.template.resourceSpec ? toRestForm(ResourceSpec, spec.template.resourceSpec) : null,
+      rollout: spec.rollout ? toRolloutConfig(spec.rollout) : null,
+      resource_spec: spec.template.resourceSpec
+        ? toRestForm(ResourceSpec, spec.template.resourceSpec)
+        : null,
     },
     source_revision_config: toRestForm(SourceRevisionConfig, spec.template.sourceRevisionConfig),
   };
@@ -142,10 +170,13 @@ export type RelatedToDeployment = {
 };
 
 /** Returns a stored deployment as REST answers it. */
-export function deploymentAnswer(deployment: DeploymentResource, related: RelatedToDeployment): Deployment {
+export function toDeploymentAnswer(
+  deployment: DeploymentResource,
+  related: RelatedToDeployment,
+): Deployment {
   const { metadata, spec } = deployment;
   const wanted = toWanted(deployment);
-  const { url, version } = running(deployment);
+  const { url, version } = pickRunning(deployment);
   return {
     id: related.id,
     name: metadata.name,
@@ -153,59 +184,96 @@ export function deploymentAnswer(deployment: DeploymentResource, related: Relate
     source_config: {
       ...wanted.source_config,
       custom_url: spec.sourceConfig?.customUrl ?? url,
-      ...placeShown(deployment, related.listener),
+      ...toPlace(deployment, related.listener),
     },
-    source_revision_config: { ...wanted.source_revision_config, ...builtOf(deployment, related.latest) },
+    source_revision_config: {
+      ...wanted.source_revision_config,
+      ...pickBuilt(deployment, related.latest),
+    },
     secrets: related.secrets,
     created_at: metadata.creationTimestamp ?? '',
-    updated_at: updatedAt(deployment),
-    status: deploymentStatus(deployment),
+    updated_at: getUpdatedAt(deployment),
+    status: getDeploymentStatus(deployment),
     latest_revision_id: related.latest?.metadata.uid ?? null,
     active_revision_id: related.active?.metadata.uid ?? null,
     image_version: version,
     tenant_id: related.tenantId,
     url,
-    route: routeShown(deployment),
-    rollout: rolloutShown(deployment, related.revisions ?? []),
+    route: toRoute(deployment),
+    rollout: toRollout(deployment, related.revisions ?? []),
     restore: restoreShown(deployment),
   };
 }
 
 /** Returns the revisions that have work although another one serves. */
-function rolloutShown({ status }: DeploymentResource, revisions: readonly RevisionResource[]): Deployment['rollout'] {
+function toRollout(
+  { status }: DeploymentResource,
+  revisions: readonly RevisionResource[],
+): Deployment['rollout'] {
   if (status?.rollout === undefined) return null;
-  const idOf = (name: string): string | null => revisions.find(({ metadata }) => metadata.name === name)?.metadata.uid ?? null;
-  const draining = status.rollout.draining.map(({ revision, since, runs = null, threads = null }) => ({
-    revision_id: idOf(revision),
-    since,
-    runs,
-    threads,
-  }));
+  const findId = (name: string): string | null =>
+    revisions.find(({ metadata }) => metadata.name === name)?.metadata.uid ?? null;
+  const draining = status.rollout.draining.map(
+    ({ revision, since, runs = null, threads = null }) => ({
+      revision_id: findId(revision),
+      since,
+      runs,
+      threads,
+    }),
+  );
   const { candidate, aborted } = status.rollout;
   return {
-    candidate: candidate ? candidateShown(candidate, idOf(candidate.revision)) : null,
-    aborted: aborted ? { revision_id: idOf(aborted.revision), since: aborted.since, message: aborted.message } : null,
+    candidate: candidate ? toCandidate(candidate, findId(candidate.revision)) : null,
+    aborted: aborted
+      ? { revision_id: findId(aborted.revision), since: aborted.since, message: aborted.message }
+      : null,
     draining,
   };
 }
 
-function candidateShown({ step, share, by, since, gate, verdict }: CandidateRevision, id: string | null) {
+function toCandidate(
+  { step, share, by, since, gate, verdict }: CandidateRevision,
+  id: string | null,
+) {
   const atGate = gate && (gate.passed === true ? ('Passed' as const) : ('Running' as const));
-  return { revision_id: id, step, share, by, since, gate: atGate ?? null, verdict: verdict ?? null };
+  return {
+    revision_id: id,
+    step,
+    share,
+    by,
+    since,
+    gate: atGate ?? null,
+    verdict: verdict ?? null,
+  };
 }
 
-const NOT_BEGUN = { status: 'Unknown', reason: 'Restoring', message: 'The restore has not begun.' } as const;
+const NOT_BEGUN = {
+  status: 'Unknown',
+  reason: 'Restoring',
+  message: 'The restore has not begun.',
+} as const;
 
 /** Returns the backup that a deployment begins with, and whether it has it. */
 function restoreShown({ spec, status }: DeploymentResource): Deployment['restore'] {
   if (spec.database?.restore === undefined) return null;
-  const { conditions = [], restoredBackup: backup = null, restoredFrom: from = null } = status ?? {};
+  const {
+    conditions = [],
+    restoredBackup: backup = null,
+    restoredFrom: from = null,
+  } = status ?? {};
   const found = conditions.find(({ type }) => type === RESTORED) ?? NOT_BEGUN;
-  return { status: found.status, reason: found.reason, message: found.message, backup, from, former_volumes: status?.formerVolumes ?? [] };
+  return {
+    status: found.status,
+    reason: found.reason,
+    message: found.message,
+    backup,
+    from,
+    former_volumes: status?.formerVolumes ?? [],
+  };
 }
 
 /** Returns the route from outside and whether it leads to the deployment. */
-function routeShown({ status }: DeploymentResource): Deployment['route'] {
+function toRoute({ status }: DeploymentResource): Deployment['route'] {
   const routed = status?.conditions?.find(({ type }) => type === ROUTED);
   if (routed === undefined) return null;
   const { hosts = [], path = null } = status?.route ?? {};
@@ -213,20 +281,26 @@ function routeShown({ status }: DeploymentResource): Deployment['route'] {
 }
 
 /** Returns the commit and image of the newest revision. REST shows the image of a deployment from git so. */
-const builtOf = ({ spec }: DeploymentResource, latest: RevisionResource | undefined) => ({
+const pickBuilt = ({ spec }: DeploymentResource, latest: RevisionResource | undefined) => ({
   ...(spec.source === 'git' && { image_uri: latest?.status?.image ?? null }),
   repo_commit_sha: latest?.status?.commitSha ?? null,
 });
 
-const running = ({ status }: DeploymentResource) => ({ url: status?.url ?? null, version: status?.serverVersion ?? null });
+const pickRunning = ({ status }: DeploymentResource) => ({
+  url: status?.url ?? null,
+  version: status?.serverVersion ?? null,
+});
 
 /** Returns where it runs. REST shows this for container deployments only. */
-function placeShown({ metadata, spec }: DeploymentResource, listener: ListenerResource | undefined) {
+function toPlace({ metadata, spec }: DeploymentResource, listener: ListenerResource | undefined) {
   if (spec.source !== 'external_container') return { listener_id: null, listener_config: null };
-  return { listener_id: listener?.metadata.uid ?? null, listener_config: { k8s_namespace: metadata.namespace ?? null } };
+  return {
+    listener_id: listener?.metadata.uid ?? null,
+    listener_config: { k8s_namespace: metadata.namespace ?? null },
+  };
 }
 
-export function deploymentStatus({ metadata, status }: DeploymentResource): DeploymentStatus {
+export function getDeploymentStatus({ metadata, status }: DeploymentResource): DeploymentStatus {
   if (metadata.deletionTimestamp !== undefined) return 'AWAITING_DELETE';
   return status?.phase ?? 'AWAITING_DATABASE';
 }

@@ -1,33 +1,48 @@
-import { encryptionSettings } from '../../config/encryption.ts';
+import { readEncryptionSettings } from '../../config/encryption.ts';
 import { SettingsReader } from '../../config/env.ts';
 import { Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import { missingKeys } from '../../schema/agent/aes-key-id.ts';
-import { backupOfName, goodBackups, newestBefore, replacedBetween } from '../../schema/platform/backup-choice.ts';
+import { listMissingKeys } from '../../schema/agent/aes-key-id.ts';
+import {
+  backupOfName,
+  filterGoodBackups,
+  findBackupBefore,
+  findReplacementTime,
+} from '../../schema/platform/backup-choice.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { DeploymentCreateRequest, Secret } from '../../schema/platform/deployment.ts';
 import type { CloneRequest, RestoreAsked } from '../../schema/platform/restore-asked.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { refusing } from '../kube-refusal.ts';
-import { requestBackup, requireCloneable } from './backups.ts';
-import { belongsTo, namespacesOf } from './lookup.ts';
-import { namesDatabase } from './resource.ts';
+import { callKube } from '../kube-refusal.ts';
+import { startBackup, requireCloneable } from './backups.ts';
+import { buildTenantFilter, listTenantNamespaces } from './lookup.ts';
+import { hasDatabaseSecret } from './resource.ts';
 import type { Broken } from './rules.ts';
 
 const AT = 'database.restore';
 
 /** Returns the rules that a restore breaks by itself. */
-export function brokenRestore({ database, secrets }: Pick<DeploymentCreateRequest, 'database' | 'secrets'>, now: Date): Broken[] {
+export function checkRestoreFields(
+  { database, secrets }: Pick<DeploymentCreateRequest, 'database' | 'secrets'>,
+  now: Date,
+): Broken[] {
   const { restore, clone_of: original } = database ?? {};
   const isClone = typeof original === 'string';
   if (!isClone && (restore === null || restore === undefined)) return [];
-  const isGiven = (field: keyof RestoreAsked): boolean => restore?.[field] !== null && restore?.[field] !== undefined;
+  const isGiven = (field: keyof RestoreAsked): boolean =>
+    restore?.[field] !== null && restore?.[field] !== undefined;
   const sources = [isClone, isGiven('backup'), isGiven('deployment_id')].filter(Boolean).length;
-  const which = isClone ? 'neither backup nor deployment_id beside clone_of' : 'either backup or deployment_id';
-  const alone = (['target', 'at'] as const).filter((field) => isGiven(field) && !isGiven('deployment_id'));
+  const which = isClone
+    ? 'neither backup nor deployment_id beside clone_of'
+    : 'either backup or deployment_id';
+  const alone = (['target', 'at'] as const).filter(
+    (field) => isGiven(field) && !isGiven('deployment_id'),
+  );
   return [
-    ...(namesDatabase(secrets) ? [`${AT}: only for a managed database; an external one is restored by its own administrator`] : []),
+    ...(hasDatabaseSecret(secrets)
+      ? [`${AT}: only for a managed database; an external one is restored by its own administrator`]
+      : []),
     ...(sources === 1 ? [] : [`${AT}: ${which}`]),
     ...alone.map((field) => `${AT}.${field}: only beside deployment_id`),
     ...(Date.parse(restore?.at ?? '') > now.getTime() ? [`${AT}.at: lies in the future`] : []),
@@ -49,37 +64,50 @@ export async function checkRestore(
   if (typeof restore?.sql_config_map === 'string')
     await requireConfigMap(plane, restore.sql_config_map, { namespace, signal: call.signal });
   if (typeof original === 'string') {
-    const known = await newestOf(plane, original, call);
+    const known = await requireNewest(plane, original, call);
     if (known !== undefined) requireKeys(known, secrets);
     return;
   }
   if (restore === null || restore === undefined) return;
   const found =
     typeof restore.backup === 'string'
-      ? await byName(plane, restore.backup, { namespace, ...call })
-      : await byDeployment(plane, restore, call);
+      ? await requireBackupByName(plane, restore.backup, { namespace, ...call })
+      : await findDeploymentBackup(plane, restore, call);
   if (found !== undefined) requireKeys(found, secrets);
 }
 
 /** Asks for a backup of the original, which the new deployment waits for. */
-export async function requestClone(
+export async function startClone(
   plane: Plane,
   { database }: Pick<DeploymentCreateRequest, 'database'>,
   call: CallContext,
 ): Promise<CloneRequest | undefined> {
   const original = database?.clone_of;
   if (original === null || original === undefined) return undefined;
-  const { requested_at: requestedAt } = await requestBackup({ ...plane, now: () => new Date() }, original, { ...call, isAwaited: true });
+  const { requested_at: requestedAt } = await startBackup(
+    { ...plane, now: () => new Date() },
+    original,
+    { ...call, isAwaited: true },
+  );
   return { deployment: original, requestedAt };
 }
 
 /** Returns the newest backup of an original, whose data needs the same keys. Throws if it can't be cloned. */
-async function newestOf(plane: Plane, id: string, { caller, signal }: CallContext): Promise<BackupResource | undefined> {
-  const original = await plane.stored.deployment(id.toLowerCase(), belongsTo(plane, caller), signal);
-  if (original === undefined) throw new Rejected('database.clone_of: there is no deployment with this id');
+async function requireNewest(
+  plane: Plane,
+  id: string,
+  { caller, signal }: CallContext,
+): Promise<BackupResource | undefined> {
+  const original = await plane.stored.findDeployment(
+    id.toLowerCase(),
+    buildTenantFilter(plane, caller),
+    signal,
+  );
+  if (original === undefined)
+    throw new Rejected('database.clone_of: there is no deployment with this id');
   requireCloneable(original);
   const { namespace = '', uid } = original.metadata;
-  const good = (await backupsIn(plane, namespace, signal)).filter(
+  const good = (await listBackupsIn(plane, namespace, signal)).filter(
     ({ spec, status }) => spec.deploymentUid === uid && status?.phase === 'Succeeded',
   );
   return good.toSorted((a, b) => (a.spec.backup < b.spec.backup ? 1 : -1))[0];
@@ -90,64 +118,99 @@ export async function requireConfigMap(
   name: string,
   { namespace, signal }: { namespace: string; signal: AbortSignal },
 ): Promise<void> {
-  const found = await refusing(() => kube.find(kinds.configMap, { namespace, name }, signal));
-  if (found === undefined) throw new Rejected(`${AT}.sql_config_map: there is no ConfigMap ${name} in namespace ${namespace}`);
+  const found = await callKube(() => kube.find(kinds.configMap, { namespace, name }, signal));
+  if (found === undefined)
+    throw new Rejected(
+      `${AT}.sql_config_map: there is no ConfigMap ${name} in namespace ${namespace}`,
+    );
 }
 
-async function backupsIn({ kube }: Pick<Plane, 'kube'>, namespace: string, signal: AbortSignal): Promise<BackupResource[]> {
-  return refusing(() => kube.all(kinds.backup, { namespace }, signal));
+async function listBackupsIn(
+  { kube }: Pick<Plane, 'kube'>,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<BackupResource[]> {
+  return callKube(() => kube.listAll(kinds.backup, { namespace }, signal));
 }
 
-export async function byName(
+export async function requireBackupByName(
   plane: Plane,
   name: string,
   { namespace, ...call }: CallContext & { namespace: string },
 ): Promise<BackupResource> {
-  const all = await Promise.all(namespacesOf(plane, call.caller).map((each) => backupsIn(plane, each, call.signal)));
+  const all = await Promise.all(
+    listTenantNamespaces(plane, call.caller).map((each) => listBackupsIn(plane, each, call.signal)),
+  );
   const found = backupOfName(name, all.flat(), namespace);
   if (found === 'none') throw new Rejected(`${AT}.backup: there is no backup ${name}`);
-  if (found === 'several') throw new Rejected(`${AT}.backup: several namespaces have a backup ${name}; name deployment_id and at instead`);
+  if (found === 'several')
+    throw new Rejected(
+      `${AT}.backup: several namespaces have a backup ${name}; name deployment_id and at instead`,
+    );
   if (found.status?.phase === 'Succeeded') return found;
-  const how = found.status?.phase === 'Failed' ? `failed: ${found.status.message ?? ''}` : 'is still being made';
+  const how =
+    found.status?.phase === 'Failed'
+      ? `failed: ${found.status.message ?? ''}`
+      : 'is still being made';
   throw new Rejected(`${AT}.backup: backup ${name} ${how}`);
 }
 
-export async function byDeployment(
+export async function findDeploymentBackup(
   plane: Plane,
   { deployment_id: id, target, at }: RestoreAsked,
   { caller, signal }: CallContext,
 ): Promise<BackupResource | undefined> {
-  const source = await plane.stored.deployment((id ?? '').toLowerCase(), belongsTo(plane, caller), signal);
+  const source = await plane.stored.findDeployment(
+    (id ?? '').toLowerCase(),
+    buildTenantFilter(plane, caller),
+    signal,
+  );
   const place = target ?? source?.spec.database?.backup?.target;
-  if (place === undefined) throw new Rejected(`${AT}.target: required, because no deployment with this id names a target here`);
+  if (place === undefined)
+    throw new Rejected(
+      `${AT}.target: required, because no deployment with this id names a target here`,
+    );
   if (source === undefined) return undefined;
   const { namespace = '', uid } = source.metadata;
-  const good = goodBackups(uid, place, await backupsIn(plane, namespace, signal));
+  const good = filterGoodBackups(uid, place, await listBackupsIn(plane, namespace, signal));
   // The target may hold backups that this cluster does not know.
   if (good.length === 0) return undefined;
-  return ofMoment(at ?? undefined, { source, good });
+  return requireBackupAt(at ?? undefined, { source, good });
 }
 
 type Kept = { source: DeploymentResource; good: readonly BackupResource[] };
 
 /** Returns the backup from which a moment, or the newest, is restored. Throws if it is not kept. */
-function ofMoment(at: string | undefined, { source, good }: Kept): BackupResource {
+function requireBackupAt(at: string | undefined, { source, good }: Kept): BackupResource {
   const moment = at === undefined ? Infinity : Date.parse(at);
-  const found = newestBefore(moment, good);
-  if (found === undefined) throw new Rejected(`${AT}.at: the oldest backup has the data of ${oldestOf(good)}`);
-  const replaced = replacedBetween(source, found, moment);
+  const found = findBackupBefore(moment, good);
+  if (found === undefined)
+    throw new Rejected(`${AT}.at: the oldest backup has the data of ${findOldest(good)}`);
+  const replaced = findReplacementTime(source, found, moment);
   if (replaced === undefined) return found;
   const words = `data was replaced at ${replaced}, and`;
-  if (at === undefined) throw new Rejected(`${AT}.deployment_id: its ${words} there is no copy of it yet`);
+  if (at === undefined)
+    throw new Rejected(`${AT}.deployment_id: its ${words} there is no copy of it yet`);
   throw new Rejected(`${AT}.at: the ${words} moments between that and the next copy are not kept`);
 }
 
-const oldestOf = (good: readonly BackupResource[]): string | undefined => good.map(({ status }) => status?.from ?? '').toSorted()[0];
+const findOldest = (good: readonly BackupResource[]): string | undefined =>
+  good.map(({ status }) => status?.from ?? '').toSorted()[0];
 
 /** Throws if the secrets of the new deployment lack a key with which data of the backup is encrypted. */
-export function requireKeys({ metadata, status }: BackupResource, secrets: readonly Secret[]): void {
-  const env = Object.fromEntries(secrets.filter(({ value }) => value !== '').map(({ name, value }) => [name, value]));
-  const missing = missingKeys(status?.keys ?? [], encryptionSettings(new SettingsReader(env))?.keys ?? []);
+export function requireKeys(
+  { metadata, status }: BackupResource,
+  secrets: readonly Secret[],
+): void {
+  const env = Object.fromEntries(
+    secrets.filter(({ value }) => value !== '').map(({ name, value }) => [name, value]),
+  );
+  const missing = listMissingKeys(
+    status?.keys ?? [],
+    readEncryptionSettings(new SettingsReader(env))?.keys ?? [],
+  );
   if (missing.length > 0)
-    throw new Rejected(`secrets: backup ${metadata.name} is encrypted with ${missing.join(', ')}; GX_AES_KEY must hold these keys`);
+    throw new Rejected(
+      `secrets: backup ${metadata.name} is encrypted with ${missing.join(', ')}; GX_AES_KEY must hold these keys`,
+    );
 }

@@ -1,5 +1,11 @@
 import type { RouteSettings } from '../../config/routes.ts';
-import { filled, findOverlap, isGranted, placeOfUrl, type RoutePlace } from '../../schema/platform/route-place.ts';
+import {
+  expandRoutePattern,
+  findOverlap,
+  isGranted,
+  parseRoutePlace,
+  type RoutePlace,
+} from '../../schema/platform/route-place.ts';
 import type { Broken } from './rules.ts';
 
 /** The knowledge by which a custom URL is judged. */
@@ -15,17 +21,34 @@ type RouteGrants = {
 const FIELD = 'source_config.custom_url';
 
 /** Returns the place that a custom URL asks for, or the broken rule if it may not have it. */
-export function placeAsked(url: string, { route, name, namespace, listener }: RouteGrants): RoutePlace | { broken: Broken } | undefined {
+export function resolveRoutePlace(
+  url: string,
+  { route, name, namespace, listener }: RouteGrants,
+): RoutePlace | { broken: Broken } | undefined {
   if (route === undefined) return undefined;
-  const place = placeOfUrl(url);
+  const place = parseRoutePlace(url);
   if ('fault' in place) return { broken: `${FIELD}: ${place.fault}` };
   const { host, path } = place;
-  if (findOverlap(host, route.reservedHosts) !== undefined) return { broken: `${FIELD}: ${host} is reserved by the installation` };
+  if (findOverlap(host, route.reservedHosts) !== undefined)
+    return { broken: `${FIELD}: ${host} is reserved by the installation` };
   if (isGranted(host, listener?.hosts ?? [])) return place;
-  const own = { host: filled(route.host, { name, namespace }), path: filled(route.path, { name, namespace }) };
-  if (host === own.host && (!route.isHostShared || path === own.path || path.startsWith(`${own.path}/`))) return place;
-  const whose = listener === undefined ? 'those that a listener grants' : `the hosts of listener ${listener.name}`;
+  const own = {
+    host: expandRoutePattern(route.host, { name, namespace }),
+    path: expandRoutePattern(route.path, { name, namespace }),
+  };
+  if (
+    host === own.host &&
+    (!route.isHostShared || path === own.path || path.startsWith(`${own.path}/`))
+  )
+    return place;
+  const whose =
+    listener === undefined
+      ? 'those that a listener grants'
+      : `the hosts of listener ${listener.name}`;
   return {
-    broken: host === own.host ? `${FIELD}: the path of ${host} must be ${own.path} or below it` : `${FIELD}: ${host} is not among ${whose}`,
+    broken:
+      host === own.host
+        ? `${FIELD}: the path of ${host} must be ${own.path} or below it`
+        : `${FIELD}: ${host} is not among ${whose}`,
   };
 }

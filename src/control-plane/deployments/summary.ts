@@ -1,45 +1,62 @@
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
-import type { DeploymentDetails, DeploymentSummary, Lifecycle, RevisionSummary } from '../../schema/platform/deployment-summary.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentDetails,
+  DeploymentSummary,
+  Lifecycle,
+  RevisionSummary,
+} from '../../schema/platform/deployment-summary.ts';
 import { PUSHED_AT } from '../../schema/platform/labels.ts';
 import { isManaged } from './patch.ts';
-import { deploymentStatus } from './resource.ts';
-import { revisionStatus } from '../revisions/resource.ts';
-import { updatedAt } from '../stored/metadata.ts';
+import { getDeploymentStatus } from './resource.ts';
+import { getRevisionStatus } from '../revisions/resource.ts';
+import { getUpdatedAt } from '../stored/metadata.ts';
 import type { Summarized } from '../stored/overview.ts';
 import type { UnmatchedPush } from '../stored/unmatched-pushes.ts';
 
 /** Returns a deployment as a row of a list. */
-export function summaryOf({ id, deployment, latest, active, state }: Summarized): DeploymentSummary {
+export function buildDeploymentSummary({
+  id,
+  deployment,
+  latest,
+  active,
+  state,
+}: Summarized): DeploymentSummary {
   const { metadata, spec, status = {} } = deployment;
   return {
     id,
     name: metadata.name,
     namespace: metadata.namespace ?? '',
-    version: versionOf([deployment, latest, active]),
+    version: findNewestVersion([deployment, latest, active]),
     ...state,
     suspended: spec.suspend === true,
-    status: deploymentStatus(deployment),
-    ...sourceOf(deployment, latest),
+    status: getDeploymentStatus(deployment),
+    ...buildSource(deployment, latest),
     image_version: status.serverVersion ?? null,
     url: status.url ?? null,
-    latest_revision: revisionSummary(latest),
-    active_revision: revisionSummary(active),
+    latest_revision: buildRevisionSummary(latest),
+    active_revision: buildRevisionSummary(active),
     queue: { wanted: status.queueReplicas ?? null, ready: status.queueReady ?? null },
     interrupted_threads: status.interruptedThreads ?? null,
     asleep_since: status.asleepSince ?? null,
     next_due_at: status.nextDueAt ?? null,
     created_at: metadata.creationTimestamp ?? '',
-    updated_at: updatedAt(deployment),
+    updated_at: getUpdatedAt(deployment),
   };
 }
 
 /** Returns all that is known of how a deployment is. */
-export function detailsOf(summarized: Summarized, unmatched: UnmatchedPush | undefined): DeploymentDetails {
+export function buildDeploymentDetails(
+  summarized: Summarized,
+  unmatched: UnmatchedPush | undefined,
+): DeploymentDetails {
   const { spec, status = {} } = summarized.deployment;
   return {
-    ...summaryOf(summarized),
+    ...buildDeploymentSummary(summarized),
     conditions: status.conditions ?? [],
-    lifecycle: lifecycleOf(summarized.deployment),
+    lifecycle: buildLifecycle(summarized.deployment),
     database: {
       external: !isManaged(summarized.deployment),
       certificate_until: status.databaseCertificateUntil ?? null,
@@ -47,12 +64,15 @@ export function detailsOf(summarized: Summarized, unmatched: UnmatchedPush | und
       storage_class: spec.database?.storageClass ?? null,
     },
     key: { previous_until: status.keyPreviousUntil ?? null },
-    branch: branchOf(summarized.deployment, unmatched),
+    branch: buildBranch(summarized.deployment, unmatched),
   };
 }
 
 /** Returns the branch that a deployment follows, and the last push events that came: its own, and one for nobody. */
-function branchOf({ metadata, spec, status }: DeploymentResource, unmatched: UnmatchedPush | undefined): DeploymentDetails['branch'] {
+function buildBranch(
+  { metadata, spec, status }: DeploymentResource,
+  unmatched: UnmatchedPush | undefined,
+): DeploymentDetails['branch'] {
   if (status?.followedRef === undefined) return null;
   const { integrationId } = spec.sourceConfig ?? {};
   const [commit, at] = metadata.annotations?.[PUSHED_AT]?.split(' ') ?? [];
@@ -60,23 +80,29 @@ function branchOf({ metadata, spec, status }: DeploymentResource, unmatched: Unm
     ref: status.followedRef,
     commit: status.followedCommit ?? null,
     push_path: integrationId === undefined ? null : `/v1/integrations/git/${integrationId}/push`,
-    pushed: commit === undefined || at === undefined || Number.isNaN(Date.parse(at)) ? null : { commit, at },
+    pushed:
+      commit === undefined || at === undefined || Number.isNaN(Date.parse(at))
+        ? null
+        : { commit, at },
     unmatched_push: unmatched ?? null,
   };
 }
 
-function lifecycleOf({ spec }: DeploymentResource): Lifecycle {
+function buildLifecycle({ spec }: DeploymentResource): Lifecycle {
   const { hibernate = null, suspend = null, sleep, queueReplicas = null } = spec;
   return {
     hibernate,
     suspend,
-    sleep: sleep === undefined ? null : { after_seconds: sleep.afterSeconds ?? null, database: sleep.database ?? null },
+    sleep:
+      sleep === undefined
+        ? null
+        : { after_seconds: sleep.afterSeconds ?? null, database: sleep.database ?? null },
     queue_replicas: queueReplicas,
   };
 }
 
 /** Where its newest revision comes from. */
-const sourceOf = ({ spec }: DeploymentResource, latest: RevisionResource | undefined) => {
+const buildSource = ({ spec }: DeploymentResource, latest: RevisionResource | undefined) => {
   const { imageUri, repoRef = null } = spec.template.sourceRevisionConfig ?? {};
   const { image = imageUri ?? null, commitSha = null } = latest?.status ?? {};
   return {
@@ -88,20 +114,22 @@ const sourceOf = ({ spec }: DeploymentResource, latest: RevisionResource | undef
   };
 };
 
-function revisionSummary(revision: RevisionResource | undefined): RevisionSummary | null {
+function buildRevisionSummary(revision: RevisionResource | undefined): RevisionSummary | null {
   if (revision === undefined) return null;
   const { metadata, spec, status } = revision;
   return {
     id: metadata.uid ?? '',
     number: spec.number,
-    status: revisionStatus(revision),
+    status: getRevisionStatus(revision),
     reason: status?.reason ?? null,
     created_at: metadata.creationTimestamp ?? '',
   };
 }
 
 /** Returns the newest version among objects. The API server counts all of its objects by one counter. */
-function versionOf(objects: readonly (DeploymentResource | RevisionResource | undefined)[]): string {
+function findNewestVersion(
+  objects: readonly (DeploymentResource | RevisionResource | undefined)[],
+): string {
   const versions = objects.map((object) => BigInt(object?.metadata.resourceVersion ?? '0'));
   return String(versions.reduce((newest, version) => (version > newest ? version : newest), 0n));
 }

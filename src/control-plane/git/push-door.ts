@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Unauthorized } from '../../errors.ts';
 import { isSignedBy } from '../../git/push-event.ts';
-import { networkOf } from '../../http/addresses.ts';
+import { deriveNetwork } from '../../http/addresses.ts';
 import { Places, Rate } from '../../http/quota.ts';
 import { kinds } from '../../kube/kube.ts';
 import { trimCredential } from '../../schema/platform/pasted-credential.ts';
@@ -16,7 +16,12 @@ export const MOST_EVENT_BYTES = 5 * MEBIBYTE;
 /** Seconds in which an event must have come. GitHub itself gives up after so many. */
 export const EVENT_SECONDS = 10;
 /** Bytes of events that are held at a time: four of the largest of an integration, sixteen in all. */
-const HELD = { integration: 20 * MEBIBYTE, tenant: 40 * MEBIBYTE, address: 40 * MEBIBYTE, all: 80 * MEBIBYTE };
+const HELD = {
+  integration: 20 * MEBIBYTE,
+  tenant: 40 * MEBIBYTE,
+  address: 40 * MEBIBYTE,
+  all: 80 * MEBIBYTE,
+};
 /** The least that an event counts, because its connection costs something, too. */
 const LEAST_BYTES = 64 * 1024;
 /** Events with a wrong signature that an address may send to an integration. Each costs an HMAC of its body. */
@@ -42,7 +47,11 @@ export class PushDoor {
   constructor(plane: Plane, clock: Clock = () => performance.now()) {
     this.#plane = plane;
     this.#clock = clock;
-    this.#wrong = new Rate({ perMinute: WRONG_PER_MINUTE, message: 'Too many events with wrong signatures; try again later.', clock });
+    this.#wrong = new Rate({
+      perMinute: WRONG_PER_MINUTE,
+      message: 'Too many events with wrong signatures; try again later.',
+      clock,
+    });
   }
 
   /**
@@ -55,47 +64,55 @@ export class PushDoor {
     if (integration?.webhookSecret === undefined) throw new Unauthorized(UNKNOWN);
     const holds = { count: Math.max(bytes, LEAST_BYTES), message: FULL };
     // A wrong signature takes one of the address's tries. Here they are only looked at.
-    this.#wrong.take(nameOf(integration.id, source));
-    this.#wrong.giveBack(nameOf(integration.id, source));
+    this.#wrong.take(buildRateKey(integration.id, source));
+    this.#wrong.giveBack(buildRateKey(integration.id, source));
     return this.#places.enter([
       { name: `integration ${integration.id}`, most: HELD.integration, ...holds },
       { name: `tenant ${integration.tenantId}`, most: HELD.tenant, ...holds },
-      { name: `address ${networkOf(source)}`, most: HELD.address, ...holds },
+      { name: `address ${deriveNetwork(source)}`, most: HELD.address, ...holds },
       { name: 'all', most: HELD.all, ...holds },
     ]);
   }
 
   /** Returns the integration whose secret has signed an event. Throws `Unauthorized`, and 429 after too many. */
-  async signerOf(id: string, { source, ...event }: SignedEvent): Promise<KnownIntegration> {
+  async requireSigner(id: string, { source, ...event }: SignedEvent): Promise<KnownIntegration> {
     const integration = this.#find(id);
-    const secret = integration && (await this.#secretOf(integration));
-    if (integration !== undefined && secret !== undefined && isSignedBy(secret, integration.kind, event)) return integration;
-    if (integration !== undefined) this.#wrong.take(nameOf(integration.id, source));
+    const secret = integration && (await this.#readSecret(integration));
+    if (
+      integration !== undefined &&
+      secret !== undefined &&
+      isSignedBy(secret, integration.kind, event)
+    )
+      return integration;
+    if (integration !== undefined) this.#wrong.take(buildRateKey(integration.id, source));
     throw new Unauthorized(UNKNOWN);
   }
 
   #find(id: string): KnownIntegration | undefined {
-    return this.#plane.integrations.all().find((known) => known.id === id.toLowerCase());
+    return this.#plane.integrations.listAll().find((known) => known.id === id.toLowerCase());
   }
 
   /** Reads the secret of an integration's webhook, once for all events of some seconds. */
-  #secretOf({ webhookSecret: name }: KnownIntegration): Promise<string | undefined> {
+  #readSecret({ webhookSecret: name }: KnownIntegration): Promise<string | undefined> {
     const { kube, config } = this.#plane;
     if (name === undefined || config.gitNamespace === undefined) return Promise.resolve(undefined);
     const known = this.#secrets.get(name);
     if (known !== undefined && this.#clock() < known.until) return known.value;
-    for (const [other, { until }] of this.#secrets) if (this.#clock() >= until) this.#secrets.delete(other);
+    for (const [other, { until }] of this.#secrets)
+      if (this.#clock() >= until) this.#secrets.delete(other);
     // The read serves others as well, so that it must not end with the client who came first.
-    const value = kube.find(kinds.secret, { namespace: config.gitNamespace, name }).then((secret) => valueOf(secret?.data));
+    const value = kube
+      .find(kinds.secret, { namespace: config.gitNamespace, name })
+      .then((secret) => decodeSecret(secret?.data));
     this.#secrets.set(name, { value, until: this.#clock() + REMEMBERED });
     value.catch(() => this.#secrets.delete(name));
     return value;
   }
 }
 
-const nameOf = (id: string, source: string): string => `${id} ${networkOf(source)}`;
+const buildRateKey = (id: string, source: string): string => `${id} ${deriveNetwork(source)}`;
 
-function valueOf(data: Record<string, string> | undefined): string | undefined {
+function decodeSecret(data: Record<string, string> | undefined): string | undefined {
   const value = trimCredential(Buffer.from(data?.['secret'] ?? '', 'base64').toString('utf8'));
   return value === '' ? undefined : value;
 }

@@ -1,16 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Conflict, NotFound } from '../../errors.ts';
-import { payloadText, pushIn, type PushEvent } from '../../git/push-event.ts';
+import { readPayload, pushIn, type PushEvent } from '../../git/push-event.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { PUSHED_AT, REPOSITORY_ID } from '../../schema/platform/labels.ts';
-import { repositoryPath } from '../../schema/platform/repo-url.ts';
-import { tenantOf } from '../../schema/platform/tenancy.ts';
+import { findRepositoryPath } from '../../schema/platform/repo-url.ts';
+import { resolveDeploymentTenant } from '../../schema/platform/tenancy.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { jsonPatchOf } from '../json-patch.ts';
+import { buildJsonPatch } from '../json-patch.ts';
 import type { KnownIntegration } from '../stored/integrations.ts';
 import type { PushDoor } from './push-door.ts';
-import { parsedOr } from '../../schema/json.ts';
+import { parseJsonOr } from '../../schema/json.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'now' | 'stored'>;
 
@@ -23,53 +23,91 @@ export async function acceptPush(
   id: string,
   { headers, body, source }: { headers: IncomingHttpHeaders; body: Buffer; source: string },
 ): Promise<PushOutcome> {
-  const integration = await plane.door.signerOf(id, { source, headers, body });
-  const event = pushIn(integration.kind, headers, parsedOr(payloadText({ headers, body }), undefined));
+  const integration = await plane.door.requireSigner(id, { source, headers, body });
+  const event = pushIn(
+    integration.kind,
+    headers,
+    parseJsonOr(readPayload({ headers, body }), undefined),
+  );
   if ('ignored' in event) return { accepted: false, deployments: 0, detail: event.ignored };
-  const candidates = plane.stored.deployments().filter(builtOnPush(plane, integration));
-  const ofRepository = candidates.filter((deployment) => isBuiltFrom(deployment, integration, event));
-  const followers = ofRepository.filter(({ spec }) => spec.template.sourceRevisionConfig?.repoRef === event.branch);
+  const candidates = plane.stored.listDeployments().filter(buildPushFilter(plane, integration));
+  const ofRepository = candidates.filter((deployment) =>
+    isBuiltFrom(deployment, integration, event),
+  );
+  const followers = ofRepository.filter(
+    ({ spec }) => spec.template.sourceRevisionConfig?.repoRef === event.branch,
+  );
   for (const deployment of followers) await wake(plane, deployment, { integration, event });
-  if (followers.length === 0) await plane.integrations.noteUnmatched(integration, { ...event, at: plane.now() });
+  if (followers.length === 0)
+    await plane.integrations.noteUnmatched(integration, { ...event, at: plane.now() });
   return {
     accepted: followers.length > 0,
     deployments: followers.length,
-    detail: wordsOn(event, { ofRepository, followers, integration }),
+    detail: describePush(event, { ofRepository, followers, integration }),
   };
 }
 
-type Found = { ofRepository: readonly DeploymentResource[]; followers: readonly DeploymentResource[]; integration: KnownIntegration };
+type Found = {
+  ofRepository: readonly DeploymentResource[];
+  followers: readonly DeploymentResource[];
+  integration: KnownIntegration;
+};
 
 /** Returns the sentence on the deployments that an event was for, which people read in the list of their git host. */
-function wordsOn({ branch, repository }: PushEvent, { ofRepository, followers, integration }: Found): string {
+function describePush(
+  { branch, repository }: PushEvent,
+  { ofRepository, followers, integration }: Found,
+): string {
   if (ofRepository.length === 0)
     return `No deployment of this integration with build_on_push is built from ${repository}. Is its repo_url another one, or was the repository renamed before its first push event came?`;
-  if (followers.length === 0) return `No deployment with build_on_push that is built from ${repository} follows the branch ${branch}.`;
+  if (followers.length === 0)
+    return `No deployment with build_on_push that is built from ${repository} follows the branch ${branch}.`;
   const hasMoved = followers.some((deployment) => !hasPath(deployment, integration, repository));
   return `The deployments look at the branch now.${hasMoved ? ` The repository is called ${repository} by now, and their repo_url names its former address.` : ''}`;
 }
 
-const sameIn = (kind: KnownIntegration['kind'], one: string | undefined, other: string): boolean =>
+const isSame = (kind: KnownIntegration['kind'], one: string | undefined, other: string): boolean =>
   kind === 'generic' ? one === other : one?.toLowerCase() === other.toLowerCase();
 
 /** Returns a function that tells whether pushes to an integration's repositories mean something to a deployment. */
-const builtOnPush =
+const buildPushFilter =
   ({ stored, config }: Pick<Plane, 'config' | 'stored'>, integration: KnownIntegration) =>
   (deployment: DeploymentResource): boolean => {
     const { sourceConfig, source } = deployment.spec;
-    if (source !== 'git' || sourceConfig?.buildOnPush !== true || sourceConfig.integrationId?.toLowerCase() !== integration.id)
+    if (
+      source !== 'git' ||
+      sourceConfig?.buildOnPush !== true ||
+      sourceConfig.integrationId?.toLowerCase() !== integration.id
+    )
       return false;
     const isThere = deployment.metadata.deletionTimestamp === undefined;
-    return isThere && tenantOf(deployment, stored.owners(), config.defaultTenantId) === integration.tenantId;
+    return (
+      isThere &&
+      resolveDeploymentTenant(deployment, stored.getOwners(), config.defaultTenantId) ===
+        integration.tenantId
+    );
   };
 
-const hasPath = ({ spec }: DeploymentResource, integration: KnownIntegration, repository: string): boolean =>
-  sameIn(integration.kind, repositoryPath(integration, spec.sourceConfig?.repoUrl ?? ''), repository.replace(/\.git$/, ''));
+const hasPath = (
+  { spec }: DeploymentResource,
+  integration: KnownIntegration,
+  repository: string,
+): boolean =>
+  isSame(
+    integration.kind,
+    findRepositoryPath(integration, spec.sourceConfig?.repoUrl ?? ''),
+    repository.replace(/\.git$/, ''),
+  );
 
 /** Returns true if the event is of a deployment's repository, by its address, or by the id that it had there. */
-const isBuiltFrom = (deployment: DeploymentResource, integration: KnownIntegration, { repository, repositoryId }: PushEvent): boolean =>
+const isBuiltFrom = (
+  deployment: DeploymentResource,
+  integration: KnownIntegration,
+  { repository, repositoryId }: PushEvent,
+): boolean =>
   hasPath(deployment, integration, repository) ||
-  (repositoryId !== undefined && deployment.metadata.annotations?.[REPOSITORY_ID] === `${integration.id} ${repositoryId}`);
+  (repositoryId !== undefined &&
+    deployment.metadata.annotations?.[REPOSITORY_ID] === `${integration.id} ${repositoryId}`);
 
 type Waking = { integration: KnownIntegration; event: PushEvent };
 
@@ -81,11 +119,20 @@ async function wake(
 ): Promise<void> {
   const { commit, repositoryId } = event;
   const ref = { namespace: metadata.namespace, name: metadata.name };
-  const known = repositoryId === undefined ? {} : { [REPOSITORY_ID]: `${integration.id} ${repositoryId}` };
-  const annotations = { ...metadata.annotations, [PUSHED_AT]: `${commit} ${now().toISOString()}`, ...known };
+  const known =
+    repositoryId === undefined ? {} : { [REPOSITORY_ID]: `${integration.id} ${repositoryId}` };
+  const annotations = {
+    ...metadata.annotations,
+    [PUSHED_AT]: `${commit} ${now().toISOString()}`,
+    ...known,
+  };
   try {
     // The patch names these annotations alone, unless there was none.
-    await kube.jsonPatch(kinds.deployment, ref, jsonPatchOf(metadata.annotations, annotations, '/metadata/annotations'));
+    await kube.patchJson(
+      kinds.deployment,
+      ref,
+      buildJsonPatch(metadata.annotations, annotations, '/metadata/annotations'),
+    );
   } catch (error) {
     if (error instanceof Conflict || error instanceof NotFound) return;
     throw error;

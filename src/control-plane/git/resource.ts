@@ -3,31 +3,50 @@ import { type GitIntegrationResource } from '../../schema/platform/custom-resour
 import { API_VERSION } from '../../schema/platform/api-group.ts';
 import { UnmatchedPushShown } from '../../schema/platform/deployment-summary.ts';
 import type { GitIntegration } from '../../schema/platform/git-connection.ts';
-import { GIT_KINDS, GitIntegrationSpec, type GitKind } from '../../schema/platform/git-integration.ts';
+import {
+  GIT_KINDS,
+  GitIntegrationSpec,
+  type GitKind,
+} from '../../schema/platform/git-integration.ts';
 import {
   findCredentialFault,
   findPrivateKeyFault,
-  normalizeLines,
-  normalizePem,
+  toUnixLines,
+  toCanonicalPem,
   trimCredential,
 } from '../../schema/platform/pasted-credential.ts';
 import type { UnmatchedPush } from '../stored/unmatched-pushes.ts';
-import { Closed, DateTime, Nullable, StringEnum, Uuid, optionalOrNull } from '../../schema/types.ts';
+import {
+  buildClosedSchema,
+  buildDateTimeSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+  buildUuidSchema,
+  buildNullableFields,
+} from '../../schema/types.ts';
 
 const spec = GitIntegrationSpec.properties;
-const secretText = (description: string) => Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 65_536, description })));
+const buildSecretType = (description: string) =>
+  Type.Optional(buildNullableSchema(Type.String({ minLength: 1, maxLength: 65_536, description })));
 
-const GitCredentialRequest = Closed(
+const GitCredentialRequest = buildClosedSchema(
   {
-    token: secretText('A token that may read the repositories and list them.'),
-    ...optionalOrNull({
-      username: Type.String({ minLength: 1, maxLength: 253, description: 'Name beside the token, where a host wants one.' }),
-      app_id: Type.String({ pattern: '^[0-9]{1,20}$', description: 'Of a GitHub App, with app_installation_id and private_key.' }),
+    token: buildSecretType('A token that may read the repositories and list them.'),
+    ...buildNullableFields({
+      username: Type.String({
+        minLength: 1,
+        maxLength: 253,
+        description: 'Name beside the token, where a host wants one.',
+      }),
+      app_id: Type.String({
+        pattern: '^[0-9]{1,20}$',
+        description: 'Of a GitHub App, with app_installation_id and private_key.',
+      }),
       app_installation_id: Type.String({ pattern: '^[0-9]{1,20}$' }),
     }),
-    private_key: secretText('RSA key of the GitHub App, in PEM form.'),
-    ssh_private_key: secretText('For addresses of ssh, with known_hosts.'),
-    known_hosts: secretText("The host's keys, as ssh-keyscan prints them."),
+    private_key: buildSecretType('RSA key of the GitHub App, in PEM form.'),
+    ssh_private_key: buildSecretType('For addresses of ssh, with known_hosts.'),
+    known_hosts: buildSecretType("The host's keys, as ssh-keyscan prints them."),
   },
   {
     description:
@@ -36,7 +55,7 @@ const GitCredentialRequest = Closed(
 );
 export type GitCredentialRequest = Static<typeof GitCredentialRequest>;
 
-const Listed = Closed({
+const Listed = buildClosedSchema({
   id: spec.listed.items.properties.id,
   name: Type.String(),
   owner: Type.String(),
@@ -44,45 +63,62 @@ const Listed = Closed({
   default_branch: Type.String(),
 });
 
-export const GitIntegrationRequest = Closed({
+export const GitIntegrationRequest = buildClosedSchema({
   name: spec.name,
-  kind: StringEnum(GIT_KINDS, { description: 'The kind of host.' }),
-  ...optionalOrNull({
-    host: Type.String({ ...spec.host, description: 'Address of the host. Default of github and gitlab: their own.' }),
+  kind: buildEnumSchema(GIT_KINDS, { description: 'The kind of host.' }),
+  ...buildNullableFields({
+    host: Type.String({
+      ...spec.host,
+      description: 'Address of the host. Default of github and gitlab: their own.',
+    }),
     api_url: spec.apiUrl,
     repositories: spec.repositories,
-    repos: Type.Array(Listed, { maxItems: 1000, description: "Repositories that are listed instead of the host's own list." }),
+    repos: Type.Array(Listed, {
+      maxItems: 1000,
+      description: "Repositories that are listed instead of the host's own list.",
+    }),
     installation_id: spec.installationId,
     poll_seconds: spec.pollSeconds,
     credential: GitCredentialRequest,
-    webhook_secret: Type.String({ minLength: 16, maxLength: 1024, description: 'Write-only: by it the host signs push events.' }),
+    webhook_secret: Type.String({
+      minLength: 16,
+      maxLength: 1024,
+      description: 'Write-only: by it the host signs push events.',
+    }),
   }),
 });
 export type GitIntegrationRequest = Static<typeof GitIntegrationRequest>;
 
 /** REST's view of a connection to a git host. */
-export const GitConnection = Closed({
-  id: Uuid('For source_config.integration_id.'),
+export const GitConnection = buildClosedSchema({
+  id: buildUuidSchema('For source_config.integration_id.'),
   name: Type.String(),
-  kind: StringEnum(GIT_KINDS),
-  host: Nullable(Type.String()),
-  api_url: Nullable(Type.String()),
-  repositories: Nullable(Type.Array(Type.String())),
+  kind: buildEnumSchema(GIT_KINDS),
+  host: buildNullableSchema(Type.String()),
+  api_url: buildNullableSchema(Type.String()),
+  repositories: buildNullableSchema(Type.Array(Type.String())),
   installation_id: Type.Integer(),
-  poll_seconds: Nullable(Type.Integer()),
+  poll_seconds: buildNullableSchema(Type.Integer()),
   has_credential: Type.Boolean(),
-  takes_pushes: Type.Boolean({ description: 'Whether push events are taken: it has a webhook secret.' }),
+  takes_pushes: Type.Boolean({
+    description: 'Whether push events are taken: it has a webhook secret.',
+  }),
   push_path: Type.String({ description: 'Where the host sends push events.' }),
-  unmatched_push: Nullable(UnmatchedPushShown),
-  tenant_id: Uuid('Read-only.'),
-  created_at: Nullable(DateTime("Read-only; null for one of the installation's settings.")),
+  unmatched_push: buildNullableSchema(UnmatchedPushShown),
+  tenant_id: buildUuidSchema('Read-only.'),
+  created_at: buildNullableSchema(
+    buildDateTimeSchema("Read-only; null for one of the installation's settings."),
+  ),
 });
 export type GitConnection = Static<typeof GitConnection>;
 
 type Known = { createdAt: string | undefined; unmatched: UnmatchedPush | undefined };
 
 /** Returns a connection as REST answers it. */
-export const connectionAnswer = (integration: GitIntegration, { createdAt, unmatched }: Known): GitConnection => ({
+export const toConnectionAnswer = (
+  integration: GitIntegration,
+  { createdAt, unmatched }: Known,
+): GitConnection => ({
   id: integration.id,
   name: integration.name,
   kind: integration.kind,
@@ -99,35 +135,55 @@ export const connectionAnswer = (integration: GitIntegration, { createdAt, unmat
   created_at: createdAt ?? null,
 });
 
-const USUAL_HOSTS: Partial<Record<GitKind, string>> = { github: 'https://github.com', gitlab: 'https://gitlab.com' };
+const USUAL_HOSTS: Partial<Record<GitKind, string>> = {
+  github: 'https://github.com',
+  gitlab: 'https://gitlab.com',
+};
 
 /** Returns the host that a request means, without a slash at its end. Undefined if none is named and none is usual. */
-export const hostOf = ({ kind, host }: GitIntegrationRequest): string | undefined => (host ?? USUAL_HOSTS[kind])?.replace(/\/+$/, '');
+export const resolveHost = ({ kind, host }: GitIntegrationRequest): string | undefined =>
+  (host ?? USUAL_HOSTS[kind])?.replace(/\/+$/, '');
 
 /** The three forms of a credential: the fields of each, and the keys of its Secret. The first two are always needed. */
-const FORMS: { needed: (keyof GitCredentialRequest)[]; optional?: (keyof GitCredentialRequest)[] }[] = [
+const FORMS: {
+  needed: (keyof GitCredentialRequest)[];
+  optional?: (keyof GitCredentialRequest)[];
+}[] = [
   { needed: ['token'], optional: ['username'] },
   { needed: ['app_id', 'app_installation_id', 'private_key'] },
   { needed: ['ssh_private_key', 'known_hosts'] },
 ];
-const KEYS: Record<keyof GitCredentialRequest, { key: string; normalize: (text: string) => string; isKey?: true }> = {
+const KEYS: Record<
+  keyof GitCredentialRequest,
+  { key: string; normalize: (text: string) => string; isKey?: true }
+> = {
   token: { key: 'token', normalize: trimCredential },
   username: { key: 'username', normalize: trimCredential },
   app_id: { key: 'appId', normalize: trimCredential },
   app_installation_id: { key: 'installationId', normalize: trimCredential },
-  private_key: { key: 'privateKey', normalize: normalizePem, isKey: true },
-  ssh_private_key: { key: 'ssh-privatekey', normalize: normalizePem, isKey: true },
-  known_hosts: { key: 'known_hosts', normalize: normalizeLines },
+  private_key: { key: 'privateKey', normalize: toCanonicalPem, isKey: true },
+  ssh_private_key: { key: 'ssh-privatekey', normalize: toCanonicalPem, isKey: true },
+  known_hosts: { key: 'known_hosts', normalize: toUnixLines },
 };
 
 /** Returns the keys of a credential's Secret, or the credential's fault. */
-export function credentialData(credential: GitCredentialRequest): { data: Record<string, string> } | { problem: string } {
-  const given = (Object.keys(KEYS) as (keyof GitCredentialRequest)[]).filter((name) => (credential[name] ?? null) !== null);
+export function buildCredentialData(
+  credential: GitCredentialRequest,
+): { data: Record<string, string> } | { problem: string } {
+  const given = (Object.keys(KEYS) as (keyof GitCredentialRequest)[]).filter(
+    (name) => (credential[name] ?? null) !== null,
+  );
   const form = FORMS.find(({ needed, optional = [] }) => {
-    return needed.every((name) => given.includes(name)) && given.every((name) => [...needed, ...optional].includes(name));
+    return (
+      needed.every((name) => given.includes(name)) &&
+      given.every((name) => [...needed, ...optional].includes(name))
+    );
   });
   if (form === undefined)
-    return { problem: 'credential: give a token, or app_id, app_installation_id and private_key, or ssh_private_key and known_hosts' };
+    return {
+      problem:
+        'credential: give a token, or app_id, app_installation_id and private_key, or ssh_private_key and known_hosts',
+    };
   const data: Record<string, string> = {};
   for (const name of given) {
     const { key, normalize, isKey } = KEYS[name];
@@ -140,9 +196,15 @@ export function credentialData(credential: GitCredentialRequest): { data: Record
 }
 
 /** Returns the resource that is stored for a request. */
-export function integrationResource(
+export function toIntegrationResource(
   body: GitIntegrationRequest,
-  given: { name: string; namespace: string; tenantId: string; host: string; annotations: Record<string, string> },
+  given: {
+    name: string;
+    namespace: string;
+    tenantId: string;
+    host: string;
+    annotations: Record<string, string>;
+  },
   secrets: { credentialSecret?: string; webhookSecret?: string },
 ): GitIntegrationResource {
   const { repos } = body;
@@ -151,7 +213,10 @@ export function integrationResource(
     repositories: body.repositories,
     installationId: body.installation_id,
     pollSeconds: body.poll_seconds,
-    listed: repos?.map(({ default_branch: defaultBranch, ...repo }) => ({ ...repo, defaultBranch })),
+    listed: repos?.map(({ default_branch: defaultBranch, ...repo }) => ({
+      ...repo,
+      defaultBranch,
+    })),
   };
   return {
     apiVersion: API_VERSION,
@@ -162,7 +227,9 @@ export function integrationResource(
       name: body.name,
       kind: body.kind,
       host: given.host,
-      ...(Object.fromEntries(Object.entries(optional).filter(([, value]) => (value ?? null) !== null)) as Partial<GitIntegrationSpec>),
+      ...(Object.fromEntries(
+        Object.entries(optional).filter(([, value]) => (value ?? null) !== null),
+      ) as Partial<GitIntegrationSpec>),
       ...secrets,
     },
   };

@@ -6,12 +6,17 @@ import type { LogEntry } from './schema.ts';
  */
 export type Line = Omit<LogEntry, 'id'> & { order: string; pod: string };
 
-export const byOrder = (a: Line, b: Line): number => (a.order < b.order ? -1 : 1);
+export const compareOrder = (a: Line, b: Line): number => (a.order < b.order ? -1 : 1);
 
 /** Characters of the lines of one page, or of those that wait for one reader. */
 export const MOST_CHARACTERS = 1024 * 1024;
 
-type Wanted = { order: 'asc' | 'desc'; lines: number; characters?: number; wants: (line: Line) => boolean };
+type Wanted = {
+  order: 'asc' | 'desc';
+  lines: number;
+  characters?: number;
+  wants: (line: Line) => boolean;
+};
 
 /**
  * Keeps the first lines in an order, so many of them as a page may have, from logs of any length. One line is kept
@@ -40,16 +45,18 @@ export class BestLines {
   add(lines: readonly Line[]): void {
     const { order, lines: most } = this.#wanted;
     if (most === 0) return;
-    const fresh = new Set(this.#best(lines));
+    const fresh = new Set(this.#pickBest(lines));
     if (fresh.size === 0) return;
-    const sorted = [...this.#kept, ...fresh].toSorted(order === 'asc' ? byOrder : (a, b) => byOrder(b, a));
-    const kept = sorted.slice(0, this.#room(sorted));
+    const sorted = [...this.#kept, ...fresh].toSorted(
+      order === 'asc' ? compareOrder : (a, b) => compareOrder(b, a),
+    );
+    const kept = sorted.slice(0, this.#countRoom(sorted));
     if (kept.length < sorted.length) this.#isFull = true;
-    this.#kept = kept.map((line) => (fresh.has(line) ? detached(line) : line));
+    this.#kept = kept.map((line) => (fresh.has(line) ? copyLine(line) : line));
   }
 
   /** Returns the best of some lines, one more than there can be room for, and looks at no line behind them. */
-  #best(lines: readonly Line[]): Line[] {
+  #pickBest(lines: readonly Line[]): Line[] {
     const { order, lines: most, wants } = this.#wanted;
     const best: Line[] = [];
     for (let at = 0; at < lines.length && best.length <= most; at += 1) {
@@ -63,11 +70,13 @@ export class BestLines {
   /** Returns true for a line that comes before the last one of a full page. */
   #isBetter({ order }: Line): boolean {
     const last = this.#isFull ? this.#kept.at(-1) : undefined;
-    return last === undefined || (this.#wanted.order === 'asc' ? order < last.order : order > last.order);
+    return (
+      last === undefined || (this.#wanted.order === 'asc' ? order < last.order : order > last.order)
+    );
   }
 
   /** Returns how many of the lines there is room for. */
-  #room(sorted: readonly Line[]): number {
+  #countRoom(sorted: readonly Line[]): number {
     let characters = 0;
     const beyond = sorted.findIndex(({ message }, index) => {
       characters += message.length;
@@ -78,4 +87,4 @@ export class BestLines {
 }
 
 /** Copies the texts of a line, which are parts of the log that it was read from, and would hold all of it. */
-export const detached = (line: Line): Line => JSON.parse(JSON.stringify(line)) as Line;
+export const copyLine = (line: Line): Line => JSON.parse(JSON.stringify(line)) as Line;

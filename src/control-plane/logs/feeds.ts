@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { BestLines, detached, MOST_CHARACTERS, type Line } from './best-lines.ts';
-import { sourceId, type LogReads } from './log-reads.ts';
+import { BestLines, copyLine, MOST_CHARACTERS, type Line } from './best-lines.ts';
+import { buildSourceId, type LogReads } from './log-reads.ts';
 import type { LogRequest, LogSource } from './pod-logs.ts';
 
 /** The pause between two reads of the pods' logs. Each read asks only for lines since the last one. */
@@ -25,11 +25,17 @@ export class FeedReader {
   #missed = false;
   #leftOut: number | undefined;
 
-  push(lines: readonly Line[], { missed = false, leftOut }: { missed?: boolean; leftOut?: number | undefined } = {}): void {
+  push(
+    lines: readonly Line[],
+    { missed = false, leftOut }: { missed?: boolean; leftOut?: number | undefined } = {},
+  ): void {
     const characters = lines.reduce((sum, { message }) => sum + message.length, 0);
-    const isFull = this.#lines.length + lines.length > MOST_WAITING || this.#characters + characters > MOST_CHARACTERS;
+    const isFull =
+      this.#lines.length + lines.length > MOST_WAITING ||
+      this.#characters + characters > MOST_CHARACTERS;
     // The newest are of more use than those that have waited.
-    if (isFull && this.#lines.length > 0) [this.#lines, this.#characters, this.#missed] = [[], 0, true];
+    if (isFull && this.#lines.length > 0)
+      [this.#lines, this.#characters, this.#missed] = [[], 0, true];
     for (const line of lines) this.#lines.push(line);
     this.#characters += characters;
     this.#missed ||= missed;
@@ -57,7 +63,7 @@ export class LogFeeds {
 
   /** Adds a reader. It must leave. */
   join(source: Source): { reader: FeedReader; leave: () => void } {
-    const key = sourceId(source);
+    const key = buildSourceId(source);
     const reader = new FeedReader();
     let feed = this.#feeds.get(key);
     if (feed === undefined) {
@@ -78,17 +84,22 @@ export class LogFeeds {
 
   async #follow(source: Source, { readers, ending: { signal } }: Feed): Promise<void> {
     const last = new Map<string, Line>();
-    const since = (pod: string): string | undefined => last.get(pod)?.timestamp ?? source.since(pod);
+    const getSince = (pod: string): string | undefined =>
+      last.get(pod)?.timestamp ?? source.since(pod);
     let pause = LOOK_MILLISECONDS;
     while (!signal.aborted) {
       await wait(pause, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       const began = performance.now();
       try {
-        const { lines, ...more } = await this.#look({ ...source, signal, since }, last);
+        const { lines, ...more } = await this.#look({ ...source, signal, since: getSince }, last);
         for (const reader of readers) reader.push(lines, more);
       } catch (error) {
-        if (!signal.aborted) this.#plane.log.warn({ err: asError(error) }, 'logs could not be read, the next look tries again');
+        if (!signal.aborted)
+          this.#plane.log.warn(
+            { err: toError(error) },
+            'logs could not be read, the next look tries again',
+          );
       }
       pause = Math.max(LOOK_MILLISECONDS, REST * (performance.now() - began));
     }
@@ -97,10 +108,10 @@ export class LogFeeds {
   /** Returns the newest lines since the last look, and notes in `last` how far they go. */
   async #look(request: LogRequest & Source, last: Map<string, Line>): Promise<Came> {
     const before = new Map(last);
-    const wants = ({ pod, order }: Line): boolean => order > (before.get(pod)?.order ?? '');
-    const newest = new BestLines({ order: 'desc', lines: MOST_WAITING, wants });
+    const isWanted = ({ pod, order }: Line): boolean => order > (before.get(pod)?.order ?? '');
+    const newest = new BestLines({ order: 'desc', lines: MOST_WAITING, wants: isWanted });
     let missedAny = false;
-    const leftOut = await this.#plane.reads.since(request, (lines, missed) => {
+    const leftOut = await this.#plane.reads.readSince(request, (lines, missed) => {
       missedAny ||= missed;
       newest.add(lines);
       noteEnd(last, lines);
@@ -113,5 +124,5 @@ export class LogFeeds {
 export function noteEnd(last: Map<string, Line>, lines: readonly Line[]): void {
   const end = lines.at(-1);
   if (end === undefined || end.order <= (last.get(end.pod)?.order ?? '')) return;
-  last.set(end.pod, detached({ ...end, message: '' }));
+  last.set(end.pod, copyLine({ ...end, message: '' }));
 }

@@ -2,12 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Problem, Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { absentIfGone } from '../stored/follow.ts';
-import { BestLines, byOrder, MOST_CHARACTERS, type Line } from './best-lines.ts';
+import { skipGone } from '../stored/follow.ts';
+import { BestLines, compareOrder, MOST_CHARACTERS, type Line } from './best-lines.ts';
 import { noteEnd, type LogFeeds } from './feeds.ts';
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import type { RevisionStatus } from '../../schema/platform/revision.ts';
-import { entryOf, lets, logCursor, orderOf } from './lines.ts';
+import { toLogEntry, isMatchingLine, logCursor, decodeLogCursor } from './lines.ts';
 import type { LogReads } from './log-reads.ts';
 import type { LogSource } from './pod-logs.ts';
 import type { FollowQuery } from './schema.ts';
@@ -23,7 +23,10 @@ const MOST_PAST_CHARACTERS = 4 * MOST_CHARACTERS;
 /** Says that lines were left out here: there were more than a stream brings. */
 const GAP: SseEvent = { event: 'gap', data: { reason: 'too_many_lines' } };
 /** Says that the logs of so many pods are not read: there are more than a stream has places for. */
-const gapOfPods = (pods: number): SseEvent => ({ event: 'gap', data: { reason: 'too_many_pods', pods } });
+const buildPodsGap = (pods: number): SseEvent => ({
+  event: 'gap',
+  data: { reason: 'too_many_pods', pods },
+});
 
 /**
  * Streams past lines, then new lines as they come, until the client leaves or the deployment is gone. Pods may come and
@@ -35,7 +38,7 @@ export async function* followLogs(
   { signal, query, after }: { signal: AbortSignal; query: FollowQuery; after: string | undefined },
 ): AsyncGenerator<SseEvent> {
   const leaving = AbortSignal.any([signal, plane.stopping]);
-  const seen = new ReadPositions(after === undefined ? '' : orderOf(after));
+  const seen = new ReadPositions(after === undefined ? '' : decodeLogCursor(after));
   const source = await find(leaving);
   const { reader, leave } = plane.feeds.join({ ...source, since: seen.since });
   // A stream that begins here shows so many past lines, and leaves out the others without a word.
@@ -43,18 +46,25 @@ export async function* followLogs(
   let [hasPast, leftOut] = [false, 0];
   try {
     while (!leaving.aborted) {
-      const found = await find(leaving).catch(absentIfGone);
+      const found = await find(leaving).catch(skipGone);
       if (found === undefined) return yield { event: 'end', data: { reason: 'gone' } };
       const isOver = found.type === 'build' && isBuildOver(found.revision);
       // The first lines and the rest of a build are read for a caller who asks for them at this time.
       const isPast = isOver || !hasPast;
-      const came: Came | undefined = isPast ? await pastLines(plane.reads, { source: found, seen, query, tail }) : reader.take();
+      const came: Came | undefined = isPast
+        ? await readPastLines(plane.reads, { source: found, seen, query, tail })
+        : reader.take();
       if (came !== undefined) {
         const now = came.leftOut ?? leftOut;
-        if (now > 0 && now !== leftOut) yield gapOfPods(now);
+        if (now > 0 && now !== leftOut) yield buildPodsGap(now);
         leftOut = now;
-        const turn = (): Promise<void> => plane.turns.begin(leaving);
-        yield* eventsOf(came, { seen, query, turn, tellsGap: hasPast || tail === undefined });
+        const waitTurn = (): Promise<void> => plane.turns.begin(leaving);
+        yield* emitEvents(came, {
+          seen,
+          query,
+          turn: waitTurn,
+          tellsGap: hasPast || tail === undefined,
+        });
         [hasPast, tail] = [true, undefined];
         if (isOver) return yield { event: 'end', data: { reason: 'ended' } };
       }
@@ -65,49 +75,88 @@ export async function* followLogs(
   }
 }
 
-type Shown = { seen: ReadPositions; query: FollowQuery; turn: () => Promise<void>; tellsGap: boolean };
+type Shown = {
+  seen: ReadPositions;
+  query: FollowQuery;
+  turn: () => Promise<void>;
+  tellsGap: boolean;
+};
 
 /** Returns the events of lines that have come and were not shown yet, so many in each turn. */
-async function* eventsOf({ lines, missed, note }: Came, { seen, query, turn, tellsGap }: Shown): AsyncGenerator<SseEvent> {
+async function* emitEvents(
+  { lines, missed, note }: Came,
+  { seen, query, turn, tellsGap }: Shown,
+): AsyncGenerator<SseEvent> {
   if (missed && tellsGap) yield GAP;
-  const shown = seen.newLines(lines).filter((line) => lets(line, query));
+  const shown = seen.takeNewLines(lines).filter((line) => isMatchingLine(line, query));
   for (const [at, line] of shown.entries()) {
     if (at % LINES_A_TURN === 0) await turn();
-    yield { event: 'log', id: logCursor(line.order), data: entryOf(line) };
+    yield { event: 'log', id: logCursor(line.order), data: toLogEntry(line) };
   }
   note?.();
 }
 
-type Came = { lines: readonly Line[]; missed: boolean; leftOut: number | undefined; note?: () => void };
-type Past = { source: LogSource; seen: ReadPositions; query: FollowQuery; tail: number | undefined };
+type Came = {
+  lines: readonly Line[];
+  missed: boolean;
+  leftOut: number | undefined;
+  note?: () => void;
+};
+type Past = {
+  source: LogSource;
+  seen: ReadPositions;
+  query: FollowQuery;
+  tail: number | undefined;
+};
 
 /**
  * Reads the newest lines that a stream has not shown. `note` notes how far was read. Returns undefined where too many
  * logs are being read, or a node is slow: the next look tries again.
  */
-async function pastLines(reads: LogReads, { source, seen, query, tail = MOST_PAST }: Past): Promise<Came | undefined> {
-  const wants = (line: Line): boolean => seen.isNew(line) && lets(line, query);
-  const newest = new BestLines({ order: 'desc', lines: tail, characters: MOST_PAST_CHARACTERS, wants });
+async function readPastLines(
+  reads: LogReads,
+  { source, seen, query, tail = MOST_PAST }: Past,
+): Promise<Came | undefined> {
+  const isWanted = (line: Line): boolean => seen.isNew(line) && isMatchingLine(line, query);
+  const newest = new BestLines({
+    order: 'desc',
+    lines: tail,
+    characters: MOST_PAST_CHARACTERS,
+    wants: isWanted,
+  });
   const last = new Map<string, Line>();
   let leftOut: number;
   try {
-    leftOut = await reads.last(source, (lines) => {
+    leftOut = await reads.readLast(source, (lines) => {
       newest.add(lines);
       noteEnd(last, lines);
     });
   } catch (error) {
-    if (error instanceof Unavailable || (error instanceof Problem && error.status === 429)) return undefined;
+    if (error instanceof Unavailable || (error instanceof Problem && error.status === 429))
+      return undefined;
     throw error;
   }
-  return { lines: newest.lines, missed: newest.isFull, leftOut, note: () => seen.note([...last.values()]) };
+  return {
+    lines: newest.lines,
+    missed: newest.isFull,
+    leftOut,
+    note: () => seen.note([...last.values()]),
+  };
 }
 
 /** Phases of a revision whose build is yet to end. */
-const BEFORE_BUILT: readonly (RevisionStatus | undefined)[] = [undefined, 'CREATING', 'QUEUED', 'AWAITING_BUILD', 'BUILDING'];
+const BEFORE_BUILT: readonly (RevisionStatus | undefined)[] = [
+  undefined,
+  'CREATING',
+  'QUEUED',
+  'AWAITING_BUILD',
+  'BUILDING',
+];
 
 /** Returns true if no line of a build will come any more. */
 const isBuildOver = (revision: RevisionResource | undefined): boolean =>
-  revision !== undefined && (revision.spec.source !== 'git' || !BEFORE_BUILT.includes(revision.status?.phase));
+  revision !== undefined &&
+  (revision.spec.source !== 'git' || !BEFORE_BUILT.includes(revision.status?.phase));
 
 /** Remembers how far each pod's log was read. A line of one pod may arrive after a newer line of another. */
 class ReadPositions {
@@ -125,8 +174,8 @@ class ReadPositions {
   }
 
   /** Returns the lines that were not there before, in their order. */
-  newLines(lines: readonly Line[]): Line[] {
-    const fresh = lines.filter((line) => this.isNew(line)).toSorted(byOrder);
+  takeNewLines(lines: readonly Line[]): Line[] {
+    const fresh = lines.filter((line) => this.isNew(line)).toSorted(compareOrder);
     this.note(fresh);
     return fresh;
   }

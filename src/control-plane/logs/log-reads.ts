@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Unavailable } from '../../errors.ts';
 import { Places } from '../../http/quota.ts';
-import { tenantOf } from '../../schema/platform/tenancy.ts';
+import { resolveDeploymentTenant } from '../../schema/platform/tenancy.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import type { Line } from './best-lines.ts';
-import { podLogs, type LogRequest, type LogSource, type TakeLines } from './pod-logs.ts';
+import { readPodLogs, type LogRequest, type LogSource, type TakeLines } from './pod-logs.ts';
 
 /** Milliseconds after which a read is given up. */
 const PATIENCE = 30_000;
@@ -17,7 +17,7 @@ const BUSY = 'Too many logs are being read; try again later.';
 
 type Plane = Pick<ControlPlane, 'kube' | 'logs' | 'config' | 'stored'>;
 /** Names a source of lines: they are the same for all who ask for the same. */
-export const sourceId = ({ deployment, revision, type = 'deploy' }: LogSource): string =>
+export const buildSourceId = ({ deployment, revision, type = 'deploy' }: LogSource): string =>
   `${deployment.metadata.uid} ${revision?.metadata.uid ?? ''} ${type}`;
 
 /**
@@ -38,8 +38,8 @@ export class LogReads {
    * Gives away the last lines, and returns the number of pods that were left out. Throws a 429 when too many logs are
    * being read.
    */
-  last(source: LogSource, take: TakeLines): Promise<number> {
-    const key = sourceId(source);
+  readLast(source: LogSource, take: TakeLines): Promise<number> {
+    const key = buildSourceId(source);
     const running = this.#running.get(key);
     const waiting = this.#waiting.get(key);
     if (waiting !== undefined) {
@@ -48,22 +48,25 @@ export class LogReads {
     }
     if (running === undefined) return this.#start(key, source, [take]);
     const takes = [take];
-    const next = async (): Promise<number> => {
+    const startNext = async (): Promise<number> => {
       await running.catch(() => undefined);
       this.#waiting.delete(key);
       return this.#start(key, source, takes);
     };
-    const done = next();
+    const done = startNext();
     this.#waiting.set(key, { takes, done });
     return done;
   }
 
   /** The same of the lines since a time. */
-  async since(request: LogRequest & Required<Pick<LogRequest, 'since'>>, take: TakeLines): Promise<number> {
+  async readSince(
+    request: LogRequest & Required<Pick<LogRequest, 'since'>>,
+    take: TakeLines,
+  ): Promise<number> {
     const leave = this.#enter(request);
     try {
       const signal = AbortSignal.any([request.signal, AbortSignal.timeout(PATIENCE)]);
-      return await podLogs(this.#plane, { ...request, signal }, take);
+      return await readPodLogs(this.#plane, { ...request, signal }, take);
     } finally {
       leave();
     }
@@ -85,9 +88,11 @@ export class LogReads {
     };
     const signal = AbortSignal.timeout(PATIENCE);
     try {
-      return await podLogs(this.#plane, { ...source, signal }, takeAll);
+      return await readPodLogs(this.#plane, { ...source, signal }, takeAll);
     } catch (error) {
-      throw signal.aborted ? new Unavailable('The logs could not be read in time; try again.', { cause: error }) : error;
+      throw signal.aborted
+        ? new Unavailable('The logs could not be read in time; try again.', { cause: error })
+        : error;
     } finally {
       leave();
     }
@@ -95,10 +100,16 @@ export class LogReads {
 
   #enter({ deployment }: LogSource): () => void {
     const { stored, config } = this.#plane;
-    const tenant = tenantOf(deployment, stored.owners(), config.defaultTenantId) ?? `namespace ${deployment.metadata.namespace}`;
+    const tenant =
+      resolveDeploymentTenant(deployment, stored.getOwners(), config.defaultTenantId) ??
+      `namespace ${deployment.metadata.namespace}`;
     return this.#places.enter([
       { name: `tenant ${tenant}`, most: AT_ONCE.tenant, message: BUSY },
-      { name: `namespace ${deployment.metadata.namespace}`, most: AT_ONCE.namespace, message: BUSY },
+      {
+        name: `namespace ${deployment.metadata.namespace}`,
+        most: AT_ONCE.namespace,
+        message: BUSY,
+      },
       { name: 'all', most: AT_ONCE.all, message: BUSY },
     ]);
   }

@@ -2,13 +2,22 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NotFound } from '../../errors.ts';
 import { KubeRefused } from '../../kube/errors.ts';
 import { kinds, type Kube, type KubeObject, type PodLogOptions } from '../../kube/kube.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { AGENTS_NAMESPACE, COMPONENT, DEPLOYMENT, REVISION, REVISION_UID } from '../../schema/platform/labels.ts';
-import { AGENT_CONTAINER, BUILD_STAGES, labelValue, BUILD_LOG_KEY } from '../../schema/names.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
+import {
+  AGENTS_NAMESPACE,
+  COMPONENT,
+  DEPLOYMENT,
+  REVISION,
+  REVISION_UID,
+} from '../../schema/platform/labels.ts';
+import { AGENT_CONTAINER, BUILD_STAGES, toLabelValue, BUILD_LOG_KEY } from '../../schema/names.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { byOrder, type Line } from './best-lines.ts';
+import { compareOrder, type Line } from './best-lines.ts';
 import { choosePods } from './choose-pods.ts';
-import { inStage, linePieces, stageId, linesOf } from './lines.ts';
+import { addStage, parseLinePieces, stageId, parseLines } from './lines.ts';
 import { createGunzip } from 'node:zlib';
 
 /** How many lines are read per container. Older lines are a log store's business. */
@@ -30,14 +39,20 @@ const MOST_BYTES = 1024 * 1024;
 export type LogType = 'build' | 'deploy';
 
 /** Whose lines are read. */
-export type LogSource = { deployment: DeploymentResource; revision?: RevisionResource | undefined; type?: LogType };
+export type LogSource = {
+  deployment: DeploymentResource;
+  revision?: RevisionResource | undefined;
+  type?: LogType;
+};
 
 export type LogRequest = LogSource & {
   signal: AbortSignal;
   /** The time from which a pod's lines are wanted. All are wanted if it is undefined. */
   since?: (pod: string) => string | undefined;
 };
-type Pod = KubeObject & { status?: { containerStatuses?: { name: string; restartCount: number }[] } };
+type Pod = KubeObject & {
+  status?: { containerStatuses?: { name: string; restartCount: number }[] };
+};
 
 /**
  * Takes some lines of one container, in their order. `missed` says that others, which came before them, were too
@@ -50,7 +65,7 @@ export type TakeLines = (lines: Line[], missed: boolean) => void | Promise<void>
  * container by container: lines are held no longer than that. Logs of deleted pods are lost. Returns the number of pods
  * whose logs were left out, because there are too many.
  */
-export async function podLogs(
+export async function readPodLogs(
   plane: Pick<ControlPlane, 'kube' | 'logs' | 'config'>,
   request: LogRequest,
   take: TakeLines,
@@ -59,37 +74,42 @@ export async function podLogs(
   if (type === 'build' && revision !== undefined) {
     let isKept = false;
     // A pod that has ended may have lost its log, or parts of it, long before it goes.
-    for await (const lines of keptBuildLog(plane, revision, signal)) {
+    for await (const lines of readKeptBuildLog(plane, revision, signal)) {
       isKept = true;
       await take(lines, false);
     }
     if (isKept) return 0;
   }
-  const { reads: left, leftOut } = await (type === 'build' ? buildReads(plane, request) : agentReads(plane, request));
+  const { reads: left, leftOut } = await (type === 'build'
+    ? buildReads(plane, request)
+    : chooseAgentReads(plane, request));
   // One after the other for each of a few readers, so that not all logs are held at a time.
-  const reader = async (): Promise<void> => {
+  const readRemaining = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const { text, missed } = await logOf(plane.logs, next, signal);
-      const newest = newestLines(text);
-      await take(await linesInTurns(inStage(newest, next.stage), next.id), missed || newest.length < text.length);
+      const newest = takeNewestLines(text);
+      await take(
+        await parseInTurns(addStage(newest, next.stage), next.id),
+        missed || newest.length < text.length,
+      );
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, reader));
+  await Promise.all(Array.from({ length: AT_ONCE }, readRemaining));
   return leftOut;
 }
 
 /** Parses a log, and lets other requests have their turn after each piece of it. */
-async function linesInTurns(text: string, pod: string): Promise<Line[]> {
+async function parseInTurns(text: string, pod: string): Promise<Line[]> {
   const lines: Line[] = [];
-  for (const piece of linePieces(text, pod)) {
+  for (const piece of parseLinePieces(text, pod)) {
     lines.push(...piece);
     await nextTurn();
   }
-  return lines.toSorted(byOrder);
+  return lines.toSorted(compareOrder);
 }
 
 /** Returns the last lines of a text: a mebibyte may have half a million of them. */
-function newestLines(text: string): string {
+function takeNewestLines(text: string): string {
   let start = text.endsWith('\n') ? text.length - 1 : text.length;
   for (let line = 0; line < TAIL; line += 1) {
     start = text.lastIndexOf('\n', start - 1);
@@ -103,26 +123,44 @@ type Listing = Pick<ControlPlane, 'kube' | 'config'>;
 type Reads = { reads: Read[]; leftOut: number };
 
 /** Chooses among the agent servers of a deployment those whose logs are to be read. */
-async function agentReads({ kube }: Listing, { deployment, revision, signal, since = () => undefined }: LogRequest): Promise<Reads> {
+async function chooseAgentReads(
+  { kube }: Listing,
+  { deployment, revision, signal, since = () => undefined }: LogRequest,
+): Promise<Reads> {
   const { namespace, name } = deployment.metadata;
   const selectors = [
-    `${DEPLOYMENT}=${labelValue(name)}`,
+    `${DEPLOYMENT}=${toLabelValue(name)}`,
     `${COMPONENT} in (api,queue)`,
-    ...(revision ? [`${REVISION}=${labelValue(revision.metadata.name)}`] : []),
+    ...(revision ? [`${REVISION}=${toLabelValue(revision.metadata.name)}`] : []),
   ];
   const pods: Pod[] = [];
   let rest: string | undefined;
   do {
-    const place = { ...(namespace !== undefined && { namespace }), labelSelector: selectors.join(',') };
-    const page = await kube.list(kinds.pod, { ...place, limit: LIST_PAGE, ...(rest !== undefined && { continue: rest }) }, signal);
+    const place = {
+      ...(namespace !== undefined && { namespace }),
+      labelSelector: selectors.join(','),
+    };
+    const page = await kube.list(
+      kinds.pod,
+      { ...place, limit: LIST_PAGE, ...(rest !== undefined && { continue: rest }) },
+      signal,
+    );
     pods.push(...(page.items as Pod[]));
     rest = page.continue;
   } while (rest !== undefined && pods.length < MOST_LISTED);
   const chosen = choosePods(pods, PODS);
   const reads = chosen.flatMap((pod): Read[] => {
-    const restarted = pod.status?.containerStatuses?.some((status) => status.name === AGENT_CONTAINER && status.restartCount > 0) === true;
+    const restarted =
+      pod.status?.containerStatuses?.some(
+        (status) => status.name === AGENT_CONTAINER && status.restartCount > 0,
+      ) === true;
     const { name: id } = pod.metadata;
-    const shared = { ref: { namespace, name: id }, id, container: AGENT_CONTAINER, since: since(id) };
+    const shared = {
+      ref: { namespace, name: id },
+      id,
+      container: AGENT_CONTAINER,
+      since: since(id),
+    };
     return (restarted ? [true, false] : [false]).map((previous) => ({ ...shared, previous }));
   });
   return { reads, leftOut: pods.length - chosen.length };
@@ -133,15 +171,20 @@ async function buildReads(
   { kube, config }: Listing,
   { deployment, revision, signal, since = () => undefined }: LogRequest,
 ): Promise<Reads> {
-  const namespaces = [config.buildNamespace, config.buildkitNamespace].filter((name) => name !== undefined);
+  const namespaces = [config.buildNamespace, config.buildkitNamespace].filter(
+    (name) => name !== undefined,
+  );
   const selectors = [
-    `${DEPLOYMENT}=${labelValue(deployment.metadata.name)}`,
+    `${DEPLOYMENT}=${toLabelValue(deployment.metadata.name)}`,
     `${AGENTS_NAMESPACE}=${deployment.metadata.namespace}`,
     `${COMPONENT}=build`,
     ...(revision ? [`${REVISION_UID}=${revision.metadata.uid}`] : []),
   ];
-  const list = (namespace: string) => kube.list(kinds.pod, { namespace, labelSelector: selectors.join(','), limit: PODS }, signal);
-  const found = await Promise.all(namespaces.map(async (namespace) => (await list(namespace)).items));
+  const list = (namespace: string) =>
+    kube.list(kinds.pod, { namespace, labelSelector: selectors.join(','), limit: PODS }, signal);
+  const found = await Promise.all(
+    namespaces.map(async (namespace) => (await list(namespace)).items),
+  );
   // A build that goes on with BuildKit has left its first pod, whose log is then not of interest.
   const items = found.findLast((pods) => pods.length > 0) ?? [];
   const reads = items.flatMap(({ metadata }) =>
@@ -176,14 +219,22 @@ type Text = { text: string; missed: boolean };
  * Reads the lines since a time, as many as one read may bring: the next read goes on behind them. Without a time, or
  * where a second brought more than one read may, it reads the last lines, and fewer of them if they are long.
  */
-async function logOf(logs: Pick<Kube, 'podLog'>, { ref, container, previous, since }: Read, signal: AbortSignal): Promise<Text> {
+async function logOf(
+  logs: Pick<Kube, 'readPodLog'>,
+  { ref, container, previous, since }: Read,
+  signal: AbortSignal,
+): Promise<Text> {
   const shared = { container, previous, timestamps: true, limitBytes: MOST_BYTES };
-  const text = since === undefined ? undefined : await newLines(logs, { ...shared, sinceTime: since }, { ref, signal });
+  const text =
+    since === undefined
+      ? undefined
+      : await readNewLines(logs, { ...shared, sinceTime: since }, { ref, signal });
   if (text !== undefined) return { text, missed: false };
   for (let tailLines = TAIL; ; tailLines = Math.ceil(tailLines / FEWER)) {
-    const last = await logs.podLog(ref, { ...shared, tailLines }, signal).catch(nothingYet);
+    const last = await logs.readPodLog(ref, { ...shared, tailLines }, signal).catch(skipMissingLog);
     // A text that was cut lacks the newest lines.
-    if (Buffer.byteLength(last) < MOST_BYTES || tailLines === 1) return { text: last, missed: since !== undefined };
+    if (Buffer.byteLength(last) < MOST_BYTES || tailLines === 1)
+      return { text: last, missed: since !== undefined };
   }
 }
 
@@ -191,19 +242,21 @@ async function logOf(logs: Pick<Kube, 'podLog'>, { ref, container, previous, sin
  * Reads lines since a time, which means its whole second. Returns undefined where that second alone has more than one
  * read brings, so that no read would get beyond it.
  */
-async function newLines(
-  logs: Pick<Kube, 'podLog'>,
+async function readNewLines(
+  logs: Pick<Kube, 'readPodLog'>,
   options: Omit<PodLogOptions, 'sinceTime'> & { sinceTime: string },
   { ref, signal }: { ref: Read['ref']; signal: AbortSignal },
 ): Promise<string | undefined> {
-  const text = await logs.podLog(ref, options, signal).catch(nothingYet);
+  const text = await logs.readPodLog(ref, options, signal).catch(skipMissingLog);
   if (Buffer.byteLength(text) < MOST_BYTES) return text;
   const last = text.slice(text.lastIndexOf('\n', text.length - 2) + 1);
-  return last.startsWith(options.sinceTime.slice(0, SECOND)) ? undefined : text.slice(0, text.lastIndexOf('\n') + 1);
+  return last.startsWith(options.sinceTime.slice(0, SECOND))
+    ? undefined
+    : text.slice(0, text.lastIndexOf('\n') + 1);
 }
 
 /** A container that has not started has no log. */
-function nothingYet(error: unknown): string {
+function skipMissingLog(error: unknown): string {
   if (error instanceof NotFound || error instanceof KubeRefused) return '';
   throw error;
 }
@@ -222,7 +275,7 @@ const STAGED = new RegExp(`^\\S+ \\[(${BUILD_STAGES.join('|')})\\] `);
  * Reads the log of a build that has ended from the ConfigMap where the operator has kept it, piece by piece. There are
  * no pieces where nothing is kept.
  */
-async function* keptBuildLog(
+async function* readKeptBuildLog(
   { kube }: Pick<ControlPlane, 'kube'>,
   { metadata, status }: RevisionResource,
   signal: AbortSignal,
@@ -235,7 +288,8 @@ async function* keptBuildLog(
   const isOwn = kept?.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true;
   if (packed === undefined || !isOwn) return;
   const stages = new StagedLines();
-  for await (const text of unpacked(Buffer.from(packed, 'base64'))) yield* stages.linesOf(text);
+  for await (const text of unpackText(Buffer.from(packed, 'base64')))
+    yield* stages.parseStages(text);
 }
 
 /** Parses the lines of all stages, which come in pieces. */
@@ -243,11 +297,11 @@ class StagedLines {
   /** By stage: how many lines of its last time have come. */
   readonly #times = new Map<string, Map<string, number>>();
 
-  *linesOf(text: string): Generator<Line[]> {
+  *parseStages(text: string): Generator<Line[]> {
     for (const [stage, lines] of Map.groupBy(text.split('\n'), (line) => STAGED.exec(line)?.[1])) {
       if (stage === undefined) continue;
       const times = this.#times.get(stage) ?? new Map<string, number>();
-      yield linesOf(lines.join('\n'), stageId(stage), times);
+      yield parseLines(lines.join('\n'), stageId(stage), times);
       // Lines of one time stand together, so the last time is enough to go on.
       this.#times.set(stage, new Map([...times].slice(-1)));
     }
@@ -255,7 +309,7 @@ class StagedLines {
 }
 
 /** Unpacks a text into pieces of whole lines. It ends at bytes that can't be unpacked. */
-async function* unpacked(packed: Buffer): AsyncGenerator<string> {
+async function* unpackText(packed: Buffer): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const gunzip = createGunzip({ chunkSize: PIECE });
   gunzip.end(packed);

@@ -1,49 +1,71 @@
 import { Type, type Static } from 'typebox';
-import { Closed, DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
+import {
+  buildClosedSchema,
+  buildDateTimeSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+  buildUuidSchema,
+} from '../../schema/types.ts';
 
 const LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'] as const;
-const optional = <S extends Parameters<typeof Nullable>[0]>(schema: S) => Type.Optional(Nullable(schema));
+const toOptional = <S extends Parameters<typeof buildNullableSchema>[0]>(schema: S) =>
+  Type.Optional(buildNullableSchema(schema));
 
 export const logFields = {
-  order: Type.Optional(StringEnum(['asc', 'desc'], { default: 'asc' })),
+  order: Type.Optional(buildEnumSchema(['asc', 'desc'], { default: 'asc' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 50 })),
-  offset: optional(Type.String({ maxLength: 1024, description: 'next_offset of the previous page.' })),
-  start_time: optional(DateTime('Not before.')),
-  end_time: optional(DateTime('Before.')),
-  level: optional(StringEnum(LEVELS, { description: 'Lines of this level or above.' })),
-  query: optional(Type.String({ maxLength: 1024, description: 'Part of the message.' })),
-  run_id: optional(Uuid('Lines that name this run.')),
+  offset: toOptional(
+    Type.String({ maxLength: 1024, description: 'next_offset of the previous page.' }),
+  ),
+  start_time: toOptional(buildDateTimeSchema('Not before.')),
+  end_time: toOptional(buildDateTimeSchema('Before.')),
+  level: toOptional(buildEnumSchema(LEVELS, { description: 'Lines of this level or above.' })),
+  query: toOptional(Type.String({ maxLength: 1024, description: 'Part of the message.' })),
+  run_id: toOptional(buildUuidSchema('Lines that name this run.')),
 };
 
-export const LogQuery = Closed(logFields);
+export const LogQuery = buildClosedSchema(logFields);
 export type LogQuery = Static<typeof LogQuery>;
 
 const { level, query, run_id } = logFields;
-export const FollowQuery = Closed({
+export const FollowQuery = buildClosedSchema({
   level,
   query,
   run_id,
-  tail: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 100, description: 'How many past lines to begin with.' })),
+  tail: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1000,
+      default: 100,
+      description: 'How many past lines to begin with.',
+    }),
+  ),
 });
 export type FollowQuery = Static<typeof FollowQuery>;
 
 /** Of a revision, the lines of its build may be followed, too. */
-export const FollowRevisionQuery = Closed({
+export const FollowRevisionQuery = buildClosedSchema({
   ...FollowQuery.properties,
-  type: Type.Optional(StringEnum(['build', 'deploy'], { default: 'deploy' })),
+  type: Type.Optional(buildEnumSchema(['build', 'deploy'], { default: 'deploy' })),
 });
 
 export const LogEntry = Type.Object({
   id: Type.String(),
-  timestamp: DateTime('When the line was written.'),
-  level: StringEnum(LEVELS),
+  timestamp: buildDateTimeSchema('When the line was written.'),
+  level: buildEnumSchema(LEVELS),
   message: Type.String(),
 });
 export type LogEntry = Static<typeof LogEntry>;
 
 export const LogPage = Type.Object({
   logs: Type.Array(LogEntry),
-  next_offset: Nullable(Type.String({ description: 'Null when the page is empty. To find later lines, send the last offset again.' })),
-  pods_left_out: Type.Integer({ description: 'Pods whose logs were not read, because there are more than 20.' }),
+  next_offset: buildNullableSchema(
+    Type.String({
+      description: 'Null when the page is empty. To find later lines, send the last offset again.',
+    }),
+  ),
+  pods_left_out: Type.Integer({
+    description: 'Pods whose logs were not read, because there are more than 20.',
+  }),
 });
 export type LogPage = Static<typeof LogPage>;

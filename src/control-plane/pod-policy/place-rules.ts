@@ -1,6 +1,6 @@
 import type { Grant } from '../../config/control-plane.ts';
 import type { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
-import { canonicalJson } from '../../schema/canonical-json.ts';
+import { formatCanonicalJson } from '../../schema/canonical-json.ts';
 
 /*
  * Where pods stand, and on which storage, is a matter of the whole cluster: a toleration opens nodes that are kept for
@@ -9,25 +9,35 @@ import { canonicalJson } from '../../schema/canonical-json.ts';
 
 type Asked = Pick<DeploymentPatchRequest, 'source_config' | 'source_revision_config'>;
 
-const fieldsOf = (asked: Asked): Record<string, unknown> => ({
+const pickPlaceFields = (asked: Asked): Record<string, unknown> => ({
   'source_revision_config.placement': asked.source_revision_config?.placement,
   'source_config.database_placement': asked.source_config?.database_placement,
   'source_config.storage_class': asked.source_config?.storage_class,
 });
 
 /** Returns the fields of a request about places that are not granted, or are about a database outside the platform. */
-export function brokenPlaces(
+export function checkPlaces(
   asked: Asked,
-  { current, grants, hasDatabase }: { current?: Deployment; grants: readonly Grant[]; hasDatabase: boolean },
+  {
+    current,
+    grants,
+    hasDatabase,
+  }: { current?: Deployment; grants: readonly Grant[]; hasDatabase: boolean },
 ): string[] {
-  const before = current === undefined ? {} : fieldsOf(current);
+  const before = current === undefined ? {} : pickPlaceFields(current);
   // A client may send a whole answer back, with places that kubectl gave.
-  const changed = Object.entries(fieldsOf(asked)).filter(
-    ([path, value]) => value !== null && value !== undefined && canonicalJson(value) !== canonicalJson(before[path] ?? null),
+  const changed = Object.entries(pickPlaceFields(asked)).filter(
+    ([path, value]) =>
+      value !== null &&
+      value !== undefined &&
+      formatCanonicalJson(value) !== formatCanonicalJson(before[path] ?? null),
   );
   return changed.flatMap(([path]) => {
-    if (!grants.includes('placement')) return [`${path}: not allowed here (an administrator may grant "placement")`];
+    if (!grants.includes('placement'))
+      return [`${path}: not allowed here (an administrator may grant "placement")`];
     const isOfDatabase = path.startsWith('source_config.');
-    return isOfDatabase && !hasDatabase ? [`${path}: only for a managed database; its secrets name another one`] : [];
+    return isOfDatabase && !hasDatabase
+      ? [`${path}: only for a managed database; its secrets name another one`]
+      : [];
   });
 }

@@ -1,9 +1,12 @@
 import { NotFound } from '../../errors.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { orderOfRevision } from '../../schema/platform/revision-of.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
+import { computeRevisionOrder } from '../../schema/platform/revision-of.ts';
 import type { Revision } from '../../schema/platform/revision.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { revisionAnswer } from './resource.ts';
+import { toRevisionAnswer } from './resource.ts';
 
 type Revisions = Pick<ControlPlane, 'stored'>;
 
@@ -13,20 +16,30 @@ export async function findRevision(
   deployment: DeploymentResource,
   { id, signal }: { id: string; signal: AbortSignal },
 ): Promise<RevisionResource> {
-  const revision = await stored.revision(deployment, id.toLowerCase(), signal);
+  const revision = await stored.findRevision(deployment, id.toLowerCase(), signal);
   if (revision === undefined) throw new NotFound(`Revision ID ${id} not found.`);
   return revision;
 }
 
 /** Returns the revision that serves, as the deployment's status names it. */
-export const activeRevision = ({ stored }: Revisions, deployment: DeploymentResource): RevisionResource | undefined =>
-  stored.revisionsOf(deployment).find(({ metadata }) => metadata.name === deployment.status?.activeRevision);
+export const findActiveRevision = (
+  { stored }: Revisions,
+  deployment: DeploymentResource,
+): RevisionResource | undefined =>
+  stored
+    .listRevisions(deployment)
+    .find(({ metadata }) => metadata.name === deployment.status?.activeRevision);
 
-const placeOf = (active: RevisionResource | undefined): number => (active === undefined ? Infinity : orderOfRevision(active));
+const getOrder = (active: RevisionResource | undefined): number =>
+  active === undefined ? Infinity : computeRevisionOrder(active);
 
 /** Returns a function that turns a revision of this deployment into its REST answer. */
-export function revisionAnswers(plane: Revisions, deployment: DeploymentResource): (revision: RevisionResource) => Revision {
+export function buildRevisionConverter(
+  plane: Revisions,
+  deployment: DeploymentResource,
+): (revision: RevisionResource) => Revision {
   const isServed = deployment.status?.activeRevision !== undefined;
-  const serving = isServed ? placeOf(activeRevision(plane, deployment)) : 0;
-  return (revision) => revisionAnswer(revision, { deploymentId: plane.stored.idOf(deployment), serving });
+  const serving = isServed ? getOrder(findActiveRevision(plane, deployment)) : 0;
+  return (revision) =>
+    toRevisionAnswer(revision, { deploymentId: plane.stored.getId(deployment), serving });
 }

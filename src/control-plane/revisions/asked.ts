@@ -1,13 +1,16 @@
 import { Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import { INTERRUPT, RELEASE } from '../../schema/platform/labels.ts';
 import type { Caller } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { jsonPatchOf } from '../json-patch.ts';
-import { requestedBy } from '../requested-by.ts';
-import { hasEnded, isInterrupted, revisionStatus } from './resource.ts';
+import { buildJsonPatch } from '../json-patch.ts';
+import { buildRequestedBy } from '../requested-by.ts';
+import { hasEnded, isInterrupted, getRevisionStatus } from './resource.ts';
 
 /**
  * Asks the operator for something by annotations of a revision. `asked` returns them for the revision as it is, or
@@ -15,7 +18,10 @@ import { hasEnded, isInterrupted, revisionStatus } from './resource.ts';
  */
 export function askOfRevision(
   { kube, stored }: Pick<ControlPlane, 'kube' | 'stored'>,
-  { revision: { namespace, name }, caller }: { revision: { namespace?: string | undefined; name: string }; caller: Caller },
+  {
+    revision: { namespace, name },
+    caller,
+  }: { revision: { namespace?: string | undefined; name: string }; caller: Caller },
   asked: (live: RevisionResource) => Record<string, string> | undefined,
 ): Promise<RevisionResource> {
   const read = async () => {
@@ -24,30 +30,50 @@ export function askOfRevision(
   };
   return retryConflicts(read, async ({ live, more }) => {
     if (more === undefined) return stored.note.revision(live);
-    const annotations = { ...live.metadata.annotations, ...requestedBy(caller), ...more };
-    const guard = { op: 'replace', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion } as const;
-    const patch = [guard, ...jsonPatchOf(live.metadata.annotations, annotations, '/metadata/annotations')];
-    return stored.note.revision(await kube.jsonPatch(kinds.revision, { namespace, name }, patch));
+    const annotations = { ...live.metadata.annotations, ...buildRequestedBy(caller), ...more };
+    const guard = {
+      op: 'replace',
+      path: '/metadata/resourceVersion',
+      value: live.metadata.resourceVersion,
+    } as const;
+    const patch = [
+      guard,
+      ...buildJsonPatch(live.metadata.annotations, annotations, '/metadata/annotations'),
+    ];
+    return stored.note.revision(await kube.patchJson(kinds.revision, { namespace, name }, patch));
   });
 }
 
 type Clocked = Pick<ControlPlane, 'kube' | 'now' | 'stored'>;
 
 /** Asks the operator to give up a revision. A revision that has ended can't be interrupted. */
-export const interrupt = (plane: Clocked, { metadata }: RevisionResource, caller: Caller): Promise<RevisionResource> =>
+export const cancelRevision = (
+  plane: Clocked,
+  { metadata }: RevisionResource,
+  caller: Caller,
+): Promise<RevisionResource> =>
   askOfRevision(plane, { revision: metadata, caller }, (live) => {
-    if (hasEnded(live)) throw new Rejected(`revision: has already ended as ${revisionStatus(live)}`);
+    if (hasEnded(live))
+      throw new Rejected(`revision: has already ended as ${getRevisionStatus(live)}`);
     return isInterrupted(live) ? undefined : { [INTERRUPT]: plane.now().toISOString() };
   });
 
 /** Asks the operator to let the work of a replaced revision go. Only one that keeps some can be asked. */
 export function release(
   plane: Clocked,
-  { deployment, revision: { metadata } }: { deployment: DeploymentResource; revision: RevisionResource },
+  {
+    deployment,
+    revision: { metadata },
+  }: { deployment: DeploymentResource; revision: RevisionResource },
   caller: Caller,
 ): Promise<RevisionResource> {
-  const keeps = deployment.status?.rollout?.draining.some(({ revision }) => revision === metadata.name) === true;
-  if (!keeps) throw new Rejected('revision: keeps no work, because it serves, has not been replaced, or has none left');
+  const keeps =
+    deployment.status?.rollout?.draining.some(({ revision }) => revision === metadata.name) ===
+    true;
+  if (!keeps)
+    throw new Rejected(
+      'revision: keeps no work, because it serves, has not been replaced, or has none left',
+    );
   return askOfRevision(plane, { revision: metadata, caller }, ({ metadata: { annotations } }) =>
     annotations?.[RELEASE] === undefined ? { [RELEASE]: plane.now().toISOString() } : undefined,
   );

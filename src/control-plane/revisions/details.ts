@@ -1,14 +1,17 @@
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import { REQUESTED_BY } from '../../schema/platform/labels.ts';
 import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
 import type { RevisionDetails } from '../../schema/platform/revision.ts';
 import { toRestForm } from '../../schema/types.ts';
 import type { Role } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { revisionAnswers } from './answers.ts';
+import { buildRevisionConverter } from './answers.ts';
 
 /** Returns all that is known of a revision, with the names of its secrets and none of their values. */
-export async function revisionDetails(
+export async function readRevisionDetails(
   plane: Pick<ControlPlane, 'secrets' | 'stored'>,
   { deployment, revision }: { deployment: DeploymentResource; revision: RevisionResource },
   asking: { role: Role; signal: AbortSignal },
@@ -16,24 +19,26 @@ export async function revisionDetails(
   const { metadata, spec, status = {} } = revision;
   const secret = status.secretName ?? spec.template.secretName;
   return {
-    ...revisionAnswers(plane, deployment)(revision),
+    ...buildRevisionConverter(plane, deployment)(revision),
     number: spec.number,
     made_by: metadata.annotations?.[REQUESTED_BY] ?? null,
     rollback_of: spec.rollbackOf ?? null,
     push: spec.push ?? null,
-    resource_spec: spec.template.resourceSpec ? toRestForm(ResourceSpec, spec.template.resourceSpec) : null,
+    resource_spec: spec.template.resourceSpec
+      ? toRestForm(ResourceSpec, spec.template.resourceSpec)
+      : null,
     secrets:
       secret === undefined
         ? []
-        : await plane.secrets.digests(
+        : await plane.secrets.listDigests(
             { namespace: metadata.namespace, name: secret },
             { deployment: deployment.metadata.uid ?? '', ...asking },
           ),
-    ...courseOf(status),
+    ...pickCourse(status),
   };
 }
 
-const courseOf = (status: NonNullable<RevisionResource['status']>) => ({
+const pickCourse = (status: NonNullable<RevisionResource['status']>) => ({
   started_at: status.startedAt ?? null,
   built_at: status.builtAt ?? null,
   ended_at: status.endedAt ?? null,

@@ -2,12 +2,15 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict } from '../../errors.ts';
 import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { revisionOf } from '../../schema/platform/revision-of.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
+import { buildRevision } from '../../schema/platform/revision-of.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { refusing } from '../kube-refusal.ts';
-import { requestedBy } from '../requested-by.ts';
+import { callKube } from '../kube-refusal.ts';
+import { buildRequestedBy } from '../requested-by.ts';
 
 /**
  * Creation is repeated with this pause while a revision of an earlier deployment of this name waits for garbage
@@ -25,16 +28,25 @@ export async function makeRevision(
   deployment: DeploymentResource,
   caller: Caller,
 ): Promise<RevisionResource> {
-  const asked = revisionOf(deployment);
-  const wanted = { ...asked, metadata: { ...asked.metadata, annotations: requestedBy(caller) } };
+  const asked = buildRevision(deployment);
+  const wanted = {
+    ...asked,
+    metadata: { ...asked.metadata, annotations: buildRequestedBy(caller) },
+  };
   const { namespace, name } = wanted.metadata;
   for (let look = 1; ; look += 1) {
     try {
-      return stored.note.revision(await refusing(() => kube.create(kinds.revision, wanted)));
+      return stored.note.revision(await callKube(() => kube.create(kinds.revision, wanted)));
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
-      const there = error instanceof AlreadyExists ? await kube.find(kinds.revision, { namespace, name }) : undefined;
-      if (there?.spec.deploymentUid === wanted.spec.deploymentUid && there.spec.hash === wanted.spec.hash)
+      const there =
+        error instanceof AlreadyExists
+          ? await kube.find(kinds.revision, { namespace, name })
+          : undefined;
+      if (
+        there?.spec.deploymentUid === wanted.spec.deploymentUid &&
+        there.spec.hash === wanted.spec.hash
+      )
         return stored.note.revision(there);
       if (there?.spec.deploymentUid === wanted.spec.deploymentUid || look === LOOKS) throw error;
       await wait(PAUSE_MILLISECONDS);

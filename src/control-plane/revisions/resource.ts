@@ -2,9 +2,9 @@ import type { RevisionResource } from '../../schema/platform/custom-resources.ts
 import { SourceRevisionConfig } from '../../schema/platform/deployment.ts';
 import { INTERRUPT } from '../../schema/platform/labels.ts';
 import { ENDED, type Revision, type RevisionStatus } from '../../schema/platform/revision.ts';
-import { orderOfRevision } from '../../schema/platform/revision-of.ts';
+import { computeRevisionOrder } from '../../schema/platform/revision-of.ts';
 import { toRestForm } from '../../schema/types.ts';
-import { updatedAt } from '../stored/metadata.ts';
+import { getUpdatedAt } from '../stored/metadata.ts';
 
 /** The objects that an answer needs besides the revision itself. */
 export type RelatedToRevision = {
@@ -14,30 +14,38 @@ export type RelatedToRevision = {
 };
 
 /** Returns a stored revision as REST answers it. */
-export function revisionAnswer(revision: RevisionResource, { deploymentId, serving }: RelatedToRevision): Revision {
+export function toRevisionAnswer(
+  revision: RevisionResource,
+  { deploymentId, serving }: RelatedToRevision,
+): Revision {
   const { metadata, spec, status } = revision;
-  const shown = isAhead(revision, serving) ? SWITCHING : { status: revisionStatus(revision), status_message: status?.message ?? null };
+  const shown = isAhead(revision, serving)
+    ? SWITCHING
+    : { status: getRevisionStatus(revision), status_message: status?.message ?? null };
   return {
     id: metadata.uid ?? '',
     deployment_id: deploymentId,
     created_at: metadata.creationTimestamp ?? '',
-    updated_at: updatedAt(revision),
+    updated_at: getUpdatedAt(revision),
     ...shown,
     source: spec.source,
-    source_revision_config: configOf(revision),
+    source_revision_config: toConfig(revision),
     reason: status?.reason ?? null,
     log_tail: status?.logTail ?? null,
-    ...builtFields(revision),
+    ...pickBuiltFields(revision),
   };
 }
 
-const builtFields = ({ status = {} }: RevisionResource) => ({
+const pickBuiltFields = ({ status = {} }: RevisionResource) => ({
   image_digest: status.imageDigest ?? null,
   build_seconds: status.buildSeconds ?? null,
   builder_version: status.builderVersion ?? null,
 });
 
-const SWITCHING = { status: 'DEPLOYING', status_message: 'All pods are ready; traffic is being switched.' } as const;
+const SWITCHING = {
+  status: 'DEPLOYING',
+  status_message: 'All pods are ready; traffic is being switched.',
+} as const;
 
 /**
  * Returns true while the revision's status is ahead of its deployment's. DEPLOYED is the last step of a rollout: a
@@ -45,17 +53,20 @@ const SWITCHING = { status: 'DEPLOYING', status_message: 'All pods are ready; tr
  * are written one after the other and arrive by two watches.
  */
 const isAhead = (revision: RevisionResource, serving: number): boolean =>
-  revisionStatus(revision) === 'DEPLOYED' && orderOfRevision(revision) > serving;
+  getRevisionStatus(revision) === 'DEPLOYED' && computeRevisionOrder(revision) > serving;
 
 /** Returns the revision's config with later results: a git revision's commit and the image built for it. */
-function configOf({ spec, status = {} }: RevisionResource): Revision['source_revision_config'] {
+function toConfig({ spec, status = {} }: RevisionResource): Revision['source_revision_config'] {
   const given = toRestForm(SourceRevisionConfig, spec.template.sourceRevisionConfig);
   const built = spec.source === 'git' ? { image_uri: status.image ?? null } : {};
   return { ...given, ...built, repo_commit_sha: status.commitSha ?? null };
 }
 
-export const revisionStatus = ({ status }: RevisionResource): RevisionStatus => status?.phase ?? 'CREATING';
+export const getRevisionStatus = ({ status }: RevisionResource): RevisionStatus =>
+  status?.phase ?? 'CREATING';
 
-export const hasEnded = (revision: RevisionResource): boolean => ENDED.includes(revisionStatus(revision));
+export const hasEnded = (revision: RevisionResource): boolean =>
+  ENDED.includes(getRevisionStatus(revision));
 
-export const isInterrupted = ({ metadata }: RevisionResource): boolean => metadata.annotations?.[INTERRUPT] !== undefined;
+export const isInterrupted = ({ metadata }: RevisionResource): boolean =>
+  metadata.annotations?.[INTERRUPT] !== undefined;

@@ -1,17 +1,20 @@
-import { json, routesWith } from '../../http/route.ts';
+import { answerJson, bindRoutes } from '../../http/route.ts';
 import { AgentKey } from '../../schema/wire/agent-key.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { keyOfDeployment, rotateKey } from '../deployments/key.ts';
+import { readAgentKey, rotateKey } from '../deployments/key.ts';
 import { findDeployment } from '../deployments/lookup.ts';
-import { DeploymentPath, restRoutes } from './route.ts';
+import { DeploymentPath, buildRestRouteMakers } from './route.ts';
 
-const route = restRoutes<[Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stopping' | 'stored'>]>('deployments');
+const route =
+  buildRestRouteMakers<[Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stopping' | 'stored'>]>(
+    'deployments',
+  );
 
 /** No cache may keep a key. */
 const SECRET = { 'cache-control': 'no-store' };
 
 /** Returns the routes of the keys that open deployments' agents. They need the role write, as values of secrets do. */
-export const agentKeyRoutes = routesWith([
+export const agentKeyRoutes = bindRoutes([
   route.get('/v2/deployments/{deployment_id}/key', {
     id: 'getDeploymentKey',
     summary: "Get the key that opens the deployment's agents.",
@@ -20,12 +23,13 @@ export const agentKeyRoutes = routesWith([
     answers: { 200: { description: 'The key.', schema: AgentKey } },
     handler: async (request, plane) => {
       const deployment = await findDeployment(plane, request.params.deployment_id, request);
-      return json(await keyOfDeployment(plane, deployment, request.signal), 200, SECRET);
+      return answerJson(await readAgentKey(plane, deployment, request.signal), 200, SECRET);
     },
   }),
   route.post('/v2/deployments/{deployment_id}/key/rotate', {
     id: 'rotateDeploymentKey',
-    summary: 'Make a new key. The one before it opens the agents for some hours more, as the installation says.',
+    summary:
+      'Make a new key. The one before it opens the agents for some hours more, as the installation says.',
     access: 'write',
     params: DeploymentPath,
     answers: {
@@ -35,7 +39,7 @@ export const agentKeyRoutes = routesWith([
     },
     handler: async (request, plane) => {
       const { key, isNew } = await rotateKey(plane, request.params.deployment_id, request);
-      return json(key, isNew ? 200 : 202, SECRET);
+      return answerJson(key, isNew ? 200 : 202, SECRET);
     },
   }),
 ]);

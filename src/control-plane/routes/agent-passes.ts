@@ -1,17 +1,17 @@
-import { json, routesWith, type Route } from '../../http/route.ts';
+import { answerJson, bindRoutes, type Route } from '../../http/route.ts';
 import { RecentAnswers } from '../../http/shared-answers.ts';
 import type { AgentKey } from '../../schema/wire/agent-key.ts';
 import { AgentPass, PASS_SECONDS } from '../../schema/wire/agent-pass.ts';
 import type { Caller, CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
-import { DeploymentPath, restRoutes } from './route.ts';
+import { DeploymentPath, buildRestRouteMakers } from './route.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { names } from '../../schema/names.ts';
-import { signedPass } from '../../tokens/agent-pass.ts';
-import { keyOfDeployment } from '../deployments/key.ts';
+import { signPass } from '../../tokens/agent-pass.ts';
+import { readAgentKey } from '../deployments/key.ts';
 
-const route = restRoutes<[Plane & { keys: RecentAnswers<AgentKey> }]>('deployments');
+const route = buildRestRouteMakers<[Plane & { keys: RecentAnswers<AgentKey> }]>('deployments');
 
 /** Milliseconds for which a key is remembered. */
 const REMEMBERED_MS = 2000;
@@ -21,41 +21,53 @@ const MAX_REMEMBERED = 1000;
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'overview' | 'stored'>;
 
 /** Returns the route of passes for deployments' agents. A pass has the role of its caller, so that readers get one. */
-export function agentPassRoutes(plane: Plane): Route<Caller>[] {
+export function buildAgentPassRoutes(plane: Plane): Route<Caller>[] {
   const keys = new RecentAnswers<AgentKey>({ milliseconds: REMEMBERED_MS, most: MAX_REMEMBERED });
   return passRoutes({ ...plane, keys });
 }
 
-const passRoutes = routesWith([
+const passRoutes = bindRoutes([
   route.post('/v2/deployments/{deployment_id}/agent-pass', {
     id: 'makeAgentPass',
-    summary: "Make a pass of five minutes for the deployment's agents. It has the caller's role there.",
+    summary:
+      "Make a pass of five minutes for the deployment's agents. It has the caller's role there.",
     access: 'read',
     audited: true,
     params: DeploymentPath,
     answers: { 200: { description: 'The pass.', schema: AgentPass } },
     handler: async (request, plane) => {
       const deployment = await findDeployment(plane, request.params.deployment_id, request);
-      return json(await agentPassFor(plane, deployment, request), 200, { 'cache-control': 'no-store' });
+      return answerJson(await createAgentPass(plane, deployment, request), 200, {
+        'cache-control': 'no-store',
+      });
     },
   }),
 ]);
 
 /** Makes a pass for the caller. Throws `NotFound` for a deployment without a key. */
-async function agentPassFor(
+async function createAgentPass(
   plane: Pick<Plane, 'kube' | 'now' | 'overview'> & { keys: RecentAnswers<AgentKey> },
   deployment: DeploymentResource,
   { caller }: Pick<CallContext, 'caller'>,
 ): Promise<AgentPass> {
   // With another key the status has other hashes, so a new key signs from the moment on that it is known.
-  const known = JSON.stringify([deployment.metadata.uid, deployment.status?.keyHashes, deployment.status?.keyRequest]);
-  const { api_key: key, previous_api_key: previous } = await plane.keys.of(known, () => keyOfDeployment(plane, deployment));
-  const { id, active } = plane.overview.of(deployment);
+  const known = JSON.stringify([
+    deployment.metadata.uid,
+    deployment.status?.keyHashes,
+    deployment.status?.keyRequest,
+  ]);
+  const { api_key: key, previous_api_key: previous } = await plane.keys.getOrAsk(known, () =>
+    readAgentKey(plane, deployment),
+  );
+  const { id, active } = plane.overview.summarize(deployment);
   const { name, namespace = '' } = deployment.metadata;
   const { keyName, keyId, role } = caller;
   const exp = endFor(caller, plane.now());
   return {
-    pass: signedPass({ deployment: id, subject: keyId ?? keyName, name: keyName, role, exp }, [key, previous ?? []].flat()),
+    pass: signPass(
+      { deployment: id, subject: keyId ?? keyName, name: keyName, role, exp },
+      [key, previous ?? []].flat(),
+    ),
     expires_at: new Date(exp * 1000).toISOString(),
     role,
     service: names.service(name),

@@ -1,16 +1,16 @@
-import { json, routesWith } from '../../http/route.ts';
+import { answerJson, bindRoutes } from '../../http/route.ts';
 import { AuthCheck, AuthCheckRequest } from '../../schema/wire/auth-check.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
-import { restRoutes } from './route.ts';
+import { buildRestRouteMakers } from './route.ts';
 
-const route = restRoutes<[Pick<ControlPlane, 'config' | 'stored'>]>('deployments');
+const route = buildRestRouteMakers<[Pick<ControlPlane, 'config' | 'stored'>]>('deployments');
 
 /**
  * Returns the route by which agents ask about the keys of their callers. An agent has no key of its own: it sends the
  * caller's, so that the agent learns no more than the key's holder may know.
  */
-export const authCheckRoutes = routesWith([
+export const authCheckRoutes = bindRoutes([
   route.post('/v2/auth/check', {
     id: 'checkAuth',
     summary: 'Whose credentials these are, if they may open a deployment.',
@@ -23,7 +23,7 @@ export const authCheckRoutes = routesWith([
     handler: async (request, plane) => {
       await findDeployment(plane, request.body.deployment_id, request);
       const { tenantId, role, keyId, keyName } = request.caller;
-      return json({ tenant_id: tenantId, role, subject: keyId ?? keyName, name: keyName });
+      return answerJson({ tenant_id: tenantId, role, subject: keyId ?? keyName, name: keyName });
     },
   }),
 ]);

@@ -1,136 +1,193 @@
 import { Type, type Static } from 'typebox';
 import { Conflict } from '../../errors.ts';
-import { json, noContent, routesWith, type AnswerDescription, type Reply } from '../../http/route.ts';
+import {
+  answerJson,
+  answerNoContent,
+  bindRoutes,
+  type AnswerDescription,
+  type Reply,
+} from '../../http/route.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, WrittenDeployment } from '../../schema/platform/deployment.ts';
+import {
+  Deployment,
+  DeploymentCreateRequest,
+  DeploymentPatchRequest,
+  WrittenDeployment,
+} from '../../schema/platform/deployment.ts';
 import { ENDED } from '../../schema/platform/revision.ts';
-import { Closed, Uuid, optional } from '../../schema/types.ts';
+import { buildClosedSchema, buildUuidSchema, buildOptionalFields } from '../../schema/types.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from '../deployments/answers.ts';
 import { createDeployment } from '../deployments/create.ts';
 import { planOf } from '../deployments/dry-run.ts';
-import { rememberAs, replayed } from '../deployments/idempotency.ts';
+import { buildMadeBy, completeReplay } from '../deployments/idempotency.ts';
 import { ListAnswer, ListQuery, listDeployments } from '../deployments/list.ts';
 import { findDeployment } from '../deployments/lookup.ts';
-import { etagOf, patchDeployment } from '../deployments/patch.ts';
+import { buildEtag, patchDeployment } from '../deployments/patch.ts';
 import { type Removal, removeDeployment, removeDeployments } from '../deployments/remove.ts';
-import { revisionAnswers } from '../revisions/answers.ts';
-import { DeploymentPath, rejected, specVersion, restRoutes } from './route.ts';
-import { absentIfGone, waitFor } from '../stored/follow.ts';
+import { buildRevisionConverter } from '../revisions/answers.ts';
+import { DeploymentPath, rejected, specVersion, buildRestRouteMakers } from './route.ts';
+import { skipGone, waitFor } from '../stored/follow.ts';
 
-const WriteQuery = Closed({
-  dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Check everything, write nothing.' })),
+const WriteQuery = buildClosedSchema({
+  dry_run: Type.Optional(
+    Type.Boolean({ default: false, description: 'Check everything, write nothing.' }),
+  ),
   wait: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 600, description: 'Seconds to wait for the end of the newest revision before the answer.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 600,
+      description: 'Seconds to wait for the end of the newest revision before the answer.',
+    }),
   ),
 });
 const removal = {
-  ...optional({
-    delete_tracing_project: Type.Boolean({ default: false, description: 'Remove the tracing project too.' }),
-    delete_data: Type.Boolean({ default: false, description: 'Remove the database volume too, whatever the deletion policy says.' }),
+  ...buildOptionalFields({
+    delete_tracing_project: Type.Boolean({
+      default: false,
+      description: 'Remove the tracing project too.',
+    }),
+    delete_data: Type.Boolean({
+      default: false,
+      description: 'Remove the database volume too, whatever the deletion policy says.',
+    }),
     without_backup: Type.Boolean({
       default: false,
-      description: 'Do not wait for the backup that `before_deletion` asks for. A second request may say so.',
+      description:
+        'Do not wait for the backup that `before_deletion` asks for. A second request may say so.',
     }),
   }),
 };
-const RemoveQuery = Closed(removal);
+const RemoveQuery = buildClosedSchema(removal);
 type RemoveQuery = Static<typeof RemoveQuery>;
-const asRemoval = (query: RemoveQuery): Removal => ({
+const toRemoval = (query: RemoveQuery): Removal => ({
   tracingProject: query.delete_tracing_project === true,
   data: query.delete_data === true,
   withoutBackup: query.without_backup === true,
 });
-const BulkQuery = Closed({
+const BulkQuery = buildClosedSchema({
   ...removal,
-  deployment_ids: Type.Array(Uuid('Repeat the parameter for each id.'), { minItems: 1, maxItems: 100 }),
+  deployment_ids: Type.Array(buildUuidSchema('Repeat the parameter for each id.'), {
+    minItems: 1,
+    maxItems: 100,
+  }),
 });
 const BulkAnswer = Type.Object({
-  deleted: Type.Array(Uuid('Deletion was asked for.')),
-  failed: Type.Array(Type.Object({ id: Uuid('Not deleted.'), status: Type.Integer(), detail: Type.String() })),
+  deleted: Type.Array(buildUuidSchema('Deletion was asked for.')),
+  failed: Type.Array(
+    Type.Object({
+      id: buildUuidSchema('Not deleted.'),
+      status: Type.Integer(),
+      detail: Type.String(),
+    }),
+  ),
 });
 
-const whole = (description: string): AnswerDescription => ({ description, schema: Deployment, headers: specVersion });
+const describeAnswer = (description: string): AnswerDescription => ({
+  description,
+  schema: Deployment,
+  headers: specVersion,
+});
 
-type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'now' | 'overview' | 'secrets' | 'stopping' | 'stored'>;
+type Plane = Pick<
+  ControlPlane,
+  'config' | 'integrations' | 'kube' | 'now' | 'overview' | 'secrets' | 'stopping' | 'stored'
+>;
 type Known = Pick<Plane, 'config' | 'secrets' | 'stored'>;
 
-const route = restRoutes<[Plane]>('deployments');
+const route = buildRestRouteMakers<[Plane]>('deployments');
 
 /** Answers with the deployment and its version. */
-export async function deploymentReply(
+export async function answerDeployment(
   plane: Known,
   deployment: DeploymentResource,
   { status = 200, ...call }: CallContext & { status?: number },
 ): Promise<Reply> {
-  return json(await answerForDeployment(plane, deployment, call), status, { etag: etagOf(deployment) });
+  return answerJson(await answerForDeployment(plane, deployment, call), status, {
+    etag: buildEtag(deployment),
+  });
 }
 
 /** Answers with the deployment as it would be, and the objects that would be written. */
-async function plannedReply(
+async function answerPlan(
   plane: Known,
   change: Parameters<typeof planOf>[0],
   { status = 200, ...call }: CallContext & { status?: number },
 ): Promise<Reply> {
-  return json({ ...(await answerForDeployment(plane, change.after, call)), plan: planOf(change) }, status, { etag: etagOf(change.after) });
+  return answerJson(
+    { ...(await answerForDeployment(plane, change.after, call)), plan: planOf(change) },
+    status,
+    { etag: buildEtag(change.after) },
+  );
 }
 
 /**
  * Answers once the newest revision has ended or the time is up. If the deployment is gone by then, the answer shows it
  * as it was written.
  */
-async function waitedReply(
+async function answerAfterWait(
   plane: Known & Pick<Plane, 'stopping'>,
   written: DeploymentResource,
   { query, ...call }: CallContext & { status?: number; query: Static<typeof WriteQuery> },
 ): Promise<Reply> {
   const { wait = 0 } = query;
-  if (wait === 0) return deploymentReply(plane, written, call);
+  if (wait === 0) return answerDeployment(plane, written, call);
   const seconds = { signal: call.signal, seconds: wait };
   const now = await waitFor(plane, seconds, {
     uid: written.metadata.uid,
-    read: () => findDeployment(plane, plane.stored.idOf(written), call).catch(absentIfGone),
+    read: () => findDeployment(plane, plane.stored.getId(written), call).catch(skipGone),
     done: (deployment) => deployment === undefined || isThrough(plane, deployment),
   });
-  return deploymentReply(plane, now ?? written, call);
+  return answerDeployment(plane, now ?? written, call);
 }
 
 /** Returns true when the newest revision has ended. */
 function isThrough(plane: Pick<Plane, 'stored'>, deployment: DeploymentResource): boolean {
-  const latest = plane.stored.revisionsOf(deployment)[0];
-  return latest !== undefined && ENDED.includes(revisionAnswers(plane, deployment)(latest).status);
+  const latest = plane.stored.listRevisions(deployment)[0];
+  return (
+    latest !== undefined && ENDED.includes(buildRevisionConverter(plane, deployment)(latest).status)
+  );
 }
 
-export const deploymentRoutes = routesWith([
+export const deploymentRoutes = bindRoutes([
   route.post('/v2/deployments', {
     id: 'createDeployment',
-    summary: 'Create a deployment and its first revision. An Idempotency-Key header makes a repeat answer as the first time.',
+    summary:
+      'Create a deployment and its first revision. An Idempotency-Key header makes a repeat answer as the first time.',
     access: 'write',
     query: WriteQuery,
     body: DeploymentCreateRequest,
     answers: {
-      201: { ...whole('The deployment.'), schema: WrittenDeployment },
+      201: { ...describeAnswer('The deployment.'), schema: WrittenDeployment },
       400: rejected,
       409: { description: 'The name is taken, or the host and path of custom_url.' },
     },
     handler: async (request, plane) => {
       const { body, headers } = request;
       const key = [headers['idempotency-key']].flat()[0];
-      const replay = () => replayed(plane, body, { key, ...request });
-      const before = await replay();
-      const answer = (deployment: DeploymentResource): Promise<Reply> => waitedReply(plane, deployment, { ...request, status: 201 });
+      const findReplay = () => completeReplay(plane, body, { key, ...request });
+      const before = await findReplay();
+      const answer = (deployment: DeploymentResource): Promise<Reply> =>
+        answerAfterWait(plane, deployment, { ...request, status: 201 });
       if (before !== undefined) return answer(before);
-      const options = { dryRun: request.query.dry_run === true, ...(key !== undefined && { annotations: rememberAs(key, body) }) };
+      const options = {
+        dryRun: request.query.dry_run === true,
+        ...(key !== undefined && { annotations: buildMadeBy(key, body) }),
+      };
       try {
         const made = await createDeployment(plane, body, request, options);
         if (!options.dryRun) return await answer(made);
-        return await plannedReply(plane, { before: undefined, after: made, secrets: body.secrets }, { ...request, status: 201 });
+        return await answerPlan(
+          plane,
+          { before: undefined, after: made, secrets: body.secrets },
+          { ...request, status: 201 },
+        );
       } catch (error) {
         if (!(error instanceof Conflict) || key === undefined) throw error;
         // The same request, answered by another replica, may have taken the name.
         await plane.stored.readDeployments(request.signal);
-        const other = await replay();
+        const other = await findReplay();
         if (other === undefined) throw error;
         return answer(other);
       }
@@ -144,15 +201,21 @@ export const deploymentRoutes = routesWith([
     answers: {
       200: { description: 'One page.', schema: ListAnswer },
     },
-    handler: async (request, plane) => json(await listDeployments(plane, request.query, request)),
+    handler: async (request, plane) =>
+      answerJson(await listDeployments(plane, request.query, request)),
   }),
   route.get('/v2/deployments/{deployment_id}', {
     id: 'getDeployment',
     summary: 'Get a deployment.',
     access: 'read',
     params: DeploymentPath,
-    answers: { 200: whole('The deployment.') },
-    handler: async (request, plane) => deploymentReply(plane, await findDeployment(plane, request.params.deployment_id, request), request),
+    answers: { 200: describeAnswer('The deployment.') },
+    handler: async (request, plane) =>
+      answerDeployment(
+        plane,
+        await findDeployment(plane, request.params.deployment_id, request),
+        request,
+      ),
   }),
   route.patch('/v2/deployments/{deployment_id}', {
     id: 'patchDeployment',
@@ -163,9 +226,12 @@ export const deploymentRoutes = routesWith([
     query: WriteQuery,
     body: DeploymentPatchRequest,
     answers: {
-      200: { ...whole('The deployment.'), schema: WrittenDeployment },
+      200: { ...describeAnswer('The deployment.'), schema: WrittenDeployment },
       400: rejected,
-      409: { description: 'It is being deleted, somebody else changed it at the same time, or has the host and path of custom_url.' },
+      409: {
+        description:
+          'It is being deleted, somebody else changed it at the same time, or has the host and path of custom_url.',
+      },
       412: { description: 'It is not the version that If-Match names.' },
     },
     handler: async (request, plane) => {
@@ -176,8 +242,13 @@ export const deploymentRoutes = routesWith([
       };
       const before = options.dryRun ? await findDeployment(plane, options.id, request) : undefined;
       const patched = await patchDeployment(plane, request.body, request, options);
-      if (options.dryRun) return plannedReply(plane, { before, after: patched, secrets: request.body.secrets }, request);
-      return waitedReply(plane, patched, request);
+      if (options.dryRun)
+        return answerPlan(
+          plane,
+          { before, after: patched, secrets: request.body.secrets },
+          request,
+        );
+      return answerAfterWait(plane, patched, request);
     },
   }),
   route.delete('/v2/deployments/{deployment_id}', {
@@ -188,8 +259,13 @@ export const deploymentRoutes = routesWith([
     query: RemoveQuery,
     answers: { 204: { description: 'Deletion has begun.' } },
     handler: async (request, plane) => {
-      await removeDeployment(plane, request.params.deployment_id, request, asRemoval(request.query));
-      return noContent();
+      await removeDeployment(
+        plane,
+        request.params.deployment_id,
+        request,
+        toRemoval(request.query),
+      );
+      return answerNoContent();
     },
   }),
   route.delete('/v2/deployments', {
@@ -202,8 +278,8 @@ export const deploymentRoutes = routesWith([
       207: { description: 'Some could not be deleted; failed says why.', schema: BulkAnswer },
     },
     handler: async ({ query, ...call }, plane) => {
-      const outcome = await removeDeployments(plane, query.deployment_ids, call, asRemoval(query));
-      return json(outcome, outcome.failed.length === 0 ? 200 : 207);
+      const outcome = await removeDeployments(plane, query.deployment_ids, call, toRemoval(query));
+      return answerJson(outcome, outcome.failed.length === 0 ? 200 : 207);
     },
   }),
 ]);

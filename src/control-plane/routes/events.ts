@@ -1,22 +1,25 @@
-import { sse, routesWith } from '../../http/route.ts';
+import { answerEvents, bindRoutes } from '../../http/route.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment, answerForRevision } from '../deployments/answers.ts';
 import { findDeployment } from '../deployments/lookup.ts';
-import { DeploymentPath, RevisionPath, restRoutes } from './route.ts';
+import { DeploymentPath, RevisionPath, buildRestRouteMakers } from './route.ts';
 import { followAll } from '../deployments/follow-all.ts';
 import { follow } from '../stored/follow.ts';
 import { ENDED, type Revision } from '../../schema/platform/revision.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'overview' | 'secrets' | 'stopping' | 'stored'>;
 
-const route = restRoutes<[Plane]>('events');
+const route = buildRestRouteMakers<[Plane]>('events');
 const answers = {
-  200: { description: 'Server-sent events: the record at once and at each change, then "end".', contentType: 'text/event-stream' },
+  200: {
+    description: 'Server-sent events: the record at once and at each change, then "end".',
+    contentType: 'text/event-stream',
+  },
 };
 
 /** Returns the routes that follow deployments and revisions. */
-export const eventRoutes = routesWith([
+export const eventRoutes = bindRoutes([
   route.get('/v2/events', {
     id: 'followDeployments',
     summary: 'Follow the changes of all deployments. Last-Event-ID goes on behind that message.',
@@ -29,7 +32,9 @@ export const eventRoutes = routesWith([
       },
     },
     handler: async ({ caller, headers }, plane) =>
-      sse((left) => followAll(plane, { caller, signal: left }, [headers['last-event-id']].flat()[0])),
+      answerEvents((left) =>
+        followAll(plane, { caller, signal: left }, [headers['last-event-id']].flat()[0]),
+      ),
   }),
   route.get('/v2/deployments/{deployment_id}/events', {
     id: 'followDeployment',
@@ -38,10 +43,12 @@ export const eventRoutes = routesWith([
     params: DeploymentPath,
     answers,
     handler: async ({ params, caller, signal }, plane) => {
-      const { uid } = (await findDeployment(plane, params.deployment_id, { caller, signal })).metadata;
-      return sse((left) => {
+      const { uid } = (await findDeployment(plane, params.deployment_id, { caller, signal }))
+        .metadata;
+      return answerEvents((left) => {
         const call: CallContext = { caller, signal: left };
-        const read = async () => answerForDeployment(plane, await findDeployment(plane, params.deployment_id, call), call);
+        const read = async () =>
+          answerForDeployment(plane, await findDeployment(plane, params.deployment_id, call), call);
         return follow(plane, call, { event: 'deployment', uid, read, ended: () => false });
       });
     },
@@ -55,10 +62,16 @@ export const eventRoutes = routesWith([
     handler: async ({ params, caller, signal }, plane) => {
       const read = (call: CallContext): Promise<Revision> => answerForRevision(plane, params, call);
       await read({ caller, signal });
-      const { uid } = (await findDeployment(plane, params.deployment_id, { caller, signal })).metadata;
-      return sse((left) => {
+      const { uid } = (await findDeployment(plane, params.deployment_id, { caller, signal }))
+        .metadata;
+      return answerEvents((left) => {
         const call: CallContext = { caller, signal: left };
-        return follow(plane, call, { event: 'revision', uid, read: () => read(call), ended: ({ status }) => ENDED.includes(status) });
+        return follow(plane, call, {
+          event: 'revision',
+          uid,
+          read: () => read(call),
+          ended: ({ status }) => ENDED.includes(status),
+        });
       });
     },
   }),

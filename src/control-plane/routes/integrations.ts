@@ -1,19 +1,29 @@
 import { Type } from 'typebox';
-import { json, noContent, routesWith, type Route } from '../../http/route.ts';
-import { Uuid } from '../../schema/types.ts';
+import { answerJson, answerNoContent, bindRoutes, type Route } from '../../http/route.ts';
+import { buildUuidSchema } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { createIntegration, findIntegration, listRepositories, ownIntegrations, removeIntegration } from '../git/connections.ts';
+import {
+  createIntegration,
+  findIntegration,
+  listRepositories,
+  listOwnIntegrations,
+  removeIntegration,
+} from '../git/connections.ts';
 import { EVENT_SECONDS, MOST_EVENT_BYTES, PushDoor } from '../git/push-door.ts';
 import { acceptPush } from '../git/pushes.ts';
-import { connectionAnswer, GitConnection, GitIntegrationRequest } from '../git/resource.ts';
+import { toConnectionAnswer, GitConnection, GitIntegrationRequest } from '../git/resource.ts';
 import type { KnownIntegration } from '../stored/integrations.ts';
-import { rejected, restRoutes } from './route.ts';
+import { rejected, buildRestRouteMakers } from './route.ts';
 
-const GitInstall = Type.Object({ id: Uuid('For source_config.integration_id.'), name: Type.String(), installation_id: Type.Integer() });
+const GitInstall = Type.Object({
+  id: buildUuidSchema('For source_config.integration_id.'),
+  name: Type.String(),
+  installation_id: Type.Integer(),
+});
 
 const GitRepository = Type.Object({
-  host_integration_id: Uuid('The integration.'),
+  host_integration_id: buildUuidSchema('The integration.'),
   id: Type.Integer(),
   name: Type.String(),
   owner: Type.String(),
@@ -21,37 +31,57 @@ const GitRepository = Type.Object({
   default_branch: Type.String(),
 });
 
-const PushOutcome = Type.Object({ accepted: Type.Boolean(), deployments: Type.Integer(), detail: Type.String() });
+const PushOutcome = Type.Object({
+  accepted: Type.Boolean(),
+  deployments: Type.Integer(),
+  detail: Type.String(),
+});
 
-const route = restRoutes<[Plane]>('integrations');
-const Path = Type.Object({ integration_id: Uuid('Id of the integration.') });
+const route = buildRestRouteMakers<[Plane]>('integrations');
+const Path = Type.Object({ integration_id: buildUuidSchema('Id of the integration.') });
 const one = { description: 'The connection.', schema: GitConnection };
 
 const answerOf = (known: KnownIntegration, { integrations }: Plane): GitConnection =>
-  connectionAnswer(known, { createdAt: known.resource?.metadata.creationTimestamp, unmatched: integrations.lastUnmatched(known) });
+  toConnectionAnswer(known, {
+    createdAt: known.resource?.metadata.creationTimestamp,
+    unmatched: integrations.lastUnmatched(known),
+  });
 
-type Given = Pick<ControlPlane, 'config' | 'gitPlaces' | 'integrations' | 'kube' | 'now' | 'stored'>;
+type Given = Pick<
+  ControlPlane,
+  'config' | 'gitPlaces' | 'integrations' | 'kube' | 'now' | 'stored'
+>;
 type Plane = Given & { door: PushDoor };
 
-const connectionRoutes = routesWith([
+const connectionRoutes = bindRoutes([
   route.get('/v1/integrations/git/install', {
     id: 'listGitIntegrations',
     summary: 'List connections to a git host; empty where there is none.',
     access: 'read',
     answers: { 200: { description: 'The connections.', schema: Type.Array(GitInstall) } },
     handler: ({ caller }, plane) =>
-      json(ownIntegrations(plane, caller.tenantId).map(({ id, name, installationId }) => ({ id, name, installation_id: installationId }))),
+      answerJson(
+        listOwnIntegrations(plane, caller.tenantId).map(({ id, name, installationId }) => ({
+          id,
+          name,
+          installation_id: installationId,
+        })),
+      ),
   }),
   route.get('/v1/integrations/git/{integration_id}/repos', {
     id: 'listGitRepositories',
-    summary: 'List the repositories of a connection that may be built: those of its own list, else as its host lists them now.',
+    summary:
+      'List the repositories of a connection that may be built: those of its own list, else as its host lists them now.',
     access: 'read',
     params: Path,
-    answers: { 200: { description: 'The repositories.', schema: Type.Array(GitRepository) }, 400: rejected },
+    answers: {
+      200: { description: 'The repositories.', schema: Type.Array(GitRepository) },
+      400: rejected,
+    },
     handler: async ({ params, ...asking }, plane) => {
       const integration = await findIntegration(plane, params.integration_id, asking);
       const repositories = await listRepositories(plane, integration, asking.signal);
-      return json(
+      return answerJson(
         repositories.map(({ defaultBranch, name, owner, url, id }) => ({
           host_integration_id: integration.id,
           id,
@@ -65,28 +95,40 @@ const connectionRoutes = routesWith([
   }),
   route.get('/v1/integrations/git', {
     id: 'listGitConnections',
-    summary: 'List connections to git hosts with their settings, without secrets. Needs the role admin.',
+    summary:
+      'List connections to git hosts with their settings, without secrets. Needs the role admin.',
     access: 'admin',
     answers: { 200: { description: 'The connections.', schema: Type.Array(GitConnection) } },
-    handler: ({ caller }, plane) => json(ownIntegrations(plane, caller.tenantId).map((integration) => answerOf(integration, plane))),
+    handler: ({ caller }, plane) =>
+      answerJson(
+        listOwnIntegrations(plane, caller.tenantId).map((integration) =>
+          answerOf(integration, plane),
+        ),
+      ),
   }),
   route.post('/v1/integrations/git', {
     id: 'createGitConnection',
-    summary: 'Connect a git host. The credential and the webhook secret are stored, and never shown. Needs the role admin.',
+    summary:
+      'Connect a git host. The credential and the webhook secret are stored, and never shown. Needs the role admin.',
     access: 'admin',
     body: GitIntegrationRequest,
     answers: { 201: one, 400: rejected },
-    handler: async ({ body, ...asking }, plane) => json(answerOf(await createIntegration(plane, body, asking), plane), 201),
+    handler: async ({ body, ...asking }, plane) =>
+      answerJson(answerOf(await createIntegration(plane, body, asking), plane), 201),
   }),
   route.delete('/v1/integrations/git/{integration_id}', {
     id: 'deleteGitConnection',
-    summary: 'Remove a connection that no deployment is built with, and its secrets. Needs the role admin.',
+    summary:
+      'Remove a connection that no deployment is built with, and its secrets. Needs the role admin.',
     access: 'admin',
     params: Path,
-    answers: { 204: { description: 'Removed.' }, 409: { description: 'A deployment is built with it.' } },
+    answers: {
+      204: { description: 'Removed.' },
+      409: { description: 'A deployment is built with it.' },
+    },
     handler: async ({ params, ...asking }, plane) => {
       await removeIntegration(plane, params.integration_id, asking);
-      return noContent();
+      return answerNoContent();
     },
   }),
 ]);
@@ -94,33 +136,47 @@ const connectionRoutes = routesWith([
 const pushRoute = (door: PushDoor) =>
   route.post('/v1/integrations/git/{integration_id}/push', {
     id: 'pushGitEvent',
-    summary: 'Take a push event of the git host, in JSON or as a form with it, signed with the webhook secret. No key is needed.',
+    summary:
+      'Take a push event of the git host, in JSON or as a form with it, signed with the webhook secret. No key is needed.',
     access: 'open',
     params: Path,
     rawBody: { bytes: MOST_EVENT_BYTES },
     admission: {
       seconds: EVENT_SECONDS,
       // The route's schema has accepted the parameters.
-      admit: ({ params, ...asked }) => door.admit((params as { integration_id: string }).integration_id, asked),
+      admit: ({ params, ...asked }) =>
+        door.admit((params as { integration_id: string }).integration_id, asked),
     },
     answers: {
       200: { description: 'It means nothing here; detail says why.', schema: PushOutcome },
-      202: { description: 'The deployments that follow the branch look at it.', schema: PushOutcome },
-      401: { description: 'There is no such integration, or the event is not signed with its secret.' },
+      202: {
+        description: 'The deployments that follow the branch look at it.',
+        schema: PushOutcome,
+      },
+      401: {
+        description: 'There is no such integration, or the event is not signed with its secret.',
+      },
       408: { description: `The event has not come within ${EVENT_SECONDS} seconds.` },
       413: { description: 'The event is larger than 5 MiB.' },
-      429: { description: 'Too many events are under way, or this address has sent too many with wrong signatures.' },
+      429: {
+        description:
+          'Too many events are under way, or this address has sent too many with wrong signatures.',
+      },
     },
     handler: async ({ params, headers, body, source }, plane) => {
       // The route has no schema, so its body has no type.
       const bytes: unknown = body;
-      const outcome = await acceptPush(plane, params.integration_id, { headers, body: bytes as Buffer, source });
-      return json(outcome, outcome.accepted ? 202 : 200);
+      const outcome = await acceptPush(plane, params.integration_id, {
+        headers,
+        body: bytes as Buffer,
+        source,
+      });
+      return answerJson(outcome, outcome.accepted ? 202 : 200);
     },
   });
 
 /** Serves the connections to git hosts and their repositories. */
-export function integrationRoutes(given: Given): Route<Caller>[] {
+export function buildIntegrationRoutes(given: Given): Route<Caller>[] {
   const plane = { ...given, door: new PushDoor(given) };
-  return [...connectionRoutes(plane), ...routesWith([pushRoute(plane.door)])(plane)];
+  return [...connectionRoutes(plane), ...bindRoutes([pushRoute(plane.door)])(plane)];
 }

@@ -1,34 +1,45 @@
-import { tenantOf } from '../../schema/platform/tenancy.ts';
-import { json, routesWith, type Reply } from '../../http/route.ts';
+import { resolveDeploymentTenant } from '../../schema/platform/tenancy.ts';
+import { answerJson, bindRoutes, type Reply } from '../../http/route.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { DeploymentDetails, LifecyclePatch } from '../../schema/platform/deployment-summary.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { changeLifecycle, wakeDeployment } from '../deployments/lifecycle.ts';
-import { etagOf } from '../deployments/patch.ts';
-import { detailsOf } from '../deployments/summary.ts';
-import { DeploymentPath, rejected, specVersion, restRoutes } from './route.ts';
+import { updateLifecycle, wakeDeployment } from '../deployments/lifecycle.ts';
+import { buildEtag } from '../deployments/patch.ts';
+import { buildDeploymentDetails } from '../deployments/summary.ts';
+import { DeploymentPath, rejected, specVersion, buildRestRouteMakers } from './route.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'overview' | 'stored'>;
 
-const route = restRoutes<[Plane]>('deployments');
+const route = buildRestRouteMakers<[Plane]>('deployments');
 const state = { schema: DeploymentDetails, headers: specVersion };
-const conflict = { description: 'It is being deleted, or somebody else changed it at the same time.' };
+const conflict = {
+  description: 'It is being deleted, or somebody else changed it at the same time.',
+};
 
 /** Answers with the state of the deployment and its version. */
-export function stateReply(plane: Omit<Plane, 'kube'>, deployment: DeploymentResource, status = 200): Reply {
+export function answerState(
+  plane: Omit<Plane, 'kube'>,
+  deployment: DeploymentResource,
+  status = 200,
+): Reply {
   const { config, integrations, overview, stored } = plane;
-  const tenantId = tenantOf(deployment, stored.owners(), config.defaultTenantId);
+  const tenantId = resolveDeploymentTenant(deployment, stored.getOwners(), config.defaultTenantId);
   const id = deployment.spec.sourceConfig?.integrationId?.toLowerCase();
-  const integration = integrations.all().find((known) => known.id === id && known.tenantId === tenantId);
+  const integration = integrations
+    .listAll()
+    .find((known) => known.id === id && known.tenantId === tenantId);
   const unmatched = integration && integrations.lastUnmatched(integration);
-  return json(detailsOf(overview.of(deployment), unmatched), status, { etag: etagOf(deployment) });
+  return answerJson(buildDeploymentDetails(overview.summarize(deployment), unmatched), status, {
+    etag: buildEtag(deployment),
+  });
 }
 
 /** Returns the routes that stop, wake and pause a deployment without a new revision. */
-export const lifecycleRoutes = routesWith([
+export const lifecycleRoutes = bindRoutes([
   route.patch('/v2/deployments/{deployment_id}/lifecycle', {
     id: 'patchLifecycle',
-    summary: 'Hibernate, pause, or change how it sleeps, without a new revision. An absent field stays; null goes back to the default.',
+    summary:
+      'Hibernate, pause, or change how it sleeps, without a new revision. An absent field stays; null goes back to the default.',
     access: 'write',
     params: DeploymentPath,
     body: LifecyclePatch,
@@ -39,7 +50,13 @@ export const lifecycleRoutes = routesWith([
       412: { description: 'It is not the version that If-Match names.' },
     },
     handler: async ({ params, body, headers, ...call }, plane) =>
-      stateReply(plane, await changeLifecycle(plane, body, call, { id: params.deployment_id, ifMatch: headers['if-match'] })),
+      answerState(
+        plane,
+        await updateLifecycle(plane, body, call, {
+          id: params.deployment_id,
+          ifMatch: headers['if-match'],
+        }),
+      ),
   }),
   route.post('/v2/deployments/{deployment_id}/wake', {
     id: 'wakeDeployment',
@@ -47,6 +64,7 @@ export const lifecycleRoutes = routesWith([
     access: 'write',
     params: DeploymentPath,
     answers: { 202: { description: 'It is asked for.', ...state }, 409: conflict },
-    handler: async ({ params, ...call }, plane) => stateReply(plane, await wakeDeployment(plane, params.deployment_id, call), 202),
+    handler: async ({ params, ...call }, plane) =>
+      answerState(plane, await wakeDeployment(plane, params.deployment_id, call), 202),
   }),
 ]);

@@ -1,24 +1,27 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { Places } from '../../http/quota.ts';
-import { json, routesWith, sse, type Reply } from '../../http/route.ts';
-import { Closed, StringEnum, Uuid } from '../../schema/types.ts';
+import { answerJson, bindRoutes, answerEvents, type Reply } from '../../http/route.ts';
+import { buildClosedSchema, buildEnumSchema, buildUuidSchema } from '../../schema/types.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { LogFeeds } from '../logs/feeds.ts';
 import { followLogs } from '../logs/follow.ts';
-import { logPageAnswer, pageFor } from '../logs/lines.ts';
+import { logPageAnswer, createLogPage } from '../logs/lines.ts';
 import { LogReads } from '../logs/log-reads.ts';
 import type { LogType } from '../logs/pod-logs.ts';
 import { FollowQuery, FollowRevisionQuery, LogPage, LogQuery, logFields } from '../logs/schema.ts';
 import { StreamTurns } from '../logs/stream-turns.ts';
 import { findRevision } from '../revisions/answers.ts';
-import { DeploymentPath, RevisionPath, restRoutes } from './route.ts';
+import { DeploymentPath, RevisionPath, buildRestRouteMakers } from './route.ts';
 
-const TypedQuery = Closed({ ...logFields, type: StringEnum(['build', 'deploy']) });
-const ProjectPath = Type.Object({ project_id: Uuid('Id of the deployment.') });
-const ProjectRevisionPath = Type.Object({ ...ProjectPath.properties, revision_id: Uuid('Id of the revision.') });
+const TypedQuery = buildClosedSchema({ ...logFields, type: buildEnumSchema(['build', 'deploy']) });
+const ProjectPath = Type.Object({ project_id: buildUuidSchema('Id of the deployment.') });
+const ProjectRevisionPath = Type.Object({
+  ...ProjectPath.properties,
+  revision_id: buildUuidSchema('Id of the revision.'),
+});
 const answers = { 200: { description: 'One page.', schema: LogPage } };
 
 type Ids = { deployment: string; revision?: string };
@@ -35,20 +38,37 @@ type LogPlane = Pick<ControlPlane, 'config' | 'stopping' | 'stored'> & {
   pages: Places;
 };
 
-const route = restRoutes<[LogPlane]>('logs');
+const route = buildRestRouteMakers<[LogPlane]>('logs');
 
-async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallContext & LogSelection): Promise<Reply> {
+async function answerLogs(
+  plane: LogPlane,
+  ids: Ids,
+  { query, type, ...call }: CallContext & LogSelection,
+): Promise<Reply> {
   const { signal, caller } = call;
   const leave = plane.pages.enter([
-    { name: `key ${caller.tenantId} ${caller.keyName}`, most: PAGES.key, message: `This key waits for ${PAGES.key} pages of logs.` },
-    { name: `tenant ${caller.tenantId}`, most: PAGES.tenant, message: `This tenant waits for ${PAGES.tenant} pages of logs.` },
+    {
+      name: `key ${caller.tenantId} ${caller.keyName}`,
+      most: PAGES.key,
+      message: `This key waits for ${PAGES.key} pages of logs.`,
+    },
+    {
+      name: `tenant ${caller.tenantId}`,
+      most: PAGES.tenant,
+      message: `This tenant waits for ${PAGES.tenant} pages of logs.`,
+    },
   ]);
   try {
     const deployment = await findDeployment(plane, ids.deployment, call);
-    const revision = ids.revision === undefined ? undefined : await findRevision(plane, deployment, { id: ids.revision, signal });
-    const page = pageFor(query);
-    const leftOut = await plane.reads.last({ deployment, revision, type }, (lines) => page.add(lines));
-    return json(logPageAnswer(page, leftOut));
+    const revision =
+      ids.revision === undefined
+        ? undefined
+        : await findRevision(plane, deployment, { id: ids.revision, signal });
+    const page = createLogPage(query);
+    const leftOut = await plane.reads.readLast({ deployment, revision, type }, (lines) =>
+      page.add(lines),
+    );
+    return answerJson(logPageAnswer(page, leftOut));
   } finally {
     leave();
   }
@@ -56,7 +76,8 @@ async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallCo
 
 const streamed = {
   200: {
-    description: 'Server-sent events: "log" for each line, with an id to resume from; "gap" where lines or pods were left out; "end".',
+    description:
+      'Server-sent events: "log" for each line, with an id to resume from; "gap" where lines or pods were left out; "end".',
     contentType: 'text/event-stream',
   },
 };
@@ -76,15 +97,18 @@ async function stream(
     return {
       deployment,
       type,
-      revision: ids.revision === undefined ? undefined : await findRevision(plane, deployment, { id: ids.revision, signal }),
+      revision:
+        ids.revision === undefined
+          ? undefined
+          : await findRevision(plane, deployment, { id: ids.revision, signal }),
     };
   };
   await find(call.signal);
   const after = [headers['last-event-id']].flat()[0];
-  return sse((signal) => followLogs(plane, find, { signal, query, after }));
+  return answerEvents((signal) => followLogs(plane, find, { signal, query, after }));
 }
 
-const readingRoutes = routesWith([
+const readingRoutes = bindRoutes([
   route.get('/v2/deployments/{deployment_id}/logs', {
     id: 'getDeploymentLogs',
     summary: "Last lines of a deployment's agent servers.",
@@ -93,7 +117,11 @@ const readingRoutes = routesWith([
     query: LogQuery,
     answers,
     handler: ({ params, query, caller, signal }, plane) =>
-      reply(plane, { deployment: params.deployment_id }, { caller, signal, query, type: 'deploy' }),
+      answerLogs(
+        plane,
+        { deployment: params.deployment_id },
+        { caller, signal, query, type: 'deploy' },
+      ),
   }),
   route.get('/v2/deployments/{deployment_id}/revisions/{revision_id}/logs', {
     id: 'getRevisionLogs',
@@ -103,7 +131,11 @@ const readingRoutes = routesWith([
     query: TypedQuery,
     answers,
     handler: ({ params, query: { type, ...query }, caller, signal }, plane) =>
-      reply(plane, { deployment: params.deployment_id, revision: params.revision_id }, { caller, signal, query, type }),
+      answerLogs(
+        plane,
+        { deployment: params.deployment_id, revision: params.revision_id },
+        { caller, signal, query, type },
+      ),
   }),
   route.get('/v2/deployments/{deployment_id}/logs/stream', {
     id: 'followDeploymentLogs',
@@ -112,7 +144,8 @@ const readingRoutes = routesWith([
     params: DeploymentPath,
     query: FollowQuery,
     answers: streamed,
-    handler: ({ params, ...request }, plane) => stream(plane, { deployment: params.deployment_id }, request),
+    handler: ({ params, ...request }, plane) =>
+      stream(plane, { deployment: params.deployment_id }, request),
   }),
   route.get('/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream', {
     id: 'followRevisionLogs',
@@ -121,7 +154,8 @@ const readingRoutes = routesWith([
     params: RevisionPath,
     query: FollowRevisionQuery,
     answers: streamed,
-    handler: ({ params, ...request }, plane) => stream(plane, { deployment: params.deployment_id, revision: params.revision_id }, request),
+    handler: ({ params, ...request }, plane) =>
+      stream(plane, { deployment: params.deployment_id, revision: params.revision_id }, request),
   }),
   // Older clients send a body instead of a query.
   route.post('/v1/projects/{project_id}/deploy_logs', {
@@ -133,7 +167,11 @@ const readingRoutes = routesWith([
     bodyOptional: true,
     answers,
     handler: ({ params, body, caller, signal }, plane) =>
-      reply(plane, { deployment: params.project_id }, { caller, signal, query: body, type: 'deploy' }),
+      answerLogs(
+        plane,
+        { deployment: params.project_id },
+        { caller, signal, query: body, type: 'deploy' },
+      ),
   }),
   ...(['build', 'deploy'] as const).map((type) =>
     route.post(`/v1/projects/{project_id}/revisions/{revision_id}/${type}_logs`, {
@@ -145,12 +183,18 @@ const readingRoutes = routesWith([
       bodyOptional: true,
       answers,
       handler: ({ params, body, caller, signal }, plane) =>
-        reply(plane, { deployment: params.project_id, revision: params.revision_id }, { caller, signal, query: body, type }),
+        answerLogs(
+          plane,
+          { deployment: params.project_id, revision: params.revision_id },
+          { caller, signal, query: body, type },
+        ),
     }),
   ),
 ]);
 
-export function logRoutes(plane: Pick<ControlPlane, 'config' | 'kube' | 'log' | 'logs' | 'stopping' | 'stored'>) {
+export function logRoutes(
+  plane: Pick<ControlPlane, 'config' | 'kube' | 'log' | 'logs' | 'stopping' | 'stored'>,
+) {
   const reads = new LogReads(plane);
   const feeds = new LogFeeds({ log: plane.log, reads });
   return readingRoutes({ ...plane, reads, feeds, turns: new StreamTurns(), pages: new Places() });

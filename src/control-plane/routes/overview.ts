@@ -1,35 +1,42 @@
 import { Type } from 'typebox';
 import { stringify } from 'yaml';
 import { Places } from '../../http/quota.ts';
-import { json, routesWith, text } from '../../http/route.ts';
+import { answerJson, bindRoutes, answerText } from '../../http/route.ts';
 import { DeploymentKubeEvent, DeploymentPod } from '../../schema/platform/deployment-objects.ts';
-import { DeploymentCounts, DeploymentDetails, DEPLOYMENT_STATES } from '../../schema/platform/deployment-summary.ts';
-import { FreeForm } from '../../schema/types.ts';
+import {
+  DeploymentCounts,
+  DeploymentDetails,
+  DEPLOYMENT_STATES,
+} from '../../schema/platform/deployment-summary.ts';
+import { buildFreeFormSchema } from '../../schema/types.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { belongsTo, findDeployment } from '../deployments/lookup.ts';
-import { kubeEventsOf } from '../deployments/kube-events.ts';
-import { podsOfDeployment } from '../deployments/pods.ts';
-import { stateReply } from './lifecycle.ts';
-import { DeploymentPath, specVersion, restRoutes } from './route.ts';
+import { buildTenantFilter, findDeployment } from '../deployments/lookup.ts';
+import { listKubeEvents } from '../deployments/kube-events.ts';
+import { listDeploymentPods } from '../deployments/pods.ts';
+import { answerState } from './lifecycle.ts';
+import { DeploymentPath, specVersion, buildRestRouteMakers } from './route.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { DEPLOYMENT_STATUSES } from '../../schema/platform/deployment.ts';
-import { deploymentStatus } from '../deployments/resource.ts';
+import { getDeploymentStatus } from '../deployments/resource.ts';
 import type { StateShown } from '../stored/state.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'overview' | 'stored'>;
 
-const route = restRoutes<[Plane & { oneOfFew: ReturnType<typeof fewAtOnce> }]>('deployments');
+const route =
+  buildRestRouteMakers<[Plane & { oneOfFew: ReturnType<typeof buildListLimiter> }]>('deployments');
 const YAML = 'application/yaml';
 
-const readingRoutes = routesWith([
+const readingRoutes = bindRoutes([
   route.get('/v2/deployment-counts', {
     id: 'countDeployments',
     summary: 'Count deployments by how they are.',
     access: 'read',
     answers: { 200: { description: 'The counts.', schema: DeploymentCounts } },
     handler: async ({ caller }, plane) => {
-      const mine = plane.stored.deployments().filter(belongsTo(plane, caller));
-      return json(countsOf(mine, (deployment) => plane.overview.look(deployment).state));
+      const mine = plane.stored.listDeployments().filter(buildTenantFilter(plane, caller));
+      return answerJson(
+        countDeployments(mine, (deployment) => plane.overview.look(deployment).state),
+      );
     },
   }),
   route.get('/v2/deployments/{deployment_id}/state', {
@@ -37,22 +44,32 @@ const readingRoutes = routesWith([
     summary: 'How a deployment is: its conditions, sleep, queue, database, key and branch.',
     access: 'read',
     params: DeploymentPath,
-    answers: { 200: { description: 'Its state.', schema: DeploymentDetails, headers: specVersion } },
+    answers: {
+      200: { description: 'Its state.', schema: DeploymentDetails, headers: specVersion },
+    },
     handler: async ({ params, ...call }, plane) => {
-      return stateReply(plane, await findDeployment(plane, params.deployment_id, call));
+      return answerState(plane, await findDeployment(plane, params.deployment_id, call));
     },
   }),
   route.get('/v2/deployments/{deployment_id}/resource', {
     id: 'getDeploymentResource',
-    summary: 'The custom resource of a deployment, as kubectl shows it. With Accept: application/yaml as YAML.',
+    summary:
+      'The custom resource of a deployment, as kubectl shows it. With Accept: application/yaml as YAML.',
     access: 'read',
     params: DeploymentPath,
     answers: {
-      200: { description: 'The resource, without managedFields.', schema: FreeForm('The resource.') },
+      200: {
+        description: 'The resource, without managedFields.',
+        schema: buildFreeFormSchema('The resource.'),
+      },
     },
     handler: async ({ params, headers, ...call }, plane) => {
-      const resource = resourceShown(await findDeployment(plane, params.deployment_id, { ...call }));
-      return headers.accept?.includes(YAML) === true ? text(stringify(resource), YAML) : json(resource);
+      const resource = toShownResource(
+        await findDeployment(plane, params.deployment_id, { ...call }),
+      );
+      return headers.accept?.includes(YAML) === true
+        ? answerText(stringify(resource), YAML)
+        : answerJson(resource);
     },
   }),
   route.get('/v2/deployments/{deployment_id}/pods', {
@@ -61,16 +78,24 @@ const readingRoutes = routesWith([
     access: 'read',
     params: DeploymentPath,
     answers: {
-      200: { description: 'Its pods by name, at most 200.', schema: Type.Object({ resources: Type.Array(DeploymentPod) }) },
+      200: {
+        description: 'Its pods by name, at most 200.',
+        schema: Type.Object({ resources: Type.Array(DeploymentPod) }),
+      },
     },
     handler: async ({ params, ...call }, plane) => {
       const deployment = await findDeployment(plane, params.deployment_id, call);
-      return json({ resources: await plane.oneOfFew(call.caller.tenantId, () => podsOfDeployment(plane, deployment, call.signal)) });
+      return answerJson({
+        resources: await plane.oneOfFew(call.caller.tenantId, () =>
+          listDeploymentPods(plane, deployment, call.signal),
+        ),
+      });
     },
   }),
   route.get('/v2/deployments/{deployment_id}/kube-events', {
     id: 'listDeploymentKubeEvents',
-    summary: 'The last events that Kubernetes has of the objects of a deployment. It forgets them after an hour.',
+    summary:
+      'The last events that Kubernetes has of the objects of a deployment. It forgets them after an hour.',
     access: 'read',
     params: DeploymentPath,
     answers: {
@@ -78,27 +103,32 @@ const readingRoutes = routesWith([
         description: 'The events, the last one first, at most 200.',
         schema: Type.Object({
           resources: Type.Array(DeploymentKubeEvent),
-          complete: Type.Boolean({ description: 'False where the namespace has too many events to read all.' }),
+          complete: Type.Boolean({
+            description: 'False where the namespace has too many events to read all.',
+          }),
         }),
       },
     },
     handler: async ({ params, ...call }, plane) => {
       const deployment = await findDeployment(plane, params.deployment_id, call);
-      const { events, complete } = await plane.oneOfFew(call.caller.tenantId, () => kubeEventsOf(plane, deployment, call.signal));
-      return json({ resources: events, complete });
+      const { events, complete } = await plane.oneOfFew(call.caller.tenantId, () =>
+        listKubeEvents(plane, deployment, call.signal),
+      );
+      return answerJson({ resources: events, complete });
     },
   }),
 ]);
 
 /** Returns the routes that show how deployments are. None of them shows a value of a secret. */
-export const overviewRoutes = (plane: Plane) => readingRoutes({ ...plane, oneOfFew: fewAtOnce() });
+export const buildOverviewRoutes = (plane: Plane) =>
+  readingRoutes({ ...plane, oneOfFew: buildListLimiter() });
 
 /** Lists of a tenant, and of all, that are read from the API server at a time: each may take thousands of objects. */
 const LISTS_AT_ONCE = { tenant: 2, all: 8 };
 const BUSY = 'Too many lists are being read; try again later.';
 
 /** Returns a function that has few lists of each tenant read at a time, and throws a 429 beyond that. */
-function fewAtOnce(): <T>(tenantId: string, read: () => Promise<T>) => Promise<T> {
+function buildListLimiter(): <T>(tenantId: string, read: () => Promise<T>) => Promise<T> {
   const places = new Places();
   return async (tenantId, read) => {
     const leave = places.enter([
@@ -109,26 +139,30 @@ function fewAtOnce(): <T>(tenantId: string, read: () => Promise<T>) => Promise<T
   };
 }
 
-const zeros = <K extends string>(words: readonly K[]): Record<K, number> =>
+const buildZeros = <K extends string>(words: readonly K[]): Record<K, number> =>
   Object.fromEntries(words.map((word) => [word, 0])) as Record<K, number>;
 
 /** States whose reasons are counted. Those of the others are no news. */
 const REASONED: readonly StateShown['state'][] = ['failed', 'unavailable'];
 
 /** Counts deployments by how they are. */
-function countsOf(deployments: Iterable<DeploymentResource>, stateOf: (one: DeploymentResource) => StateShown): DeploymentCounts {
+function countDeployments(
+  deployments: Iterable<DeploymentResource>,
+  stateOf: (one: DeploymentResource) => StateShown,
+): DeploymentCounts {
   const counts = {
     total: 0,
-    by_state: zeros(DEPLOYMENT_STATES),
-    by_status: zeros(DEPLOYMENT_STATUSES),
+    by_state: buildZeros(DEPLOYMENT_STATES),
+    by_status: buildZeros(DEPLOYMENT_STATUSES),
     by_reason: new Map<string, number>(),
   };
   for (const deployment of deployments) {
     const { state, reason } = stateOf(deployment);
     counts.total += 1;
     counts.by_state[state] += 1;
-    counts.by_status[deploymentStatus(deployment)] += 1;
-    if (reason !== null && REASONED.includes(state)) counts.by_reason.set(reason, (counts.by_reason.get(reason) ?? 0) + 1);
+    counts.by_status[getDeploymentStatus(deployment)] += 1;
+    if (reason !== null && REASONED.includes(state))
+      counts.by_reason.set(reason, (counts.by_reason.get(reason) ?? 0) + 1);
   }
   return { ...counts, by_reason: Object.fromEntries(counts.by_reason) };
 }
@@ -137,7 +171,13 @@ function countsOf(deployments: Iterable<DeploymentResource>, stateOf: (one: Depl
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Returns a deployment as `kubectl get -o yaml` shows it: without managedFields and the copy of kubectl apply. */
-function resourceShown({ apiVersion, kind, metadata, spec, status }: DeploymentResource): DeploymentResource {
+function toShownResource({
+  apiVersion,
+  kind,
+  metadata,
+  spec,
+  status,
+}: DeploymentResource): DeploymentResource {
   const { managedFields: _fields, annotations = {}, ...rest } = metadata;
   const { [LAST_APPLIED]: _applied, ...others } = annotations;
   const shown = { ...rest, ...(Object.keys(others).length > 0 && { annotations: others }) };

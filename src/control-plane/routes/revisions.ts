@@ -1,50 +1,78 @@
 import { Type } from 'typebox';
-import { json, routesWith } from '../../http/route.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { answerJson, bindRoutes } from '../../http/route.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
-import { ENDED, Revision, REVISION_STATUSES, RevisionDetails } from '../../schema/platform/revision.ts';
+import {
+  ENDED,
+  Revision,
+  REVISION_STATUSES,
+  RevisionDetails,
+} from '../../schema/platform/revision.ts';
 import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForRevision } from '../deployments/answers.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { patchDeployment } from '../deployments/patch.ts';
-import { redeploy } from '../deployments/redeploy.ts';
-import { pageOf, paging } from '../paging.ts';
-import { findRevision, revisionAnswers } from '../revisions/answers.ts';
-import { revisionDetails } from '../revisions/details.ts';
-import { interrupt, release } from '../revisions/asked.ts';
-import { deploymentReply } from './deployments.ts';
-import { onePage, DeploymentPath, RevisionPath, rejected, restRoutes } from './route.ts';
+import { deployAgain } from '../deployments/redeploy.ts';
+import { takePage, paging } from '../paging.ts';
+import { findRevision, buildRevisionConverter } from '../revisions/answers.ts';
+import { readRevisionDetails } from '../revisions/details.ts';
+import { cancelRevision, release } from '../revisions/asked.ts';
+import { answerDeployment } from './deployments.ts';
+import {
+  describePage,
+  DeploymentPath,
+  RevisionPath,
+  rejected,
+  buildRestRouteMakers,
+} from './route.ts';
 import { waitFor } from '../stored/follow.ts';
 import { Invalid } from '../../errors.ts';
-import { Closed, StringEnum } from '../../schema/types.ts';
+import { buildClosedSchema, buildEnumSchema } from '../../schema/types.ts';
 
-const ListQuery = Closed({
+const ListQuery = buildClosedSchema({
   ...paging,
-  status: Type.Optional(Type.String({ description: `Statuses, separated by commas: ${REVISION_STATUSES.join(', ')}.` })),
-  remote_reconciled: Type.Optional(Type.Boolean({ description: 'Whether the operator has seen the revision.' })),
+  status: Type.Optional(
+    Type.String({ description: `Statuses, separated by commas: ${REVISION_STATUSES.join(', ')}.` }),
+  ),
+  remote_reconciled: Type.Optional(
+    Type.Boolean({ description: 'Whether the operator has seen the revision.' }),
+  ),
 });
 
 /** The wait stays below the minute after which proxies give up on a silent request. */
-const ReadQuery = Closed({
-  wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 50, description: 'Seconds to wait for the end of the revision.' })),
-  view: Type.Optional(StringEnum(['full'], { description: 'With all that is known of it.' })),
+const ReadQuery = buildClosedSchema({
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 50,
+      description: 'Seconds to wait for the end of the revision.',
+    }),
+  ),
+  view: Type.Optional(buildEnumSchema(['full'], { description: 'With all that is known of it.' })),
 });
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stopping' | 'stored'>;
 
-const route = restRoutes<[Plane]>('revisions');
+const route = buildRestRouteMakers<[Plane]>('revisions');
 
-function statusesOf(text: string | undefined): readonly string[] {
+function parseStatuses(text: string | undefined): readonly string[] {
   if (text === undefined) return REVISION_STATUSES;
   const statuses = text.split(',').map((word) => word.trim());
   const unknown = statuses.find((word) => !(REVISION_STATUSES as readonly string[]).includes(word));
-  if (unknown !== undefined) throw new Invalid([{ loc: ['query', 'status'], msg: `${unknown} is not a status`, type: 'enum' }]);
+  if (unknown !== undefined)
+    throw new Invalid([
+      { loc: ['query', 'status'], msg: `${unknown} is not a status`, type: 'enum' },
+    ]);
   return statuses;
 }
 
 /** Returns true once the operator has seen the object. The status of a new one names a generation below all others. */
-const hasBeenSeen = (observed: number | undefined): boolean => observed !== undefined && observed > 0;
+const hasBeenSeen = (observed: number | undefined): boolean =>
+  observed !== undefined && observed > 0;
 
 async function readAll(
   plane: Pick<Plane, 'config' | 'secrets' | 'stored'>,
@@ -52,11 +80,20 @@ async function readAll(
   asking: CallContext,
 ): Promise<RevisionDetails> {
   const deployment = await findDeployment(plane, deployment_id, asking);
-  const revision = await findRevision(plane, deployment, { id: revision_id, signal: asking.signal });
-  return revisionDetails(plane, { deployment, revision }, { role: asking.caller.role, signal: asking.signal });
+  const revision = await findRevision(plane, deployment, {
+    id: revision_id,
+    signal: asking.signal,
+  });
+  return readRevisionDetails(
+    plane,
+    { deployment, revision },
+    { role: asking.caller.role, signal: asking.signal },
+  );
 }
 
-const changed = { description: 'It is being deleted, or somebody else changed it at the same time.' };
+const changed = {
+  description: 'It is being deleted, or somebody else changed it at the same time.',
+};
 
 /** There are two words for it, because clients of both kinds are in use. */
 const INTERRUPTIONS = [
@@ -65,9 +102,13 @@ const INTERRUPTIONS = [
 ] as const;
 
 /** Returns a route that does something to a revision, by this word below it, and answers with the revision. */
-const revisionAction = (
+const buildRevisionAction = (
   { word, ...described }: { word: string; id: string; summary: string },
-  act: (plane: Plane, found: { deployment: DeploymentResource; revision: RevisionResource }, caller: Caller) => Promise<RevisionResource>,
+  act: (
+    plane: Plane,
+    found: { deployment: DeploymentResource; revision: RevisionResource },
+    caller: Caller,
+  ) => Promise<RevisionResource>,
 ) =>
   route.post(`/v2/deployments/{deployment_id}/revisions/{revision_id}/${word}`, {
     ...described,
@@ -76,31 +117,39 @@ const revisionAction = (
     answers: { 200: { description: 'The revision.', schema: Revision }, 400: rejected },
     handler: async ({ params, ...asking }, plane) => {
       const deployment = await findDeployment(plane, params.deployment_id, asking);
-      const revision = await findRevision(plane, deployment, { id: params.revision_id, signal: asking.signal });
-      return json(revisionAnswers(plane, deployment)(await act(plane, { deployment, revision }, asking.caller)));
+      const revision = await findRevision(plane, deployment, {
+        id: params.revision_id,
+        signal: asking.signal,
+      });
+      return answerJson(
+        buildRevisionConverter(
+          plane,
+          deployment,
+        )(await act(plane, { deployment, revision }, asking.caller)),
+      );
     },
   });
 
-export const revisionRoutes = routesWith([
+export const revisionRoutes = bindRoutes([
   route.get('/v2/deployments/{deployment_id}/revisions', {
     id: 'listRevisions',
     summary: "List a deployment's revisions, newest first.",
     access: 'read',
     params: DeploymentPath,
     query: ListQuery,
-    answers: { 200: onePage(Revision) },
+    answers: { 200: describePage(Revision) },
     handler: async ({ query, params, ...asking }, plane) => {
-      const statuses = statusesOf(query.status);
+      const statuses = parseStatuses(query.status);
       const deployment = await findDeployment(plane, params.deployment_id, asking);
-      const seen = (observed: number | undefined): boolean =>
+      const isMatching = (observed: number | undefined): boolean =>
         query.remote_reconciled === undefined || hasBeenSeen(observed) === query.remote_reconciled;
       const found = plane.stored
-        .revisionsOf(deployment)
-        .filter((revision) => seen(revision.status?.observedGeneration))
-        .map(revisionAnswers(plane, deployment))
+        .listRevisions(deployment)
+        .filter((revision) => isMatching(revision.status?.observedGeneration))
+        .map(buildRevisionConverter(plane, deployment))
         .filter(({ status }) => statuses.includes(status));
-      const { items, offset } = pageOf(found, query);
-      return json({ resources: items, offset });
+      const { items, offset } = takePage(found, query);
+      return answerJson({ resources: items, offset });
     },
   }),
   route.get('/v2/deployments/{deployment_id}/revisions/{revision_id}', {
@@ -110,15 +159,22 @@ export const revisionRoutes = routesWith([
     params: RevisionPath,
     query: ReadQuery,
     answers: {
-      200: { description: 'The revision; with view=full all of it.', schema: Type.Union([RevisionDetails, Revision]) },
+      200: {
+        description: 'The revision; with view=full all of it.',
+        schema: Type.Union([RevisionDetails, Revision]),
+      },
     },
     handler: async ({ params, query, ...asking }, plane) => {
       const read = (): Promise<Revision> =>
-        query.view === 'full' ? readAll(plane, params, asking) : answerForRevision(plane, params, asking);
-      if (query.wait === undefined || query.wait === 0) return json(await read());
+        query.view === 'full'
+          ? readAll(plane, params, asking)
+          : answerForRevision(plane, params, asking);
+      if (query.wait === undefined || query.wait === 0) return answerJson(await read());
       const { uid } = (await findDeployment(plane, params.deployment_id, asking)).metadata;
       const waiting = { signal: asking.signal, seconds: query.wait };
-      return json(await waitFor(plane, waiting, { uid, read, done: ({ status }) => ENDED.includes(status) }));
+      return answerJson(
+        await waitFor(plane, waiting, { uid, read, done: ({ status }) => ENDED.includes(status) }),
+      );
     },
   }),
   route.post('/v2/deployments/{deployment_id}/revisions', {
@@ -128,13 +184,22 @@ export const revisionRoutes = routesWith([
     params: DeploymentPath,
     body: DeploymentPatchRequest,
     bodyOptional: true,
-    answers: { 201: { description: 'The revision.', schema: Revision }, 400: rejected, 409: changed },
+    answers: {
+      201: { description: 'The revision.', schema: Revision },
+      400: rejected,
+      409: changed,
+    },
     handler: async ({ params, body, ...asking }, plane) => {
       const options = { id: params.deployment_id, dryRun: false, alwaysRevision: true };
       const deployment = await patchDeployment(plane, body, asking, options);
       const number = deployment.metadata.generation;
-      const made = plane.stored.revisionsOf(deployment).find(({ spec }) => spec.number === number && spec.push === undefined);
-      return json(revisionAnswers(plane, deployment)(made as NonNullable<typeof made>), 201);
+      const made = plane.stored
+        .listRevisions(deployment)
+        .find(({ spec }) => spec.number === number && spec.push === undefined);
+      return answerJson(
+        buildRevisionConverter(plane, deployment)(made as NonNullable<typeof made>),
+        201,
+      );
     },
   }),
   route.post('/v2/deployments/{deployment_id}/revisions/{revision_id}/redeploy', {
@@ -142,11 +207,23 @@ export const revisionRoutes = routesWith([
     summary: 'Make a new revision that repeats this one, with the secrets and sizes it had.',
     access: 'write',
     params: RevisionPath,
-    answers: { 200: { description: 'The deployment.', schema: Deployment }, 400: rejected, 409: changed },
+    answers: {
+      200: { description: 'The deployment.', schema: Deployment },
+      400: rejected,
+      409: changed,
+    },
     handler: async ({ params, ...asking }, plane) =>
-      deploymentReply(plane, await redeploy(plane, { deployment: params.deployment_id, revision: params.revision_id }, asking), asking),
+      answerDeployment(
+        plane,
+        await deployAgain(
+          plane,
+          { deployment: params.deployment_id, revision: params.revision_id },
+          asking,
+        ),
+        asking,
+      ),
   }),
-  revisionAction(
+  buildRevisionAction(
     {
       word: 'release',
       id: 'releaseRevision',
@@ -155,8 +232,9 @@ export const revisionRoutes = routesWith([
     release,
   ),
   ...INTERRUPTIONS.map(([word, id]) =>
-    revisionAction({ word, id, summary: 'Give up a revision that has not ended.' }, (plane, { revision }, caller) =>
-      interrupt(plane, revision, caller),
+    buildRevisionAction(
+      { word, id, summary: 'Give up a revision that has not ended.' },
+      (plane, { revision }, caller) => cancelRevision(plane, revision, caller),
     ),
   ),
 ]);

@@ -1,10 +1,15 @@
 import { Type, type TSchema } from 'typebox';
-import { routesOf, type AnswerDescription } from '../../http/route.ts';
-import { Uuid } from '../../schema/types.ts';
+import { buildRouteMakers, type AnswerDescription } from '../../http/route.ts';
+import { buildUuidSchema } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 
-export const DeploymentPath = Type.Object({ deployment_id: Uuid('Id of the deployment.') });
-export const RevisionPath = Type.Object({ ...DeploymentPath.properties, revision_id: Uuid('Id of the revision.') });
+export const DeploymentPath = Type.Object({
+  deployment_id: buildUuidSchema('Id of the deployment.'),
+});
+export const RevisionPath = Type.Object({
+  ...DeploymentPath.properties,
+  revision_id: buildUuidSchema('Id of the revision.'),
+});
 
 /** The headers of an answer that shows a deployment. */
 export const specVersion = { etag: "Version of the deployment's spec, for If-Match." };
@@ -19,16 +24,18 @@ const failures = {
   503: { description: 'The cluster does not answer.' },
 } satisfies Record<number, AnswerDescription>;
 const notFound = { description: 'Nothing has this id.' } satisfies AnswerDescription;
-export const rejected = { description: 'A rule forbids it; detail begins with the field.' } satisfies AnswerDescription;
+export const rejected = {
+  description: 'A rule forbids it; detail begins with the field.',
+} satisfies AnswerDescription;
 
 /** Describes an answer with one page of a list. */
-export const onePage = (item: TSchema): AnswerDescription => ({
+export const describePage = (item: TSchema): AnswerDescription => ({
   description: 'One page.',
   schema: Type.Object({ resources: Type.Array(item), offset: Type.Integer() }),
 });
 
 /** Returns how routes of a tag are made. Those with a key share the failures above. One with an id may find nothing. */
-export const restRoutes = <Parts extends unknown[] = []>(tag: string) =>
-  routesOf<Caller, Parts>(tag, ({ access, params }) =>
+export const buildRestRouteMakers = <Parts extends unknown[] = []>(tag: string) =>
+  buildRouteMakers<Caller, Parts>(tag, ({ access, params }) =>
     access === 'open' ? {} : { ...failures, ...(params !== undefined && { 404: notFound }) },
   );

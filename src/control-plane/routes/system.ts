@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { Unavailable } from '../../errors.ts';
-import { json, noContent, routesWith, text } from '../../http/route.ts';
-import { restRoutes } from './route.ts';
+import { answerJson, answerNoContent, bindRoutes, answerText } from '../../http/route.ts';
+import { buildRestRouteMakers } from './route.ts';
 
-const route = restRoutes<[SystemParts]>('system');
+const route = buildRestRouteMakers<[SystemParts]>('system');
 const Ok = Type.Object({ ok: Type.Boolean() });
 
 /**
@@ -67,30 +67,34 @@ for (const [tag, boxes] of groups) root.append(make('h2', tag), ...boxes);
 </html>
 `;
 
-export const controlPlaneSystemRoutes = routesWith([
+export const controlPlaneSystemRoutes = bindRoutes([
   route.get('/', {
     id: 'root',
     summary: 'The way to the page that describes this interface.',
     access: 'open',
     answers: { 302: { description: 'To /docs.' } },
     // The address is relative, because only the caller knows the prefix that a proxy shows.
-    handler: () => noContent(302, { location: 'docs' }),
+    handler: () => answerNoContent(302, { location: 'docs' }),
   }),
   route.get('/healthz', {
     id: 'healthz',
     summary: 'The process is alive.',
     access: 'open',
     answers: { 200: { description: 'Alive.', schema: Ok } },
-    handler: () => json({ ok: true }),
+    handler: () => answerJson({ ok: true }),
   }),
   route.get('/readyz', {
     id: 'readyz',
     summary: 'The process has read the cluster and takes requests.',
     access: 'open',
-    answers: { 200: { description: 'Ready.', schema: Ok }, 503: { description: 'Starting or stopping.' } },
+    answers: {
+      200: { description: 'Ready.', schema: Ok },
+      503: { description: 'Starting or stopping.' },
+    },
     handler: (_request, { health }) => {
-      if (!health.synced() || health.stopping()) throw new Unavailable('The control plane is starting or stopping.');
-      return json({ ok: true });
+      if (!health.synced() || health.stopping())
+        throw new Unavailable('The control plane is starting or stopping.');
+      return answerJson({ ok: true });
     },
   }),
   route.get('/openapi.json', {
@@ -98,13 +102,13 @@ export const controlPlaneSystemRoutes = routesWith([
     summary: 'This interface as an OpenAPI document.',
     access: 'open',
     answers: { 200: { description: 'OpenAPI 3.0.3.', schema: Type.Object({}) } },
-    handler: (_request, { document }) => json(document()),
+    handler: (_request, { document }) => answerJson(document()),
   }),
   route.get('/docs', {
     id: 'docs',
     summary: 'This interface as a page.',
     access: 'open',
     answers: { 200: { description: 'A page.', contentType: 'text/html', schema: Type.String() } },
-    handler: () => text(DOCS_PAGE, 'text/html; charset=utf-8'),
+    handler: () => answerText(DOCS_PAGE, 'text/html; charset=utf-8'),
   }),
 ]);

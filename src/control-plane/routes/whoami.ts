@@ -1,12 +1,12 @@
-import { json, routesWith } from '../../http/route.ts';
+import { answerJson, bindRoutes } from '../../http/route.ts';
 import { WhoAmI } from '../../schema/platform/whoami.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { restRoutes } from './route.ts';
+import { buildRestRouteMakers } from './route.ts';
 
-const route = restRoutes<[Pick<ControlPlane, 'config'>]>('system');
+const route = buildRestRouteMakers<[Pick<ControlPlane, 'config'>]>('system');
 
 /** Returns the route by which a client learns whose credentials it has, and which features this installation has. */
-export const whoamiRoutes = routesWith([
+export const whoamiRoutes = bindRoutes([
   route.get('/v2/whoami', {
     id: 'whoami',
     summary: 'Whose credentials these are, and the features of this installation.',
@@ -15,14 +15,18 @@ export const whoamiRoutes = routesWith([
     handler: async ({ caller }, plane) => {
       const { tenantId, role, keyId, keyName, tenants = [tenantId], expiresAt = null } = caller;
       const { hosting, route: hosts, gitNamespace } = plane.config;
-      return json({
+      return answerJson({
         subject: keyId ?? keyName,
         name: keyName,
         role,
         tenant_id: tenantId,
         tenants,
         expires_at: expiresAt,
-        features: { hosting, routes: hosts !== undefined, git_credentials: gitNamespace !== undefined },
+        features: {
+          hosting,
+          routes: hosts !== undefined,
+          git_credentials: gitNamespace !== undefined,
+        },
       });
     },
   }),

@@ -1,4 +1,4 @@
-import { Cache, keyOf, type IndexBy } from '../../kube/cache.ts';
+import { Cache, buildObjectKey, type IndexBy } from '../../kube/cache.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type {
   DeploymentResource,
@@ -6,28 +6,32 @@ import type {
   RevisionResource,
   TracingProjectResource,
 } from '../../schema/platform/custom-resources.ts';
-import { idsOf } from '../../schema/platform/deployment-ids.ts';
+import { listDeploymentIds } from '../../schema/platform/deployment-ids.ts';
 import { MADE_BY } from '../../schema/platform/labels.ts';
-import { withReadableStatus } from '../../schema/platform/readable-status.ts';
-import { updatedAt } from './metadata.ts';
+import { stripUnreadableStatus } from '../../schema/platform/readable-status.ts';
+import { getUpdatedAt } from './metadata.ts';
 
-const at =
+const buildFieldIndex =
   <T extends KubeObject>(field: (object: T) => string | undefined): IndexBy<T> =>
   (object) =>
     [field(object)].filter((value) => value !== undefined);
-const uidOf = ({ metadata }: KubeObject): string | undefined => metadata.uid;
+const getUid = ({ metadata }: KubeObject): string | undefined => metadata.uid;
 
 const DEPLOYMENT_INDEXES = {
-  id: idsOf,
-  name: at(({ metadata }: DeploymentResource) => metadata.name),
-  request: at(({ metadata }: DeploymentResource) => metadata.annotations?.[MADE_BY]?.split('.')[0]),
+  id: listDeploymentIds,
+  name: buildFieldIndex(({ metadata }: DeploymentResource) => metadata.name),
+  request: buildFieldIndex(
+    ({ metadata }: DeploymentResource) => metadata.annotations?.[MADE_BY]?.split('.')[0],
+  ),
   // An answer reads the template, so an object without one is set aside before any list shows it.
-  secret: at(({ spec }: DeploymentResource) => spec.template.secretName),
+  secret: buildFieldIndex(({ spec }: DeploymentResource) => spec.template.secretName),
 };
 const REVISION_INDEXES = {
-  deployment: at(({ spec }: RevisionResource) => spec.deploymentUid),
-  name: at(({ metadata, spec }: RevisionResource) => keyOf({ namespace: metadata.namespace, name: spec.deployment })),
-  secret: at(({ spec }: RevisionResource) => spec.template.secretName),
+  deployment: buildFieldIndex(({ spec }: RevisionResource) => spec.deploymentUid),
+  name: buildFieldIndex(({ metadata, spec }: RevisionResource) =>
+    buildObjectKey({ namespace: metadata.namespace, name: spec.deployment }),
+  ),
+  secret: buildFieldIndex(({ spec }: RevisionResource) => spec.template.secretName),
 };
 
 /** The custom resources as last seen. */
@@ -39,23 +43,29 @@ export type StoredCaches = {
   namespaces: Cache;
 };
 
-export const storedCaches = (): StoredCaches => ({
+export const createStoredCaches = (): StoredCaches => ({
   deployments: new Cache<DeploymentResource>(DEPLOYMENT_INDEXES),
   revisions: new Cache<RevisionResource>(REVISION_INDEXES),
-  listeners: new Cache<ListenerResource>({ uid: at(uidOf), namespace: ({ spec }) => spec.namespaces.map(String) }),
-  projects: new Cache<TracingProjectResource>({ uid: at(uidOf), name: at(({ spec }: TracingProjectResource) => spec.projectName) }),
+  listeners: new Cache<ListenerResource>({
+    uid: buildFieldIndex(getUid),
+    namespace: ({ spec }) => spec.namespaces.map(String),
+  }),
+  projects: new Cache<TracingProjectResource>({
+    uid: buildFieldIndex(getUid),
+    name: buildFieldIndex(({ spec }: TracingProjectResource) => spec.projectName),
+  }),
   namespaces: new Cache(),
 });
 
 /** Adds an object that was read or written now, and returns it as it is kept. */
-export function offered<T extends KubeObject>(cache: Cache<T>, object: T): T {
-  const kept = lean(object);
-  cache.offer(kept);
+export function addToCache<T extends KubeObject>(cache: Cache<T>, object: T): T {
+  const kept = trimObject(object);
+  cache.addIfNewer(kept);
   return kept;
 }
 
 /** Returns an object as it is kept. managedFields, half of its size, are reduced to the time of the last write. */
-export const lean = <T extends KubeObject>(object: T): T => ({
-  ...withReadableStatus(object),
-  metadata: { ...object.metadata, managedFields: [{ time: updatedAt(object) }] },
+export const trimObject = <T extends KubeObject>(object: T): T => ({
+  ...stripUnreadableStatus(object),
+  metadata: { ...object.metadata, managedFields: [{ time: getUpdatedAt(object) }] },
 });

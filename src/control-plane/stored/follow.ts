@@ -2,9 +2,9 @@ import type { CallContext } from '../caller.ts';
 import type { Stored } from './stored.ts';
 import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
-import { canonicalJson } from '../../schema/canonical-json.ts';
+import { formatCanonicalJson } from '../../schema/canonical-json.ts';
 
-type Changes = { stored: Pick<Stored, 'changed'>; stopping: AbortSignal };
+type Changes = { stored: Pick<Stored, 'waitForChange'>; stopping: AbortSignal };
 
 /**
  * Streams a value: reads it at each change of its deployment, which has the `uid`, and sends it when it differs. The
@@ -13,16 +13,21 @@ type Changes = { stored: Pick<Stored, 'changed'>; stopping: AbortSignal };
 export async function* follow<T>(
   plane: Changes,
   { signal }: Pick<CallContext, 'signal'>,
-  view: { event: string; uid: string | undefined; read: () => Promise<T>; ended: (value: T) => boolean },
+  view: {
+    event: string;
+    uid: string | undefined;
+    read: () => Promise<T>;
+    ended: (value: T) => boolean;
+  },
 ): AsyncGenerator<SseEvent> {
   const leaving = AbortSignal.any([signal, plane.stopping]);
   let last = '';
   while (!leaving.aborted) {
     // The wait begins before the read, so that a change during the read is not missed.
-    const changed = plane.stored.changed(leaving, view.uid);
-    const value = await view.read().catch(absentIfGone);
+    const changed = plane.stored.waitForChange(leaving, view.uid);
+    const value = await view.read().catch(skipGone);
     if (value === undefined) return yield { event: 'end', data: { reason: 'gone' } };
-    const text = canonicalJson(value);
+    const text = formatCanonicalJson(value);
     if (text !== last) yield { event: view.event, data: value };
     if (view.ended(value)) return yield { event: 'end', data: { reason: 'ended' } };
     last = text;
@@ -31,7 +36,7 @@ export async function* follow<T>(
 }
 
 /** Returns undefined for an object that is gone. Throws any other error again. */
-export function absentIfGone(error: unknown): undefined {
+export function skipGone(error: unknown): undefined {
   if (error instanceof NotFound) return undefined;
   throw error;
 }
@@ -42,9 +47,13 @@ export async function waitFor<T>(
   options: { signal: AbortSignal; seconds: number },
   view: { uid: string | undefined; read: () => Promise<T>; done: (value: T) => boolean },
 ): Promise<T> {
-  const timeout = AbortSignal.any([options.signal, plane.stopping, AbortSignal.timeout(options.seconds * 1000)]);
+  const timeout = AbortSignal.any([
+    options.signal,
+    plane.stopping,
+    AbortSignal.timeout(options.seconds * 1000),
+  ]);
   for (;;) {
-    const changed = plane.stored.changed(timeout, view.uid);
+    const changed = plane.stored.waitForChange(timeout, view.uid);
     const value = await view.read();
     if (view.done(value) || timeout.aborted) return value;
     await changed;

@@ -1,11 +1,15 @@
 import type { ControlPlaneConfig } from '../../config/control-plane.ts';
-import { Cache, keyOf } from '../../kube/cache.ts';
+import { Cache, buildObjectKey } from '../../kube/cache.ts';
 import { kinds, type Kube } from '../../kube/kube.ts';
 import { Reflector, type Watch } from '../../kube/watch.ts';
 import type { Log } from '../../log.ts';
 import type { GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
-import { configuredIntegration, integrationOf, type GitIntegration } from '../../schema/platform/git-connection.ts';
-import { lean } from './caches.ts';
+import {
+  toConfiguredIntegration,
+  toGitIntegration,
+  type GitIntegration,
+} from '../../schema/platform/git-connection.ts';
+import { trimObject } from './caches.ts';
 import { UnmatchedPushes, type UnmatchedPush } from './unmatched-pushes.ts';
 
 type Settings = Pick<ControlPlaneConfig, 'namespace' | 'gitIntegrations' | 'defaultTenantId'>;
@@ -32,7 +36,7 @@ export class StoredIntegrations {
       cache: this.#cache,
       namespace,
       log,
-      project: lean,
+      project: trimObject,
     });
   }
 
@@ -46,35 +50,43 @@ export class StoredIntegrations {
   }
 
   /** Returns all connections. Where two have one id, that of the settings counts, then the one of the first name. */
-  all(): KnownIntegration[] {
+  listAll(): KnownIntegration[] {
     const { gitIntegrations, defaultTenantId } = this.#config;
-    const configured = gitIntegrations.map((entry) => ({ ...configuredIntegration(entry, defaultTenantId), resource: undefined }));
+    const configured = gitIntegrations.map((entry) => ({
+      ...toConfiguredIntegration(entry, defaultTenantId),
+      resource: undefined,
+    }));
     const stored = this.#cache
       .list()
       .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
-      .map((resource) => ({ ...integrationOf(resource, defaultTenantId), resource }));
+      .map((resource) => ({ ...toGitIntegration(resource, defaultTenantId), resource }));
     const seen = new Set<string>();
     return [...configured, ...stored].filter(({ id }) => !seen.has(id) && seen.add(id));
   }
 
   /** Returns the connection with this id, also one that another replica has just made. */
   async find(id: string, signal: AbortSignal): Promise<KnownIntegration | undefined> {
-    const known = (): KnownIntegration | undefined => this.all().find((one) => one.id === id.toLowerCase());
-    const found = known();
+    const findKnown = (): KnownIntegration | undefined =>
+      this.listAll().find((one) => one.id === id.toLowerCase());
+    const found = findKnown();
     if (found !== undefined) return found;
     const { namespace } = this.#config;
-    for (const object of await this.#kube.all(kinds.gitIntegration, { namespace }, signal)) this.#cache.offer(lean(object));
-    return known();
+    for (const object of await this.#kube.listAll(kinds.gitIntegration, { namespace }, signal))
+      this.#cache.addIfNewer(trimObject(object));
+    return findKnown();
   }
 
   /** Adds the API server's answer to a write. */
   note(object: GitIntegrationResource): void {
-    this.#cache.offer(lean(object));
+    this.#cache.addIfNewer(trimObject(object));
   }
 
   /** Remembers a push event of a connection that was for no deployment. */
-  async noteUnmatched(integration: KnownIntegration, push: { repository: string; branch: string; at: Date }): Promise<void> {
-    this.#unmatched.keepOnly(new Set(this.all().map(({ id }) => id)));
+  async noteUnmatched(
+    integration: KnownIntegration,
+    push: { repository: string; branch: string; at: Date },
+  ): Promise<void> {
+    this.#unmatched.keepOnly(new Set(this.listAll().map(({ id }) => id)));
     const written = await this.#unmatched.note(integration, push);
     if (written !== undefined) this.note(written);
   }
@@ -85,7 +97,7 @@ export class StoredIntegrations {
   }
 
   /** Forgets a deleted one. */
-  forget({ metadata }: GitIntegrationResource): void {
-    this.#cache.remove(keyOf(metadata), BigInt(metadata.resourceVersion ?? '0'));
+  remove({ metadata }: GitIntegrationResource): void {
+    this.#cache.remove(buildObjectKey(metadata), BigInt(metadata.resourceVersion ?? '0'));
   }
 }

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../kube/kube.ts';
  * Returns when an object last changed: at its creation, at the last write of any field, or when a condition last
  * flipped.
  */
-export function updatedAt({ metadata, status }: KubeObject): string {
+export function getUpdatedAt({ metadata, status }: KubeObject): string {
   const { conditions = [] } = (status ?? {}) as { conditions?: { lastTransitionTime: string }[] };
   const times = [
     metadata.creationTimestamp,

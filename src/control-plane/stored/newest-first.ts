@@ -10,21 +10,22 @@ export class NewestFirst {
     return this.#sorted;
   }
 
-  change(old: DeploymentResource | undefined, now: DeploymentResource | undefined): void {
-    if (old !== undefined && now !== undefined && newestCreatedFirst(old, now) === 0) {
-      this.#sorted[this.#placeOf(old)] = now;
+  applyChange(old: DeploymentResource | undefined, now: DeploymentResource | undefined): void {
+    if (old !== undefined && now !== undefined && compareNewestFirst(old, now) === 0) {
+      this.#sorted[this.#findIndex(old)] = now;
       return;
     }
-    if (old !== undefined) this.#sorted.splice(this.#placeOf(old), 1);
-    if (now !== undefined) this.#sorted.splice(this.#placeOf(now), 0, now);
+    if (old !== undefined) this.#sorted.splice(this.#findIndex(old), 1);
+    if (now !== undefined) this.#sorted.splice(this.#findIndex(now), 0, now);
   }
 
   /** Returns the first index that does not come before the deployment, which is its own if it is there. */
-  #placeOf(deployment: DeploymentResource): number {
+  #findIndex(deployment: DeploymentResource): number {
     let [low, high] = [0, this.#sorted.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (newestCreatedFirst(this.#sorted[middle] as DeploymentResource, deployment) < 0) low = middle + 1;
+      if (compareNewestFirst(this.#sorted[middle] as DeploymentResource, deployment) < 0)
+        low = middle + 1;
       else high = middle;
     }
     return low;
@@ -34,7 +35,7 @@ export class NewestFirst {
 type Dated = { metadata: { creationTimestamp?: string; name: string; namespace?: string } };
 
 /** Compares by creation, newest first. Names decide within a second, so that pages neither repeat nor skip. */
-export function newestCreatedFirst(a: Dated, b: Dated): number {
+export function compareNewestFirst(a: Dated, b: Dated): number {
   const [timeA, timeB] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
   if (timeA !== timeB) return timeA < timeB ? 1 : -1;
   if (a.metadata.name !== b.metadata.name) return a.metadata.name < b.metadata.name ? -1 : 1;

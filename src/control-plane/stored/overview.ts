@@ -1,10 +1,17 @@
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { stateOf, type StateShown } from './state.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
+import { decideState, type StateShown } from './state.ts';
 import type { Stored } from './stored.ts';
 
-type Known = Pick<Stored, 'changes' | 'idOf' | 'revisionsOf'>;
+type Known = Pick<Stored, 'changes' | 'getId' | 'listRevisions'>;
 /** How a deployment is, with its newest revision and the one that serves. */
-type Seen = { latest: RevisionResource | undefined; active: RevisionResource | undefined; state: StateShown };
+type Seen = {
+  latest: RevisionResource | undefined;
+  active: RevisionResource | undefined;
+  state: StateShown;
+};
 /** The same with the deployment and its id in REST. */
 export type Summarized = Seen & { id: string; deployment: DeploymentResource };
 
@@ -23,19 +30,21 @@ export class Overview {
 
   /** Returns how a deployment is, and its revisions that matter. */
   look(deployment: DeploymentResource): Seen {
-    const at = this.#stored.changes.lastOf(deployment.metadata.uid ?? '');
+    const at = this.#stored.changes.getLastPlace(deployment.metadata.uid ?? '');
     const known = this.#seen.get(deployment);
     if (known?.at === at) return known.seen;
-    const revisions = this.#stored.revisionsOf(deployment);
+    const revisions = this.#stored.listRevisions(deployment);
     const latest = revisions[0];
-    const active = revisions.find(({ metadata }) => metadata.name === deployment.status?.activeRevision);
-    const seen = { latest, active, state: stateOf(deployment, latest) };
+    const active = revisions.find(
+      ({ metadata }) => metadata.name === deployment.status?.activeRevision,
+    );
+    const seen = { latest, active, state: decideState(deployment, latest) };
     this.#seen.set(deployment, { at, seen });
     return seen;
   }
 
   /** Returns all that a summary is made from. */
-  of(deployment: DeploymentResource): Summarized {
-    return { id: this.#stored.idOf(deployment), deployment, ...this.look(deployment) };
+  summarize(deployment: DeploymentResource): Summarized {
+    return { id: this.#stored.getId(deployment), deployment, ...this.look(deployment) };
   }
 }

@@ -27,14 +27,18 @@ export class RecentChanges {
   }
 
   /** Returns the place behind the last change of a deployment, 0 if it never changed. */
-  lastOf(uid: string): number {
+  getLastPlace(uid: string): number {
     return this.#lastOf.get(uid) ?? 0;
   }
 
   /** Notes a change of a deployment. One that is made again under the same name is another one. */
-  noteDeployment(before: DeploymentResource | undefined, after: DeploymentResource | undefined): void {
+  noteDeployment(
+    before: DeploymentResource | undefined,
+    after: DeploymentResource | undefined,
+  ): void {
     const uid = after?.metadata.uid;
-    if (before !== undefined && before.metadata.uid !== uid) this.note({ uid: before.metadata.uid ?? '', gone: before });
+    if (before !== undefined && before.metadata.uid !== uid)
+      this.note({ uid: before.metadata.uid ?? '', gone: before });
     if (uid !== undefined) this.note({ uid });
   }
 
@@ -47,14 +51,14 @@ export class RecentChanges {
   }
 
   /** Forgets all changes: everybody has to read everything again. */
-  forget(): void {
+  clear(): void {
     this.#drop(this.#changes.length);
     // One place that nobody can stand at.
     this.#first += 1;
   }
 
   /** Returns the changes behind a place, each deployment once, by its last change. */
-  since(place: number): ChangesSince {
+  listSince(place: number): ChangesSince {
     if (place < this.#first || place > this.at) return undefined;
     const last = new Map<string, Changed>();
     for (const change of this.#changes.slice(place - this.#first)) {

@@ -1,6 +1,6 @@
-import { keyOf, type Cache } from '../../kube/cache.ts';
+import { buildObjectKey, type Cache } from '../../kube/cache.ts';
 import type { Kind, Kube, KubeObject } from '../../kube/kube.ts';
-import { lean } from './caches.ts';
+import { trimObject } from './caches.ts';
 
 /** The object to read again, and the signal of the caller. */
 export type Given<T> = [object: T, signal: AbortSignal];
@@ -13,8 +13,12 @@ export async function refresh<T extends KubeObject>(
   [object, signal]: Given<T>,
 ): Promise<void> {
   const { namespace, name } = object.metadata;
-  const key = keyOf({ namespace, name });
+  const key = buildObjectKey({ namespace, name });
   const live = await kube.find(kind, { namespace, name }, signal);
-  if (live !== undefined) cache.offer(lean(live));
-  else cache.remove(key, BigInt(cache.get(key)?.metadata.resourceVersion ?? object.metadata.resourceVersion ?? '0'));
+  if (live !== undefined) cache.addIfNewer(trimObject(live));
+  else
+    cache.remove(
+      key,
+      BigInt(cache.get(key)?.metadata.resourceVersion ?? object.metadata.resourceVersion ?? '0'),
+    );
 }

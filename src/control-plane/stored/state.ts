@@ -1,24 +1,46 @@
-import { ASLEEP, READY, SERVING, STALLED, type Condition } from '../../schema/platform/conditions.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import {
+  ASLEEP,
+  READY,
+  SERVING,
+  STALLED,
+  type Condition,
+} from '../../schema/platform/conditions.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import type { DeploymentState } from '../../schema/platform/deployment-summary.ts';
 import { ENDED, type RevisionStatus } from '../../schema/platform/revision.ts';
 
 /** How a deployment is, in a word, with the reason and a sentence. */
-export type StateShown = { state: DeploymentState; reason: string | null; message: string | null; serving: boolean };
+export type StateShown = {
+  state: DeploymentState;
+  reason: string | null;
+  message: string | null;
+  serving: boolean;
+};
 
 const FAILED: readonly RevisionStatus[] = ['CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED'];
 
 type Words = Pick<StateShown, 'reason' | 'message'>;
-const words = (from: { reason?: string | undefined; message?: string | undefined } | undefined): Words => ({
+const pickReason = (
+  from: { reason?: string | undefined; message?: string | undefined } | undefined,
+): Words => ({
   reason: from?.reason ?? null,
   message: from?.message ?? null,
 });
 
 /** Returns how a deployment is whose newest revision is `latest`. */
-export function stateOf(deployment: DeploymentResource, latest: RevisionResource | undefined): StateShown {
+export function decideState(
+  deployment: DeploymentResource,
+  latest: RevisionResource | undefined,
+): StateShown {
   const { conditions = [] } = deployment.status ?? {};
   const find: Find = (type) => conditions.find((condition) => condition.type === type);
-  const found = atRest(deployment, find) ?? rolledOut(latest, find) ?? served(deployment, find);
+  const found =
+    decideRestState(deployment, find) ??
+    decideRolloutState(latest, find) ??
+    decideServingState(deployment, find);
   return { ...found, serving: find(SERVING)?.status === 'True' };
 }
 
@@ -26,26 +48,32 @@ type Find = (type: string) => Condition | undefined;
 type Found = Omit<StateShown, 'serving'>;
 
 /** The states that somebody asked for. */
-function atRest({ metadata, spec, status = {} }: DeploymentResource, find: Find): Found | undefined {
-  if (metadata.deletionTimestamp !== undefined) return { state: 'deleting', ...words(status) };
-  if (spec.hibernate === true) return { state: 'hibernated', ...words(find(SERVING)) };
-  if (status.asleepSince !== undefined) return { state: 'asleep', ...words(find(ASLEEP)) };
+function decideRestState(
+  { metadata, spec, status = {} }: DeploymentResource,
+  find: Find,
+): Found | undefined {
+  if (metadata.deletionTimestamp !== undefined) return { state: 'deleting', ...pickReason(status) };
+  if (spec.hibernate === true) return { state: 'hibernated', ...pickReason(find(SERVING)) };
+  if (status.asleepSince !== undefined) return { state: 'asleep', ...pickReason(find(ASLEEP)) };
   return undefined;
 }
 
 /** The states of the newest revision until it serves. Its message says how far it is; else Ready names the obstacle. */
-function rolledOut(latest: RevisionResource | undefined, find: Find): Found | undefined {
+function decideRolloutState(latest: RevisionResource | undefined, find: Find): Found | undefined {
   const { phase = 'CREATING', message } = latest?.status ?? {};
-  if (FAILED.includes(phase)) return { state: 'failed', ...words(latest?.status) };
+  if (FAILED.includes(phase)) return { state: 'failed', ...pickReason(latest?.status) };
   const stalled = find(STALLED);
-  if (stalled?.status === 'True') return { state: 'failed', ...words(stalled) };
+  if (stalled?.status === 'True') return { state: 'failed', ...pickReason(stalled) };
   if (latest === undefined || ENDED.includes(phase)) return undefined;
-  return { state: 'rolling_out', ...words(message === undefined ? find(READY) : latest.status) };
+  return {
+    state: 'rolling_out',
+    ...pickReason(message === undefined ? find(READY) : latest.status),
+  };
 }
 
-function served({ status = {} }: DeploymentResource, find: Find): Found {
+function decideServingState({ status = {} }: DeploymentResource, find: Find): Found {
   const serves = find(SERVING);
-  if (serves?.status === 'True') return { state: 'serving', ...words(serves) };
-  if (status.activeRevision !== undefined) return { state: 'unavailable', ...words(serves) };
-  return { state: 'waiting', ...words(find(READY)) };
+  if (serves?.status === 'True') return { state: 'serving', ...pickReason(serves) };
+  if (status.activeRevision !== undefined) return { state: 'unavailable', ...pickReason(serves) };
+  return { state: 'waiting', ...pickReason(find(READY)) };
 }

@@ -6,7 +6,7 @@ export class Waiting {
   readonly #waiting = new Map<string, Set<() => void>>();
 
   /** Resolves at the next change of the deployment, or of any without a uid, or when the signal is aborted. */
-  async next(signal: AbortSignal, uid = ANY): Promise<void> {
+  async waitForChange(signal: AbortSignal, uid = ANY): Promise<void> {
     if (signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const abort = (): void => resolve();

@@ -3,10 +3,10 @@ import { kinds } from '../../kube/kube.ts';
 import { names } from '../../schema/names.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { ArchivePlace } from '../../schema/wire/pgbackrest.ts';
-import { takenOver } from '../objects/ownership.ts';
+import { buildTakeOverPatch } from '../objects/ownership.ts';
 import { writeSecret } from '../objects/write-secret.ts';
 import type { PartDeps } from '../reports/part-report.ts';
-import { archiveSecret, type ArchiveUse } from './archive-secret.ts';
+import { buildArchiveSecret, type ArchiveUse } from './archive-secret.ts';
 
 type Keys = ArchivePlace['keys'];
 type Keeping = { deployment: DeploymentResource; signal: AbortSignal };
@@ -15,35 +15,51 @@ type Keeping = { deployment: DeploymentResource; signal: AbortSignal };
  * Keeps the Secret with the files of pgBackRest as a use needs it. It follows the credential of the target. Returns the
  * name of a Secret that is missing; the files stay as they are then.
  */
-export async function keepArchive(deps: PartDeps, use: ArchiveUse, { deployment, signal }: Keeping): Promise<string | undefined> {
+export async function keepArchive(
+  deps: PartDeps,
+  use: ArchiveUse,
+  { deployment, signal }: Keeping,
+): Promise<string | undefined> {
   const { namespace, name } = deployment.metadata;
-  const needed = [use.log, use.fill].flatMap((place) => (place === undefined ? [] : [place.target.secretName]));
+  const needed = [use.log, use.fill].flatMap((place) =>
+    place === undefined ? [] : [place.target.secretName],
+  );
   const known = new Map<string, Keys>();
   for (const secretName of new Set(needed)) {
-    const keys = await keysIn(deps, { namespace, name: secretName }, signal);
+    const keys = await readKeys(deps, { namespace, name: secretName }, signal);
     if (keys === undefined) return secretName;
     known.set(secretName, keys);
   }
-  const wanted = archiveSecret(deployment, use, (secretName) => known.get(secretName) ?? { accessKeyId: '', secretAccessKey: '' });
+  const wanted = buildArchiveSecret(
+    deployment,
+    use,
+    (secretName) => known.get(secretName) ?? { accessKeyId: '', secretAccessKey: '' },
+  );
   const live = await deps.kube.find(kinds.secret, { namespace, name: names.archive(name) }, signal);
-  await writeSecret(deps, { live, wanted, more: takenOver(deployment, live) }, signal);
+  await writeSecret(deps, { live, wanted, more: buildTakeOverPatch(deployment, live) }, signal);
   return undefined;
 }
 
 /** Removes the files. The database lets its log go from then on. */
-export async function dropArchive({ kube }: Pick<PartDeps, 'kube'>, { deployment, signal }: Keeping): Promise<void> {
+export async function dropArchive(
+  { kube }: Pick<PartDeps, 'kube'>,
+  { deployment, signal }: Keeping,
+): Promise<void> {
   const { namespace, name } = deployment.metadata;
   await kube.delete(kinds.secret, { namespace, name: names.archive(name) }, {}, signal);
 }
 
-async function keysIn(
+async function readKeys(
   { kube }: PartDeps,
   ref: { namespace: string | undefined; name: string },
   signal: AbortSignal,
 ): Promise<Keys | undefined> {
   const found = await kube.find(kinds.secret, ref, signal);
-  const [accessKeyId, secretAccessKey] = ['accessKeyId', 'secretAccessKey'].map((key) => found?.data?.[key]);
+  const [accessKeyId, secretAccessKey] = ['accessKeyId', 'secretAccessKey'].map(
+    (key) => found?.data?.[key],
+  );
   if (accessKeyId === undefined || secretAccessKey === undefined) return undefined;
-  const decoded = (text: string): string => trimCredential(Buffer.from(text, 'base64').toString('utf8'));
-  return { accessKeyId: decoded(accessKeyId), secretAccessKey: decoded(secretAccessKey) };
+  const decodeText = (text: string): string =>
+    trimCredential(Buffer.from(text, 'base64').toString('utf8'));
+  return { accessKeyId: decodeText(accessKeyId), secretAccessKey: decodeText(secretAccessKey) };
 }

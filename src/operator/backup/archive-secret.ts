@@ -1,13 +1,24 @@
 import type { NamedTarget } from '../../config/backups.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import { labelValue, names } from '../../schema/names.ts';
+import { toLabelValue, names } from '../../schema/names.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { SECRETS_OF } from '../../schema/platform/labels.ts';
-import { isClaimTarget, type BackupOwner, type S3Target } from '../../schema/wire/backup-message.ts';
-import { ARCHIVE_PORT, archiveFiles, archiveFolder, refillFiles, type ArchivePlace, type Refill } from '../../schema/wire/pgbackrest.ts';
+import {
+  isClaimTarget,
+  type BackupOwner,
+  type S3Target,
+} from '../../schema/wire/backup-message.ts';
+import {
+  ARCHIVE_PORT,
+  buildArchiveFiles,
+  buildArchivePath,
+  buildRefillFiles,
+  type ArchivePlace,
+  type Refill,
+} from '../../schema/wire/pgbackrest.ts';
 import { PGDATA, SOCKETS } from '../database/own/postgres-image.ts';
-import { servedTls } from '../database/own/tls/served.ts';
-import { ownedMetadata } from '../objects/metadata.ts';
+import { buildServedTls } from '../database/own/tls/served.ts';
+import { buildOwnedMetadata } from '../objects/metadata.ts';
 
 /** A target that takes logs, with its Secret. */
 type LogTarget = S3Target & { secretName: string };
@@ -25,39 +36,52 @@ export type ArchiveUse = {
 };
 
 /** Returns a target as one that takes logs. Undefined if it is none. */
-export const asLogTarget = (target: NamedTarget | undefined): LogTarget | undefined =>
+export const toLogTarget = (target: NamedTarget | undefined): LogTarget | undefined =>
   target === undefined || isClaimTarget(target) ? undefined : target;
 
 type Keys = (secretName: string) => ArchivePlace['keys'];
 
 /** Returns the Secret with the files of pgBackRest for the pod of a database. */
-export function archiveSecret(
+export function buildArchiveSecret(
   deployment: DeploymentResource,
   { log, fill }: ArchiveUse,
   keysOf: Keys,
 ): KubeObject & { data: Record<string, string> } {
-  const place = ({ target, owner }: LogPlace): ArchivePlace => ({
+  const buildPlace = ({ target, owner }: LogPlace): ArchivePlace => ({
     target,
     keys: keysOf(target.secretName),
-    folder: archiveFolder(target, owner),
+    folder: buildArchivePath(target, owner),
     data: PGDATA,
     socket: SOCKETS,
   });
   const files = {
-    ...(log && taking({ ...place(log), door: { port: ARCHIVE_PORT, tls: servedTls(deployment).files } }, log.isTaken)),
-    ...(fill && refillFiles(place(fill), fill.refill)),
+    ...(log &&
+      buildPushFiles(
+        { ...buildPlace(log), door: { port: ARCHIVE_PORT, tls: buildServedTls(deployment).files } },
+        log.isTaken,
+      )),
+    ...(fill && buildRefillFiles(buildPlace(fill), fill.refill)),
   };
-  const metadata = ownedMetadata(deployment, 'backup', names.archive(deployment.metadata.name));
+  const metadata = buildOwnedMetadata(
+    deployment,
+    'backup',
+    names.archive(deployment.metadata.name),
+  );
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { ...metadata, labels: { ...metadata.labels, [SECRETS_OF]: labelValue(deployment.metadata.name) } },
+    metadata: {
+      ...metadata,
+      labels: { ...metadata.labels, [SECRETS_OF]: toLabelValue(deployment.metadata.name) },
+    },
     type: 'Opaque',
-    data: Object.fromEntries(Object.entries(files).map(([name, text]) => [name, Buffer.from(text).toString('base64')])),
+    data: Object.fromEntries(
+      Object.entries(files).map(([name, text]) => [name, Buffer.from(text).toString('base64')]),
+    ),
   };
 }
 
-function taking(place: ArchivePlace, isTaken: boolean): Record<string, string> {
-  const { push = '', ...others } = archiveFiles(place);
+function buildPushFiles(place: ArchivePlace, isTaken: boolean): Record<string, string> {
+  const { push = '', ...others } = buildArchiveFiles(place);
   return { ...others, ...(isTaken && { push }) };
 }

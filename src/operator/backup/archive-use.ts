@@ -1,8 +1,8 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { idOfBackups } from '../../schema/platform/backup-choice.ts';
+import { getBackupOwnerId } from '../../schema/platform/backup-choice.ts';
 import { isArchived } from '../../schema/platform/backup-spec.ts';
-import { asLogTarget, type ArchiveUse } from './archive-secret.ts';
+import { toLogTarget, type ArchiveUse } from './archive-secret.ts';
 import type { BackupPlan } from './plan.ts';
 import type { ReplacePlan } from './replace-plan.ts';
 import type { RestorePlan } from './restore-plan.ts';
@@ -17,27 +17,38 @@ type Seen = {
 };
 
 /** Decides which files of pgBackRest a database has. */
-export function archiveUse(seen: Seen, tenant: string): ArchiveUse {
-  const [log, fill] = [logOf(seen, tenant), fillOf(seen)];
+export function decideArchiveUse(seen: Seen, tenant: string): ArchiveUse {
+  const [log, fill] = [logOf(seen, tenant), decideFill(seen)];
   return { ...(log && { log }), ...(fill && { fill }) };
 }
 
 /** The log is taken as soon as a copy is being made: it is worth nothing without one, and would fill the volume. */
-function logOf({ deployment, settings, backups, backup: plan }: Seen, tenant: string): ArchiveUse['log'] {
+function logOf(
+  { deployment, settings, backups, backup: plan }: Seen,
+  tenant: string,
+): ArchiveUse['log'] {
   if (!isArchived(deployment) || plan === undefined || isUnfit(plan)) return undefined;
-  const target = asLogTarget(settings.backups.targets[plan.spec.target]);
+  const target = toLogTarget(settings.backups.targets[plan.spec.target]);
   if (target === undefined) return undefined;
   const isTaken =
     plan.running?.spec.method === 'continuous' ||
-    backups.some(({ spec, status }) => spec.method === 'continuous' && spec.target === plan.spec.target && status?.phase === 'Succeeded');
-  return { target, owner: { tenant, id: idOfBackups(deployment) }, isTaken };
+    backups.some(
+      ({ spec, status }) =>
+        spec.method === 'continuous' &&
+        spec.target === plan.spec.target &&
+        status?.phase === 'Succeeded',
+    );
+  return { target, owner: { tenant, id: getBackupOwnerId(deployment) }, isTaken };
 }
 
-const isUnfit = ({ fault }: BackupPlan): boolean => fault !== undefined && fault.reason !== 'ScheduleInvalid';
+const isUnfit = ({ fault }: BackupPlan): boolean =>
+  fault !== undefined && fault.reason !== 'ScheduleInvalid';
 
-function fillOf({ settings, restore, replace }: Seen): ArchiveUse['fill'] {
+function decideFill({ settings, restore, replace }: Seen): ArchiveUse['fill'] {
   const plan = replace?.state === 'replacing' ? replace.order : restore;
   if (plan?.state !== 'ready' || plan.refill === undefined) return undefined;
-  const target = asLogTarget(settings.backups.targets[plan.target]);
-  return target === undefined ? undefined : { target, owner: plan.order.owner, refill: plan.refill };
+  const target = toLogTarget(settings.backups.targets[plan.target]);
+  return target === undefined
+    ? undefined
+    : { target, owner: plan.order.owner, refill: plan.refill };
 }

@@ -5,12 +5,12 @@ import { isBackupOver } from '../../schema/platform/backup-spec.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { isReplacing } from '../../schema/platform/replacement.ts';
 import { isRestorePending } from '../../schema/platform/restore-spec.ts';
-import { momentOf } from '../../schema/wire/backup-message.ts';
-import { conditionIn } from '../kernel/conditions.ts';
+import { parseBackupTime } from '../../schema/wire/backup-message.ts';
+import { findCondition } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
-import { againAfter, backupFault, isUnchanged } from './plan.ts';
-import { hindranceOf } from './result.ts';
-import { adviceOn } from './statement.ts';
+import { chooseRetryTime, backupFault, isUnchanged } from './plan.ts';
+import { getBackupHindrance } from './result.ts';
+import { explainBackupFailure } from './statement.ts';
 
 /** Hours for which a deletion waits for its backup. After them the deployment goes, and its data stays. */
 export const WAITS_HOURS = 24;
@@ -26,7 +26,13 @@ export const AWAITING = 'AwaitingBackup';
 export type LastBackupPlan =
   /** The deletion goes on; with `keepsData` it leaves the volume. It is stored once the status has it. */
   | { state: 'over'; keepsData: boolean; isStored: boolean; statement: StatedCondition }
-  | { state: 'waits'; running: BackupResource | undefined; mayBegin: boolean; requestedAt: string; statement: StatedCondition };
+  | {
+      state: 'waits';
+      running: BackupResource | undefined;
+      mayBegin: boolean;
+      requestedAt: string;
+      statement: StatedCondition;
+    };
 
 export type SeenLast = {
   backups: readonly BackupResource[];
@@ -39,27 +45,42 @@ export type SeenLast = {
 };
 
 /** Returns true if the deletion of a deployment waits for a backup of the data that it deletes. */
-export function awaitsBackup(deployment: DeploymentResource, { deletionPolicy }: Pick<OperatorSettings, 'deletionPolicy'>): boolean {
+export function isAwaitingBackup(
+  deployment: DeploymentResource,
+  { deletionPolicy }: Pick<OperatorSettings, 'deletionPolicy'>,
+): boolean {
   const { metadata, spec } = deployment;
   const deletesData = (spec.deletionPolicy ?? deletionPolicy) === 'Delete';
-  return metadata.deletionTimestamp !== undefined && deletesData && spec.database?.backup?.beforeDeletion === true;
+  return (
+    metadata.deletionTimestamp !== undefined &&
+    deletesData &&
+    spec.database?.backup?.beforeDeletion === true
+  );
 }
 
 /** Decides about the backup before the deletion of a deployment that awaits one. */
 export function planLastBackup(deployment: DeploymentResource, seen: SeenLast): LastBackupPlan {
-  const stored = conditionIn(deployment, BACKED_UP);
+  const stored = findCondition(deployment, BACKED_UP);
   if (stored !== undefined && [LAST_MADE, NONE_MADE, DATA_KEPT].includes(stored.reason)) {
     const { type, status, reason, message } = stored;
-    return { state: 'over', keepsData: reason === DATA_KEPT, isStored: true, statement: { type, status, reason, message } };
+    return {
+      state: 'over',
+      keepsData: reason === DATA_KEPT,
+      isStored: true,
+      statement: { type, status, reason, message },
+    };
   }
   const end = endOf(deployment, seen);
   return end === undefined
-    ? waitsFor(deployment, seen)
+    ? decideWait(deployment, seen)
     : { state: 'over', keepsData: end.reason === DATA_KEPT, isStored: false, statement: end };
 }
 
 /** Returns the backups that were made for this deletion, the oldest first. */
-function madeFor({ metadata }: DeploymentResource, backups: readonly BackupResource[]): BackupResource[] {
+function listMadeBackups(
+  { metadata }: DeploymentResource,
+  backups: readonly BackupResource[],
+): BackupResource[] {
   const made = backups.filter(({ spec }) => spec.requestedAt === metadata.deletionTimestamp);
   return made.toSorted((a, b) => (a.spec.backup < b.spec.backup ? -1 : 1));
 }
@@ -69,24 +90,33 @@ const isOnOtherVolume = (deployment: DeploymentResource): boolean =>
   isReplacing(deployment) && deployment.status?.replacement?.step !== 'BackingUp';
 
 /** Returns how the wait ends. Undefined while it goes on. */
-function endOf(deployment: DeploymentResource, { backups, claim, now }: SeenLast): StatedCondition | undefined {
-  if (isRestorePending(deployment)) return without('Its database was still empty.');
-  if (claim === undefined) return without('The volume of the database is not there.');
+function endOf(
+  deployment: DeploymentResource,
+  { backups, claim, now }: SeenLast,
+): StatedCondition | undefined {
+  if (isRestorePending(deployment)) return buildNoBackupCondition('Its database was still empty.');
+  if (claim === undefined)
+    return buildNoBackupCondition('The volume of the database is not there.');
   const { phase } = (claim.status ?? {}) as { phase?: string };
-  if (phase === 'Lost') return without(`Volume claim ${claim.metadata.name} has lost its volume.`);
-  if (isOnOtherVolume(deployment)) return kept(claim, 'A restore was under way.');
-  const good = backups.filter(({ status }) => status?.phase === 'Succeeded').toSorted((a, b) => (a.spec.backup < b.spec.backup ? -1 : 1));
+  if (phase === 'Lost')
+    return buildNoBackupCondition(`Volume claim ${claim.metadata.name} has lost its volume.`);
+  if (isOnOtherVolume(deployment)) return buildKeptCondition(claim, 'A restore was under way.');
+  const good = backups
+    .filter(({ status }) => status?.phase === 'Succeeded')
+    .toSorted((a, b) => (a.spec.backup < b.spec.backup ? -1 : 1));
   const last = good.at(-1);
-  const isNewest = madeFor(deployment, good).length > 0 || isUnchanged(last, deployment.status ?? {});
-  if (last !== undefined && isNewest) return made(last);
+  const isNewest =
+    listMadeBackups(deployment, good).length > 0 || isUnchanged(last, deployment.status ?? {});
+  if (last !== undefined && isNewest) return buildMadeCondition(last);
   return now.getTime() - startOf(deployment) < WAITS_HOURS * HOUR
     ? undefined
-    : kept(claim, `No backup could be made within ${WAITS_HOURS} hours.`);
+    : buildKeptCondition(claim, `No backup could be made within ${WAITS_HOURS} hours.`);
 }
 
-const startOf = ({ metadata }: DeploymentResource): number => Date.parse(metadata.deletionTimestamp ?? '');
+const startOf = ({ metadata }: DeploymentResource): number =>
+  Date.parse(metadata.deletionTimestamp ?? '');
 
-const made = ({ metadata, spec, status }: BackupResource): StatedCondition => ({
+const buildMadeCondition = ({ metadata, spec, status }: BackupResource): StatedCondition => ({
   type: BACKED_UP,
   status: 'True',
   reason: LAST_MADE,
@@ -95,7 +125,7 @@ const made = ({ metadata, spec, status }: BackupResource): StatedCondition => ({
 });
 
 /** States that a deletion goes on without a backup, because there is nothing that one could hold. */
-export const without = (why: string): StatedCondition => ({
+export const buildNoBackupCondition = (why: string): StatedCondition => ({
   type: BACKED_UP,
   status: 'False',
   reason: NONE_MADE,
@@ -103,7 +133,7 @@ export const without = (why: string): StatedCondition => ({
   event: 'Warning',
 });
 
-const kept = (claim: KubeObject, why: string): StatedCondition => ({
+const buildKeptCondition = (claim: KubeObject, why: string): StatedCondition => ({
   type: BACKED_UP,
   status: 'False',
   reason: DATA_KEPT,
@@ -111,27 +141,47 @@ const kept = (claim: KubeObject, why: string): StatedCondition => ({
   event: 'Warning',
 });
 
-function waitsFor(deployment: DeploymentResource, seen: SeenLast): LastBackupPlan {
+function decideWait(deployment: DeploymentResource, seen: SeenLast): LastBackupPlan {
   const { deletionTimestamp: requestedAt = '' } = deployment.metadata;
   const { backup } = deployment.spec.database ?? {};
   const fault = backup && backupFault(backup, seen.settings, seen.now);
-  const mine = madeFor(deployment, seen.backups);
+  const mine = listMadeBackups(deployment, seen.backups);
   const running = mine.find(({ status }) => !isBackupOver(status?.phase));
   const failed = mine.filter(({ status }) => status?.phase === 'Failed');
   const newest = failed.at(-1);
-  const again = newest && againAfter(momentOf(newest.spec.backup), failed.length);
-  const mayBegin = fault === undefined && running === undefined && (again === undefined || again <= seen.now);
+  const again = newest && chooseRetryTime(parseBackupTime(newest.spec.backup), failed.length);
+  const mayBegin =
+    fault === undefined && running === undefined && (again === undefined || again <= seen.now);
   const trouble =
-    fault ?? (running && hindranceOf(running)) ?? (newest && { reason: newest.status?.reason ?? 'DumpFailed', message: adviceOn(newest) });
-  return { state: 'waits', running, mayBegin, requestedAt, statement: waitsWords(deployment, { trouble, isUp: seen.isUp }) };
+    fault ??
+    (running && getBackupHindrance(running)) ??
+    (newest && {
+      reason: newest.status?.reason ?? 'DumpFailed',
+      message: explainBackupFailure(newest),
+    });
+  return {
+    state: 'waits',
+    running,
+    mayBegin,
+    requestedAt,
+    statement: buildWaitCondition(deployment, { trouble, isUp: seen.isUp }),
+  };
 }
 
 type Waits = { trouble: { reason: string; message: string } | undefined; isUp: boolean };
 
 /** States why a deletion waits, until when, and how it goes on without a backup. */
-function waitsWords(deployment: DeploymentResource, { trouble, isUp }: Waits): StatedCondition {
+function buildWaitCondition(
+  deployment: DeploymentResource,
+  { trouble, isUp }: Waits,
+): StatedCondition {
   const until = new Date(startOf(deployment) + WAITS_HOURS * HOUR).toISOString();
-  const what = trouble === undefined ? (isUp ? '' : ' The database does not answer yet.') : ` ${trouble.message}`;
+  const what =
+    trouble === undefined
+      ? isUp
+        ? ''
+        : ' The database does not answer yet.'
+      : ` ${trouble.message}`;
   const message =
     `The deletion waits for a backup of the data.${what} At ${until} it goes on and leaves the volume. ` +
     'Set spec.database.backup.beforeDeletion to false to delete the data without one, or spec.deletionPolicy to Retain to keep it.';

@@ -4,16 +4,20 @@ import type { BackupResource, DeploymentResource } from '../../schema/platform/c
 import { isBackupOver } from '../../schema/platform/backup-spec.ts';
 import { BACKUP, COMPONENT } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
-import { databaseOf } from '../database/engines.ts';
+import { getDatabaseEngine } from '../database/engines.ts';
 import type { DatabaseView } from '../database/database.ts';
-import { databaseSet } from '../database/own/set.ts';
+import { buildDatabaseSet } from '../database/own/set.ts';
 import { claimName } from '../database/own/volume-name.ts';
-import { isOrphan, replicasOf } from '../pods/workload-state.ts';
+import { isOrphan, getReplicas } from '../pods/workload-state.ts';
 import type { PartDeps } from '../reports/part-report.ts';
-import { planLastBackup, without, type LastBackupPlan } from './before-deletion-plan.ts';
+import {
+  planLastBackup,
+  buildNoBackupCondition,
+  type LastBackupPlan,
+} from './before-deletion-plan.ts';
 import { beginBackup, endBackup, followBackup } from './make.ts';
-import { failedBackup } from './result.ts';
-import { forgetVerification } from './verify-make.ts';
+import { buildFailedBackup } from './result.ts';
+import { clearVerification } from './verify-make.ts';
 
 /** The rest of a deployment that is being deleted. */
 export type Leaving = Pick<DatabaseView, 'database' | 'databasePods'> & {
@@ -32,19 +36,36 @@ export async function observeLastBackup(
   leaving: Pick<Leaving, 'deployment' | 'backups' | 'database' | 'databasePods' | 'now' | 'signal'>,
 ): Promise<LastBackupPlan> {
   const { deployment, backups, now, signal } = leaving;
-  const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment, leaving.database) };
+  const ref = {
+    namespace: deployment.metadata.namespace,
+    name: claimName(deployment, leaving.database),
+  };
   const claim = await kube.find(kinds.volumeClaim, ref, signal);
-  return planLastBackup(deployment, { backups, claim, settings, now, isUp: takesConnections(leaving) });
+  return planLastBackup(deployment, {
+    backups,
+    claim,
+    settings,
+    now,
+    isUp: canTakeConnections(leaving),
+  });
 }
 
-const takesConnections = ({ deployment, ...view }: Pick<Leaving, 'deployment' | 'database' | 'databasePods'>): boolean =>
-  databaseOf(deployment.spec).takesConnections(deployment, view);
+const canTakeConnections = ({
+  deployment,
+  ...view
+}: Pick<Leaving, 'deployment' | 'database' | 'databasePods'>): boolean =>
+  getDatabaseEngine(deployment.spec).takesConnections(deployment, view);
 
 /** Returns true for the Job and the pod that make the backup before a deletion. They stay until it is made. */
-export function makesLastBackup({ kind, metadata }: KubeObject, { running }: Extract<LastBackupPlan, { state: 'waits' }>): boolean {
+export function isLastBackupObject(
+  { kind, metadata }: KubeObject,
+  { running }: Extract<LastBackupPlan, { state: 'waits' }>,
+): boolean {
   if (running === undefined || metadata.labels?.[COMPONENT] !== 'backup') return false;
   const { name } = running.metadata;
-  return kind === 'Job' ? metadata.name === name : kind === 'Pod' && metadata.annotations?.[BACKUP] === name;
+  return kind === 'Job'
+    ? metadata.name === name
+    : kind === 'Pod' && metadata.annotations?.[BACKUP] === name;
 }
 
 /**
@@ -60,12 +81,22 @@ export async function stepLastBackup(
     await makeLastBackup(deps, plan, leaving);
     return plan;
   } catch (error) {
-    if (!(error instanceof Forbidden) || !error.message.includes('because it is being terminated')) throw error;
-    return { state: 'over', keepsData: false, isStored: false, statement: without('The namespace is being deleted.') };
+    if (!(error instanceof Forbidden) || !error.message.includes('because it is being terminated'))
+      throw error;
+    return {
+      state: 'over',
+      keepsData: false,
+      isStored: false,
+      statement: buildNoBackupCondition('The namespace is being deleted.'),
+    };
   }
 }
 
-async function makeLastBackup(deps: PartDeps, plan: Extract<LastBackupPlan, { state: 'waits' }>, leaving: Leaving): Promise<void> {
+async function makeLastBackup(
+  deps: PartDeps,
+  plan: Extract<LastBackupPlan, { state: 'waits' }>,
+  leaving: Leaving,
+): Promise<void> {
   const { deployment, backupPods, tenant, now, signal } = leaving;
   const { backup: spec } = deployment.spec.database ?? {};
   const secret = deployment.status?.databaseSecret;
@@ -78,7 +109,7 @@ async function makeLastBackup(deps: PartDeps, plan: Extract<LastBackupPlan, { st
     pods: backupPods,
     now,
     signal,
-    isUp: takesConnections(leaving),
+    isUp: canTakeConnections(leaving),
     secret,
     tenant,
     revision: undefined,
@@ -89,19 +120,40 @@ async function makeLastBackup(deps: PartDeps, plan: Extract<LastBackupPlan, { st
 }
 
 /** Ends the other backup and the verification under way, whose Jobs are gone. They would keep their turns. */
-async function endOthers(deps: PartDeps, { deployment, backups, now, signal }: Leaving, requestedAt: string): Promise<void> {
-  const end = failedBackup('DumpFailed', `Deployment ${deployment.metadata.name} is being deleted.`);
+async function endOthers(
+  deps: PartDeps,
+  { deployment, backups, now, signal }: Leaving,
+  requestedAt: string,
+): Promise<void> {
+  const end = buildFailedBackup(
+    'DumpFailed',
+    `Deployment ${deployment.metadata.name} is being deleted.`,
+  );
   for (const each of backups) {
-    if (!isBackupOver(each.status?.phase) && each.spec.requestedAt !== requestedAt) await endBackup(deps, each, { end, now, signal });
-    if (each.status?.verifying !== undefined) await forgetVerification(deps, each, signal);
+    if (!isBackupOver(each.status?.phase) && each.spec.requestedAt !== requestedAt)
+      await endBackup(deps, each, { end, now, signal });
+    if (each.status?.verifying !== undefined) await clearVerification(deps, each, signal);
   }
 }
 
 /** Starts a database that hibernates, sleeps or has lost its set. */
-async function startDatabase({ writer, settings }: PartDeps, { deployment, children, signal }: Leaving): Promise<void> {
+async function startDatabase(
+  { writer, settings }: PartDeps,
+  { deployment, children, signal }: Leaving,
+): Promise<void> {
   const name = names.database(deployment.metadata.name);
-  const live = children.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === name);
-  if (live?.metadata.deletionTimestamp !== undefined || (live !== undefined && replicasOf(live) > 0)) return;
+  const live = children.find(
+    ({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === name,
+  );
+  if (
+    live?.metadata.deletionTimestamp !== undefined ||
+    (live !== undefined && getReplicas(live) > 0)
+  )
+    return;
   if (live === undefined && children.some((child) => isOrphan(child, 'database'))) return;
-  await writer.reconcile([databaseSet(deployment, settings, { live })], live === undefined ? [] : [live], signal);
+  await writer.reconcile(
+    [buildDatabaseSet(deployment, settings, { live })],
+    live === undefined ? [] : [live],
+    signal,
+  );
 }

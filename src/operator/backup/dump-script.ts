@@ -1,4 +1,4 @@
-import { ask, dumpOf, OWN_DATABASE } from '../../schema/wire/database-session.ts';
+import { ask, buildDumpCommand, OWN_DATABASE } from '../../schema/wire/database-session.ts';
 
 /** Asks for the newest migration of a database's schema. */
 export const MIGRATION = 'select coalesce(pg_catalog.max(number), 0) from gx.migration;';
@@ -44,7 +44,7 @@ within() {
   printf "begin isolation level repeatable read; set transaction snapshot '%s';\n%s\n" "$(cat snapshot)" "$1" | ask 2>> error
 }
 [ -s snapshot ] && within "$FACTS" > facts && within "$COUNTS" > counts &&
-  ${dumpOf(OWN_DATABASE, '--format=custom --compress=zstd:1 --no-unlogged-table-data --lock-wait-timeout=60s --snapshot="$(cat snapshot)"')} >&3 2>> error
+  ${buildDumpCommand(OWN_DATABASE, '--format=custom --compress=zstd:1 --no-unlogged-table-data --lock-wait-timeout=60s --snapshot="$(cat snapshot)"')} >&3 2>> error
 status=$?
 exec 3>&- 4>&-
 echo $status > ended && mv ended end

@@ -1,26 +1,30 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { BackupResource, DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { idOfBackups } from '../../schema/platform/backup-choice.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
+import { getBackupOwnerId } from '../../schema/platform/backup-choice.ts';
 import { AWAITED_BACKUP, BACKUP } from '../../schema/platform/labels.ts';
 import { isReplacing } from '../../schema/platform/replacement.ts';
 import type { BackupOrder, DatabaseFiles } from '../../schema/wire/backup-message.ts';
 import { ARCHIVE_PORT } from '../../schema/wire/pgbackrest.ts';
 import { PGDATA, SOCKETS } from '../database/own/postgres-image.ts';
-import { databaseHosts } from '../database/own/tls/secret.ts';
-import { servedTls } from '../database/own/tls/served.ts';
+import { listDatabaseHosts } from '../database/own/tls/secret.ts';
+import { buildServedTls } from '../database/own/tls/served.ts';
 import { COUNTS, DUMP, FACTS } from './dump-script.ts';
 import { keepOf } from './plan.ts';
 import {
-  addressFile,
-  copierPrograms,
-  coresBeside,
-  databasePrograms,
-  literal,
+  buildAddressFile,
+  buildCopierContainer,
+  limitCores,
+  buildDatabaseContainer,
+  toVariable,
   PIPE,
   storeJob,
   storeSpeaker,
-  targetInOrder,
+  stripTargetSecret,
   type BackupPace,
 } from './pod.ts';
 import { RUN_SCRIPTS } from './run-script.ts';
@@ -48,21 +52,30 @@ export function backupOrder(
   const { uid = '', name, namespace } = deployment.metadata;
   const holds = {
     deployment: { name, namespace, spec: deployment.spec },
-    ...(revision && { revision: { name: revision.metadata.name, template: revision.spec.template } }),
+    ...(revision && {
+      revision: { name: revision.metadata.name, template: revision.spec.template },
+    }),
   };
   return {
     name: backup.spec.backup,
-    target: targetInOrder(target),
-    owner: { tenant, id: idOfBackups(deployment), uid },
+    target: stripTargetSecret(target),
+    owner: { tenant, id: getBackupOwnerId(deployment), uid },
     keep: keepOf(spec),
-    ...(backup.spec.method === 'continuous' && { files: filesOf(deployment, settings) }),
+    ...(backup.spec.method === 'continuous' && { files: buildDatabaseFiles(deployment, settings) }),
     holds: JSON.stringify(holds).length > MOST_HELD ? {} : holds,
   };
 }
 
 /** Returns where the files of a managed database are, for pods of its deployment. */
-const filesOf = (deployment: DeploymentResource, settings: OperatorSettings): DatabaseFiles => ({
-  door: { host: databaseHosts(deployment, settings).at(-1) ?? '', port: ARCHIVE_PORT, tls: servedTls(deployment).files },
+const buildDatabaseFiles = (
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+): DatabaseFiles => ({
+  door: {
+    host: listDatabaseHosts(deployment, settings).at(-1) ?? '',
+    port: ARCHIVE_PORT,
+    tls: buildServedTls(deployment).files,
+  },
   data: PGDATA,
   socket: SOCKETS,
 });
@@ -72,23 +85,32 @@ type Ordered = Omit<BackupGiven, 'secret'> & { settings: OperatorSettings };
 type Given = { backup: BackupResource; order: BackupOrder; secret: string };
 
 /** Returns the pace of a backup. A clone waits for it, or agents that have stopped until the data is safe. */
-function paceOf({ metadata, status }: DeploymentResource, { spec }: BackupResource): BackupPace {
+function choosePace(
+  { metadata, status }: DeploymentResource,
+  { spec }: BackupResource,
+): BackupPace {
   const asked = metadata.annotations?.[AWAITED_BACKUP];
   const isForClone = asked !== undefined && asked === spec.requestedAt;
-  return isForClone || isReplacing({ status }) || metadata.deletionTimestamp !== undefined ? 'awaited' : 'beside runs';
+  return isForClone || isReplacing({ status }) || metadata.deletionTimestamp !== undefined
+    ? 'awaited'
+    : 'beside runs';
 }
 
 /**
  * Returns the Job that makes a backup: one container dumps, the other sends the bytes that it reads. A copy is made by
  * the container with pgBackRest, with the certificate of the database, while another one counts the rows.
  */
-export function backupJob(deployment: DeploymentResource, { backup, order, secret }: Given, settings: OperatorSettings): KubeObject {
-  const env = Object.entries({ PIPE, FACTS, COUNTS }).map(literal);
-  const tls = servedTls(deployment);
-  const pace = paceOf(deployment, backup);
+export function backupJob(
+  deployment: DeploymentResource,
+  { backup, order, secret }: Given,
+  settings: OperatorSettings,
+): KubeObject {
+  const env = Object.entries({ PIPE, FACTS, COUNTS }).map(toVariable);
+  const tls = buildServedTls(deployment);
+  const pace = choosePace(deployment, backup);
   const { target } = backup.spec;
   const copies = order.files !== undefined;
-  const address = addressFile(secret);
+  const address = buildAddressFile(secret);
   const work = copies ? { name: 'ask', script: RUN_SCRIPTS } : { name: 'dump', script: DUMP };
   const copying = { target, pace, mounts: [tls.mount] };
   return storeJob(
@@ -101,9 +123,14 @@ export function backupJob(deployment: DeploymentResource, { backup, order, secre
       copies,
       volumes: [address.volume, ...(copies ? [tls.volume] : [])],
       containers: [
-        databasePrograms(deployment, { ...work, address, env, pace }, settings),
-        ...(copies ? [copierPrograms(copying, coresBeside(deployment, pace, settings), settings)] : []),
-        storeSpeaker({ args: ['backup'], variable: 'GX_BACKUP', order, target, writes: true, pace, copies }, settings),
+        buildDatabaseContainer(deployment, { ...work, address, env, pace }, settings),
+        ...(copies
+          ? [buildCopierContainer(copying, limitCores(deployment, pace, settings), settings)]
+          : []),
+        storeSpeaker(
+          { args: ['backup'], variable: 'GX_BACKUP', order, target, writes: true, pace, copies },
+          settings,
+        ),
       ],
     },
     settings,

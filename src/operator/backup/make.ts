@@ -3,18 +3,26 @@ import type { BackupResource, DeploymentResource } from '../../schema/platform/c
 import { names } from '../../schema/names.ts';
 import { API_VERSION } from '../../schema/platform/api-group.ts';
 import { backupName } from '../../schema/wire/backup-message.ts';
-import { keyOf } from '../../kube/cache.ts';
-import { dateTimeOf } from '../../schema/types.ts';
-import { conditionsOf } from '../kernel/conditions.ts';
-import { settled, stalled } from '../kernel/outcome.ts';
-import { ownedMetadata } from '../objects/metadata.ts';
-import { stateOfPodless } from '../pods/follow-job.ts';
-import { stateByPod, type JobHindrance, type JobState } from '../pods/job-state.ts';
+import { buildObjectKey } from '../../kube/cache.ts';
+import { formatKubernetesTime } from '../../schema/types.ts';
+import { buildConditions } from '../kernel/conditions.ts';
+import { buildSettledOutcome, buildStalledOutcome } from '../kernel/outcome.ts';
+import { buildOwnedMetadata } from '../objects/metadata.ts';
+import { readPodlessJobState } from '../pods/follow-job.ts';
+import { deriveJobState, type JobHindrance, type JobState } from '../pods/job-state.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { backupJob, backupOrder, type BackupGiven } from './job.ts';
 import { hasTurn } from './open.ts';
 import { keepOf, type BackupPlan } from './plan.ts';
-import { BACKUP_CONTAINERS, failedBackup, isBackupLost, podOfBackup, resultOf, tooLong, type BackupStatus } from './result.ts';
+import {
+  BACKUP_CONTAINERS,
+  buildFailedBackup,
+  isBackupLost,
+  findBackupPod,
+  readBackupResult,
+  describeJobTimeout,
+  type BackupStatus,
+} from './result.ts';
 
 type Making = BackupGiven & {
   deployment: DeploymentResource;
@@ -40,13 +48,17 @@ export async function beginBackup(deps: PartDeps, making: Making): Promise<boole
   return isBegun;
 }
 
-function recordOf(deployment: DeploymentResource, { spec, requestedAt }: Making['plan'], now: Date): BackupResource {
+function recordOf(
+  deployment: DeploymentResource,
+  { spec, requestedAt }: Making['plan'],
+  now: Date,
+): BackupResource {
   const backup = backupName(now);
   const { name, uid = '' } = deployment.metadata;
   return {
     apiVersion: API_VERSION,
     kind: 'Backup',
-    metadata: ownedMetadata(deployment, 'backup', names.backup(name, backup)),
+    metadata: buildOwnedMetadata(deployment, 'backup', names.backup(name, backup)),
     spec: {
       deployment: name,
       deploymentUid: uid,
@@ -61,18 +73,31 @@ function recordOf(deployment: DeploymentResource, { spec, requestedAt }: Making[
 async function createJob(deps: PartDeps, backup: BackupResource, making: Making): Promise<boolean> {
   const order = backupOrder(making.deployment, backup, { ...making, settings: deps.settings });
   if (order === undefined) return false;
-  return deps.writer.create(backupJob(making.deployment, { backup, order, secret: making.secret }, deps.settings), making.signal);
+  return deps.writer.create(
+    backupJob(making.deployment, { backup, order, secret: making.secret }, deps.settings),
+    making.signal,
+  );
 }
 
 /** Looks after the backup that is under way: ends it once its Job has, or notes why the Job has no pod. */
-export async function followBackup(deps: PartDeps, backup: BackupResource, making: Making): Promise<void> {
+export async function followBackup(
+  deps: PartDeps,
+  backup: BackupResource,
+  making: Making,
+): Promise<void> {
   const { plan, now, signal } = making;
   const { deadlineMinutes } = deps.settings.backups;
-  const state = await stateOfBackup(deps, backup, making);
-  const result = state.is === 'absent' ? await makeJob(deps, backup, making) : resultOf(state, keepOf(plan.spec));
+  const state = await readBackupState(deps, backup, making);
+  const result =
+    state.is === 'absent'
+      ? await makeJob(deps, backup, making)
+      : readBackupResult(state, keepOf(plan.spec));
   const hindrance = state.is === 'hindered' ? state : undefined;
   const late = isBackupLost(backup, now, deadlineMinutes)
-    ? failedBackup(backup.spec.method === 'dump' ? 'DumpFailed' : 'CopyFailed', tooLong(deadlineMinutes, hindrance))
+    ? buildFailedBackup(
+        backup.spec.method === 'dump' ? 'DumpFailed' : 'CopyFailed',
+        describeJobTimeout(deadlineMinutes, hindrance),
+      )
     : undefined;
   const end = result ?? late;
   if (end === undefined) await noteHindrance(deps, backup, hindrance, signal);
@@ -81,14 +106,18 @@ export async function followBackup(deps: PartDeps, backup: BackupResource, makin
 
 type Absent = { is: 'absent' };
 
-async function stateOfBackup(
+async function readBackupState(
   { kube, settings }: PartDeps,
   backup: BackupResource,
   { pods, now, signal }: Making,
 ): Promise<JobState | Absent> {
-  const pod = podOfBackup(pods, backup);
-  if (pod !== undefined) return stateByPod(pod, BACKUP_CONTAINERS, { now, work: 'the backup' });
-  return stateOfPodless(kube, backup.metadata, { deadline: tooLong(settings.backups.deadlineMinutes), now, signal });
+  const pod = findBackupPod(pods, backup);
+  if (pod !== undefined) return deriveJobState(pod, BACKUP_CONTAINERS, { now, work: 'the backup' });
+  return readPodlessJobState(kube, backup.metadata, {
+    deadline: describeJobTimeout(settings.backups.deadlineMinutes),
+    now,
+    signal,
+  });
 }
 
 /** Notes on a backup under way why its Job has no pod, or that it has one by now. */
@@ -101,7 +130,9 @@ async function noteHindrance(
   const { reason = null, message = null } = hindrance ?? {};
   if (reason === (status?.reason ?? null) && message === (status?.message ?? null)) return;
   const { namespace, name } = metadata;
-  await caches.backups.write(keyOf(metadata), () => kube.patchStatus(kinds.backup, { namespace, name }, { reason, message }, signal));
+  await caches.backups.write(buildObjectKey(metadata), () =>
+    kube.patchStatus(kinds.backup, { namespace, name }, { reason, message }, signal),
+  );
 }
 
 /** Writes how a backup ended, and removes its Job. */
@@ -111,24 +142,35 @@ export async function endBackup(
   { end, now, signal }: { end: BackupStatus } & Pick<Making, 'now' | 'signal'>,
 ): Promise<void> {
   const { namespace, name } = backup.metadata;
-  const at = { generation: backup.metadata.generation ?? 1, now: dateTimeOf(now) };
+  const at = { generation: backup.metadata.generation ?? 1, now: formatKubernetesTime(now) };
   const { phase, reason = 'DumpFailed', message = '' } = end;
-  const outcome = phase === 'Succeeded' ? settled('It is complete.', 'Complete') : stalled(reason, message);
+  const outcome =
+    phase === 'Succeeded'
+      ? buildSettledOutcome('It is complete.', 'Complete')
+      : buildStalledOutcome(reason, message);
   // A reason from the time without a pod goes.
   const status = {
     reason: null,
     message: null,
     ...end,
-    conditions: conditionsOf({ outcome, statements: [] }, [], at),
+    conditions: buildConditions({ outcome, statements: [] }, [], at),
     observedGeneration: at.generation,
   };
-  await deps.caches.backups.write(keyOf(backup.metadata), () => deps.kube.patchStatus(kinds.backup, { namespace, name }, status, signal));
+  await deps.caches.backups.write(buildObjectKey(backup.metadata), () =>
+    deps.kube.patchStatus(kinds.backup, { namespace, name }, status, signal),
+  );
   await deps.kube.delete(kinds.job, { namespace, name }, { propagation: 'Background' }, signal);
 }
 
 /** Makes the Job that a crash has prevented, or that waits for the database. */
-async function makeJob(deps: PartDeps, backup: BackupResource, making: Making): Promise<BackupStatus | undefined> {
+async function makeJob(
+  deps: PartDeps,
+  backup: BackupResource,
+  making: Making,
+): Promise<BackupStatus | undefined> {
   if (!making.isUp) return undefined;
   const isMade = await createJob(deps, backup, making);
-  return isMade ? undefined : failedBackup('TargetMissing', `There is no target ${backup.spec.target} any more.`);
+  return isMade
+    ? undefined
+    : buildFailedBackup('TargetMissing', `There is no target ${backup.spec.target} any more.`);
 }

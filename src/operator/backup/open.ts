@@ -1,8 +1,8 @@
-import { keyOf } from '../../kube/cache.ts';
+import { buildObjectKey } from '../../kube/cache.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { BY_END } from '../view/caches.ts';
-import { nameTurns } from '../view/integrations.ts';
+import { buildTurnNames } from '../view/integrations.ts';
 import { isBackupLost } from './result.ts';
 import { isVerificationLost } from './verify-plan.ts';
 
@@ -16,16 +16,29 @@ export const hasTurn = (deps: Deps, deployment: DeploymentResource, now: Date): 
   openBackups(deps, deployment, now).length < deps.settings.backups.atOnce;
 
 /** Returns the backups of a deployment's tenant that are being made or verified. */
-function openBackups({ caches, settings }: Deps, { metadata }: DeploymentResource, now: Date): BackupResource[] {
+function openBackups(
+  { caches, settings }: Deps,
+  { metadata }: DeploymentResource,
+  now: Date,
+): BackupResource[] {
   const { deadlineMinutes } = settings.backups;
-  const nameOf = nameTurns(caches, settings);
+  const nameOf = buildTurnNames(caches, settings);
   const own = nameOf(metadata.namespace);
-  const counts = (one: BackupResource): boolean => isOfLiving(one, caches) && nameOf(one.metadata.namespace) === own;
-  const made = caches.backups.byIndex(BY_END, 'open').filter((one) => !isBackupLost(one, now, deadlineMinutes));
-  const verified = caches.backups.byIndex(BY_END, 'verifying').filter((one) => !isVerificationLost(one, now, deadlineMinutes));
-  return [...made, ...verified].filter(counts);
+  const isCounted = (one: BackupResource): boolean =>
+    isOfLiving(one, caches) && nameOf(one.metadata.namespace) === own;
+  const made = caches.backups
+    .listByIndex(BY_END, 'open')
+    .filter((one) => !isBackupLost(one, now, deadlineMinutes));
+  const verified = caches.backups
+    .listByIndex(BY_END, 'verifying')
+    .filter((one) => !isVerificationLost(one, now, deadlineMinutes));
+  return [...made, ...verified].filter(isCounted);
 }
 
 /** Returns true for a backup of a deployment that is there. Nobody works on another one. */
-export const isOfLiving = ({ metadata, spec }: BackupResource, { deployments }: Pick<PartDeps['caches'], 'deployments'>): boolean =>
-  deployments.get(keyOf({ ...metadata, name: spec.deployment }))?.metadata.uid === spec.deploymentUid;
+export const isOfLiving = (
+  { metadata, spec }: BackupResource,
+  { deployments }: Pick<PartDeps['caches'], 'deployments'>,
+): boolean =>
+  deployments.get(buildObjectKey({ ...metadata, name: spec.deployment }))?.metadata.uid ===
+  spec.deploymentUid;

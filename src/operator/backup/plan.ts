@@ -1,15 +1,20 @@
 import type { OperatorSettings } from '../../config/operator.ts';
-import { dueAfter, scheduleFault } from '../../schema/platform/backup-schedule.ts';
-import { isArchived, isBackupOver, KEPT, type BackupSpec } from '../../schema/platform/backup-spec.ts';
+import { computeNextBackupTime, scheduleFault } from '../../schema/platform/backup-schedule.ts';
+import {
+  isArchived,
+  isBackupOver,
+  KEPT,
+  type BackupSpec,
+} from '../../schema/platform/backup-spec.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { isReplacing } from '../../schema/platform/replacement.ts';
 import { isRestorePending } from '../../schema/platform/restore-spec.ts';
-import { expiredBackups } from '../../schema/wire/backup-expiry.ts';
-import { momentOf, type BackupKeep } from '../../schema/wire/backup-message.ts';
-import { archiveTargetFault } from '../../schema/wire/pgbackrest.ts';
+import { listExpiredBackups } from '../../schema/wire/backup-expiry.ts';
+import { parseBackupTime, type BackupKeep } from '../../schema/wire/backup-message.ts';
+import { checkArchiveTarget } from '../../schema/wire/pgbackrest.ts';
 import { RENEW_DATABASE } from '../../schema/platform/labels.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import { archiveMount } from '../database/own/archive-mount.ts';
+import { buildArchiveMount } from '../database/own/archive-mount.ts';
 
 const MINUTE = 60_000;
 /** Minutes before a failed backup is tried again. They double with each failure, up to four hours. */
@@ -22,7 +27,9 @@ const FAILURES_KEPT = 3;
 export type BackupPlan = {
   spec: BackupSpec;
   /** The obstacle that only a person removes: the target, the schedule. */
-  fault: { reason: 'TargetMissing' | 'TargetUnfit' | 'PodTooOld' | 'ScheduleInvalid'; message: string } | undefined;
+  fault:
+    | { reason: 'TargetMissing' | 'TargetUnfit' | 'PodTooOld' | 'ScheduleInvalid'; message: string }
+    | undefined;
   /** The backup that is under way. */
   running: BackupResource | undefined;
   /** The newest that succeeded, and the newest that ended. */
@@ -60,23 +67,29 @@ export function planBackup(deployment: DeploymentResource, seen: Seen): BackupPl
   const over = backups.filter(({ status }) => isBackupOver(status?.phase));
   const good = over.filter(({ status }) => status?.phase === 'Succeeded');
   const [running, last] = [backups.find((one) => !over.includes(one)), good.at(-1)];
-  const fault = backupFault(spec, settings, now) ?? podFault(deployment, seen.database);
-  const [copy] = copiesOf(deployment, good);
+  const fault = backupFault(spec, settings, now) ?? findPodFault(deployment, seen.database);
+  const [copy] = filterCopies(deployment, good);
   const requestedAt = isAsked(spec, backups) ? spec.requestedAt : undefined;
   const isHeld = fault !== undefined || isUnchanged(last, seen);
   const isFirstCopy = isArchived(deployment) && copy === undefined;
-  const dueAt = isHeld ? undefined : dueOf(deployment, spec, { over, last, isFirstCopy, ...seen });
+  const dueAt = isHeld
+    ? undefined
+    : chooseDueTime(deployment, spec, { over, last, isFirstCopy, ...seen });
   return {
     spec,
     fault,
     running,
     last,
     ended: over.at(-1),
-    isDue: isTime(requestedAt, dueAt, now) && fault === undefined && running === undefined && mayBegin(deployment),
+    isDue:
+      isTime(requestedAt, dueAt, now) &&
+      fault === undefined &&
+      running === undefined &&
+      mayBegin(deployment),
     dueAt,
     requestedAt,
-    outdated: outdatedIn(good, over, { keep: keepOf(spec), now }),
-    archivedFrom: firstMoment(copy),
+    outdated: listOutdated(good, over, { keep: keepOf(spec), now }),
+    archivedFrom: getFirstMoment(copy),
     needsDatabase: running !== undefined && deployment.spec.hibernate !== true,
   };
 }
@@ -84,15 +97,20 @@ export function planBackup(deployment: DeploymentResource, seen: Seen): BackupPl
 const isTime = (requestedAt: string | undefined, dueAt: Date | undefined, now: Date): boolean =>
   requestedAt !== undefined || (dueAt !== undefined && dueAt <= now);
 
-const firstMoment = (copy: BackupResource | undefined): string | undefined => copy?.status?.from;
+const getFirstMoment = (copy: BackupResource | undefined): string | undefined => copy?.status?.from;
 
 /** Returns true if there is a database with something in it: one that is still to be restored may be empty. */
 const mayBegin = (deployment: DeploymentResource): boolean =>
   deployment.spec.hibernate !== true && !isRestorePending(deployment) && !isReplacing(deployment);
 
 /** Returns true if the deployment sleeps since before its last backup, so that nothing has changed. */
-export const isUnchanged = (last: BackupResource | undefined, { asleepSince }: { asleepSince?: string | undefined }): boolean =>
-  last !== undefined && asleepSince !== undefined && momentOf(last.spec.backup) > Date.parse(asleepSince);
+export const isUnchanged = (
+  last: BackupResource | undefined,
+  { asleepSince }: { asleepSince?: string | undefined },
+): boolean =>
+  last !== undefined &&
+  asleepSince !== undefined &&
+  parseBackupTime(last.spec.backup) > Date.parse(asleepSince);
 
 /** Returns the backups that a deployment keeps. */
 export const keepOf = ({ keep }: BackupSpec): BackupKeep =>
@@ -103,12 +121,21 @@ const isAsked = ({ requestedAt }: BackupSpec, backups: readonly BackupResource[]
   requestedAt !== undefined && !backups.some(({ spec }) => spec.requestedAt === requestedAt);
 
 /** Returns the obstacle to backups that only a person removes. */
-export function backupFault(spec: BackupSpec, settings: OperatorSettings, now: Date): BackupPlan['fault'] {
-  const missing = targetFault('database.backup.target', spec.target, settings);
+export function backupFault(
+  spec: BackupSpec,
+  settings: OperatorSettings,
+  now: Date,
+): BackupPlan['fault'] {
+  const missing = describeTargetFault('database.backup.target', spec.target, settings);
   if (missing !== undefined) return { reason: 'TargetMissing', message: missing };
   const target = settings.backups.targets[spec.target];
-  const unfit = spec.method === 'continuous' && target !== undefined ? archiveTargetFault(target) : undefined;
-  if (unfit !== undefined) return { reason: 'TargetUnfit', message: `database.backup.method: continuous needs another target. ${unfit}` };
+  const unfit =
+    spec.method === 'continuous' && target !== undefined ? checkArchiveTarget(target) : undefined;
+  if (unfit !== undefined)
+    return {
+      reason: 'TargetUnfit',
+      message: `database.backup.method: continuous needs another target. ${unfit}`,
+    };
   const message = scheduleFault(spec, now);
   return message === undefined ? undefined : { reason: 'ScheduleInvalid', message };
 }
@@ -116,25 +143,38 @@ export function backupFault(spec: BackupSpec, settings: OperatorSettings, now: D
 type SetSpec = { template: { spec: { volumes?: { name: string }[] } } };
 
 /** Returns the obstacle of a pod that was made before databases had a folder for the files of pgBackRest. */
-function podFault(deployment: DeploymentResource, set: KubeObject | undefined): BackupPlan['fault'] {
+function findPodFault(
+  deployment: DeploymentResource,
+  set: KubeObject | undefined,
+): BackupPlan['fault'] {
   if (!isArchived(deployment) || set === undefined) return undefined;
   const { volumes = [] } = (set.spec as SetSpec).template.spec;
-  if (volumes.some(({ name }) => name === archiveMount(deployment).volume.name)) return undefined;
+  if (volumes.some(({ name }) => name === buildArchiveMount(deployment).volume.name))
+    return undefined;
   const message = `database.backup.method: the pod of the database was made by an earlier version. It restarts once with the annotation ${RENEW_DATABASE}.`;
   return { reason: 'PodTooOld', message };
 }
 
 /** Returns the copies with which the log of today restores, oldest first: without a gap, and in the data of today. */
-function copiesOf({ spec, status = {} }: DeploymentResource, good: readonly BackupResource[]): readonly BackupResource[] {
+function filterCopies(
+  { spec, status = {} }: DeploymentResource,
+  good: readonly BackupResource[],
+): readonly BackupResource[] {
   if (!isArchived({ spec })) return [];
   const { archivedSince, restoredAt = archivedSince } = status;
   const since = Math.max(...[archivedSince, restoredAt].map((time) => Date.parse(time ?? '')));
   // A name has whole seconds.
-  return good.filter((one) => one.spec.method === 'continuous' && momentOf(one.spec.backup) + 1000 > since);
+  return good.filter(
+    (one) => one.spec.method === 'continuous' && parseBackupTime(one.spec.backup) + 1000 > since,
+  );
 }
 
 /** Returns the sentence on a target that the installation does not have. */
-export function targetFault(field: string, target: string, { backups: { targets } }: OperatorSettings): string | undefined {
+export function describeTargetFault(
+  field: string,
+  target: string,
+  { backups: { targets } }: OperatorSettings,
+): string | undefined {
   if (Object.hasOwn(targets, target)) return undefined;
   const known = Object.keys(targets).toSorted().join(', ');
   const others = known === '' ? 'The installation has none' : `The installation has: ${known}`;
@@ -142,31 +182,44 @@ export function targetFault(field: string, target: string, { backups: { targets 
 }
 
 /** Returns when the last of so many failures in a row is tried again. */
-export const againAfter = (begun: number, failures: number): Date =>
+export const chooseRetryTime = (begun: number, failures: number): Date =>
   new Date(begun + AGAIN * 2 ** Math.min(MOST_DOUBLED, failures - 1) * MINUTE);
 
-type Past = Seen & { over: readonly BackupResource[]; last: BackupResource | undefined; isFirstCopy: boolean };
+type Past = Seen & {
+  over: readonly BackupResource[];
+  last: BackupResource | undefined;
+  isFirstCopy: boolean;
+};
 
 /** Returns when the next backup is due by the schedule: the first at once, a failed one again after a while. */
-function dueOf({ metadata }: DeploymentResource, spec: BackupSpec, { over, last, isFirstCopy, now }: Past): Date | undefined {
+function chooseDueTime(
+  { metadata }: DeploymentResource,
+  spec: BackupSpec,
+  { over, last, isFirstCopy, now }: Past,
+): Date | undefined {
   // The log is worth nothing without a copy.
   if (spec.schedule === undefined && !isFirstCopy) return undefined;
   const failures = over.slice(last === undefined ? 0 : over.indexOf(last) + 1);
   const newest = failures.at(-1);
-  if (newest !== undefined) return againAfter(momentOf(newest.spec.backup), failures.length);
+  if (newest !== undefined)
+    return chooseRetryTime(parseBackupTime(newest.spec.backup), failures.length);
   const born = new Date(metadata.creationTimestamp ?? now);
-  return last === undefined || isFirstCopy ? born : dueAfter(spec, new Date(momentOf(last.spec.backup)), metadata.uid ?? '');
+  return last === undefined || isFirstCopy
+    ? born
+    : computeNextBackupTime(spec, new Date(parseBackupTime(last.spec.backup)), metadata.uid ?? '');
 }
 
-function outdatedIn(
+function listOutdated(
   good: readonly BackupResource[],
   over: readonly BackupResource[],
   { keep, now }: { keep: BackupKeep; now: Date },
 ): BackupResource[] {
   // The Job of the newest backup has removed the same from the target, by the same rule at its own moment.
-  const at = new Date(Math.min(now.getTime(), Date.parse(good.at(-1)?.status?.until ?? now.toISOString())));
+  const at = new Date(
+    Math.min(now.getTime(), Date.parse(good.at(-1)?.status?.until ?? now.toISOString())),
+  );
   const gone = new Set(
-    expiredBackups(
+    listExpiredBackups(
       good.map(({ spec }) => spec.backup),
       keep,
       at,

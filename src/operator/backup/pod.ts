@@ -1,20 +1,20 @@
 import type { NamedTarget } from '../../config/backups.ts';
 import { ENCRYPTION_KEYS } from '../../schema/agent/aes-key-id.ts';
 import type { OperatorSettings } from '../../config/operator.ts';
-import { proxyVariables } from '../objects/proxy-variables.ts';
+import { buildProxyVariables } from '../objects/proxy-variables.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { DEPLOYMENT, ownLabels, type Component } from '../../schema/platform/labels.ts';
+import { DEPLOYMENT, buildManagedLabels, type Component } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import { URI_KEY } from '../../schema/platform/database-spec.ts';
 import { isClaimTarget, type BackupTarget } from '../../schema/wire/backup-message.ts';
 import { ADDRESS_FOLDER } from '../../schema/wire/database-session.ts';
-import { authorityMount } from '../database/address.ts';
-import { databaseSize } from '../database/own/size.ts';
-import { restrictedContainer, restrictedPod } from '../database/own/postgres-image.ts';
-import { cores } from '../kernel/quantity.ts';
+import { buildAuthorityMount } from '../database/address.ts';
+import { resolveDatabaseSize } from '../database/own/size.ts';
+import { restrictedContainer, buildRestrictedPod } from '../database/own/postgres-image.ts';
+import { formatCores } from '../kernel/quantity.ts';
 import { buildJob } from '../objects/job.ts';
-import { ownedMetadata } from '../objects/metadata.ts';
+import { buildOwnedMetadata } from '../objects/metadata.ts';
 import { RUN_SCRIPTS } from './run-script.ts';
 
 /*
@@ -60,22 +60,33 @@ export function storeJob(
   settings: OperatorSettings,
 ): KubeObject {
   const deploymentName = deployment.metadata.name;
-  const common = { imagePullPolicy: settings.imagePullPolicy, securityContext: restrictedContainer };
+  const common = {
+    imagePullPolicy: settings.imagePullPolicy,
+    securityContext: restrictedContainer,
+  };
   return buildJob(
-    ownedMetadata(deployment, component, name),
+    buildOwnedMetadata(deployment, component, name),
     { backoffLimit: 0, activeDeadlineSeconds: settings.backups.deadlineMinutes * 60 },
     {
-      labels: ownLabels(deploymentName, component),
+      labels: buildManagedLabels(deploymentName, component),
       annotations: { [DEPLOYMENT]: deploymentName, ...annotations },
       spec: {
-        ...restrictedPod(deployment, settings),
+        ...buildRestrictedPod(deployment, settings),
         restartPolicy: 'Never',
         volumes: [
-          authorityMount(names.databaseTls(deploymentName)).volume,
+          buildAuthorityMount(names.databaseTls(deploymentName)).volume,
           ...pipe.volumes,
-          ...(copies ? [...copierPipe.volumes, { name: OWN.name, emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } }] : []),
-          ...claimOf(target, settings).map((claimName) => ({ name: 'store', persistentVolumeClaim: { claimName } })),
-          ...credentialOf(target, settings).map(({ volume }) => volume),
+          ...(copies
+            ? [
+                ...copierPipe.volumes,
+                { name: OWN.name, emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } },
+              ]
+            : []),
+          ...claimOf(target, settings).map((claimName) => ({
+            name: 'store',
+            persistentVolumeClaim: { claimName },
+          })),
+          ...buildCredentialFiles(target, settings).map(({ volume }) => volume),
           ...volumes,
         ],
         containers: containers.map((container) => ({ ...common, ...container })),
@@ -85,17 +96,23 @@ export function storeJob(
 }
 
 /** The folders between two containers: each side writes its own, and can only read the other's. */
-const folders = (name: string, at: string) => {
-  const [orders, answers] = ['orders', 'answers'].map((way) => ({ name: `${name}-${way}`, mountPath: `${at}/${way}` }));
+const buildFolders = (name: string, at: string) => {
+  const [orders, answers] = ['orders', 'answers'].map((way) => ({
+    name: `${name}-${way}`,
+    mountPath: `${at}/${way}`,
+  }));
   return {
-    volumes: [orders, answers].map((mount) => ({ name: mount?.name, emptyDir: { sizeLimit: '16Mi' } })),
+    volumes: [orders, answers].map((mount) => ({
+      name: mount?.name,
+      emptyDir: { sizeLimit: '16Mi' },
+    })),
     /** Those of the sender, and those of the container with programs of the database. */
     sender: [orders, { ...answers, readOnly: true }],
     programs: [{ ...orders, readOnly: true }, answers],
   };
 };
-const pipe = folders('pipe', PIPE);
-const copierPipe = folders('copier', COPIER_PIPE);
+const pipe = buildFolders('pipe', PIPE);
+const copierPipe = buildFolders('copier', COPIER_PIPE);
 /** The copier's own folder, for its configuration. It lies in memory, because the credential is in it. */
 const OWN = { name: 'copier-own', mountPath: '/tmp' };
 
@@ -106,32 +123,44 @@ const READABLE = 0o440;
  * Returns the volume with values of a Secret and its mount. The Secret may be missing, or lack a value: then the
  * program says so, while a pod that waits for its volume would not.
  */
-const secretFiles = (name: string, mountPath: string, { secretName, keys }: { secretName: string; keys: readonly string[] }) => ({
+const buildSecretFiles = (
+  name: string,
+  mountPath: string,
+  { secretName, keys }: { secretName: string; keys: readonly string[] },
+) => ({
   volume: {
     name,
-    secret: { secretName, optional: true, defaultMode: READABLE, items: keys.map((key) => ({ key, path: key })) },
+    secret: {
+      secretName,
+      optional: true,
+      defaultMode: READABLE,
+      items: keys.map((key) => ({ key, path: key })),
+    },
   },
   mount: { name, mountPath, readOnly: true },
 });
-export type SecretFiles = ReturnType<typeof secretFiles>;
+export type SecretFiles = ReturnType<typeof buildSecretFiles>;
 
 /** Returns the file with the address of a deployment's database. */
-export const addressFile = (secretName: string): SecretFiles => secretFiles('address', ADDRESS_FOLDER, { secretName, keys: [URI_KEY] });
+export const buildAddressFile = (secretName: string): SecretFiles =>
+  buildSecretFiles('address', ADDRESS_FOLDER, { secretName, keys: [URI_KEY] });
 
 /** Returns the files with the encryption keys of a deployment's secrets. Empty if it has none. */
-export const encryptionFiles = ({ spec }: DeploymentResource): SecretFiles[] => {
+export const buildEncryptionFiles = ({ spec }: DeploymentResource): SecretFiles[] => {
   const { secretName } = spec.template;
-  return secretName === undefined ? [] : [secretFiles('encryption', ENCRYPTION, { secretName, keys: ENCRYPTION_KEYS })];
+  return secretName === undefined
+    ? []
+    : [buildSecretFiles('encryption', ENCRYPTION, { secretName, keys: ENCRYPTION_KEYS })];
 };
 
 /** Returns a variable with a value. */
-export const literal = ([name, value]: [string, string]): object => ({ name, value });
+export const toVariable = ([name, value]: [string, string]): object => ({ name, value });
 
 /**
  * Writes each `$` as an escape of JSON: Kubernetes would put the values of other variables, as the credential, in place
  * of `$(NAME)` in the Deployment.
  */
-const withoutReferences = (json: string): string => json.replaceAll('$', String.raw`\u0024`);
+const escapeReferences = (json: string): string => json.replaceAll('$', String.raw`\u0024`);
 
 /** Whether a Job works beside runs that must not slow down, or somebody waits for it. */
 export type BackupPace = 'beside runs' | 'awaited';
@@ -149,20 +178,33 @@ const BESIDE_RUNS = 0.25;
 const LEAST_CORES = 0.02;
 
 /** Returns the cores with which a container may work with a database. */
-export function coresBeside(deployment: DeploymentResource, pace: BackupPace, settings: OperatorSettings): string {
-  const share = databaseSize(deployment, settings).cpuLimit * BESIDE_RUNS;
-  return cores(pace === 'awaited' ? MOST_CORES : Math.min(MOST_CORES, Math.max(LEAST_CORES, share)));
+export function limitCores(
+  deployment: DeploymentResource,
+  pace: BackupPace,
+  settings: OperatorSettings,
+): string {
+  const share = resolveDatabaseSize(deployment, settings).cpuLimit * BESIDE_RUNS;
+  return formatCores(
+    pace === 'awaited' ? MOST_CORES : Math.min(MOST_CORES, Math.max(LEAST_CORES, share)),
+  );
 }
 
-type Programs = { name: string; script: string; address: SecretFiles; pace?: BackupPace; env?: object[]; mounts?: object[] };
+type Programs = {
+  name: string;
+  script: string;
+  address: SecretFiles;
+  pace?: BackupPace;
+  env?: object[];
+  mounts?: object[];
+};
 
 /** Returns the container with the programs of the database. The file `ADDRESS_FILE` holds where it is. */
-export function databasePrograms(
+export function buildDatabaseContainer(
   deployment: DeploymentResource,
   { name, script, address, pace = 'awaited', env = [], mounts = [] }: Programs,
   settings: OperatorSettings,
 ): object {
-  const { mount, parameters } = authorityMount(names.databaseTls(deployment.metadata.name));
+  const { mount, parameters } = buildAuthorityMount(names.databaseTls(deployment.metadata.name));
   const connecting = {
     ADDRESS_FILE: `${ADDRESS_FOLDER}/${URI_KEY}`,
     PGCONNECT_TIMEOUT: '10',
@@ -173,8 +215,11 @@ export function databasePrograms(
     name,
     image: settings.databaseImage,
     command: ['/bin/sh', '-c', script],
-    env: [...Object.entries(connecting).map(literal), ...env],
-    resources: { requests: { cpu: CPU[pace], memory: '64Mi' }, limits: { cpu: coresBeside(deployment, pace, settings), memory: '512Mi' } },
+    env: [...Object.entries(connecting).map(toVariable), ...env],
+    resources: {
+      requests: { cpu: CPU[pace], memory: '64Mi' },
+      limits: { cpu: limitCores(deployment, pace, settings), memory: '512Mi' },
+    },
     volumeMounts: [mount, address.mount, ...pipe.programs, ...mounts],
   };
 }
@@ -185,17 +230,26 @@ type Copying = { target: string; pace?: BackupPace; mounts?: object[] };
  * Returns the container with pgBackRest, which has the credential of the store. It runs no statement in a tenant's
  * database, and no other container sees its files.
  */
-export const copierPrograms = ({ target, pace = 'awaited', mounts = [] }: Copying, cpu: string, settings: OperatorSettings): object => ({
+export const buildCopierContainer = (
+  { target, pace = 'awaited', mounts = [] }: Copying,
+  cpu: string,
+  settings: OperatorSettings,
+): object => ({
   name: COPIER,
   image: settings.databaseImage,
   command: ['/bin/sh', '-c', RUN_SCRIPTS],
-  env: Object.entries({ PIPE: COPIER_PIPE, CREDENTIAL }).map(literal),
+  env: Object.entries({ PIPE: COPIER_PIPE, CREDENTIAL }).map(toVariable),
   resources: { requests: { cpu: CPU[pace], memory: '64Mi' }, limits: { cpu, memory: '768Mi' } },
-  volumeMounts: [...copierPipe.programs, OWN, ...credentialOf(target, settings).map(({ mount }) => mount), ...mounts],
+  volumeMounts: [
+    ...copierPipe.programs,
+    OWN,
+    ...buildCredentialFiles(target, settings).map(({ mount }) => mount),
+    ...mounts,
+  ],
 });
 
 /** Returns the container that restores into a database of its own, which knows no credential. */
-export const scratchPrograms = (
+export const buildScratchContainer = (
   { script, env = [], mounts = [] }: Pick<Programs, 'script' | 'env' | 'mounts'>,
   { databaseImage }: OperatorSettings,
 ): object => ({
@@ -203,7 +257,10 @@ export const scratchPrograms = (
   image: databaseImage,
   command: ['/bin/sh', '-c', script],
   env,
-  resources: { requests: { cpu: CPU.awaited, memory: '256Mi' }, limits: { cpu: cores(MOST_CORES), memory: '768Mi' } },
+  resources: {
+    requests: { cpu: CPU.awaited, memory: '256Mi' },
+    limits: { cpu: formatCores(MOST_CORES), memory: '768Mi' },
+  },
   volumeMounts: [...pipe.programs, ...mounts],
 });
 
@@ -214,7 +271,7 @@ function claimOf(name: string, { backups: { targets } }: OperatorSettings): stri
 }
 
 /** Returns a target as orders name it, without its Secret. */
-export function targetInOrder(target: NamedTarget): BackupTarget {
+export function stripTargetSecret(target: NamedTarget): BackupTarget {
   if (isClaimTarget(target)) return target;
   const { secretName: _secret, ...place } = target;
   return place;
@@ -235,7 +292,16 @@ type Speaking = {
 
 /** Returns the container that speaks to the store of a target. */
 export function storeSpeaker(
-  { args, variable, order, target, writes = false, pace = 'awaited', copies = false, secrets = [] }: Speaking,
+  {
+    args,
+    variable,
+    order,
+    target,
+    writes = false,
+    pace = 'awaited',
+    copies = false,
+    secrets = [],
+  }: Speaking,
   settings: OperatorSettings,
 ): object {
   const { image } = settings.backups;
@@ -245,27 +311,42 @@ export function storeSpeaker(
     image,
     args,
     env: [
-      claims.length > 0 ? literal(['GX_BACKUP_MOUNT', MOUNT]) : literal(['GX_BACKUP_CREDENTIAL', CREDENTIAL]),
-      literal([variable, withoutReferences(JSON.stringify(order))]),
-      literal(['GX_BACKUP_PIPE', PIPE]),
-      ...Object.entries(proxyVariables(settings.proxies)).flatMap(([name, value]) => (value === undefined ? [] : [literal([name, value])])),
-      ...(copies ? [literal(['GX_BACKUP_COPIER', COPIER_PIPE])] : []),
-      ...(secrets.length > 0 ? [literal(['GX_BACKUP_ENCRYPTION', ENCRYPTION])] : []),
+      claims.length > 0
+        ? toVariable(['GX_BACKUP_MOUNT', MOUNT])
+        : toVariable(['GX_BACKUP_CREDENTIAL', CREDENTIAL]),
+      toVariable([variable, escapeReferences(JSON.stringify(order))]),
+      toVariable(['GX_BACKUP_PIPE', PIPE]),
+      ...Object.entries(buildProxyVariables(settings.proxies)).flatMap(([name, value]) =>
+        value === undefined ? [] : [toVariable([name, value])],
+      ),
+      ...(copies ? [toVariable(['GX_BACKUP_COPIER', COPIER_PIPE])] : []),
+      ...(secrets.length > 0 ? [toVariable(['GX_BACKUP_ENCRYPTION', ENCRYPTION])] : []),
     ],
     // Two parts of 16 MB at first, and the program itself. Parts of a dump that is sent grow with its size.
-    resources: { requests: { cpu: CPU[pace], memory: '160Mi' }, limits: { cpu: cores(MOST_CORES), memory: '640Mi' } },
+    resources: {
+      requests: { cpu: CPU[pace], memory: '160Mi' },
+      limits: { cpu: formatCores(MOST_CORES), memory: '640Mi' },
+    },
     volumeMounts: [
       ...pipe.sender,
       ...(copies ? copierPipe.sender : []),
-      ...[...credentialOf(target, settings), ...secrets].map(({ mount }) => mount),
+      ...[...buildCredentialFiles(target, settings), ...secrets].map(({ mount }) => mount),
       ...claims.map(() => ({ name: 'store', mountPath: MOUNT, readOnly: !writes })),
     ],
   };
 }
 
 /** Returns the files with the credential of a target that speaks S3. */
-function credentialOf(name: string, { backups: { targets } }: OperatorSettings): SecretFiles[] {
+function buildCredentialFiles(
+  name: string,
+  { backups: { targets } }: OperatorSettings,
+): SecretFiles[] {
   const target = targets[name];
   if (target === undefined || isClaimTarget(target)) return [];
-  return [secretFiles('credential', CREDENTIAL, { secretName: target.secretName, keys: ['accessKeyId', 'secretAccessKey'] })];
+  return [
+    buildSecretFiles('credential', CREDENTIAL, {
+      secretName: target.secretName,
+      keys: ['accessKeyId', 'secretAccessKey'],
+    }),
+  ];
 }

@@ -3,7 +3,14 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { REPLACES } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
-import { encryptionFiles, literal, PIPE, scratchPrograms, storeJob, storeSpeaker } from './pod.ts';
+import {
+  buildEncryptionFiles,
+  toVariable,
+  PIPE,
+  buildScratchContainer,
+  storeJob,
+  storeSpeaker,
+} from './pod.ts';
 import type { ReplaceOrder } from './replace-plan.ts';
 import { BEGIN_RESTORE } from './restore-script.ts';
 
@@ -16,9 +23,19 @@ mv asked found`;
  * Returns the Job that looks whether a backup can be restored, while the agents serve: whether it is in the catalogue,
  * whether the image knows its schema, and whether the deployment has its encryption keys.
  */
-export function checkJob(deployment: DeploymentResource, plan: ReplaceOrder, requestedAt: string, settings: OperatorSettings): KubeObject {
-  const secrets = encryptionFiles(deployment);
-  const speaking = { args: ['backup', 'check'], variable: 'GX_RESTORE', order: plan.order, target: plan.target };
+export function checkJob(
+  deployment: DeploymentResource,
+  plan: ReplaceOrder,
+  requestedAt: string,
+  settings: OperatorSettings,
+): KubeObject {
+  const secrets = buildEncryptionFiles(deployment);
+  const speaking = {
+    args: ['backup', 'check'],
+    variable: 'GX_RESTORE',
+    order: plan.order,
+    target: plan.target,
+  };
   return storeJob(
     deployment,
     {
@@ -28,7 +45,7 @@ export function checkJob(deployment: DeploymentResource, plan: ReplaceOrder, req
       target: plan.target,
       volumes: secrets.map(({ volume }) => volume),
       containers: [
-        scratchPrograms({ script: VERSION, env: [literal(['PIPE', PIPE])] }, settings),
+        buildScratchContainer({ script: VERSION, env: [toVariable(['PIPE', PIPE])] }, settings),
         storeSpeaker({ ...speaking, secrets }, settings),
       ],
     },

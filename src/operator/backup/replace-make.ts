@@ -4,17 +4,22 @@ import type { BackupResource, DeploymentResource } from '../../schema/platform/c
 import { SET_ASIDE } from '../../schema/platform/labels.ts';
 import { FORMER_DAYS, MOST_FORMER, type FormerVolume } from '../../schema/platform/replacement.ts';
 import { isMove } from '../../schema/platform/restore-spec.ts';
-import { dateTimeOf } from '../../schema/types.ts';
+import { formatKubernetesTime } from '../../schema/types.ts';
 import type { ReplaceFailure } from '../../schema/wire/restore-message.ts';
 import { listDataClaims } from '../database/own/volume.ts';
-import { stateByPod } from '../pods/job-state.ts';
+import { deriveJobState } from '../pods/job-state.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { beginBackup } from './make.ts';
 import { checkJob, checkOf } from './replace-job.ts';
 import type { ReplaceOrder } from './replace-plan.ts';
-import { forgetOld, podFor, progressWithoutPod, type RestoreProgress } from './restore-make.ts';
+import {
+  removeFailedRestore,
+  findRestorePod,
+  makeOrFollowRestore,
+  type RestoreProgress,
+} from './restore-make.ts';
 import { RESTORE_CONTAINERS, restoreResult } from './restore-result.ts';
-import { adviceOn } from './statement.ts';
+import { explainBackupFailure } from './statement.ts';
 
 type Acting = { deployment: DeploymentResource; now: Date; signal: AbortSignal };
 type Looking = Acting & { requestedAt: string; pods: readonly KubeObject[] };
@@ -25,16 +30,28 @@ export async function checkReplacement(
   plan: ReplaceOrder,
   { requestedAt, pods, ...acting }: Looking,
 ): Promise<RestoreProgress> {
-  const pod = podFor(pods, checkOf(requestedAt));
-  if (pod === undefined) return progressWithoutPod(deps, checkJob(acting.deployment, plan, requestedAt, deps.settings), acting);
-  return restoreResult(stateByPod(pod, RESTORE_CONTAINERS, { now: acting.now, work: 'the look at the backup' }));
+  const pod = findRestorePod(pods, checkOf(requestedAt));
+  if (pod === undefined)
+    return makeOrFollowRestore(
+      deps,
+      checkJob(acting.deployment, plan, requestedAt, deps.settings),
+      acting,
+    );
+  return restoreResult(
+    deriveJobState(pod, RESTORE_CONTAINERS, { now: acting.now, work: 'the look at the backup' }),
+  );
 }
 
 /** Looks whether a backup can be restored, and looks again a while after it could not. */
-export async function followLook(deps: PartDeps, plan: ReplaceOrder, looking: Looking): Promise<RestoreProgress> {
+export async function followLook(
+  deps: PartDeps,
+  plan: ReplaceOrder,
+  looking: Looking,
+): Promise<RestoreProgress> {
   const result = await checkReplacement(deps, plan, looking);
-  const pod = podFor(looking.pods, checkOf(looking.requestedAt));
-  if (result !== undefined && 'reason' in result && pod !== undefined) await forgetOld(deps, pod, looking);
+  const pod = findRestorePod(looking.pods, checkOf(looking.requestedAt));
+  if (result !== undefined && 'reason' in result && pod !== undefined)
+    await removeFailedRestore(deps, pod, looking);
   return result;
 }
 
@@ -48,22 +65,32 @@ type Saving = Acting & {
 };
 
 /** Returns how the data is backed up. It moves by a dump, which another major version of Postgres reads, too. */
-function specToSave({ spec }: DeploymentResource): BackupSpec | undefined {
+function chooseSaveSpec({ spec }: DeploymentResource): BackupSpec | undefined {
   const { backup, restore } = spec.database ?? {};
   if (backup === undefined || restore === undefined || !isMove(restore)) return backup;
   return { ...backup, method: 'dump' };
 }
 
 /** Backs up the data that is to be replaced. The part of backups follows it. Undefined while it is under way. */
-export async function saveReplaced(deps: PartDeps, saving: Saving): Promise<'saved' | ReplaceFailure | undefined> {
+export async function saveReplaced(
+  deps: PartDeps,
+  saving: Saving,
+): Promise<'saved' | ReplaceFailure | undefined> {
   const { deployment, requestedAt, backups, isUp } = saving;
-  const spec = specToSave(deployment);
+  const spec = chooseSaveSpec(deployment);
   if (spec === undefined) return 'saved';
   const made = backups.find((one) => one.spec.requestedAt === requestedAt);
   if (made?.status?.phase === 'Succeeded') return 'saved';
-  if (made?.status?.phase === 'Failed') return { reason: 'BackupFailed', message: adviceOn(made) };
+  if (made?.status?.phase === 'Failed')
+    return { reason: 'BackupFailed', message: explainBackupFailure(made) };
   const others = backups.some(({ status }) => !isBackupOver(status?.phase));
-  if (isUp && !others) await beginBackup(deps, { ...saving, plan: { spec, requestedAt }, pods: [], revision: undefined });
+  if (isUp && !others)
+    await beginBackup(deps, {
+      ...saving,
+      plan: { spec, requestedAt },
+      pods: [],
+      revision: undefined,
+    });
   return undefined;
 }
 
@@ -73,7 +100,11 @@ export async function isVolumeLost(
   claim: string,
   { deployment, signal }: Pick<Acting, 'deployment' | 'signal'>,
 ): Promise<boolean> {
-  const found = await kube.find(kinds.volumeClaim, { namespace: deployment.metadata.namespace, name: claim }, signal);
+  const found = await kube.find(
+    kinds.volumeClaim,
+    { namespace: deployment.metadata.namespace, name: claim },
+    signal,
+  );
   return found === undefined || (found.status as { phase?: string } | undefined)?.phase === 'Lost';
 }
 
@@ -83,44 +114,80 @@ export async function setAside(
   claim: string,
   { deployment, now, signal }: Acting,
 ): Promise<FormerVolume> {
-  const until = dateTimeOf(new Date(now.getTime() + FORMER_DAYS * 86_400_000));
-  await annotate(kube, claim, { deployment, signal, value: until });
+  const until = formatKubernetesTime(new Date(now.getTime() + FORMER_DAYS * 86_400_000));
+  await setAnnotation(kube, claim, { deployment, signal, value: until });
   return { claim, until };
 }
 
 /** Takes the note off a claim that is in use again. */
-export const takeBack = ({ kube }: Pick<PartDeps, 'kube'>, claim: string, { deployment, signal }: Acting): Promise<void> =>
-  annotate(kube, claim, { deployment, signal, value: null });
+export const takeBack = (
+  { kube }: Pick<PartDeps, 'kube'>,
+  claim: string,
+  { deployment, signal }: Acting,
+): Promise<void> => setAnnotation(kube, claim, { deployment, signal, value: null });
 
 type Note = Pick<Acting, 'deployment' | 'signal'> & { value: string | null };
 
-async function annotate(kube: PartDeps['kube'], claim: string, { deployment, signal, value }: Note): Promise<void> {
+async function setAnnotation(
+  kube: PartDeps['kube'],
+  claim: string,
+  { deployment, signal, value }: Note,
+): Promise<void> {
   const ref = { namespace: deployment.metadata.namespace, name: claim };
   const found = await kube.find(kinds.volumeClaim, ref, signal);
   if (found === undefined) return;
   const { [SET_ASIDE]: _note, ...others } = found.metadata.annotations ?? {};
   const annotations = value === null ? others : { ...others, [SET_ASIDE]: value };
-  const version = { op: 'test', path: '/metadata/resourceVersion', value: found.metadata.resourceVersion } as const;
-  await kube.jsonPatch(kinds.volumeClaim, ref, [version, { op: 'add', path: '/metadata/annotations', value: annotations }], {}, signal);
+  const version = {
+    op: 'test',
+    path: '/metadata/resourceVersion',
+    value: found.metadata.resourceVersion,
+  } as const;
+  await kube.patchJson(
+    kinds.volumeClaim,
+    ref,
+    [version, { op: 'add', path: '/metadata/annotations', value: annotations }],
+    {},
+    signal,
+  );
 }
 
 /**
  * Finds the former volumes by the notes on their claims, where the status does not name them. One without a note is of
  * a restore that was under way when the status was lost: it is set aside now.
  */
-export async function findFormerVolumes(deps: Pick<PartDeps, 'kube'>, used: string, acting: Acting): Promise<FormerVolume[]> {
+export async function findFormerVolumes(
+  deps: Pick<PartDeps, 'kube'>,
+  used: string,
+  acting: Acting,
+): Promise<FormerVolume[]> {
   const claims = await listDataClaims(deps, acting.deployment, acting.signal);
-  const others = claims.filter(({ metadata }) => metadata.name !== used && metadata.deletionTimestamp === undefined);
+  const others = claims.filter(
+    ({ metadata }) => metadata.name !== used && metadata.deletionTimestamp === undefined,
+  );
   const found = others.map(async ({ metadata: { name, annotations } }) => {
     const time = Date.parse(annotations?.[SET_ASIDE] ?? '');
-    return Number.isNaN(time) ? await setAside(deps, name, acting) : { claim: name, until: dateTimeOf(new Date(time)) };
+    return Number.isNaN(time)
+      ? await setAside(deps, name, acting)
+      : { claim: name, until: formatKubernetesTime(new Date(time)) };
   });
-  return (await Promise.all(found)).toSorted((a, b) => Date.parse(a.until) - Date.parse(b.until)).slice(-MOST_FORMER);
+  return (await Promise.all(found))
+    .toSorted((a, b) => Date.parse(a.until) - Date.parse(b.until))
+    .slice(-MOST_FORMER);
 }
 
 /** Deletes a claim with its data. */
-export async function removeVolume({ kube }: Pick<PartDeps, 'kube'>, claim: string, { deployment, signal }: Acting): Promise<void> {
-  await kube.delete(kinds.volumeClaim, { namespace: deployment.metadata.namespace, name: claim }, {}, signal);
+export async function removeVolume(
+  { kube }: Pick<PartDeps, 'kube'>,
+  claim: string,
+  { deployment, signal }: Acting,
+): Promise<void> {
+  await kube.delete(
+    kinds.volumeClaim,
+    { namespace: deployment.metadata.namespace, name: claim },
+    {},
+    signal,
+  );
 }
 
 /** Deletes the former volumes whose time is over, but for those that a restore needs. Returns the others. */
@@ -130,7 +197,8 @@ export async function removeExpiredVolumes(
   acting: Acting,
 ): Promise<FormerVolume[]> {
   const former = acting.deployment.status?.formerVolumes ?? [];
-  const isOver = ({ claim, until }: FormerVolume): boolean => Date.parse(until) <= acting.now.getTime() && !needed.includes(claim);
+  const isOver = ({ claim, until }: FormerVolume): boolean =>
+    Date.parse(until) <= acting.now.getTime() && !needed.includes(claim);
   for (const { claim } of former.filter(isOver)) await removeVolume(deps, claim, acting);
   return former.filter((each) => !isOver(each));
 }

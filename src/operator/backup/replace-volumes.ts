@@ -6,7 +6,10 @@ import type { ReplacePlan } from './replace-plan.ts';
 const LONGEST = 86_400;
 
 /** Returns the claims that a restore uses, or is about to use. */
-export const neededVolumes = ({ status }: DeploymentResource, plan: ReplacePlan | undefined): (string | undefined)[] => [
+export const listNeededVolumes = (
+  { status }: DeploymentResource,
+  plan: ReplacePlan | undefined,
+): (string | undefined)[] => [
   status?.databaseVolume,
   status?.replacement?.volume,
   status?.replacement?.former,
@@ -14,7 +17,16 @@ export const neededVolumes = ({ status }: DeploymentResource, plan: ReplacePlan 
 ];
 
 /** Returns the seconds until the first of them is deleted. */
-export const expiryOfVolumes = (former: readonly FormerVolume[], now: Date): number | undefined =>
+export const countVolumeExpirySeconds = (
+  former: readonly FormerVolume[],
+  now: Date,
+): number | undefined =>
   former.length === 0
     ? undefined
-    : Math.max(1, Math.min(LONGEST, ...former.map(({ until }) => Math.ceil((Date.parse(until) - now.getTime()) / 1000))));
+    : Math.max(
+        1,
+        Math.min(
+          LONGEST,
+          ...former.map(({ until }) => Math.ceil((Date.parse(until) - now.getTime()) / 1000)),
+        ),
+      );

@@ -4,7 +4,16 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
 import { REPLACES } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import { ask, OWN_DATABASE } from '../../schema/wire/database-session.ts';
-import { addressFile, databasePrograms, encryptionFiles, literal, PIPE, RESTORER, storeJob, storeSpeaker } from './pod.ts';
+import {
+  buildAddressFile,
+  buildDatabaseContainer,
+  buildEncryptionFiles,
+  toVariable,
+  PIPE,
+  RESTORER,
+  storeJob,
+  storeSpeaker,
+} from './pod.ts';
 import type { RestorePlan } from './restore-plan.ts';
 import { RUN_SCRIPTS } from './run-script.ts';
 import { askUntilAdmitted, BEGIN_RESTORE, restoreDump } from './restore-script.ts';
@@ -34,9 +43,13 @@ type Given = {
 };
 
 /** Returns the Job that restores a backup: one container reads it from the store, the other restores it. */
-export function restoreJob(deployment: DeploymentResource, { plan, secret, requestedAt }: Given, settings: OperatorSettings): KubeObject {
-  const [address, keys] = [addressFile(secret), encryptionFiles(deployment)];
-  const env = [literal(['PIPE', PIPE]), literal(['STATE', STATE]), literal(['SQL', SQL])];
+export function restoreJob(
+  deployment: DeploymentResource,
+  { plan, secret, requestedAt }: Given,
+  settings: OperatorSettings,
+): KubeObject {
+  const [address, keys] = [buildAddressFile(secret), buildEncryptionFiles(deployment)];
+  const env = [toVariable(['PIPE', PIPE]), toVariable(['STATE', STATE]), toVariable(['SQL', SQL])];
   const name = deployment.spec.database?.restore?.sqlConfigMap;
   const mounts = name === undefined ? [] : [{ name: 'sql', mountPath: SQL, readOnly: true }];
   return storeJob(
@@ -46,15 +59,30 @@ export function restoreJob(deployment: DeploymentResource, { plan, secret, reque
       name: names.restore(deployment.metadata.name),
       target: plan.target,
       ...(requestedAt !== undefined && { annotations: { [REPLACES]: requestedAt } }),
-      volumes: [...[address, ...keys].map(({ volume }) => volume), ...(name === undefined ? [] : [{ name: 'sql', configMap: { name } }])],
+      volumes: [
+        ...[address, ...keys].map(({ volume }) => volume),
+        ...(name === undefined ? [] : [{ name: 'sql', configMap: { name } }]),
+      ],
       containers: [
-        databasePrograms(
+        buildDatabaseContainer(
           deployment,
-          { name: RESTORER, script: plan.order.filled === true ? RUN_SCRIPTS : RESTORE, address, env, mounts },
+          {
+            name: RESTORER,
+            script: plan.order.filled === true ? RUN_SCRIPTS : RESTORE,
+            address,
+            env,
+            mounts,
+          },
           settings,
         ),
         storeSpeaker(
-          { args: ['backup', 'restore'], variable: 'GX_RESTORE', order: plan.order, target: plan.target, secrets: keys },
+          {
+            args: ['backup', 'restore'],
+            variable: 'GX_RESTORE',
+            order: plan.order,
+            target: plan.target,
+            secrets: keys,
+          },
           settings,
         ),
       ],

@@ -4,9 +4,9 @@ import { REPLACES } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { RestoreDone, RestoreFailure } from '../../schema/wire/restore-message.ts';
 import type { PartDeps } from '../reports/part-report.ts';
-import { stateOfPodless } from '../pods/follow-job.ts';
-import { stateByPod, type JobHindrance, type JobState } from '../pods/job-state.ts';
-import { tooLong } from './result.ts';
+import { readPodlessJobState } from '../pods/follow-job.ts';
+import { deriveJobState, type JobHindrance, type JobState } from '../pods/job-state.ts';
+import { describeJobTimeout } from './result.ts';
 import { restoreJob } from './restore-job.ts';
 import type { RestorePlan } from './restore-plan.ts';
 import { RESTORE_CONTAINERS, restoreEndedAt, restoreResult } from './restore-result.ts';
@@ -27,34 +27,56 @@ type Restoring = {
 };
 
 /** The end of a restore, or why its Job has no pod. Undefined while it is under way. */
-export type RestoreProgress = RestoreDone | RestoreFailure | { hindrance: JobHindrance } | undefined;
+export type RestoreProgress =
+  | RestoreDone
+  | RestoreFailure
+  | { hindrance: JobHindrance }
+  | undefined;
 
 /** Makes the Job of a restore, or looks how it ended. */
-export async function followRestore(deps: PartDeps, restoring: Restoring): Promise<RestoreProgress> {
+export async function followRestore(
+  deps: PartDeps,
+  restoring: Restoring,
+): Promise<RestoreProgress> {
   const { deployment, plan, secret, now, signal, requestedAt } = restoring;
-  const pod = podFor(restoring.pods, requestedAt);
-  if (pod === undefined) return progressWithoutPod(deps, restoreJob(deployment, { plan, secret, requestedAt }, deps.settings), restoring);
-  const result = restoreResult(stateByPod(pod, RESTORE_CONTAINERS, { now, work: 'the restore' }));
-  if (result !== undefined && 'reason' in result) await forgetOld(deps, pod, { deployment, now, signal });
+  const pod = findRestorePod(restoring.pods, requestedAt);
+  if (pod === undefined)
+    return makeOrFollowRestore(
+      deps,
+      restoreJob(deployment, { plan, secret, requestedAt }, deps.settings),
+      restoring,
+    );
+  const result = restoreResult(
+    deriveJobState(pod, RESTORE_CONTAINERS, { now, work: 'the restore' }),
+  );
+  if (result !== undefined && 'reason' in result)
+    await removeFailedRestore(deps, pod, { deployment, now, signal });
   return result;
 }
 
 /** Removes the Jobs of a restore that failed some time ago, so that it is tried again. */
-export async function forgetOld(
+export async function removeFailedRestore(
   deps: Pick<PartDeps, 'kube'>,
   pod: KubeObject,
   { deployment, now, signal }: Pick<Restoring, 'deployment' | 'now' | 'signal'>,
 ): Promise<void> {
   const endedAt = restoreEndedAt(pod);
-  if (endedAt !== undefined && now.getTime() - endedAt.getTime() >= AGAIN) await forgetRestore(deps, deployment, signal);
+  if (endedAt !== undefined && now.getTime() - endedAt.getTime() >= AGAIN)
+    await removeRestoreJobs(deps, deployment, signal);
 }
 
 /** Returns the pod of a restore: that of a request, or the one with which a deployment begins. */
-export const podFor = (pods: readonly KubeObject[], request: string | undefined): KubeObject | undefined =>
-  pods.find(({ metadata }) => metadata.deletionTimestamp === undefined && metadata.annotations?.[REPLACES] === request);
+export const findRestorePod = (
+  pods: readonly KubeObject[],
+  request: string | undefined,
+): KubeObject | undefined =>
+  pods.find(
+    ({ metadata }) =>
+      metadata.deletionTimestamp === undefined && metadata.annotations?.[REPLACES] === request,
+  );
 
 /** Removes the Jobs of a restore with their pods. */
-export async function forgetRestore(
+export async function removeRestoreJobs(
   { kube }: Pick<PartDeps, 'kube'>,
   { metadata }: DeploymentResource,
   signal: AbortSignal,
@@ -65,7 +87,7 @@ export async function forgetRestore(
 }
 
 /** Makes the Job of a restore, or looks why it has no pod. The Jobs of one that failed are removed. */
-export async function progressWithoutPod(
+export async function makeOrFollowRestore(
   deps: PartDeps,
   wanted: KubeObject,
   { deployment, now, signal }: Pick<Restoring, 'deployment' | 'now' | 'signal'>,
@@ -73,7 +95,7 @@ export async function progressWithoutPod(
   const state = await makeOrLook(deps, wanted, { now, signal });
   if (state.is === 'hindered') return { hindrance: state };
   const result = restoreResult(state);
-  if (result !== undefined) await forgetRestore(deps, deployment, signal);
+  if (result !== undefined) await removeRestoreJobs(deps, deployment, signal);
   return result;
 }
 
@@ -84,6 +106,10 @@ export async function makeOrLook(
   { now, signal }: { now: Date; signal: AbortSignal },
 ): Promise<JobState> {
   if (await writer.create(wanted, signal)) return { is: 'under-way' };
-  const state = await stateOfPodless(kube, wanted.metadata, { deadline: tooLong(settings.backups.deadlineMinutes), now, signal });
+  const state = await readPodlessJobState(kube, wanted.metadata, {
+    deadline: describeJobTimeout(settings.backups.deadlineMinutes),
+    now,
+    signal,
+  });
   return state.is === 'absent' ? { is: 'under-way' } : state;
 }

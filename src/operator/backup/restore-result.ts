@@ -7,32 +7,44 @@ import {
   type VerifyDone,
   type VerifyFailure,
 } from '../../schema/wire/restore-message.ts';
-import { statusOfPod } from '../pods/diagnose.ts';
+import { getPodStatus } from '../pods/diagnose.ts';
 import { findEnd, type JobState } from '../pods/job-state.ts';
 import { COPIER, RESTORER, SENDER } from './pod.ts';
-import { terminationFields } from './result.ts';
+import { parseTerminationFields } from './result.ts';
 
 /** The containers of a restore and of a verification: the one that speaks to the store decides. */
-export const RESTORE_CONTAINERS = { decides: SENDER, others: [RESTORER, COPIER], unseen: [RESTORER] };
+export const RESTORE_CONTAINERS = {
+  decides: SENDER,
+  others: [RESTORER, COPIER],
+  unseen: [RESTORER],
+};
 
 type Fields = Partial<RestoreDone & VerifyDone & { reason: string; message: string }>;
 /** Reads a termination message: its result, or its failure. Undefined if it is neither. */
 type Read<R> = (fields: Fields, exitCode: number | undefined) => R | undefined;
 
 /** Returns how a restore ended, by its Job. Undefined while it is under way. */
-export const restoreResult = (state: JobState): RestoreDone | RestoreFailure | undefined => resultOf(state, readRestore);
+export const restoreResult = (state: JobState): RestoreDone | RestoreFailure | undefined =>
+  readResult(state, readRestore);
 
 /** Returns how a verification ended, by its Job. Undefined while it is under way. */
-export const verifyResult = (state: JobState): VerifyDone | VerifyFailure | undefined => resultOf(state, readVerification);
+export const verifyResult = (state: JobState): VerifyDone | VerifyFailure | undefined =>
+  readResult(state, readVerification);
 
-const readRestore: Read<RestoreDone | RestoreFailure> = ({ reason, message = '', backup, from, copy }, exitCode) => {
+const readRestore: Read<RestoreDone | RestoreFailure> = (
+  { reason, message = '', backup, from, copy },
+  exitCode,
+) => {
   const known = RESTORE_FAILURES.find((each) => each === reason);
   if (known !== undefined) return { reason: known, message };
   if (exitCode !== 0 || backup === undefined || from === undefined) return undefined;
   return { backup, from, ...(copy !== undefined && { copy }) };
 };
 
-const readVerification: Read<VerifyDone | VerifyFailure> = ({ reason, message = '', verified }, exitCode) => {
+const readVerification: Read<VerifyDone | VerifyFailure> = (
+  { reason, message = '', verified },
+  exitCode,
+) => {
   const known = VERIFY_FAILURES.find((each) => each === reason);
   if (known !== undefined) return { reason: known, message };
   return exitCode === 0 && verified !== undefined ? { verified } : undefined;
@@ -40,22 +52,27 @@ const readVerification: Read<VerifyDone | VerifyFailure> = ({ reason, message = 
 
 type Failed = { reason: 'RestoreFailed' | 'TargetMissing'; message: string };
 
-function resultOf<R>(state: JobState, read: Read<R>): R | Failed | undefined {
+function readResult<R>(state: JobState, read: Read<R>): R | Failed | undefined {
   if (state.is === 'incomplete') return { reason: 'TargetMissing', message: state.message };
   if (state.is === 'lost') return { reason: 'RestoreFailed', message: state.message };
   if (state.is !== 'ended') return undefined;
   const { exitCode, reason = 'no reason', message } = state.end;
   const silent = `The program that restores ended with ${exitCode} (${reason}) and left no message.`;
-  return read(terminationFields<Fields>(message), exitCode) ?? { reason: 'RestoreFailed', message: silent };
+  return (
+    read(parseTerminationFields<Fields>(message), exitCode) ?? {
+      reason: 'RestoreFailed',
+      message: silent,
+    }
+  );
 }
 
 /** The last words of gx-postgres where it could not fill a volume with a copy. */
 const UNFILLED = /^gx-postgres: the (?:copy|log) could not .*$/m;
 
 /** Returns why a database could not fill its volume. It tries again by itself. */
-export function fillFailure(databasePods: readonly KubeObject[]): string | undefined {
+export function findFillFailure(databasePods: readonly KubeObject[]): string | undefined {
   const ended = databasePods
-    .flatMap((pod) => statusOfPod(pod).containerStatuses ?? [])
+    .flatMap((pod) => getPodStatus(pod).containerStatuses ?? [])
     .map(({ state, lastState }) => (state?.terminated ?? lastState?.terminated)?.message ?? '');
   const words = ended.find((message) => UNFILLED.test(message));
   return words === undefined ? undefined : words.trim().slice(-1500);
@@ -63,7 +80,9 @@ export function fillFailure(databasePods: readonly KubeObject[]): string | undef
 
 /** Returns when a restore ended. Undefined while it runs. */
 export function restoreEndedAt(pod: KubeObject): Date | undefined {
-  const times = [SENDER, RESTORER, COPIER].map((name) => Date.parse(findEnd(pod, name)?.finishedAt ?? ''));
+  const times = [SENDER, RESTORER, COPIER].map((name) =>
+    Date.parse(findEnd(pod, name)?.finishedAt ?? ''),
+  );
   const known = times.filter((time) => !Number.isNaN(time));
   return known.length === 0 ? undefined : new Date(Math.max(...known));
 }

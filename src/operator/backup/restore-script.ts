@@ -1,4 +1,4 @@
-import { psql, SQL_OF_DUMP } from '../../schema/wire/database-session.ts';
+import { buildPsqlCommand, SQL_OF_DUMP } from '../../schema/wire/database-session.ts';
 
 /**
  * The beginning of a script that restores. Its answers are files of the folder in which it runs; it can only read the
@@ -35,7 +35,7 @@ whole() { while [ ! -e ../orders/whole ]; do [ ! -e ../orders/stop ] || return 1
   echo 'begin;'
   ${SQL_OF_DUMP} < dump 2> restored &&
     whole && ${last}echo 'commit;' && : > committed
-} | ${psql(address)} > /dev/null 2> error
+} | ${buildPsqlCommand(address)} > /dev/null 2> error
 status=$?
 [ "$status" != 0 ] || [ -e committed ] || status=1
 cat restored >> error`;

@@ -1,15 +1,24 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { idOfBackups } from '../../schema/platform/backup-choice.ts';
+import { getBackupOwnerId } from '../../schema/platform/backup-choice.ts';
 import { BACKUP } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { VerifyOrder } from '../../schema/wire/restore-message.ts';
-import { cores } from '../kernel/quantity.ts';
-import { databaseSize } from '../database/own/size.ts';
-import { ask, OWNER, psql } from '../../schema/wire/database-session.ts';
+import { formatCores } from '../kernel/quantity.ts';
+import { resolveDatabaseSize } from '../database/own/size.ts';
+import { ask, OWNER, buildPsqlCommand } from '../../schema/wire/database-session.ts';
 import { COUNTS, MIGRATION } from './dump-script.ts';
-import { copierPrograms, literal, MOST_CORES, PIPE, targetInOrder, scratchPrograms, storeJob, storeSpeaker } from './pod.ts';
+import {
+  buildCopierContainer,
+  toVariable,
+  MOST_CORES,
+  PIPE,
+  stripTargetSecret,
+  buildScratchContainer,
+  storeJob,
+  storeSpeaker,
+} from './pod.ts';
 import { BEGIN_RESTORE, restoreDump } from './restore-script.ts';
 import { RUN_SCRIPTS } from './run-script.ts';
 
@@ -34,9 +43,9 @@ export PGHOST="$SCRATCH" PGDATA="$SCRATCH/data"
       --options="-c listen_addresses= -c unix_socket_directories=$SCRATCH -c fsync=off -c full_page_writes=off -c max_parallel_maintenance_workers=0"
 } > started 2>&1 || { cat started > error; ends 2; }
 {
-  ${psql(SUPERUSER, { args: `-c 'create role ${OWNER} login' -c 'create database ${OWNER} owner ${OWNER}'` })} &&
-    ${psql(`"user=postgres dbname=${OWNER}"`, { args: `-c 'create extension vector with schema public'` })} &&
-    ${psql(SUPERUSER, { args: `-c 'alter role postgres nologin'` })} &&
+  ${buildPsqlCommand(SUPERUSER, { args: `-c 'create role ${OWNER} login' -c 'create database ${OWNER} owner ${OWNER}'` })} &&
+    ${buildPsqlCommand(`"user=postgres dbname=${OWNER}"`, { args: `-c 'create extension vector with schema public'` })} &&
+    ${buildPsqlCommand(SUPERUSER, { args: `-c 'alter role postgres nologin'` })} &&
     ${ask(TENANT, { args: `-c 'show server_version'` })} && echo empty
 } > asked 2> error || ends 2
 mv asked found
@@ -49,19 +58,23 @@ ends $?`;
  * Returns the GiB that a verification may use: data may grow while they are restored, and Postgres keeps up to a GiB of
  * its log.
  */
-const scratchGi = ({ storageGi }: { storageGi: number }): number => 2 * storageGi + 1;
+const estimateScratchGi = ({ storageGi }: { storageGi: number }): number => 2 * storageGi + 1;
 
 type Given = { backup: BackupResource; tenant: string };
 
 /** Returns the Job that verifies a backup. Undefined if its target is gone. */
-export function verifyJob(deployment: DeploymentResource, { backup, tenant }: Given, settings: OperatorSettings): KubeObject | undefined {
+export function verifyJob(
+  deployment: DeploymentResource,
+  { backup, tenant }: Given,
+  settings: OperatorSettings,
+): KubeObject | undefined {
   const target = settings.backups.targets[backup.spec.target];
   if (target === undefined) return undefined;
   const { name } = deployment.metadata;
   const isCopy = backup.spec.method === 'continuous';
   const order: VerifyOrder = {
-    target: targetInOrder(target),
-    owner: { tenant, id: idOfBackups(deployment) },
+    target: stripTargetSecret(target),
+    owner: { tenant, id: getBackupOwnerId(deployment) },
     name: backup.spec.backup,
     ...(isCopy && { scratch: SCRATCH }),
   };
@@ -74,18 +87,42 @@ export function verifyJob(deployment: DeploymentResource, { backup, tenant }: Gi
       annotations: { [BACKUP]: backup.metadata.name },
       target: backup.spec.target,
       copies: isCopy,
-      volumes: [{ name: scratch.name, emptyDir: { sizeLimit: `${scratchGi(databaseSize(deployment, settings))}Gi` } }],
+      volumes: [
+        {
+          name: scratch.name,
+          emptyDir: {
+            sizeLimit: `${estimateScratchGi(resolveDatabaseSize(deployment, settings))}Gi`,
+          },
+        },
+      ],
       containers: [
-        scratchPrograms(
+        buildScratchContainer(
           {
             script: isCopy ? RUN_SCRIPTS : VERIFY,
-            env: Object.entries({ PIPE, SCRATCH, MIGRATION, COUNTS }).map(literal),
+            env: Object.entries({ PIPE, SCRATCH, MIGRATION, COUNTS }).map(toVariable),
             mounts: [scratch],
           },
           settings,
         ),
-        ...(isCopy ? [copierPrograms({ target: backup.spec.target, mounts: [scratch] }, cores(MOST_CORES), settings)] : []),
-        storeSpeaker({ args: ['backup', 'verify'], variable: 'GX_VERIFY', order, target: backup.spec.target, copies: isCopy }, settings),
+        ...(isCopy
+          ? [
+              buildCopierContainer(
+                { target: backup.spec.target, mounts: [scratch] },
+                formatCores(MOST_CORES),
+                settings,
+              ),
+            ]
+          : []),
+        storeSpeaker(
+          {
+            args: ['backup', 'verify'],
+            variable: 'GX_VERIFY',
+            order,
+            target: backup.spec.target,
+            copies: isCopy,
+          },
+          settings,
+        ),
       ],
     },
     settings,

@@ -1,13 +1,13 @@
-import { keyOf } from '../../kube/cache.ts';
+import { buildObjectKey } from '../../kube/cache.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { names } from '../../schema/names.ts';
-import { dateTimeOf } from '../../schema/types.ts';
+import { formatKubernetesTime } from '../../schema/types.ts';
 import type { VerifyDone, VerifyFailure } from '../../schema/wire/restore-message.ts';
-import { stateByPod, type JobState } from '../pods/job-state.ts';
+import { deriveJobState, type JobState } from '../pods/job-state.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { hasTurn } from './open.ts';
-import { podOfBackup, tooLong } from './result.ts';
+import { findBackupPod, describeJobTimeout } from './result.ts';
 import { makeOrLook } from './restore-make.ts';
 import { RESTORE_CONTAINERS, verifyResult } from './restore-result.ts';
 import { verifyJob } from './verify-job.ts';
@@ -22,65 +22,100 @@ type Verifying = {
 };
 
 /** Begins a verification if it is its turn: backups and verifications share the turns. */
-export async function beginVerification(deps: PartDeps, backup: BackupResource, verifying: Verifying): Promise<boolean> {
+export async function beginVerification(
+  deps: PartDeps,
+  backup: BackupResource,
+  verifying: Verifying,
+): Promise<boolean> {
   const { deployment, now, signal } = verifying;
   return deps.backupTurns.run(async () => {
     if (!hasTurn(deps, deployment, now)) return false;
-    await note(deps, backup, { verifying: dateTimeOf(now) }, signal);
+    await note(deps, backup, { verifying: formatKubernetesTime(now) }, signal);
     return true;
   });
 }
 
 /** Looks after the verification under way. */
-export async function followVerification(deps: PartDeps, backup: BackupResource, verifying: Verifying): Promise<void> {
+export async function followVerification(
+  deps: PartDeps,
+  backup: BackupResource,
+  verifying: Verifying,
+): Promise<void> {
   const { deployment, pods, now, signal } = verifying;
-  const pod = podOfBackup(
+  const pod = findBackupPod(
     pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined),
     backup,
   );
   const { deadlineMinutes } = deps.settings.backups;
   const state =
-    pod === undefined ? await withoutPod(deps, backup, verifying) : stateByPod(pod, RESTORE_CONTAINERS, { now, work: 'the verification' });
+    pod === undefined
+      ? await makeOrFollowJob(deps, backup, verifying)
+      : deriveJobState(pod, RESTORE_CONTAINERS, { now, work: 'the verification' });
   const hindrance = 'is' in state && state.is === 'hindered' ? state : undefined;
   const late: VerifyFailure | undefined = isVerificationLost(backup, now, deadlineMinutes)
-    ? { reason: 'RestoreFailed', message: tooLong(deadlineMinutes, hindrance) }
+    ? { reason: 'RestoreFailed', message: describeJobTimeout(deadlineMinutes, hindrance) }
     : undefined;
   const end = ('is' in state ? verifyResult(state) : state) ?? late;
   if (end !== undefined) return endVerification(deps, backup, { deployment, end, now, signal });
-  const words = hindrance === undefined ? null : `${hindrance.reason}: ${hindrance.message}`.slice(0, 2000);
-  if (words !== (backup.status?.verifyWaits ?? null)) await note(deps, backup, { verifyWaits: words }, signal);
+  const words =
+    hindrance === undefined ? null : `${hindrance.reason}: ${hindrance.message}`.slice(0, 2000);
+  if (words !== (backup.status?.verifyWaits ?? null))
+    await note(deps, backup, { verifyWaits: words }, signal);
 }
 
 type End = Pick<Verifying, 'deployment' | 'now' | 'signal'> & { end: VerifyDone | VerifyFailure };
 
 /** Writes how a verification ended, and removes its Job. */
-export async function endVerification(deps: PartDeps, backup: BackupResource, { deployment, end, now, signal }: End): Promise<void> {
-  const at = dateTimeOf(now);
+export async function endVerification(
+  deps: PartDeps,
+  backup: BackupResource,
+  { deployment, end, now, signal }: End,
+): Promise<void> {
+  const at = formatKubernetesTime(now);
   const result =
     'reason' in end
       ? { verifyFailed: at, verifyMessage: `${end.reason}: ${end.message}`.slice(0, 2000) }
       : { verified: at, verifyFailed: null, verifyMessage: null };
   await note(deps, backup, { verifying: null, verifyWaits: null, ...result }, signal);
   const { namespace, name } = deployment.metadata;
-  await deps.kube.delete(kinds.job, { namespace, name: names.verify(name) }, { propagation: 'Background' }, signal);
+  await deps.kube.delete(
+    kinds.job,
+    { namespace, name: names.verify(name) },
+    { propagation: 'Background' },
+    signal,
+  );
 }
 
 /** Forgets a verification whose Job is gone, so that others get its turn. */
-export const forgetVerification = (deps: PartDeps, backup: BackupResource, signal: AbortSignal): Promise<void> =>
-  note(deps, backup, { verifying: null, verifyWaits: null }, signal);
+export const clearVerification = (
+  deps: PartDeps,
+  backup: BackupResource,
+  signal: AbortSignal,
+): Promise<void> => note(deps, backup, { verifying: null, verifyWaits: null }, signal);
 
-async function note({ kube, caches }: PartDeps, backup: BackupResource, status: object, signal: AbortSignal): Promise<void> {
+async function note(
+  { kube, caches }: PartDeps,
+  backup: BackupResource,
+  status: object,
+  signal: AbortSignal,
+): Promise<void> {
   const { namespace, name } = backup.metadata;
-  await caches.backups.write(keyOf(backup.metadata), () => kube.patchStatus(kinds.backup, { namespace, name }, status, signal));
+  await caches.backups.write(buildObjectKey(backup.metadata), () =>
+    kube.patchStatus(kinds.backup, { namespace, name }, status, signal),
+  );
 }
 
 /** Makes the Job. If there is one without a pod, it may have failed. */
-async function withoutPod(
+async function makeOrFollowJob(
   deps: PartDeps,
   backup: BackupResource,
   { deployment, tenant, now, signal }: Verifying,
 ): Promise<JobState | VerifyFailure> {
   const wanted = verifyJob(deployment, { backup, tenant }, deps.settings);
-  if (wanted === undefined) return { reason: 'TargetMissing', message: `There is no target ${backup.spec.target} any more.` };
+  if (wanted === undefined)
+    return {
+      reason: 'TargetMissing',
+      message: `There is no target ${backup.spec.target} any more.`,
+    };
   return makeOrLook(deps, wanted, { now, signal });
 }

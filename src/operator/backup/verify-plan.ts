@@ -24,26 +24,38 @@ export type VerifyPlan = {
 type Seen = { backups: readonly BackupResource[]; settings: OperatorSettings; now: Date };
 
 /** Decides about verifications. Undefined if the deployment has none. */
-export function planVerification(deployment: DeploymentResource, { backups, settings, now }: Seen): VerifyPlan | undefined {
+export function planVerification(
+  deployment: DeploymentResource,
+  { backups, settings, now }: Seen,
+): VerifyPlan | undefined {
   const days = settings.backups.verifyDays;
   if (!isVerified(deployment, days)) return undefined;
-  const good = backups.filter(({ status }) => status?.phase === 'Succeeded').toSorted((a, b) => (a.spec.backup < b.spec.backup ? -1 : 1));
+  const good = backups
+    .filter(({ status }) => status?.phase === 'Succeeded')
+    .toSorted((a, b) => (a.spec.backup < b.spec.backup ? -1 : 1));
   const newest = good.at(-1);
-  const verifiedAt = latest(good.map(({ status }) => status?.verified));
-  const failedAt = latest(good.map(({ status }) => status?.verifyFailed));
-  const failed = good.find(({ status }) => failedAt !== undefined && status?.verifyFailed === failedAt && isLater(failedAt, verifiedAt));
+  const verifiedAt = findLatest(good.map(({ status }) => status?.verified));
+  const failedAt = findLatest(good.map(({ status }) => status?.verifyFailed));
+  const failed = good.find(
+    ({ status }) =>
+      failedAt !== undefined && status?.verifyFailed === failedAt && isLater(failedAt, verifiedAt),
+  );
   const running = good.find(({ status }) => status?.verifying !== undefined);
-  const dueAt = newest && dueOf({ verifiedAt, failedAt: failed && failedAt, days }, deployment, now);
+  const dueAt =
+    newest && chooseDueTime({ verifiedAt, failedAt: failed && failedAt, days }, deployment, now);
   const isDue = running === undefined && dueAt !== undefined && dueAt <= now;
   return { running, dueAt, due: isDue ? newest : undefined, verifiedAt, failed };
 }
 
 const isVerified = ({ spec }: DeploymentResource, days: number): boolean =>
-  spec.database?.backup !== undefined && days > 0 && !DEV.includes(spec.sourceConfig?.deploymentType ?? '');
+  spec.database?.backup !== undefined &&
+  days > 0 &&
+  !DEV.includes(spec.sourceConfig?.deploymentType ?? '');
 
-const isLater = (time: string, other: string | undefined): boolean => other === undefined || Date.parse(time) > Date.parse(other);
+const isLater = (time: string, other: string | undefined): boolean =>
+  other === undefined || Date.parse(time) > Date.parse(other);
 
-const latest = (times: readonly (string | undefined)[]): string | undefined =>
+const findLatest = (times: readonly (string | undefined)[]): string | undefined =>
   times
     .filter((time) => time !== undefined)
     .toSorted((a, b) => Date.parse(a) - Date.parse(b))
@@ -52,7 +64,11 @@ const latest = (times: readonly (string | undefined)[]): string | undefined =>
 type Past = { verifiedAt: string | undefined; failedAt: string | undefined; days: number };
 
 /** The first backup is verified at once, then one in so many days. A failed verification is repeated after a day. */
-function dueOf({ verifiedAt, failedAt, days }: Past, { metadata }: DeploymentResource, now: Date): Date {
+function chooseDueTime(
+  { verifiedAt, failedAt, days }: Past,
+  { metadata }: DeploymentResource,
+  now: Date,
+): Date {
   if (failedAt !== undefined) return new Date(Date.parse(failedAt) + DAY);
   if (verifiedAt === undefined) return now;
   // Each has an hour of its own, so that many are not due at once.
@@ -61,5 +77,8 @@ function dueOf({ verifiedAt, failedAt, days }: Past, { metadata }: DeploymentRes
 }
 
 /** Returns true if a verification was begun so long ago that its Job can't be under way any more. */
-export const isVerificationLost = ({ status }: BackupResource, now: Date, deadlineMinutes: number): boolean =>
-  isOverdueSince(status?.verifying, now, deadlineMinutes);
+export const isVerificationLost = (
+  { status }: BackupResource,
+  now: Date,
+  deadlineMinutes: number,
+): boolean => isOverdueSince(status?.verifying, now, deadlineMinutes);

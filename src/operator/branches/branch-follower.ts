@@ -1,11 +1,11 @@
-import { asError, Problem } from '../../errors.ts';
+import { toError, Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { Pause } from '../../pause.ts';
 import {
   isNewLook,
   LONGEST_LOOK,
   LOOK_BOUNDS,
-  looksToBegin,
+  chooseLooks,
   type BranchFound,
   type BranchLook,
   type BranchPlace,
@@ -58,7 +58,7 @@ export class BranchFollower implements BranchView {
   }
 
   /** Searches for branches that are due at once, because a push event came. */
-  hurry(): void {
+  searchNow(): void {
     this.#pause.end();
   }
 
@@ -69,7 +69,7 @@ export class BranchFollower implements BranchView {
     while (!signal.aborted) {
       this.#search(performance.now());
       this.#begin(signal);
-      await this.#pause.for(SEARCH, { ref: false });
+      await this.#pause.waitFor(SEARCH, { ref: false });
     }
     signal.removeEventListener('abort', stop);
   }
@@ -78,9 +78,12 @@ export class BranchFollower implements BranchView {
   #search(now: number): void {
     const followers = this.#options.followers();
     const uids = new Set(followers.map(({ uid }) => uid));
-    for (const known of [this.#known, this.#waiting]) for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
-    for (const follower of followers) if (this.#isDue(follower, now)) this.#consider(follower, now);
-    const inOrder = [...this.#waiting.values()].toSorted((a, b) => Number(a.push === undefined) - Number(b.push === undefined));
+    for (const known of [this.#known, this.#waiting])
+      for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
+    for (const follower of followers) if (this.#isDue(follower, now)) this.#enqueue(follower, now);
+    const inOrder = [...this.#waiting.values()].toSorted(
+      (a, b) => Number(a.push === undefined) - Number(b.push === undefined),
+    );
     this.#waiting.clear();
     for (const one of inOrder) this.#waiting.set(one.uid, one);
   }
@@ -88,13 +91,18 @@ export class BranchFollower implements BranchView {
   #isDue({ uid, subject, push }: Follower, now: number): boolean {
     if (this.#underWay.has(uid)) return false;
     const known = this.#waiting.get(uid) ?? this.#known.get(uid);
-    if (known === undefined || known.subject !== subject || (push !== undefined && known.push !== push)) return true;
+    if (
+      known === undefined ||
+      known.subject !== subject ||
+      (push !== undefined && known.push !== push)
+    )
+      return true;
     return !('tenant' in known) && known.due <= now;
   }
 
-  #consider(follower: Follower, now: number): void {
+  #enqueue(follower: Follower, now: number): void {
     const { key, uid, subject, push } = follower;
-    const place = this.#placeOf(key);
+    const place = this.#findPlace(key);
     if (place !== undefined && (push !== undefined || place.every > 0)) {
       this.#waiting.set(uid, { ...follower, ...place });
       return;
@@ -106,17 +114,24 @@ export class BranchFollower implements BranchView {
   }
 
   /** One deployment or integration that nobody can read must not end the looks at the others. */
-  #placeOf(key: string): BranchPlace | undefined {
+  #findPlace(key: string): BranchPlace | undefined {
     try {
       return this.#options.placeOf(key);
     } catch (error) {
-      this.#options.log.error({ err: asError(error), deployment: key }, 'the repository of a deployment could not be found');
+      this.#options.log.error(
+        { err: toError(error), deployment: key },
+        'the repository of a deployment could not be found',
+      );
       return undefined;
     }
   }
 
   #begin(signal: AbortSignal): void {
-    for (const one of looksToBegin(this.#waiting.values(), this.#underWay.values(), this.#options.bounds ?? LOOK_BOUNDS)) {
+    for (const one of chooseLooks(
+      this.#waiting.values(),
+      this.#underWay.values(),
+      this.#options.bounds ?? LOOK_BOUNDS,
+    )) {
       this.#waiting.delete(one.uid);
       this.#underWay.set(one.uid, one);
       void this.#look(one, signal).finally(() => {
@@ -127,13 +142,21 @@ export class BranchFollower implements BranchView {
   }
 
   async #look({ key, uid, subject, push, every }: WaitingLook, signal: AbortSignal): Promise<void> {
-    const found = await this.#ask(key, AbortSignal.any([signal, AbortSignal.timeout(LONGEST_LOOK)]));
+    const found = await this.#ask(
+      key,
+      AbortSignal.any([signal, AbortSignal.timeout(LONGEST_LOOK)]),
+    );
     if (signal.aborted) return;
     const isAway = found === undefined || ('reason' in found && found.reason === 'GitHostAway');
     const seconds = isAway || every === 0 ? AGAIN : every;
     const before = this.#known.get(uid)?.look;
     const look = found === undefined ? before : { subject, push, found };
-    this.#known.set(uid, { subject, push, due: performance.now() + seconds * 1000, ...(look && { look }) });
+    this.#known.set(uid, {
+      subject,
+      push,
+      due: performance.now() + seconds * 1000,
+      ...(look && { look }),
+    });
     if (look !== undefined && look !== before && isNewLook(before, look)) this.#options.wake(key);
   }
 
@@ -143,7 +166,10 @@ export class BranchFollower implements BranchView {
       return await this.#options.ask(key, signal);
     } catch (error) {
       if (error instanceof Problem) return { reason: 'GitHostAway', message: error.message };
-      this.#options.log.error({ err: asError(error), deployment: key }, 'the branch of a deployment could not be looked at');
+      this.#options.log.error(
+        { err: toError(error), deployment: key },
+        'the branch of a deployment could not be looked at',
+      );
       return undefined;
     }
   }

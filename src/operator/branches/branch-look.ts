@@ -19,7 +19,9 @@ export type BranchPlace = {
 };
 
 /** The result of one look: the head of the branch, or why there is none. */
-export type BranchFound = { head: string } | { reason: 'RefMissing' | 'GitHostAway'; message: string };
+export type BranchFound =
+  | { head: string }
+  | { reason: 'RefMissing' | 'GitHostAway'; message: string };
 
 export type BranchLook = { subject: string; push: string | undefined; found: BranchFound };
 
@@ -44,7 +46,7 @@ export type WaitingLook = Follower & BranchPlace;
  * Returns which looks begin: in their order, those whose tenant and whose hosts have room. A host that never answers
  * holds up its own looks, and its tenants' other ones, and nobody else's.
  */
-export function looksToBegin<Look extends Pick<BranchPlace, 'tenant' | 'host'>>(
+export function chooseLooks<Look extends Pick<BranchPlace, 'tenant' | 'host'>>(
   waiting: Iterable<Look>,
   underWay: Iterable<Look>,
   { perTenant, perHost }: LookBounds,
@@ -58,7 +60,8 @@ export function looksToBegin<Look extends Pick<BranchPlace, 'tenant' | 'host'>>(
   for (const one of underWay) take(one);
   const begun: Look[] = [];
   for (const one of waiting) {
-    if ((tenants.get(one.tenant) ?? 0) >= perTenant || (hosts.get(one.host) ?? 0) >= perHost) continue;
+    if ((tenants.get(one.tenant) ?? 0) >= perTenant || (hosts.get(one.host) ?? 0) >= perHost)
+      continue;
     take(one);
     begun.push(one);
   }

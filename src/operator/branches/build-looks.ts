@@ -1,5 +1,5 @@
-import { asError, Unavailable } from '../../errors.ts';
-import { LONGEST_LOOK, LOOK_BOUNDS, looksToBegin } from './branch-look.ts';
+import { toError, Unavailable } from '../../errors.ts';
+import { LONGEST_LOOK, LOOK_BOUNDS, chooseLooks } from './branch-look.ts';
 
 /** The answer of a git host before a build: the commit, and the credential that the build shows there. */
 export type BuildFound = {
@@ -43,7 +43,7 @@ type Answered = { answer: BuildAnswer; at: number };
 type Away = { error: Error; at: number };
 
 /** A host counts as away for a tenant alone, whose credential or repository may be the reason. */
-const awayKey = ({ tenant, host }: BuildLook): string => `${tenant} ${host}`;
+const buildAwayKey = ({ tenant, host }: BuildLook): string => `${tenant} ${host}`;
 
 /**
  * Asks git hosts for the commits of builds that are to begin. No reconcile waits for a host. The looks of one tenant,
@@ -77,7 +77,7 @@ export class BuildLooks implements BuildLooksView {
     // An answer is for one attempt to begin the build.
     this.#answered.delete(look.uid);
     if (answered !== undefined) return answered.answer;
-    const away = this.#away.get(awayKey(look));
+    const away = this.#away.get(buildAwayKey(look));
     if (away === undefined || now - away.at >= AWAY) this.#ask(look);
     return away && { error: away.error };
   }
@@ -91,7 +91,7 @@ export class BuildLooks implements BuildLooksView {
   #begin(): void {
     const until = this.#until;
     if (until === undefined || until.aborted) return;
-    for (const look of looksToBegin(this.#waiting.values(), this.#underWay.values(), LOOK_BOUNDS)) {
+    for (const look of chooseLooks(this.#waiting.values(), this.#underWay.values(), LOOK_BOUNDS)) {
       this.#waiting.delete(look.uid);
       this.#underWay.set(look.uid, look);
       void this.#look(look, until).finally(() => {
@@ -104,12 +104,13 @@ export class BuildLooks implements BuildLooksView {
   /** Never throws. */
   async #look(look: BuildLook, until: AbortSignal): Promise<void> {
     const signal = AbortSignal.any([until, AbortSignal.timeout(LONGEST_LOOK)]);
-    const answer = await look.ask(signal).catch((error: unknown) => ({ error: asError(error) }));
+    const answer = await look.ask(signal).catch((error: unknown) => ({ error: toError(error) }));
     if (until.aborted) return;
     const at = performance.now();
     this.#answered.set(look.uid, { answer, at });
-    if ('error' in answer && isHostAway(answer.error)) this.#away.set(awayKey(look), { error: answer.error, at });
-    else this.#away.delete(awayKey(look));
+    if ('error' in answer && isHostAway(answer.error))
+      this.#away.set(buildAwayKey(look), { error: answer.error, at });
+    else this.#away.delete(buildAwayKey(look));
     this.#wake(look.key);
   }
 }

@@ -13,7 +13,11 @@ export type DatabaseAddress = AddressInSecret | { inSecrets: true };
  * Returns the address that the status of a deployment reports, under this key of its Secret. Undefined until there is
  * one.
  */
-export function addressIn({ status }: DeploymentResource, key: string, authority?: string): AddressInSecret | undefined {
+export function getDatabaseAddress(
+  { status }: DeploymentResource,
+  key: string,
+  authority?: string,
+): AddressInSecret | undefined {
   if (status?.databaseSecret === undefined) return undefined;
   return {
     secretName: status.databaseSecret,
@@ -24,13 +28,16 @@ export function addressIn({ status }: DeploymentResource, key: string, authority
 }
 
 /** Returns true if servers wait for the database there when they start: a managed one, which may start beside them. */
-export const isWaitedFor = (address: DatabaseAddress): boolean => 'authority' in address && address.authority !== undefined;
+export const isWaitedFor = (address: DatabaseAddress): boolean =>
+  'authority' in address && address.authority !== undefined;
 
 /** Returns the address as one word. Pods that are stamped with another one still use another credential. */
-export function stampOf(address: DatabaseAddress): string {
+export function buildAddressStamp(address: DatabaseAddress): string {
   if ('inSecrets' in address) return 'in-secrets';
   const { secretName, key, version, authority } = address;
-  return [secretName, key, version ?? '', ...(authority === undefined ? [] : [authority])].join('/');
+  return [secretName, key, version ?? '', ...(authority === undefined ? [] : [authority])].join(
+    '/',
+  );
 }
 
 /** The folder where a client finds the certificate of its database's authority. */
@@ -38,7 +45,7 @@ const CLIENT = '/etc/gx-database';
 const KNOWS = 'gx-database';
 
 /** Returns the volume and the mount by which a pod verifies the database: only the authority's certificate. */
-export const authorityMount = (secretName: string) => ({
+export const buildAuthorityMount = (secretName: string) => ({
   volume: { name: KNOWS, secret: { secretName, items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
   mount: { name: KNOWS, mountPath: CLIENT, readOnly: true },
   /** The parameters of an address in the form of libpq and similar clients. */

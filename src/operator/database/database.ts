@@ -69,31 +69,59 @@ export type DatabaseEngine = {
   /** Returns where pods read the address. Undefined until the deployment's status has one. */
   address(deployment: DeploymentResource): DatabaseAddress | undefined;
   /** Returns whether agents can connect, as the caches show it. */
-  takesConnections(deployment: DeploymentResource, view: Pick<DatabaseView, 'database' | 'databasePods'>): boolean;
+  takesConnections(
+    deployment: DeploymentResource,
+    view: Pick<DatabaseView, 'database' | 'databasePods'>,
+  ): boolean;
   /** Answers a revision by the caches. */
-  answer(deps: Pick<PartDeps, 'caches' | 'settings'>, deployment: DeploymentResource): DatabaseAnswer;
+  answer(
+    deps: Pick<PartDeps, 'caches' | 'settings'>,
+    deployment: DeploymentResource,
+  ): DatabaseAnswer;
   /** Finds the object that runs it among those of its deployment. */
   runner(deployment: DeploymentResource, objects: KubeObject[]): KubeObject | undefined;
   /** Returns its objects, in the order in which they are made. */
-  desired(deployment: DeploymentResource, settings: OperatorSettings, view: DatabaseView): KubeObject[];
+  desired(
+    deployment: DeploymentResource,
+    settings: OperatorSettings,
+    view: DatabaseView,
+  ): KubeObject[];
   /**
    * Makes the prerequisites of its objects and pods, and moves a change of them one step forward. A settled deployment
    * reads nothing here.
    */
-  prepare(deps: PartDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<PartPrepared>;
+  prepare(
+    deps: PartDeps,
+    deployment: DeploymentResource,
+    pass: DatabasePass,
+  ): Promise<PartPrepared>;
   /**
    * Takes the step that applying its objects can't take. Returns a condition while a step is under way or is
    * impossible.
    */
-  step(deps: PartDeps, deployment: DeploymentResource, pass: Pick<DatabasePass, 'view' | 'signal'>): Promise<StatedCondition | undefined>;
+  step(
+    deps: PartDeps,
+    deployment: DeploymentResource,
+    pass: Pick<DatabasePass, 'view' | 'signal'>,
+  ): Promise<StatedCondition | undefined>;
   /** Returns its part of the deployment's status. */
   report(deployment: DeploymentResource, facts: DatabaseFacts): PartReport;
   /** Returns true when none of its pods is left. */
   isStopped(view: DatabaseView): boolean;
   /** Fields of the resource spec that are stored but have no effect with this engine. */
-  withoutEffect: readonly (keyof NonNullable<DeploymentResource['spec']['template']['resourceSpec']>)[];
+  withoutEffect: readonly (keyof NonNullable<
+    DeploymentResource['spec']['template']['resourceSpec']
+  >)[];
   /** Removes anything that prevents the deletion of a deployment's objects. */
-  hold(deps: PartDeps, deployment: DeploymentResource, left: { children: KubeObject[]; signal: AbortSignal }): Promise<void>;
+  hold(
+    deps: PartDeps,
+    deployment: DeploymentResource,
+    left: { children: KubeObject[]; signal: AbortSignal },
+  ): Promise<void>;
   /** Removes the data of a deleted deployment if its policy says so. Returns the objects that are left. */
-  release(deps: PartDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]>;
+  release(
+    deps: PartDeps,
+    deployment: DeploymentResource,
+    signal: AbortSignal,
+  ): Promise<KubeObject[]>;
 };

@@ -1,39 +1,51 @@
-import { keyOf } from '../../kube/cache.ts';
+import { buildObjectKey } from '../../kube/cache.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { holderOfId } from '../../schema/platform/deployment-ids.ts';
+import { findIdHolder } from '../../schema/platform/deployment-ids.ts';
 import type { KeptPorts } from '../../schema/platform/kept-ports.ts';
-import { tenantOf } from '../../schema/platform/tenancy.ts';
+import { resolveDeploymentTenant } from '../../schema/platform/tenancy.ts';
 import { names } from '../../schema/names.ts';
-import { heldRenewal, type DatabaseInLine } from '../database/own/turns.ts';
+import { findHeldRenewal, type DatabaseInLine } from '../database/own/turns.ts';
 import { hasTraffic } from '../rollout/deployment.ts';
 import { BY_ID } from '../view/caches.ts';
 import type { OperatorDeps } from '../view/deps.ts';
-import { nameTurns } from '../view/integrations.ts';
-import { ownersIn } from '../view/tenancy.ts';
+import { buildTurnNames } from '../view/integrations.ts';
+import { mapNamespaceOwners } from '../view/tenancy.ts';
 import { isTriedOut } from '../rollout/by-share.ts';
-import { activeOf, revisionIn } from '../rollout/revisions.ts';
+import { chooseActiveRevision, findRevisionByName } from '../rollout/revisions.ts';
 import { isSleeper } from '../rollout/sleepers.ts';
-import { stalled, waiting, type ReconcileOutcome } from '../kernel/outcome.ts';
-import { gatewayEndpoints } from '../scale/gateways.ts';
+import {
+  buildStalledOutcome,
+  buildWaitingOutcome,
+  type ReconcileOutcome,
+} from '../kernel/outcome.ts';
+import { listGatewayEndpoints } from '../scale/gateways.ts';
 import { completeRevision } from './decide.ts';
-import { missingRevision } from './history.ts';
-import { branchSource } from './look-at-branch.ts';
+import { buildMissingRevision } from './history.ts';
+import { resolveBranchSource } from './look-at-branch.ts';
 import { observeDeployment, type DeploymentWorld } from './observe.ts';
 import type { Facts } from './part.ts';
-import { tenantIn, tracingState } from './parts/tracing-project.ts';
-import { nodePortOf } from './parts/service.ts';
+import { findDeploymentTenant, resolveTracingState } from './parts/tracing-project.ts';
+import { getNodePort } from './parts/service.ts';
 import { decideRollout } from './rollout.ts';
 import { observeRoute } from './route/observe.ts';
 import { planBackup } from '../backup/plan.ts';
 import { planReplacement } from '../backup/replace-plan.ts';
 import { planRestore } from '../backup/restore-plan.ts';
-import { decideShare, waitingRevision, type ShareDecision } from './shares.ts';
+import { decideShare, findWaitingRevision, type ShareDecision } from './shares.ts';
 import { decideSleep } from './sleep.ts';
 
 export type FactsDeps = Pick<
   OperatorDeps,
-  'caches' | 'table' | 'missing' | 'routeParents' | 'settings' | 'ports' | 'work' | 'branches' | 'restartTurns'
+  | 'caches'
+  | 'table'
+  | 'missing'
+  | 'routeParents'
+  | 'settings'
+  | 'ports'
+  | 'work'
+  | 'branches'
+  | 'restartTurns'
 >;
 
 /** Observes all that a reconcile of a deployment knows. Its ports are kept here, because nobody else may have them. */
@@ -44,43 +56,65 @@ export async function observeFacts(
 ): Promise<Facts> {
   const { caches, settings, work } = deps;
   const world = observeDeployment(deps, deployment);
-  const ports = await keptPorts(deps, deployment, { service: world.service, signal });
-  const active = activeOf(world.revisions, servedBefore(deployment, world))?.metadata.name;
-  const key = keyOf(deployment.metadata);
-  const hasGateway = gatewayEndpoints(world.gateways).length > 0;
+  const ports = await keepPorts(deps, deployment, { service: world.service, signal });
+  const active = chooseActiveRevision(world.revisions, findServedRevision(deployment, world))
+    ?.metadata.name;
+  const key = buildObjectKey(deployment.metadata);
+  const hasGateway = listGatewayEndpoints(world.gateways).length > 0;
   const complete = completeRevision(deployment, world, settings);
-  const shared = { ...world, active, complete, verdict: work.verdict(key), gate: work.gate(key), now };
+  const shared = {
+    ...world,
+    active,
+    complete,
+    verdict: work.getVerdict(key),
+    gate: work.getGateReport(key),
+    now,
+  };
   const share = settings.gateway === undefined ? {} : decideShare(deployment, shared);
-  const tried = { share, waiting: waitingRevision(deployment, share, shared) };
-  const seen = { ...world, ...tried, active, summary: work.summary(key), hasGateway, port: ports.gateway, settings, now };
+  const tried = { share, waiting: findWaitingRevision(deployment, share, shared) };
+  const seen = {
+    ...world,
+    ...tried,
+    active,
+    summary: work.getSummary(key),
+    hasGateway,
+    port: ports.gateway,
+    settings,
+    now,
+  };
   const sleep = decideSleep(deployment, seen);
   return {
     ...world,
     deployment,
     settings,
     now,
-    held: obstacle(deps, deployment, world),
+    held: findObstacle(deps, deployment, world),
     active,
     target: mayServe(complete, { deployment, share, world }) ? complete : active,
-    missing: missingRevision(deployment, world.revisions),
+    missing: buildMissingRevision(deployment, world.revisions),
     ports,
     sleep,
     isAsleep: sleep.sleep.asleepSince !== undefined,
-    renewalHeld: heldRenewal({ deployment, set: world.database }, () => ({
-      databases: databasesOfTenant(deps, deployment),
+    renewalHeld: findHeldRenewal({ deployment, set: world.database }, () => ({
+      databases: listTenantDatabases(deps, deployment),
       turns: settings.databases,
       taken: deps.restartTurns,
       now,
     })),
-    tracing: tracingState(deployment, caches, settings),
-    branch: branchSource(deps, deployment)?.branch,
+    tracing: resolveTracingState(deployment, caches, settings),
+    branch: resolveBranchSource(deps, deployment)?.branch,
     look: deps.branches.look(deployment.metadata.uid ?? ''),
     queue: work.queue(key),
     interrupted: seen.summary?.interrupted,
     rollout: decideRollout(deployment, seen),
     route: observeRoute(deps, deployment),
     ...observeRestores(deps, deployment, { database: world.database, now }),
-    backup: planBackup(deployment, { ...world, settings, now, asleepSince: sleep.sleep.asleepSince }),
+    backup: planBackup(deployment, {
+      ...world,
+      settings,
+      now,
+      asleepSince: sleep.sleep.asleepSince,
+    }),
   };
 }
 
@@ -90,52 +124,76 @@ type Known = Pick<OperatorDeps, 'caches' | 'settings'>;
  * Returns the databases among which that of a deployment takes its turn to restart: those of its tenant. One that never
  * comes up again holds the turn of no other tenant.
  */
-function databasesOfTenant({ caches, settings }: Known, { metadata }: DeploymentResource): DatabaseInLine[] {
-  const nameOf = nameTurns(caches, settings);
+function listTenantDatabases(
+  { caches, settings }: Known,
+  { metadata }: DeploymentResource,
+): DatabaseInLine[] {
+  const nameOf = buildTurnNames(caches, settings);
   const own = nameOf(metadata.namespace);
   return caches.deployments
     .list()
     .filter((other) => nameOf(other.metadata.namespace) === own)
-    .map((other) => ({ deployment: other, set: databaseSetOf(caches, other) }));
+    .map((other) => ({ deployment: other, set: findDatabaseSet(caches, other) }));
 }
 
 type Sharing = { deployment: DeploymentResource; share: ShareDecision; world: DeploymentWorld };
 
 /** Returns true if a revision whose pods are all ready gets the traffic: unless it is tried out first. */
-function mayServe(complete: string | undefined, { deployment, share: { candidate, aborted }, world }: Sharing): boolean {
-  const revision = revisionIn(world.revisions, complete);
+function mayServe(
+  complete: string | undefined,
+  { deployment, share: { candidate, aborted }, world }: Sharing,
+): boolean {
+  const revision = findRevisionByName(world.revisions, complete);
   if (revision === undefined || aborted?.revision === complete) return false;
-  return candidate?.revision === complete ? candidate?.promoted === true : !isTriedOut(revision, deployment, world.revisions);
+  return candidate?.revision === complete
+    ? candidate?.promoted === true
+    : !isTriedOut(revision, deployment, world.revisions);
 }
 
 /** Returns the name of the revision that served until now. Where a backup restored no status, the Service tells it. */
-function servedBefore({ status }: DeploymentResource, { revisions, service }: DeploymentWorld): string | undefined {
-  if (status?.phase !== undefined || status?.activeRevision !== undefined) return status.activeRevision;
+function findServedRevision(
+  { status }: DeploymentResource,
+  { revisions, service }: DeploymentWorld,
+): string | undefined {
+  if (status?.phase !== undefined || status?.activeRevision !== undefined)
+    return status.activeRevision;
   return revisions.find(({ metadata }) => hasTraffic(service, metadata.name))?.metadata.name;
 }
 
 /** Returns the set of the managed database of a deployment. */
-const databaseSetOf = ({ statefulSets }: FactsDeps['caches'], { metadata }: DeploymentResource): KubeObject | undefined =>
+const findDatabaseSet = (
+  { statefulSets }: FactsDeps['caches'],
+  { metadata }: DeploymentResource,
+): KubeObject | undefined =>
   statefulSets.get(`${metadata.namespace}/${names.database(metadata.name)}`);
 
 /** Returns the ports that the deployment keeps, and keeps those that are new. */
-async function keptPorts(
+async function keepPorts(
   { ports, settings }: Pick<OperatorDeps, 'ports' | 'settings'>,
   deployment: DeploymentResource,
   { service, signal }: { service: KubeObject | undefined; signal: AbortSignal },
 ): Promise<KeptPorts> {
   const { gateway, exposeAs } = settings;
   if (gateway === undefined && exposeAs !== 'NodePort') return {};
-  const node = exposeAs === 'NodePort' ? nodePortOf(service) : undefined;
-  return ports.keep(deployment.metadata.uid ?? '', { gateway: isSleeper(deployment, settings), node }, signal);
+  const node = exposeAs === 'NodePort' ? getNodePort(service) : undefined;
+  return ports.keep(
+    deployment.metadata.uid ?? '',
+    { gateway: isSleeper(deployment, settings), node },
+    signal,
+  );
 }
 
 /** Returns the deployments of the same tenant that are known by the id that this one claims. */
-function namesakes(deployment: DeploymentResource, { caches, settings }: Pick<OperatorDeps, 'caches' | 'settings'>): DeploymentResource[] {
+function listNamesakes(
+  deployment: DeploymentResource,
+  { caches, settings }: Pick<OperatorDeps, 'caches' | 'settings'>,
+): DeploymentResource[] {
   const claimed = deployment.spec.id?.toLowerCase();
   if (claimed === undefined) return [];
-  const tenant = tenantIn(deployment, caches, settings);
-  return caches.deployments.byIndex(BY_ID, claimed).filter((other) => tenantIn(other, caches, settings) === tenant);
+  const tenant = findDeploymentTenant(deployment, caches, settings);
+  return caches.deployments
+    .listByIndex(BY_ID, claimed)
+    .filter((other) => findDeploymentTenant(other, caches, settings) === tenant);
 }
 
 /**
@@ -147,16 +205,19 @@ function observeRestores(
   deployment: DeploymentResource,
   live: Pick<DeploymentWorld, 'database'> & { now: Date },
 ): Pick<Facts, 'restore' | 'replace'> {
-  if (deployment.spec.database?.restore === undefined) return { restore: undefined, replace: undefined };
-  const owners = ownersIn(caches, settings);
-  const tenantAt = ({ metadata }: Pick<DeploymentResource, 'metadata'>): string | undefined =>
-    tenantOf({ metadata }, owners, settings.defaultTenantId);
-  const tenant = tenantAt(deployment);
+  if (deployment.spec.database?.restore === undefined)
+    return { restore: undefined, replace: undefined };
+  const owners = mapNamespaceOwners(caches, settings);
+  const findTenant = ({ metadata }: Pick<DeploymentResource, 'metadata'>): string | undefined =>
+    resolveDeploymentTenant({ metadata }, owners, settings.defaultTenantId);
+  const tenant = findTenant(deployment);
   const isOurs = ({ metadata }: Pick<DeploymentResource, 'metadata'>): boolean =>
-    tenant === undefined ? metadata.namespace === deployment.metadata.namespace : tenantAt({ metadata }) === tenant;
+    tenant === undefined
+      ? metadata.namespace === deployment.metadata.namespace
+      : findTenant({ metadata }) === tenant;
   const seen = {
     backups: caches.backups.list().filter(isOurs),
-    deployments: (id: string) => caches.deployments.byIndex(BY_ID, id).filter(isOurs),
+    deployments: (id: string) => caches.deployments.listByIndex(BY_ID, id).filter(isOurs),
     tenant,
     settings,
   };
@@ -165,13 +226,20 @@ function observeRestores(
 }
 
 /** Returns the obstacle to everything else, if there is one. */
-function obstacle(
+function findObstacle(
   deps: Pick<OperatorDeps, 'caches' | 'settings'>,
   deployment: DeploymentResource,
   { foreign }: Pick<DeploymentWorld, 'foreign'>,
 ): ReconcileOutcome | undefined {
   if (foreign.length > 0)
-    return waiting('EarlierDeployment', 'Waiting until the revisions of an earlier deployment of this name are gone.', 5);
-  if (holderOfId(deployment, namesakes(deployment, deps)) === undefined) return undefined;
-  return stalled('IdTaken', `spec.id: another deployment has the id ${deployment.spec.id}. Make this one again without it.`);
+    return buildWaitingOutcome(
+      'EarlierDeployment',
+      'Waiting until the revisions of an earlier deployment of this name are gone.',
+      5,
+    );
+  if (findIdHolder(deployment, listNamesakes(deployment, deps)) === undefined) return undefined;
+  return buildStalledOutcome(
+    'IdTaken',
+    `spec.id: another deployment has the id ${deployment.spec.id}. Make this one again without it.`,
+  );
 }

@@ -1,10 +1,10 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import { CURRENT_KEY, newAgentKey, PREVIOUS_KEY } from '../../schema/wire/agent-key.ts';
+import { CURRENT_KEY, buildAgentKey, PREVIOUS_KEY } from '../../schema/wire/agent-key.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { PREVIOUS_UNTIL, ROTATE_KEY, SECRETS_OF } from '../../schema/platform/labels.ts';
-import { labelValue, names } from '../../schema/names.ts';
-import { dateTimeOf } from '../../schema/types.ts';
-import { ownedMetadata } from '../objects/metadata.ts';
+import { toLabelValue, names } from '../../schema/names.ts';
+import { formatKubernetesTime } from '../../schema/types.ts';
+import { buildOwnedMetadata } from '../objects/metadata.ts';
 
 /** Characters of a request that the status keeps. */
 const KEPT = 128;
@@ -15,17 +15,21 @@ type Made = { random: (bytes: number) => Buffer; now: Date; overlapHours: number
 export type KeySecret = KubeObject & { data: Data };
 
 /** Returns the last request for a new key, as the status keeps it. */
-export const keyRequest = ({ metadata }: DeploymentResource): string | undefined => metadata.annotations?.[ROTATE_KEY]?.slice(0, KEPT);
+export const getKeyRequest = ({ metadata }: DeploymentResource): string | undefined =>
+  metadata.annotations?.[ROTATE_KEY]?.slice(0, KEPT);
 
 /** Returns the Secret of a key. It is deleted with its deployment; the finalizer finds it by its label. */
-export function keySecret(deployment: DeploymentResource, { data, annotations }: Kept): KeySecret {
-  const metadata = ownedMetadata(deployment, 'key', names.agentKey(deployment.metadata.name));
+export function buildKeySecret(
+  deployment: DeploymentResource,
+  { data, annotations }: Kept,
+): KeySecret {
+  const metadata = buildOwnedMetadata(deployment, 'key', names.agentKey(deployment.metadata.name));
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: {
       ...metadata,
-      labels: { ...metadata.labels, [SECRETS_OF]: labelValue(deployment.metadata.name) },
+      labels: { ...metadata.labels, [SECRETS_OF]: toLabelValue(deployment.metadata.name) },
       annotations: { ...metadata.annotations, ...annotations },
     },
     type: 'Opaque',
@@ -39,25 +43,39 @@ type Live = { data?: Data; metadata: { annotations?: Record<string, string> } };
  * Returns the wanted data of the Secret. A key that is there stays until another one is asked for, and then it opens
  * the agents for some hours beside the new one.
  */
-export function keyWanted(deployment: DeploymentResource, live: Live | undefined, made: Made): Kept {
-  const asked = keyRequest(deployment);
+export function decideKeyData(
+  deployment: DeploymentResource,
+  live: Live | undefined,
+  made: Made,
+): Kept {
+  const asked = getKeyRequest(deployment);
   const { data = {}, metadata } = live ?? { metadata: {} };
   const current = data[CURRENT_KEY] ?? '';
   const isSame = asked === undefined || asked === metadata.annotations?.[ROTATE_KEY];
-  if (current !== '' && isSame) return unchanged({ data, metadata }, current, made);
-  const next = { [CURRENT_KEY]: Buffer.from(newAgentKey(made.random)).toString('base64') };
+  if (current !== '' && isSame) return pickCurrentKeyData({ data, metadata }, current, made);
+  const next = { [CURRENT_KEY]: Buffer.from(buildAgentKey(made.random)).toString('base64') };
   const request = asked === undefined ? {} : { [ROTATE_KEY]: asked };
   if (current === '' || made.overlapHours === 0) return { data: next, annotations: request };
-  const until = dateTimeOf(new Date(made.now.getTime() + made.overlapHours * 3_600_000));
-  return { data: { ...next, [PREVIOUS_KEY]: current }, annotations: { ...request, [PREVIOUS_UNTIL]: until } };
+  const until = formatKubernetesTime(new Date(made.now.getTime() + made.overlapHours * 3_600_000));
+  return {
+    data: { ...next, [PREVIOUS_KEY]: current },
+    annotations: { ...request, [PREVIOUS_UNTIL]: until },
+  };
 }
 
 /** Returns the same key, and the one before it while its time lasts. */
-function unchanged({ data = {}, metadata: { annotations = {} } }: Live, current: string, { now }: Pick<Made, 'now'>): Kept {
+function pickCurrentKeyData(
+  { data = {}, metadata: { annotations = {} } }: Live,
+  current: string,
+  { now }: Pick<Made, 'now'>,
+): Kept {
   const { [ROTATE_KEY]: fulfilled, [PREVIOUS_UNTIL]: until } = annotations;
   const previous = data[PREVIOUS_KEY];
   const kept = fulfilled === undefined ? {} : { [ROTATE_KEY]: fulfilled };
   if (previous === undefined || until === undefined || !(new Date(until) > now))
     return { data: { [CURRENT_KEY]: current }, annotations: kept };
-  return { data: { [CURRENT_KEY]: current, [PREVIOUS_KEY]: previous }, annotations: { ...kept, [PREVIOUS_UNTIL]: until } };
+  return {
+    data: { [CURRENT_KEY]: current, [PREVIOUS_KEY]: previous },
+    annotations: { ...kept, [PREVIOUS_UNTIL]: until },
+  };
 }

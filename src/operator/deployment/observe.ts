@@ -1,10 +1,14 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import type { BackupResource, DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import { COMPONENT, type Component } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { DatabaseView } from '../database/database.ts';
-import { databaseOf } from '../database/engines.ts';
-import { BY_DEPLOYMENT, ownedCaches } from '../view/caches.ts';
+import { getDatabaseEngine } from '../database/engines.ts';
+import { BY_DEPLOYMENT, listOwnedCaches } from '../view/caches.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import { isPodOver } from '../pods/diagnose.ts';
 
@@ -39,39 +43,54 @@ export function observeDeployment(
 ): DeploymentWorld {
   const { namespace, name, uid } = deployment.metadata;
   const key = `${namespace}/${name}`;
-  const all = caches.revisions.byIndex(BY_DEPLOYMENT, key);
-  const isMine = ({ metadata }: KubeObject): boolean => metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
-  const children = ownedCaches(caches, table).flatMap((cache) => cache.byIndex(BY_DEPLOYMENT, key).filter(isMine));
-  const pods = caches.pods.byIndex(BY_DEPLOYMENT, key);
-  const podsOf = (...components: Component[]): KubeObject[] =>
-    pods.filter(({ metadata }) => components.some((component) => component === metadata.labels?.[COMPONENT]));
+  const all = caches.revisions.listByIndex(BY_DEPLOYMENT, key);
+  const isMine = ({ metadata }: KubeObject): boolean =>
+    metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
+  const children = listOwnedCaches(caches, table).flatMap((cache) =>
+    cache.listByIndex(BY_DEPLOYMENT, key).filter(isMine),
+  );
+  const pods = caches.pods.listByIndex(BY_DEPLOYMENT, key);
+  const filterPods = (...components: Component[]): KubeObject[] =>
+    pods.filter(({ metadata }) =>
+      components.some((component) => component === metadata.labels?.[COMPONENT]),
+    );
   return {
     revisions: all.filter((revision) => revision.spec.deploymentUid === uid),
     foreign: all.filter((revision) => revision.spec.deploymentUid !== uid),
     children,
-    ...named(deployment, children),
-    databasePods: podsOf('database'),
-    agentPods: podsOf('api', 'queue').filter((pod) => !isPodOver(pod)),
-    passwordPods: podsOf('password'),
-    backups: caches.backups.byIndex(BY_DEPLOYMENT, key).filter(({ spec }) => spec.deploymentUid === uid),
-    backupPods: podsOf('backup'),
-    restorePods: podsOf('restore'),
-    verifyPods: podsOf('verify'),
-    workloads: caches.workloads.byIndex(BY_DEPLOYMENT, key),
+    ...findDatabaseAndService(deployment, children),
+    databasePods: filterPods('database'),
+    agentPods: filterPods('api', 'queue').filter((pod) => !isPodOver(pod)),
+    passwordPods: filterPods('password'),
+    backups: caches.backups
+      .listByIndex(BY_DEPLOYMENT, key)
+      .filter(({ spec }) => spec.deploymentUid === uid),
+    backupPods: filterPods('backup'),
+    restorePods: filterPods('restore'),
+    verifyPods: filterPods('verify'),
+    workloads: caches.workloads.listByIndex(BY_DEPLOYMENT, key),
     place: caches.namespaces.get(namespace ?? ''),
-    apiServer: addressesIn(caches.apiServers.list()),
+    apiServer: listEndpointAddresses(caches.apiServers.list()),
     gateways: caches.gateways.list(),
   };
 }
 
 /** Finds the workload of the database, and the Service, among the objects of a deployment. */
-export const named = (deployment: DeploymentResource, objects: KubeObject[]): Pick<DeploymentWorld, 'database' | 'service'> => ({
-  database: databaseOf(deployment.spec).runner(deployment, objects),
-  service: objects.find(({ kind, metadata }) => kind === 'Service' && metadata.name === names.service(deployment.metadata.name)),
+export const findDatabaseAndService = (
+  deployment: DeploymentResource,
+  objects: KubeObject[],
+): Pick<DeploymentWorld, 'database' | 'service'> => ({
+  database: getDatabaseEngine(deployment.spec).runner(deployment, objects),
+  service: objects.find(
+    ({ kind, metadata }) =>
+      kind === 'Service' && metadata.name === names.service(deployment.metadata.name),
+  ),
 });
 
 type EndpointSlice = { endpoints?: { addresses?: string[] }[] | null };
 
 /** Returns the addresses at which the API server is reached without its Service. */
-const addressesIn = (slices: KubeObject[]): string[] =>
-  slices.flatMap((slice) => ((slice as EndpointSlice).endpoints ?? []).flatMap(({ addresses = [] }) => addresses));
+const listEndpointAddresses = (slices: KubeObject[]): string[] =>
+  slices.flatMap((slice) =>
+    ((slice as EndpointSlice).endpoints ?? []).flatMap(({ addresses = [] }) => addresses),
+  );

@@ -1,6 +1,9 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import type { KeptPorts } from '../../schema/platform/kept-ports.ts';
 import type { BackupPlan } from '../backup/plan.ts';
 import type { ReplacePlan } from '../backup/replace-plan.ts';
@@ -17,7 +20,9 @@ import type { RoutePlan } from './route/plan.ts';
 import type { SleepDecision } from './sleep.ts';
 
 /** Whether a deployment has its tracing project, shares an older deployment's, or needs one. */
-export type TracingState = { state: 'there' | 'shared' } | { state: 'missing'; project: KubeObject };
+export type TracingState =
+  | { state: 'there' | 'shared' }
+  | { state: 'missing'; project: KubeObject };
 
 /** The knowledge of one reconcile of a deployment. All of it is observed before anything is done. */
 export type Facts = DeploymentWorld &

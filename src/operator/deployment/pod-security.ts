@@ -7,13 +7,14 @@ import type { StatedCondition } from '../kernel/outcome.ts';
 const KEPT = ['baseline', 'restricted'];
 
 /** Returns true if the namespace takes pods of any kind, as far as its labels tell. */
-export const isPodSecurityOpen = ({ metadata }: KubeObject): boolean => !KEPT.includes(metadata.labels?.[POD_SECURITY] ?? '');
+export const isPodSecurityOpen = ({ metadata }: KubeObject): boolean =>
+  !KEPT.includes(metadata.labels?.[POD_SECURITY] ?? '');
 
 /**
  * Tells that a namespace enforces no pod security. The platform adds restricted defaults to its pods, but the author of
  * a Deployment resource may ask for others. Nothing is known of a namespace that no Listener names.
  */
-export const podSecurity = (place: KubeObject | undefined): StatedCondition[] =>
+export const buildPodSecurityConditions = (place: KubeObject | undefined): StatedCondition[] =>
   place === undefined || !isPodSecurityOpen(place)
     ? []
     : [

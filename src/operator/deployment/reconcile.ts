@@ -1,43 +1,61 @@
 import { Problem } from '../../errors.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import { isOfKind, objectId } from '../../kube/object-key.ts';
+import { isOfKind, buildObjectId } from '../../kube/object-key.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { DeploymentStatusFields, PartDeps, PartPrepared } from '../reports/part-report.ts';
-import { keptStatus } from '../reports/status-inputs.ts';
+import { pickStatusFields } from '../reports/status-inputs.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { observeFacts, type FactsDeps } from './facts.ts';
-import { historyOf, outdated } from './history.ts';
-import { named } from './observe.ts';
+import { resolveHistory, listOutdatedRevisions } from './history.ts';
+import { findDatabaseAndService } from './observe.ts';
 import type { Facts, Part, WrittenFacts } from './part.ts';
 import { DEPLOYMENT_PARTS } from './parts.ts';
-import { deploymentReport } from './status.ts';
+import { buildDeploymentReport } from './status.ts';
 
 /** Keeps the newest revision and all parts of a deployment as its spec and its revisions ask. */
 export const reconcileDeployment =
-  (deps: PartDeps & FactsDeps, parts: readonly Part[] = DEPLOYMENT_PARTS): Reconcile<DeploymentResource, DeploymentStatusFields> =>
+  (
+    deps: PartDeps & FactsDeps,
+    parts: readonly Part[] = DEPLOYMENT_PARTS,
+  ): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (deployment, { signal, now }) => {
     const facts = await observeFacts(deps, deployment, { signal, now });
     const prepared = await prepare(parts, { deps, facts, signal });
     const trouble = facts.held ?? prepared.find((done) => done.trouble !== undefined)?.trouble;
     const secret = prepared.find((done) => done.secret !== undefined)?.secret;
     const known = { ...facts, trouble, secret, written: [], refused: [] };
-    if (trouble !== undefined) return deploymentReport(known, [...prepared, ...parts.map(({ report }) => report?.(known) ?? {})]);
-    const objects = parts.flatMap(({ desired }, index) => prepared[index]?.objects ?? desired?.(facts) ?? []);
+    if (trouble !== undefined)
+      return buildDeploymentReport(known, [
+        ...prepared,
+        ...parts.map(({ report }) => report?.(known) ?? {}),
+      ]);
+    const objects = parts.flatMap(
+      ({ desired }, index) => prepared[index]?.objects ?? desired?.(facts) ?? [],
+    );
     const after: WrittenFacts = { ...known, ...(await write(deps, { facts, objects, signal })) };
     const steps = [];
     for (const { step } of parts) steps.push((await step?.(deps, after, signal)) ?? {});
-    return deploymentReport(after, [...prepared, ...steps, ...parts.map(({ report }) => report?.(after) ?? {})]);
+    return buildDeploymentReport(after, [
+      ...prepared,
+      ...steps,
+      ...parts.map(({ report }) => report?.(after) ?? {}),
+    ]);
   };
 
 type Doing = { deps: PartDeps; facts: Facts; signal: AbortSignal };
 
 /** Prepares the parts one after the other. The first trouble holds back all that follow. */
-async function prepare(parts: readonly Part[], { deps, facts, signal }: Doing): Promise<PartPrepared[]> {
+async function prepare(
+  parts: readonly Part[],
+  { deps, facts, signal }: Doing,
+): Promise<PartPrepared[]> {
   let trouble = facts.held;
   const prepared: PartPrepared[] = [];
   for (const part of parts) {
     const act = trouble === undefined ? part.prepare : part.whileHeld;
-    const done = (await act?.(deps, facts, signal)) ?? { status: keptStatus(facts.deployment, part.keeps) };
+    const done = (await act?.(deps, facts, signal)) ?? {
+      status: pickStatusFields(facts.deployment, part.keeps),
+    };
     trouble ??= done.trouble;
     prepared.push(done);
   }
@@ -49,27 +67,34 @@ type Changed = Pick<WrittenFacts, 'written' | 'refused' | 'revisions' | 'databas
 type WriteDeps = Pick<PartDeps, 'writer'> & Pick<FactsDeps, 'table'>;
 
 /** Applies the objects, makes the revision that is asked for, and removes outdated ones. */
-async function write({ writer, table }: WriteDeps, { facts, objects, signal }: Writing): Promise<Changed> {
+async function write(
+  { writer, table }: WriteDeps,
+  { facts, objects, signal }: Writing,
+): Promise<Changed> {
   const { deployment, missing, children, revisions, active } = facts;
-  const dispensable = dispensableIn(table);
-  const needed = (object: KubeObject): boolean => !dispensable(object);
-  const firm = await writer.reconcile(objects.filter(needed), children.filter(needed), signal);
-  const loose = await writeEach(writer, { objects: objects.filter(dispensable), children: children.filter(dispensable), signal });
+  const dispensable = buildDispensableTest(table);
+  const isNeeded = (object: KubeObject): boolean => !dispensable(object);
+  const firm = await writer.reconcile(objects.filter(isNeeded), children.filter(isNeeded), signal);
+  const loose = await writeEach(writer, {
+    objects: objects.filter(dispensable),
+    children: children.filter(dispensable),
+    signal,
+  });
   const written = [...firm, ...loose.written];
   const made = missing !== undefined && (await writer.create(missing, signal)) ? [missing] : [];
   const keeping = facts.rollout.status?.draining.map(({ revision }) => revision) ?? [];
-  const old = outdated(revisions, active, { ...historyOf(facts), keeping });
+  const old = listOutdatedRevisions(revisions, active, { ...resolveHistory(facts), keeping });
   for (const revision of old) await writer.remove(revision, signal);
   return {
     written,
     refused: loose.refused,
-    ...named(deployment, written),
+    ...findDatabaseAndService(deployment, written),
     revisions: [...revisions.filter((known) => !old.includes(known)), ...made],
   };
 }
 
 /** Returns whether an object is of a kind without which a deployment serves. */
-const dispensableIn = (table: FactsDeps['table']) => {
+const buildDispensableTest = (table: FactsDeps['table']) => {
   const rows = Object.values(table).filter(({ dispensable }) => dispensable === true);
   return (object: KubeObject): boolean => rows.some(({ kind }) => isOfKind(object, kind));
 };
@@ -77,9 +102,12 @@ const dispensableIn = (table: FactsDeps['table']) => {
 type Loose = { objects: KubeObject[]; children: KubeObject[]; signal: AbortSignal };
 
 /** Writes objects that a deployment can do without. One that can't be written holds nothing else back. */
-async function writeEach(writer: PartDeps['writer'], { objects, children, signal }: Loose): Promise<Pick<Changed, 'written' | 'refused'>> {
+async function writeEach(
+  writer: PartDeps['writer'],
+  { objects, children, signal }: Loose,
+): Promise<Pick<Changed, 'written' | 'refused'>> {
   const [written, refused]: [KubeObject[], Changed['refused']] = [[], []];
-  const attempt = async (object: KubeObject, work: () => Promise<KubeObject[]>): Promise<void> => {
+  const tryWrite = async (object: KubeObject, work: () => Promise<KubeObject[]>): Promise<void> => {
     try {
       written.push(...(await work()));
     } catch (error) {
@@ -88,10 +116,11 @@ async function writeEach(writer: PartDeps['writer'], { objects, children, signal
     }
   };
   for (const object of objects) {
-    const live = children.filter((child) => objectId(child) === objectId(object));
-    await attempt(object, () => writer.reconcile([object], live, signal));
+    const live = children.filter((child) => buildObjectId(child) === buildObjectId(object));
+    await tryWrite(object, () => writer.reconcile([object], live, signal));
   }
   for (const child of children)
-    if (!objects.some((object) => objectId(object) === objectId(child))) await attempt(child, () => writer.reconcile([], [child], signal));
+    if (!objects.some((object) => buildObjectId(object) === buildObjectId(child)))
+      await tryWrite(child, () => writer.reconcile([], [child], signal));
   return { written, refused };
 }

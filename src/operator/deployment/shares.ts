@@ -1,20 +1,23 @@
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import { ROLLOUT } from '../../schema/platform/labels.ts';
-import { newestFirst } from '../../schema/platform/revision-of.ts';
+import { sortRevisions } from '../../schema/platform/revision-of.ts';
 import { moveOf } from '../../schema/platform/rollout-move.ts';
 import {
   type AbortCause,
   type AbortedRevision,
   type CandidateRevision,
   type RolloutStep,
-  gateId,
+  buildGateId,
 } from '../../schema/platform/rollout-spec.ts';
 import type { GateReport } from '../../schema/wire/work-report.ts';
 import { isTriedOut } from '../rollout/by-share.ts';
-import { isEnded, revisionIn } from '../rollout/revisions.ts';
+import { isEnded, findRevisionByName } from '../rollout/revisions.ts';
 import { isAsleep } from '../rollout/sleepers.ts';
 import type { VerdictOnShare } from '../scale/verdict.ts';
-import { GATE_SECONDS, gateInput } from '../../schema/platform/rollout-trial.ts';
+import { GATE_SECONDS, parseGateInput } from '../../schema/platform/rollout-trial.ts';
 
 /** Which revision is tried out, and which one was given up. */
 export type ShareDecision = {
@@ -45,145 +48,231 @@ export function decideShare(deployment: DeploymentResource, facts: ShareFacts): 
   const { candidate: before, aborted: former } = deployment.status?.rollout ?? {};
   const kept = former !== undefined && isRemembered(former, revisions) ? { aborted: former } : {};
   if (active === undefined || before?.revision === active) return kept;
-  if (before !== undefined) return walked(before, { deployment, facts, kept });
-  const next = revisionIn(revisions, complete);
+  if (before !== undefined) return decideTrialStep(before, { deployment, facts, kept });
+  const next = findRevisionByName(revisions, complete);
   if (next === undefined || !mayBeTried(next, { deployment, facts })) return kept;
-  return walked(first(deployment, { next, now }), { deployment, facts, kept });
+  return decideTrialStep(startTrial(deployment, { next, now }), { deployment, facts, kept });
 }
 
 /** One that was given up is not tried again, though it may be under way by its own status still. */
-const mayBeTried = (next: RevisionResource, { deployment, facts: { revisions } }: Stepping): boolean =>
-  deployment.status?.rollout?.aborted?.revision !== next.metadata.name && isTriedOut(next, deployment, revisions);
+const mayBeTried = (
+  next: RevisionResource,
+  { deployment, facts: { revisions } }: Stepping,
+): boolean =>
+  deployment.status?.rollout?.aborted?.revision !== next.metadata.name &&
+  isTriedOut(next, deployment, revisions);
 
 type Stepping = { deployment: DeploymentResource; facts: ShareFacts };
 
-function walked(before: CandidateRevision, { kept, ...stepping }: Stepping & { kept: ShareDecision }): ShareDecision {
+function decideTrialStep(
+  before: CandidateRevision,
+  { kept, ...stepping }: Stepping & { kept: ShareDecision },
+): ShareDecision {
   const { revisions, now } = stepping.facts;
   const end =
     endOf(before, revisions) ??
-    because('Gate', failedGate(before, { ...stepping.facts, deployment: stepping.deployment })) ??
-    because('Check', failedCheck(before, stepping));
-  if (end !== undefined) return { aborted: { revision: before.revision, since: now.toISOString(), ...end } };
-  return { ...kept, ...stepped(before, stepping) };
+    buildAbort(
+      'Gate',
+      explainFailedGate(before, { ...stepping.facts, deployment: stepping.deployment }),
+    ) ??
+    buildAbort('Check', explainFailedCheck(before, stepping));
+  if (end !== undefined)
+    return { aborted: { revision: before.revision, since: now.toISOString(), ...end } };
+  return { ...kept, ...advanceTrial(before, stepping) };
 }
 
 /** One that was given up is remembered until it has ended, and as long as nothing newer was asked for. */
 function isRemembered({ revision: name }: AbortedRevision, revisions: RevisionResource[]): boolean {
-  const revision = revisionIn(revisions, name);
-  return revision !== undefined && (!isEnded(revision) || newestFirst(revisions)[0] === revision);
+  const revision = findRevisionByName(revisions, name);
+  return revision !== undefined && (!isEnded(revision) || sortRevisions(revisions)[0] === revision);
 }
 
-const stepsOf = ({ spec }: DeploymentResource): RolloutStep[] => spec.rollout?.steps ?? [];
-const byOf = ({ spec }: DeploymentResource): CandidateRevision['by'] => spec.rollout?.by ?? 'thread';
+const getSteps = ({ spec }: DeploymentResource): RolloutStep[] => spec.rollout?.steps ?? [];
+const getShareUnit = ({ spec }: DeploymentResource): CandidateRevision['by'] =>
+  spec.rollout?.by ?? 'thread';
 
-function first(deployment: DeploymentResource, { next, now }: { next: RevisionResource; now: Date }): CandidateRevision {
+function startTrial(
+  deployment: DeploymentResource,
+  { next, now }: { next: RevisionResource; now: Date },
+): CandidateRevision {
   const since = now.toISOString();
-  const known = { revision: next.metadata.name, by: byOf(deployment), since };
-  if (deployment.spec.rollout?.gate !== undefined) return { ...known, step: 0, share: 0, gate: { since } };
-  return { ...known, step: 1, share: stepsOf(deployment)[0]?.share ?? 0 };
+  const known = { revision: next.metadata.name, by: getShareUnit(deployment), since };
+  if (deployment.spec.rollout?.gate !== undefined)
+    return { ...known, step: 0, share: 0, gate: { since } };
+  return { ...known, step: 1, share: getSteps(deployment)[0]?.share ?? 0 };
 }
 
 /** Returns which check has failed, with both counts. Who promotes it by hand has decided otherwise. */
-const failedCheck = ({ revision, promoted }: CandidateRevision, { facts: { verdict } }: Stepping): string | undefined =>
+const explainFailedCheck = (
+  { revision, promoted }: CandidateRevision,
+  { facts: { verdict } }: Stepping,
+): string | undefined =>
   verdict?.state === 'failed' && verdict.candidate === revision && promoted !== true
     ? `A check failed: ${verdict.message}.`.slice(0, 1024)
     : undefined;
 
 type Abort = { cause: AbortCause; message: string };
-const because = (cause: AbortCause, message: string | undefined): Abort | undefined =>
+const buildAbort = (cause: AbortCause, message: string | undefined): Abort | undefined =>
   message === undefined ? undefined : { cause, message };
 
 /** Returns why a revision is tried out no longer; undefined while it is. */
-function endOf({ revision: name }: CandidateRevision, revisions: RevisionResource[]): Abort | undefined {
-  const revision = revisionIn(revisions, name);
-  const newest = newestFirst(revisions)[0]?.metadata.name;
-  if (revision === undefined || revision.metadata.deletionTimestamp !== undefined) return because('Person', 'Somebody deleted it.');
-  if (moveOf(revision.metadata.annotations?.[ROLLOUT]) === 'abort') return because('Person', 'Somebody gave it up.');
-  if (newest !== name) return because('Person', `Revision ${newest} takes its place.`);
+function endOf(
+  { revision: name }: CandidateRevision,
+  revisions: RevisionResource[],
+): Abort | undefined {
+  const revision = findRevisionByName(revisions, name);
+  const newest = sortRevisions(revisions)[0]?.metadata.name;
+  if (revision === undefined || revision.metadata.deletionTimestamp !== undefined)
+    return buildAbort('Person', 'Somebody deleted it.');
+  if (moveOf(revision.metadata.annotations?.[ROLLOUT]) === 'abort')
+    return buildAbort('Person', 'Somebody gave it up.');
+  if (newest !== name) return buildAbort('Person', `Revision ${newest} takes its place.`);
   const { phase, message = 'It failed.' } = revision.status ?? {};
   if (!isEnded(revision) || phase === 'DEPLOYED') return undefined;
-  return because(phase === 'INTERRUPTED' ? 'Person' : 'Failure', message.slice(0, 1024));
+  return buildAbort(phase === 'INTERRUPTED' ? 'Person' : 'Failure', message.slice(0, 1024));
 }
 
-function stepped(before: CandidateRevision, stepping: Stepping): ShareDecision {
+function advanceTrial(before: CandidateRevision, stepping: Stepping): ShareDecision {
   const { deployment, facts } = stepping;
   const { unreadySince, verdict: _former, ...rest } = before;
   const time = facts.now.toISOString();
-  const { message: verdict, isFine } = resultOf(deployment, { facts, before });
-  const known = { ...rest, by: byOf(deployment), ...(verdict !== undefined && { verdict }) };
+  const { message: verdict, isFine } = summarizeChecks(deployment, { facts, before });
+  const known = {
+    ...rest,
+    by: getShareUnit(deployment),
+    ...(verdict !== undefined && { verdict }),
+  };
   // Its pods stop with the deployment, and its time with them.
   if (deployment.spec.hibernate === true)
-    return { candidate: { ...known, since: time, ...(isAtGate(before, deployment) && { gate: { since: time } }) } };
+    return {
+      candidate: {
+        ...known,
+        since: time,
+        ...(isAtGate(before, deployment) && { gate: { since: time } }),
+      },
+    };
   // It sleeps where no time counts. A person may still move it, which wakes the deployment.
-  if (isAsleep(deployment)) return moved(known, stepping) ?? { candidate: known };
+  if (isAsleep(deployment)) return applyManualMove(known, stepping) ?? { candidate: known };
   const isReady = facts.complete === before.revision;
   const candidate = isReady ? known : { ...known, unreadySince: unreadySince ?? time };
-  return moved(candidate, stepping) ?? onward(candidate, { ...stepping, isFine });
+  return applyManualMove(candidate, stepping) ?? advanceByClock(candidate, { ...stepping, isFine });
 }
 
 /** Decides by the request of a person. Undefined: there is none that changes anything. */
-function moved(candidate: CandidateRevision, { deployment, facts: { revisions, now } }: Stepping): ShareDecision | undefined {
-  const move = moveOf(revisionIn(revisions, candidate.revision)?.metadata.annotations?.[ROLLOUT]);
-  const steps = stepsOf(deployment);
-  if (candidate.promoted === true || move === 'promote' || steps.length === 0) return { candidate: { ...candidate, promoted: true } };
+function applyManualMove(
+  candidate: CandidateRevision,
+  { deployment, facts: { revisions, now } }: Stepping,
+): ShareDecision | undefined {
+  const move = moveOf(
+    findRevisionByName(revisions, candidate.revision)?.metadata.annotations?.[ROLLOUT],
+  );
+  const steps = getSteps(deployment);
+  if (candidate.promoted === true || move === 'promote' || steps.length === 0)
+    return { candidate: { ...candidate, promoted: true } };
   if (typeof move !== 'number' || move <= candidate.share) return undefined;
   const at = { share: move, step: stepAt(steps, move), since: now.toISOString() };
-  return { candidate: { ...candidate, ...at, ...passedGate(candidate) } };
+  return { candidate: { ...candidate, ...at, ...markGatePassed(candidate) } };
 }
 
 /** Decides by the clock. It goes no further while some pods are not ready, or a check is not fine. */
-function onward(candidate: CandidateRevision, { deployment, facts, isFine }: Stepping & { isFine: boolean }): ShareDecision {
+function advanceByClock(
+  candidate: CandidateRevision,
+  { deployment, facts, isFine }: Stepping & { isFine: boolean },
+): ShareDecision {
   const { complete, now } = facts;
-  const steps = stepsOf(deployment);
-  if (isAtGate(candidate, deployment)) return throughGate(candidate, { deployment, facts });
+  const steps = getSteps(deployment);
+  if (isAtGate(candidate, deployment)) return advanceThroughGate(candidate, { deployment, facts });
   const at = stepAt(steps, candidate.share);
-  const left = secondsLeft(steps[at - 1], candidate, now);
+  const left = countStepSecondsLeft(steps[at - 1], candidate, now);
   if (left > 0 || complete !== candidate.revision || !isFine)
-    return { candidate: { ...candidate, step: at }, ...(left > 0 && left < Infinity && { again: left }) };
+    return {
+      candidate: { ...candidate, step: at },
+      ...(left > 0 && left < Infinity && { again: left }),
+    };
   const next = steps[at];
   if (next === undefined) return { candidate: { ...candidate, promoted: true } };
   const since = now.toISOString();
-  const again = secondsLeft(next, { since }, now);
-  return { candidate: { ...candidate, share: next.share, step: at + 1, since }, ...(again < Infinity && { again }) };
+  const again = countStepSecondsLeft(next, { since }, now);
+  return {
+    candidate: { ...candidate, share: next.share, step: at + 1, since },
+    ...(again < Infinity && { again }),
+  };
 }
 
 /**
  * Returns the name of the revision that stays where it is until somebody goes on or runs were compared, with all its
  * pods ready. A deployment may sleep meanwhile.
  */
-export function waitingRevision(deployment: DeploymentResource, { candidate }: ShareDecision, facts: ShareFacts): string | undefined {
-  if (candidate === undefined || candidate.promoted === true || candidate.unreadySince !== undefined) return undefined;
+export function findWaitingRevision(
+  deployment: DeploymentResource,
+  { candidate }: ShareDecision,
+  facts: ShareFacts,
+): string | undefined {
+  if (
+    candidate === undefined ||
+    candidate.promoted === true ||
+    candidate.unreadySince !== undefined
+  )
+    return undefined;
   if (isAtGate(candidate, deployment)) return undefined;
-  const steps = stepsOf(deployment);
-  const left = secondsLeft(steps[stepAt(steps, candidate.share) - 1], candidate, facts.now);
+  const steps = getSteps(deployment);
+  const left = countStepSecondsLeft(
+    steps[stepAt(steps, candidate.share) - 1],
+    candidate,
+    facts.now,
+  );
   if (left === Infinity) return candidate.revision;
-  return left <= 0 && !resultOf(deployment, { facts, before: candidate }).isFine ? candidate.revision : undefined;
+  return left <= 0 && !summarizeChecks(deployment, { facts, before: candidate }).isFine
+    ? candidate.revision
+    : undefined;
 }
 
 /** Decides at the gate: the first step begins once its run has succeeded. */
-function throughGate(candidate: CandidateRevision, { deployment, facts }: Stepping): ShareDecision {
+function advanceThroughGate(
+  candidate: CandidateRevision,
+  { deployment, facts }: Stepping,
+): ShareDecision {
   const { now, gate } = facts;
-  if (!succeededAtGate(candidate, gate)) return { candidate, again: Math.max(1, gateSecondsLeft(candidate, { deployment, now })) };
+  if (!hasSucceededAtGate(candidate, gate))
+    return { candidate, again: Math.max(1, countGateSecondsLeft(candidate, { deployment, now })) };
   const since = now.toISOString();
-  const [step] = stepsOf(deployment);
-  const again = secondsLeft(step, { since }, now);
-  const next = { ...candidate, ...passedGate(candidate), share: step?.share ?? 0, step: 1, since };
+  const [step] = getSteps(deployment);
+  const again = countStepSecondsLeft(step, { since }, now);
+  const next = {
+    ...candidate,
+    ...markGatePassed(candidate),
+    share: step?.share ?? 0,
+    step: 1,
+    since,
+  };
   return { candidate: next, ...(again < Infinity && { again }) };
 }
 
 /** Returns the result of the checks in words, and whether the step may end for their part. */
-function resultOf({ spec }: DeploymentResource, { facts, before }: { facts: ShareFacts; before: CandidateRevision }) {
+function summarizeChecks(
+  { spec }: DeploymentResource,
+  { facts, before }: { facts: ShareFacts; before: CandidateRevision },
+) {
   if ((spec.rollout?.checks ?? []).length === 0) return { message: undefined, isFine: true };
-  const isAbout = facts.verdict?.candidate === before.revision && facts.verdict.share === before.share;
+  const isAbout =
+    facts.verdict?.candidate === before.revision && facts.verdict.share === before.share;
   const verdict = isAbout ? facts.verdict : undefined;
-  return { message: (verdict?.message ?? 'Its runs are not counted yet.').slice(0, 1024), isFine: verdict?.state === 'fine' };
+  return {
+    message: (verdict?.message ?? 'Its runs are not counted yet.').slice(0, 1024),
+    isFine: verdict?.state === 'fine',
+  };
 }
 
 /** Returns the number of the step whose share is reached. A share below the first one is before it. */
-const stepAt = (steps: RolloutStep[], share: number): number => steps.filter((step) => step.share <= share).length;
+const stepAt = (steps: RolloutStep[], share: number): number =>
+  steps.filter((step) => step.share <= share).length;
 
 /** Returns the seconds until a step is over: of one that waits for somebody, all of time. */
-function secondsLeft(step: RolloutStep | undefined, { since }: Pick<CandidateRevision, 'since'>, now: Date): number {
+function countStepSecondsLeft(
+  step: RolloutStep | undefined,
+  { since }: Pick<CandidateRevision, 'since'>,
+  now: Date,
+): number {
   if (step?.pause === true) return Infinity;
   return Math.ceil((step?.seconds ?? 0) - (now.getTime() - Date.parse(since)) / 1000);
 }
@@ -197,29 +286,47 @@ const isAtGate = ({ gate }: CandidateRevision, { spec }: DeploymentResource): bo
   gate !== undefined && gate.passed !== true && spec.rollout?.gate !== undefined;
 
 /** Returns the fields of a revision that is through its gate. */
-const passedGate = ({ gate }: CandidateRevision): Pick<CandidateRevision, 'gate'> => (gate ? { gate: { ...gate, passed: true } } : {});
+const markGatePassed = ({ gate }: CandidateRevision): Pick<CandidateRevision, 'gate'> =>
+  gate ? { gate: { ...gate, passed: true } } : {};
 
 /** Returns the last word of the agents, if it is about the gate that a revision is at. */
-const wordOn = (candidate: CandidateRevision, last: GateReport | undefined): GateReport | undefined =>
-  candidate.gate !== undefined && last?.id === gateId(candidate, candidate.gate) ? last : undefined;
+const findGateReport = (
+  candidate: CandidateRevision,
+  last: GateReport | undefined,
+): GateReport | undefined =>
+  candidate.gate !== undefined && last?.id === buildGateId(candidate, candidate.gate)
+    ? last
+    : undefined;
 
 /** Returns true if the run of its gate has succeeded, by the last word of the agents. */
-const succeededAtGate = (candidate: CandidateRevision, last: GateReport | undefined): boolean =>
-  wordOn(candidate, last)?.status === 'success';
+const hasSucceededAtGate = (candidate: CandidateRevision, last: GateReport | undefined): boolean =>
+  findGateReport(candidate, last)?.status === 'success';
 
-const secondsOf = ({ spec }: DeploymentResource): number => spec.rollout?.gate?.seconds ?? GATE_SECONDS;
+const getGateSeconds = ({ spec }: DeploymentResource): number =>
+  spec.rollout?.gate?.seconds ?? GATE_SECONDS;
 
 /** Returns the seconds that the run has left. */
-const gateSecondsLeft = ({ gate }: CandidateRevision, { deployment, now }: GateFacts): number =>
-  Math.ceil(secondsOf(deployment) - (now.getTime() - Date.parse(gate?.since ?? now.toISOString())) / 1000);
+const countGateSecondsLeft = (
+  { gate }: CandidateRevision,
+  { deployment, now }: GateFacts,
+): number =>
+  Math.ceil(
+    getGateSeconds(deployment) -
+      (now.getTime() - Date.parse(gate?.since ?? now.toISOString())) / 1000,
+  );
 
 /** Returns why a revision does not come through its gate. Undefined: it is not at one, or still may. */
-function failedGate(candidate: CandidateRevision, facts: GateFacts & { gate: GateReport | undefined }): string | undefined {
+function explainFailedGate(
+  candidate: CandidateRevision,
+  facts: GateFacts & { gate: GateReport | undefined },
+): string | undefined {
   const { deployment, gate } = facts;
   if (!isAtGate(candidate, deployment) || candidate.promoted === true) return undefined;
-  if (gateInput(deployment.spec.rollout!.gate!) === undefined) return 'The gate failed: spec.rollout.gate.input is no JSON object.';
-  const { status, message = 'its run' } = wordOn(candidate, gate) ?? {};
-  if (status === 'error' || status === 'interrupted') return `The gate failed: ${status}, ${message}.`.slice(0, 1024);
-  if (status === 'success' || gateSecondsLeft(candidate, facts) > 0) return undefined;
-  return `The gate failed: its run did not succeed within ${secondsOf(deployment)} s.`;
+  if (parseGateInput(deployment.spec.rollout!.gate!) === undefined)
+    return 'The gate failed: spec.rollout.gate.input is no JSON object.';
+  const { status, message = 'its run' } = findGateReport(candidate, gate) ?? {};
+  if (status === 'error' || status === 'interrupted')
+    return `The gate failed: ${status}, ${message}.`.slice(0, 1024);
+  if (status === 'success' || countGateSecondsLeft(candidate, facts) > 0) return undefined;
+  return `The gate failed: its run did not succeed within ${getGateSeconds(deployment)} s.`;
 }

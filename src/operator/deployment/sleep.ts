@@ -1,17 +1,20 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { ASLEEP } from '../../schema/platform/conditions.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import { WAKE } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import { isReplacing } from '../../schema/platform/replacement.ts';
-import { newestFirst } from '../../schema/platform/revision-of.ts';
+import { sortRevisions } from '../../schema/platform/revision-of.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { hasWork, isSleeper, mayRest, sleepAfter } from '../rollout/sleepers.ts';
-import { isEnded, revisionIn } from '../rollout/revisions.ts';
-import { conditionIn } from '../kernel/conditions.ts';
+import { isEnded, findRevisionByName } from '../rollout/revisions.ts';
+import { findCondition } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
-import { availableReplicas } from '../pods/workload-state.ts';
+import { getAvailableReplicas } from '../pods/workload-state.ts';
 
 /** Seconds before something is due in which a deployment wakes: pods, and a database that sleeps too, take some. */
 const AHEAD = 60;
@@ -45,15 +48,20 @@ export type SleepFacts = {
 /** Decides whether a deployment sleeps: it falls asleep when it rests for long enough, and wakes for anything to do. */
 export function decideSleep(deployment: DeploymentResource, facts: SleepFacts): SleepDecision {
   const { asleepSince: since, nextDueAt } = deployment.status ?? {};
-  if (!isSleeper(deployment, facts.settings) || deployment.spec.hibernate === true) return { sleep: {}, statements: [] };
-  if (since === undefined) return whileAwake(deployment, facts);
-  const nextDue = earliest(nextDueAt, isNewer(facts, since) ? facts.summary?.nextDue : undefined);
-  const why = wokenBy(deployment, { ...facts, since, nextDue });
-  if (why !== undefined) return { sleep: {}, statements: [awake(why)] };
-  const left = nextDue === undefined ? undefined : (Date.parse(nextDue) - facts.now.getTime()) / 1000 - AHEAD;
+  if (!isSleeper(deployment, facts.settings) || deployment.spec.hibernate === true)
+    return { sleep: {}, statements: [] };
+  if (since === undefined) return decideWhileAwake(deployment, facts);
+  const nextDue = findEarliest(
+    nextDueAt,
+    isNewer(facts, since) ? facts.summary?.nextDue : undefined,
+  );
+  const why = findWakeReason(deployment, { ...facts, since, nextDue });
+  if (why !== undefined) return { sleep: {}, statements: [buildAwakeCondition(why)] };
+  const left =
+    nextDue === undefined ? undefined : (Date.parse(nextDue) - facts.now.getTime()) / 1000 - AHEAD;
   return {
     sleep: { asleepSince: since, ...(nextDue !== undefined && { nextDueAt: nextDue }) },
-    statements: [asleep(nextDue)],
+    statements: [buildAsleepCondition(nextDue)],
     ...(left !== undefined && { again: Math.min(LONGEST, Math.max(1, Math.ceil(left))) }),
   };
 }
@@ -64,23 +72,32 @@ const LONGEST = 20 * 86_400;
 /** Reasons of being awake, with their messages. */
 const AWAKE = {
   InUse: 'It has been used lately, or has work.',
-  OwnHandlers: 'It stays awake: handlers of its own decide who may call, so nobody else can tell who may wake it.',
+  OwnHandlers:
+    'It stays awake: handlers of its own decide who may call, so nobody else can tell who may wake it.',
   WokenByRequest: 'A request that may call it woke it.',
   DueSoon: 'It woke for a delayed run or a cron.',
   WorkFound: 'It woke for work that came while it fell asleep.',
   SpecChanged: 'It woke for another revision.',
   RolloutMoved: 'It woke because the revision that is tried out goes on, or was given up.',
-  DataReplaced: 'It woke because a restore replaces its data, and only its pods know the work in the other data.',
-  GuardUnknown: 'It stays awake: its pods have not reported how they decide who may call, so nobody can tell who may wake it.',
+  DataReplaced:
+    'It woke because a restore replaces its data, and only its pods know the work in the other data.',
+  GuardUnknown:
+    'It stays awake: its pods have not reported how they decide who may call, so nobody can tell who may wake it.',
   NoGateway: 'It stays awake: no gateway is there to answer in its place.',
 } as const;
 
-const awake = (reason: keyof typeof AWAKE): StatedCondition => {
+const buildAwakeCondition = (reason: keyof typeof AWAKE): StatedCondition => {
   const isNews = reason === 'WokenByRequest' || reason === 'DueSoon' || reason === 'WorkFound';
-  return { type: ASLEEP, status: 'False', reason, message: AWAKE[reason], ...(isNews && { event: 'Normal' as const }) };
+  return {
+    type: ASLEEP,
+    status: 'False',
+    reason,
+    message: AWAKE[reason],
+    ...(isNews && { event: 'Normal' as const }),
+  };
 };
 
-const asleep = (nextDue: string | undefined): StatedCondition => ({
+const buildAsleepCondition = (nextDue: string | undefined): StatedCondition => ({
   type: ASLEEP,
   status: 'True',
   reason: 'Idle',
@@ -95,40 +112,53 @@ const isNewer = ({ summary, now }: Pick<SleepFacts, 'summary' | 'now'>, since: s
 /** Returns the last moment that a condition's time, which has whole seconds, may mean. */
 const endOfSecond = (time: string): string => new Date(Date.parse(time) + 1000).toISOString();
 
-function earliest(...times: (string | undefined)[]): string | undefined {
-  return times.filter((time) => time !== undefined).toSorted((a, b) => Date.parse(a) - Date.parse(b))[0];
+function findEarliest(...times: (string | undefined)[]): string | undefined {
+  return times
+    .filter((time) => time !== undefined)
+    .toSorted((a, b) => Date.parse(a) - Date.parse(b))[0];
 }
 
 type Asleep = SleepFacts & { since: string; nextDue: string | undefined };
 
 /** Returns why it wakes. Undefined: it sleeps on. */
-function wokenBy({ metadata, status }: DeploymentResource, facts: Asleep): keyof typeof AWAKE | undefined {
+function findWakeReason(
+  { metadata, status }: DeploymentResource,
+  facts: Asleep,
+): keyof typeof AWAKE | undefined {
   const { since, summary, nextDue, now } = facts;
   // The gateway names the sleep that it ends, so that no clocks are compared and an old wish wakes nobody.
   if (metadata.annotations?.[WAKE] === since) return 'WokenByRequest';
   if (isReplacing({ status })) return 'DataReplaced';
   if (!isAsAsked(facts)) return isTried(status, facts) ? 'RolloutMoved' : 'SpecChanged';
   if (summary !== undefined && isNewer(facts, since) && hasWork(summary)) return 'WorkFound';
-  if (nextDue !== undefined && Date.parse(nextDue) - now.getTime() <= AHEAD * 1000) return 'DueSoon';
+  if (nextDue !== undefined && Date.parse(nextDue) - now.getTime() <= AHEAD * 1000)
+    return 'DueSoon';
   return mustStay(facts);
 }
 
-function whileAwake(deployment: DeploymentResource, facts: SleepFacts): SleepDecision {
+function decideWhileAwake(deployment: DeploymentResource, facts: SleepFacts): SleepDecision {
   const stays = mustStay(facts);
-  if (stays !== undefined) return { sleep: {}, statements: [awake(stays)] };
+  if (stays !== undefined) return { sleep: {}, statements: [buildAwakeCondition(stays)] };
   const { summary, settings, now } = facts;
   const rest = { now, after: sleepAfter(deployment, settings), ahead: 2 * AHEAD };
   // A report from before it woke says nothing of the pods that run now.
-  const { lastTransitionTime: woke } = conditionIn(deployment, ASLEEP) ?? {};
-  const rests = summary !== undefined && mayRest(summary, rest) && (woke === undefined || isNewer(facts, endOfSecond(woke)));
-  if (!rests || !isReadyToSleep(facts)) return { sleep: {}, statements: [awake(reasonBefore(deployment))] };
+  const { lastTransitionTime: woke } = findCondition(deployment, ASLEEP) ?? {};
+  const rests =
+    summary !== undefined &&
+    mayRest(summary, rest) &&
+    (woke === undefined || isNewer(facts, endOfSecond(woke)));
+  if (!rests || !isReadyToSleep(facts))
+    return { sleep: {}, statements: [buildAwakeCondition(getFormerReason(deployment))] };
   const { nextDue } = summary;
-  return { sleep: { asleepSince: now.toISOString(), ...(nextDue !== undefined && { nextDueAt: nextDue }) }, statements: [asleep(nextDue)] };
+  return {
+    sleep: { asleepSince: now.toISOString(), ...(nextDue !== undefined && { nextDueAt: nextDue }) },
+    statements: [buildAsleepCondition(nextDue)],
+  };
 }
 
 /** Returns why it can't sleep at all. */
 function mustStay({ revisions, active, hasGateway }: SleepFacts): keyof typeof AWAKE | undefined {
-  const { phase, guard } = revisionIn(revisions, active)?.status ?? {};
+  const { phase, guard } = findRevisionByName(revisions, active)?.status ?? {};
   if (guard === 'handlers') return 'OwnHandlers';
   if (!hasGateway) return 'NoGateway';
   return phase === 'DEPLOYED' && guard === undefined ? 'GuardUnknown' : undefined;
@@ -136,27 +166,33 @@ function mustStay({ revisions, active, hasGateway }: SleepFacts): keyof typeof A
 
 /** Returns true if its newest revision serves, or is tried out and waits. One that failed or was given up does not. */
 function isAsAsked({ revisions, active, waiting }: SleepFacts): boolean {
-  const newest = newestFirst(revisions).find((revision) => !isEnded(revision) || revision.status?.phase === 'DEPLOYED')?.metadata.name;
+  const newest = sortRevisions(revisions).find(
+    (revision) => !isEnded(revision) || revision.status?.phase === 'DEPLOYED',
+  )?.metadata.name;
   return newest !== undefined && (newest === active || newest === waiting);
 }
 
 /** Returns true if its newest revision is the one that was tried out until now. */
 const isTried = (status: DeploymentResource['status'], { revisions }: SleepFacts): boolean =>
-  newestFirst(revisions)[0]?.metadata.name === status?.rollout?.candidate?.revision;
+  sortRevisions(revisions)[0]?.metadata.name === status?.rollout?.candidate?.revision;
 
 /** Returns true if nothing is rolled out, and the gateway can answer in its place. */
 function isReadyToSleep(facts: SleepFacts): boolean {
   const { revisions, active, workloads, port } = facts;
-  const serving = revisionIn(revisions, active);
+  const serving = findRevisionByName(revisions, active);
   if (!isAsAsked(facts) || serving?.status?.phase !== 'DEPLOYED') return false;
-  const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(serving.metadata.name));
+  const api = workloads.find(
+    ({ metadata }) => metadata.name === names.apiWorkload(serving.metadata.name),
+  );
   const { guard } = serving.status;
-  return availableReplicas(api) > 0 && (guard === 'key' || guard === 'open') && port !== undefined;
+  return (
+    getAvailableReplicas(api) > 0 && (guard === 'key' || guard === 'open') && port !== undefined
+  );
 }
 
 /** Returns the reason that the status has, which stays until the next sleep. */
-function reasonBefore(deployment: DeploymentResource): keyof typeof AWAKE {
-  const { status, reason = '' } = conditionIn(deployment, ASLEEP) ?? {};
+function getFormerReason(deployment: DeploymentResource): keyof typeof AWAKE {
+  const { status, reason = '' } = findCondition(deployment, ASLEEP) ?? {};
   const isKept = status === 'False' && Object.hasOwn(AWAKE, reason) && !LASTING.includes(reason);
   return isKept ? (reason as keyof typeof AWAKE) : 'InUse';
 }

@@ -13,18 +13,24 @@ export type StructuralSchema = {
  * keeps a field that the schema names, and any field of a map, and drops the rest where it reads or writes the object.
  * Source: Kubernetes, "Extend the Kubernetes API with CustomResourceDefinitions", field pruning.
  */
-export function droppedFields(value: unknown, schema: StructuralSchema, at: string): string[] {
-  if (Array.isArray(value)) return value.flatMap((item, index) => droppedFields(item, schema.items ?? {}, `${at}[${index}]`));
+export function listDroppedFields(value: unknown, schema: StructuralSchema, at: string): string[] {
+  if (Array.isArray(value))
+    return value.flatMap((item, index) =>
+      listDroppedFields(item, schema.items ?? {}, `${at}[${index}]`),
+    );
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([name, field]) => {
     const path = `${at}.${name}`;
-    const known = schemaOf(name, schema);
-    if (known !== undefined) return droppedFields(field, known, path);
+    const known = findSchema(name, schema);
+    if (known !== undefined) return listDroppedFields(field, known, path);
     return schema['x-kubernetes-preserve-unknown-fields'] === true ? [] : [path];
   });
 }
 
-function schemaOf(name: string, { properties, additionalProperties }: StructuralSchema): StructuralSchema | undefined {
+function findSchema(
+  name: string,
+  { properties, additionalProperties }: StructuralSchema,
+): StructuralSchema | undefined {
   if (properties !== undefined && Object.hasOwn(properties, name)) return properties[name];
   if (additionalProperties === true) return { 'x-kubernetes-preserve-unknown-fields': true };
   return additionalProperties === false ? undefined : additionalProperties;
@@ -36,7 +42,7 @@ export type OtherDefinition = { kind: string; schema: StructuralSchema };
 type Version = { storage?: boolean; schema?: { openAPIV3Schema?: StructuralSchema } };
 
 /** Returns the definitions of a group among the documents of a file. */
-export function definitionsOf(documents: readonly unknown[], group: string): OtherDefinition[] {
+export function listDefinitions(documents: readonly unknown[], group: string): OtherDefinition[] {
   return documents.filter(isObject).flatMap((document) => {
     const { kind, spec } = document as { kind?: unknown; spec?: Json };
     if (kind !== 'CustomResourceDefinition' || spec?.['group'] !== group) return [];

@@ -1,12 +1,12 @@
 import { parseAllDocuments } from 'yaml';
-import { asError, NotFound, StartError } from '../../errors.ts';
+import { toError, NotFound, StartError } from '../../errors.ts';
 import type { ConnectedKube } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { API_VERSION } from '../../schema/platform/api-group.ts';
 import { KINDS } from '../../schema/platform/custom-kinds.ts';
 import type { KindRow, WatchConfig } from '../kinds/row.ts';
 import { OPERATOR_KINDS } from '../kinds/table.ts';
-import { definitionsOf, droppedFields, type OtherDefinition } from './dropped-fields.ts';
+import { listDefinitions, listDroppedFields, type OtherDefinition } from './dropped-fields.ts';
 
 type Asked = {
   kube: ConnectedKube;
@@ -24,45 +24,57 @@ type Asked = {
  */
 export async function checkDowngrade(asked: Asked): Promise<void> {
   const { out } = asked;
-  const others = othersIn(asked.definitions);
+  const others = parseDefinitions(asked.definitions);
   let dropped = 0;
   for (const row of OWN_KINDS) {
     const other = others.find(({ kind }) => kind === row.kind.kind);
-    for (const object of await storedOf(row, asked)) {
-      const fields = other === undefined ? ['the whole object'] : droppedOf(object, other);
+    for (const object of await readStoredObjects(row, asked)) {
+      const fields = other === undefined ? ['the whole object'] : listDropped(object, other);
       if (fields.length === 0) continue;
       dropped += 1;
-      out(`${nameOf(object)}: ${fields.join(', ')}`);
+      out(`${formatName(object)}: ${fields.join(', ')}`);
     }
   }
   if (dropped > 0)
-    throw new StartError(`Those definitions have no place for fields of ${dropped} objects, and drop them. Nothing is changed.`);
+    throw new StartError(
+      `Those definitions have no place for fields of ${dropped} objects, and drop them. Nothing is changed.`,
+    );
   out('Those definitions have each field that is stored.');
 }
 
-const OWN_KINDS: readonly KindRow[] = Object.values(OPERATOR_KINDS).filter(({ kind }) => kind.apiVersion === API_VERSION);
+const OWN_KINDS: readonly KindRow[] = Object.values(OPERATOR_KINDS).filter(
+  ({ kind }) => kind.apiVersion === API_VERSION,
+);
 const GROUP = API_VERSION.split('/')[0] ?? '';
 
-function othersIn(text: string): OtherDefinition[] {
+function parseDefinitions(text: string): OtherDefinition[] {
   const documents = parseAllDocuments(text);
   const fault = documents.flatMap(({ errors }) => errors)[0];
-  if (fault !== undefined) throw new StartError(`downgrade-check: the definitions are no YAML: ${asError(fault).message}`);
-  const found = definitionsOf(
+  if (fault !== undefined)
+    throw new StartError(`downgrade-check: the definitions are no YAML: ${toError(fault).message}`);
+  const found = listDefinitions(
     documents.map((document) => document.toJS() as unknown),
     GROUP,
   );
   if (found.length > 0) return found;
   const names = KINDS.map(({ kind }) => kind).join(', ');
-  throw new StartError(`downgrade-check: there is no CustomResourceDefinition of ${GROUP} among them (${names}).`);
+  throw new StartError(
+    `downgrade-check: there is no CustomResourceDefinition of ${GROUP} among them (${names}).`,
+  );
 }
 
 /** The status is made again by the version that runs. */
-const droppedOf = ({ spec }: KubeObject, { schema }: OtherDefinition): string[] =>
-  droppedFields(spec ?? {}, schema.properties?.['spec'] ?? {}, 'spec');
+const listDropped = ({ spec }: KubeObject, { schema }: OtherDefinition): string[] =>
+  listDroppedFields(spec ?? {}, schema.properties?.['spec'] ?? {}, 'spec');
 
 /** Returns the objects of a kind that the operator watches. A kind without a definition has none. */
-async function storedOf({ kind, scope = () => [] }: KindRow, { kube, config, signal }: Asked): Promise<KubeObject[]> {
-  const read = scope(config).map(({ namespace }) => kube.all(kind, namespace === undefined ? {} : { namespace }, signal));
+async function readStoredObjects(
+  { kind, scope = () => [] }: KindRow,
+  { kube, config, signal }: Asked,
+): Promise<KubeObject[]> {
+  const read = scope(config).map(({ namespace }) =>
+    kube.listAll(kind, namespace === undefined ? {} : { namespace }, signal),
+  );
   try {
     return (await Promise.all(read)).flat();
   } catch (error) {
@@ -71,4 +83,5 @@ async function storedOf({ kind, scope = () => [] }: KindRow, { kube, config, sig
   }
 }
 
-const nameOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
+const formatName = ({ kind, metadata }: KubeObject): string =>
+  `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;

@@ -10,11 +10,24 @@ export const UNDER_WAY = 'RollingOut';
  * only a change by the user helps, so nothing is tried again. `after` is set if time alone makes a difference: the
  * reconcile runs again after so many seconds. Without it, a change wakes the key.
  */
-export type ReconcileOutcome = { kind: 'settled' | 'waiting' | 'stalled'; reason: string; message: string; after?: number };
+export type ReconcileOutcome = {
+  kind: 'settled' | 'waiting' | 'stalled';
+  reason: string;
+  message: string;
+  after?: number;
+};
 
-export const settled = (message: string, reason = 'Settled'): ReconcileOutcome => ({ kind: 'settled', reason, message });
+export const buildSettledOutcome = (message: string, reason = 'Settled'): ReconcileOutcome => ({
+  kind: 'settled',
+  reason,
+  message,
+});
 
-export const waiting = (reason: string, message: string, after?: number): ReconcileOutcome => ({
+export const buildWaitingOutcome = (
+  reason: string,
+  message: string,
+  after?: number,
+): ReconcileOutcome => ({
   kind: 'waiting',
   reason,
   message,
@@ -22,10 +35,19 @@ export const waiting = (reason: string, message: string, after?: number): Reconc
 });
 
 /** Returns the same outcome with another reconcile after so many seconds at the latest. */
-export const noLaterThan = (outcome: ReconcileOutcome, seconds: number | undefined): ReconcileOutcome =>
-  seconds === undefined ? outcome : { ...outcome, after: Math.min(outcome.after ?? seconds, seconds) };
+export const limitDelay = (
+  outcome: ReconcileOutcome,
+  seconds: number | undefined,
+): ReconcileOutcome =>
+  seconds === undefined
+    ? outcome
+    : { ...outcome, after: Math.min(outcome.after ?? seconds, seconds) };
 
-export const stalled = (reason: string, message: string): ReconcileOutcome => ({ kind: 'stalled', reason, message });
+export const buildStalledOutcome = (reason: string, message: string): ReconcileOutcome => ({
+  kind: 'stalled',
+  reason,
+  message,
+});
 
 /** A condition as a reconciler states it. The kernel adds times and generations. */
 export type StatedCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'> & {
@@ -46,7 +68,7 @@ export type Report<Status extends object> = {
 /** The next step of the queue. */
 export type Next = { do: 'forget' } | { do: 'retry' } | { do: 'later'; seconds: number };
 
-export function nextOf(outcome: ReconcileOutcome | 'failed'): Next {
+export function decideNext(outcome: ReconcileOutcome | 'failed'): Next {
   if (outcome === 'failed') return { do: 'retry' };
   if (outcome.after !== undefined) return { do: 'later', seconds: outcome.after };
   return { do: 'forget' };

@@ -14,19 +14,22 @@ const SUFFIXES: Record<string, number> = {
 };
 
 /** Returns the number that a Kubernetes quantity stands for, or undefined if it is not a quantity. */
-export function quantity(text: string): number | undefined {
+export function parseQuantity(text: string): number | undefined {
   const [, digits, suffix = ''] = /^([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)$/.exec(text) ?? [];
   const factor = SUFFIXES[suffix];
   return digits === undefined || factor === undefined ? undefined : Number(digits) * factor;
 }
 
 /** Compares quantities by value, because the API server may write them in another form: `1000m` comes back as `1`. */
-export function sameQuantity(a: string, b: string): boolean {
-  const [left, right] = [quantity(a), quantity(b)];
-  return left !== undefined && right !== undefined && Math.abs(left - right) <= Math.abs(left) * 1e-9;
+export function isSameQuantity(a: string, b: string): boolean {
+  const [left, right] = [parseQuantity(a), parseQuantity(b)];
+  return (
+    left !== undefined && right !== undefined && Math.abs(left - right) <= Math.abs(left) * 1e-9
+  );
 }
 
 /** Returns cores as Kubernetes writes them: `2`, `500m`. */
-export const cores = (value: number): string => (Number.isInteger(value) ? String(value) : `${Math.round(value * 1000)}m`);
+export const formatCores = (value: number): string =>
+  Number.isInteger(value) ? String(value) : `${Math.round(value * 1000)}m`;
 
-export const mebibytes = (value: number): string => `${value}Mi`;
+export const formatMebibytes = (value: number): string => `${value}Mi`;

@@ -13,10 +13,17 @@ export type QueueObserver = {
   asks(starts: () => Iterable<number>): void;
 };
 
-const deaf: QueueObserver = { added() {}, depth() {}, started() {}, done() {}, retried() {}, asks() {} };
+const deaf: QueueObserver = {
+  added() {},
+  depth() {},
+  started() {},
+  done() {},
+  retried() {},
+  asks() {},
+};
 
 /** Returns the milliseconds before the next attempt: they double with each failure, and up to half is random. */
-export const backOff = (failures: number, random: number): number =>
+export const chooseRetryDelay = (failures: number, random: number): number =>
   Math.min(FIRST_DELAY * 2 ** failures, LONGEST_DELAY) * (1 - random / 2);
 
 /**
@@ -25,11 +32,17 @@ export const backOff = (failures: number, random: number): number =>
  * and changes in that time are handled together.
  */
 export class WorkQueue {
-  readonly #waiting: Record<Priority, Map<string, number>> = { live: new Map(), background: new Map() };
+  readonly #waiting: Record<Priority, Map<string, number>> = {
+    live: new Map(),
+    background: new Map(),
+  };
   readonly #active = new Map<string, number>();
   readonly #again = new Map<string, Priority>();
   readonly #failures = new Map<string, number>();
-  readonly #timers: Record<Priority, Map<string, { due: number; timer: NodeJS.Timeout }>> = { live: new Map(), background: new Map() };
+  readonly #timers: Record<Priority, Map<string, { due: number; timer: NodeJS.Timeout }>> = {
+    live: new Map(),
+    background: new Map(),
+  };
   /** When each key's rest after its work ends, the earliest first. */
   readonly #rests = new Map<string, number>();
   readonly #takers: ((key: string | undefined) => void)[] = [];
@@ -75,7 +88,7 @@ export class WorkQueue {
     this.#waiting[priority].set(key, performance.now());
     this.#observer.added();
     this.#observer.depth(this.depth);
-    this.#handOut();
+    this.#serveTakers();
   }
 
   /** Adds the key later. Of several requests with one priority, the earliest counts. */
@@ -98,11 +111,11 @@ export class WorkQueue {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
     this.#observer.retried();
-    this.addAfter(key, backOff(failures, Math.random()));
+    this.addAfter(key, chooseRetryDelay(failures, Math.random()));
   }
 
   /** Forgets the key's failures: its next one starts from the first delay. */
-  forget(key: string): void {
+  clearFailures(key: string): void {
     this.#failures.delete(key);
   }
 
@@ -110,26 +123,26 @@ export class WorkQueue {
   take(): Promise<string | undefined> {
     return new Promise((resolve) => {
       this.#takers.push(resolve);
-      this.#handOut();
+      this.#serveTakers();
     });
   }
 
   /** Hands out keys to waiting workers again. */
   resume(): void {
-    this.#handOut();
+    this.#serveTakers();
   }
 
-  done(key: string): void {
+  finish(key: string): void {
     const started = this.#active.get(key);
     if (started !== undefined) this.#observer.done((performance.now() - started) / 1000);
     this.#active.delete(key);
-    this.#rest(key);
+    this.#startRest(key);
     const again = this.#again.get(key);
     this.#again.delete(key);
     if (again !== undefined) this.add(key, again);
   }
 
-  #rest(key: string): void {
+  #startRest(key: string): void {
     const now = performance.now();
     this.#rests.delete(key);
     if (this.#pace > 0) this.#rests.set(key, now + this.#pace);
@@ -149,7 +162,7 @@ export class WorkQueue {
     for (const taker of this.#takers.splice(0)) taker(undefined);
   }
 
-  #handOut(): void {
+  #serveTakers(): void {
     if (this.#closed) {
       for (const taker of this.#takers.splice(0)) taker(undefined);
       return;

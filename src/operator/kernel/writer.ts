@@ -1,10 +1,10 @@
-import { keyOf, type Cache } from '../../kube/cache.ts';
+import { buildObjectKey, type Cache } from '../../kube/cache.ts';
 import { Conflict, Unavailable } from '../../errors.ts';
-import { AlreadyExists, KubeRefused, taken } from '../../kube/errors.ts';
+import { AlreadyExists, KubeRefused, buildNameTaken } from '../../kube/errors.ts';
 import type { JsonPatch, Kind, Kube, KubeObject } from '../../kube/kube.ts';
-import { isOfKind, objectId } from '../../kube/object-key.ts';
+import { isOfKind, buildObjectId } from '../../kube/object-key.ts';
 import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
-import { APPLIED, difference, intentHash, withHash } from './owned.ts';
+import { APPLIED, diffObjects, hashIntent, addIntentHash } from './owned.ts';
 
 /** A kind that reconcilers write, and the cache that holds its objects; Secrets have none. */
 export type Watched = { kind: Kind; cache?: Pick<Cache, 'write'> };
@@ -28,13 +28,19 @@ export class Writer {
    * Turns `existing` into `desired` with as few writes as possible. Returns the desired objects as they are stored, in
    * their order.
    */
-  async reconcile(desired: KubeObject[], existing: KubeObject[], signal: AbortSignal): Promise<KubeObject[]> {
-    const { apply, remove } = difference(desired, existing);
+  async reconcile(
+    desired: KubeObject[],
+    existing: KubeObject[],
+    signal: AbortSignal,
+  ): Promise<KubeObject[]> {
+    const { apply, remove } = diffObjects(desired, existing);
     const standing: KubeObject[] = [];
     for (const intent of desired) {
-      const id = objectId(intent);
-      const live = existing.find((object) => objectId(object) === id);
-      const isDone = live !== undefined && (!apply.includes(intent) || this.#stored.get(id) === stamp(intent, live));
+      const id = buildObjectId(intent);
+      const live = existing.find((object) => buildObjectId(object) === id);
+      const isDone =
+        live !== undefined &&
+        (!apply.includes(intent) || this.#stored.get(id) === buildStamp(intent, live));
       standing.push(isDone ? live : await this.#make(intent, live, signal));
     }
     for (const object of remove) await this.remove(object, signal);
@@ -53,33 +59,56 @@ export class Writer {
   }
 
   /** Removes exactly this object, and not one that has since taken its name. */
-  async remove(object: KubeObject, signal: AbortSignal, propagation: 'Background' | 'Orphan' = 'Background'): Promise<void> {
+  async remove(
+    object: KubeObject,
+    signal: AbortSignal,
+    propagation: 'Background' | 'Orphan' = 'Background',
+  ): Promise<void> {
     const { namespace, name, uid } = object.metadata;
-    this.#stored.delete(objectId(object));
-    await this.#kube.delete(this.#kindOf(object), { namespace, name }, { ...(uid !== undefined && { uid }), propagation }, signal);
+    this.#stored.delete(buildObjectId(object));
+    await this.#kube.delete(
+      this.#requireKind(object),
+      { namespace, name },
+      { ...(uid !== undefined && { uid }), propagation },
+      signal,
+    );
   }
 
   /**
    * Creates or applies the object. If an apply is refused, it puts the spec back as a whole: somebody may have changed
    * the key of a list entry, such as a port's number. The entry is then theirs, and ours beside it is a duplicate.
    */
-  async #make(intent: KubeObject, live: KubeObject | undefined, signal: AbortSignal): Promise<KubeObject> {
+  async #make(
+    intent: KubeObject,
+    live: KubeObject | undefined,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     try {
-      return this.#stamped(intent, live === undefined ? await this.#first(intent, signal) : await this.#apply(intent, signal));
+      return this.#recordStored(
+        intent,
+        live === undefined
+          ? await this.#createUncached(intent, signal)
+          : await this.#apply(intent, signal),
+      );
     } catch (error) {
-      if (!(error instanceof KubeRefused) || live === undefined || !isForeign(intent, live)) throw error;
+      if (!(error instanceof KubeRefused) || live === undefined || !isForeign(intent, live))
+        throw error;
       const { namespace, name, resourceVersion } = live.metadata;
       const patch: JsonPatch = [
         { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
-        { op: 'replace', path: '/spec', value: { ...(live.spec as object), ...(intent.spec as object) } },
+        {
+          op: 'replace',
+          path: '/spec',
+          value: { ...(live.spec as object), ...(intent.spec as object) },
+        },
       ];
-      await this.#kube.jsonPatch(this.#kindOf(intent), { namespace, name }, patch, {}, signal);
-      return this.#stamped(intent, await this.#apply(intent, signal));
+      await this.#kube.patchJson(this.#requireKind(intent), { namespace, name }, patch, {}, signal);
+      return this.#recordStored(intent, await this.#apply(intent, signal));
     }
   }
 
   #apply(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
-    return this.#write(intent, (kind) => this.#kube.apply(kind, withHash(intent), signal));
+    return this.#write(intent, (kind) => this.#kube.apply(kind, addIntentHash(intent), signal));
   }
 
   /**
@@ -87,7 +116,7 @@ export class Writer {
    * object, even if none of them contradict.
    */
   #applyNew(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
-    const { metadata, ...rest } = withHash(intent);
+    const { metadata, ...rest } = addIntentHash(intent);
     const first = { ...rest, metadata: { ...metadata, resourceVersion: OF_NOTHING } };
     return this.#write(intent, (kind) => this.#kube.apply(kind, first, signal));
   }
@@ -96,41 +125,49 @@ export class Writer {
    * Creates an object that the caches do not hold, unless its name is taken. The object with that name may belong to
    * the same owner and have lost the label by which the caches find it. An object of somebody else is left alone.
    */
-  async #first(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+  async #createUncached(intent: KubeObject, signal: AbortSignal): Promise<KubeObject> {
     try {
       return await this.#applyNew(intent, signal);
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
     }
     const { namespace, name } = intent.metadata;
-    const scope = { ...(namespace !== undefined && { namespace }), fieldSelector: `metadata.name=${name}` };
-    const [found] = await this.#kube.all(this.#kindOf(intent), scope, signal);
+    const scope = {
+      ...(namespace !== undefined && { namespace }),
+      fieldSelector: `metadata.name=${name}`,
+    };
+    const [found] = await this.#kube.listAll(this.#requireKind(intent), scope, signal);
     const what = `${intent.kind} ${name}`;
-    const ours = found === undefined ? 'ours' : whose(found, intent);
-    if (ours === 'earlier') throw new Unavailable(`${what} of an earlier deployment of this name is still being deleted.`);
-    if (ours === 'theirs') throw taken(what);
+    const ours = found === undefined ? 'ours' : resolveOwnership(found, intent);
+    if (ours === 'earlier')
+      throw new Unavailable(
+        `${what} of an earlier deployment of this name is still being deleted.`,
+      );
+    if (ours === 'theirs') throw buildNameTaken(what);
     return this.#apply(intent, signal);
   }
 
-  #stamped(intent: KubeObject, stored: KubeObject): KubeObject {
-    this.#stored.set(objectId(stored), stamp(intent, stored));
+  #recordStored(intent: KubeObject, stored: KubeObject): KubeObject {
+    this.#stored.set(buildObjectId(stored), buildStamp(intent, stored));
     return stored;
   }
 
   /** Sends a write and puts its answer into the cache of the kind. Secrets have none. */
   #write(object: KubeObject, send: (kind: Kind) => Promise<KubeObject>): Promise<KubeObject> {
-    const kind = this.#kindOf(object);
-    const cache = this.#of(object)?.cache;
-    return cache === undefined ? send(kind) : cache.write(keyOf(object.metadata), () => send(kind));
+    const kind = this.#requireKind(object);
+    const cache = this.#findWatched(object)?.cache;
+    return cache === undefined
+      ? send(kind)
+      : cache.write(buildObjectKey(object.metadata), () => send(kind));
   }
 
-  #kindOf(object: KubeObject): Kind {
-    const known = this.#of(object)?.kind;
+  #requireKind(object: KubeObject): Kind {
+    const known = this.#findWatched(object)?.kind;
     if (known === undefined) throw new Error(`${object.kind} is not written by the operator`);
     return known;
   }
 
-  #of(object: KubeObject): Watched | undefined {
+  #findWatched(object: KubeObject): Watched | undefined {
     return this.#watched.find(({ kind }) => isOfKind(object, kind));
   }
 }
@@ -139,16 +176,21 @@ export class Writer {
 const OF_NOTHING = '1';
 
 /** Returns true if the operator last applied the same intent, so that any difference is somebody else's. */
-const isForeign = (intent: KubeObject, live: KubeObject): boolean => live.metadata.annotations?.[APPLIED] === intentHash(intent);
+const isForeign = (intent: KubeObject, live: KubeObject): boolean =>
+  live.metadata.annotations?.[APPLIED] === hashIntent(intent);
 
 /**
  * Returns whose an object is: the same owner's, an earlier owner's for whom this operator made it, or somebody else's.
  */
-function whose({ metadata }: KubeObject, intent: KubeObject): 'ours' | 'earlier' | 'theirs' {
+function resolveOwnership(
+  { metadata }: KubeObject,
+  intent: KubeObject,
+): 'ours' | 'earlier' | 'theirs' {
   const [owners, wanted] = [metadata.ownerReferences ?? [], intent.metadata.ownerReferences ?? []];
   if (owners.some(({ uid }) => wanted.some((owner) => owner.uid === uid))) return 'ours';
   if (metadata.labels?.[MANAGED_BY] !== OPERATOR) return 'theirs';
   return owners.length === 0 ? 'ours' : 'earlier';
 }
 
-const stamp = (intent: KubeObject, live: KubeObject): string => `${intentHash(intent)}/${live.metadata.resourceVersion}`;
+const buildStamp = (intent: KubeObject, live: KubeObject): string =>
+  `${hashIntent(intent)}/${live.metadata.resourceVersion}`;

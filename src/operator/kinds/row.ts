@@ -30,7 +30,12 @@ export type RightPlace =
 type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
 
 /** Permissions on a kind or a part of its objects in one place. With `only` they are on the object of this name. */
-export type KindRight = { at: RightPlace; verbs: Verb[]; part?: 'status' | 'finalizers' | 'log'; only?: string };
+export type KindRight = {
+  at: RightPlace;
+  verbs: Verb[];
+  part?: 'status' | 'finalizers' | 'log';
+  only?: string;
+};
 
 /** The operator's knowledge of a kind of objects. Caches, watches, wake-ups, deletion and rights follow from it. */
 export type KindRow = {
@@ -73,19 +78,19 @@ export type KindRow = {
 export type KindTable = Readonly<Record<string, KindRow>>;
 
 /** Returns all objects where the operator works: in some namespaces or, if none is named, in the whole cluster. */
-export const allObjects = ({ namespaces }: WatchConfig): WatchScope[] =>
+export const buildWatchScopes = ({ namespaces }: WatchConfig): WatchScope[] =>
   (namespaces.length === 0 ? [undefined] : namespaces).map((namespace) => ({ namespace }));
 
 /** Returns the objects there that have this label. */
-export const labelled =
+export const buildLabelScopes =
   (labelSelector: string) =>
   (config: WatchConfig): WatchScope[] =>
-    allObjects(config).map((scope) => ({ ...scope, labelSelector }));
+    buildWatchScopes(config).map((scope) => ({ ...scope, labelSelector }));
 
 /** Selects the objects that the operator made. */
 export const MADE_HERE = `${MANAGED_BY}=${OPERATOR}`;
 /** Returns these objects where the operator works. */
-export const madeObjects = labelled(MADE_HERE);
+export const madeObjects = buildLabelScopes(MADE_HERE);
 
 /** Returns all objects of the operator's own namespace. */
-export const inOwnNamespace = ({ namespace }: WatchConfig): WatchScope[] => [{ namespace }];
+export const buildOwnNamespaceScope = ({ namespace }: WatchConfig): WatchScope[] => [{ namespace }];

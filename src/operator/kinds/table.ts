@@ -3,13 +3,24 @@ import { kinds } from '../../kube/kube.ts';
 import { PORTS_CONFIG_MAP } from '../../schema/platform/kept-ports.ts';
 import { OF_SERVICE, OPERATOR, WRITTEN_BY } from '../../schema/platform/labels.ts';
 import type { RouteKind } from '../../schema/platform/route-place.ts';
-import { answersRead } from '../routes/stored.ts';
-import { isUnreported, leanPod, podStatusRead } from '../pods/lean-pod.ts';
-import { factsOf, scalingActive } from '../pods/workload-state.ts';
-import { allObjects, inOwnNamespace, labelled, MADE_HERE, madeObjects, type KindRight, type KindTable, type WatchConfig } from './row.ts';
+import { pickRouteStatus } from '../routes/stored.ts';
+import { isUnreported, trimPod, pickPodStatus } from '../pods/lean-pod.ts';
+import { pickWorkloadFacts, findScalingCondition } from '../pods/workload-state.ts';
+import {
+  buildWatchScopes,
+  buildOwnNamespaceScope,
+  buildLabelScopes,
+  MADE_HERE,
+  madeObjects,
+  type KindRight,
+  type KindTable,
+  type WatchConfig,
+} from './row.ts';
 
 /** The rights on a kind whose objects the operator makes. */
-const MAKING: KindRight[] = [{ at: 'worked', verbs: ['list', 'watch', 'create', 'patch', 'delete'] }];
+const MAKING: KindRight[] = [
+  { at: 'worked', verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
+];
 
 /** The row of a kind whose objects belong to the desired state of a deployment or revision. */
 const DESIRED = {
@@ -21,28 +32,34 @@ const DESIRED = {
   rights: MAKING,
 } as const;
 
-const usesRoutes =
+const buildRouteUseTest =
   (kind: RouteKind) =>
   ({ route, formerRoutes }: WatchConfig['settings']): boolean =>
     route?.kind === kind || formerRoutes.includes(kind);
 
 /** Returns the row of a kind of routes. An installation without routes has no right to it, and does not watch it. */
-const routesOf = (kind: RouteKind) => ({
+const buildRouteRow = (kind: RouteKind) => ({
   ...DESIRED,
   dispensable: true,
-  isUsed: usesRoutes(kind),
-  scope: (config: WatchConfig) => (usesRoutes(kind)(config.settings) ? madeObjects(config) : []),
-  statusRead: answersRead,
-  rights: [{ at: kind, verbs: ['list', 'watch', 'create', 'patch', 'delete'] }] satisfies KindRight[],
+  isUsed: buildRouteUseTest(kind),
+  scope: (config: WatchConfig) =>
+    buildRouteUseTest(kind)(config.settings) ? madeObjects(config) : [],
+  statusRead: pickRouteStatus,
+  rights: [
+    { at: kind, verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
+  ] satisfies KindRight[],
 });
 
 /** Pods and Jobs of builds are in namespaces of their own. */
 const BUILDS = ['builds', 'buildkit'] as const;
-const inBuilds = (right: Omit<KindRight, 'at'>): KindRight[] => BUILDS.map((at) => ({ at, ...right }));
+const buildBuildRights = (right: Omit<KindRight, 'at'>): KindRight[] =>
+  BUILDS.map((at) => ({ at, ...right }));
 
 /** Returns the namespaces of builds that the operator does not work on otherwise. */
-const buildsApart = ({ namespaces, settings }: WatchConfig): string[] =>
-  buildNamespaces(settings.builder).filter((name) => namespaces.length > 0 && !namespaces.includes(name));
+const listSeparateBuilds = ({ namespaces, settings }: WatchConfig): string[] =>
+  buildNamespaces(settings.builder).filter(
+    (name) => namespaces.length > 0 && !namespaces.includes(name),
+  );
 
 /**
  * All kinds of objects that the operator works with, by the names of their caches. EndpointSlices have three, because
@@ -52,7 +69,7 @@ export const OPERATOR_KINDS = {
   listeners: {
     kind: kinds.listener,
     cached: 'parsed',
-    scope: inOwnNamespace,
+    scope: buildOwnNamespaceScope,
     rights: [
       { at: 'own', verbs: ['list', 'watch'] },
       { at: 'own', verbs: ['patch'], part: 'status' },
@@ -61,50 +78,68 @@ export const OPERATOR_KINDS = {
   gitIntegrations: {
     kind: kinds.gitIntegration,
     cached: 'parsed',
-    scope: inOwnNamespace,
+    scope: buildOwnNamespaceScope,
     rights: [{ at: 'own', verbs: ['list', 'watch'] }],
   },
   // Namespaces that a Listener names are read one by one. A label says which tenant a namespace has joined.
-  namespaces: { kind: kinds.namespace, cached: 'parsed', rights: [{ at: 'worked', verbs: ['get'] }] },
+  namespaces: {
+    kind: kinds.namespace,
+    cached: 'parsed',
+    rights: [{ at: 'worked', verbs: ['get'] }],
+  },
   apiServers: {
     kind: kinds.endpointSlice,
     cached: 'parsed',
     // The slice with the addresses of the API server has these names in every cluster.
-    scope: ({ settings }) => (settings.agentNetwork.apiServer.length > 0 ? [] : [{ namespace: 'default', only: 'kubernetes' }]),
+    scope: ({ settings }) =>
+      settings.agentNetwork.apiServer.length > 0
+        ? []
+        : [{ namespace: 'default', only: 'kubernetes' }],
     rights: [{ at: 'apiServer', verbs: ['list', 'watch'], only: 'kubernetes' }],
   },
   gateways: {
     kind: kinds.endpointSlice,
     cached: 'parsed',
     scope: ({ settings: { gateway } }) =>
-      gateway === undefined ? [] : [{ namespace: gateway.namespace, labelSelector: `${OF_SERVICE}=${gateway.service}` }],
+      gateway === undefined
+        ? []
+        : [{ namespace: gateway.namespace, labelSelector: `${OF_SERVICE}=${gateway.service}` }],
     rights: [{ at: 'own', verbs: ['list', 'watch'] }],
   },
   tracingProjects: {
     kind: kinds.tracingProject,
     cached: 'packed',
-    scope: allObjects,
+    scope: buildWatchScopes,
     written: true,
     rights: [{ at: 'worked', verbs: ['list', 'watch', 'create', 'delete'] }],
   },
   pods: {
     kind: kinds.pod,
     cached: 'packed',
-    projection: leanPod,
-    scope: (config) => [...buildsApart(config).map((namespace) => ({ namespace, labelSelector: MADE_HERE })), ...madeObjects(config)],
+    projection: trimPod,
+    scope: (config) => [
+      ...listSeparateBuilds(config).map((namespace) => ({ namespace, labelSelector: MADE_HERE })),
+      ...madeObjects(config),
+    ],
     child: 'revision',
-    statusRead: podStatusRead,
+    statusRead: pickPodStatus,
     isSilent: isUnreported,
     removed: 'follows',
     rights: [
       { at: 'worked', verbs: ['list', 'watch'] },
       { at: 'worked', verbs: ['get'], part: 'log' },
-      ...inBuilds({ verbs: ['list', 'watch'] }),
-      ...inBuilds({ verbs: ['get'], part: 'log' }),
+      ...buildBuildRights({ verbs: ['list', 'watch'] }),
+      ...buildBuildRights({ verbs: ['get'], part: 'log' }),
     ],
   },
-  workloads: { ...DESIRED, kind: kinds.workload, child: 'revision', statusRead: factsOf, removed: 'first' },
-  statefulSets: { ...DESIRED, kind: kinds.statefulSet, statusRead: factsOf },
+  workloads: {
+    ...DESIRED,
+    kind: kinds.workload,
+    child: 'revision',
+    statusRead: pickWorkloadFacts,
+    removed: 'first',
+  },
+  statefulSets: { ...DESIRED, kind: kinds.statefulSet, statusRead: pickWorkloadFacts },
   services: { ...DESIRED, kind: kinds.service },
   policies: { ...DESIRED, kind: kinds.networkPolicy },
   budgets: { ...DESIRED, kind: kinds.disruptionBudget },
@@ -112,15 +147,18 @@ export const OPERATOR_KINDS = {
   slices: {
     ...DESIRED,
     kind: kinds.endpointSlice,
-    scope: (config) => (config.settings.gateway === undefined ? [] : labelled(`${WRITTEN_BY}=${OPERATOR}`)(config)),
+    scope: (config) =>
+      config.settings.gateway === undefined
+        ? []
+        : buildLabelScopes(`${WRITTEN_BY}=${OPERATOR}`)(config),
   },
-  httpRoutes: { ...routesOf('HTTPRoute'), kind: kinds.httpRoute, optional: true },
-  ingresses: { ...routesOf('Ingress'), kind: kinds.ingress },
-  autoscalers: { ...DESIRED, kind: kinds.autoscaler, statusRead: scalingActive },
+  httpRoutes: { ...buildRouteRow('HTTPRoute'), kind: kinds.httpRoute, optional: true },
+  ingresses: { ...buildRouteRow('Ingress'), kind: kinds.ingress },
+  autoscalers: { ...DESIRED, kind: kinds.autoscaler, statusRead: findScalingCondition },
   revisions: {
     kind: kinds.revision,
     cached: 'packed',
-    scope: allObjects,
+    scope: buildWatchScopes,
     written: true,
     removed: 'first',
     rights: [
@@ -135,7 +173,7 @@ export const OPERATOR_KINDS = {
   backups: {
     kind: kinds.backup,
     cached: 'packed',
-    scope: allObjects,
+    scope: buildWatchScopes,
     written: true,
     removed: 'last',
     rights: [
@@ -146,7 +184,7 @@ export const OPERATOR_KINDS = {
   deployments: {
     kind: kinds.deployment,
     cached: 'packed',
-    scope: allObjects,
+    scope: buildWatchScopes,
     rights: [
       { at: 'worked', verbs: ['get', 'list', 'watch', 'patch'] },
       { at: 'worked', verbs: ['patch'], part: 'status' },
@@ -188,13 +226,24 @@ export const OPERATOR_KINDS = {
     kind: kinds.job,
     written: true,
     removed: 'first',
-    rights: [{ at: 'worked', verbs: ['list', 'create', 'delete'] }, ...inBuilds({ verbs: ['list', 'create', 'delete'] })],
+    rights: [
+      { at: 'worked', verbs: ['list', 'create', 'delete'] },
+      ...buildBuildRights({ verbs: ['list', 'create', 'delete'] }),
+    ],
   },
-  volumeClaims: { kind: kinds.volumeClaim, written: true, rights: [{ at: 'worked', verbs: ['get', 'list', 'patch', 'delete'] }] },
+  volumeClaims: {
+    kind: kinds.volumeClaim,
+    written: true,
+    rights: [{ at: 'worked', verbs: ['get', 'list', 'patch', 'delete'] }],
+  },
   events: {
     kind: kinds.event,
     // Only the events of a Job say why it has no pod.
-    rights: [{ at: 'worked', verbs: ['list', 'create'] }, { at: 'own', verbs: ['create'] }, ...inBuilds({ verbs: ['list'] })],
+    rights: [
+      { at: 'worked', verbs: ['list', 'create'] },
+      { at: 'own', verbs: ['create'] },
+      ...buildBuildRights({ verbs: ['list'] }),
+    ],
   },
   leases: { kind: kinds.lease, rights: [{ at: 'own', verbs: ['get', 'create', 'update'] }] },
   // Nodes say whether pods can have users of their own, without which BuildKit is not started.

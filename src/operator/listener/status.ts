@@ -1,7 +1,11 @@
 import type { ListenerResource } from '../../schema/platform/custom-resources.ts';
 import { TENANT } from '../../schema/platform/labels.ts';
-import { type JoinedTenant, namedTenant, ownersOf } from '../../schema/platform/tenancy.ts';
-import { settled, stalled, type Report } from '../kernel/outcome.ts';
+import {
+  type JoinedTenant,
+  resolveTenantId,
+  chooseNamespaceOwners,
+} from '../../schema/platform/tenancy.ts';
+import { buildSettledOutcome, buildStalledOutcome, type Report } from '../kernel/outcome.ts';
 
 type World = { all: readonly ListenerResource[]; joined: JoinedTenant; defaultTenantId: string };
 
@@ -12,22 +16,28 @@ const NAMED = 10;
  * Reports whether a Listener has every namespace that it names. It has those that joined its tenant; of two Listeners,
  * the older one keeps the namespaces that it named first.
  */
-export function listenerReport(listener: ListenerResource, world: World): Report<NonNullable<ListenerResource['status']>> {
+export function buildListenerReport(
+  listener: ListenerResource,
+  world: World,
+): Report<NonNullable<ListenerResource['status']>> {
   const { all, joined, defaultTenantId } = world;
-  const tenant = namedTenant(listener.spec, defaultTenantId);
-  const owners = ownersOf(all, joined, defaultTenantId);
+  const tenant = resolveTenantId(listener.spec, defaultTenantId);
+  const owners = chooseNamespaceOwners(all, joined, defaultTenantId);
   const strange = listener.spec.namespaces.filter((namespace) => joined(namespace) !== tenant);
   const lost = listener.spec.namespaces.flatMap((namespace) => {
     const owner = owners.get(namespace);
-    const isLost = !strange.includes(namespace) && owner !== undefined && owner.metadata.uid !== listener.metadata.uid;
+    const isLost =
+      !strange.includes(namespace) &&
+      owner !== undefined &&
+      owner.metadata.uid !== listener.metadata.uid;
     return isLost ? [`${namespace} belongs to the listener ${owner.metadata.name}`] : [];
   });
   const notJoined = `Not of this tenant: ${strange.slice(0, NAMED).join(', ')}. The owner of a namespace sets the label ${TENANT}=${tenant} on it.`;
   const outcome =
     strange.length > 0
-      ? stalled('NamespaceNotJoined', notJoined)
+      ? buildStalledOutcome('NamespaceNotJoined', notJoined)
       : lost.length > 0
-        ? stalled('NamespaceTaken', `${lost.slice(0, NAMED).join('; ')}.`)
-        : settled('The listener has every namespace that it names.');
+        ? buildStalledOutcome('NamespaceTaken', `${lost.slice(0, NAMED).join('; ')}.`)
+        : buildSettledOutcome('The listener has every namespace that it names.');
   return { outcome, status: {}, statements: [] };
 }

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { Component } from '../../schema/platform/labels.ts';
-import { appliedMetadata } from './metadata.ts';
+import { buildAppliedMetadata } from './metadata.ts';
 
 type Budget = {
   component: Component;
@@ -11,10 +11,13 @@ type Budget = {
 };
 
 /** Returns a disruption budget of a deployment's pods, which drains of nodes respect. */
-export const disruptionBudget = (deployment: DeploymentResource, { component, name, selector, maxUnavailable }: Budget): KubeObject => ({
+export const buildDisruptionBudget = (
+  deployment: DeploymentResource,
+  { component, name, selector, maxUnavailable }: Budget,
+): KubeObject => ({
   apiVersion: 'policy/v1',
   kind: 'PodDisruptionBudget',
-  metadata: appliedMetadata(deployment, component, name),
+  metadata: buildAppliedMetadata(deployment, component, name),
   spec: {
     maxUnavailable,
     selector: { matchLabels: selector },

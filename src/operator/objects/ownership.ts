@@ -2,17 +2,31 @@ import { Unavailable } from '../../errors.ts';
 import type { JsonPatch } from '../../kube/kube.ts';
 import type { DeploymentResource, ObjectMeta } from '../../schema/platform/custom-resources.ts';
 import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
-import { ownedMetadata } from './metadata.ts';
+import { buildOwnedMetadata } from './metadata.ts';
 
 /** Returns a step of a JSON patch that sets the value, whether or not there was one. */
-export const setAt = (path: string, value: unknown): JsonPatch[number] => ({ op: 'add', path, value });
+export const setAt = (path: string, value: unknown): JsonPatch[number] => ({
+  op: 'add',
+  path,
+  value,
+});
 
 /** Returns the patch that takes over a Secret of a deployment which a backup restored without its owner. */
-export function takenOver(deployment: DeploymentResource, live: { metadata: ObjectMeta } | undefined): JsonPatch {
+export function buildTakeOverPatch(
+  deployment: DeploymentResource,
+  live: { metadata: ObjectMeta } | undefined,
+): JsonPatch {
   if (live === undefined) return [];
   const { ownerReferences: owners = [], labels, name } = live.metadata;
   if (owners.some(({ uid }) => uid === deployment.metadata.uid)) return [];
   if (owners.length === 0 && labels?.[MANAGED_BY] === OPERATOR)
-    return [setAt('/metadata/ownerReferences', ownedMetadata(deployment, 'agent', name).ownerReferences)];
-  throw new Unavailable(`Secret ${name} belongs to an earlier deployment that is still being deleted, or to somebody else.`);
+    return [
+      setAt(
+        '/metadata/ownerReferences',
+        buildOwnedMetadata(deployment, 'agent', name).ownerReferences,
+      ),
+    ];
+  throw new Unavailable(
+    `Secret ${name} belongs to an earlier deployment that is still being deleted, or to somebody else.`,
+  );
 }

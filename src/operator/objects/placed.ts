@@ -1,6 +1,9 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { PodPlace } from '../../config/placement.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import { isComposite } from '../../schema/json.ts';
 
 type Settings = Pick<OperatorSettings, 'placement'>;
@@ -9,39 +12,65 @@ type Settings = Pick<OperatorSettings, 'placement'>;
 const ARCHITECTURE = 'kubernetes.io/arch';
 
 /** Returns where the pods of a revision stand. An image that was built for one kind of processors runs on no other. */
-export function agentPlace({ spec, status }: Pick<RevisionResource, 'spec' | 'status'>, { placement }: Settings): PodPlace {
-  const place = placeOf(placement.agents, spec.template.sourceRevisionConfig?.placement);
+export function resolveAgentPlace(
+  { spec, status }: Pick<RevisionResource, 'spec' | 'status'>,
+  { placement }: Settings,
+): PodPlace {
+  const place = mergePlace(placement.agents, spec.template.sourceRevisionConfig?.placement);
   const { imageArchitecture } = status ?? {};
-  return imageArchitecture === undefined ? place : { ...place, nodeSelector: { [ARCHITECTURE]: imageArchitecture, ...place.nodeSelector } };
+  return imageArchitecture === undefined
+    ? place
+    : { ...place, nodeSelector: { [ARCHITECTURE]: imageArchitecture, ...place.nodeSelector } };
 }
 
 /** Returns where the pods of a deployment's managed database stand. */
-export const databasePlace = ({ spec }: Pick<DeploymentResource, 'spec'>, { placement }: Settings): PodPlace =>
-  placeOf(placement.databases, spec.database?.placement);
+export const resolveDatabasePlace = (
+  { spec }: Pick<DeploymentResource, 'spec'>,
+  { placement }: Settings,
+): PodPlace => mergePlace(placement.databases, spec.database?.placement);
 
 /** Returns the installation's place with the fields that a deployment sets instead, without those that say nothing. */
-function placeOf(installed: PodPlace, own: PodPlace | undefined): PodPlace {
+function mergePlace(installed: PodPlace, own: PodPlace | undefined): PodPlace {
   const both = Object.entries({ ...installed, ...own });
-  return Object.fromEntries(both.filter(([, value]) => !isComposite(value) || Object.keys(value).length > 0));
+  return Object.fromEntries(
+    both.filter(([, value]) => !isComposite(value) || Object.keys(value).length > 0),
+  );
 }
 
 /** Returns the fields of a pod that say where it stands, for pods with these labels. */
-export const placed = ({ topologySpreadConstraints: spread, ...place }: PodPlace, labels: Record<string, string>): object => ({
+export const buildPlacementFields = (
+  { topologySpreadConstraints: spread, ...place }: PodPlace,
+  labels: Record<string, string>,
+): object => ({
   ...place,
   ...(spread !== undefined && {
-    topologySpreadConstraints: spread.map((constraint) => ({ labelSelector: { matchLabels: labels }, ...constraint })),
+    topologySpreadConstraints: spread.map((constraint) => ({
+      labelSelector: { matchLabels: labels },
+      ...constraint,
+    })),
   }),
 });
 
 /** Returns a sentence with the parts of a place for which no node may take a pod. Undefined if it has none. */
-export function askedOfNodes({ nodeSelector = {}, affinity, topologySpreadConstraints, ...classes }: PodPlace): string | undefined {
+export function describePlacement({
+  nodeSelector = {},
+  affinity,
+  topologySpreadConstraints,
+  ...classes
+}: PodPlace): string | undefined {
   const labels = Object.entries(nodeSelector).map(([key, value]) => `${key}=${value}`);
   const parts = [
     ...(labels.length > 0 ? [`nodes with ${labels.join(', ')}`] : []),
     ...(affinity === undefined ? [] : [`affinity ${JSON.stringify(affinity).slice(0, 500)}`]),
-    ...(topologySpreadConstraints ?? []).map((constraint) => `spread over ${(constraint as { topologyKey?: string }).topologyKey}`),
-    ...(classes.runtimeClassName === undefined ? [] : [`runtime class ${classes.runtimeClassName}`]),
-    ...(classes.priorityClassName === undefined ? [] : [`priority class ${classes.priorityClassName}`]),
+    ...(topologySpreadConstraints ?? []).map(
+      (constraint) => `spread over ${(constraint as { topologyKey?: string }).topologyKey}`,
+    ),
+    ...(classes.runtimeClassName === undefined
+      ? []
+      : [`runtime class ${classes.runtimeClassName}`]),
+    ...(classes.priorityClassName === undefined
+      ? []
+      : [`priority class ${classes.priorityClassName}`]),
   ];
   return parts.length === 0 ? undefined : `The placement asks for ${parts.join('; ')}.`;
 }

@@ -4,16 +4,28 @@ import type { Proxies } from '../../http/proxies.ts';
  * Returns the variables by which the server of an agent knows the proxies. They have names of our own, because a pod's
  * variables would win over those that its user has set.
  */
-export const agentProxyVariables = ({ https, http, direct }: Proxies): Record<string, string | undefined> =>
+export const buildAgentProxyVariables = ({
+  https,
+  http,
+  direct,
+}: Proxies): Record<string, string | undefined> =>
   https === undefined && http === undefined
     ? {}
-    : { GX_HTTPS_PROXY: https, GX_HTTP_PROXY: http, GX_NO_PROXY: direct.length === 0 ? undefined : direct.join(',') };
+    : {
+        GX_HTTPS_PROXY: https,
+        GX_HTTP_PROXY: http,
+        GX_NO_PROXY: direct.length === 0 ? undefined : direct.join(','),
+      };
 
 /** The pod itself, which is asked through no proxy. */
 const OWN = ['localhost', '127.0.0.1', '::1'];
 
 /** Returns the variables by which programs of all kinds know the proxies. Some read a name only in small letters. */
-export function proxyVariables({ https, http, direct }: Proxies): Record<string, string | undefined> {
+export function buildProxyVariables({
+  https,
+  http,
+  direct,
+}: Proxies): Record<string, string | undefined> {
   if (https === undefined && http === undefined) return {};
   const others = [...new Set([...OWN, ...direct])].join(',');
   return {

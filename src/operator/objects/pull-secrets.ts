@@ -7,6 +7,10 @@ export function pullSecrets(
   own: readonly Named[] | undefined,
   { imagePullSecrets: everywhere }: Pick<OperatorSettings, 'imagePullSecrets'>,
 ): { imagePullSecrets?: Named[] } {
-  const others = everywhere.filter((name) => own?.some((each) => each.name === name) !== true).map((name) => ({ name }));
-  return own === undefined && others.length === 0 ? {} : { imagePullSecrets: [...(own ?? []), ...others] };
+  const others = everywhere
+    .filter((name) => own?.some((each) => each.name === name) !== true)
+    .map((name) => ({ name }));
+  return own === undefined && others.length === 0
+    ? {}
+    : { imagePullSecrets: [...(own ?? []), ...others] };
 }

@@ -26,7 +26,15 @@ export async function writeSecret(
     if (await writer.create(wanted, signal)) return;
     throw new Unavailable(`Secret ${name} was created by somebody else just now.`);
   }
-  const changes = [...more, ...(isDeepStrictEqual(live.data, wanted.data) ? [] : [setAt('/data', wanted.data)])];
-  const isAsSeen = { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion };
-  if (changes.length > 0) await kube.jsonPatch(kinds.secret, { namespace, name }, [isAsSeen, ...changes], {}, signal);
+  const changes = [
+    ...more,
+    ...(isDeepStrictEqual(live.data, wanted.data) ? [] : [setAt('/data', wanted.data)]),
+  ];
+  const isAsSeen = {
+    op: 'test' as const,
+    path: '/metadata/resourceVersion',
+    value: live.metadata.resourceVersion,
+  };
+  if (changes.length > 0)
+    await kube.patchJson(kinds.secret, { namespace, name }, [isAsSeen, ...changes], {}, signal);
 }

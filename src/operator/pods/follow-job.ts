@@ -1,6 +1,12 @@
 import { Forbidden } from '../../errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
-import { endOfJob, hindranceBy, isPodless, type JobHindrance, type JobState } from './job-state.ts';
+import {
+  endOfJob,
+  findJobHindrance,
+  isPodless,
+  type JobHindrance,
+  type JobState,
+} from './job-state.ts';
 
 /** The events of one Job that are read at most. Equal ones are counted in one. */
 const MOST_EVENTS = 100;
@@ -13,27 +19,39 @@ export async function findJob(
   { namespace, name }: KubeObject['metadata'],
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
-  const options = { ...(namespace !== undefined && { namespace }), fieldSelector: `metadata.name=${name}` };
-  return (await kube.all(kinds.job, options, signal))[0];
+  const options = {
+    ...(namespace !== undefined && { namespace }),
+    fieldSelector: `metadata.name=${name}`,
+  };
+  return (await kube.listAll(kinds.job, options, signal))[0];
 }
 
 /** Returns why a Job still has no pod, by its events. Undefined while it is young. */
-export async function readHindrance(kube: Kube, job: KubeObject, { now, signal }: Looking): Promise<JobHindrance | undefined> {
+export async function readHindrance(
+  kube: Kube,
+  job: KubeObject,
+  { now, signal }: Looking,
+): Promise<JobHindrance | undefined> {
   if (!isPodless(job, now)) return undefined;
   const { namespace = '', name, uid = '' } = job.metadata;
   const fieldSelector = `regarding.kind=Job,regarding.name=${name},regarding.uid=${uid}`;
   try {
-    const { items } = await kube.list(kinds.event, { namespace, fieldSelector, limit: MOST_EVENTS }, signal);
-    return hindranceBy(items, name);
+    const { items } = await kube.list(
+      kinds.event,
+      { namespace, fieldSelector, limit: MOST_EVENTS },
+      signal,
+    );
+    return findJobHindrance(items, name);
   } catch (error) {
     // An installation of an earlier version has not granted events yet.
-    if (error instanceof Forbidden) return { reason: 'Refused', message: `Job ${name} has no pod: see its events.` };
+    if (error instanceof Forbidden)
+      return { reason: 'Refused', message: `Job ${name} has no pod: see its events.` };
     throw error;
   }
 }
 
 /** Returns how a Job is that has no pod, which may have failed, or may not be there at all. */
-export async function stateOfPodless(
+export async function readPodlessJobState(
   kube: Kube,
   metadata: KubeObject['metadata'],
   { deadline, ...looking }: Looking & { deadline: string },
@@ -42,7 +60,13 @@ export async function stateOfPodless(
   if (job === undefined) return { is: 'absent' };
   const end = endOfJob(job);
   if (end?.type === 'Failed')
-    return { is: 'lost', message: end.reason === 'DeadlineExceeded' ? deadline : `Its Job failed: ${end.message ?? end.reason}.` };
+    return {
+      is: 'lost',
+      message:
+        end.reason === 'DeadlineExceeded'
+          ? deadline
+          : `Its Job failed: ${end.message ?? end.reason}.`,
+    };
   if (end !== undefined) return { is: 'under-way' };
   const hindrance = await readHindrance(kube, job, looking);
   return hindrance === undefined ? { is: 'under-way' } : { is: 'hindered', ...hindrance };

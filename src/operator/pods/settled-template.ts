@@ -10,11 +10,12 @@ const TEMPLATE = 'gx.dev/template';
 const RESTARTED = 'kubectl.kubernetes.io/restartedAt';
 
 type PodTemplate = { metadata?: { annotations?: Record<string, string> } };
-const templateOf = ({ spec }: KubeObject): PodTemplate => (spec as { template: PodTemplate }).template;
+const getTemplate = ({ spec }: KubeObject): PodTemplate =>
+  (spec as { template: PodTemplate }).template;
 
 /** Returns the object with the hash of its own pod template. */
-export function withTemplateHash(made: KubeObject): KubeObject {
-  const annotations = { ...made.metadata.annotations, [TEMPLATE]: hashOf(templateOf(made)) };
+export function addTemplateHash(made: KubeObject): KubeObject {
+  const annotations = { ...made.metadata.annotations, [TEMPLATE]: hashOf(getTemplate(made)) };
   return { ...made, metadata: { ...made.metadata, annotations } };
 }
 
@@ -23,14 +24,22 @@ export function withTemplateHash(made: KubeObject): KubeObject {
  * of the operator restarts no pod. Pods that somebody has changed since they were `seen` are made again, by today's
  * settings.
  */
-export function settledTemplate(made: KubeObject, live: KubeObject | undefined, seen: string | undefined): KubeObject {
+export function settleTemplate(
+  made: KubeObject,
+  live: KubeObject | undefined,
+  seen: string | undefined,
+): KubeObject {
   const known = seen?.split('/')[0] ?? live?.metadata.annotations?.[TEMPLATE];
-  if (live === undefined || known === undefined || known === made.metadata.annotations?.[TEMPLATE]) return made;
+  if (live === undefined || known === undefined || known === made.metadata.annotations?.[TEMPLATE])
+    return made;
   if (seen !== undefined && !isAsSeen(live, seen)) return made;
   return {
     ...made,
-    metadata: { ...made.metadata, annotations: { ...made.metadata.annotations, [TEMPLATE]: known } },
-    spec: { ...(made.spec as object), template: unrestarted(live) },
+    metadata: {
+      ...made.metadata,
+      annotations: { ...made.metadata.annotations, [TEMPLATE]: known },
+    },
+    spec: { ...(made.spec as object), template: stripRestartRequest(live) },
   };
 }
 
@@ -38,25 +47,30 @@ export function settledTemplate(made: KubeObject, live: KubeObject | undefined, 
  * Returns the hash of the pod template of a workload, as the operator last saw its own write stored. The status keeps
  * it, which nobody else may write. It stays the same as long as the pods do, and is undefined if nothing is known.
  */
-export function seenTemplate(stored: KubeObject | undefined, before: string | undefined): string | undefined {
+export function deriveSeenTemplate(
+  stored: KubeObject | undefined,
+  before: string | undefined,
+): string | undefined {
   if (stored === undefined) return before;
-  const pods = [stored.metadata.annotations?.[TEMPLATE], contentOf(stored)].join('/');
-  return before?.startsWith(`${pods}/`) === true ? before : `${pods}/${versionOf(stored)}`;
+  const pods = [stored.metadata.annotations?.[TEMPLATE], hashContent(stored)].join('/');
+  return before?.startsWith(`${pods}/`) === true ? before : `${pods}/${buildVersionKey(stored)}`;
 }
 
 /**
  * Returns true if the content is the same, or only a newer API server shows it differently. A write would have raised
  * the generation.
  */
-const isAsSeen = (live: KubeObject, seen: string): boolean => seen.includes(`/${contentOf(live)}/`) || seen.endsWith(`/${versionOf(live)}`);
+const isAsSeen = (live: KubeObject, seen: string): boolean =>
+  seen.includes(`/${hashContent(live)}/`) || seen.endsWith(`/${buildVersionKey(live)}`);
 
-const versionOf = ({ metadata }: KubeObject): string => `${metadata.uid}/${metadata.generation}`;
+const buildVersionKey = ({ metadata }: KubeObject): string =>
+  `${metadata.uid}/${metadata.generation}`;
 
-const contentOf = (object: KubeObject): string => hashOf(unrestarted(object));
+const hashContent = (object: KubeObject): string => hashOf(stripRestartRequest(object));
 
 /** Returns the pod template without the request to restart, which is no reason for a write. */
-function unrestarted(object: KubeObject): PodTemplate {
-  const { metadata, ...pod } = templateOf(object);
+function stripRestartRequest(object: KubeObject): PodTemplate {
+  const { metadata, ...pod } = getTemplate(object);
   const { [RESTARTED]: _, ...annotations } = metadata?.annotations ?? {};
   return { metadata: { ...metadata, annotations }, ...pod };
 }

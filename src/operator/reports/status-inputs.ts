@@ -1,4 +1,7 @@
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import type { DeploymentStatusFields } from './part-report.ts';
 
 /**
@@ -8,8 +11,10 @@ import type { DeploymentStatusFields } from './part-report.ts';
 export const STATUS_INPUTS = {
   phase: 'It only tells waking from a first start.',
   activeRevision: 'The Service selects its pods.',
-  rollout: 'Nowhere. Replaced revisions keep nothing any more, and the one that serves takes their work.',
-  databaseSecret: 'Credentials are listed by their labels, and an external one is named by the spec.',
+  rollout:
+    'Nowhere. Replaced revisions keep nothing any more, and the one that serves takes their work.',
+  databaseSecret:
+    'Credentials are listed by their labels, and an external one is named by the spec.',
   databaseSecretVersion: 'The Secret is read.',
   databaseTemplate: 'The set has the hash of its own template.',
   databaseCertificateUntil: 'The certificate is read.',
@@ -17,9 +22,11 @@ export const STATUS_INPUTS = {
   chosenBackup: 'A Job looks at the catalogue again. A database that has begun keeps its volume.',
   restoredBackup: 'The database says itself that it was restored, and a Job reports it again.',
   restoredFrom: 'As before.',
-  restoredAt: 'It gives a rollout its deadline. Without archivedSince, which is lost with it, a copy is made.',
+  restoredAt:
+    'It gives a rollout its deadline. Without archivedSince, which is lost with it, a copy is made.',
   databaseVolume: 'The set names it; without one the claims do.',
-  replacement: 'The set names the volume of the last request, and the database says itself that it was restored.',
+  replacement:
+    'The set names the volume of the last request, and the database says itself that it was restored.',
   replacedAt: 'As before. A request that failed is asked again within a day.',
   formerVolumes: 'Their claims have a note until when they stay.',
   passwordRequestedAt: 'The Secret of the password has the request that it was made for.',
@@ -30,9 +37,11 @@ export const STATUS_INPUTS = {
   keyHashes: 'The Secret of the key is read.',
   keyRequest: 'The Secret of the key has the request that it was made for.',
   keyPreviousUntil: 'The Secret of the key has it.',
-  followedRef: 'A look at the branch finds its head, which asks for nothing if the newest revision is of it.',
+  followedRef:
+    'A look at the branch finds its head, which asks for nothing if the newest revision is of it.',
   followedCommit: 'As before.',
-  pushHandled: 'The last event is looked after once more. Its commit asks for nothing if a revision is of it.',
+  pushHandled:
+    'The last event is looked after once more. Its commit asks for nothing if a revision is of it.',
   asleepSince: 'It is awake, and falls asleep after its time of rest.',
   nextDueAt: 'The agents report it.',
   interruptedThreads: 'The agents count them again.',
@@ -69,5 +78,10 @@ export const REVISION_INPUTS = {
 } as const satisfies Partial<Record<keyof NonNullable<RevisionResource['status']>, string>>;
 
 /** Returns these fields of a status as they are. */
-export const keptStatus = ({ status = {} }: DeploymentResource, fields: readonly StatusInput[] = []): DeploymentStatusFields =>
-  Object.fromEntries(fields.flatMap((name) => (status[name] === undefined ? [] : [[name, status[name]]])));
+export const pickStatusFields = (
+  { status = {} }: DeploymentResource,
+  fields: readonly StatusInput[] = [],
+): DeploymentStatusFields =>
+  Object.fromEntries(
+    fields.flatMap((name) => (status[name] === undefined ? [] : [[name, status[name]]])),
+  );

@@ -6,19 +6,39 @@ import { MAX_VARIABLE_BYTES } from '../../schema/platform/variable-size.ts';
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { isApiUp, isAsMade, isWorkloadUp } from '../rollout/complete.ts';
-import { connectionsAsked, connectionsNeeded } from '../rollout/connections.ts';
+import { resolveConnections, countNeededConnections } from '../rollout/connections.ts';
 import { isNothingServing, mayStart } from '../rollout/deployment.ts';
 import { queueWanted } from '../rollout/queue-size.ts';
-import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../rollout/replicas.ts';
-import { agentPlace, askedOfNodes } from '../objects/placed.ts';
-import { imageOf, isEnded } from '../rollout/revisions.ts';
-import { diagnose, type Diagnosis } from '../pods/diagnose.ts';
-import { conditionIn } from '../kernel/conditions.ts';
-import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
-import { aborted, isResting, keeping, queueOfRollout, sleeping, superseded, takenDown, triedOut } from './beside-serving.ts';
-import { building } from './build/staged.ts';
-import { idle, SERVES, STARTING, whileRestoring, type Decision, type Wish } from './decision.ts';
-import { lastStep } from './last-step.ts';
+import {
+  resolveMaxReplicas,
+  resolveWantedReplicas,
+  type WorkloadComponent,
+} from '../rollout/replicas.ts';
+import { resolveAgentPlace, describePlacement } from '../objects/placed.ts';
+import { findRevisionImage, isEnded } from '../rollout/revisions.ts';
+import { findWorstDiagnosis, type Diagnosis } from '../pods/diagnose.ts';
+import { findCondition } from '../kernel/conditions.ts';
+import { isRolledOut, getReplicas } from '../pods/workload-state.ts';
+import {
+  decideAborted,
+  isResting,
+  decideKeptPods,
+  queueOfRollout,
+  decideSleeping,
+  decideSuperseded,
+  planScaleDown,
+  decideTriedOut,
+} from './beside-serving.ts';
+import { decideBuild } from './build/staged.ts';
+import {
+  buildIdleDecision,
+  SERVES,
+  STARTING,
+  decideWhileRestoring,
+  type Decision,
+  type Wish,
+} from './decision.ts';
+import { decideLastStep } from './last-step.ts';
 import type { RevisionWorld, Situation } from './observe.ts';
 
 type Question = (situation: Situation) => Decision | undefined;
@@ -26,24 +46,28 @@ type Question = (situation: Situation) => Decision | undefined;
 /** Decides the next step of a revision. The first question with an answer decides. */
 export function decideRevision(situation: Situation): Decision {
   for (const question of [
-    gone,
-    specChanged,
-    ended,
-    aborted,
-    interrupted,
-    buildless,
-    skipped,
-    hibernating,
-    sleeping,
-    queued,
-    building,
-    restoring,
+    decideGone,
+    decideSpecChanged,
+    decideEnded,
+    decideAborted,
+    decideInterrupted,
+    decideWithoutBuilder,
+    decideSkipped,
+    decideHibernating,
+    decideSleeping,
+    decideQueued,
+    decideBuild,
+    decideRestoring,
   ]) {
     const decision = question(situation);
     if (decision !== undefined) return decision;
   }
-  return withinDeadline(
-    { ...progress(situation), image: situation.world.repeated?.image, architecture: situation.world.repeated?.architecture },
+  return applyDeadline(
+    {
+      ...decideProgress(situation),
+      image: situation.world.repeated?.image,
+      architecture: situation.world.repeated?.architecture,
+    },
     situation,
   );
 }
@@ -57,46 +81,65 @@ const NO_DATABASE = 'Waiting for the database.';
  * deployment alone, which may have nothing new to say.
  */
 const RESTARTS = 2;
-const FEW_CONNECTIONS = 'Waiting for the database, which restarts to take as many connections as the pods need.';
+const FEW_CONNECTIONS =
+  'Waiting for the database, which restarts to take as many connections as the pods need.';
 
-const gone: Question = ({ revision, world }) => {
+const decideGone: Question = ({ revision, world }) => {
   const { deployment, now } = world;
-  if (deployment !== undefined && deployment.metadata.deletionTimestamp === undefined) return undefined;
+  if (deployment !== undefined && deployment.metadata.deletionTimestamp === undefined)
+    return undefined;
   const { phase = 'CREATING', message = '', reason } = revision.status ?? {};
-  if (isEnded(revision)) return idle(phase, message, { rolledOut: phase === 'DEPLOYED', ...(reason !== undefined && { reason }) });
+  if (isEnded(revision))
+    return buildIdleDecision(phase, message, {
+      rolledOut: phase === 'DEPLOYED',
+      ...(reason !== undefined && { reason }),
+    });
   const age = (now.getTime() - Date.parse(revision.metadata.creationTimestamp ?? '')) / 1000;
   if (phase === 'CREATING' && !world.isForeign && age < SEEN_SOON)
-    return idle('CREATING', 'The operator has not seen its deployment yet.', { again: SEEN_SOON - age + 1 });
-  return idle('UNKNOWN', 'The deployment is deleted or being deleted.');
+    return buildIdleDecision('CREATING', 'The operator has not seen its deployment yet.', {
+      again: SEEN_SOON - age + 1,
+    });
+  return buildIdleDecision('UNKNOWN', 'The deployment is deleted or being deleted.');
 };
 
 /** The API server's own check does not see a swapped key inside free-form parts. */
-const specChanged: Question = ({ revision }) => {
+const decideSpecChanged: Question = ({ revision }) => {
   if (isAsMade(revision)) return undefined;
   const phase = revision.status?.phase;
   const message = 'The spec of a revision was changed after it was made; the change is refused.';
   const stays = phase !== undefined && isEnded(revision) ? phase : 'DEPLOY_FAILED';
-  return idle(stays, message, { reason: 'SpecChanged', rolledOut: phase === 'DEPLOYED' });
+  return buildIdleDecision(stays, message, {
+    reason: 'SpecChanged',
+    rolledOut: phase === 'DEPLOYED',
+  });
 };
 
-const ended: Question = ({ revision, world, settings }) => {
+const decideEnded: Question = ({ revision, world, settings }) => {
   const { phase, message = '', reason } = revision.status ?? {};
   if (phase === undefined || !isEnded(revision)) return undefined;
   if (phase !== 'DEPLOYED')
-    return idle(phase, message, { ...keeping({ revision, world, settings }), ...(reason !== undefined && { reason }) });
-  const away = { wish: takenDown(world), rolledOut: true };
-  if (isSuperseded(revision, world)) return superseded({ revision, world, settings });
-  if (isResting(world)) return idle(phase, 'Its pods are stopped until the deployment and its database are awake.', away);
+    return buildIdleDecision(phase, message, {
+      ...decideKeptPods({ revision, world, settings }),
+      ...(reason !== undefined && { reason }),
+    });
+  const away = { wish: planScaleDown(world), rolledOut: true };
+  if (isSuperseded(revision, world)) return decideSuperseded({ revision, world, settings });
+  if (isResting(world))
+    return buildIdleDecision(
+      phase,
+      'Its pods are stopped until the deployment and its database are awake.',
+      away,
+    );
   const queue = queueWanted(
     revision,
     { deployment: world.deployment, api: world.api, queue: world.queue, state: world.queueState },
     settings,
   );
-  const wish = { api: replicasWanted(revision, 'api', settings), queue };
-  const trouble = troubleOf({ revision, world, settings }, ['api', 'queue']);
+  const wish = { api: resolveWantedReplicas(revision, 'api', settings), queue };
+  const trouble = findTrouble({ revision, world, settings }, ['api', 'queue']);
   const left = START - (trouble?.early ?? START);
-  if (left > 0) return idle(phase, SERVES, { wish, rolledOut: true, again: left });
-  return idle(phase, SERVES, { wish, rolledOut: true, diagnosis: trouble });
+  if (left > 0) return buildIdleDecision(phase, SERVES, { wish, rolledOut: true, again: left });
+  return buildIdleDecision(phase, SERVES, { wish, rolledOut: true, diagnosis: trouble });
 };
 
 /**
@@ -109,113 +152,165 @@ const START = 60;
  * Returns true if another revision serves and this one no longer does. A status that somebody wrote by hand stops no
  * pods.
  */
-const isSuperseded = ({ metadata }: RevisionResource, { deployment, isPick }: RevisionWorld): boolean =>
-  !isPick && deployment?.status?.activeRevision !== undefined && deployment.status.activeRevision !== metadata.name;
+const isSuperseded = (
+  { metadata }: RevisionResource,
+  { deployment, isPick }: RevisionWorld,
+): boolean =>
+  !isPick &&
+  deployment?.status?.activeRevision !== undefined &&
+  deployment.status.activeRevision !== metadata.name;
 
-const interrupted: Question = ({ revision, world }) => {
+const decideInterrupted: Question = ({ revision, world }) => {
   // Traffic has already arrived. Taking it away would be an outage, and the revision is as good as deployed.
-  if (revision.metadata.annotations?.[INTERRUPT] === undefined || world.hasTraffic) return undefined;
-  return idle('INTERRUPTED', 'Interrupted on request.', {
+  if (revision.metadata.annotations?.[INTERRUPT] === undefined || world.hasTraffic)
+    return undefined;
+  return buildIdleDecision('INTERRUPTED', 'Interrupted on request.', {
     reason: 'Interrupted',
-    wish: takenDown(world),
-    ...withoutBuild(revision),
+    wish: planScaleDown(world),
+    ...planBuildDrop(revision),
     started: revision.status?.startedAt !== undefined,
   });
 };
 
 /** Gives up a build that nobody waits for any more. */
-const withoutBuild = ({ status }: RevisionResource): Pick<Decision, 'build'> =>
+const planBuildDrop = ({ status }: RevisionResource): Pick<Decision, 'build'> =>
   status?.phase === 'AWAITING_BUILD' || status?.phase === 'BUILDING' ? { build: 'drop' } : {};
 
-const buildless: Question = ({ revision, settings }) =>
-  revision.spec.source === 'git' && imageOf(revision) === undefined && settings.builder === undefined
-    ? idle('BUILD_FAILED', 'This installation has no builder: deploy an image instead (source external_container).', {
-        reason: 'BuilderMissing',
-      })
+const decideWithoutBuilder: Question = ({ revision, settings }) =>
+  revision.spec.source === 'git' &&
+  findRevisionImage(revision) === undefined &&
+  settings.builder === undefined
+    ? buildIdleDecision(
+        'BUILD_FAILED',
+        'This installation has no builder: deploy an image instead (source external_container).',
+        {
+          reason: 'BuilderMissing',
+        },
+      )
     : undefined;
 
-const skipped: Question = ({ revision, world }) =>
+const decideSkipped: Question = ({ revision, world }) =>
   world.order === 'skip'
-    ? idle('SKIPPED', 'A newer revision was asked for before this one got its turn.', withoutBuild(revision))
+    ? buildIdleDecision(
+        'SKIPPED',
+        'A newer revision was asked for before this one got its turn.',
+        planBuildDrop(revision),
+      )
     : undefined;
 
 /** A rollout that hibernation interrupts starts again afterwards, with its whole deadline. */
-const hibernating: Question = ({ revision, world }) =>
+const decideHibernating: Question = ({ revision, world }) =>
   world.deployment?.spec.hibernate === true
-    ? idle('QUEUED', 'The deployment hibernates; the rollout begins when it wakes.', {
+    ? buildIdleDecision('QUEUED', 'The deployment hibernates; the rollout begins when it wakes.', {
         reason: HIBERNATED,
-        wish: takenDown(world),
-        ...withoutBuild(revision),
+        wish: planScaleDown(world),
+        ...planBuildDrop(revision),
       })
     : undefined;
 
-const queued: Question = ({ world }) =>
-  world.order === 'wait' ? idle('QUEUED', 'Waiting for the rollout of an earlier revision to end.') : undefined;
+const decideQueued: Question = ({ world }) =>
+  world.order === 'wait'
+    ? buildIdleDecision('QUEUED', 'Waiting for the rollout of an earlier revision to end.')
+    : undefined;
 
 /** The time of a restore does not count against the rollout. */
-const restoring: Question = ({ world }) => whileRestoring(world.deployment);
+const decideRestoring: Question = ({ world }) => decideWhileRestoring(world.deployment);
 
 /** Returns why it can't be rolled out as it is. */
-const refused = ({ revision, world, settings }: View): string | undefined =>
-  connectionsAsked(revision, settings).problem ?? world.shareProblem;
+const explainProblem = ({ revision, world, settings }: View): string | undefined =>
+  resolveConnections(revision, settings).problem ?? world.shareProblem;
 
-function progress({ revision, world, settings }: Situation): Decision {
+function decideProgress({ revision, world, settings }: Situation): Decision {
   const begun = { started: true };
-  const problem = refused({ revision, world, settings });
-  if (problem !== undefined) return idle('CREATE_FAILED', problem, { ...begun, reason: 'Refused' });
-  const api = apiAtFirst(revision, world.loadedApi, settings);
+  const problem = explainProblem({ revision, world, settings });
+  if (problem !== undefined)
+    return buildIdleDecision('CREATE_FAILED', problem, { ...begun, reason: 'Refused' });
+  const api = countFirstApiPods(revision, world.loadedApi, settings);
   const queue = queueOfRollout({ revision, world, settings });
-  const readiness = { deployment: world.deployment, hasAddress: world.address !== undefined, isDatabaseReady: world.databaseReady };
-  if (!mayStart(readiness)) return idle('AWAITING_DEPLOY', NO_DATABASE, { ...begun, reason: 'DatabaseNotReady' });
-  if ((world.connections ?? 0) < connectionsNeeded(revision, settings))
-    return idle('AWAITING_DEPLOY', FEW_CONNECTIONS, { ...begun, reason: 'DatabaseNotReady', again: RESTARTS });
+  const readiness = {
+    deployment: world.deployment,
+    hasAddress: world.address !== undefined,
+    isDatabaseReady: world.databaseReady,
+  };
+  if (!mayStart(readiness))
+    return buildIdleDecision('AWAITING_DEPLOY', NO_DATABASE, {
+      ...begun,
+      reason: 'DatabaseNotReady',
+    });
+  if ((world.connections ?? 0) < countNeededConnections(revision, settings))
+    return buildIdleDecision('AWAITING_DEPLOY', FEW_CONNECTIONS, {
+      ...begun,
+      reason: 'DatabaseNotReady',
+      again: RESTARTS,
+    });
   if (world.environment.secret === 'missing') {
     const message = `The Secret ${revision.spec.template.secretName} is not there.`;
-    return idle('AWAITING_DEPLOY', message, { ...begun, reason: 'SecretMissing' });
+    return buildIdleDecision('AWAITING_DEPLOY', message, { ...begun, reason: 'SecretMissing' });
   }
   if (world.environment.secret === 'too-large') {
     const of = `${world.environment.key} of the Secret ${revision.spec.template.secretName}`;
     const message = `${of} is larger than ${MAX_VARIABLE_BYTES} bytes, with which no process starts: mount it as a file.`;
-    return idle('CREATE_FAILED', message, { ...begun, reason: 'Refused' });
+    return buildIdleDecision('CREATE_FAILED', message, { ...begun, reason: 'Refused' });
   }
-  if (!world.databaseReady) return besideDatabase({ api, queue }, { revision, world, settings });
+  if (!world.databaseReady)
+    return decideWithoutDatabase({ api, queue }, { revision, world, settings });
   if (!isApiUp(revision, world, settings)) {
     // Beside a serving revision, pods of one that may not start take no runs. Where nothing serves, no run can be lost.
-    return deploying({ wish: isNothingServing(world.deployment) ? { api, queue } : { api }, of: ['api'] }, { revision, world, settings });
+    return decideDeploying(
+      { wish: isNothingServing(world.deployment) ? { api, queue } : { api }, of: ['api'] },
+      { revision, world, settings },
+    );
   }
   if (!isWorkloadUp(revision, 'queue', world, settings))
-    return deploying({ wish: { api, queue }, of: ['queue'] }, { revision, world, settings });
+    return decideDeploying({ wish: { api, queue }, of: ['queue'] }, { revision, world, settings });
   if (world.isTriedOut === true && !world.hasTraffic)
-    return triedOut({ ...begun, complete: true, wish: { api, queue } }, { revision, world });
-  return lastStep({ ...begun, complete: true, wish: { api, queue } }, { revision, world, settings });
+    return decideTriedOut({ ...begun, complete: true, wish: { api, queue } }, { revision, world });
+  return decideLastStep(
+    { ...begun, complete: true, wish: { api, queue } },
+    { revision, world, settings },
+  );
 }
 
 /**
  * Returns how many api pods a rollout begins with: as many as the load asks of the one that serves, within the
  * revision's own range, so that a switch takes no pods away.
  */
-function apiAtFirst(revision: RevisionResource, loaded: KubeObject | undefined, settings: OperatorSettings): number {
-  const least = replicasWanted(revision, 'api', settings);
+function countFirstApiPods(
+  revision: RevisionResource,
+  loaded: KubeObject | undefined,
+  settings: OperatorSettings,
+): number {
+  const least = resolveWantedReplicas(revision, 'api', settings);
   if (loaded === undefined) return least;
-  return Math.max(least, Math.min(replicasAllowed(revision, 'api', settings), replicasOf(loaded)));
+  return Math.max(
+    least,
+    Math.min(resolveMaxReplicas(revision, 'api', settings), getReplicas(loaded)),
+  );
 }
 
 /**
  * Decides while the database starts. Pods that run can only wait for it. A fault that keeps pods from running is
  * reported at once.
  */
-function besideDatabase(wish: Wish, view: View): Decision {
-  const beside = deploying({ wish, of: ['api', 'queue'] }, view);
+function decideWithoutDatabase(wish: Wish, view: View): Decision {
+  const beside = decideDeploying({ wish, of: ['api', 'queue'] }, view);
   if (beside.reason !== undefined) return beside;
-  return idle('AWAITING_DEPLOY', NO_DATABASE, { started: true, reason: 'DatabaseNotReady', wish });
+  return buildIdleDecision('AWAITING_DEPLOY', NO_DATABASE, {
+    started: true,
+    reason: 'DatabaseNotReady',
+    wish,
+  });
 }
 
 type View = Pick<Situation, 'revision' | 'world' | 'settings'>;
 
-function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent[] }, view: View): Decision {
-  const diagnosis = volumeless(view) ?? troubleOf(view, of, databaseSince(view));
+function decideDeploying(
+  { wish, of }: { wish: Wish; of: WorkloadComponent[] },
+  view: View,
+): Decision {
+  const diagnosis = findMissingVolume(view) ?? findTrouble(view, of, getDatabaseSince(view));
   const trouble = diagnosis?.early === undefined ? diagnosis : undefined;
-  return idle('DEPLOYING', trouble?.message ?? STARTING, {
+  return buildIdleDecision('DEPLOYING', trouble?.message ?? STARTING, {
     started: true,
     wish,
     diagnosis,
@@ -224,10 +319,11 @@ function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent[] }, view: 
 }
 
 /** Returns when failures of pods stop being excused for want of a database. */
-const databaseSince = ({ world }: View): number | undefined => (world.databaseReady ? world.databaseSince : Infinity);
+const getDatabaseSince = ({ world }: View): number | undefined =>
+  world.databaseReady ? world.databaseSince : Infinity;
 
 /** Reports the one reason for a missing volume that the operator can see. */
-const volumeless = ({ world }: View): Diagnosis | undefined =>
+const findMissingVolume = ({ world }: View): Diagnosis | undefined =>
   world.missing.length === 0
     ? undefined
     : {
@@ -236,12 +332,22 @@ const volumeless = ({ world }: View): Diagnosis | undefined =>
         final: false,
       };
 
-function troubleOf({ revision, world, settings }: View, components: WorkloadComponent[], excusedUntil?: number): Diagnosis | undefined {
-  const asked = askedOfNodes(agentPlace(revision, settings));
-  const patience = { now: world.now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds, excusedUntil, asked };
+function findTrouble(
+  { revision, world, settings }: View,
+  components: WorkloadComponent[],
+  excusedUntil?: number,
+): Diagnosis | undefined {
+  const asked = describePlacement(resolveAgentPlace(revision, settings));
+  const patience = {
+    now: world.now.getTime(),
+    imagePullSeconds: settings.imagePullPatienceSeconds,
+    excusedUntil,
+    asked,
+  };
   const found = components.flatMap((component) => {
-    const [workload, pods] = component === 'api' ? [world.api, world.apiPods] : [world.queue, world.queuePods];
-    return isRolledOut(workload) ? [] : (diagnose(workload, pods, patience) ?? []);
+    const [workload, pods] =
+      component === 'api' ? [world.api, world.apiPods] : [world.queue, world.queuePods];
+    return isRolledOut(workload) ? [] : (findWorstDiagnosis(workload, pods, patience) ?? []);
   });
   return found.find(({ final }) => final) ?? found[0];
 }
@@ -249,10 +355,11 @@ function troubleOf({ revision, world, settings }: View, components: WorkloadComp
 /**
  * Returns true if the revision was suspended until now, as its status still says. That time does not count against it.
  */
-export const wasPaused = (revision: RevisionResource): boolean => conditionIn(revision, SUSPENDED) !== undefined;
+export const hasBeenPaused = (revision: RevisionResource): boolean =>
+  findCondition(revision, SUSPENDED) !== undefined;
 
 /** Returns the seconds for which some pods of a revision that is tried out are not ready. */
-const unreadyFor = ({ unreadySince }: CandidateRevision, now: Date): number =>
+const countUnreadySeconds = ({ unreadySince }: CandidateRevision, now: Date): number =>
   unreadySince === undefined ? 0 : (now.getTime() - Date.parse(unreadySince)) / 1000;
 
 type Timed = {
@@ -266,44 +373,62 @@ type Timed = {
  * restore of its database if it has one, and only while an operator worked. Of one that is tried out, only the time
  * counts in which its pods are not ready.
  */
-export function secondsLeft({ revision, world, settings }: Timed): number {
+export function countRevisionSecondsLeft({ revision, world, settings }: Timed): number {
   const limit = world.deployment?.spec.progressDeadlineSeconds ?? settings.progressDeadlineSeconds;
-  if (world.candidate !== undefined) return limit - unreadyFor(world.candidate, world.now);
-  const { builtAt, startedAt = world.now.toISOString() } = wasPaused(revision) ? {} : (revision.status ?? {});
+  if (world.candidate !== undefined) return limit - countUnreadySeconds(world.candidate, world.now);
+  const { builtAt, startedAt = world.now.toISOString() } = hasBeenPaused(revision)
+    ? {}
+    : (revision.status ?? {});
   const restored = Date.parse(world.deployment?.status?.restoredAt ?? '') || 0;
-  const span = { from: Math.max(Date.parse(builtAt ?? startedAt), restored), to: world.now.getTime() };
-  const alone = world.absences.map((absence) => Math.max(0, Math.min(span.to, absence.to) - Math.max(span.from, absence.from)));
+  const span = {
+    from: Math.max(Date.parse(builtAt ?? startedAt), restored),
+    to: world.now.getTime(),
+  };
+  const alone = world.absences.map((absence) =>
+    Math.max(0, Math.min(span.to, absence.to) - Math.max(span.from, absence.from)),
+  );
   return limit - (span.to - span.from - alone.reduce((sum, length) => sum + length, 0)) / 1000;
 }
 
 /** Returns the deployment's message about its database, if the database is why the revision failed. */
-const databaseTrouble = ({ reason }: Decision, { world }: Situation): string[] =>
-  reason === 'DatabaseNotReady' ? [conditionIn(world.deployment ?? {}, DATABASE_READY)?.message ?? ''].filter(Boolean) : [];
+const listDatabaseTrouble = ({ reason }: Decision, { world }: Situation): string[] =>
+  reason === 'DatabaseNotReady'
+    ? [findCondition(world.deployment ?? {}, DATABASE_READY)?.message ?? ''].filter(Boolean)
+    : [];
 
-const unready = (decision: Decision, situation: Situation): { reason: string; message: string } => ({
+const describeFailure = (
+  decision: Decision,
+  situation: Situation,
+): { reason: string; message: string } => ({
   reason: decision.reason ?? 'DeadlineExceeded',
-  message: [decision.message, ...databaseTrouble(decision, situation)].join(' '),
+  message: [decision.message, ...listDatabaseTrouble(decision, situation)].join(' '),
 });
 
 /** Returns why a quota has refused one of its workloads until now; only the status knows. */
-function withoutRoom({ wish }: Decision, { revision, world }: Situation): { reason: string; message: string } | undefined {
+function describeQuotaRefusal(
+  { wish }: Decision,
+  { revision, world }: Situation,
+): { reason: string; message: string } | undefined {
   const { reason, message = '' } = revision.status ?? {};
-  const isMissing = (['api', 'queue'] as const).some((component) => wish[component] !== undefined && world[component] === undefined);
+  const isMissing = (['api', 'queue'] as const).some(
+    (component) => wish[component] !== undefined && world[component] === undefined,
+  );
   return isMissing && reason === 'QuotaExceeded' ? { reason, message } : undefined;
 }
 
 /** Fails a rollout that is late or can't succeed, and removes its pods. */
-function withinDeadline(decision: Decision, situation: Situation): Decision {
+function applyDeadline(decision: Decision, situation: Situation): Decision {
   if (decision.complete || decision.phase === 'CREATE_FAILED') return decision;
   const { diagnosis } = decision;
-  const isLate = secondsLeft(situation) <= 0;
+  const isLate = countRevisionSecondsLeft(situation) <= 0;
   if (!isLate && diagnosis?.final !== true) return decision;
-  const { reason, message } = diagnosis ?? withoutRoom(decision, situation) ?? unready(decision, situation);
+  const { reason, message } =
+    diagnosis ?? describeQuotaRefusal(decision, situation) ?? describeFailure(decision, situation);
   return {
     ...decision,
     phase: 'DEPLOY_FAILED',
     reason,
     message: isLate ? `Not ready in time. ${message}` : message,
-    wish: takenDown(situation.world),
+    wish: planScaleDown(situation.world),
   };
 }

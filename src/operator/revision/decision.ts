@@ -45,7 +45,11 @@ export const STARTING = 'The pods are starting.';
 export const SERVES = 'All pods are ready and the revision serves.';
 
 /** Returns a decision that makes no pods. */
-export const idle = (phase: RevisionStatus, message: string, more: Partial<Decision> = {}): Decision => ({
+export const buildIdleDecision = (
+  phase: RevisionStatus,
+  message: string,
+  more: Partial<Decision> = {},
+): Decision => ({
   phase,
   message,
   wish: {},
@@ -55,7 +59,13 @@ export const idle = (phase: RevisionStatus, message: string, more: Partial<Decis
 });
 
 /** Returns the decision while the backup of the deployment's database is still to be restored. */
-export const whileRestoring = (deployment: DeploymentResource | undefined): Decision | undefined =>
+export const decideWhileRestoring = (
+  deployment: DeploymentResource | undefined,
+): Decision | undefined =>
   deployment !== undefined && isRestorePending(deployment)
-    ? idle('AWAITING_DEPLOY', 'Waiting until the backup of its database is restored.', { reason: 'Restoring' })
+    ? buildIdleDecision(
+        'AWAITING_DEPLOY',
+        'Waiting until the backup of its database is restored.',
+        { reason: 'Restoring' },
+      )
     : undefined;

@@ -3,16 +3,20 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { BEGAN_WITH, DATABASE_ADDRESS } from '../../schema/platform/labels.ts';
 import type { Pin } from '../../schema/platform/pins.ts';
-import { stampOf, type DatabaseAddress } from '../database/address.ts';
-import { connectionsAsked } from '../rollout/connections.ts';
-import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../rollout/replicas.ts';
-import { imageOf, isEnded } from '../rollout/revisions.ts';
-import { settledTemplate, withTemplateHash } from '../pods/settled-template.ts';
-import { replicasOf } from '../pods/workload-state.ts';
+import { buildAddressStamp, type DatabaseAddress } from '../database/address.ts';
+import { resolveConnections } from '../rollout/connections.ts';
+import {
+  resolveMaxReplicas,
+  resolveWantedReplicas,
+  type WorkloadComponent,
+} from '../rollout/replicas.ts';
+import { findRevisionImage, isEnded } from '../rollout/revisions.ts';
+import { settleTemplate, addTemplateHash } from '../pods/settled-template.ts';
+import { getReplicas } from '../pods/workload-state.ts';
 import type { Wish } from './decision.ts';
-import { readdressed } from './objects/addressed.ts';
+import { replaceDatabaseAddress } from './objects/addressed.ts';
 import type { WorkloadWish } from './objects/sizes.ts';
-import { workload } from './objects/workload.ts';
+import { buildWorkload } from './objects/workload.ts';
 
 export type RevisionPlan = {
   wish: Wish;
@@ -32,35 +36,64 @@ export type RevisionPlan = {
 };
 
 /** Returns the workloads that a revision should have, the api before the queue. */
-export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, settings: OperatorSettings): KubeObject[] {
-  const { wish, pin, secretName, address, live, deploymentId = revision.spec.deploymentUid, image = imageOf(revision) } = plan;
-  const connections = plan.connections ?? connectionsAsked(revision, settings).max;
+export function buildRevisionWorkloads(
+  revision: RevisionResource,
+  plan: RevisionPlan,
+  settings: OperatorSettings,
+): KubeObject[] {
+  const {
+    wish,
+    pin,
+    secretName,
+    address,
+    live,
+    deploymentId = revision.spec.deploymentUid,
+    image = findRevisionImage(revision),
+  } = plan;
+  const connections = plan.connections ?? resolveConnections(revision, settings).max;
   // Without an address nothing has been started, or the deployment is about to report it again.
   if (address === undefined) return [];
   return (['api', 'queue'] as const).flatMap((component) => {
     const wanted = wish[component];
     if (wanted === undefined) return [];
-    const limit = isOurs(component, plan, settings) ? wanted : replicasAllowed(revision, component, settings);
-    const least = component === 'api' && wish.down !== true ? replicasWanted(revision, component, settings) : wanted;
-    const size = sizeOf(live?.[component], { wanted, least, limit });
-    const made = withTemplateHash(
-      workload(revision, { component, ...size, pin, secretName, address, connections, deploymentId, image }, settings),
+    const limit = isOurs(component, plan, settings)
+      ? wanted
+      : resolveMaxReplicas(revision, component, settings);
+    const least =
+      component === 'api' && wish.down !== true
+        ? resolveWantedReplicas(revision, component, settings)
+        : wanted;
+    const size = decideSize(live?.[component], { wanted, least, limit });
+    const made = addTemplateHash(
+      buildWorkload(
+        revision,
+        { component, ...size, pin, secretName, address, connections, deploymentId, image },
+        settings,
+      ),
     );
     const seen = revision.status?.[component === 'api' ? 'apiTemplate' : 'queueTemplate'];
-    return [isEnded(revision) ? withAddress(settledTemplate(made, live?.[component], seen), address) : made];
+    return [
+      isEnded(revision) ? setAddress(settleTemplate(made, live?.[component], seen), address) : made,
+    ];
   });
 }
 
 /** Returns true if nobody else may change the size: of a workload taken down, or of a queue that follows something. */
-const isOurs = (component: WorkloadComponent, { wish, isQueueGiven }: RevisionPlan, { gateway }: OperatorSettings): boolean =>
+const isOurs = (
+  component: WorkloadComponent,
+  { wish, isQueueGiven }: RevisionPlan,
+  { gateway }: OperatorSettings,
+): boolean =>
   wish.down === true || (component === 'queue' && (gateway !== undefined || isQueueGiven === true));
 
 /**
  * Returns true if somebody has changed the size within its range and so owns the field. The wanted size is still
  * applied, because a field that its only owner gives up falls back to 1.
  */
-const isScaledByOthers = (live: KubeObject | undefined, { wanted, limit }: { wanted: number; limit: number }): boolean =>
-  live !== undefined && replicasOf(live) > wanted && replicasOf(live) <= limit;
+const isScaledByOthers = (
+  live: KubeObject | undefined,
+  { wanted, limit }: { wanted: number; limit: number },
+): boolean => live !== undefined && getReplicas(live) > wanted && getReplicas(live) <= limit;
 
 type Size = Pick<WorkloadWish, 'replicas' | 'beganWith'>;
 
@@ -68,24 +101,42 @@ type Size = Pick<WorkloadWish, 'replicas' | 'beganWith'>;
  * Returns the size to apply. A workload that began with more than its least keeps that number in the applied object
  * until somebody else changes it, because until then nobody else owns the field.
  */
-function sizeOf(live: KubeObject | undefined, range: { wanted: number; least: number; limit: number }): Size {
+function decideSize(
+  live: KubeObject | undefined,
+  range: { wanted: number; least: number; limit: number },
+): Size {
   const { wanted, least } = range;
-  if (live === undefined || !isScaledByOthers(live, range)) return { replicas: wanted, ...(wanted > least && { beganWith: wanted }) };
+  if (live === undefined || !isScaledByOthers(live, range))
+    return { replicas: wanted, ...(wanted > least && { beganWith: wanted }) };
   const beganWith = Number(live.metadata.annotations?.[BEGAN_WITH]);
-  return beganWith === replicasOf(live) ? { replicas: beganWith, beganWith } : { replicas: undefined };
+  return beganWith === getReplicas(live)
+    ? { replicas: beganWith, beganWith }
+    : { replicas: undefined };
 }
 
-type PodTemplate = { metadata?: { annotations?: Record<string, string> }; spec: Parameters<typeof readdressed>[0] };
+type PodTemplate = {
+  metadata?: { annotations?: Record<string, string> };
+  spec: Parameters<typeof replaceDatabaseAddress>[0];
+};
 
 /**
  * Returns the workload with the database at this address, which is the only thing that changes in its pods. With
  * another address they are replaced in turn.
  */
-function withAddress(made: KubeObject, address: DatabaseAddress): KubeObject {
+function setAddress(made: KubeObject, address: DatabaseAddress): KubeObject {
   const { template, ...spec } = made.spec as { template: PodTemplate };
   const { annotations } = template.metadata ?? {};
-  const stamp = stampOf(address);
+  const stamp = buildAddressStamp(address);
   if (annotations?.[DATABASE_ADDRESS] === stamp) return made;
-  const metadata = { ...template.metadata, annotations: { ...annotations, [DATABASE_ADDRESS]: stamp } };
-  return { ...made, spec: { ...spec, template: { ...template, metadata, spec: readdressed(template.spec, address) } } };
+  const metadata = {
+    ...template.metadata,
+    annotations: { ...annotations, [DATABASE_ADDRESS]: stamp },
+  };
+  return {
+    ...made,
+    spec: {
+      ...spec,
+      template: { ...template, metadata, spec: replaceDatabaseAddress(template.spec, address) },
+    },
+  };
 }

@@ -16,10 +16,14 @@ export type Environment =
  * Finds the Secret of a revision. It is read once, when the first pods are about to be made. From then on the status
  * names it.
  */
-export async function environmentOf(
+export async function resolveEnvironment(
   { kube }: { kube: Pick<Kube, 'find'> },
   revision: RevisionResource,
-  { siblings, isNeeded, signal }: { siblings: RevisionResource[]; isNeeded: boolean; signal: AbortSignal },
+  {
+    siblings,
+    isNeeded,
+    signal,
+  }: { siblings: RevisionResource[]; isNeeded: boolean; signal: AbortSignal },
 ): Promise<Environment> {
   const { namespace } = revision.metadata;
   const chosen = revision.status?.secretName;
@@ -27,21 +31,30 @@ export async function environmentOf(
   if (chosen !== undefined) return { secret: 'ready', name: chosen };
   if (wanted === undefined) return { secret: 'none' };
   if (!isNeeded) return { secret: 'unread' };
-  const name = secretToRead(revision, siblings) ?? wanted;
+  const name = chooseRevisionSecret(revision, siblings) ?? wanted;
   const secret = await kube.find(kinds.secret, { namespace, name }, signal);
   if (secret === undefined) return { secret: 'missing' };
-  const large = Object.entries(secret.data ?? {}).find(([key, value]) => isTooLargeVariable(key, Buffer.byteLength(value, 'base64')));
+  const large = Object.entries(secret.data ?? {}).find(([key, value]) =>
+    isTooLargeVariable(key, Buffer.byteLength(value, 'base64')),
+  );
   if (large !== undefined) return { secret: 'too-large', key: large[0] };
   // Another revision's copy is deleted with that revision.
-  return secret.immutable === true && name === wanted ? { secret: 'ready', name } : { secret: 'to-copy', source: secret };
+  return secret.immutable === true && name === wanted
+    ? { secret: 'ready', name }
+    : { secret: 'to-copy', source: secret };
 }
 
 /**
  * Returns the name of the Secret whose values a revision gets: that of its template or, of a revision that repeats an
  * earlier one, the Secret of that one. A user's Secret may have other values by now.
  */
-export function secretToRead({ spec }: RevisionResource, siblings: RevisionResource[]): string | undefined {
+export function chooseRevisionSecret(
+  { spec }: RevisionResource,
+  siblings: RevisionResource[],
+): string | undefined {
   const { secretName } = spec.template;
   const repeated = siblings.find(({ metadata }) => metadata.name === spec.rollbackOf);
-  return repeated?.spec.template.secretName === secretName ? (repeated?.status?.secretName ?? secretName) : secretName;
+  return repeated?.spec.template.secretName === secretName
+    ? (repeated?.status?.secretName ?? secretName)
+    : secretName;
 }

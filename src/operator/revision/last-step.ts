@@ -1,6 +1,6 @@
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { readySince } from '../pods/diagnose.ts';
-import { idle, SERVES, STARTING, type Decision } from './decision.ts';
+import { getReadySince } from '../pods/diagnose.ts';
+import { buildIdleDecision, SERVES, STARTING, type Decision } from './decision.ts';
 import type { RevisionWorld, Situation } from './observe.ts';
 
 /** Milliseconds within which the deployment sends traffic to a complete revision. A longer wait is reported. */
@@ -12,30 +12,39 @@ const REPORTED = 5000;
 /**
  * Decides for a complete revision. Until it serves, its status stays, because a momentary state is not worth a write.
  */
-export function lastStep(done: Partial<Decision>, situation: Situation): Decision {
+export function decideLastStep(done: Partial<Decision>, situation: Situation): Decision {
   const { revision, world } = situation;
-  const stays = (left: number): Decision => ({
-    ...idle('DEPLOYING', STARTING),
-    ...lastReported(revision),
+  const keepStatus = (left: number): Decision => ({
+    ...buildIdleDecision('DEPLOYING', STARTING),
+    ...getReportedState(revision),
     ...done,
     again: left / 1000,
   });
   if (world.hasTraffic) {
-    const left = isUnreported(situation) ? completeSince(world) + REPORTED - world.now.getTime() : 0;
+    const left = isUnreported(situation)
+      ? completeSince(world) + REPORTED - world.now.getTime()
+      : 0;
     // Where a node's clock is ahead, nobody waits: the facts are taken whenever they come.
-    return left > 0 && left <= REPORTED ? stays(left) : idle('DEPLOYED', SERVES, { ...done, rolledOut: true });
+    return left > 0 && left <= REPORTED
+      ? keepStatus(left)
+      : buildIdleDecision('DEPLOYED', SERVES, { ...done, rolledOut: true });
   }
   const left = Math.min(SWITCH, completeSince(world) + SWITCH - world.now.getTime());
-  if (left > 0) return stays(left);
-  return idle('DEPLOYING', 'All pods are ready; traffic is being switched.', { ...done, rolledOut: true });
+  if (left > 0) return keepStatus(left);
+  return buildIdleDecision('DEPLOYING', 'All pods are ready; traffic is being switched.', {
+    ...done,
+    rolledOut: true,
+  });
 }
 
 /** Returns true if nothing is known of its server, and its pods have a gateway to report it to. */
 const isUnreported = ({ revision, world, settings }: Situation): boolean =>
-  settings.gateway !== undefined && world.server === undefined && revision.status?.guard === undefined;
+  settings.gateway !== undefined &&
+  world.server === undefined &&
+  revision.status?.guard === undefined;
 
 /** Returns the reported state of a rollout that has begun. */
-function lastReported({ status }: RevisionResource): Partial<Decision> {
+function getReportedState({ status }: RevisionResource): Partial<Decision> {
   const { phase, message, reason } = status ?? {};
   if ((phase !== 'AWAITING_DEPLOY' && phase !== 'DEPLOYING') || message === undefined) return {};
   return { phase, message, ...(reason !== undefined && { reason }) };
@@ -43,4 +52,4 @@ function lastReported({ status }: RevisionResource): Partial<Decision> {
 
 /** Returns when the last of its pods became ready, in milliseconds since the epoch. 0 if that is not known. */
 const completeSince = ({ apiPods, queuePods }: RevisionWorld): number =>
-  Math.max(0, ...[...apiPods, ...queuePods].flatMap((pod) => readySince(pod) ?? []));
+  Math.max(0, ...[...apiPods, ...queuePods].flatMap((pod) => getReadySince(pod) ?? []));

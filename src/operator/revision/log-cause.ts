@@ -6,11 +6,17 @@ const CAUSES: readonly (readonly [printed: RegExp, cause: string])[] = [
     /exec format error/i,
     'The image is for another processor than that of the node: build it for both, or choose nodes by kubernetes.io/arch in placement.',
   ],
-  [/argument list too long/i, 'Its environment is too large: one variable has 131,072 bytes at most; mount large values as files.'],
+  [
+    /argument list too long/i,
+    'Its environment is too large: one variable has 131,072 bytes at most; mount large values as files.',
+  ],
 ];
 
 /** Returns the message of a container that ends again and again, with the cause that the words of the runtime mean. */
-export function explainByLog({ message, reason }: Pick<Decision, 'message' | 'reason'>, logTail: string | undefined): string {
+export function explainByLog(
+  { message, reason }: Pick<Decision, 'message' | 'reason'>,
+  logTail: string | undefined,
+): string {
   if (reason !== 'CrashLooping') return message;
   const last = logTail?.trimEnd().split('\n').at(-1) ?? '';
   const cause = CAUSES.find(([printed]) => printed.test(last) || printed.test(message))?.[1];

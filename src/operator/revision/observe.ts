@@ -1,27 +1,44 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import { COMPONENT } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
-import type { AbortedRevision, CandidateRevision, DrainingRevision } from '../../schema/platform/rollout-spec.ts';
+import type {
+  AbortedRevision,
+  CandidateRevision,
+  DrainingRevision,
+} from '../../schema/platform/rollout-spec.ts';
 import type { ServerFacts } from '../../schema/wire/work-report.ts';
 import type { DatabaseAnswer } from '../database/database.ts';
-import { databaseOf } from '../database/engines.ts';
+import { getDatabaseEngine } from '../database/engines.ts';
 import type { DatabaseAddress } from '../database/address.ts';
 import { BY_DEPLOYMENT, BY_REVISION } from '../view/caches.ts';
 import { hasTraffic, mayStart } from '../rollout/deployment.ts';
 import type { OperatorDeps } from '../view/deps.ts';
-import { abortedIn, candidateIn, isTriedOut, shareProblem } from '../rollout/by-share.ts';
-import { drainingIn } from '../rollout/pins.ts';
-import { replicasWanted, type WorkloadComponent } from '../rollout/replicas.ts';
-import { activeOf, isEnded, rolloutOrderOf, type RolloutOrder } from '../rollout/revisions.ts';
+import {
+  findAbortedRevision,
+  findCandidateRevision,
+  isTriedOut,
+  shareProblem,
+} from '../rollout/by-share.ts';
+import { findDrainingRevision } from '../rollout/pins.ts';
+import { resolveWantedReplicas, type WorkloadComponent } from '../rollout/replicas.ts';
+import {
+  chooseActiveRevision,
+  isEnded,
+  decideRolloutOrder,
+  type RolloutOrder,
+} from '../rollout/revisions.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
-import { replicasOf } from '../pods/workload-state.ts';
+import { getReplicas } from '../pods/workload-state.ts';
 import { observeBuild, type BuildWorld } from './build/observe.ts';
-import { environmentOf, type Environment } from './environment.ts';
-import { repeatedImage, type RepeatedImage } from './image.ts';
-import { workloadName } from './objects/workload.ts';
+import { resolveEnvironment, type Environment } from './environment.ts';
+import { findRepeatedImage, type RepeatedImage } from './image.ts';
+import { getWorkloadName } from './objects/workload.ts';
 import { isWaitingForVolumes } from '../pods/diagnose.ts';
 
 /** All that exists for a revision, by the caches and by reads of its own. */
@@ -71,10 +88,14 @@ export type RevisionWorld = DatabaseAnswer & {
 };
 
 /** A revision and all that a decision about it reads. */
-export type Situation = { revision: RevisionResource; world: RevisionWorld; settings: OperatorSettings };
+export type Situation = {
+  revision: RevisionResource;
+  world: RevisionWorld;
+  settings: OperatorSettings;
+};
 
 /** Finds the deployment of this uid. Another one of its name is a later one. */
-function deploymentOf(
+function findDeployment(
   { caches }: Pick<OperatorDeps, 'caches'>,
   { metadata, spec }: RevisionResource,
 ): Pick<RevisionWorld, 'deployment' | 'isForeign'> {
@@ -92,64 +113,87 @@ export async function observeRevision(
   const { caches } = deps;
   const { namespace, name } = revision.metadata;
   const key = `${namespace}/${revision.spec.deployment}`;
-  const { deployment, isForeign } = deploymentOf(deps, revision);
-  const siblings = caches.revisions.byIndex(BY_DEPLOYMENT, key).filter(({ spec }) => spec.deploymentUid === revision.spec.deploymentUid);
-  const pods = caches.pods.byIndex(BY_REVISION, `${namespace}/${name}`);
-  const podsOf = (component: WorkloadComponent): KubeObject[] => pods.filter(({ metadata }) => metadata.labels?.[COMPONENT] === component);
-  const order = rolloutOrderOf(revision, siblings);
-  const repeated = repeatedImage(revision, siblings);
-  const database = databaseState(deps, deployment);
-  const mayBegin = mayStart({ deployment, hasAddress: database.address !== undefined, isDatabaseReady: database.databaseReady });
+  const { deployment, isForeign } = findDeployment(deps, revision);
+  const siblings = caches.revisions
+    .listByIndex(BY_DEPLOYMENT, key)
+    .filter(({ spec }) => spec.deploymentUid === revision.spec.deploymentUid);
+  const pods = caches.pods.listByIndex(BY_REVISION, `${namespace}/${name}`);
+  const filterPods = (component: WorkloadComponent): KubeObject[] =>
+    pods.filter(({ metadata }) => metadata.labels?.[COMPONENT] === component);
+  const order = decideRolloutOrder(revision, siblings);
+  const repeated = findRepeatedImage(revision, siblings);
+  const database = readDatabaseState(deps, deployment);
+  const mayBegin = mayStart({
+    deployment,
+    hasAddress: database.address !== undefined,
+    isDatabaseReady: database.databaseReady,
+  });
   const isUnderWay = order === 'go' && !isEnded(revision);
   return {
     deployment,
     isForeign,
     order,
-    isPick: activeOf(siblings, deployment?.status?.activeRevision)?.metadata.name === name,
+    isPick:
+      chooseActiveRevision(siblings, deployment?.status?.activeRevision)?.metadata.name === name,
     ...database,
-    hasTraffic: hasTraffic(caches.services.get(`${namespace}/${names.service(revision.spec.deployment)}`), name),
-    environment: await environmentOf(deps, revision, { siblings, isNeeded: isUnderWay && mayBegin, signal }),
+    hasTraffic: hasTraffic(
+      caches.services.get(`${namespace}/${names.service(revision.spec.deployment)}`),
+      name,
+    ),
+    environment: await resolveEnvironment(deps, revision, {
+      siblings,
+      isNeeded: isUnderWay && mayBegin,
+      signal,
+    }),
     repeated,
-    missing: isUnderWay ? await missingSecrets(deps, revision, { pods, signal }) : [],
-    build: isUnderWay && repeated === undefined ? await observeBuild(deps, revision, { deployment, pods, now, signal }) : undefined,
-    api: caches.workloads.get(`${namespace}/${workloadName(name, 'api')}`),
-    queue: caches.workloads.get(`${namespace}/${workloadName(name, 'queue')}`),
+    missing: isUnderWay ? await listMissingSecrets(deps, revision, { pods, signal }) : [],
+    build:
+      isUnderWay && repeated === undefined
+        ? await observeBuild(deps, revision, { deployment, pods, now, signal })
+        : undefined,
+    api: caches.workloads.get(`${namespace}/${getWorkloadName(name, 'api')}`),
+    queue: caches.workloads.get(`${namespace}/${getWorkloadName(name, 'queue')}`),
     queueState: deps.work.queue(key),
     isTriedOut: isTriedOut(revision, deployment, siblings),
     shareProblem: shareProblem(revision, { deployment, siblings, settings: deps.settings }),
-    candidate: candidateIn(deployment, name),
-    aborted: abortedIn(deployment, name),
-    draining: drainingIn(deployment, name),
+    candidate: findCandidateRevision(deployment, name),
+    aborted: findAbortedRevision(deployment, name),
+    draining: findDrainingRevision(deployment, name),
     drainPods: deps.work.drain(key, name),
-    server: deps.work.server(key, name),
-    apiPods: podsOf('api'),
-    queuePods: podsOf('queue'),
-    loadedApi: loadedApi(deps, revision, deployment),
+    server: deps.work.getServer(key, name),
+    apiPods: filterPods('api'),
+    queuePods: filterPods('queue'),
+    loadedApi: findServingApi(deps, revision, deployment),
     absences: deps.absences(),
     now,
   };
 }
 
-function loadedApi(
+function findServingApi(
   { caches, settings }: Pick<OperatorDeps, 'caches' | 'settings'>,
   { metadata }: RevisionResource,
   deployment: DeploymentResource | undefined,
 ): KubeObject | undefined {
   const active = deployment?.status?.activeRevision;
-  const serving = active === metadata.name ? undefined : caches.revisions.get(`${metadata.namespace}/${active}`);
+  const serving =
+    active === metadata.name ? undefined : caches.revisions.get(`${metadata.namespace}/${active}`);
   if (serving === undefined) return undefined;
-  const api = caches.workloads.get(`${metadata.namespace}/${workloadName(serving.metadata.name, 'api')}`);
-  return replicasOf(api) > replicasWanted(serving, 'api', settings) ? api : undefined;
+  const api = caches.workloads.get(
+    `${metadata.namespace}/${getWorkloadName(serving.metadata.name, 'api')}`,
+  );
+  return getReplicas(api) > resolveWantedReplicas(serving, 'api', settings) ? api : undefined;
 }
 
-async function missingSecrets(
+async function listMissingSecrets(
   { kube }: Pick<OperatorDeps, 'kube'>,
   revision: RevisionResource,
   { pods, signal }: { pods: KubeObject[]; signal: AbortSignal },
 ): Promise<string[]> {
   const { namespace } = revision.metadata;
-  const wanted = secretsWaitedFor(revision, pods);
-  const found = await Promise.all(wanted.map((name) => kube.find(kinds.secret, { namespace, name }, signal)));
+  const wanted = listAwaitedSecrets(revision, pods);
+  const found = await Promise.all(
+    wanted.map((name) => kube.find(kinds.secret, { namespace, name }, signal)),
+  );
   return wanted.filter((_, index) => found[index] === undefined);
 }
 
@@ -160,20 +204,27 @@ type Volume = { secret?: Source | null; projected?: { sources?: { secret?: Sourc
  * Returns the names of Secrets that the pods of a revision wait for, once they wait for a volume. A node reports a
  * missing one only in events.
  */
-function secretsWaitedFor({ spec }: RevisionResource, pods: KubeObject[]): string[] {
+function listAwaitedSecrets({ spec }: RevisionResource, pods: KubeObject[]): string[] {
   if (!pods.some(isWaitingForVolumes)) return [];
   const volumes = (spec.template.resourceSpec?.volumes ?? []) as Volume[];
-  const sources = volumes.flatMap(({ secret, projected }) => [secret, ...(projected?.sources ?? []).map((source) => source.secret)]);
-  const wanted = sources.filter((source) => source !== undefined && source !== null && source.optional !== true);
-  const named = wanted.map((source) => source?.secretName ?? source?.name).filter((name) => typeof name === 'string');
+  const sources = volumes.flatMap(({ secret, projected }) => [
+    secret,
+    ...(projected?.sources ?? []).map((source) => source.secret),
+  ]);
+  const wanted = sources.filter(
+    (source) => source !== undefined && source !== null && source.optional !== true,
+  );
+  const named = wanted
+    .map((source) => source?.secretName ?? source?.name)
+    .filter((name) => typeof name === 'string');
   return [...new Set(named)];
 }
 
-function databaseState(
+function readDatabaseState(
   deps: Pick<OperatorDeps, 'caches' | 'settings'>,
   deployment: DeploymentResource | undefined,
 ): DatabaseAnswer & Pick<RevisionWorld, 'address'> {
-  const engine = deployment && databaseOf(deployment.spec);
+  const engine = deployment && getDatabaseEngine(deployment.spec);
   const address = deployment && engine?.address(deployment);
   if (deployment === undefined || engine === undefined || address === undefined)
     return { address, connections: undefined, databaseReady: false, databaseSince: undefined };

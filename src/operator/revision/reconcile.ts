@@ -1,29 +1,46 @@
 import { explainByLog } from './log-cause.ts';
-import { type Denied, type KubeRefused, taken } from '../../kube/errors.ts';
+import { type Denied, type KubeRefused, buildNameTaken } from '../../kube/errors.ts';
 import type { Log } from '../../log.ts';
 import { type RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { API_VERSION } from '../../schema/platform/api-group.ts';
-import { names, labelValue } from '../../schema/names.ts';
+import { names, toLabelValue } from '../../schema/names.ts';
 import type { Pin } from '../../schema/platform/pins.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
-import { settled, type Report } from '../kernel/outcome.ts';
-import { pinAsked } from '../rollout/pins.ts';
+import { buildSettledOutcome, type Report } from '../kernel/outcome.ts';
+import { choosePin } from '../rollout/pins.ts';
 import { isEnded } from '../rollout/revisions.ts';
 import { keepBuildLog } from './build/keep-log.ts';
 import { dropBuild, makeBuild } from './build/make.ts';
-import { decideRevision, secondsLeft } from './decide.ts';
+import { decideRevision, countRevisionSecondsLeft } from './decide.ts';
 import type { Decision } from './decision.ts';
-import { desiredRevision, type RevisionPlan } from './desired.ts';
+import { buildRevisionWorkloads, type RevisionPlan } from './desired.ts';
 import { observeRevision, type Situation } from './observe.ts';
-import { refusedRevision } from './refusal.ts';
-import { revisionReport, type RevisionStatusFields } from './status.ts';
-import { asError } from '../../errors.ts';
+import { buildRefusedRevisionReport } from './refusal.ts';
+import { buildRevisionReport, type RevisionStatusFields } from './status.ts';
+import { toError } from '../../errors.ts';
 import { type Kube, kinds, type KubeObject } from '../../kube/kube.ts';
-import { DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION, SECRETS_OF } from '../../schema/platform/labels.ts';
+import {
+  DEPLOYMENT,
+  MANAGED_BY,
+  OPERATOR,
+  REVISION,
+  SECRETS_OF,
+} from '../../schema/platform/labels.ts';
 import type { Environment } from './environment.ts';
 
-type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings' | 'absences' | 'work' | 'buildTurns' | 'buildLooks' | 'gitPlaces'>;
+type Deps = Pick<
+  OperatorDeps,
+  | 'kube'
+  | 'writer'
+  | 'caches'
+  | 'settings'
+  | 'absences'
+  | 'work'
+  | 'buildTurns'
+  | 'buildLooks'
+  | 'gitPlaces'
+>;
 
 /** The observations and the decision of one reconcile of a revision, and the findings of its parts since. */
 type Facts = Situation & {
@@ -36,27 +53,40 @@ type Facts = Situation & {
 };
 
 /** A part of a revision that is no workload. It comes before these, and returns the facts that it changes. */
-type RevisionPart = (deps: Deps, facts: Facts, pass: { signal: AbortSignal; log: Log }) => Promise<Partial<Facts>>;
+type RevisionPart = (
+  deps: Deps,
+  facts: Facts,
+  pass: { signal: AbortSignal; log: Log },
+) => Promise<Partial<Facts>>;
 
 const build: RevisionPart = async (deps, { revision, world, decision }, { signal }) => ({
   decision: await makeBuild(deps, revision, { decision, build: world.build, signal }),
 });
-const environment: RevisionPart = async (deps, { revision, world }, { signal }) => ({
+const keepEnvironment: RevisionPart = async (deps, { revision, world }, { signal }) => ({
   secretName: await adoptSecret(deps, revision, { found: world.environment, signal }),
 });
 // Logs are read before pods and builds are removed, because they go with them.
-const logs: RevisionPart = async (deps, { revision, world, decision }, { signal, log }) => {
+const keepLogs: RevisionPart = async (deps, { revision, world, decision }, { signal, log }) => {
   const tail = await logTail(deps.kube, revision, { decision, signal, log });
-  const buildLog = await keepBuildLog(deps, revision, { decision, build: world.build, signal, log });
-  return { logTail: tail, buildLog, decision: { ...decision, message: explainByLog(decision, tail) } };
+  const buildLog = await keepBuildLog(deps, revision, {
+    decision,
+    build: world.build,
+    signal,
+    log,
+  });
+  return {
+    logTail: tail,
+    buildLog,
+    decision: { ...decision, message: explainByLog(decision, tail) },
+  };
 };
-const formerBuild: RevisionPart = async (deps, { revision, decision }, { signal }) => {
+const dropFormerBuild: RevisionPart = async (deps, { revision, decision }, { signal }) => {
   if (decision.build === 'drop') await dropBuild(deps, revision, signal);
   return {};
 };
 
 /** All parts of a revision, in the order in which they come. */
-const PARTS: readonly RevisionPart[] = [build, environment, logs, formerBuild];
+const PARTS: readonly RevisionPart[] = [build, keepEnvironment, keepLogs, dropFormerBuild];
 
 /** Starts a revision beside the serving one, and stops it when it has failed or was replaced. */
 export const reconcileRevision =
@@ -65,15 +95,20 @@ export const reconcileRevision =
     const { settings, writer } = deps;
     const world = await observeRevision(deps, revision, { signal, now });
     const situation = { revision, world, settings };
-    const pin = revision.status?.pin ?? (isEnded(revision) ? 'None' : pinAsked(world.deployment, settings));
+    const pin =
+      revision.status?.pin ?? (isEnded(revision) ? 'None' : choosePin(world.deployment, settings));
     let facts: Facts = { ...situation, pin, decision: decideRevision(situation) };
     for (const part of PARTS) facts = { ...facts, ...(await part(deps, facts, { signal, log })) };
-    const desired = desiredRevision(revision, planOf(facts), settings);
+    const desired = buildRevisionWorkloads(revision, planOf(facts), settings);
     const wanted = desired.map(({ metadata }) => metadata.name);
     const live = [world.api, world.queue].filter((workload) => workload !== undefined);
     const existing = live.filter(({ metadata }) => wanted.includes(metadata.name));
     const standing = await writer.reconcile(desired, existing, signal);
-    return revisionReport(revision, { ...facts, secondsLeft: secondsLeft(situation), standing });
+    return buildRevisionReport(revision, {
+      ...facts,
+      secondsLeft: countRevisionSecondsLeft(situation),
+      standing,
+    });
   };
 
 const planOf = ({ world, decision, secretName, pin }: Facts): RevisionPlan => ({
@@ -89,22 +124,41 @@ const planOf = ({ world, decision, secretName, pin }: Facts): RevisionPlan => ({
 });
 
 /** Reports what it means for a revision that the API server refused one of its objects. */
-export const revisionRefused =
+export const buildRefusalReporter =
   ({ caches, settings, absences }: Pick<OperatorDeps, 'caches' | 'settings' | 'absences'>) =>
-  (revision: RevisionResource, refusal: KubeRefused | Denied, now: Date): Report<RevisionStatusFields> | undefined => {
+  (
+    revision: RevisionResource,
+    refusal: KubeRefused | Denied,
+    now: Date,
+  ): Report<RevisionStatusFields> | undefined => {
     const { namespace, name } = revision.metadata;
-    const world = { deployment: caches.deployments.get(`${namespace}/${revision.spec.deployment}`), absences: absences(), now };
+    const world = {
+      deployment: caches.deployments.get(`${namespace}/${revision.spec.deployment}`),
+      absences: absences(),
+      now,
+    };
     const isMade = caches.workloads.get(`${namespace}/${names.apiWorkload(name)}`) !== undefined;
-    return refusedRevision(revision, { refusal, now, isMade, secondsLeft: secondsLeft({ revision, world, settings }) });
+    return buildRefusedRevisionReport(revision, {
+      refusal,
+      now,
+      isMade,
+      secondsLeft: countRevisionSecondsLeft({ revision, world, settings }),
+    });
   };
 
 /** Removes the build of a deleted revision, which lies in another namespace and so goes with nobody. */
-export const finalizeRevision =
-  (deps: Pick<OperatorDeps, 'kube' | 'settings'>): Reconcile<RevisionResource, RevisionStatusFields> =>
+export const buildRevisionFinalizer =
+  (
+    deps: Pick<OperatorDeps, 'kube' | 'settings'>,
+  ): Reconcile<RevisionResource, RevisionStatusFields> =>
   async (revision, { signal }) => {
     await dropBuild(deps, revision, signal);
-    const { conditions: _conditions, observedGeneration: _generation, ...status } = revision.status ?? {};
-    return { outcome: settled('Nothing is left.', 'Deleted'), statements: [], status };
+    const {
+      conditions: _conditions,
+      observedGeneration: _generation,
+      ...status
+    } = revision.status ?? {};
+    return { outcome: buildSettledOutcome('Nothing is left.', 'Deleted'), statements: [], status };
   };
 
 const LINES = 50;
@@ -119,19 +173,26 @@ const PATIENCE = 2000;
 export async function logTail(
   kube: Kube,
   revision: RevisionResource,
-  { decision, signal, log, patience = PATIENCE }: { decision: Decision; signal: AbortSignal; log: Log; patience?: number },
+  {
+    decision,
+    signal,
+    log,
+    patience = PATIENCE,
+  }: { decision: Decision; signal: AbortSignal; log: Log; patience?: number },
 ): Promise<string | undefined> {
   const source = decision.diagnosis?.log;
-  const isNews = ['DEPLOY_FAILED', 'BUILD_FAILED'].includes(decision.phase) && revision.status?.phase !== decision.phase;
+  const isNews =
+    ['DEPLOY_FAILED', 'BUILD_FAILED'].includes(decision.phase) &&
+    revision.status?.phase !== decision.phase;
   if (source === undefined || !isNews) return undefined;
   const { pod, container, previous, namespace = revision.metadata.namespace } = source;
   const options = { container, tailLines: LINES, previous, once: true };
   try {
     const soon = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
-    const text = await kube.podLog({ namespace, name: pod }, options, soon);
+    const text = await kube.readPodLog({ namespace, name: pod }, options, soon);
     return text === '' ? undefined : text.slice(-LENGTH);
   } catch (error) {
-    log.debug({ err: asError(error), pod }, 'no log to show');
+    log.debug({ err: toError(error), pod }, 'no log to show');
     return undefined;
   }
 }
@@ -147,10 +208,13 @@ async function adoptSecret(
 ): Promise<string | undefined> {
   if (found.secret === 'ready') return found.name;
   if (found.secret !== 'to-copy') return undefined;
-  const copy = secretCopy(revision, found.source);
+  const copy = buildSecretCopy(revision, found.source);
   const { namespace, name } = copy.metadata;
-  if (!(await writer.create(copy, signal)) && !isOf(revision, await kube.get(kinds.secret, { namespace, name }, signal)))
-    throw taken(`Secret ${name}`);
+  if (
+    !(await writer.create(copy, signal)) &&
+    !isOf(revision, await kube.get(kinds.secret, { namespace, name }, signal))
+  )
+    throw buildNameTaken(`Secret ${name}`);
   return name;
 }
 
@@ -158,7 +222,10 @@ const isOf = (revision: RevisionResource, { metadata }: KubeObject): boolean =>
   metadata.ownerReferences?.some(({ uid }) => uid === revision.metadata.uid) === true;
 
 /** Returns a revision's own copy of a Secret that its user may still change, so that the deployed values stay. */
-function secretCopy({ metadata, spec }: RevisionResource, secret: { data?: Record<string, string> }): KubeObject {
+function buildSecretCopy(
+  { metadata, spec }: RevisionResource,
+  secret: { data?: Record<string, string> },
+): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -166,13 +233,21 @@ function secretCopy({ metadata, spec }: RevisionResource, secret: { data?: Recor
       name: names.secretCopy(metadata.name),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
       labels: {
-        [DEPLOYMENT]: labelValue(spec.deployment),
-        [REVISION]: labelValue(metadata.name),
-        [SECRETS_OF]: labelValue(spec.deployment),
+        [DEPLOYMENT]: toLabelValue(spec.deployment),
+        [REVISION]: toLabelValue(metadata.name),
+        [SECRETS_OF]: toLabelValue(spec.deployment),
         [MANAGED_BY]: OPERATOR,
       },
       annotations: { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name },
-      ownerReferences: [{ apiVersion: API_VERSION, kind: 'Revision', name: metadata.name, uid: metadata.uid ?? '', controller: true }],
+      ownerReferences: [
+        {
+          apiVersion: API_VERSION,
+          kind: 'Revision',
+          name: metadata.name,
+          uid: metadata.uid ?? '',
+          controller: true,
+        },
+      ],
     },
     type: 'Opaque',
     immutable: true,

@@ -2,13 +2,18 @@ import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/platform/conditions.ts
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import type { RevisionStatus } from '../../schema/platform/revision.ts';
 import type { ObjectFault } from '../../schema/platform/object-fault.ts';
-import { dateTimeOf } from '../../schema/types.ts';
+import { formatKubernetesTime } from '../../schema/types.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';
-import { imageOf, isEnded } from '../rollout/revisions.ts';
-import { stalled, waiting, type ReconcileOutcome, type Report } from '../kernel/outcome.ts';
-import { wasPaused } from './decide.ts';
-import { idle } from './decision.ts';
-import { statements, type RevisionStatusFields } from './status.ts';
+import { findRevisionImage, isEnded } from '../rollout/revisions.ts';
+import {
+  buildStalledOutcome,
+  buildWaitingOutcome,
+  type ReconcileOutcome,
+  type Report,
+} from '../kernel/outcome.ts';
+import { hasBeenPaused } from './decide.ts';
+import { buildIdleDecision } from './decision.ts';
+import { buildRevisionConditions, type RevisionStatusFields } from './status.ts';
 
 type Refusal = {
   refusal: KubeRefused | Denied;
@@ -28,35 +33,62 @@ const QUOTA_POLL = 10;
  * and one with a workload has failed to roll out. Undefined for the repair of a revision that has ended, which is tried
  * again.
  */
-export function refusedRevision(revision: RevisionResource, refused: Refusal): Report<RevisionStatusFields> | undefined {
+export function buildRefusedRevisionReport(
+  revision: RevisionResource,
+  refused: Refusal,
+): Report<RevisionStatusFields> | undefined {
   const { refusal, isMade } = refused;
-  if (isEnded(revision)) return refusal instanceof Denied ? undefined : unrepaired(revision, refusal);
-  if (refusal instanceof Denied && refusal.isQuota) return withoutRoom(revision, refusal, refused);
-  return reported(revision, { phase: isMade ? 'DEPLOY_FAILED' : 'CREATE_FAILED', endedAt: refused.now }, impossible(refusal));
+  if (isEnded(revision))
+    return refusal instanceof Denied ? undefined : buildUnrepairedReport(revision, refusal);
+  if (refusal instanceof Denied && refusal.isQuota)
+    return buildQuotaReport(revision, refusal, refused);
+  return buildReport(
+    revision,
+    { phase: isMade ? 'DEPLOY_FAILED' : 'CREATE_FAILED', endedAt: refused.now },
+    buildRefusedOutcome(refusal),
+  );
 }
 
 /** Characters of a message. */
 const MOST = 4096;
 
-const impossible = ({ message }: Error): ReconcileOutcome =>
-  stalled('Refused', `The cluster refuses what the revision asks for: ${message}`.slice(0, MOST));
+const buildRefusedOutcome = ({ message }: Error): ReconcileOutcome =>
+  buildStalledOutcome(
+    'Refused',
+    `The cluster refuses what the revision asks for: ${message}`.slice(0, MOST),
+  );
 
-function withoutRoom(revision: RevisionResource, { message: words }: Denied, { secondsLeft, now }: Refusal): Report<RevisionStatusFields> {
+function buildQuotaReport(
+  revision: RevisionResource,
+  { message: words }: Denied,
+  { secondsLeft, now }: Refusal,
+): Report<RevisionStatusFields> {
   const message = `The namespace's quota leaves no room for the revision's objects: ${words}`;
-  const isBuilt = imageOf(revision) !== undefined;
+  const isBuilt = findRevisionImage(revision) !== undefined;
   if (secondsLeft <= 0) {
-    const failed = stalled('QuotaExceeded', `Not ready in time. ${message}`.slice(0, MOST));
-    return reported(revision, { phase: isBuilt ? 'DEPLOY_FAILED' : 'BUILD_FAILED', endedAt: now }, failed);
+    const failed = buildStalledOutcome(
+      'QuotaExceeded',
+      `Not ready in time. ${message}`.slice(0, MOST),
+    );
+    return buildReport(
+      revision,
+      { phase: isBuilt ? 'DEPLOY_FAILED' : 'BUILD_FAILED', endedAt: now },
+      failed,
+    );
   }
   const { phase } = revision.status ?? {};
   const next = isBuilt ? 'AWAITING_DEPLOY' : 'AWAITING_BUILD';
   const again = Math.max(1, Math.ceil(Math.min(QUOTA_POLL, secondsLeft)));
-  const outcome = waiting('QuotaExceeded', message.slice(0, MOST), again);
-  return reported(revision, { phase: isBuilt && phase === 'DEPLOYING' ? phase : next, startedAt: now }, outcome);
+  const outcome = buildWaitingOutcome('QuotaExceeded', message.slice(0, MOST), again);
+  return buildReport(
+    revision,
+    { phase: isBuilt && phase === 'DEPLOYING' ? phase : next, startedAt: now },
+    outcome,
+  );
 }
 
 /** Returns the former status with the changes by the refusal. */
-function reported(
+function buildReport(
   revision: RevisionResource,
   { phase, startedAt, endedAt }: { phase: RevisionStatus; startedAt?: Date; endedAt?: Date },
   outcome: ReconcileOutcome,
@@ -70,20 +102,32 @@ function reported(
       phase,
       reason,
       message,
-      ...(startedAt && (before.startedAt === undefined || wasPaused(revision)) && { startedAt: dateTimeOf(startedAt) }),
-      ...(endedAt && { endedAt: dateTimeOf(endedAt) }),
+      ...(startedAt &&
+        (before.startedAt === undefined || hasBeenPaused(revision)) && {
+          startedAt: formatKubernetesTime(startedAt),
+        }),
+      ...(endedAt && { endedAt: formatKubernetesTime(endedAt) }),
     },
-    statements: statements(revision, idle(phase, message, { reason })),
+    statements: buildRevisionConditions(revision, buildIdleDecision(phase, message, { reason })),
   };
 }
 
 /** Reports that the objects of an ended revision can't be repaired. Its phase stays. */
-function unrepaired({ status }: RevisionResource, refusal: KubeRefused): Report<RevisionStatusFields> {
+function buildUnrepairedReport(
+  { status }: RevisionResource,
+  refusal: KubeRefused,
+): Report<RevisionStatusFields> {
   const { conditions = [], observedGeneration: _, ...before } = status ?? {};
   const known = conditions.filter(({ type }) => type === ROLLED_OUT || type === BUILD_SUCCEEDED);
-  return { outcome: impossible(refusal), status: before, statements: known };
+  return { outcome: buildRefusedOutcome(refusal), status: before, statements: known };
 }
 
 /** Returns the status of a revision that is out of bounds. One that has ended stays as it ended. */
-export const faultyRevision = (revision: RevisionResource, { reason, message }: ObjectFault, now: Date): Partial<RevisionStatusFields> =>
-  isEnded(revision) ? {} : { phase: 'CREATE_FAILED', reason, message, endedAt: dateTimeOf(now) };
+export const buildFaultyRevisionStatus = (
+  revision: RevisionResource,
+  { reason, message }: ObjectFault,
+  now: Date,
+): Partial<RevisionStatusFields> =>
+  isEnded(revision)
+    ? {}
+    : { phase: 'CREATE_FAILED', reason, message, endedAt: formatKubernetesTime(now) };

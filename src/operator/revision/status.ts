@@ -3,28 +3,28 @@ import type { RevisionResource } from '../../schema/platform/custom-resources.ts
 import { AGENT_CONTAINER } from '../../schema/names.ts';
 import { hashOf } from '../../schema/canonical-json.ts';
 import { ENDED } from '../../schema/platform/revision.ts';
-import { dateTimeOf } from '../../schema/types.ts';
+import { formatKubernetesTime } from '../../schema/types.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { Pin } from '../../schema/platform/pins.ts';
-import { serverFields } from '../rollout/reported-server.ts';
-import { imageOf, isEnded } from '../rollout/revisions.ts';
-import { statusOfPod } from '../pods/diagnose.ts';
-import { digestIn } from './image-name.ts';
+import { mergeServerFields } from '../rollout/reported-server.ts';
+import { findRevisionImage, isEnded } from '../rollout/revisions.ts';
+import { getPodStatus } from '../pods/diagnose.ts';
+import { findImageDigest } from './image-name.ts';
 import {
-  noLaterThan,
-  settled,
-  stalled,
+  limitDelay,
+  buildSettledOutcome,
+  buildStalledOutcome,
   UNDER_WAY,
-  waiting,
+  buildWaitingOutcome,
   type ReconcileOutcome,
   type Report,
   type StatedCondition,
 } from '../kernel/outcome.ts';
-import { seenTemplate } from '../pods/settled-template.ts';
-import { wasPaused } from './decide.ts';
+import { deriveSeenTemplate } from '../pods/settled-template.ts';
+import { hasBeenPaused } from './decide.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
-import { workloadName } from './objects/workload.ts';
+import { getWorkloadName } from './objects/workload.ts';
 
 export type RevisionStatusFields = NonNullable<RevisionResource['status']>;
 
@@ -44,19 +44,22 @@ export type RevisionView = {
 };
 
 /** Makes the status, the conditions and the outcome of a revision from the decision. */
-export function revisionReport(revision: RevisionResource, view: RevisionView): Report<RevisionStatusFields> {
+export function buildRevisionReport(
+  revision: RevisionResource,
+  view: RevisionView,
+): Report<RevisionStatusFields> {
   const { phase, message, reason } = view.decision;
   return {
-    outcome: outcomeOf(view),
-    statements: statements(revision, view.decision),
+    outcome: decideOutcome(view),
+    statements: buildRevisionConditions(revision, view.decision),
     status: {
       phase,
       message: message.slice(0, 4096),
       ...(reason !== undefined && { reason }),
-      ...writtenOnce(revision, view),
+      ...mergeFirstValues(revision, view),
       // Until it has rolled out, its reports may come from pods of others.
-      ...serverFields(revision, view.decision.rolledOut ? view.world.server : undefined),
-      ...templatesSeen(revision, view),
+      ...mergeServerFields(revision, view.decision.rolledOut ? view.world.server : undefined),
+      ...deriveTemplates(revision, view),
     },
   };
 }
@@ -65,29 +68,38 @@ export function revisionReport(revision: RevisionResource, view: RevisionView): 
  * Returns the templates of its pods as they were seen. Until a revision has ended, today's operator makes its pods.
  * Then they stay as they were seen.
  */
-function templatesSeen({ metadata, status }: RevisionResource, { decision, standing = [] }: RevisionView): RevisionStatusFields {
+function deriveTemplates(
+  { metadata, status }: RevisionResource,
+  { decision, standing = [] }: RevisionView,
+): RevisionStatusFields {
   if (!ENDED.includes(decision.phase)) return {};
   const [api, queue] = (['api', 'queue'] as const).map((component) => {
-    const name = workloadName(metadata.name, component);
+    const name = getWorkloadName(metadata.name, component);
     const workload = standing.find((object) => object.metadata.name === name);
-    return seenTemplate(workload, component === 'api' ? status?.apiTemplate : status?.queueTemplate);
+    return deriveSeenTemplate(
+      workload,
+      component === 'api' ? status?.apiTemplate : status?.queueTemplate,
+    );
   });
-  return { ...(api !== undefined && { apiTemplate: api }), ...(queue !== undefined && { queueTemplate: queue }) };
+  return {
+    ...(api !== undefined && { apiTemplate: api }),
+    ...(queue !== undefined && { queueTemplate: queue }),
+  };
 }
 
 /** Returns the fields that keep their first value. */
-function writtenOnce(revision: RevisionResource, view: RevisionView): RevisionStatusFields {
+function mergeFirstValues(revision: RevisionResource, view: RevisionView): RevisionStatusFields {
   const { decision, world, secretName, logTail, buildLog } = view;
   const { spec, status: before = {} } = revision;
-  const time = dateTimeOf(world.now);
+  const time = formatKubernetesTime(world.now);
   const found = {
     specHash: hashOf(spec),
     secretName,
-    imageDigest: decision.digest ?? (decision.rolledOut ? digestOf(revision, world) : undefined),
+    imageDigest: decision.digest ?? (decision.rolledOut ? findDigest(revision, world) : undefined),
     startedAt: decision.started ? time : undefined,
     endedAt: ENDED.includes(decision.phase) ? time : undefined,
     logTail,
-    pin: pinned(view),
+    pin: choosePinField(view),
     image: decision.image,
     commitSha: decision.commitSha,
     buildsWith: decision.buildsWith,
@@ -99,28 +111,38 @@ function writtenOnce(revision: RevisionResource, view: RevisionView): RevisionSt
   };
   // A revision that hibernation has queued again or that was suspended gets its whole deadline.
   const known =
-    decision.phase === 'QUEUED' || (wasPaused(revision) && !isEnded(revision))
+    decision.phase === 'QUEUED' || (hasBeenPaused(revision) && !isEnded(revision))
       ? { ...before, startedAt: undefined, builtAt: undefined }
       : before;
-  const entries = Object.entries(found).map(([name, value]) => [name, known[name as keyof typeof found] ?? value]);
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as RevisionStatusFields;
+  const entries = Object.entries(found).map(([name, value]) => [
+    name,
+    known[name as keyof typeof found] ?? value,
+  ]);
+  return Object.fromEntries(
+    entries.filter(([, value]) => value !== undefined),
+  ) as RevisionStatusFields;
 }
 
 /** Returns the kind of work that the pods pin to the revision, once they are started. */
-const pinned = ({ decision, pin }: RevisionView): RevisionStatusFields['pin'] => (decision.started && pin !== 'None' ? pin : undefined);
+const choosePinField = ({ decision, pin }: RevisionView): RevisionStatusFields['pin'] =>
+  decision.started && pin !== 'None' ? pin : undefined;
 
-function outcomeOf(view: RevisionView): ReconcileOutcome {
+function decideOutcome(view: RevisionView): ReconcileOutcome {
   const { decision } = view;
   const { phase, message, reason, diagnosis } = decision;
-  if (reason === 'SpecChanged') return stalled(reason, message);
+  if (reason === 'SpecChanged') return buildStalledOutcome(reason, message);
   if (phase === 'DEPLOYED')
     return diagnosis === undefined
-      ? noLaterThan(settled(message, 'Deployed'), decision.again)
-      : waiting(diagnosis.reason, diagnosis.message);
-  if (phase === 'SKIPPED') return settled(message, 'Skipped');
-  if (ENDED.includes(phase)) return stalled(reason ?? 'Failed', message);
+      ? limitDelay(buildSettledOutcome(message, 'Deployed'), decision.again)
+      : buildWaitingOutcome(diagnosis.reason, diagnosis.message);
+  if (phase === 'SKIPPED') return buildSettledOutcome(message, 'Skipped');
+  if (ENDED.includes(phase)) return buildStalledOutcome(reason ?? 'Failed', message);
   const isRollingOut = decision.started && phase !== 'BUILDING';
-  return waiting(reason ?? (isRollingOut ? UNDER_WAY : wordOf(phase)), message, lookAgain(view));
+  return buildWaitingOutcome(
+    reason ?? (isRollingOut ? UNDER_WAY : toPascalCase(phase)),
+    message,
+    lookAgain(view),
+  );
 }
 
 const SECRET_POLL = 5;
@@ -132,35 +154,54 @@ const SECRET_POLL = 5;
 function lookAgain({ decision, secondsLeft }: RevisionView): number | undefined {
   if (decision.again !== undefined) return Math.max(1, Math.ceil(decision.again));
   if (!decision.started) return undefined;
-  const soon = decision.reason === 'SecretMissing' ? SECRET_POLL : (decision.diagnosis?.again ?? secondsLeft);
+  const soon =
+    decision.reason === 'SecretMissing' ? SECRET_POLL : (decision.diagnosis?.again ?? secondsLeft);
   return Math.max(1, Math.ceil(Math.min(soon, secondsLeft)));
 }
 
 /** States how the rollout and the build stand. */
-export function statements(revision: RevisionResource, decision: Decision): StatedCondition[] {
+export function buildRevisionConditions(
+  revision: RevisionResource,
+  decision: Decision,
+): StatedCondition[] {
   const { phase, rolledOut, message, reason } = decision;
   const rollout: StatedCondition = rolledOut
     ? { type: ROLLED_OUT, status: 'True', reason: 'RolledOut', message: 'All pods were ready.' }
-    : { type: ROLLED_OUT, status: 'False', reason: reason ?? wordOf(phase), message };
+    : { type: ROLLED_OUT, status: 'False', reason: reason ?? toPascalCase(phase), message };
   const kept: StatedCondition[] =
-    decision.draining === undefined ? [] : [{ type: DRAINING, status: 'True', reason: 'PinnedWork', message: decision.draining }];
-  return [rollout, ...kept, ...(revision.spec.source === 'git' ? [buildStatement(revision, decision)] : [])];
+    decision.draining === undefined
+      ? []
+      : [{ type: DRAINING, status: 'True', reason: 'PinnedWork', message: decision.draining }];
+  return [
+    rollout,
+    ...kept,
+    ...(revision.spec.source === 'git' ? [buildStatement(revision, decision)] : []),
+  ];
 }
 
 /** States how the build stands: unknown until it has ended one way or the other. */
-function buildStatement({ status }: RevisionResource, { phase, image = status?.image, message, reason }: Decision): StatedCondition {
-  const state = (word: StatedCondition['status'], why: string, sentence: string): StatedCondition => ({
+function buildStatement(
+  { status }: RevisionResource,
+  { phase, image = status?.image, message, reason }: Decision,
+): StatedCondition {
+  const buildCondition = (
+    word: StatedCondition['status'],
+    why: string,
+    sentence: string,
+  ): StatedCondition => ({
     type: BUILD_SUCCEEDED,
     status: word,
     reason: why,
     message: sentence,
   });
-  if (image !== undefined) return state('True', 'Built', `The image is ${image}.`);
-  return ENDED.includes(phase) ? state('False', reason ?? wordOf(phase), message) : state('Unknown', reason ?? wordOf(phase), message);
+  if (image !== undefined) return buildCondition('True', 'Built', `The image is ${image}.`);
+  return ENDED.includes(phase)
+    ? buildCondition('False', reason ?? toPascalCase(phase), message)
+    : buildCondition('Unknown', reason ?? toPascalCase(phase), message);
 }
 
 /** Turns `AWAITING_DEPLOY` into `AwaitingDeploy`. */
-const wordOf = (phase: string): string =>
+const toPascalCase = (phase: string): string =>
   phase
     .toLowerCase()
     .split('_')
@@ -168,8 +209,12 @@ const wordOf = (phase: string): string =>
     .join('');
 
 /** Returns the digest of the image that the api pods run, so that a moved tag changes no later rollback. */
-function digestOf(revision: RevisionResource, { apiPods }: RevisionWorld): string | undefined {
-  const image = imageOf(revision) ?? '';
-  const ids = apiPods.flatMap((pod) => statusOfPod(pod).containerStatuses ?? []).filter(({ name }) => name === AGENT_CONTAINER);
-  return ids.map(({ imageID = '' }) => digestIn(imageID, image)).find((digest) => digest !== undefined);
+function findDigest(revision: RevisionResource, { apiPods }: RevisionWorld): string | undefined {
+  const image = findRevisionImage(revision) ?? '';
+  const ids = apiPods
+    .flatMap((pod) => getPodStatus(pod).containerStatuses ?? [])
+    .filter(({ name }) => name === AGENT_CONTAINER);
+  return ids
+    .map(({ imageID = '' }) => findImageDigest(imageID, image))
+    .find((digest) => digest !== undefined);
 }

@@ -1,26 +1,41 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import { INTERRUPT } from '../../schema/platform/labels.ts';
 import { isReplacing } from '../../schema/platform/replacement.ts';
-import { templateHash } from '../../schema/platform/revision-of.ts';
+import { hashTemplate } from '../../schema/platform/revision-of.ts';
 import { hashOf } from '../../schema/canonical-json.ts';
 import { isPodReady } from '../pods/diagnose.ts';
-import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
-import { connectionsAsked } from './connections.ts';
-import { hasStarted, imageOf, isEnded, rolloutOrderOf } from './revisions.ts';
-import { replicasAllowed, replicasWanted, type WorkloadComponent } from './replicas.ts';
+import { isRolledOut, getReplicas } from '../pods/workload-state.ts';
+import { resolveConnections } from './connections.ts';
+import { hasStarted, findRevisionImage, isEnded, decideRolloutOrder } from './revisions.ts';
+import { resolveMaxReplicas, resolveWantedReplicas, type WorkloadComponent } from './replicas.ts';
 
 /** The workloads of a revision, and its api pods, as the caches have them. */
-export type RevisionPods = { api: KubeObject | undefined; queue: KubeObject | undefined; apiPods: KubeObject[] };
+export type RevisionPods = {
+  api: KubeObject | undefined;
+  queue: KubeObject | undefined;
+  apiPods: KubeObject[];
+};
 
 type Sizes = Pick<OperatorSettings, 'profile' | 'gateway'>;
 
 /** Returns true if the workload has a size within its range and all its pods are ready. */
-export function isWorkloadUp(revision: RevisionResource, component: WorkloadComponent, pods: RevisionPods, settings: Sizes): boolean {
+export function isWorkloadUp(
+  revision: RevisionResource,
+  component: WorkloadComponent,
+  pods: RevisionPods,
+  settings: Sizes,
+): boolean {
   const workload = pods[component];
-  const replicas = replicasOf(workload);
-  const [least, most] = [replicasWanted(revision, component, settings), replicasAllowed(revision, component, settings)];
+  const replicas = getReplicas(workload);
+  const [least, most] = [
+    resolveWantedReplicas(revision, component, settings),
+    resolveMaxReplicas(revision, component, settings),
+  ];
   return isRolledOut(workload) && replicas >= least && replicas <= most;
 }
 
@@ -28,7 +43,8 @@ export function isWorkloadUp(revision: RevisionResource, component: WorkloadComp
  * Returns true if one of its pods was seen ready. The watch of workloads may be ahead of that of pods, and only pods
  * say what they run.
  */
-const isSeen = ({ api, apiPods }: RevisionPods): boolean => replicasOf(api) === 0 || apiPods.some(isPodReady);
+const isSeen = ({ api, apiPods }: RevisionPods): boolean =>
+  getReplicas(api) === 0 || apiPods.some(isPodReady);
 
 /** Returns true if the api pods can take requests and were seen. */
 export const isApiUp = (revision: RevisionResource, pods: RevisionPods, settings: Sizes): boolean =>
@@ -40,14 +56,17 @@ export const isApiUp = (revision: RevisionResource, pods: RevisionPods, settings
  */
 export function isAsMade(revision: RevisionResource): boolean {
   const known = revision.status?.specHash;
-  return known === undefined ? revision.spec.hash === templateHash(revision) : known === hashOf(revision.spec);
+  return known === undefined
+    ? revision.spec.hash === hashTemplate(revision)
+    : known === hashOf(revision.spec);
 }
 
 /** Returns true if its status names the Secret that its pods get, or if it asks for none. */
 const hasEnvironment = ({ spec, status }: RevisionResource): boolean =>
   spec.template.secretName === undefined || status?.secretName !== undefined;
 
-const hasImage = (revision: RevisionResource): boolean => revision.spec.source !== 'git' || imageOf(revision) !== undefined;
+const hasImage = (revision: RevisionResource): boolean =>
+  revision.spec.source !== 'git' || findRevisionImage(revision) !== undefined;
 
 /** Returns true if its rollout has begun and its status has all that must be known before its pods count. */
 export const isRollingOut = (revision: RevisionResource): boolean =>
@@ -64,13 +83,19 @@ export type RolloutView = {
 };
 
 const mayServe = (deployment: DeploymentResource): boolean =>
-  deployment.metadata.deletionTimestamp === undefined && deployment.spec.hibernate !== true && !isReplacing(deployment);
+  deployment.metadata.deletionTimestamp === undefined &&
+  deployment.spec.hibernate !== true &&
+  !isReplacing(deployment);
 
 /**
  * Returns true if all pods of a revision are ready, so that the deployment may send it traffic. The reconciles of the
  * deployment and of the revision both see this for themselves, so that neither has to tell the other by a write.
  */
-export function isComplete(revision: RevisionResource, view: RolloutView, settings: Sizes): boolean {
+export function isComplete(
+  revision: RevisionResource,
+  view: RolloutView,
+  settings: Sizes,
+): boolean {
   const { deployment, siblings, pods, isDatabaseReady, isServing } = view;
   return (
     isRollingOut(revision) &&
@@ -79,8 +104,8 @@ export function isComplete(revision: RevisionResource, view: RolloutView, settin
     isWorkloadUp(revision, 'queue', pods, settings) &&
     mayServe(deployment) &&
     (revision.metadata.annotations?.[INTERRUPT] === undefined || isServing) &&
-    rolloutOrderOf(revision, siblings) === 'go' &&
-    connectionsAsked(revision, settings).problem === undefined &&
+    decideRolloutOrder(revision, siblings) === 'go' &&
+    resolveConnections(revision, settings).problem === undefined &&
     isAsMade(revision)
   );
 }

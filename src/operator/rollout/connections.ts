@@ -1,5 +1,5 @@
 import type { OperatorSettings } from '../../config/operator.ts';
-import { replicasAllowed, type Templated } from './replicas.ts';
+import { resolveMaxReplicas, type Templated } from './replicas.ts';
 
 /**
  * Connections that no pod gets: 3 that Postgres keeps for superusers, 1 for a change of the password, 6 for people and
@@ -31,22 +31,23 @@ export type Connections = {
 
 type Sizes = Pick<OperatorSettings, 'profile' | 'gateway'>;
 
-const podsOf = (of: Templated, settings: Sizes): number =>
-  Math.max(1, replicasAllowed(of, 'api', settings) + replicasAllowed(of, 'queue', settings));
+const countPods = (of: Templated, settings: Sizes): number =>
+  Math.max(1, resolveMaxReplicas(of, 'api', settings) + resolveMaxReplicas(of, 'queue', settings));
 
 /** Returns the number that the pods need at least, during a switch too, as far as a database takes so many. */
-export const connectionsNeeded = (of: Templated, settings: Sizes): number => Math.min(LIMIT, leastFor(podsOf(of, settings)));
+export const countNeededConnections = (of: Templated, settings: Sizes): number =>
+  Math.min(LIMIT, countMinConnections(countPods(of, settings)));
 
-const leastFor = (pods: number): number => RESERVED + GENERATIONS * pods * LEAST;
+const countMinConnections = (pods: number): number => RESERVED + GENERATIONS * pods * LEAST;
 
 /**
  * Returns the connections that a spec asks for. A number that it gives stands; the installation's default grows with
  * the pods, so that each gets as many as it needs.
  */
-export function connectionsAsked(of: Templated, settings: Sizes): Connections {
+export function resolveConnections(of: Templated, settings: Sizes): Connections {
   const asked = of.spec.template.resourceSpec?.dbMaxConnections;
-  const pods = podsOf(of, settings);
-  const needed = leastFor(pods);
+  const pods = countPods(of, settings);
+  const needed = countMinConnections(pods);
   const max = asked ?? Math.min(LIMIT, Math.max(settings.profile.database.maxConnections, needed));
   if (max >= needed) return { max };
   const problem = `template.resourceSpec.dbMaxConnections: ${max} connections are too few for ${pods} pods, which during a switch of revisions need ${needed}; ask for more connections or fewer replicas.`;
@@ -54,8 +55,12 @@ export function connectionsAsked(of: Templated, settings: Sizes): Connections {
 }
 
 /** Returns the connections of one pod, api or queue, of a database that takes `max`. */
-export function connectionsPerPod(of: Templated, settings: Sizes, { max, keepsWork }: { max: number; keepsWork: boolean }): number {
+export function countConnectionsPerPod(
+  of: Templated,
+  settings: Sizes,
+  { max, keepsWork }: { max: number; keepsWork: boolean },
+): number {
   const generations = keepsWork ? KEEPING_GENERATIONS : GENERATIONS;
-  const share = Math.floor((max - RESERVED) / (generations * podsOf(of, settings)));
+  const share = Math.floor((max - RESERVED) / (generations * countPods(of, settings)));
   return Math.max(LEAST, Math.min(MOST, share));
 }

@@ -1,12 +1,17 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { RECONCILE_NOW, REVISION } from '../../schema/platform/labels.ts';
-import { labelValue } from '../../schema/names.ts';
+import { toLabelValue } from '../../schema/names.ts';
 
 /** Returns true if nothing serves yet that new pods could disturb. */
-export const isNothingServing = (deployment: DeploymentResource | undefined): boolean => deployment?.status?.activeRevision === undefined;
+export const isNothingServing = (deployment: DeploymentResource | undefined): boolean =>
+  deployment?.status?.activeRevision === undefined;
 
-type Readiness = { deployment: DeploymentResource | undefined; hasAddress: boolean; isDatabaseReady: boolean };
+type Readiness = {
+  deployment: DeploymentResource | undefined;
+  hasAddress: boolean;
+  isDatabaseReady: boolean;
+};
 
 /**
  * Returns true if the pods of a revision may be made: once the database takes connections. If nothing serves yet, they
@@ -27,8 +32,9 @@ export const isRequestHandled = (deployment: DeploymentResource): boolean =>
  * Returns the label of the revision that a Service sends clients to. Undefined for the Service of a database, and
  * without one.
  */
-export const selectedBy = (service: KubeObject | undefined): string | undefined =>
+export const getSelectedRevision = (service: KubeObject | undefined): string | undefined =>
   (service?.spec as { selector?: Record<string, string> } | undefined)?.selector?.[REVISION];
 
 /** Returns true if the Service sends clients to the revision of this name. */
-export const hasTraffic = (service: KubeObject | undefined, revision: string): boolean => selectedBy(service) === labelValue(revision);
+export const hasTraffic = (service: KubeObject | undefined, revision: string): boolean =>
+  getSelectedRevision(service) === toLabelValue(revision);

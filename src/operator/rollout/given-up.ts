@@ -4,7 +4,9 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
 type GivenUp = { labels: { revision: string; cause: string }; value: number };
 
 /** Returns the revision that was given up and that nothing newer has replaced, if there is one. */
-export function givenUpIn({ status }: DeploymentResource): GivenUp[] {
+export function listAbortedRevisions({ status }: DeploymentResource): GivenUp[] {
   const { revision, since, cause = 'Failure' } = status?.rollout?.aborted ?? {};
-  return revision === undefined || since === undefined ? [] : [{ labels: { revision, cause }, value: Date.parse(since) / 1000 }];
+  return revision === undefined || since === undefined
+    ? []
+    : [{ labels: { revision, cause }, value: Date.parse(since) / 1000 }];
 }

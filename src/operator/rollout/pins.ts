@@ -7,10 +7,16 @@ import type { Pin } from '../../schema/platform/pins.ts';
  * Returns how the runs of a revision that rolls out now are pinned to it. Without a gateway nobody could tell its
  * agents which revision takes the rest of its work.
  */
-export function pinAsked(deployment: DeploymentResource | undefined, { gateway, pin }: Pick<OperatorSettings, 'gateway' | 'pin'>): Pin {
+export function choosePin(
+  deployment: DeploymentResource | undefined,
+  { gateway, pin }: Pick<OperatorSettings, 'gateway' | 'pin'>,
+): Pin {
   return gateway === undefined ? 'None' : (deployment?.spec.rollout?.pin ?? pin);
 }
 
 /** Returns the work that a replaced revision keeps; undefined if it keeps none. */
-export const drainingIn = (deployment: DeploymentResource | undefined, revision: string): DrainingRevision | undefined =>
+export const findDrainingRevision = (
+  deployment: DeploymentResource | undefined,
+  revision: string,
+): DrainingRevision | undefined =>
   deployment?.status?.rollout?.draining.find((draining) => draining.revision === revision);

@@ -1,17 +1,25 @@
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { stricterGuard } from '../../schema/platform/guards.ts';
+import { chooseStricterGuard } from '../../schema/platform/guards.ts';
 import type { ServerFacts } from '../../schema/wire/work-report.ts';
 
-type ServerFields = Pick<NonNullable<RevisionResource['status']>, 'serverVersion' | 'mountPrefix' | 'guard'>;
+type ServerFields = Pick<
+  NonNullable<RevisionResource['status']>,
+  'serverVersion' | 'mountPrefix' | 'guard'
+>;
 
 /**
  * Returns the fields of a revision's status about its server once these facts are reported. Version and prefix keep
  * their first value, and the guard only becomes stricter, so that no later report opens a deployment.
  */
-export function serverFields({ status = {} }: RevisionResource, facts: ServerFacts | undefined): ServerFields {
+export function mergeServerFields(
+  { status = {} }: RevisionResource,
+  facts: ServerFacts | undefined,
+): ServerFields {
   const isNew = status.serverVersion === undefined;
-  const [serverVersion, mountPrefix] = isNew ? [facts?.version, facts?.mount_prefix] : [status.serverVersion, status.mountPrefix];
-  const guard = stricterGuard(status.guard, facts?.guard);
+  const [serverVersion, mountPrefix] = isNew
+    ? [facts?.version, facts?.mount_prefix]
+    : [status.serverVersion, status.mountPrefix];
+  const guard = chooseStricterGuard(status.guard, facts?.guard);
   return {
     ...(serverVersion !== undefined && { serverVersion }),
     ...(mountPrefix !== undefined && { mountPrefix }),
@@ -23,6 +31,6 @@ export function serverFields({ status = {} }: RevisionResource, facts: ServerFac
 export function isServerNews(revision: RevisionResource, facts: ServerFacts): boolean {
   const { phase, serverVersion, guard } = revision.status ?? {};
   if (phase !== 'DEPLOYING' && phase !== 'DEPLOYED' && phase !== 'AWAITING_DEPLOY') return false;
-  const next = serverFields(revision, facts);
+  const next = mergeServerFields(revision, facts);
   return next.serverVersion !== serverVersion || next.guard !== guard;
 }

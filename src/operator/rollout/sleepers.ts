@@ -1,27 +1,41 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
-import { leastReplicas, type Templated } from './replicas.ts';
+import { resolveMinReplicas, type Templated } from './replicas.ts';
 
 /** Returns true if a deployment may sleep: its spec asks for no pod at least, and a gateway is installed. */
-export const isSleeper = (of: Templated, settings: Pick<OperatorSettings, 'profile' | 'gateway'>): boolean =>
-  settings.gateway !== undefined && leastReplicas(of, 'api', settings) === 0 && leastReplicas(of, 'queue', settings) === 0;
+export const isSleeper = (
+  of: Templated,
+  settings: Pick<OperatorSettings, 'profile' | 'gateway'>,
+): boolean =>
+  settings.gateway !== undefined &&
+  resolveMinReplicas(of, 'api', settings) === 0 &&
+  resolveMinReplicas(of, 'queue', settings) === 0;
 
 /** Seconds of rest after which it sleeps. */
-export const sleepAfter = ({ spec }: DeploymentResource, { sleepAfterSeconds }: Pick<OperatorSettings, 'sleepAfterSeconds'>): number =>
-  spec.sleep?.afterSeconds ?? sleepAfterSeconds;
+export const sleepAfter = (
+  { spec }: DeploymentResource,
+  { sleepAfterSeconds }: Pick<OperatorSettings, 'sleepAfterSeconds'>,
+): number => spec.sleep?.afterSeconds ?? sleepAfterSeconds;
 
 /** Returns true if its database sleeps with it. */
-export const doesDatabaseSleep = ({ spec }: DeploymentResource, { sleepDatabases }: Pick<OperatorSettings, 'sleepDatabases'>): boolean =>
-  spec.sleep?.database ?? sleepDatabases;
+export const mayDatabaseSleep = (
+  { spec }: DeploymentResource,
+  { sleepDatabases }: Pick<OperatorSettings, 'sleepDatabases'>,
+): boolean => spec.sleep?.database ?? sleepDatabases;
 
 /** Returns true while it sleeps, as its status says. */
-export const isAsleep = ({ status }: Pick<DeploymentResource, 'status'>): boolean => status?.asleepSince !== undefined;
+export const isAsleep = ({ status }: Pick<DeploymentResource, 'status'>): boolean =>
+  status?.asleepSince !== undefined;
 
-export const hasWork = ({ due, running, webhooks }: WorkSummary): boolean => due + running + webhooks > 0;
+export const hasWork = ({ due, running, webhooks }: WorkSummary): boolean =>
+  due + running + webhooks > 0;
 
 /** Returns true if nothing is to be done, nobody has asked for long enough, and nothing is due soon. */
-export function mayRest(summary: WorkSummary, { now, after, ahead }: { now: Date; after: number; ahead: number }): boolean {
+export function mayRest(
+  summary: WorkSummary,
+  { now, after, ahead }: { now: Date; after: number; ahead: number },
+): boolean {
   const { idleSeconds, nextDue } = summary;
   if (hasWork(summary) || idleSeconds === undefined || idleSeconds < after) return false;
   return nextDue === undefined || Date.parse(nextDue) - now.getTime() > ahead * 1000;

@@ -1,4 +1,9 @@
-import { BUCKETS, HISTOGRAMS, type FlatCounts, type HistogramName } from '../../schema/wire/run-counts.ts';
+import {
+  BUCKETS,
+  HISTOGRAMS,
+  type FlatCounts,
+  type HistogramName,
+} from '../../schema/wire/run-counts.ts';
 import { NO_RUNS, type EndCounts } from './verdict.ts';
 
 /** A revision that is tried out, and the one that serves. */
@@ -11,12 +16,23 @@ type RunTable = { done: number; errors: number; lost: number; used: number; buck
 const SIZE = HISTOGRAMS.length * BUCKETS;
 /** The first bucket of a histogram among all, and the one behind its last. */
 type Range = readonly [first: number, end: number];
-const rangeAt = (index: number): Range => [index * BUCKETS, (index + 1) * BUCKETS];
-const RANGES: Record<HistogramName, Range> = { durations: rangeAt(0), waits: rangeAt(1), tokens: rangeAt(2), ages: rangeAt(3) };
+const buildRange = (index: number): Range => [index * BUCKETS, (index + 1) * BUCKETS];
+const RANGES: Record<HistogramName, Range> = {
+  durations: buildRange(0),
+  waits: buildRange(1),
+  tokens: buildRange(2),
+  ages: buildRange(3),
+};
 const AGES = RANGES.ages;
 
-const emptyTable = (buckets: Buckets): RunTable => ({ done: 0, errors: 0, lost: 0, used: 0, buckets });
-const NOTHING = emptyTable(new Uint32Array(SIZE));
+const buildEmptyTable = (buckets: Buckets): RunTable => ({
+  done: 0,
+  errors: 0,
+  lost: 0,
+  used: 0,
+  buckets,
+});
+const NOTHING = buildEmptyTable(new Uint32Array(SIZE));
 
 /** Bytes that a process takes: two tables of 584 buckets with four bytes each, and the objects around them. */
 export const COMPARED_PROCESS_BYTES = 2 * (HISTOGRAMS.length * BUCKETS * 4 + 300);
@@ -41,7 +57,12 @@ export class ComparedRuns {
 
   constructor(pair: ComparedPair) {
     this.#pair = pair;
-    this.#totals = new Map([pair.candidate, pair.stable].map((revision) => [revision, emptyTable(new Float64Array(SIZE))]));
+    this.#totals = new Map(
+      [pair.candidate, pair.stable].map((revision) => [
+        revision,
+        buildEmptyTable(new Float64Array(SIZE)),
+      ]),
+    );
   }
 
   /** The processes that are known. */
@@ -57,7 +78,7 @@ export class ComparedRuns {
    * Adds the growth of a process's counts since its last report. The first one with counts is where they begin. `at`:
    * when it came, in milliseconds.
    */
-  hear(from: string, counted: readonly FlatCounts[] | undefined, at: number): void {
+  addReport(from: string, counted: readonly FlatCounts[] | undefined, at: number): void {
     const before = this.#processes.get(from);
     if (counted === undefined) {
       this.leave(from);
@@ -65,12 +86,17 @@ export class ComparedRuns {
     }
     const tables = new Map<string, RunTable>();
     for (const counts of counted)
-      if (this.#totals.has(counts.revision) && !tables.has(counts.revision)) tables.set(counts.revision, tableOf(counts));
+      if (this.#totals.has(counts.revision) && !tables.has(counts.revision))
+        tables.set(counts.revision, buildTable(counts));
     const most = before && MOST_RUNS_A_SECOND * ((at - before.at) / 1000 + LATE_SECONDS);
     for (const [revision, total] of this.#totals) {
-      const [former, now] = [before?.tables.get(revision) ?? NOTHING, tables.get(revision) ?? NOTHING];
+      const [former, now] = [
+        before?.tables.get(revision) ?? NOTHING,
+        tables.get(revision) ?? NOTHING,
+      ];
       move(total.buckets, { from: former.buckets, to: now.buckets }, AGES);
-      if (most !== undefined && now !== NOTHING && mayGrow(former, now, most)) grow(total, former, now);
+      if (most !== undefined && now !== NOTHING && mayGrow(former, now, most))
+        grow(total, former, now);
     }
     this.#processes.set(from, { at, tables });
   }
@@ -87,26 +113,32 @@ export class ComparedRuns {
   }
 
   /** Returns the counts of a revision. Only their growth has a meaning. */
-  counts(revision: string): EndCounts {
+  getCounts(revision: string): EndCounts {
     const total = this.#totals.get(revision);
     if (total === undefined) return NO_RUNS;
     const { buckets, ...numbers } = total;
-    const histogram = (name: HistogramName): number[] => [...buckets.subarray(...RANGES[name])];
-    return { ...numbers, durations: histogram('durations'), waits: histogram('waits'), tokens: histogram('tokens') };
+    const pickHistogram = (name: HistogramName): number[] => [...buckets.subarray(...RANGES[name])];
+    return {
+      ...numbers,
+      durations: pickHistogram('durations'),
+      waits: pickHistogram('waits'),
+      tokens: pickHistogram('tokens'),
+    };
   }
 
   /** Returns the runs under way of a revision, by the bucket of the time since each began. */
-  ages(revision: string): number[] {
+  getAges(revision: string): number[] {
     return [...(this.#totals.get(revision)?.buckets.subarray(...AGES) ?? [])];
   }
 }
 
-function tableOf({ done, errors, lost, used = 0, ...histograms }: FlatCounts): RunTable {
+function buildTable({ done, errors, lost, used = 0, ...histograms }: FlatCounts): RunTable {
   const table = { done, errors, lost, used, buckets: new Uint32Array(SIZE) };
   for (const name of HISTOGRAMS) {
     const [first, end] = RANGES[name];
     const pairs = histograms[name] ?? [];
-    for (let at = 0; at + 1 < pairs.length; at += 2) if (pairs[at]! < end - first) table.buckets[first + pairs[at]!]! += pairs[at + 1]!;
+    for (let at = 0; at + 1 < pairs.length; at += 2)
+      if (pairs[at]! < end - first) table.buckets[first + pairs[at]!]! += pairs[at + 1]!;
   }
   if (sumOf(table.buckets, AGES) > MOST_UNDER_WAY) table.buckets.fill(0, ...AGES);
   return table;
@@ -119,7 +151,11 @@ const sumOf = (buckets: Buckets, [first, end]: Range): number => {
 };
 
 /** Returns how much a histogram has grown. Undefined: a bucket of it has fewer than before. */
-function growthOf({ buckets: former }: RunTable, { buckets: now }: RunTable, [first, end]: Range): number | undefined {
+function sumGrowth(
+  { buckets: former }: RunTable,
+  { buckets: now }: RunTable,
+  [first, end]: Range,
+): number | undefined {
   let sum = 0;
   for (let at = first; at < end; at += 1) {
     const more = now[at]! - former[at]!;
@@ -131,19 +167,38 @@ function growthOf({ buckets: former }: RunTable, { buckets: now }: RunTable, [fi
 
 /** Returns whether one process can have counted so many more, where it begins and ends `most` at most. */
 function mayGrow(former: RunTable, now: RunTable, most: number): boolean {
-  const more = (name: 'done' | 'errors' | 'lost' | 'used'): number => now[name] - former[name];
-  const inHistogram = (name: HistogramName): number => growthOf(former, now, RANGES[name]) ?? Infinity;
-  const [done, errors, lost] = [more('done'), more('errors'), more('lost')];
-  if (done < 0 || errors < 0 || lost < 0 || more('used') < 0 || Math.max(done, lost) > most || errors > done) return false;
-  return inHistogram('durations') <= done - errors && inHistogram('tokens') <= done && inHistogram('waits') <= most;
+  const diffNumber = (name: 'done' | 'errors' | 'lost' | 'used'): number =>
+    now[name] - former[name];
+  const diffHistogram = (name: HistogramName): number =>
+    sumGrowth(former, now, RANGES[name]) ?? Infinity;
+  const [done, errors, lost] = [diffNumber('done'), diffNumber('errors'), diffNumber('lost')];
+  if (
+    done < 0 ||
+    errors < 0 ||
+    lost < 0 ||
+    diffNumber('used') < 0 ||
+    Math.max(done, lost) > most ||
+    errors > done
+  )
+    return false;
+  return (
+    diffHistogram('durations') <= done - errors &&
+    diffHistogram('tokens') <= done &&
+    diffHistogram('waits') <= most
+  );
 }
 
 function grow(total: RunTable, former: RunTable, now: RunTable): void {
-  for (const name of ['done', 'errors', 'lost', 'used'] as const) total[name] += now[name] - former[name];
+  for (const name of ['done', 'errors', 'lost', 'used'] as const)
+    total[name] += now[name] - former[name];
   move(total.buckets, { from: former.buckets, to: now.buckets }, [0, AGES[0]]);
 }
 
 /** Adds the change of some buckets to their sums. */
-function move(sums: Buckets, { from, to }: { from: Buckets; to: Buckets }, [first, end]: Range): void {
+function move(
+  sums: Buckets,
+  { from, to }: { from: Buckets; to: Buckets },
+  [first, end]: Range,
+): void {
   for (let at = first; at < end; at += 1) sums[at]! += to[at]! - from[at]!;
 }

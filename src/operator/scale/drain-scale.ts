@@ -1,4 +1,4 @@
-import { workersAsked, USUAL_SLOTS } from '../../schema/wire/work-summary.ts';
+import { computeNeededWorkers, USUAL_SLOTS } from '../../schema/wire/work-summary.ts';
 import type { PinnedWork } from '../../schema/wire/work-report.ts';
 
 /** How many queue pods a replaced revision is to have, and since when it has had nothing to do, in milliseconds. */
@@ -27,7 +27,7 @@ export function decideDrain(before: DrainState | undefined, situation: DrainSitu
   const held = before?.desired ?? Math.min(live, most);
   if (work === undefined) return { desired: held, quietSince: undefined };
   const isNext = work.next_due !== null && Date.parse(work.next_due) - now < AHEAD * 1000;
-  const asked = Math.max(workersAsked(work, slots), isNext ? 1 : 0);
+  const asked = Math.max(computeNeededWorkers(work, slots), isNext ? 1 : 0);
   if (asked > 0) return { desired: Math.min(most, Math.max(asked, held)), quietSince: undefined };
   const quietSince = before?.quietSince ?? now;
   return { desired: now - quietSince >= downSeconds * 1000 ? 0 : held, quietSince };

@@ -6,17 +6,20 @@ export type PromValue = { value: number } | { lacks: string };
 /** Characters of the server's own words at most. */
 const MOST_WORDS = 200;
 
-const lacks = (words: string): PromValue => ({ lacks: words });
+const buildMissingValue = (words: string): PromValue => ({ lacks: words });
 
 /** Reads an answer of Prometheus at /api/v1/query, which is to have one number. */
-export function promValue(answer: unknown): PromValue {
+export function parsePromValue(answer: unknown): PromValue {
   const { status, data, error } = isObject(answer) ? answer : {};
-  if (status === 'error' && typeof error === 'string') return lacks(`Prometheus refuses it: ${error.slice(0, MOST_WORDS)}`);
+  if (status === 'error' && typeof error === 'string')
+    return buildMissingValue(`Prometheus refuses it: ${error.slice(0, MOST_WORDS)}`);
   const { resultType, result } = status === 'success' && isObject(data) ? data : {};
   if (resultType === 'scalar') return sampleValue(result);
-  if (resultType !== 'vector' || !Array.isArray(result)) return lacks('Prometheus answers with something else than numbers');
-  if (result.length === 0) return lacks('Prometheus has no data');
-  if (result.length > 1) return lacks(`Prometheus answers with ${result.length} series instead of one`);
+  if (resultType !== 'vector' || !Array.isArray(result))
+    return buildMissingValue('Prometheus answers with something else than numbers');
+  if (result.length === 0) return buildMissingValue('Prometheus has no data');
+  if (result.length > 1)
+    return buildMissingValue(`Prometheus answers with ${result.length} series instead of one`);
   const [series] = result as unknown[];
   return sampleValue(isObject(series) ? series['value'] : undefined);
 }
@@ -25,5 +28,5 @@ export function promValue(answer: unknown): PromValue {
 function sampleValue(sample: unknown): PromValue {
   const text: unknown = Array.isArray(sample) ? sample[1] : undefined;
   const value = typeof text === 'string' && text !== '' ? Number(text) : Number.NaN;
-  return Number.isFinite(value) ? { value } : lacks('Prometheus has no data');
+  return Number.isFinite(value) ? { value } : buildMissingValue('Prometheus has no data');
 }

@@ -1,11 +1,11 @@
-import { asError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { queryAbout } from '../../schema/platform/rollout-trial.ts';
-import { promValue, type PromValue } from './prom-answer.ts';
+import { expandQuery } from '../../schema/platform/rollout-trial.ts';
+import { parsePromValue, type PromValue } from './prom-answer.ts';
 import type { QueryAnswer } from './verdict.ts';
-import { boundedBytes } from '../../http/bounded-bytes.ts';
+import { readBoundedBytes } from '../../http/bounded-bytes.ts';
 import { TurnsByName } from '../../http/turns.ts';
-import { parsedOr } from '../../schema/json.ts';
+import { parseJsonOr } from '../../schema/json.ts';
 
 /** Comparisons that are asked at a time: of all, and of one namespace. Others wait for their turn. */
 const AT_ONCE = { all: 4, each: 2 };
@@ -38,9 +38,13 @@ export class PromQueries {
   }
 
   /** Asks those of the queries that are not being asked already. Returns at once. */
-  ask(deployment: string, { queries, ...revisions }: Revisions & { queries: readonly string[] }, signal: AbortSignal): void {
+  ask(
+    deployment: string,
+    { queries, ...revisions }: Revisions & { queries: readonly string[] },
+    signal: AbortSignal,
+  ): void {
     for (const query of queries) {
-      const key = keyOf(revisions, query);
+      const key = buildAnswerKey(revisions, query);
       const id = `${deployment} ${key}`;
       const last = this.#answers.get(deployment)?.get(key);
       const isEarly = last !== undefined && 'lacks' in last && this.#clock() - last.at < AGAIN;
@@ -54,50 +58,77 @@ export class PromQueries {
   }
 
   /** Returns the last answers about these revisions, by their query. */
-  answers(deployment: string, revisions: Revisions & { checks: readonly { query?: string }[] }): ReadonlyMap<string, QueryAnswer> {
+  getAnswers(
+    deployment: string,
+    revisions: Revisions & { checks: readonly { query?: string }[] },
+  ): ReadonlyMap<string, QueryAnswer> {
     const known = this.#answers.get(deployment);
     return new Map(
       revisions.checks.flatMap(({ query }) => {
-        const answer = query === undefined ? undefined : known?.get(keyOf(revisions, query));
+        const answer =
+          query === undefined ? undefined : known?.get(buildAnswerKey(revisions, query));
         return answer === undefined ? [] : [[query!, answer]];
       }),
     );
   }
 
   /** Forgets the answers about a deployment. */
-  forget(deployment: string): void {
+  dropAnswers(deployment: string): void {
     this.#answers.delete(deployment);
   }
 
-  async #compare(deployment: string, { query, ...revisions }: Revisions & { query: string }, signal: AbortSignal): Promise<void> {
+  async #compare(
+    deployment: string,
+    { query, ...revisions }: Revisions & { query: string },
+    signal: AbortSignal,
+  ): Promise<void> {
     if (signal.aborted) return;
     const at = this.#clock();
     const [namespace = '', name = ''] = deployment.split('/');
-    const about = (revision: string): Promise<PromValue> =>
-      this.#value(queryAbout(query, { namespace, deployment: name, revision }), { at, signal });
-    const [candidate, stable] = await Promise.all([about(revisions.candidate), about(revisions.stable)]);
+    const askAbout = (revision: string): Promise<PromValue> =>
+      this.#fetchValue(expandQuery(query, { namespace, deployment: name, revision }), {
+        at,
+        signal,
+      });
+    const [candidate, stable] = await Promise.all([
+      askAbout(revisions.candidate),
+      askAbout(revisions.stable),
+    ]);
     const known = this.#answers.get(deployment) ?? new Map<string, QueryAnswer>();
     // Answers about other revisions are of no use, and each new one would bring some.
-    for (const key of known.keys()) if (!key.startsWith(keyOf(revisions, ''))) known.delete(key);
-    known.set(keyOf(revisions, query), { at, ...bothOf({ candidate, stable }, revisions) });
+    for (const key of known.keys())
+      if (!key.startsWith(buildAnswerKey(revisions, ''))) known.delete(key);
+    known.set(buildAnswerKey(revisions, query), {
+      at,
+      ...mergeAnswers({ candidate, stable }, revisions),
+    });
     this.#answers.set(deployment, known);
   }
 
-  async #value(query: string, { at, signal }: { at: number; signal: AbortSignal }): Promise<PromValue> {
+  async #fetchValue(
+    query: string,
+    { at, signal }: { at: number; signal: AbortSignal },
+  ): Promise<PromValue> {
     const { url, log } = this.#options;
     try {
       const answer = await fetch(`${url}/api/v1/query`, {
         method: 'POST',
-        body: new URLSearchParams({ query, time: String(at / 1000), timeout: `${PATIENCE / 1000}s` }),
+        body: new URLSearchParams({
+          query,
+          time: String(at / 1000),
+          timeout: `${PATIENCE / 1000}s`,
+        }),
         signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
         redirect: 'error',
       });
-      const bytes = await boundedBytes(answer.body ?? [], MOST_BYTES);
+      const bytes = await readBoundedBytes(answer.body ?? [], MOST_BYTES);
       if (bytes === undefined) return { lacks: 'Prometheus answers with more than a number' };
-      const json = parsedOr(bytes.toString('utf8'), undefined);
-      return json === undefined ? { lacks: `Prometheus answers ${answer.status}` } : promValue(json);
+      const json = parseJsonOr(bytes.toString('utf8'), undefined);
+      return json === undefined
+        ? { lacks: `Prometheus answers ${answer.status}` }
+        : parsePromValue(json);
     } catch (error) {
-      log.debug({ err: asError(error), url }, 'Prometheus could not be asked');
+      log.debug({ err: toError(error), url }, 'Prometheus could not be asked');
       return { lacks: 'Prometheus does not answer' };
     }
   }
@@ -106,13 +137,22 @@ export class PromQueries {
 const SERVERLESS = 'the installation names no Prometheus server (settings.prometheus.url)';
 
 /** Returns that no query gets an answer, at any time. */
-export const unanswered = ({ checks }: { checks: readonly { query?: string }[] }): ReadonlyMap<string, QueryAnswer> =>
-  new Map(checks.flatMap(({ query }) => (query === undefined ? [] : [[query, { at: Infinity, lacks: SERVERLESS }]])));
+export const buildUnansweredQueries = ({
+  checks,
+}: {
+  checks: readonly { query?: string }[];
+}): ReadonlyMap<string, QueryAnswer> =>
+  new Map(
+    checks.flatMap(({ query }) =>
+      query === undefined ? [] : [[query, { at: Infinity, lacks: SERVERLESS }]],
+    ),
+  );
 
-const keyOf = ({ candidate, stable }: Revisions, query: string): string => `${candidate} ${stable} ${query}`;
+const buildAnswerKey = ({ candidate, stable }: Revisions, query: string): string =>
+  `${candidate} ${stable} ${query}`;
 
 /** Returns the numbers of both revisions, or why one is missing. */
-function bothOf(
+function mergeAnswers(
   values: { candidate: PromValue; stable: PromValue },
   names: Revisions,
 ): { candidate: number; stable: number } | { lacks: string } {

@@ -1,7 +1,7 @@
 import { LastReports, type KeptEntry } from '../../work/last-reports.ts';
-import { type WorkSummary, workOf } from '../../schema/wire/work-summary.ts';
+import { type WorkSummary, summarizeReports } from '../../schema/wire/work-summary.ts';
 import type { GateReport, ReportsPage, ServerFacts } from '../../schema/wire/work-report.ts';
-import { stricterGuard } from '../../schema/platform/guards.ts';
+import { chooseStricterGuard } from '../../schema/platform/guards.ts';
 import { type EndCounts, NO_RUNS } from './verdict.ts';
 import { COMPARED_PROCESS_BYTES, ComparedRuns, type ComparedPair } from './compared-runs.ts';
 
@@ -27,7 +27,10 @@ export class ReportedWork {
 
   constructor(comparing: Comparing, bounds = BOUNDS) {
     this.#comparing = comparing;
-    this.#known = new LastReports({ bounds, dropped: (deployment, { from }) => this.#compared.get(deployment)?.leave(from) });
+    this.#known = new LastReports({
+      bounds,
+      dropped: (deployment, { from }) => this.#compared.get(deployment)?.leave(from),
+    });
   }
 
   /** Bytes that the reports take. */
@@ -42,55 +45,61 @@ export class ReportedWork {
   add({ reports }: Pick<ReportsPage, 'reports'>, now: number): Added {
     const learned = new Set<string>();
     for (const [deployment, some] of Object.entries(reports)) {
-      const compared = this.#runsOf(deployment);
+      const compared = this.#getComparedRuns(deployment);
       for (const { age_seconds: age, counts, ...report } of some) {
         const at = now - age * 1000;
         const { from } = report;
         const before = this.#known.get(deployment, from);
         if ((before?.at ?? -Infinity) >= at) continue;
         if (!isSameServer(before?.report.server, report.server)) learned.add(deployment);
-        this.#known.keep(deployment, { from, report, at, extra: compared === undefined ? 0 : COMPARED_PROCESS_BYTES });
-        compared?.hear(from, counts, at);
+        this.#known.keep(deployment, {
+          from,
+          report,
+          at,
+          extra: compared === undefined ? 0 : COMPARED_PROCESS_BYTES,
+        });
+        compared?.addReport(from, counts, at);
       }
     }
     return { deployments: Object.keys(reports), learned: [...learned] };
   }
 
   /** Returns the counts of a revision that is compared. Only their growth has a meaning. */
-  counts(deployment: string, revision: string): EndCounts {
-    return this.#runsOf(deployment)?.counts(revision) ?? NO_RUNS;
+  getCounts(deployment: string, revision: string): EndCounts {
+    return this.#getComparedRuns(deployment)?.getCounts(revision) ?? NO_RUNS;
   }
 
   /** Returns the runs under way of a revision that is compared, each by the bucket of the time since it began. */
-  ages(deployment: string, revision: string, now: number): number[] {
-    this.#known.living(deployment, now);
-    return this.#runsOf(deployment)?.ages(revision) ?? [];
+  getAges(deployment: string, revision: string, now: number): number[] {
+    this.#known.listLiveReports(deployment, now);
+    return this.#getComparedRuns(deployment)?.getAges(revision) ?? [];
   }
 
   /** Forgets the counts of a deployment if none are compared any more. */
-  forgetCounts(deployment: string): void {
-    this.#runsOf(deployment);
+  dropStaleCounts(deployment: string): void {
+    this.#getComparedRuns(deployment);
   }
 
   /** Returns the last word on the gate of a deployment's revision. */
-  gate(deployment: string, now: number): GateReport | undefined {
+  getGateReport(deployment: string, now: number): GateReport | undefined {
     let last: GateReport | undefined;
-    for (const { report } of this.#known.living(deployment, now)) last = report.gate ?? last;
+    for (const { report } of this.#known.listLiveReports(deployment, now))
+      last = report.gate ?? last;
     return last;
   }
 
   /** Returns the summary of the work of a deployment. Undefined while nothing was reported lately. */
-  summary(deployment: string, now: number): WorkSummary | undefined {
-    return workOf(this.#known.living(deployment, now), now);
+  getSummary(deployment: string, now: number): WorkSummary | undefined {
+    return summarizeReports(this.#known.listLiveReports(deployment, now), now);
   }
 
   /** Returns the facts of the servers of a deployment that were reported lately, by the name of their revision. */
-  servers(deployment: string, now: number): Map<string, ServerFacts> {
-    return factsByRevision(this.#known.living(deployment, now));
+  getServers(deployment: string, now: number): Map<string, ServerFacts> {
+    return mergeServerFacts(this.#known.listLiveReports(deployment, now));
   }
 
   /** Returns the runs that are compared now. With another pair they are counted from the start. */
-  #runsOf(deployment: string): ComparedRuns | undefined {
+  #getComparedRuns(deployment: string): ComparedRuns | undefined {
     const pair = this.#comparing(deployment);
     const known = this.#compared.get(deployment);
     if (pair === undefined) {
@@ -114,13 +123,14 @@ const isSameServer = (one: ServerFacts | undefined, other: ServerFacts | undefin
  * Returns the facts of each revision by the reports of its processes, the oldest first. Code of a deployment has the
  * key that reports are sent with, so of several reports the strictest counts; of equal ones the last.
  */
-function factsByRevision(heard: Iterable<KeptEntry>): Map<string, ServerFacts> {
+function mergeServerFacts(heard: Iterable<KeptEntry>): Map<string, ServerFacts> {
   const found = new Map<string, ServerFacts>();
   for (const { report } of heard) {
     const facts = report.server;
     if (facts === undefined) continue;
     const known = found.get(facts.revision);
-    if (stricterGuard(known?.guard, facts.guard) === facts.guard) found.set(facts.revision, facts);
+    if (chooseStricterGuard(known?.guard, facts.guard) === facts.guard)
+      found.set(facts.revision, facts);
   }
   return found;
 }
@@ -140,7 +150,7 @@ export class ArchiveLags {
   }
 
   /** Looks at those that have reported, and at those that may report no more. */
-  hear(changed: Iterable<string>): void {
+  reportLags(changed: Iterable<string>): void {
     for (const deployment of new Set([...changed, ...this.#known])) {
       const lag = this.#lagOf(deployment);
       const wasKnown = this.#known.delete(deployment);

@@ -1,6 +1,6 @@
 import type { RolloutCheck } from '../../schema/platform/rollout-trial.ts';
-import { boundOf, bucketOf, BUCKETS } from '../../schema/wire/run-counts.ts';
-import { chanceOf, chanceOfGreater, type HitsOf } from './chance.ts';
+import { boundOf, computeBucket, BUCKETS } from '../../schema/wire/run-counts.ts';
+import { estimateHitChance, estimateRankChance, type HitsOf } from './chance.ts';
 
 type Histogram = readonly number[];
 /** Counts of the runs of one revision, which only grow. `used`: the tokens of those in the histogram of tokens. */
@@ -15,18 +15,27 @@ export type EndCounts = {
 };
 
 const EMPTY: Histogram = Array.from({ length: BUCKETS }, () => 0);
-export const NO_RUNS: EndCounts = { done: 0, errors: 0, lost: 0, used: 0, durations: EMPTY, waits: EMPTY, tokens: EMPTY };
+export const NO_RUNS: EndCounts = {
+  done: 0,
+  errors: 0,
+  lost: 0,
+  used: 0,
+  durations: EMPTY,
+  waits: EMPTY,
+  tokens: EMPTY,
+};
 
-const growthSince = (former: EndCounts, now: EndCounts): EndCounts => ({
+const diffCounts = (former: EndCounts, now: EndCounts): EndCounts => ({
   done: now.done - former.done,
   errors: now.errors - former.errors,
   lost: now.lost - former.lost,
   used: now.used - former.used,
-  durations: without(now.durations, former.durations),
-  waits: without(now.waits, former.waits),
-  tokens: without(now.tokens, former.tokens),
+  durations: diffHistogram(now.durations, former.durations),
+  waits: diffHistogram(now.waits, former.waits),
+  tokens: diffHistogram(now.tokens, former.tokens),
 });
-const without = (now: Histogram, former: Histogram): Histogram => now.map((count, at) => count - (former[at] ?? 0));
+const diffHistogram = (now: Histogram, former: Histogram): Histogram =>
+  now.map((count, at) => count - (former[at] ?? 0));
 
 /** The same of both revisions. */
 type Both<T> = { candidate: T; stable: T };
@@ -78,11 +87,14 @@ const BY_CHANCE = 0.01;
  * Compares a revision that is tried out with the one that serves, by the runs of both since the last time. A check is
  * worse if its figure is beyond `worseBy` and if that is no accident. With too few runs it waits for more.
  */
-export function decideVerdict(before: VerdictState | undefined, situation: VerdictSituation): VerdictState {
+export function decideVerdict(
+  before: VerdictState | undefined,
+  situation: VerdictSituation,
+): VerdictState {
   const { of, share, checks, now, candidate, stable } = situation;
   const isSame = before?.of === of;
   if (isSame && before.failed !== undefined) return before;
-  const fresh = (failures: number): CheckState => ({
+  const buildCheckState = (failures: number): CheckState => ({
     from: { candidate, stable },
     since: now,
     failures,
@@ -93,82 +105,111 @@ export function decideVerdict(before: VerdictState | undefined, situation: Verdi
   // Runs of a smaller share say nothing less, but each step is to be looked at for itself.
   const known = checks.map((_, at) => {
     const check = isSame ? before.checks[at] : undefined;
-    return check === undefined || before?.share !== share ? fresh(check?.failures ?? 0) : check;
+    return check === undefined || before?.share !== share
+      ? buildCheckState(check?.failures ?? 0)
+      : check;
   });
-  const next = known.map((state, at) => looked(state, checks[at]!, situation));
-  const worst = next.findIndex(({ failures }, at) => failures >= failuresOf(checks[at]!));
+  const next = known.map((state, at) => advanceCheck(state, checks[at]!, situation));
+  const worst = next.findIndex(({ failures }, at) => failures >= getMaxFailures(checks[at]!));
   return { of, share, checks: next, ...(worst >= 0 && { failed: next[worst]!.found }) };
 }
 
 /** Returns the queries that are to be asked now, because their next comparison is due. */
-export const dueQueries = ({ checks: states, failed }: VerdictState, { checks, everySeconds, now }: VerdictSituation): string[] =>
+export const listDueQueries = (
+  { checks: states, failed }: VerdictState,
+  { checks, everySeconds, now }: VerdictSituation,
+): string[] =>
   checks.flatMap(({ query }, at) => {
     const isDue = failed === undefined && now - (states[at]?.since ?? now) >= everySeconds * 1000;
     return query !== undefined && isDue ? [query] : [];
   });
 
-function looked(state: CheckState, check: RolloutCheck, situation: VerdictSituation): CheckState {
+function advanceCheck(
+  state: CheckState,
+  check: RolloutCheck,
+  situation: VerdictSituation,
+): CheckState {
   const { candidate, stable, ages, answers, everySeconds, now } = situation;
   const due = state.since + everySeconds * 1000;
   if (check.query !== undefined) {
     const answer = answers.get(check.query);
-    return answer === undefined || answer.at < due ? state : answered(state, answer, { ...situation, check });
+    return answer === undefined || answer.at < due
+      ? state
+      : applyAnswer(state, answer, { ...situation, check });
   }
   if (now < due) return state;
-  const since = { candidate: growthSince(state.from.candidate, candidate), stable: growthSince(state.from.stable, stable) };
-  const compared = comparedBy(check, { ...since, ages });
-  return compared === undefined ? state : counted(state, compared, situation);
+  const since = {
+    candidate: diffCounts(state.from.candidate, candidate),
+    stable: diffCounts(state.from.stable, stable),
+  };
+  const compared = compareByFigure(check, { ...since, ages });
+  return compared === undefined ? state : applyComparison(state, compared, situation);
 }
 
-function answered(state: CheckState, answer: QueryAnswer, situation: VerdictSituation & { check: RolloutCheck }): CheckState {
+function applyAnswer(
+  state: CheckState,
+  answer: QueryAnswer,
+  situation: VerdictSituation & { check: RolloutCheck },
+): CheckState {
   if ('lacks' in answer) return { ...state, lacks: answer.lacks };
-  return counted(state, higher(situation.check, answer), situation);
+  return applyComparison(state, compareQueryValues(situation.check, answer), situation);
 }
 
 /** Counts a comparison. The next window begins. */
-function counted(state: CheckState, { isWorse, found }: NonNullable<Compared>, { candidate, stable, now }: VerdictSituation): CheckState {
+function applyComparison(
+  state: CheckState,
+  { isWorse, found }: NonNullable<Compared>,
+  { candidate, stable, now }: VerdictSituation,
+): CheckState {
   const { lacks: _former, ...known } = { ...state, from: { candidate, stable }, since: now, found };
   if (isWorse) return { ...known, failures: state.failures + 1, fine: 0, isDoubted: true };
   return { ...known, failures: 0, fine: state.fine + 1 };
 }
 
-const failuresOf = ({ failures }: RolloutCheck): number => failures ?? MOST_FAILURES;
+const getMaxFailures = ({ failures }: RolloutCheck): number => failures ?? MOST_FAILURES;
 
 /**
  * One good look does not outweigh a bad one: a check that was worse must be fine as often in a row as gives the
  * revision up.
  */
-const isFine = ({ fine, isDoubted }: CheckState, check: RolloutCheck): boolean => fine >= (isDoubted ? failuresOf(check) : 1);
+const isFine = ({ fine, isDoubted }: CheckState, check: RolloutCheck): boolean =>
+  fine >= (isDoubted ? getMaxFailures(check) : 1);
 
-function comparedBy(check: RolloutCheck, window: Window): Compared {
-  if (check.figure === 'tokens') return costlier(check, window);
+function compareByFigure(check: RolloutCheck, window: Window): Compared {
+  if (check.figure === 'tokens') return compareTokens(check, window);
   if (check.figure === 'p95')
-    return slower(
+    return compareTimes(
       check,
-      both(window, ({ durations }) => durations),
+      mapBoth(window, ({ durations }) => durations),
     );
   if (check.figure === 'wait')
-    return slower(
+    return compareTimes(
       check,
-      both(window, ({ waits }) => waits),
+      mapBoth(window, ({ waits }) => waits),
     );
-  return oftener(check, window);
+  return compareRates(check, window);
 }
 
 /** Compares the numbers of a query. `worseBy` is in percent of that of the other revision. */
-function higher(check: RolloutCheck, { candidate, stable }: Both<number>): NonNullable<Compared> {
+function compareQueryValues(
+  check: RolloutCheck,
+  { candidate, stable }: Both<number>,
+): NonNullable<Compared> {
   const isWorse = candidate - stable > (Math.abs(stable) * check.worseBy) / 100;
-  const words = (value: number): string => String(Number(value.toPrecision(4)));
-  return { isWorse, found: `${nameOf(check)}: ${words(candidate)}, and ${words(stable)} of the other` };
+  const describeValue = (value: number): string => String(Number(value.toPrecision(4)));
+  return {
+    isWorse,
+    found: `${describeCheck(check)}: ${describeValue(candidate)}, and ${describeValue(stable)} of the other`,
+  };
 }
 
 /** Characters of a query that a message shows. */
 const SHOWN = 80;
 /** Returns how messages call a check. */
-const nameOf = ({ figure, query = '' }: RolloutCheck): string =>
+const describeCheck = ({ figure, query = '' }: RolloutCheck): string =>
   figure ?? `the query ${query.length > SHOWN ? `${query.slice(0, SHOWN)}...` : query}`;
 
-const leastOf = ({ figure, least }: RolloutCheck): number =>
+const getMinRuns = ({ figure, least }: RolloutCheck): number =>
   least ?? (figure === 'stuck' || figure === 'lost' ? LEAST_HOLDING_UP : LEAST_RUNS);
 
 /** Undefined: there are too few runs to tell anything. */
@@ -176,12 +217,17 @@ type Compared = { isWorse: boolean; found: string } | undefined;
 type Window = Both<EndCounts> & Pick<VerdictSituation, 'ages'>;
 
 /** Compares how often something happens. `worseBy` is in percentage points. */
-function oftener(check: RolloutCheck, window: Window): Compared {
-  const parts = partsOf(check, window);
-  if (parts === undefined || parts.candidate.of < leastOf(check) || parts.stable.of < leastOf(check)) return undefined;
+function compareRates(check: RolloutCheck, window: Window): Compared {
+  const parts = countHits(check, window);
+  if (
+    parts === undefined ||
+    parts.candidate.of < getMinRuns(check) ||
+    parts.stable.of < getMinRuns(check)
+  )
+    return undefined;
   const { candidate, stable } = parts;
-  const [rate, usual] = [percent(candidate), percent(stable)];
-  const isWorse = rate - usual > check.worseBy && chanceOf(candidate, stable) < BY_CHANCE;
+  const [rate, usual] = [toPercent(candidate), toPercent(stable)];
+  const isWorse = rate - usual > check.worseBy && estimateHitChance(candidate, stable) < BY_CHANCE;
   return {
     isWorse,
     found: `${check.figure}: ${rate.toFixed(1)} % of ${candidate.of} runs, and ${usual.toFixed(1)} % of ${stable.of} of the other`,
@@ -189,56 +235,79 @@ function oftener(check: RolloutCheck, window: Window): Compared {
 }
 
 /** Returns how many runs of each revision are counted by a figure. Runs of lost workers have not ended. */
-function partsOf(check: RolloutCheck, { candidate, stable, ages }: Window): Both<HitsOf> | undefined {
-  if (check.figure === 'errors') return both({ candidate, stable }, ({ done, errors }) => ({ of: done, hits: errors }));
-  if (check.figure === 'lost') return both({ candidate, stable }, ({ done, lost }) => ({ of: done + lost, hits: lost }));
-  if (sum(stable.durations) < leastOf(check)) return undefined;
-  const limit = bucketOf(STUCK_AFTER * boundOf(quantile(stable.durations)));
-  const stuckOf = ({ done }: EndCounts, under: readonly number[]): HitsOf => {
+function countHits(
+  check: RolloutCheck,
+  { candidate, stable, ages }: Window,
+): Both<HitsOf> | undefined {
+  if (check.figure === 'errors')
+    return mapBoth({ candidate, stable }, ({ done, errors }) => ({ of: done, hits: errors }));
+  if (check.figure === 'lost')
+    return mapBoth({ candidate, stable }, ({ done, lost }) => ({ of: done + lost, hits: lost }));
+  if (sum(stable.durations) < getMinRuns(check)) return undefined;
+  const limit = computeBucket(STUCK_AFTER * boundOf(findQuantile(stable.durations)));
+  const countStuck = ({ done }: EndCounts, under: readonly number[]): HitsOf => {
     const stuck = sum(under.slice(limit + 1));
     return { of: done + stuck, hits: stuck };
   };
-  return { candidate: stuckOf(candidate, ages.candidate), stable: stuckOf(stable, ages.stable) };
+  return {
+    candidate: countStuck(candidate, ages.candidate),
+    stable: countStuck(stable, ages.stable),
+  };
 }
 
 /** Returns the same of both revisions. */
-const both = <T, R>({ candidate, stable }: Both<T>, each: (one: T) => R): Both<R> => ({ candidate: each(candidate), stable: each(stable) });
-const percent = ({ of, hits }: HitsOf): number => (100 * hits) / of;
+const mapBoth = <T, R>({ candidate, stable }: Both<T>, each: (one: T) => R): Both<R> => ({
+  candidate: each(candidate),
+  stable: each(stable),
+});
+const toPercent = ({ of, hits }: HitsOf): number => (100 * hits) / of;
 
 /**
  * Compares the seconds of 95 of 100 runs at most. `worseBy` is in percent. More than 5 % of the runs must take longer
  * than the limit that this makes, and more of them than of the other revision.
  */
-function slower(check: RolloutCheck, { candidate, stable }: Both<Histogram>): Compared {
-  if (sum(candidate) < leastOf(check) || sum(stable) < leastOf(check)) return undefined;
-  const [one, other] = [quantile(candidate), quantile(stable)];
-  const limit = bucketOf(boundOf(other) * (1 + check.worseBy / 100));
-  const partOf = (times: Histogram): HitsOf => ({ of: sum(times), hits: sum(times.slice(limit + 1)) });
-  const isWorse = one > limit && chanceOf(partOf(candidate), partOf(stable)) < BY_CHANCE;
-  const words = (bucket: number, times: Histogram): string => `${boundOf(bucket).toPrecision(2)} s in ${sum(times)} runs`;
-  return { isWorse, found: `${check.figure}: ${words(one, candidate)}, and ${words(other, stable)} of the other` };
+function compareTimes(check: RolloutCheck, { candidate, stable }: Both<Histogram>): Compared {
+  if (sum(candidate) < getMinRuns(check) || sum(stable) < getMinRuns(check)) return undefined;
+  const [one, other] = [findQuantile(candidate), findQuantile(stable)];
+  const limit = computeBucket(boundOf(other) * (1 + check.worseBy / 100));
+  const countSlow = (times: Histogram): HitsOf => ({
+    of: sum(times),
+    hits: sum(times.slice(limit + 1)),
+  });
+  const isWorse =
+    one > limit && estimateHitChance(countSlow(candidate), countSlow(stable)) < BY_CHANCE;
+  const describeValue = (bucket: number, times: Histogram): string =>
+    `${boundOf(bucket).toPrecision(2)} s in ${sum(times)} runs`;
+  return {
+    isWorse,
+    found: `${check.figure}: ${describeValue(one, candidate)}, and ${describeValue(other, stable)} of the other`,
+  };
 }
 
 /**
  * Compares how many tokens a run uses. `worseBy` is in percent of the mean. Few runs that use very many raise the mean,
  * so the ranks of all runs must say the same.
  */
-function costlier(check: RolloutCheck, { candidate, stable }: Both<EndCounts>): Compared {
+function compareTokens(check: RolloutCheck, { candidate, stable }: Both<EndCounts>): Compared {
   const [one, other] = [sum(candidate.tokens), sum(stable.tokens)];
   // Models that LangChain does not call are counted nowhere.
-  if (one < leastOf(check) || other < leastOf(check) || candidate.used + stable.used === 0) return undefined;
+  if (one < getMinRuns(check) || other < getMinRuns(check) || candidate.used + stable.used === 0)
+    return undefined;
   const [mean, usual] = [candidate.used / one, stable.used / other];
-  const isWorse = mean > usual * (1 + check.worseBy / 100) && chanceOfGreater(candidate.tokens, stable.tokens) < BY_CHANCE;
+  const isWorse =
+    mean > usual * (1 + check.worseBy / 100) &&
+    estimateRankChance(candidate.tokens, stable.tokens) < BY_CHANCE;
   return {
     isWorse,
     found: `tokens: ${Math.round(mean)} in each of ${one} runs, and ${Math.round(usual)} in each of ${other} of the other`,
   };
 }
 
-const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+const sum = (counts: readonly number[]): number =>
+  counts.reduce((total, count) => total + count, 0);
 
 /** Returns the bucket in which 95 of 100 have ended. */
-function quantile(times: Histogram): number {
+function findQuantile(times: Histogram): number {
   const wanted = 0.95 * sum(times);
   let seen = 0;
   return Math.max(
@@ -253,22 +322,33 @@ export type Verdict = { state: 'fine' | 'failed' | 'waits'; message: string };
 export type VerdictOnShare = Verdict & { candidate: string; share: number };
 
 /** The runs that tell something by a figure, where not all do. */
-const TELLING: Partial<Record<NonNullable<RolloutCheck['figure']>, string>> = { tokens: ' whose models say how many they used' };
+const TELLING: Partial<Record<NonNullable<RolloutCheck['figure']>, string>> = {
+  tokens: ' whose models say how many they used',
+};
 
 /** Returns the result of the checks. */
-export function verdictOf({ checks, failed }: VerdictState, asked: readonly RolloutCheck[]): Verdict {
+export function summarizeVerdict(
+  { checks, failed }: VerdictState,
+  asked: readonly RolloutCheck[],
+): Verdict {
   if (failed !== undefined) return { state: 'failed', message: failed };
   const open = checks.findIndex((state, at) => !isFine(state, asked[at]!));
   if (open < 0) return { state: 'fine', message: checks.map(({ found }) => found).join('; ') };
   const check = asked[open]!;
-  return { state: 'waits', message: `The check of ${nameOf(check)} ${whyOpen(check, checks[open]!)}.` };
+  return {
+    state: 'waits',
+    message: `The check of ${describeCheck(check)} ${explainOpenCheck(check, checks[open]!)}.`,
+  };
 }
 
 /** Returns why a check is not fine so far. */
-function whyOpen(check: RolloutCheck, { failures, fine, found, lacks }: CheckState): string {
+function explainOpenCheck(
+  check: RolloutCheck,
+  { failures, fine, found, lacks }: CheckState,
+): string {
   if (lacks !== undefined) return `waits, because ${lacks}`;
   if (failures > 0) return `is worse (${found})`;
   if (fine > 0) return `was worse, and is fine since (${found})`;
   if (check.figure === undefined) return 'waits for its first answers';
-  return `needs ${leastOf(check)} runs of each revision${TELLING[check.figure] ?? ''}`;
+  return `needs ${getMinRuns(check)} runs of each revision${TELLING[check.figure] ?? ''}`;
 }

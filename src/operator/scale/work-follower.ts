@@ -1,16 +1,28 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
-import { asError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 import { readJsonAnswer } from '../../http/bounded-answer.ts';
 import type { Log } from '../../log.ts';
-import { workOfServing, type WorkSummary } from '../../schema/wire/work-summary.ts';
-import { gatewayKeysOf } from '../../schema/wire/gateway-key.ts';
-import { REPORTS_PATH, type GateReport, type ReportsAnswer, type ServerFacts } from '../../schema/wire/work-report.ts';
+import { filterServingWork, type WorkSummary } from '../../schema/wire/work-summary.ts';
+import { filterGatewayKeys } from '../../schema/wire/gateway-key.ts';
+import {
+  REPORTS_PATH,
+  type GateReport,
+  type ReportsAnswer,
+  type ServerFacts,
+} from '../../schema/wire/work-report.ts';
 import { decideDrain, type DrainingQueue, type DrainState } from './drain-scale.ts';
-import { unanswered, type PromQueries } from './prom-queries.ts';
+import { buildUnansweredQueries, type PromQueries } from './prom-queries.ts';
 import { decideQueue, type QueueState, type Scalable } from './queue-scale.ts';
 import { ArchiveLags, type Added, ReportedWork, type Lagged } from './reported-work.ts';
 import type { RolloutCheck } from '../../schema/platform/rollout-trial.ts';
-import { decideVerdict, dueQueries, verdictOf, type VerdictOnShare, type VerdictSituation, type VerdictState } from './verdict.ts';
+import {
+  decideVerdict,
+  listDueQueries,
+  summarizeVerdict,
+  type VerdictOnShare,
+  type VerdictSituation,
+  type VerdictState,
+} from './verdict.ts';
 
 /** Milliseconds between two looks, and those that a gateway has for its answer. */
 const LOOK = 1000;
@@ -29,7 +41,13 @@ const READING_MS = 400;
 const SLICE_MS = 20;
 
 /** A revision that is tried out, the one that serves, and how they are compared. */
-export type Trial = { candidate: string; stable: string; share: number; checks: readonly RolloutCheck[]; everySeconds: number };
+export type Trial = {
+  candidate: string;
+  stable: string;
+  share: number;
+  checks: readonly RolloutCheck[];
+  everySeconds: number;
+};
 
 export type FollowerOptions = {
   /** Returns where the gateways answer. */
@@ -43,7 +61,7 @@ export type FollowerOptions = {
   /** Returns the revision of a deployment that is tried out and has checks. */
   trial: (deployment: string) => Trial | undefined;
   /** Asks the Prometheus server of the installation, where it names one. */
-  queries: Pick<PromQueries, 'ask' | 'answers' | 'forget'> | undefined;
+  queries: Pick<PromQueries, 'ask' | 'getAnswers' | 'dropAnswers'> | undefined;
   /** Returns true if this work may let the deployment fall asleep, or wake it. */
   concernsSleep: (deployment: string, summary: WorkSummary) => boolean;
   /** Returns how many threads wait for people by the status of a deployment. Undefined: nobody writes it now. */
@@ -63,16 +81,16 @@ export type FollowerOptions = {
 
 /** The work that reconciles read. */
 export type WorkView = {
-  summary(deployment: string): WorkSummary | undefined;
+  getSummary(deployment: string): WorkSummary | undefined;
   queue(deployment: string): QueueState | undefined;
   /** Returns how many queue pods a replaced revision is to have. Undefined while nothing was decided. */
   drain(deployment: string, revision: string): number | undefined;
   /** Returns the result of the checks of the revision that is tried out. Undefined while nobody has looked. */
-  verdict(deployment: string): VerdictOnShare | undefined;
+  getVerdict(deployment: string): VerdictOnShare | undefined;
   /** Returns the last word on the gate of the revision that is tried out. */
-  gate(deployment: string): GateReport | undefined;
+  getGateReport(deployment: string): GateReport | undefined;
   /** Returns the facts of a revision's server that were reported lately. */
-  server(deployment: string, revision: string): ServerFacts | undefined;
+  getServer(deployment: string, revision: string): ServerFacts | undefined;
 };
 
 /** The news of a page. `more`: there are further pages. */
@@ -118,11 +136,14 @@ export class WorkFollower implements WorkView {
     this.#options = options;
     this.#clock = options.clock ?? Date.now;
     this.#work = new ReportedWork(options.trial);
-    this.#lags = new ArchiveLags((deployment) => this.summary(deployment)?.archiveLag, options.lagged);
+    this.#lags = new ArchiveLags(
+      (deployment) => this.getSummary(deployment)?.archiveLag,
+      options.lagged,
+    );
   }
 
-  summary(deployment: string): WorkSummary | undefined {
-    return this.#work.summary(deployment, this.#clock());
+  getSummary(deployment: string): WorkSummary | undefined {
+    return this.#work.getSummary(deployment, this.#clock());
   }
 
   queue(deployment: string): QueueState | undefined {
@@ -133,16 +154,16 @@ export class WorkFollower implements WorkView {
     return this.#drains.get(deployment)?.get(revision)?.desired;
   }
 
-  verdict(deployment: string): VerdictOnShare | undefined {
+  getVerdict(deployment: string): VerdictOnShare | undefined {
     return this.#verdicts.get(deployment)?.verdict;
   }
 
-  gate(deployment: string): GateReport | undefined {
-    return this.#work.gate(deployment, this.#clock());
+  getGateReport(deployment: string): GateReport | undefined {
+    return this.#work.getGateReport(deployment, this.#clock());
   }
 
-  server(deployment: string, revision: string): ServerFacts | undefined {
-    return this.#work.servers(deployment, this.#clock()).get(revision);
+  getServer(deployment: string, revision: string): ServerFacts | undefined {
+    return this.#work.getServers(deployment, this.#clock()).get(revision);
   }
 
   /** Follows the work until the signal. Never throws. */
@@ -163,18 +184,28 @@ export class WorkFollower implements WorkView {
     const pages = read.flat();
     const changed = new Set(pages.flatMap(({ deployments }) => deployments));
     for (const deployment of new Set(pages.flatMap(({ learned }) => learned)))
-      this.#options.learned(deployment, this.#work.servers(deployment, this.#clock()));
+      this.#options.learned(deployment, this.#work.getServers(deployment, this.#clock()));
     await visitInTurn(changed, (deployment) => {
-      const summary = this.summary(deployment);
+      const summary = this.getSummary(deployment);
       if (summary === undefined) return;
-      if (this.#options.concernsSleep(deployment, summary) || this.#isCountNews(deployment, summary)) this.#options.wake(deployment);
+      if (
+        this.#options.concernsSleep(deployment, summary) ||
+        this.#isCountNews(deployment, summary)
+      )
+        this.#options.wake(deployment);
     });
-    await visitInTurn(new Set([...changed, ...this.#raised]), (deployment) => this.#decide(deployment));
-    await visitInTurn(new Set([...changed, ...this.#drains.keys()]), (deployment) => this.#decideDrains(deployment));
-    await visitInTurn(new Set([...changed, ...this.#verdicts.keys()]), (deployment) => this.#judge(deployment, signal));
-    await visitInTurn(changed, (deployment) => this.#hearGate(deployment));
-    this.#lags.hear(changed);
-    await this.#tellKeys(urls, signal);
+    await visitInTurn(new Set([...changed, ...this.#raised]), (deployment) =>
+      this.#decide(deployment),
+    );
+    await visitInTurn(new Set([...changed, ...this.#drains.keys()]), (deployment) =>
+      this.#decideDrains(deployment),
+    );
+    await visitInTurn(new Set([...changed, ...this.#verdicts.keys()]), (deployment) =>
+      this.#compareTrial(deployment, signal),
+    );
+    await visitInTurn(changed, (deployment) => this.#handleGateReport(deployment));
+    this.#lags.reportLags(changed);
+    await this.#publishKeys(urls, signal);
     return read.every((some) => some.at(-1)?.more !== true);
   }
 
@@ -194,13 +225,17 @@ export class WorkFollower implements WorkView {
   }
 
   /** Tells the keys of all gateways. One that has not answered yet is waited for, so that its key is not dropped. */
-  async #tellKeys(urls: string[], signal: AbortSignal): Promise<void> {
+  async #publishKeys(urls: string[], signal: AbortSignal): Promise<void> {
     if (urls.length === 0 || urls.some((url) => !this.#pages.has(url))) return;
-    const keys = gatewayKeysOf(urls.map((url) => this.#pages.get(url)?.key));
+    const keys = filterGatewayKeys(urls.map((url) => this.#pages.get(url)?.key));
     try {
       await this.#options.signs(keys, signal);
     } catch (error) {
-      if (!signal.aborted) this.#options.log.debug({ err: asError(error) }, 'the keys of the gateways could not be written');
+      if (!signal.aborted)
+        this.#options.log.debug(
+          { err: toError(error) },
+          'the keys of the gateways could not be written',
+        );
     }
   }
 
@@ -220,16 +255,26 @@ export class WorkFollower implements WorkView {
       const { instance = '', cursor = 0 } = this.#pages.get(url) ?? {};
       const query = new URLSearchParams({ instance, cursor: String(cursor) }).toString();
       const within = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
-      const answer = await fetch(`${url}${REPORTS_PATH}?${query}`, { signal: within, redirect: 'error' });
+      const answer = await fetch(`${url}${REPORTS_PATH}?${query}`, {
+        signal: within,
+        redirect: 'error',
+      });
       // The platform's own gateway has written it.
       const page = (await readJsonAnswer(answer, MAX_PAGE_BYTES)) as ReportsAnswer;
       if (!answer.ok) return NOTHING;
-      this.#pages.set(url, { instance: page.instance, cursor: page.cursor, ...(page.key !== undefined && { key: page.key }) });
+      this.#pages.set(url, {
+        instance: page.instance,
+        cursor: page.cursor,
+        ...(page.key !== undefined && { key: page.key }),
+      });
       return { ...this.#work.add(page, this.#clock()), more: page.more };
     } catch (error) {
       if (signal.aborted) return NOTHING;
       this.#options.observer.unread();
-      this.#options.log.debug({ err: asError(error), url }, 'a gateway could not be asked for reports');
+      this.#options.log.debug(
+        { err: toError(error), url },
+        'a gateway could not be asked for reports',
+      );
       return NOTHING;
     }
   }
@@ -245,40 +290,58 @@ export class WorkFollower implements WorkView {
       if (before !== undefined) wake(deployment);
       return;
     }
-    const summary = this.#work.summary(deployment, now);
-    const state = decideQueue(before, { summary: summary && workOfServing(summary), ...given, now, downSeconds });
+    const summary = this.#work.getSummary(deployment, now);
+    const state = decideQueue(before, {
+      summary: summary && filterServingWork(summary),
+      ...given,
+      now,
+      downSeconds,
+    });
     this.#states.set(deployment, state);
     if (state.desired > given.bounds.least) this.#raised.add(deployment);
     else this.#raised.delete(deployment);
-    if (before !== undefined && before.desired !== state.desired) observer.scaled(state.desired > before.desired ? 'up' : 'down');
+    if (before !== undefined && before.desired !== state.desired)
+      observer.scaled(state.desired > before.desired ? 'up' : 'down');
     if (before?.desired !== state.desired || before.reason !== state.reason) wake(deployment);
   }
 
   /** Compares a revision that is tried out with the one that serves. */
-  #judge(deployment: string, signal: AbortSignal): void {
+  #compareTrial(deployment: string, signal: AbortSignal): void {
     const trial = this.#options.trial(deployment);
     const before = this.#verdicts.get(deployment);
     if (trial === undefined) {
       this.#verdicts.delete(deployment);
-      this.#work.forgetCounts(deployment);
-      this.#options.queries?.forget(deployment);
+      this.#work.dropStaleCounts(deployment);
+      this.#options.queries?.dropAnswers(deployment);
       return;
     }
     const { candidate, checks, share } = trial;
-    const situation = this.#situation(deployment, trial);
+    const situation = this.#buildSituation(deployment, trial);
     const state = decideVerdict(before?.state, situation);
-    this.#options.queries?.ask(deployment, { ...trial, queries: dueQueries(state, situation) }, signal);
-    const verdict = { ...verdictOf(state, checks), candidate, share };
+    this.#options.queries?.ask(
+      deployment,
+      { ...trial, queries: listDueQueries(state, situation) },
+      signal,
+    );
+    const verdict = { ...summarizeVerdict(state, checks), candidate, share };
     this.#verdicts.set(deployment, { state, verdict });
     const was = before?.verdict;
-    if (was?.state === verdict.state && was.message === verdict.message && was.share === verdict.share) return;
-    this.#options.log.info({ deployment, ...verdict }, 'a revision that is tried out was compared with the one that serves');
+    if (
+      was?.state === verdict.state &&
+      was.message === verdict.message &&
+      was.share === verdict.share
+    )
+      return;
+    this.#options.log.info(
+      { deployment, ...verdict },
+      'a revision that is tried out was compared with the one that serves',
+    );
     this.#options.wake(deployment);
   }
 
   /** Has a deployment looked at when the run of its gate has another status. */
-  #hearGate(deployment: string): void {
-    const gate = this.gate(deployment);
+  #handleGateReport(deployment: string): void {
+    const gate = this.getGateReport(deployment);
     const word = gate && `${gate.id} ${gate.status}`;
     if (this.#gates.get(deployment) === word) return;
     if (word === undefined) this.#gates.delete(deployment);
@@ -286,17 +349,18 @@ export class WorkFollower implements WorkView {
     this.#options.wake(deployment);
   }
 
-  #situation(deployment: string, trial: Trial): VerdictSituation {
+  #buildSituation(deployment: string, trial: Trial): VerdictSituation {
     const { candidate, stable, ...asked } = trial;
     const now = this.#clock();
-    const ages = (revision: string): number[] => this.#work.ages(deployment, revision, now);
+    const listAges = (revision: string): number[] => this.#work.getAges(deployment, revision, now);
     return {
       ...asked,
       of: JSON.stringify([candidate, stable, asked.checks]),
-      candidate: this.#work.counts(deployment, candidate),
-      stable: this.#work.counts(deployment, stable),
-      ages: { candidate: ages(candidate), stable: ages(stable) },
-      answers: this.#options.queries?.answers(deployment, trial) ?? unanswered(trial),
+      candidate: this.#work.getCounts(deployment, candidate),
+      stable: this.#work.getCounts(deployment, stable),
+      ages: { candidate: listAges(candidate), stable: listAges(stable) },
+      answers:
+        this.#options.queries?.getAnswers(deployment, trial) ?? buildUnansweredQueries(trial),
       now,
     };
   }
@@ -311,7 +375,7 @@ export class WorkFollower implements WorkView {
       return;
     }
     const now = this.#clock();
-    const { pinned, slots } = this.#work.summary(deployment, now) ?? {};
+    const { pinned, slots } = this.#work.getSummary(deployment, now) ?? {};
     const states = new Map<string, DrainState>();
     for (const { revision, live, most } of queues) {
       const before = former?.get(revision);

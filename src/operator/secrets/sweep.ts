@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError, Forbidden } from '../../errors.ts';
+import { toError, Forbidden } from '../../errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import { SECRETS_OF } from '../../schema/platform/labels.ts';
 import type { OperatorDeps } from '../view/deps.ts';
-import { keyOf } from '../../kube/cache.ts';
+import { buildObjectKey } from '../../kube/cache.ts';
 import { BY_SECRET, type Caches } from '../view/caches.ts';
 
 export type SweepOptions = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'writer'> & {
@@ -23,7 +23,7 @@ export async function sweepSecrets(options: SweepOptions, signal: AbortSignal): 
     try {
       suspects = await sweep(options, suspects, signal);
     } catch (error) {
-      options.log.warn({ err: asError(error) }, 'secrets not swept');
+      options.log.warn({ err: toError(error) }, 'secrets not swept');
     }
   }
 }
@@ -32,7 +32,10 @@ export async function sweepSecrets(options: SweepOptions, signal: AbortSignal): 
  * Returns the namespaces that can have Secrets of deployments, because no installation may list Secrets of the whole
  * cluster.
  */
-const placesOf = ({ deployments, listeners }: Pick<OperatorDeps['caches'], 'deployments' | 'listeners'>): string[] => [
+const listNamespaces = ({
+  deployments,
+  listeners,
+}: Pick<OperatorDeps['caches'], 'deployments' | 'listeners'>): string[] => [
   ...new Set([
     ...deployments.list().flatMap(({ metadata }) => metadata.namespace ?? []),
     ...listeners.list().flatMap(({ spec }) => spec.namespaces),
@@ -41,12 +44,19 @@ const placesOf = ({ deployments, listeners }: Pick<OperatorDeps['caches'], 'depl
 
 type Look = { kube: Kube; log: Log; signal: AbortSignal };
 
-async function secretsIn(namespace: string, { kube, log, signal }: Look): Promise<KubeObject[]> {
+async function readSecrets(namespace: string, { kube, log, signal }: Look): Promise<KubeObject[]> {
   try {
-    return (await kube.all(kinds.secret, { namespace, labelSelector: SECRETS_OF }, signal)) as KubeObject[];
+    return (await kube.listAll(
+      kinds.secret,
+      { namespace, labelSelector: SECRETS_OF },
+      signal,
+    )) as KubeObject[];
   } catch (error) {
     if (!(error instanceof Forbidden)) throw error;
-    log.warn({ namespace, err: error }, 'no right to the Secrets of this namespace: unused ones stay');
+    log.warn(
+      { namespace, err: error },
+      'no right to the Secrets of this namespace: unused ones stay',
+    );
     return [];
   }
 }
@@ -57,20 +67,33 @@ export async function sweep(
   suspects: Set<string>,
   signal: AbortSignal,
 ): Promise<Set<string>> {
-  const places = namespaces.length === 0 ? placesOf(caches) : namespaces;
-  const secrets = await Promise.all(places.map((namespace) => secretsIn(namespace, { kube, log, signal })));
-  const idle = unreferenced(secrets.flat(), caches);
-  const old = idle.filter(({ metadata }) => Date.now() - Date.parse(metadata.creationTimestamp ?? '') > every);
+  const places = namespaces.length === 0 ? listNamespaces(caches) : namespaces;
+  const secrets = await Promise.all(
+    places.map((namespace) => readSecrets(namespace, { kube, log, signal })),
+  );
+  const idle = filterUnreferencedSecrets(secrets.flat(), caches);
+  const old = idle.filter(
+    ({ metadata }) => Date.now() - Date.parse(metadata.creationTimestamp ?? '') > every,
+  );
   for (const secret of old.filter(({ metadata }) => suspects.has(metadata.uid ?? ''))) {
     await writer.remove(secret, signal);
-    log.info({ namespace: secret.metadata.namespace, secret_name: secret.metadata.name }, 'unused secret removed');
+    log.info(
+      { namespace: secret.metadata.namespace, secret_name: secret.metadata.name },
+      'unused secret removed',
+    );
   }
   return new Set(old.map(({ metadata }) => metadata.uid ?? ''));
 }
 
 /** Returns the Secrets made for deployments that no deployment and no revision of their namespace names. */
-export function unreferenced(secrets: KubeObject[], { deployments, revisions }: Pick<Caches, 'deployments' | 'revisions'>): KubeObject[] {
-  const isNamed = (key: string): boolean => [deployments, revisions].some((cache) => cache.keysByIndex(BY_SECRET, key).length > 0);
+export function filterUnreferencedSecrets(
+  secrets: KubeObject[],
+  { deployments, revisions }: Pick<Caches, 'deployments' | 'revisions'>,
+): KubeObject[] {
+  const isNamed = (key: string): boolean =>
+    [deployments, revisions].some((cache) => cache.listKeysByIndex(BY_SECRET, key).length > 0);
   // A Secret with an owner is deleted with it.
-  return secrets.filter(({ metadata }) => metadata.ownerReferences === undefined && !isNamed(keyOf(metadata)));
+  return secrets.filter(
+    ({ metadata }) => metadata.ownerReferences === undefined && !isNamed(buildObjectKey(metadata)),
+  );
 }

@@ -1,15 +1,24 @@
-import { keyOf, type Cache } from '../../kube/cache.ts';
+import { buildObjectKey, type Cache } from '../../kube/cache.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { BackupResource, DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+  RevisionResource,
+} from '../../schema/platform/custom-resources.ts';
 import { isArchived } from '../../schema/platform/backup-spec.ts';
 import { COMPONENT, DEPLOYMENT } from '../../schema/platform/labels.ts';
 import { ENDED, type RevisionStatus } from '../../schema/platform/revision.ts';
-import { backupEndOf, decisiveEnds, lastBackups, type BackupEnd } from '../backup/last.ts';
-import { volumeLevelOf } from '../database/own/fullness.ts';
+import {
+  backupEndOf,
+  filterDecisiveEnds,
+  summarizeLastBackups,
+  type BackupEnd,
+} from '../backup/last.ts';
+import { readVolumeLevel } from '../database/own/fullness.ts';
 import { GUARD } from '../database/own/guard.ts';
 import type { OperatorMetrics } from '../kernel/metrics.ts';
-import { statusOfPod } from '../pods/diagnose.ts';
-import { givenUpIn } from '../rollout/given-up.ts';
+import { getPodStatus } from '../pods/diagnose.ts';
+import { listAbortedRevisions } from '../rollout/given-up.ts';
 import { BY_DEPLOYMENT, type Caches } from '../view/caches.ts';
 import {
   ASLEEP,
@@ -44,7 +53,7 @@ class PhaseCounts {
   }
 
   /** Returns how many revisions of a namespace have each phase. */
-  of(namespace: string): [RevisionStatus, number][] {
+  listPhaseCounts(namespace: string): [RevisionStatus, number][] {
     return [...(this.#counts.get(namespace) ?? [])];
   }
 
@@ -59,10 +68,13 @@ class PhaseCounts {
   }
 }
 
-type Metrics = Pick<OperatorMetrics, 'objects'>;
+type Metrics = Pick<OperatorMetrics, 'addObjectSeries'>;
 
 /** Lets metrics follow the objects of these caches, from their next change on. */
-export function exportObjects(metrics: Metrics, caches: Pick<Caches, 'deployments' | 'revisions' | 'backups' | 'pods'>): void {
+export function exportObjects(
+  metrics: Metrics,
+  caches: Pick<Caches, 'deployments' | 'revisions' | 'backups' | 'pods'>,
+): void {
   exportDeployments(metrics, caches.deployments);
   exportRevisions(metrics, caches.revisions);
   exportBackups(metrics, caches.backups);
@@ -70,24 +82,38 @@ export function exportObjects(metrics: Metrics, caches: Pick<Caches, 'deployment
 }
 
 /** Returns the one sample of a value that is known. */
-const sampleOf = (value: number | undefined) => (value === undefined ? [] : [{ labels: {}, value }]);
-const secondsOf = (moment: string | undefined): number | undefined => (moment === undefined ? undefined : Date.parse(moment) / 1000);
+const sampleOf = (value: number | undefined) =>
+  value === undefined ? [] : [{ labels: {}, value }];
+const toEpochSeconds = (moment: string | undefined): number | undefined =>
+  moment === undefined ? undefined : Date.parse(moment) / 1000;
 
 function exportDeployments(metrics: Metrics, cache: Cache<DeploymentResource>): void {
-  const conditions = metrics.objects('gx_deployment_condition', 'Ready, Serving, and conditions in a bad state.');
-  const expiry = metrics.objects('gx_database_certificate_expiry_timestamp_seconds', 'When the certificate of a managed database expires.');
-  const givenUp = metrics.objects('gx_rollout_given_up_timestamp_seconds', 'When a revision that was tried out was given up.');
-  cache.onChange(({ key, after }) => {
+  const conditions = metrics.addObjectSeries(
+    'gx_deployment_condition',
+    'Ready, Serving, and conditions in a bad state.',
+  );
+  const expiry = metrics.addObjectSeries(
+    'gx_database_certificate_expiry_timestamp_seconds',
+    'When the certificate of a managed database expires.',
+  );
+  const givenUp = metrics.addObjectSeries(
+    'gx_rollout_given_up_timestamp_seconds',
+    'When a revision that was tried out was given up.',
+  );
+  cache.addChangeListener(({ key, after }) => {
     const { namespace = '', name: deployment = '' } = after?.metadata ?? {};
     const common = { namespace, deployment };
-    const shown = shownConditions(after?.status?.conditions);
+    const shown = filterShownConditions(after?.status?.conditions);
     conditions.put(
       key,
       common,
-      shown.map(({ type, status, reason }) => ({ labels: { condition: type, status, reason }, value: 1 })),
+      shown.map(({ type, status, reason }) => ({
+        labels: { condition: type, status, reason },
+        value: 1,
+      })),
     );
-    expiry.put(key, common, sampleOf(secondsOf(after?.status?.databaseCertificateUntil)));
-    givenUp.put(key, common, after === undefined ? [] : givenUpIn(after));
+    expiry.put(key, common, sampleOf(toEpochSeconds(after?.status?.databaseCertificateUntil)));
+    givenUp.put(key, common, after === undefined ? [] : listAbortedRevisions(after));
   });
 }
 
@@ -95,9 +121,15 @@ function exportDeployments(metrics: Metrics, cache: Cache<DeploymentResource>): 
  * Returns a function that notes how far the log of a database is behind at its store. Only those of continuous backups
  * count.
  */
-export function exportArchiveLag(metrics: Metrics, cache: Cache<DeploymentResource>): (key: string, seconds: number | undefined) => void {
-  const lag = metrics.objects('gx_backup_archive_lag_seconds', 'Seconds since a segment of the log last came to its store.');
-  cache.onChange(({ key, after }) => {
+export function exportArchiveLag(
+  metrics: Metrics,
+  cache: Cache<DeploymentResource>,
+): (key: string, seconds: number | undefined) => void {
+  const lag = metrics.addObjectSeries(
+    'gx_backup_archive_lag_seconds',
+    'Seconds since a segment of the log last came to its store.',
+  );
+  cache.addChangeListener(({ key, after }) => {
     if (after === undefined || !isArchived(after)) lag.put(key, NOBODY.common, []);
   });
   return (key, seconds) => {
@@ -109,17 +141,26 @@ export function exportArchiveLag(metrics: Metrics, cache: Cache<DeploymentResour
 }
 
 function exportRevisions(metrics: Metrics, cache: Cache<RevisionResource>): void {
-  const underWay = metrics.objects('gx_revision_phase', 'Revisions that have not ended, by their phase.');
-  const revisions = metrics.objects('gx_revisions', 'Revisions of a namespace, by their phase.');
+  const underWay = metrics.addObjectSeries(
+    'gx_revision_phase',
+    'Revisions that have not ended, by their phase.',
+  );
+  const revisions = metrics.addObjectSeries(
+    'gx_revisions',
+    'Revisions of a namespace, by their phase.',
+  );
   const counts = new PhaseCounts();
-  cache.onChange(({ key, before, after }) => {
+  cache.addChangeListener(({ key, before, after }) => {
     const { metadata, spec } = (after ?? before) as RevisionResource;
     const { namespace = '', name } = metadata;
     const phase = after && (after.status?.phase ?? 'CREATING');
-    const named = phase === undefined || isOver(phase) ? [] : [{ labels: { revision: name, phase }, value: 1 }];
+    const named =
+      phase === undefined || isOver(phase) ? [] : [{ labels: { revision: name, phase }, value: 1 }];
     underWay.put(key, { namespace, deployment: spec.deployment }, named);
     counts.note(key, namespace, phase);
-    const samples = counts.of(namespace).map(([one, value]) => ({ labels: { phase: one }, value }));
+    const samples = counts
+      .listPhaseCounts(namespace)
+      .map(([one, value]) => ({ labels: { phase: one }, value }));
     revisions.put(namespace, { namespace }, samples);
   });
 }
@@ -129,25 +170,37 @@ const isOver = (phase: RevisionStatus): boolean => phase === 'UNKNOWN' || ENDED.
 
 function exportBackups(metrics: Metrics, cache: Cache<BackupResource>): void {
   const series = {
-    succeededAt: metrics.objects('gx_backup_last_success_timestamp_seconds', 'The moment that the data of the last good backup is of.'),
-    failedAt: metrics.objects('gx_backup_last_failure_timestamp_seconds', 'When the last backup that failed was begun.'),
-    verifiedAt: metrics.objects('gx_backup_last_verified_timestamp_seconds', 'When a backup was last verified.'),
-    bytes: metrics.objects('gx_backup_size_bytes', 'Size of the last good backup.'),
+    succeededAt: metrics.addObjectSeries(
+      'gx_backup_last_success_timestamp_seconds',
+      'The moment that the data of the last good backup is of.',
+    ),
+    failedAt: metrics.addObjectSeries(
+      'gx_backup_last_failure_timestamp_seconds',
+      'When the last backup that failed was begun.',
+    ),
+    verifiedAt: metrics.addObjectSeries(
+      'gx_backup_last_verified_timestamp_seconds',
+      'When a backup was last verified.',
+    ),
+    bytes: metrics.addObjectSeries('gx_backup_size_bytes', 'Size of the last good backup.'),
   };
   const decisive = new Map<string, BackupEnd[]>();
-  cache.onChange(({ before, after, via }) => {
+  cache.addChangeListener(({ before, after, via }) => {
     const { metadata, spec } = (after ?? before) as BackupResource;
     const { namespace = '' } = metadata;
     const { deployment } = spec;
-    const owner = keyOf({ namespace, name: deployment });
+    const owner = buildObjectKey({ namespace, name: deployment });
     // The first list brings tens of thousands. Later changes are few, and all backups of the deployment are read again.
     const isFirst = via === 'list' && before === undefined;
     const others = isFirst ? (decisive.get(owner) ?? []) : [];
-    const changed = isFirst && after ? [after] : cache.byIndex(BY_DEPLOYMENT, owner);
-    const ends = decisiveEnds([...others, ...changed.flatMap((backup) => backupEndOf(backup) ?? [])]);
+    const changed = isFirst && after ? [after] : cache.listByIndex(BY_DEPLOYMENT, owner);
+    const ends = filterDecisiveEnds([
+      ...others,
+      ...changed.flatMap((backup) => backupEndOf(backup) ?? []),
+    ]);
     if (ends.length === 0) decisive.delete(owner);
     else decisive.set(owner, ends);
-    const last = lastBackups(ends);
+    const last = summarizeLastBackups(ends);
     for (const [name, one] of Object.entries(series))
       one.put(owner, { namespace, deployment }, sampleOf(last[name as keyof typeof series]));
   });
@@ -157,30 +210,45 @@ function exportBackups(metrics: Metrics, cache: Cache<BackupResource>): void {
 const LASTING = ['api', 'queue', 'database', 'store'];
 
 function exportPods(metrics: Metrics, cache: Cache): void {
-  const used = metrics.objects('gx_database_volume_used_bytes', 'Used part of the volume of a managed database when it was last reported.');
-  const size = metrics.objects('gx_database_volume_size_bytes', 'Size of the volume of a managed database when it was last reported.');
-  const restarts = metrics.objects('gx_pod_restarts', 'Restarts of the containers of a pod that has had some.');
-  cache.onChange(({ key, after }) => {
-    const { common, component } = after === undefined ? NOBODY : ownerOf(after);
-    const level = component === 'database' ? volumeLevelOf(after) : undefined;
+  const used = metrics.addObjectSeries(
+    'gx_database_volume_used_bytes',
+    'Used part of the volume of a managed database when it was last reported.',
+  );
+  const size = metrics.addObjectSeries(
+    'gx_database_volume_size_bytes',
+    'Size of the volume of a managed database when it was last reported.',
+  );
+  const restarts = metrics.addObjectSeries(
+    'gx_pod_restarts',
+    'Restarts of the containers of a pod that has had some.',
+  );
+  cache.addChangeListener(({ key, after }) => {
+    const { common, component } = after === undefined ? NOBODY : buildOwner(after);
+    const level = component === 'database' ? readVolumeLevel(after) : undefined;
     used.put(key, common, sampleOf(level?.used));
     size.put(key, common, sampleOf(level?.size));
-    const count = LASTING.includes(component) ? restartsOf(after) : 0;
-    restarts.put(key, common, count === 0 ? [] : [{ labels: { component, pod: after?.metadata.name ?? '' }, value: count }]);
+    const count = LASTING.includes(component) ? countRestarts(after) : 0;
+    restarts.put(
+      key,
+      common,
+      count === 0 ? [] : [{ labels: { component, pod: after?.metadata.name ?? '' }, value: count }],
+    );
   });
 }
 
 type Owner = { common: { namespace: string; deployment: string }; component: string };
 const NOBODY: Owner = { common: { namespace: '', deployment: '' }, component: '' };
 
-const ownerOf = ({ metadata: { namespace = '', labels = {}, annotations = {} } }: KubeObject): Owner => ({
+const buildOwner = ({
+  metadata: { namespace = '', labels = {}, annotations = {} },
+}: KubeObject): Owner => ({
   common: { namespace, deployment: annotations[DEPLOYMENT] ?? '' },
   component: labels[COMPONENT] ?? '',
 });
 
 /** Returns how often its containers began again. The guard of a database ends whenever it has something to report. */
-const restartsOf = (pod: KubeObject | undefined): number =>
-  ((pod && statusOfPod(pod).containerStatuses) ?? []).reduce(
+const countRestarts = (pod: KubeObject | undefined): number =>
+  ((pod && getPodStatus(pod).containerStatuses) ?? []).reduce(
     (sum, { name, restartCount = 0 }) => sum + (name === GUARD ? 0 : restartCount),
     0,
   );
@@ -204,7 +272,7 @@ const WARNINGS = [
 const RESTING = [HIBERNATED, 'Hibernating', SCALED_TO_ZERO, 'Asleep', 'FallingAsleep', 'Paused'];
 
 /** Returns the conditions of a deployment that its metric shows: Ready, Serving, and those in a bad state. */
-const shownConditions = (conditions: readonly Condition[] = []): Condition[] =>
+const filterShownConditions = (conditions: readonly Condition[] = []): Condition[] =>
   conditions.filter(({ type, status, reason }) => {
     if (ALWAYS.includes(type)) return true;
     if (NEUTRAL.includes(type)) return false;

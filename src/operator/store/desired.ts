@@ -1,34 +1,45 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { DEPLOYMENT, ownLabels, selectorOf } from '../../schema/platform/labels.ts';
+import { DEPLOYMENT, buildManagedLabels, buildPodSelector } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
-import { userOfImage } from '../objects/user-of-image.ts';
-import { appliedMetadata } from '../objects/metadata.ts';
+import { buildImageUser } from '../objects/user-of-image.ts';
+import { buildAppliedMetadata } from '../objects/metadata.ts';
 import { pullSecrets } from '../objects/pull-secrets.ts';
 import { storePolicy } from '../objects/network-policies.ts';
-import { mebibytes } from '../kernel/quantity.ts';
+import { formatMebibytes } from '../kernel/quantity.ts';
 import { STORE_PORT } from './secret.ts';
-import { settledTemplate, withTemplateHash } from '../pods/settled-template.ts';
+import { settleTemplate, addTemplateHash } from '../pods/settled-template.ts';
 import { isSetUp } from '../pods/workload-state.ts';
 
-type StoreFacts = { deployment: DeploymentResource; settings: OperatorSettings; isAsleep: boolean; children: readonly KubeObject[] };
+type StoreFacts = {
+  deployment: DeploymentResource;
+  settings: OperatorSettings;
+  isAsleep: boolean;
+  children: readonly KubeObject[];
+};
 
 /** User and group of the image. */
 const STORE_ID = 10001;
 
 /** Returns the memory that is asked for in Mi; undefined when the deployment gets no key-value store. */
-export const storeMemory = ({ spec }: DeploymentResource): number | undefined => spec.template.resourceSpec?.redisMemoryMb ?? undefined;
+export const storeMemory = ({ spec }: DeploymentResource): number | undefined =>
+  spec.template.resourceSpec?.redisMemoryMb ?? undefined;
 
 /**
  * Returns the objects of a deployment's key-value store, in the order in which they are made. It has no volume: its
  * data may be lost at any time.
  */
-export function desiredStore({ deployment, settings, isAsleep, children }: StoreFacts): KubeObject[] {
+export function buildStoreObjects({
+  deployment,
+  settings,
+  isAsleep,
+  children,
+}: StoreFacts): KubeObject[] {
   const memory = storeMemory(deployment);
   const replicas = deployment.spec.hibernate === true || isAsleep ? 0 : 1;
   if (memory === undefined) return [];
-  const set = settledStore(
+  const set = settleStoreSet(
     storeSet(deployment, settings, { memory, replicas }),
     storeAmong(children, deployment),
     deployment.status?.storeTemplate,
@@ -37,18 +48,24 @@ export function desiredStore({ deployment, settings, isAsleep, children }: Store
 }
 
 /** Finds the set of a deployment's store. */
-export const storeAmong = (objects: readonly KubeObject[], { metadata }: DeploymentResource): KubeObject | undefined =>
-  objects.find((object) => object.kind === 'StatefulSet' && object.metadata.name === names.store(metadata.name));
+export const storeAmong = (
+  objects: readonly KubeObject[],
+  { metadata }: DeploymentResource,
+): KubeObject | undefined =>
+  objects.find(
+    (object) =>
+      object.kind === 'StatefulSet' && object.metadata.name === names.store(metadata.name),
+  );
 
 function storeService(deployment: DeploymentResource): KubeObject {
   const { name } = deployment.metadata;
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: appliedMetadata(deployment, 'store', names.store(name)),
+    metadata: buildAppliedMetadata(deployment, 'store', names.store(name)),
     spec: {
       clusterIP: 'None',
-      selector: selectorOf(name, 'store'),
+      selector: buildPodSelector(name, 'store'),
       ports: [{ name: 'valkey', port: STORE_PORT, targetPort: 'valkey', protocol: 'TCP' }],
     },
   };
@@ -56,26 +73,37 @@ function storeService(deployment: DeploymentResource): KubeObject {
 
 type Size = { memory: number; replicas: number };
 
-function storeSet(deployment: DeploymentResource, settings: OperatorSettings, { memory, replicas }: Size): KubeObject {
+function storeSet(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { memory, replicas }: Size,
+): KubeObject {
   const { name } = deployment.metadata;
   return {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
-    metadata: appliedMetadata(deployment, 'store', names.store(name)),
+    metadata: buildAppliedMetadata(deployment, 'store', names.store(name)),
     spec: {
       serviceName: names.store(name),
       replicas,
       podManagementPolicy: 'Parallel',
-      selector: { matchLabels: selectorOf(name, 'store') },
+      selector: { matchLabels: buildPodSelector(name, 'store') },
       template: {
-        metadata: { labels: ownLabels(name, 'store'), annotations: { [DEPLOYMENT]: name } },
-        spec: podSpec(deployment, settings, memory),
+        metadata: {
+          labels: buildManagedLabels(name, 'store'),
+          annotations: { [DEPLOYMENT]: name },
+        },
+        spec: buildPodSpec(deployment, settings, memory),
       },
     },
   };
 }
 
-function podSpec(deployment: DeploymentResource, settings: OperatorSettings, memory: number): object {
+function buildPodSpec(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  memory: number,
+): object {
   const { imagePullSecrets } = deployment.spec.template.resourceSpec ?? {};
   return {
     automountServiceAccountToken: false,
@@ -86,7 +114,7 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings, mem
     terminationGracePeriodSeconds: 5,
     securityContext: {
       runAsNonRoot: true,
-      ...userOfImage(STORE_ID, settings),
+      ...buildImageUser(STORE_ID, settings),
       seccompProfile: { type: 'RuntimeDefault' },
     },
     containers: [
@@ -96,11 +124,23 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings, mem
         imagePullPolicy: settings.imagePullPolicy,
         args: storeArguments(memory),
         env: [
-          { name: 'VALKEY_PASSWORD', valueFrom: { secretKeyRef: { name: names.storeSecret(deployment.metadata.name), key: 'password' } } },
+          {
+            name: 'VALKEY_PASSWORD',
+            valueFrom: {
+              secretKeyRef: { name: names.storeSecret(deployment.metadata.name), key: 'password' },
+            },
+          },
         ],
         ports: [{ name: 'valkey', containerPort: STORE_PORT, protocol: 'TCP' }],
-        resources: { requests: { cpu: '50m', memory: mebibytes(memory) }, limits: { memory: mebibytes(memory) } },
-        securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+        resources: {
+          requests: { cpu: '50m', memory: formatMebibytes(memory) },
+          limits: { memory: formatMebibytes(memory) },
+        },
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
         readinessProbe: { ...answers, periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 3 },
         livenessProbe: { ...answers, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
         volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
@@ -133,19 +173,30 @@ function storeArguments(memory: number): string[] {
   ];
 }
 
-type SetSpec = { template: { spec: { containers: { resources?: { limits?: { memory?: string } } }[] } } };
+type SetSpec = {
+  template: { spec: { containers: { resources?: { limits?: { memory?: string } } }[] } };
+};
 
-const memoryOf = ({ spec }: KubeObject): string | undefined => (spec as SetSpec).template.spec.containers[0]?.resources?.limits?.memory;
+const getMemoryLimit = ({ spec }: KubeObject): string | undefined =>
+  (spec as SetSpec).template.spec.containers[0]?.resources?.limits?.memory;
 
 /**
  * Returns the set of a store with the pod that it has, as long as that serves and has the size that is asked for. So an
  * upgrade restarts none. `seen` is the form of its pods in the status. Sets of the first version have no hash of their
  * template.
  */
-function settledStore(made: KubeObject, live: KubeObject | undefined, seen: string | undefined): KubeObject {
-  const hashed = withTemplateHash(made);
-  if (live === undefined || !isSetUp(live) || memoryOf(live) !== memoryOf(made)) return hashed;
-  const { annotations } = withTemplateHash(live).metadata;
-  const known = { ...live, metadata: { ...live.metadata, annotations: { ...annotations, ...live.metadata.annotations } } };
-  return settledTemplate(hashed, known, seen);
+function settleStoreSet(
+  made: KubeObject,
+  live: KubeObject | undefined,
+  seen: string | undefined,
+): KubeObject {
+  const hashed = addTemplateHash(made);
+  if (live === undefined || !isSetUp(live) || getMemoryLimit(live) !== getMemoryLimit(made))
+    return hashed;
+  const { annotations } = addTemplateHash(live).metadata;
+  const known = {
+    ...live,
+    metadata: { ...live.metadata, annotations: { ...annotations, ...live.metadata.annotations } },
+  };
+  return settleTemplate(hashed, known, seen);
 }

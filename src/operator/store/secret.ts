@@ -2,8 +2,8 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { SECRETS_OF } from '../../schema/platform/labels.ts';
-import { labelValue, names } from '../../schema/names.ts';
-import { ownedMetadata } from '../objects/metadata.ts';
+import { toLabelValue, names } from '../../schema/names.ts';
+import { buildOwnedMetadata } from '../objects/metadata.ts';
 
 export const STORE_PORT = 6379;
 /** Bytes that make a password of 32 characters. */
@@ -15,16 +15,23 @@ type Made = { random: (bytes: number) => Buffer };
  * Returns the Secret with the password of a deployment's key-value store, and with the address at which its agents find
  * it. It is deleted with its deployment; the finalizer finds it by its label.
  */
-export function storeSecret(deployment: DeploymentResource, settings: OperatorSettings, { random }: Made): KubeObject {
+export function storeSecret(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { random }: Made,
+): KubeObject {
   const { name, namespace } = deployment.metadata;
   const password = random(PASSWORD_BYTES).toString('base64url');
-  const metadata = ownedMetadata(deployment, 'store', names.storeSecret(name));
+  const metadata = buildOwnedMetadata(deployment, 'store', names.storeSecret(name));
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { ...metadata, labels: { ...metadata.labels, [SECRETS_OF]: labelValue(name) } },
+    metadata: { ...metadata, labels: { ...metadata.labels, [SECRETS_OF]: toLabelValue(name) } },
     type: 'Opaque',
     immutable: true,
-    stringData: { password, uri: `redis://:${password}@${names.store(name)}.${namespace}.svc.${settings.clusterDomain}:${STORE_PORT}` },
+    stringData: {
+      password,
+      uri: `redis://:${password}@${names.store(name)}.${namespace}.svc.${settings.clusterDomain}:${STORE_PORT}`,
+    },
   };
 }

@@ -11,12 +11,12 @@ import {
 import { API_VERSION } from '../../schema/platform/api-group.ts';
 import { isBackupOver } from '../../schema/platform/backup-spec.ts';
 import { ROUTED } from '../../schema/platform/conditions.ts';
-import { idsOf } from '../../schema/platform/deployment-ids.ts';
+import { listDeploymentIds } from '../../schema/platform/deployment-ids.ts';
 import { AGENTS_NAMESPACE, DEPLOYMENT, REVISION } from '../../schema/platform/labels.ts';
 import type { Watched } from '../kernel/writer.ts';
 import type { KindRow, KindTable } from '../kinds/row.ts';
 import { OPERATOR_KINDS } from '../kinds/table.ts';
-import { placesOf } from '../routes/stored.ts';
+import { listRoutePlaces } from '../routes/stored.ts';
 
 export const BY_DEPLOYMENT = 'deployment';
 export const BY_REVISION = 'revision';
@@ -37,32 +37,43 @@ export const BY_END = 'end';
 export const BY_PLACE = 'place';
 
 /** Returns `namespace/name` of the deployment or revision that an object was made for, which its annotation names. */
-const named = (annotation: string, buildNamespaces?: readonly string[]): IndexBy => {
+const buildOwnerIndex = (annotation: string, buildNamespaces?: readonly string[]): IndexBy => {
   return (object) => {
     const name = object.metadata.annotations?.[annotation];
-    return name === undefined ? [] : [`${homeOf(object, buildNamespaces)}/${name}`];
+    return name === undefined ? [] : [`${getHomeNamespace(object, buildNamespaces)}/${name}`];
   };
 };
-const childrenOf = (buildNamespaces?: readonly string[]) => ({
-  [BY_DEPLOYMENT]: named(DEPLOYMENT, buildNamespaces),
-  [BY_REVISION]: named(REVISION, buildNamespaces),
+const buildChildIndexes = (buildNamespaces?: readonly string[]) => ({
+  [BY_DEPLOYMENT]: buildOwnerIndex(DEPLOYMENT, buildNamespaces),
+  [BY_REVISION]: buildOwnerIndex(REVISION, buildNamespaces),
 });
 
 /**
  * Returns the namespace of the deployment that an object was made for: its own, but for builds. Only the operator makes
  * objects in the namespaces of builds, so their annotation of another one is true.
  */
-export const homeOf = ({ metadata }: { metadata: ObjectMeta }, buildNamespaces: readonly string[] = []): string | undefined =>
+export const getHomeNamespace = (
+  { metadata }: { metadata: ObjectMeta },
+  buildNamespaces: readonly string[] = [],
+): string | undefined =>
   metadata.namespace !== undefined && buildNamespaces.includes(metadata.namespace)
     ? (metadata.annotations?.[AGENTS_NAMESPACE] ?? metadata.namespace)
     : metadata.namespace;
 
-const ofDeployment: IndexBy<RevisionResource> = ({ metadata, spec }) => [`${metadata.namespace}/${spec.deployment}`];
-const ofBackedUp: IndexBy<BackupResource> = ({ metadata, spec }) => [`${metadata.namespace}/${spec.deployment}`];
-const inNamespace: IndexBy<DeploymentResource> = ({ metadata }) => [metadata.namespace ?? ''];
-const projectName: IndexBy<TracingProjectResource> = ({ spec }) => [spec.projectName];
-type UsesSecret = { metadata: ObjectMeta; spec: Pick<RevisionSpec, 'template'>; status?: { phase?: string; secretName?: string } };
-const secretNames = ({ metadata, spec, status }: UsesSecret): string[] => {
+const getDeploymentKeys: IndexBy<RevisionResource> = ({ metadata, spec }) => [
+  `${metadata.namespace}/${spec.deployment}`,
+];
+const getBackedUpKeys: IndexBy<BackupResource> = ({ metadata, spec }) => [
+  `${metadata.namespace}/${spec.deployment}`,
+];
+const getNamespaces: IndexBy<DeploymentResource> = ({ metadata }) => [metadata.namespace ?? ''];
+const getProjectNames: IndexBy<TracingProjectResource> = ({ spec }) => [spec.projectName];
+type UsesSecret = {
+  metadata: ObjectMeta;
+  spec: Pick<RevisionSpec, 'template'>;
+  status?: { phase?: string; secretName?: string };
+};
+const listSecretKeys = ({ metadata, spec, status }: UsesSecret): string[] => {
   const known = [spec.template.secretName, status?.secretName].filter((name) => name !== undefined);
   return [...new Set(known)].map((name) => `${metadata.namespace}/${name}`);
 };
@@ -74,7 +85,7 @@ const buildState: IndexBy<RevisionResource> = ({ status }) => {
   return [status.reason === 'BuildQueued' ? 'waiting' : 'building'];
 };
 
-const routedReason: IndexBy<DeploymentResource> = ({ status }) => {
+const listUnroutedReasons: IndexBy<DeploymentResource> = ({ status }) => {
   const routed = status?.conditions?.find(({ type }) => type === ROUTED);
   return routed === undefined || routed.status === 'True' ? [] : [routed.reason];
 };
@@ -86,7 +97,11 @@ const backupEnd: IndexBy<BackupResource> = ({ status }) => {
 
 /** The part of the table whose objects are cached. */
 type CachedKinds = {
-  [N in keyof typeof OPERATOR_KINDS as (typeof OPERATOR_KINDS)[N] extends { cached: string } ? N : never]: (typeof OPERATOR_KINDS)[N];
+  [
+    N in keyof typeof OPERATOR_KINDS as (typeof OPERATOR_KINDS)[N] extends { cached: string }
+      ? N
+      : never
+  ]: (typeof OPERATOR_KINDS)[N];
 };
 type ObjectOf<R> = R extends { kind: Kind<infer T> } ? T : never;
 /** One cache for each cached kind of the table. */
@@ -96,22 +111,26 @@ export type Caches = { [N in keyof CachedKinds]: Cache<ObjectOf<CachedKinds[N]>>
 const INDEXES: { [N in keyof Caches]?: Record<string, IndexBy<ObjectOf<CachedKinds[N]>>> } = {
   deployments: {
     [BY_NAME]: ({ metadata }) => [metadata.name],
-    [BY_NAMESPACE]: inNamespace,
-    [BY_ID]: idsOf,
-    [BY_SECRET]: secretNames,
-    [BY_ROUTED]: routedReason,
+    [BY_NAMESPACE]: getNamespaces,
+    [BY_ID]: listDeploymentIds,
+    [BY_SECRET]: listSecretKeys,
+    [BY_ROUTED]: listUnroutedReasons,
   },
-  backups: { [BY_DEPLOYMENT]: ofBackedUp, [BY_END]: backupEnd },
-  httpRoutes: { [BY_PLACE]: placesOf },
-  ingresses: { [BY_PLACE]: placesOf },
-  revisions: { [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames, [BY_BUILD]: buildState },
+  backups: { [BY_DEPLOYMENT]: getBackedUpKeys, [BY_END]: backupEnd },
+  httpRoutes: { [BY_PLACE]: listRoutePlaces },
+  ingresses: { [BY_PLACE]: listRoutePlaces },
+  revisions: {
+    [BY_DEPLOYMENT]: getDeploymentKeys,
+    [BY_SECRET]: listSecretKeys,
+    [BY_BUILD]: buildState,
+  },
   // Owners are read from the list, so a Listener with another value in its place is set aside.
   listeners: { namespace: ({ spec }) => spec.namespaces.map(String) },
-  tracingProjects: { [BY_NAME]: projectName },
+  tracingProjects: { [BY_NAME]: getProjectNames },
 };
 
 // An index gets only objects of its own row.
-const indexesOf = (name: string): Record<string, IndexBy> | undefined =>
+const findIndexes = (name: string): Record<string, IndexBy> | undefined =>
   (INDEXES as Partial<Record<string, Record<string, IndexBy>>>)[name];
 
 /**
@@ -127,9 +146,9 @@ type CacheGiven = { buildNamespaces?: readonly string[]; table?: KindTable };
 
 /** Creates the caches of a table. */
 export function createCaches({ buildNamespaces, table = OPERATOR_KINDS }: CacheGiven = {}): Caches {
-  const children = childrenOf(buildNamespaces);
+  const children = buildChildIndexes(buildNamespaces);
   const cacheOf = ([name, row]: [string, KindRow]): [string, Cache] => {
-    const indexes = { ...(row.child && children), ...indexesOf(name) };
+    const indexes = { ...(row.child && children), ...findIndexes(name) };
     const packed = row.kind.apiVersion === API_VERSION ? PACKED : OWN;
     return [name, new Cache(indexes, row.cached === 'packed' ? packed : {})];
   };
@@ -140,11 +159,12 @@ export function createCaches({ buildNamespaces, table = OPERATOR_KINDS }: CacheG
 
 /** Returns the caches by their names, whatever their objects. */
 // Nobody who asks for a cache by a row adds objects to it, so that the shape of its objects does not matter.
-const byName = (caches: Caches): Partial<Record<string, Cache>> => Object.fromEntries(Object.entries(caches) as [string, Cache][]);
+const mapCachesByName = (caches: Caches): Partial<Record<string, Cache>> =>
+  Object.fromEntries(Object.entries(caches) as [string, Cache][]);
 
 /** Returns the cached rows of a table, each with its cache. */
-export function cachedRows(caches: Caches, table: KindTable): { row: KindRow; cache: Cache }[] {
-  const known = byName(caches);
+export function listCachedRows(caches: Caches, table: KindTable): { row: KindRow; cache: Cache }[] {
+  const known = mapCachesByName(caches);
   return Object.entries(table).flatMap(([name, row]) => {
     const cache = known[name];
     return cache === undefined ? [] : [{ row, cache }];
@@ -152,15 +172,20 @@ export function cachedRows(caches: Caches, table: KindTable): { row: KindRow; ca
 }
 
 /** Returns the caches of the objects that a deployment owns besides its revisions. */
-export const ownedCaches = (caches: Caches, table: KindTable): Cache[] =>
-  cachedRows(caches, table).flatMap(({ row, cache }) => (row.child === 'deployment' ? [cache] : []));
+export const listOwnedCaches = (caches: Caches, table: KindTable): Cache[] =>
+  listCachedRows(caches, table).flatMap(({ row, cache }) =>
+    row.child === 'deployment' ? [cache] : [],
+  );
 
 /** Returns the caches of routes, whatever their kind. */
-export const routeCaches = ({ httpRoutes, ingresses }: Pick<Caches, 'httpRoutes' | 'ingresses'>): Cache[] => [httpRoutes, ingresses];
+export const listRouteCaches = ({
+  httpRoutes,
+  ingresses,
+}: Pick<Caches, 'httpRoutes' | 'ingresses'>): Cache[] => [httpRoutes, ingresses];
 
 /** Returns the kinds that reconcilers write, and the caches that keep the answers. Secrets are kept nowhere. */
-export const writable = (caches: Caches, table: KindTable = OPERATOR_KINDS): Watched[] =>
+export const listWrittenKinds = (caches: Caches, table: KindTable = OPERATOR_KINDS): Watched[] =>
   Object.entries(table).flatMap(([name, { kind, written }]) => {
-    const cache = byName(caches)[name];
+    const cache = mapCachesByName(caches)[name];
     return written === true ? [{ kind, ...(cache && { cache }) }] : [];
   });

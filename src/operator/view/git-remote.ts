@@ -1,13 +1,23 @@
 import type { Builder } from '../../config/builder.ts';
 import { Rejected } from '../../errors.ts';
-import { gitAuthorization, gitCredentialOf, tokenOf, type GitCredential } from '../../git/credential.ts';
+import {
+  buildGitAuthorization,
+  readGitCredential,
+  fetchGitToken,
+  type GitCredential,
+} from '../../git/credential.ts';
 import type { RemoteRepository } from '../../git/ls-refs.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { GitIntegration } from '../../schema/platform/git-connection.ts';
-import { repoAddress } from '../../schema/platform/repo-url.ts';
+import { parseRepoAddress } from '../../schema/platform/repo-url.ts';
 import type { OperatorDeps } from './deps.ts';
 
-type Asking = { integration: GitIntegration; url: string; builder: Pick<Builder, 'gitNamespace'>; signal: AbortSignal };
+type Asking = {
+  integration: GitIntegration;
+  url: string;
+  builder: Pick<Builder, 'gitNamespace'>;
+  signal: AbortSignal;
+};
 
 /** The data of a Secret, in base64. */
 type SecretData = Record<string, string>;
@@ -20,31 +30,34 @@ type SecretData = Record<string, string>;
 type Remote = RemoteRepository & { isWeb: boolean; shown?: SecretData | undefined };
 
 /** Returns the hosts that are asked about a repository, as one text. An API may be slow where the host is not. */
-export const hostsOf = (url: string, { host, apiUrl }: GitIntegration): string =>
-  [repoAddress(url)?.host, host, apiUrl].filter((one) => one !== undefined).join(' ');
+export const joinRepositoryHosts = (url: string, { host, apiUrl }: GitIntegration): string =>
+  [parseRepoAddress(url)?.host, host, apiUrl].filter((one) => one !== undefined).join(' ');
 
 /** Reads the credential for a repository's host; a GitHub App gets a token there. */
-export async function remoteOf(
+export async function resolveRemote(
   deps: Pick<OperatorDeps, 'kube' | 'gitPlaces'>,
   { integration, url, builder, signal }: Asking,
 ): Promise<Remote> {
   const { credential, data } = await readCredential(deps, integration, { builder, signal });
   const { kind, apiUrl } = integration;
-  const host = integration.host ?? `https://${repoAddress(url)?.host ?? ''}`;
+  const host = integration.host ?? `https://${parseRepoAddress(url)?.host ?? ''}`;
   const places = deps.gitPlaces;
-  const token = await tokenOf(credential, { kind, host, apiUrl, places }, signal);
-  const isWeb = repoAddress(url)?.protocol !== 'ssh';
+  const token = await fetchGitToken(credential, { kind, host, apiUrl, places }, signal);
+  const isWeb = parseRepoAddress(url)?.protocol !== 'ssh';
   return {
     host,
     places,
     url,
     isWeb,
-    authorization: token && gitAuthorization(kind, token),
-    shown: token?.isApp === true ? { token: encoded(token.token), username: encoded(token.username ?? '') } : data,
+    authorization: token && buildGitAuthorization(kind, token),
+    shown:
+      token?.isApp === true
+        ? { token: encodeBase64(token.token), username: encodeBase64(token.username ?? '') }
+        : data,
   };
 }
 
-const encoded = (text: string): string => Buffer.from(text).toString('base64');
+const encodeBase64 = (text: string): string => Buffer.from(text).toString('base64');
 
 /** Reads the credential of a git integration, a Secret in the namespace of git credentials. */
 async function readCredential(
@@ -54,10 +67,13 @@ async function readCredential(
 ): Promise<{ credential?: GitCredential; data?: SecretData }> {
   if (name === undefined) return {};
   const secret = await kube.find(kinds.secret, { namespace, name }, signal);
-  if (secret === undefined) throw new Rejected(`The integration's Secret ${name} is not in the namespace ${namespace}.`);
+  if (secret === undefined)
+    throw new Rejected(`The integration's Secret ${name} is not in the namespace ${namespace}.`);
   const { data = {} } = secret;
-  const credential = gitCredentialOf(data);
+  const credential = readGitCredential(data);
   if (credential === undefined)
-    throw new Rejected(`The integration's Secret ${name} holds no credential: no token, GitHub App or ssh key.`);
+    throw new Rejected(
+      `The integration's Secret ${name} holds no credential: no token, GitHub App or ssh key.`,
+    );
   return { credential, data };
 }

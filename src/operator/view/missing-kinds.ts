@@ -10,7 +10,7 @@ export class MissingKinds {
   has = ({ apiVersion, kind }: Name): boolean => this.#missing.has(`${apiVersion} ${kind}`);
 
   /** Calls this when a kind that was missing has been installed. */
-  onInstalled(handle: () => void): void {
+  subscribe(handle: () => void): void {
     this.#installed.push(handle);
   }
 

@@ -1,8 +1,14 @@
 import { hash } from 'node:crypto';
 import { Unavailable } from '../../errors.ts';
 import { kinds, type ConfigMapObject, type Kube } from '../../kube/kube.ts';
-import { GATEWAY_KEYS_ENTRY, gatewayKeysText } from '../../schema/wire/gateway-key.ts';
-import { portsIn, portsText, PORTS_CONFIG_MAP, PORTS_KEY, type KeptPorts } from '../../schema/platform/kept-ports.ts';
+import { GATEWAY_KEYS_ENTRY, formatGatewayKeys } from '../../schema/wire/gateway-key.ts';
+import {
+  parseKeptPorts,
+  formatKeptPorts,
+  PORTS_CONFIG_MAP,
+  PORTS_KEY,
+  type KeptPorts,
+} from '../../schema/platform/kept-ports.ts';
 import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
 import { BY_ID, type Caches } from './caches.ts';
 import { InTurn } from './in-turn.ts';
@@ -14,7 +20,11 @@ const COUNT = 22_768;
 /** The wish of a deployment: a port of the gateway or none, and the node port of its Service, if it has one. */
 type Wish = { gateway: boolean; node: number | undefined };
 
-type Options = { kube: Pick<Kube, 'find' | 'apply'>; namespace: string; caches: Pick<Caches, 'deployments'> };
+type Options = {
+  kube: Pick<Kube, 'find' | 'apply'>;
+  namespace: string;
+  caches: Pick<Caches, 'deployments'>;
+};
 
 /**
  * Keeps the ports of deployments in the ConfigMap that is named for them, and the keys of the gateways beside them. A
@@ -36,46 +46,59 @@ export class PortKeeper {
 
   /** Returns the ports of a deployment, once they are written as it wishes. It has none if all are taken. */
   async keep(uid: string, wish: Wish, signal: AbortSignal): Promise<KeptPorts> {
-    if (this.#kept !== undefined && isAsWished(this.#kept.get(uid), wish)) return this.#kept.get(uid) ?? {};
+    if (this.#kept !== undefined && isAsWished(this.#kept.get(uid), wish))
+      return this.#kept.get(uid) ?? {};
     this.#wishes.set(uid, wish);
     await this.#turns.run(() => this.#write(signal));
-    if (this.#kept === undefined || this.#wishes.has(uid)) throw new Unavailable('The ports of deployments could not be written.');
+    if (this.#kept === undefined || this.#wishes.has(uid))
+      throw new Unavailable('The ports of deployments could not be written.');
     return this.#kept.get(uid) ?? {};
   }
 
   /** Writes the keys by which the gateways sign, if they are not those that stand there. */
   async keepGatewayKeys(keys: readonly string[], signal: AbortSignal): Promise<void> {
-    this.#keys.wished = gatewayKeysText(keys);
-    if (this.#kept === undefined || this.#keys.written !== this.#keys.wished) await this.#turns.run(() => this.#write(signal));
+    this.#keys.wished = formatGatewayKeys(keys);
+    if (this.#kept === undefined || this.#keys.written !== this.#keys.wished)
+      await this.#turns.run(() => this.#write(signal));
   }
 
   get #hasNewKeys(): boolean {
-    return this.#keys.wished !== undefined && (this.#kept === undefined || this.#keys.wished !== this.#keys.written);
+    return (
+      this.#keys.wished !== undefined &&
+      (this.#kept === undefined || this.#keys.wished !== this.#keys.written)
+    );
   }
 
   async #write(signal: AbortSignal): Promise<void> {
     if (this.#wishes.size === 0 && !this.#hasNewKeys) return;
     const before = (this.#kept ??= await this.#read(signal));
     const wishes = new Map(this.#wishes);
-    const after = new Map([...before].filter(([uid]) => wishes.has(uid) || this.#exists(uid)));
-    for (const [uid, wish] of wishes) grant(after, uid, wish);
-    const text = portsText(after);
+    const after = new Map(
+      [...before].filter(([uid]) => wishes.has(uid) || this.#hasDeployment(uid)),
+    );
+    for (const [uid, wish] of wishes) setPorts(after, uid, wish);
+    const text = formatKeptPorts(after);
     const keys = this.#keys.wished ?? this.#keys.written;
-    if (text !== portsText(before) || keys !== this.#keys.written) await this.#apply({ text, keys }, signal);
+    if (text !== formatKeptPorts(before) || keys !== this.#keys.written)
+      await this.#apply({ text, keys }, signal);
     this.#kept = after;
     for (const [uid, wish] of wishes) if (this.#wishes.get(uid) === wish) this.#wishes.delete(uid);
   }
 
-  #exists(uid: string): boolean {
-    return this.#options.caches.deployments.keysByIndex(BY_ID, uid).length > 0;
+  #hasDeployment(uid: string): boolean {
+    return this.#options.caches.deployments.listKeysByIndex(BY_ID, uid).length > 0;
   }
 
   async #read(signal: AbortSignal): Promise<Map<string, KeptPorts>> {
     const { kube, namespace } = this.#options;
-    const found = await kube.find<ConfigMapObject>(kinds.configMap, { namespace, name: PORTS_CONFIG_MAP }, signal);
+    const found = await kube.find<ConfigMapObject>(
+      kinds.configMap,
+      { namespace, name: PORTS_CONFIG_MAP },
+      signal,
+    );
     this.#version = found?.metadata.resourceVersion;
     this.#keys.written = found?.data?.[GATEWAY_KEYS_ENTRY] ?? '';
-    return portsIn(found?.data?.[PORTS_KEY] ?? '');
+    return parseKeptPorts(found?.data?.[PORTS_KEY] ?? '');
   }
 
   /** After a failure all is read again: it may have been written, or somebody else wrote. */
@@ -89,7 +112,12 @@ export class PortKeeper {
       ...(version !== undefined && { resourceVersion: version }),
     };
     try {
-      const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [PORTS_KEY]: text, [GATEWAY_KEYS_ENTRY]: keys } };
+      const object = {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata,
+        data: { [PORTS_KEY]: text, [GATEWAY_KEYS_ENTRY]: keys },
+      };
       const written = await kube.apply<ConfigMapObject>(kinds.configMap, object, signal);
       this.#version = written.metadata.resourceVersion;
       this.#keys.written = keys;
@@ -104,16 +132,19 @@ const isAsWished = (kept: KeptPorts = {}, { gateway, node }: Wish): boolean =>
   gateway === (kept.gateway !== undefined) && (node === undefined || node === kept.node);
 
 /** Notes the wish of a deployment. A node port that its Service has no longer is kept for the next one. */
-function grant(all: Map<string, KeptPorts>, uid: string, wish: Wish): void {
-  const { gateway = freePort(all, uid), node } = all.get(uid) ?? {};
+function setPorts(all: Map<string, KeptPorts>, uid: string, wish: Wish): void {
+  const { gateway = findFreePort(all, uid), node } = all.get(uid) ?? {};
   const next = wish.node ?? node;
-  const ports = { ...(wish.gateway && gateway !== undefined && { gateway }), ...(next !== undefined && { node: next }) };
+  const ports = {
+    ...(wish.gateway && gateway !== undefined && { gateway }),
+    ...(next !== undefined && { node: next }),
+  };
   if (Object.keys(ports).length > 0) all.set(uid, ports);
   else all.delete(uid);
 }
 
 /** The search begins at a place of the deployment's own, so that a port that became free is not taken at once. */
-function freePort(all: ReadonlyMap<string, KeptPorts>, uid: string): number | undefined {
+function findFreePort(all: ReadonlyMap<string, KeptPorts>, uid: string): number | undefined {
   const taken = new Set([...all.values()].map(({ gateway }) => gateway));
   const start = Number.parseInt(hash('sha256', uid).slice(0, 8), 16);
   for (let step = 0; step < COUNT; step += 1) {

@@ -1,9 +1,9 @@
 import type { ParentRef } from '../../config/routes.ts';
-import { asError, Forbidden } from '../../errors.ts';
+import { toError, Forbidden } from '../../errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
-import { slept } from '../../pause.ts';
-import { canonicalJson } from '../../schema/canonical-json.ts';
+import { sleepUnlessAborted } from '../../pause.ts';
+import { formatCanonicalJson } from '../../schema/canonical-json.ts';
 
 /** Milliseconds between two looks: a Gateway gets another class, or its controller another version, once in a while. */
 const LOOK = 60_000;
@@ -41,30 +41,40 @@ export class RouteParents {
     const { parents, kube, changed, log } = this.#options;
     if (parents.length === 0) return;
     try {
-      const found = await Promise.all(parents.map((parent) => featuresOf(parent, kube, signal)));
-      const features = found.some((one) => one === undefined) ? undefined : new Set(found.flatMap((one) => one ?? []));
-      const isOther = canonicalJson(sorted(features)) !== canonicalJson(sorted(this.#features));
+      const found = await Promise.all(
+        parents.map((parent) => readParentFeatures(parent, kube, signal)),
+      );
+      const features = found.some((one) => one === undefined)
+        ? undefined
+        : new Set(found.flatMap((one) => one ?? []));
+      const isOther =
+        formatCanonicalJson(sortFeatures(features)) !==
+        formatCanonicalJson(sortFeatures(this.#features));
       this.#features = features;
       if (isOther) changed();
     } catch (error) {
-      log.warn({ err: asError(error) }, 'the features of Gateways could not be read; this will be tried again');
+      log.warn(
+        { err: toError(error) },
+        'the features of Gateways could not be read; this will be tried again',
+      );
     }
   }
 
   /** Looks from time to time, until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#options.parents.length === 0) return;
-    while (await slept(LOOK, signal)) await this.look(signal);
+    while (await sleepUnlessAborted(LOOK, signal)) await this.look(signal);
   }
 }
 
-const sorted = (features: ParentFeatures): string[] | null => (features === undefined ? null : [...features].toSorted());
+const sortFeatures = (features: ParentFeatures): string[] | null =>
+  features === undefined ? null : [...features].toSorted();
 
 type Gateway = KubeObject & { spec?: { gatewayClassName?: string } };
 /** Before it was standard, a feature was its name alone. */
 type GatewayClass = KubeObject & { status?: { supportedFeatures?: (string | { name: string })[] } };
 
-async function featuresOf(
+async function readParentFeatures(
   { name, namespace, kind = 'Gateway' }: ParentRef,
   kube: Pick<Kube, 'find'>,
   signal: AbortSignal,
@@ -76,7 +86,9 @@ async function featuresOf(
     const className = gateway?.spec?.gatewayClassName;
     if (className === undefined) return undefined;
     const found = await kube.find<GatewayClass>(kinds.gatewayClass, { name: className }, signal);
-    return found?.status?.supportedFeatures?.map((feature) => (typeof feature === 'string' ? feature : feature.name));
+    return found?.status?.supportedFeatures?.map((feature) =>
+      typeof feature === 'string' ? feature : feature.name,
+    );
   } catch (error) {
     if (error instanceof Forbidden) return undefined;
     throw error;

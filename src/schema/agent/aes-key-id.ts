@@ -9,14 +9,19 @@ export const AES_ID_BYTES = 4;
 export const MODULE_KEY = 'encryption.path';
 
 /** Derives bytes for one use from a key (HKDF with SHA-256, by a text that names the use). */
-export const derivedFromKey = (secret: Buffer, use: string, bytes: number, salt: Buffer = Buffer.alloc(0)): Buffer =>
-  Buffer.from(hkdfSync('sha256', secret, salt, `gx at rest: ${use}`, bytes));
+export const deriveKeyBytes = (
+  secret: Buffer,
+  use: string,
+  bytes: number,
+  salt: Buffer = Buffer.alloc(0),
+): Buffer => Buffer.from(hkdfSync('sha256', secret, salt, `gx at rest: ${use}`, bytes));
 
 /** Returns the id of a key, which tells nothing of its secret: 32 bits that HKDF derives for this use alone. */
-export const aesKeyId = (secret: Buffer): string => derivedFromKey(secret, 'id', AES_ID_BYTES).toString('hex');
+export const deriveAesKeyId = (secret: Buffer): string =>
+  deriveKeyBytes(secret, 'id', AES_ID_BYTES).toString('hex');
 
 /** Returns those of the ids whose keys are not among these (in base64). A module's keys are not known here. */
-export function missingKeys(needed: readonly string[], keys: readonly string[]): string[] {
-  const known = new Set(keys.map((key) => aesKeyId(Buffer.from(key, 'base64'))));
+export function listMissingKeys(needed: readonly string[], keys: readonly string[]): string[] {
+  const known = new Set(keys.map((key) => deriveAesKeyId(Buffer.from(key, 'base64'))));
   return needed.filter((id) => id !== MODULE_KEY && !known.has(id));
 }

@@ -1,6 +1,11 @@
 import { Type, type Static } from 'typebox';
-import { Anything, JsonObject } from './agent-types.ts';
-import { MapOf, Nullable, StringEnum, optionalOrNull } from '../types.ts';
+import { buildAnySchema, buildJsonObjectSchema } from './agent-types.ts';
+import {
+  buildMapSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+  buildNullableFields,
+} from '../types.ts';
 
 /*
  * The input of a run of AG-UI 1.0 (https://docs.ag-ui.com/spec/1.0). Clients from before 1.0 write null where nothing
@@ -20,9 +25,19 @@ const ToolCall = Type.Object({
 
 export const AgUiMessage = Type.Object({
   id: Text,
-  role: StringEnum(['developer', 'system', 'assistant', 'user', 'tool', 'activity', 'reasoning']),
-  content: Type.Optional(Anything('A text; of a user or a tool, also a list of parts; of an activity, anything.')),
-  ...optionalOrNull({
+  role: buildEnumSchema([
+    'developer',
+    'system',
+    'assistant',
+    'user',
+    'tool',
+    'activity',
+    'reasoning',
+  ]),
+  content: Type.Optional(
+    buildAnySchema('A text; of a user or a tool, also a list of parts; of an activity, anything.'),
+  ),
+  ...buildNullableFields({
     name: Type.String(),
     toolCalls: Type.Array(ToolCall),
     toolCallId: Text,
@@ -34,34 +49,57 @@ export type AgUiMessage = Static<typeof AgUiMessage>;
 
 const Resume = Type.Object({
   interruptId: Text,
-  status: StringEnum(['resolved', 'cancelled']),
-  payload: Type.Optional(Anything('The answer.')),
+  status: buildEnumSchema(['resolved', 'cancelled']),
+  payload: Type.Optional(buildAnySchema('The answer.')),
 });
 export type AgUiResume = Static<typeof Resume>;
 
 const Tool = Type.Object({
   name: Text,
-  ...optionalOrNull({ description: Type.String(), parameters: JsonObject('A JSON Schema.'), metadata: JsonObject('') }),
+  ...buildNullableFields({
+    description: Type.String(),
+    parameters: buildJsonObjectSchema('A JSON Schema.'),
+    metadata: buildJsonObjectSchema(''),
+  }),
 });
 
 /** The texts by which clients name threads and runs. */
-const ClientId = Type.String({ minLength: 1, maxLength: 255, description: 'A name of the client.' });
+const ClientId = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  description: 'A name of the client.',
+});
 
 export const RunAgentInput = Type.Object({
   threadId: ClientId,
   runId: ClientId,
-  messages: Type.Array(AgUiMessage, { description: 'The whole conversation, as the client has it.' }),
-  state: Type.Optional(Anything('The state of the page. Fields that differ from the state of the thread are input of the run.')),
-  ...optionalOrNull({
+  messages: Type.Array(AgUiMessage, {
+    description: 'The whole conversation, as the client has it.',
+  }),
+  state: Type.Optional(
+    buildAnySchema(
+      'The state of the page. Fields that differ from the state of the thread are input of the run.',
+    ),
+  ),
+  ...buildNullableFields({
     protocolVersion: Type.String(),
     parentRunId: Type.String(),
-    tools: Type.Array(Tool, { description: 'Tools of the page, which the graph finds in configurable["ag-ui"].' }),
-    context: Type.Array(MapOf(Type.String(), { maxProperties: 100 })),
-    forwardedProps: JsonObject('`config.configurable`, `context`, `metadata` and `command.resume` of the run; others are passed over.'),
-    resume: Type.Array(Resume, { description: 'The answers to the questions that the thread waits at.' }),
+    tools: Type.Array(Tool, {
+      description: 'Tools of the page, which the graph finds in configurable["ag-ui"].',
+    }),
+    context: Type.Array(buildMapSchema(Type.String(), { maxProperties: 100 })),
+    forwardedProps: buildJsonObjectSchema(
+      '`config.configurable`, `context`, `metadata` and `command.resume` of the run; others are passed over.',
+    ),
+    resume: Type.Array(Resume, {
+      description: 'The answers to the questions that the thread waits at.',
+    }),
   }),
 });
 export type RunAgentInput = Static<typeof RunAgentInput>;
 
-export const StopAgentRun = Type.Object({ threadId: ClientId, runId: Type.Optional(Nullable(ClientId)) });
+export const StopAgentRun = Type.Object({
+  threadId: ClientId,
+  runId: Type.Optional(buildNullableSchema(ClientId)),
+});
 export type StopAgentRun = Static<typeof StopAgentRun>;

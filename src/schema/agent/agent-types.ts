@@ -1,59 +1,87 @@
 import { Type, type TSchema, type TUnsafe } from 'typebox';
-import { Nullable, StringEnum } from '../types.ts';
+import { buildNullableSchema, buildEnumSchema } from '../types.ts';
 
 /*
  * Parts that the agent server's records share. Bodies are open: keys that no schema names are ignored, so that newer
  * clients keep working.
  */
 
-export type JsonObject = Record<string, unknown>;
+export type buildJsonObjectSchema = Record<string, unknown>;
 
-export const JsonObject = (description: string): TUnsafe<JsonObject> => Type.Unsafe<JsonObject>({ type: 'object', description });
+export const buildJsonObjectSchema = (description: string): TUnsafe<buildJsonObjectSchema> =>
+  Type.Unsafe<buildJsonObjectSchema>({ type: 'object', description });
 
-export const Anything = (description: string): TUnsafe<unknown> => Type.Unsafe<unknown>({ description });
+export const buildAnySchema = (description: string): TUnsafe<unknown> =>
+  Type.Unsafe<unknown>({ description });
 
 /** Describes one of two shapes. */
-export const Either = <T>(first: TSchema, second: TSchema, description: string): TUnsafe<T> =>
-  Type.Unsafe<T>({ anyOf: [first, second], description });
+export const buildEitherSchema = <T>(
+  first: TSchema,
+  second: TSchema,
+  description: string,
+): TUnsafe<T> => Type.Unsafe<T>({ anyOf: [first, second], description });
 
-export const Limit = (fallback: number): TUnsafe<number> =>
-  Type.Unsafe<number>({ type: 'integer', minimum: 1, maximum: 1000, default: fallback, description: 'How many at most.' });
+export const buildLimitSchema = (fallback: number): TUnsafe<number> =>
+  Type.Unsafe<number>({
+    type: 'integer',
+    minimum: 1,
+    maximum: 1000,
+    default: fallback,
+    description: 'How many at most.',
+  });
 
-export const Offset = (): TUnsafe<number> =>
-  Type.Unsafe<number>({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: 'How many to skip.' });
+export const buildOffsetSchema = (): TUnsafe<number> =>
+  Type.Unsafe<number>({
+    type: 'integer',
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    default: 0,
+    description: 'How many to skip.',
+  });
 
 /** The largest number of the database's integer columns. */
 export const LARGEST_INTEGER = 2_147_483_647;
 
-export const SortOrder = (): TUnsafe<'asc' | 'desc'> => StringEnum(['asc', 'desc'], { default: 'desc' });
+export const buildSortOrderSchema = (): TUnsafe<'asc' | 'desc'> =>
+  buildEnumSchema(['asc', 'desc'], { default: 'desc' });
 
 /** Each label is an entry in the index that searches use. A thousand is far more than anybody reads. */
 const MOST_LABELS = 1000;
 
-export const Metadata = (): TUnsafe<JsonObject> =>
-  Type.Unsafe<JsonObject>({
+export const buildMetadataSchema = (): TUnsafe<buildJsonObjectSchema> =>
+  Type.Unsafe<buildJsonObjectSchema>({
     type: 'object',
     maxProperties: MOST_LABELS,
     description: 'Free labels; searches match on any subset of them.',
   });
 
 /** `config` of an assistant or a run, LangGraph's RunnableConfig in this interface's spelling. */
-export const GraphConfig = (): TUnsafe<JsonObject> =>
-  Type.Unsafe<JsonObject>({
+export const buildGraphConfigSchema = (): TUnsafe<buildJsonObjectSchema> =>
+  Type.Unsafe<buildJsonObjectSchema>({
     type: 'object',
     description: 'Settings of the graph for this call.',
     properties: {
       tags: { type: 'array', items: { type: 'string' } },
       recursion_limit: { type: 'integer', minimum: 1, maximum: LARGEST_INTEGER },
-      max_concurrency: { type: 'integer', minimum: 1, maximum: LARGEST_INTEGER, nullable: true, description: 'Tasks of a step at a time.' },
-      run_name: { type: 'string', nullable: true, description: 'The name of the run in traces and events.' },
+      max_concurrency: {
+        type: 'integer',
+        minimum: 1,
+        maximum: LARGEST_INTEGER,
+        nullable: true,
+        description: 'Tasks of a step at a time.',
+      },
+      run_name: {
+        type: 'string',
+        nullable: true,
+        description: 'The name of the run in traces and events.',
+      },
       configurable: { type: 'object' },
-      metadata: Nullable(Metadata()),
+      metadata: buildNullableSchema(buildMetadataSchema()),
     },
   });
 
-export const CheckpointConfig = (): TUnsafe<JsonObject> =>
-  Type.Unsafe<JsonObject>({
+export const buildCheckpointConfigSchema = (): TUnsafe<buildJsonObjectSchema> =>
+  Type.Unsafe<buildJsonObjectSchema>({
     type: 'object',
     nullable: true,
     description: 'A checkpoint of the thread.',

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { JsonObject, LARGEST_INTEGER } from './agent-types.ts';
-import { Nullable, optionalOrNull } from '../types.ts';
+import { buildJsonObjectSchema, LARGEST_INTEGER } from './agent-types.ts';
+import { buildNullableSchema, buildNullableFields } from '../types.ts';
 
 /* Bodies of event streaming (protocol v2). The answer to a command says what is wrong with its parameters. */
 
@@ -9,29 +9,43 @@ const Texts = Type.Array(Type.String());
 const filter = {
   channels: Type.Array(Type.String(), {
     minItems: 1,
-    description: 'values, updates, messages, tools, lifecycle, input, tasks, checkpoints, custom, or custom:<name>.',
+    description:
+      'values, updates, messages, tools, lifecycle, input, tasks, checkpoints, custom, or custom:<name>.',
   }),
-  ...optionalOrNull({
+  ...buildNullableFields({
     namespaces: Type.Array(Texts, {
-      description: 'Only events of graphs whose namespace begins with one of these; a node stands for all its tasks.',
+      description:
+        'Only events of graphs whose namespace begins with one of these; a node stands for all its tasks.',
     }),
-    depth: Type.Integer({ minimum: 0, maximum: LARGEST_INTEGER, description: 'Levels below the namespace, at most.' }),
+    depth: Type.Integer({
+      minimum: 0,
+      maximum: LARGEST_INTEGER,
+      description: 'Levels below the namespace, at most.',
+    }),
   }),
 };
 
 export const EventStream = Type.Object({
   ...filter,
   since: Type.Optional(
-    Nullable(
-      Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'The `seq` of the last event that the client has.' }),
+    buildNullableSchema(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'The `seq` of the last event that the client has.',
+      }),
     ),
   ),
 });
 export type EventStream = Static<typeof EventStream>;
 
 export const Command = Type.Object({
-  id: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Comes back with the answer.' }),
+  id: Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Comes back with the answer.',
+  }),
   method: Type.String({ description: 'run.start, input.respond, agent.getTree or state.get.' }),
-  params: Type.Optional(Nullable(JsonObject('The input of the command.'))),
+  params: Type.Optional(buildNullableSchema(buildJsonObjectSchema('The input of the command.'))),
 });
 export type Command = Static<typeof Command>;

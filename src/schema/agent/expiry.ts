@@ -1,10 +1,10 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
-import { Closed, DateTime, StringEnum } from '../types.ts';
+import { buildClosedSchema, buildDateTimeSchema, buildEnumSchema } from '../types.ts';
 
 /** A hundred years in minutes. */
 const LONGEST = 52_560_000;
 
-const Minutes = (options: object = {}): TUnsafe<number> =>
+const buildMinutesSchema = (options: object = {}): TUnsafe<number> =>
   Type.Unsafe<number>({ type: 'number', exclusiveMinimum: 0, maximum: LONGEST, ...options });
 
 /** How a thread expires: it goes, or only its older checkpoints do. */
@@ -18,33 +18,42 @@ export const GivenTtl = Type.Unsafe<number | Partial<ThreadTtl> | null>({
   nullable: true,
   exclusiveMinimum: 0,
   maximum: LONGEST,
-  properties: { strategy: StringEnum(STRATEGIES, { default: 'delete' }), ttl: Minutes() },
+  properties: {
+    strategy: buildEnumSchema(STRATEGIES, { default: 'delete' }),
+    ttl: buildMinutesSchema(),
+  },
   required: ['ttl'],
   description: 'Minutes after its last change at which the thread expires, or {strategy, ttl}.',
 });
 
 /** Returns the life that was given; undefined when none was. */
-export function ttlOf(given: Static<typeof GivenTtl> | undefined): ThreadTtl | undefined {
+export function toThreadTtl(given: Static<typeof GivenTtl> | undefined): ThreadTtl | undefined {
   if (given === undefined || given === null) return undefined;
-  return typeof given === 'number' ? { strategy: 'delete', ttl: given } : { strategy: given.strategy ?? 'delete', ttl: given.ttl! };
+  return typeof given === 'number'
+    ? { strategy: 'delete', ttl: given }
+    : { strategy: given.strategy ?? 'delete', ttl: given.ttl! };
 }
 
 /** When a thread expires, for clients that ask. */
-export const ThreadExpiry = Type.Object({ strategy: StringEnum(STRATEGIES), ttl_minutes: Type.Number(), expires_at: DateTime('') });
+export const ThreadExpiry = Type.Object({
+  strategy: buildEnumSchema(STRATEGIES),
+  ttl_minutes: Type.Number(),
+  expires_at: buildDateTimeSchema(''),
+});
 export type ThreadExpiry = Static<typeof ThreadExpiry>;
 
 /** `checkpointer.ttl` of gx.json. */
-export const CheckpointerTtl = Closed({
-  strategy: Type.Optional(StringEnum(STRATEGIES)),
-  default_ttl: Type.Optional(Minutes()),
-  sweep_interval_minutes: Type.Optional(Minutes()),
+export const CheckpointerTtl = buildClosedSchema({
+  strategy: Type.Optional(buildEnumSchema(STRATEGIES)),
+  default_ttl: Type.Optional(buildMinutesSchema()),
+  sweep_interval_minutes: Type.Optional(buildMinutesSchema()),
   sweep_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
   include_interrupted: Type.Optional(Type.Boolean()),
 });
 
 /** `store.ttl` of gx.json. */
-export const StoreTtl = Closed({
+export const StoreTtl = buildClosedSchema({
   refresh_on_read: Type.Optional(Type.Boolean()),
-  default_ttl: Type.Optional(Minutes()),
-  sweep_interval_minutes: Type.Optional(Minutes()),
+  default_ttl: Type.Optional(buildMinutesSchema()),
+  sweep_interval_minutes: Type.Optional(buildMinutesSchema()),
 });

@@ -1,16 +1,19 @@
 import { Type, type Static } from 'typebox';
-import { Anything, JsonObject, Metadata } from './agent-types.ts';
-import { DateTime, Nullable, Uuid } from '../types.ts';
+import { buildAnySchema, buildJsonObjectSchema, buildMetadataSchema } from './agent-types.ts';
+import { buildDateTimeSchema, buildNullableSchema, buildUuidSchema } from '../types.ts';
 
-const comment = (maxLength: number) => Type.Optional(Nullable(Type.String({ maxLength })));
+const buildCommentSchema = (maxLength: number) =>
+  Type.Optional(buildNullableSchema(Type.String({ maxLength })));
 
 /** An opinion of a person or a program about a run, under one of the keys that the run was made with. */
 export const FeedbackGiven = Type.Object({
-  score: Type.Optional(Type.Unsafe<number | boolean | null>({ type: ['number', 'boolean'], nullable: true })),
-  value: Type.Optional(Anything('A word or anything else in place of a number.')),
-  comment: comment(50_000),
-  correction: Type.Optional(Nullable(JsonObject('The right answer.'))),
-  metadata: Type.Optional(Nullable(Metadata())),
+  score: Type.Optional(
+    Type.Unsafe<number | boolean | null>({ type: ['number', 'boolean'], nullable: true }),
+  ),
+  value: Type.Optional(buildAnySchema('A word or anything else in place of a number.')),
+  comment: buildCommentSchema(50_000),
+  correction: Type.Optional(buildNullableSchema(buildJsonObjectSchema('The right answer.'))),
+  metadata: Type.Optional(buildNullableSchema(buildMetadataSchema())),
 });
 export type FeedbackGiven = Static<typeof FeedbackGiven>;
 
@@ -21,17 +24,17 @@ const LINKED = 1000;
 export const FeedbackLink = Type.Object({
   score: Type.Optional(Type.Number()),
   value: Type.Optional(Type.String()),
-  comment: comment(LINKED),
+  comment: buildCommentSchema(LINKED),
 });
 
 export const Feedback = Type.Object({
-  run_id: Uuid(''),
+  run_id: buildUuidSchema(''),
   key: Type.String(),
-  score: Nullable(Type.Number()),
-  value: Anything(''),
-  comment: Nullable(Type.String()),
-  correction: Nullable(JsonObject('')),
-  metadata: Nullable(JsonObject('')),
-  given_at: DateTime('When it was given last.'),
+  score: buildNullableSchema(Type.Number()),
+  value: buildAnySchema(''),
+  comment: buildNullableSchema(Type.String()),
+  correction: buildNullableSchema(buildJsonObjectSchema('')),
+  metadata: buildNullableSchema(buildJsonObjectSchema('')),
+  given_at: buildDateTimeSchema('When it was given last.'),
 });
 export type Feedback = Static<typeof Feedback>;

@@ -8,7 +8,8 @@ export const OnceHeaders = Type.Object({
   'Idempotency-Key': Type.Optional(
     Type.String({
       ...KEY_FORM,
-      description: 'The same request with the same key makes nothing new for 24 hours: it is answered with the result of the first one.',
+      description:
+        'The same request with the same key makes nothing new for 24 hours: it is answered with the result of the first one.',
     }),
   ),
 });

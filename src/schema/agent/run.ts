@@ -1,12 +1,28 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
-import { Anything, CheckpointConfig, Either, GraphConfig, JsonObject, Limit, Metadata, Offset } from './agent-types.ts';
+import {
+  buildAnySchema,
+  buildCheckpointConfigSchema,
+  buildEitherSchema,
+  buildGraphConfigSchema,
+  buildJsonObjectSchema,
+  buildLimitSchema,
+  buildMetadataSchema,
+  buildOffsetSchema,
+} from './agent-types.ts';
 import { STREAM_MODES, type StreamMode } from './stream-event.ts';
-import { DateTime, Nullable, StringEnum, Uuid, optionalOrNull } from '../types.ts';
+import {
+  buildDateTimeSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+  buildUuidSchema,
+  buildNullableFields,
+} from '../types.ts';
 
 export const RUN_STATUSES = ['pending', 'running', 'success', 'error', 'interrupted'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-export const isUnfinished = (status: RunStatus): boolean => status === 'pending' || status === 'running';
+export const isUnfinished = (status: RunStatus): boolean =>
+  status === 'pending' || status === 'running';
 
 /** Why a run failed: the error's name, and its message. */
 export const RunError = Type.Object({
@@ -27,14 +43,15 @@ const NAMES_BY_STATUS: Readonly<Record<number, string>> = {
 };
 
 /** Returns the name of a run's error where the server refuses something in it: that of langgraph_sdk for the status. */
-export const nameRefusal = (status: number): string => NAMES_BY_STATUS[status] ?? (status < 500 ? 'APIStatusError' : 'InternalServerError');
+export const nameRefusal = (status: number): string =>
+  NAMES_BY_STATUS[status] ?? (status < 500 ? 'APIStatusError' : 'InternalServerError');
 
 export const STRATEGIES = ['reject', 'interrupt', 'rollback', 'enqueue'] as const;
 export type MultitaskStrategy = (typeof STRATEGIES)[number];
 
 const Words = Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });
 
-const NodeList = (): TUnsafe<'*' | string[] | null> =>
+const buildNodeListSchema = (): TUnsafe<'*' | string[] | null> =>
   Type.Unsafe<'*' | string[] | null>({
     anyOf: [{ type: 'string', enum: ['*', null], nullable: true }, Words],
     nullable: true,
@@ -51,20 +68,28 @@ const GotoTarget = {
   description: 'A node, or a node with an input of its own.',
 };
 
-const Command = (): TUnsafe<JsonObject | null> =>
-  Type.Unsafe<JsonObject | null>({
+const buildCommandSchema = (): TUnsafe<buildJsonObjectSchema | null> =>
+  Type.Unsafe<buildJsonObjectSchema | null>({
     type: 'object',
     nullable: true,
     description: 'Work instead of taking input: resume an interrupt, write state, go to a node.',
     properties: {
-      update: { type: ['object', 'array'], nullable: true, description: 'As a node would return it, or a list of [channel, value].' },
+      update: {
+        type: ['object', 'array'],
+        nullable: true,
+        description: 'As a node would return it, or a list of [channel, value].',
+      },
       resume: { description: 'The answer to an interrupt, or interrupt id -> answer.' },
-      goto: { anyOf: [GotoTarget, { type: 'array', items: GotoTarget }], nullable: true, type: ['string', 'object', 'array'] },
+      goto: {
+        anyOf: [GotoTarget, { type: 'array', items: GotoTarget }],
+        nullable: true,
+        type: ['string', 'object', 'array'],
+      },
     },
   });
 
-const StreamModes = Either<StreamMode | StreamMode[] | null>(
-  Nullable(StringEnum(STREAM_MODES)),
+const StreamModes = buildEitherSchema<StreamMode | StreamMode[] | null>(
+  buildNullableSchema(buildEnumSchema(STREAM_MODES)),
   Type.Unsafe({ type: 'array', items: { type: 'string', enum: [...STREAM_MODES] } }),
   'Kinds of events to stream.',
 );
@@ -75,7 +100,7 @@ const LONGEST_DELAY = 3_155_760_000;
 const fields = {
   assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }),
   assistant_version: Type.Optional(
-    Nullable(
+    buildNullableSchema(
       Type.Integer({
         minimum: 1,
         maximum: 2_147_483_647,
@@ -83,35 +108,63 @@ const fields = {
       }),
     ),
   ),
-  input: Type.Optional(Anything('Input of the graph; null goes on from the last checkpoint. A command takes its place.')),
-  command: Type.Optional(Command()),
-  checkpoint: Type.Optional(CheckpointConfig()),
-  checkpoint_id: Type.Optional(Nullable(Type.String())),
-  metadata: Type.Optional(Nullable(Metadata())),
-  config: Type.Optional(Nullable(GraphConfig())),
-  context: Type.Optional(Nullable(JsonObject('Static context of the graph.'))),
-  webhook: Type.Optional(
-    Nullable(Type.String({ minLength: 1, maxLength: 65_536, description: 'The URL to which the end of the run is sent, by POST.' })),
+  input: Type.Optional(
+    buildAnySchema(
+      'Input of the graph; null goes on from the last checkpoint. A command takes its place.',
+    ),
   ),
-  interrupt_before: Type.Optional(NodeList()),
-  interrupt_after: Type.Optional(NodeList()),
-  stream_mode: Type.Optional(Type.Unsafe<StreamMode | StreamMode[] | null>({ ...StreamModes, nullable: true, type: ['string', 'array'] })),
-  ...optionalOrNull({
+  command: Type.Optional(buildCommandSchema()),
+  checkpoint: Type.Optional(buildCheckpointConfigSchema()),
+  checkpoint_id: Type.Optional(buildNullableSchema(Type.String())),
+  metadata: Type.Optional(buildNullableSchema(buildMetadataSchema())),
+  config: Type.Optional(buildNullableSchema(buildGraphConfigSchema())),
+  context: Type.Optional(
+    buildNullableSchema(buildJsonObjectSchema('Static context of the graph.')),
+  ),
+  webhook: Type.Optional(
+    buildNullableSchema(
+      Type.String({
+        minLength: 1,
+        maxLength: 65_536,
+        description: 'The URL to which the end of the run is sent, by POST.',
+      }),
+    ),
+  ),
+  interrupt_before: Type.Optional(buildNodeListSchema()),
+  interrupt_after: Type.Optional(buildNodeListSchema()),
+  stream_mode: Type.Optional(
+    Type.Unsafe<StreamMode | StreamMode[] | null>({
+      ...StreamModes,
+      nullable: true,
+      type: ['string', 'array'],
+    }),
+  ),
+  ...buildNullableFields({
     stream_subgraphs: Type.Boolean(),
     stream_resumable: Type.Boolean(),
     feedback_keys: Type.Array(Type.String({ minLength: 1, maxLength: 180 }), { maxItems: 100 }),
-    multitask_strategy: StringEnum(STRATEGIES),
-    if_not_exists: StringEnum(['create', 'reject'], { description: 'Whether a run on a missing thread creates it.' }),
-    on_not_exist: StringEnum(['create', 'reject'], { description: 'Another name of if_not_exists.' }),
-    on_completion: StringEnum(['delete', 'keep'], { description: 'Whether to delete or keep a thread that was made for this run alone.' }),
-    on_disconnect: StringEnum(['cancel', 'continue'], {
+    multitask_strategy: buildEnumSchema(STRATEGIES),
+    if_not_exists: buildEnumSchema(['create', 'reject'], {
+      description: 'Whether a run on a missing thread creates it.',
+    }),
+    on_not_exist: buildEnumSchema(['create', 'reject'], {
+      description: 'Another name of if_not_exists.',
+    }),
+    on_completion: buildEnumSchema(['delete', 'keep'], {
+      description: 'Whether to delete or keep a thread that was made for this run alone.',
+    }),
+    on_disconnect: buildEnumSchema(['cancel', 'continue'], {
       description: 'Whether the run ends when the client that waits for it or reads it leaves.',
     }),
     after_seconds: Type.Number({ minimum: 0, maximum: LONGEST_DELAY }),
     checkpoint_during: Type.Boolean(),
-    durability: StringEnum(['sync', 'async', 'exit']),
-    strict_resume: Type.Boolean({ description: 'Refuses a resume (409) whose question does not wait.' }),
-    langsmith_tracer: JsonObject("Passed over: it names a project of one vendor's tracing; traces go where the server sends them."),
+    durability: buildEnumSchema(['sync', 'async', 'exit']),
+    strict_resume: Type.Boolean({
+      description: 'Refuses a resume (409) whose question does not wait.',
+    }),
+    langsmith_tracer: buildJsonObjectSchema(
+      "Passed over: it names a project of one vendor's tracing; traces go where the server sends them.",
+    ),
   }),
 };
 
@@ -122,12 +175,15 @@ export const RunBatch = Type.Array(RunCreate, { minItems: 1 });
 
 const WebhookStatus = Type.Object(
   {
-    state: StringEnum(['pending', 'sent', 'failed', 'skipped'], { description: 'pending: not sent yet; skipped: the server sends none.' }),
+    state: buildEnumSchema(['pending', 'sent', 'failed', 'skipped'], {
+      description: 'pending: not sent yet; skipped: the server sends none.',
+    }),
     attempts: Type.Integer(),
-    last_error: Nullable(Type.String({ description: 'Why the last attempt failed.' })),
+    last_error: buildNullableSchema(Type.String({ description: 'Why the last attempt failed.' })),
     withheld_headers: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'Names of webhooks.headers that did not go along, because webhooks.url.allowed_domains lists no host.',
+        description:
+          'Names of webhooks.headers that did not go along, because webhooks.url.allowed_domains lists no host.',
       }),
     ),
   },
@@ -136,51 +192,70 @@ const WebhookStatus = Type.Object(
 export type WebhookStatus = Static<typeof WebhookStatus>;
 
 export const Run = Type.Object({
-  run_id: Uuid(''),
-  thread_id: Uuid(''),
-  assistant_id: Uuid(''),
-  created_at: DateTime('Creation, plus the delay asked for.'),
-  updated_at: DateTime(''),
-  status: StringEnum(RUN_STATUSES),
-  metadata: Metadata(),
-  kwargs: JsonObject('The request that made the run.'),
-  multitask_strategy: StringEnum(STRATEGIES),
-  webhook_status: Nullable(WebhookStatus),
-  attempt: Type.Integer({ minimum: 0, description: 'How often the run was begun; 0 while it waits to begin.' }),
-  revision: Nullable(Type.String({ description: 'The revision of the agent that the run keeps to; null where any may execute it.' })),
+  run_id: buildUuidSchema(''),
+  thread_id: buildUuidSchema(''),
+  assistant_id: buildUuidSchema(''),
+  created_at: buildDateTimeSchema('Creation, plus the delay asked for.'),
+  updated_at: buildDateTimeSchema(''),
+  status: buildEnumSchema(RUN_STATUSES),
+  metadata: buildMetadataSchema(),
+  kwargs: buildJsonObjectSchema('The request that made the run.'),
+  multitask_strategy: buildEnumSchema(STRATEGIES),
+  webhook_status: buildNullableSchema(WebhookStatus),
+  attempt: Type.Integer({
+    minimum: 0,
+    description: 'How often the run was begun; 0 while it waits to begin.',
+  }),
+  revision: buildNullableSchema(
+    Type.String({
+      description:
+        'The revision of the agent that the run keeps to; null where any may execute it.',
+    }),
+  ),
 });
 export type Run = Static<typeof Run>;
 
 const RUN_FIELDS = Object.keys(Run.properties) as (keyof Run)[];
 
 export const RunsQuery = Type.Object({
-  limit: Limit(10),
-  offset: Offset(),
+  limit: buildLimitSchema(10),
+  offset: buildOffsetSchema(),
   // Clients know `timeout`, too. A run that takes too long ends as `error`, so none is found by it.
-  status: Type.Optional(StringEnum([...RUN_STATUSES, 'timeout'])),
-  select: Type.Optional(Type.Array(StringEnum(RUN_FIELDS))),
+  status: Type.Optional(buildEnumSchema([...RUN_STATUSES, 'timeout'])),
+  select: Type.Optional(Type.Array(buildEnumSchema(RUN_FIELDS))),
 });
 
 export const CancelQuery = Type.Object({
   wait: Type.Optional(Type.Boolean()),
-  action: Type.Optional(StringEnum(['interrupt', 'rollback', 'cancel'], { description: 'How to end the run; cancel means interrupt.' })),
+  action: Type.Optional(
+    buildEnumSchema(['interrupt', 'rollback', 'cancel'], {
+      description: 'How to end the run; cancel means interrupt.',
+    }),
+  ),
 });
 
 export const CancelManyQuery = Type.Object({ action: CancelQuery.properties.action });
 
 export const CancelMany = Type.Object({
-  status: Type.Optional(StringEnum(['pending', 'running', 'all'])),
-  thread_id: Type.Optional(Uuid('')),
-  run_ids: Type.Optional(Type.Array(Uuid(''), { minItems: 1 })),
+  status: Type.Optional(buildEnumSchema(['pending', 'running', 'all'])),
+  thread_id: Type.Optional(buildUuidSchema('')),
+  run_ids: Type.Optional(Type.Array(buildUuidSchema(''), { minItems: 1 })),
 });
 
 const namespaces = {
-  namespace: Type.Optional(Type.Array(Type.String(), { description: 'Only events of these graphs of the run; "" is the root graph.' })),
+  namespace: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Only events of these graphs of the run; "" is the root graph.',
+    }),
+  ),
 };
 
 export const JoinQuery = Type.Object({
   cancel_on_disconnect: Type.Optional(
-    Type.Boolean({ description: 'Stops the run when the client leaves; asks for the same rights as cancelling it.' }),
+    Type.Boolean({
+      description:
+        'Stops the run when the client leaves; asks for the same rights as cancelling it.',
+    }),
   ),
   stream_mode: Type.Optional(Type.Array(Type.String())),
   ...namespaces,
@@ -188,7 +263,7 @@ export const JoinQuery = Type.Object({
 
 export const StreamQuery = Type.Object(namespaces);
 
-const Free = JsonObject('Not ours to describe.');
+const Free = buildJsonObjectSchema('Not ours to describe.');
 const Nodes = Type.Union([Type.Literal('*'), Type.Array(Type.String()), Type.Null()]);
 
 /** The stored call of a run. */
@@ -200,7 +275,7 @@ export const RunKwargs = Type.Object({
   context: Type.Union([Free, Type.Null()]),
   /** Names of settings that came as `context`. Checkpoints and events leave them out, because they may be secrets. */
   unshown: Type.Optional(Type.Array(Type.String())),
-  stream_mode: Type.Array(StringEnum(STREAM_MODES)),
+  stream_mode: Type.Array(buildEnumSchema(STREAM_MODES)),
   interrupt_before: Nodes,
   interrupt_after: Nodes,
   webhook: Type.Union([Type.String(), Type.Null()]),
@@ -221,8 +296,10 @@ export const RunKwargs = Type.Object({
   /** The context under which `encryption.path` encrypts the run's values. */
   encryption_context: Type.Optional(Free),
   /** W3C's `traceparent` and `tracestate` of the request that made the run, where both are traced. */
-  trace: Type.Optional(Type.Object({ traceparent: Type.String(), tracestate: Type.Optional(Type.String()) })),
+  trace: Type.Optional(
+    Type.Object({ traceparent: Type.String(), tracestate: Type.Optional(Type.String()) }),
+  ),
   checkpoint_during: Type.Union([Type.Boolean(), Type.Null()]),
-  durability: StringEnum(['sync', 'async', 'exit']),
+  durability: buildEnumSchema(['sync', 'async', 'exit']),
 });
 export type RunKwargs = Static<typeof RunKwargs>;

@@ -1,6 +1,11 @@
 import { Type, type Static } from 'typebox';
-import { JsonObject, LARGEST_INTEGER, Limit, Offset } from './agent-types.ts';
-import { DateTime, Nullable } from '../types.ts';
+import {
+  buildJsonObjectSchema,
+  LARGEST_INTEGER,
+  buildLimitSchema,
+  buildOffsetSchema,
+} from './agent-types.ts';
+import { buildDateTimeSchema, buildNullableSchema } from '../types.ts';
 
 /** A hundred years in minutes, which the database's dates can hold. */
 const LONGEST_LIFE = 52_596_000;
@@ -10,26 +15,31 @@ const Labels = Type.Array(Type.String());
 export const StoreItem = Type.Object({
   namespace: Labels,
   key: Type.String(),
-  value: JsonObject('The stored value.'),
-  created_at: DateTime(''),
-  updated_at: DateTime(''),
+  value: buildJsonObjectSchema('The stored value.'),
+  created_at: buildDateTimeSchema(''),
+  updated_at: buildDateTimeSchema(''),
 });
 export type StoreItem = Static<typeof StoreItem>;
 
 export const StorePut = Type.Object({
   namespace: Labels,
   key: Type.String(),
-  value: JsonObject('The value to store.'),
+  value: buildJsonObjectSchema('The value to store.'),
   index: Type.Optional(
     Type.Unsafe<false | string[] | null>({
       type: ['boolean', 'array'],
       nullable: true,
       items: { type: 'string' },
       not: { enum: [true] },
-      description: 'Which paths of it are searched by meaning. False: none; unset: as gx.json says.',
+      description:
+        'Which paths of it are searched by meaning. False: none; unset: as gx.json says.',
     }),
   ),
-  ttl: Type.Optional(Nullable(Type.Number({ exclusiveMinimum: 0, maximum: LONGEST_LIFE, description: 'Minutes.' }))),
+  ttl: Type.Optional(
+    buildNullableSchema(
+      Type.Number({ exclusiveMinimum: 0, maximum: LONGEST_LIFE, description: 'Minutes.' }),
+    ),
+  ),
 });
 
 export const StoreDelete = Type.Object({ namespace: Type.Optional(Labels), key: Type.String() });
@@ -41,20 +51,26 @@ export const StoreGet = Type.Object({
 });
 
 export const StoreSearch = Type.Object({
-  namespace_prefix: Type.Optional(Nullable(Labels)),
-  filter: Type.Optional(Nullable(JsonObject('Field -> value, or operators $eq $ne $gt $gte $lt $lte $in $nin.'))),
-  limit: Limit(10),
-  offset: Offset(),
-  query: Type.Optional(Nullable(Type.String())),
-  refresh_ttl: Type.Optional(Nullable(Type.Boolean())),
+  namespace_prefix: Type.Optional(buildNullableSchema(Labels)),
+  filter: Type.Optional(
+    buildNullableSchema(
+      buildJsonObjectSchema('Field -> value, or operators $eq $ne $gt $gte $lt $lte $in $nin.'),
+    ),
+  ),
+  limit: buildLimitSchema(10),
+  offset: buildOffsetSchema(),
+  query: Type.Optional(buildNullableSchema(Type.String())),
+  refresh_ttl: Type.Optional(buildNullableSchema(Type.Boolean())),
 });
 export type StoreSearch = Static<typeof StoreSearch>;
 
 export const StoreNamespaces = Type.Object({
-  prefix: Type.Optional(Nullable(Labels)),
-  suffix: Type.Optional(Nullable(Labels)),
-  max_depth: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: LARGEST_INTEGER }))),
-  limit: Limit(100),
-  offset: Offset(),
+  prefix: Type.Optional(buildNullableSchema(Labels)),
+  suffix: Type.Optional(buildNullableSchema(Labels)),
+  max_depth: Type.Optional(
+    buildNullableSchema(Type.Integer({ minimum: 1, maximum: LARGEST_INTEGER })),
+  ),
+  limit: buildLimitSchema(100),
+  offset: buildOffsetSchema(),
 });
 export type StoreNamespaces = Static<typeof StoreNamespaces>;

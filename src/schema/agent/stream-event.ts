@@ -39,7 +39,7 @@ export type RunEvent = Cursor & { event: string; json: string; thread_seq?: numb
 /** An event of protocol v2: numbered over all runs of its thread. */
 export type ThreadEvent = RunEvent & { thread_seq: number };
 
-export const eventId = ({ ms, seq }: Cursor): string => `${ms}-${seq}`;
+export const formatEventId = ({ ms, seq }: Cursor): string => `${ms}-${seq}`;
 
 /** Stands before the first event of every run. */
 export const START: Cursor = { ms: 0, seq: 0 };

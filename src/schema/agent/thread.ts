@@ -1,7 +1,19 @@
 import { Type, type Static } from 'typebox';
-import { CheckpointConfig, JsonObject, Limit, Metadata, Offset, SortOrder } from './agent-types.ts';
+import {
+  buildCheckpointConfigSchema,
+  buildJsonObjectSchema,
+  buildLimitSchema,
+  buildMetadataSchema,
+  buildOffsetSchema,
+  buildSortOrderSchema,
+} from './agent-types.ts';
 import { GivenTtl } from './expiry.ts';
-import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+import {
+  buildDateTimeSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+  buildUuidSchema,
+} from '../types.ts';
 
 export const THREAD_STATUSES = ['idle', 'busy', 'interrupted', 'error'] as const;
 export const THREAD_FIELDS = [
@@ -18,57 +30,73 @@ export const THREAD_FIELDS = [
 ] as const;
 
 export const Thread = Type.Object({
-  thread_id: Uuid(''),
-  created_at: DateTime(''),
-  updated_at: DateTime(''),
-  state_updated_at: DateTime(''),
-  metadata: Metadata(),
-  config: JsonObject('Configuration of the thread.'),
-  status: StringEnum(THREAD_STATUSES),
-  values: Nullable(JsonObject('The last state; null before the first run.')),
-  interrupts: JsonObject('Task id -> the input that it waits for.'),
-  error: Nullable(JsonObject('Why the last run failed.')),
+  thread_id: buildUuidSchema(''),
+  created_at: buildDateTimeSchema(''),
+  updated_at: buildDateTimeSchema(''),
+  state_updated_at: buildDateTimeSchema(''),
+  metadata: buildMetadataSchema(),
+  config: buildJsonObjectSchema('Configuration of the thread.'),
+  status: buildEnumSchema(THREAD_STATUSES),
+  values: buildNullableSchema(buildJsonObjectSchema('The last state; null before the first run.')),
+  interrupts: buildJsonObjectSchema('Task id -> the input that it waits for.'),
+  error: buildNullableSchema(buildJsonObjectSchema('Why the last run failed.')),
 });
 export type Thread = Static<typeof Thread>;
 
 /** Extra fields that `include` may ask for besides the thread. */
-export const ThreadQuery = Type.Object({ include: Type.Optional(Type.Array(StringEnum(['ttl']))) });
+export const ThreadQuery = Type.Object({
+  include: Type.Optional(Type.Array(buildEnumSchema(['ttl']))),
+});
 
 export const ThreadCreate = Type.Object({
-  thread_id: Type.Optional(Nullable(Uuid(''))),
-  metadata: Type.Optional(Nullable(Metadata())),
-  if_exists: Type.Optional(Nullable(StringEnum(['raise', 'do_nothing']))),
+  thread_id: Type.Optional(buildNullableSchema(buildUuidSchema(''))),
+  metadata: Type.Optional(buildNullableSchema(buildMetadataSchema())),
+  if_exists: Type.Optional(buildNullableSchema(buildEnumSchema(['raise', 'do_nothing']))),
   ttl: Type.Optional(GivenTtl),
-  supersteps: Type.Optional(Nullable(Type.Array(Type.Object({ updates: Type.Array(JsonObject('values, command, as_node')) })))),
+  supersteps: Type.Optional(
+    buildNullableSchema(
+      Type.Array(
+        Type.Object({ updates: Type.Array(buildJsonObjectSchema('values, command, as_node')) }),
+      ),
+    ),
+  ),
 });
 export type ThreadCreate = Static<typeof ThreadCreate>;
 
 export const ThreadPatch = Type.Object({
-  metadata: Type.Optional(Nullable(Metadata())),
+  metadata: Type.Optional(buildNullableSchema(buildMetadataSchema())),
   ttl: Type.Optional(GivenTtl),
 });
 
 const filters = {
-  metadata: Type.Optional(Nullable(Metadata())),
-  values: Type.Optional(Nullable(JsonObject('State to contain.'))),
-  status: Type.Optional(Nullable(StringEnum(THREAD_STATUSES))),
+  metadata: Type.Optional(buildNullableSchema(buildMetadataSchema())),
+  values: Type.Optional(buildNullableSchema(buildJsonObjectSchema('State to contain.'))),
+  status: Type.Optional(buildNullableSchema(buildEnumSchema(THREAD_STATUSES))),
 };
 
 export const ThreadCount = Type.Object(filters);
 
 export const ThreadSearch = Type.Object({
   ...filters,
-  ids: Type.Optional(Nullable(Type.Array(Uuid('')))),
-  limit: Limit(10),
-  offset: Offset(),
+  ids: Type.Optional(buildNullableSchema(Type.Array(buildUuidSchema('')))),
+  limit: buildLimitSchema(10),
+  offset: buildOffsetSchema(),
   cursor: Type.Optional(
-    Nullable(
-      Type.String({ maxLength: 200, description: 'Where the page begins: X-Pagination-Cursor of the page before, of the same search.' }),
+    buildNullableSchema(
+      Type.String({
+        maxLength: 200,
+        description:
+          'Where the page begins: X-Pagination-Cursor of the page before, of the same search.',
+      }),
     ),
   ),
-  sort_by: Type.Optional(Nullable(StringEnum(['thread_id', 'status', 'created_at', 'updated_at', 'state_updated_at']))),
-  sort_order: Type.Optional(Nullable(SortOrder())),
-  select: Type.Optional(Nullable(Type.Array(StringEnum(THREAD_FIELDS)))),
+  sort_by: Type.Optional(
+    buildNullableSchema(
+      buildEnumSchema(['thread_id', 'status', 'created_at', 'updated_at', 'state_updated_at']),
+    ),
+  ),
+  sort_order: Type.Optional(buildNullableSchema(buildSortOrderSchema())),
+  select: Type.Optional(buildNullableSchema(Type.Array(buildEnumSchema(THREAD_FIELDS)))),
   extract: Type.Optional(
     Type.Unsafe<Record<string, string> | null>({
       type: 'object',
@@ -81,17 +109,21 @@ export const ThreadSearch = Type.Object({
 export type ThreadSearch = Static<typeof ThreadSearch>;
 
 export const ThreadPrune = Type.Object({
-  thread_ids: Type.Array(Uuid(''), { minItems: 1 }),
-  strategy: Type.Optional(StringEnum(['delete', 'keep_latest'])),
+  thread_ids: Type.Array(buildUuidSchema(''), { minItems: 1 }),
+  strategy: Type.Optional(buildEnumSchema(['delete', 'keep_latest'])),
 });
 
 export const StateUpdate = Type.Object({
   values: Type.Optional(
-    Type.Unsafe<unknown>({ type: ['object', 'array'], nullable: true, description: 'Update of the state, as a node would return it.' }),
+    Type.Unsafe<unknown>({
+      type: ['object', 'array'],
+      nullable: true,
+      description: 'Update of the state, as a node would return it.',
+    }),
   ),
-  as_node: Type.Optional(Nullable(Type.String())),
-  checkpoint: Type.Optional(CheckpointConfig()),
-  checkpoint_id: Type.Optional(Nullable(Type.String())),
+  as_node: Type.Optional(buildNullableSchema(Type.String())),
+  checkpoint: Type.Optional(buildCheckpointConfigSchema()),
+  checkpoint_id: Type.Optional(buildNullableSchema(Type.String())),
 });
 
 export const STATE_FIELDS = [
@@ -108,21 +140,25 @@ export const STATE_FIELDS = [
 ] as const;
 
 /** The fields of a state that the answer has. All if none is named. */
-export const StateSelect = Type.Array(StringEnum(STATE_FIELDS));
+export const StateSelect = Type.Array(buildEnumSchema(STATE_FIELDS));
 
 export const StateAt = Type.Object({
-  checkpoint: CheckpointConfig(),
-  subgraphs: Type.Optional(Nullable(Type.Boolean())),
-  select: Type.Optional(Nullable(StateSelect)),
+  checkpoint: buildCheckpointConfigSchema(),
+  subgraphs: Type.Optional(buildNullableSchema(Type.Boolean())),
+  select: Type.Optional(buildNullableSchema(StateSelect)),
 });
 
 export const HistoryBody = Type.Object({
-  limit: Limit(1),
+  limit: buildLimitSchema(1),
   before: Type.Optional(
-    Type.Unsafe<string | JsonObject | null>({ type: ['string', 'object'], nullable: true, description: 'A checkpoint, or its id.' }),
+    Type.Unsafe<string | buildJsonObjectSchema | null>({
+      type: ['string', 'object'],
+      nullable: true,
+      description: 'A checkpoint, or its id.',
+    }),
   ),
-  metadata: Type.Optional(Nullable(Metadata())),
-  checkpoint: Type.Optional(CheckpointConfig()),
-  select: Type.Optional(Nullable(StateSelect)),
+  metadata: Type.Optional(buildNullableSchema(buildMetadataSchema())),
+  checkpoint: Type.Optional(buildCheckpointConfigSchema()),
+  select: Type.Optional(buildNullableSchema(StateSelect)),
 });
 export type HistoryBody = Static<typeof HistoryBody>;

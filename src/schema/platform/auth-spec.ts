@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Closed, type CelRule, StringEnum, optional } from '../types.ts';
+import { buildClosedSchema, type CelRule, buildEnumSchema, buildOptionalFields } from '../types.ts';
 
 /** Keys that open an agent: the deployment's own, those of its tenant for the REST API too, or none is asked for. */
 export const AUTH_MODES = ['key', 'tenant', 'open'] as const;
@@ -8,10 +8,10 @@ export const AUTH_MODES = ['key', 'tenant', 'open'] as const;
 const TRUSTWORTHY = '^(https://|http://(localhost|127\\.0\\.0\\.1)[:/])[^\\s]+$';
 
 /** Who may call the agents of a revision, unless their gx.json names handlers. Each name is one word, in REST too. */
-export const AuthSpec = Closed(
+export const AuthSpec = buildClosedSchema(
   {
-    ...optional({
-      mode: StringEnum(AUTH_MODES, {
+    ...buildOptionalFields({
+      mode: buildEnumSchema(AUTH_MODES, {
         description:
           "key: callers with the deployment's key. tenant: callers with that key, or with a key of its tenant for this API, each with its role. open: anyone. Default key.",
       }),
@@ -38,36 +38,47 @@ export const AuthSpec = Closed(
       }),
     }),
   },
-  { description: 'Who may call the agents. A change makes a new revision. Handlers of `auth.path` come first.' },
+  {
+    description:
+      'Who may call the agents. A change makes a new revision. Handlers of `auth.path` come first.',
+  },
 );
 export type AuthSpec = Static<typeof AuthSpec>;
 
 const PATH = 'template.sourceRevisionConfig.auth';
 
 /** Returns the faults of a combination of fields. Each sentence begins with the field's name. */
-export function brokenAuth({ mode, issuer, audiences, jwks, roles }: AuthSpec): string[] {
-  const withoutIssuer = Object.entries({ audiences, jwks, roles }).filter(([, value]) => value !== undefined && issuer === undefined);
+export function checkAuthSpec({ mode, issuer, audiences, jwks, roles }: AuthSpec): string[] {
+  const withoutIssuer = Object.entries({ audiences, jwks, roles }).filter(
+    ([, value]) => value !== undefined && issuer === undefined,
+  );
   return [
     ...(issuer !== undefined && mode === 'open' ? ['issuer: not while mode is open'] : []),
-    ...(issuer !== undefined && audiences === undefined ? ['audiences: required with an issuer'] : []),
+    ...(issuer !== undefined && audiences === undefined
+      ? ['audiences: required with an issuer']
+      : []),
     ...withoutIssuer.map(([name]) => `${name}: only with an issuer`),
   ];
 }
 
 /** Returns the same rules for the API server. */
-export function authRules(): CelRule[] {
+export function buildAuthRules(): CelRule[] {
   const auth = `self.${PATH}`;
   const given = `has(self.template.sourceRevisionConfig) && has(${auth})`;
-  const rule = (name: string, holds: string, message: string): CelRule => ({
+  const buildRule = (name: string, holds: string, message: string): CelRule => ({
     rule: `!(${given}) || ${holds}`,
     message: `${PATH}.${name}: ${message}`,
   });
   const has = (name: string): string => `has(${auth}.${name})`;
   return [
-    rule('issuer', `!(${has('issuer')} && ${has('mode')} && ${auth}.mode == 'open')`, 'not while mode is open'),
-    rule('audiences', `!${has('issuer')} || ${has('audiences')}`, 'required with an issuer'),
-    rule('audiences', `!${has('audiences')} || ${has('issuer')}`, 'only with an issuer'),
-    rule('jwks', `!${has('jwks')} || ${has('issuer')}`, 'only with an issuer'),
-    rule('roles', `!${has('roles')} || ${has('issuer')}`, 'only with an issuer'),
+    buildRule(
+      'issuer',
+      `!(${has('issuer')} && ${has('mode')} && ${auth}.mode == 'open')`,
+      'not while mode is open',
+    ),
+    buildRule('audiences', `!${has('issuer')} || ${has('audiences')}`, 'required with an issuer'),
+    buildRule('audiences', `!${has('audiences')} || ${has('issuer')}`, 'only with an issuer'),
+    buildRule('jwks', `!${has('jwks')} || ${has('issuer')}`, 'only with an issuer'),
+    buildRule('roles', `!${has('roles')} || ${has('issuer')}`, 'only with an issuer'),
   ];
 }

@@ -1,20 +1,40 @@
 import { Type, type Static } from 'typebox';
-import { BACKUP_METHODS, TargetName, type BackupSpec } from './backup-spec.ts';
-import { Closed, Nullable, StringEnum, toResourceForm, toRestForm, optionalOrNull } from '../types.ts';
+import { BACKUP_METHODS, buildTargetNameSchema, type BackupSpec } from './backup-spec.ts';
+import {
+  buildClosedSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+  toResourceForm,
+  toRestForm,
+  buildNullableFields,
+} from '../types.ts';
 
-const Keep = Closed(
+const Keep = buildClosedSchema(
   {
-    count: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 1000, description: 'So many backups, the newest.' }))),
-    days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650, description: 'The backups of so many days.' }))),
+    count: Type.Optional(
+      buildNullableSchema(
+        Type.Integer({ minimum: 1, maximum: 1000, description: 'So many backups, the newest.' }),
+      ),
+    ),
+    days: Type.Optional(
+      buildNullableSchema(
+        Type.Integer({ minimum: 1, maximum: 3650, description: 'The backups of so many days.' }),
+      ),
+    ),
   },
-  { description: 'Which backups are kept: a count or days. The newest always is. Default: 7 of them.' },
+  {
+    description:
+      'Which backups are kept: a count or days. The newest always is. Default: 7 of them.',
+  },
 );
 
 /** The backups of a managed database, as REST asks for them. */
-export const DatabaseBackup = Closed(
+export const DatabaseBackup = buildClosedSchema(
   {
-    ...optionalOrNull({
-      target: TargetName('Name of a target of the installation, where the backups are kept.'),
+    ...buildNullableFields({
+      target: buildTargetNameSchema(
+        'Name of a target of the installation, where the backups are kept.',
+      ),
       schedule: Type.String({
         minLength: 1,
         maxLength: 128,
@@ -26,8 +46,9 @@ export const DatabaseBackup = Closed(
         description: 'Time zone of the schedule, such as Europe/Berlin. Default UTC.',
       }),
       keep: Keep,
-      method: StringEnum(BACKUP_METHODS, {
-        description: 'dump: by pg_dump. continuous: copies of the files and all of the log; the target must speak S3 by TLS. Default dump.',
+      method: buildEnumSchema(BACKUP_METHODS, {
+        description:
+          'dump: by pg_dump. continuous: copies of the files and all of the log; the target must speak S3 by TLS. Default dump.',
       }),
       before_deletion: Type.Boolean({
         description:
@@ -35,12 +56,19 @@ export const DatabaseBackup = Closed(
       }),
     }),
   },
-  { description: 'Backups of the managed database. They replace the former settings as a whole. {}: there are none.' },
+  {
+    description:
+      'Backups of the managed database. They replace the former settings as a whole. {}: there are none.',
+  },
 );
 export type DatabaseBackup = Static<typeof DatabaseBackup>;
 
 /** Returns the settings as the resource has them. Undefined for none. */
-export function backupInResource({ target, keep, ...times }: DatabaseBackup): BackupSpec | undefined {
+export function backupInResource({
+  target,
+  keep,
+  ...times
+}: DatabaseBackup): BackupSpec | undefined {
   if (typeof target !== 'string') return undefined;
   const kept = toResourceForm(keep);
   return { target, ...toResourceForm(times), ...(Object.keys(kept).length > 0 && { keep: kept }) };

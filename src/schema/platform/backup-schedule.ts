@@ -9,20 +9,28 @@ const PART = 4;
 type When = Pick<BackupSpec, 'schedule' | 'timeZone'>;
 
 /** Returns the first time of the schedule after this moment, if there is one. Throws if the schedule can't be read. */
-function nextTick({ schedule = '', timeZone = 'UTC' }: When, after: Date): Date | undefined {
-  return new Cron(schedule, { timezone: timeZone, mode: '5-part', paused: true }).nextRun(after) ?? undefined;
+function computeNextTick({ schedule = '', timeZone = 'UTC' }: When, after: Date): Date | undefined {
+  return (
+    new Cron(schedule, { timezone: timeZone, mode: '5-part', paused: true }).nextRun(after) ??
+    undefined
+  );
 }
 
 /** The paths of both fields in the resource. */
 const IN_RESOURCE = { schedule: 'database.backup.schedule', timeZone: 'database.backup.timeZone' };
 
 /** Returns the sentence on a schedule that is none, or never comes. It begins with the path of the field. */
-export function scheduleFault(when: When, now: Date, at: Record<keyof When, string> = IN_RESOURCE): string | undefined {
+export function scheduleFault(
+  when: When,
+  now: Date,
+  at: Record<keyof When, string> = IN_RESOURCE,
+): string | undefined {
   if (when.schedule === undefined) return undefined;
-  if (!isZone(when.timeZone ?? 'UTC')) return `${at.timeZone}: "${when.timeZone}" is no time zone, such as Europe/Berlin.`;
+  if (!isZone(when.timeZone ?? 'UTC'))
+    return `${at.timeZone}: "${when.timeZone}" is no time zone, such as Europe/Berlin.`;
   const wrong = `${at.schedule}: "${when.schedule}" is no schedule of five fields, such as "0 2 * * *"`;
   try {
-    return nextTick(when, now) === undefined ? `${wrong}: it never comes.` : undefined;
+    return computeNextTick(when, now) === undefined ? `${wrong}: it never comes.` : undefined;
   } catch (error) {
     return `${wrong}: ${(error as Error).message.replace(/^Cron\w*: /, '')}.`;
   }
@@ -32,15 +40,18 @@ export function scheduleFault(when: When, now: Date, at: Record<keyof When, stri
  * Returns when the next backup after this one is due. Each deployment has a delay of its own, so that a thousand with
  * the same schedule do not start at once.
  */
-export function dueAfter(when: When, last: Date, uid: string): Date | undefined {
-  const tick = when.schedule === undefined ? undefined : nextTick(when, new Date(last.getTime() - delay(when, last, uid)));
+export function computeNextBackupTime(when: When, last: Date, uid: string): Date | undefined {
+  const tick =
+    when.schedule === undefined
+      ? undefined
+      : computeNextTick(when, new Date(last.getTime() - delay(when, last, uid)));
   return tick && new Date(tick.getTime() + delay(when, last, uid));
 }
 
 /** Returns the delay of a deployment in milliseconds. */
 function delay(when: When, last: Date, uid: string): number {
-  const first = nextTick(when, last);
-  const second = first && nextTick(when, first);
+  const first = computeNextTick(when, last);
+  const second = first && computeNextTick(when, first);
   if (first === undefined || second === undefined) return 0;
   const most = Math.min(SPREAD, (second.getTime() - first.getTime()) / 1000 / PART);
   return Math.floor((parseInt(hash('sha256', uid).slice(0, 8), 16) / 0x1_0000_0000) * most) * 1000;
@@ -48,7 +59,10 @@ function delay(when: When, last: Date, uid: string): number {
 
 function isZone(name: string): boolean {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' && !/^[+-]/.test(name);
+    return (
+      new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' &&
+      !/^[+-]/.test(name)
+    );
   } catch {
     return false;
   }

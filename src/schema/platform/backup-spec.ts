@@ -1,6 +1,12 @@
 import { Type, type Static } from 'typebox';
 import { DNS_LABEL } from '../dns-label.ts';
-import { DateTime, StringEnum, Uuid, withRules, optional } from '../types.ts';
+import {
+  buildDateTimeSchema,
+  buildEnumSchema,
+  buildUuidSchema,
+  addCelRules,
+  buildOptionalFields,
+} from '../types.ts';
 
 /** How a backup is made: by pg_dump, or by copies of the database's files and its log. */
 export const BACKUP_METHODS = ['dump', 'continuous'] as const;
@@ -9,26 +15,40 @@ export type BackupMethod = (typeof BACKUP_METHODS)[number];
 /** How many backups are kept where a deployment does not say. */
 export const KEPT = 7;
 
-const KeepSpec = withRules(
+const KeepSpec = addCelRules(
   Type.Object(
     {
-      count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'So many backups, the newest.' })),
-      days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650, description: 'The backups of so many days.' })),
+      count: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 1000, description: 'So many backups, the newest.' }),
+      ),
+      days: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 3650, description: 'The backups of so many days.' }),
+      ),
     },
-    { description: `Which backups are kept: a count or days. The newest always is. Default: ${KEPT} of them.` },
+    {
+      description: `Which backups are kept: a count or days. The newest always is. Default: ${KEPT} of them.`,
+    },
   ),
-  [{ rule: 'has(self.count) != has(self.days)', message: 'database.backup.keep: either count or days' }],
+  [
+    {
+      rule: 'has(self.count) != has(self.days)',
+      message: 'database.backup.keep: either count or days',
+    },
+  ],
 );
 
 /** The name of a target of backups, as the installation has it. */
-export const TargetName = (description: string) => Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description });
+export const buildTargetNameSchema = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description });
 
 /** A deployment's settings of the backups of its managed database. */
-export const BackupSpec = withRules(
+export const BackupSpec = addCelRules(
   Type.Object(
     {
-      target: TargetName('Name of a target of the installation (settings.backups.targets), where the backups are kept.'),
-      ...optional({
+      target: buildTargetNameSchema(
+        'Name of a target of the installation (settings.backups.targets), where the backups are kept.',
+      ),
+      ...buildOptionalFields({
         schedule: Type.String({
           minLength: 1,
           maxLength: 128,
@@ -41,7 +61,7 @@ export const BackupSpec = withRules(
           description: 'Time zone of the schedule, such as Europe/Berlin. Default UTC.',
         }),
         keep: KeepSpec,
-        method: StringEnum(BACKUP_METHODS, {
+        method: buildEnumSchema(BACKUP_METHODS, {
           description:
             'How a backup is made. dump: pg_dump, which other versions of Postgres can read, too. continuous: copies of the files and all of the log, with which any second can be restored; the target must speak S3 by TLS. Default dump.',
         }),
@@ -49,7 +69,7 @@ export const BackupSpec = withRules(
           description:
             'Make a backup before a deletion that deletes the data: it waits up to 24 hours, then it goes on and leaves the volume. Default false.',
         }),
-        requestedAt: DateTime('Ask for a backup now: a new value makes one.'),
+        requestedAt: buildDateTimeSchema('Ask for a backup now: a new value makes one.'),
       }),
     },
     { description: 'Backups of the managed database. Unset: there are none.' },
@@ -59,7 +79,10 @@ export const BackupSpec = withRules(
       rule: "!has(self.schedule) || self.schedule.trim().split(' ').filter(part, part != '').size() == 5",
       message: 'database.backup.schedule: five fields, such as "0 2 * * *"',
     },
-    { rule: '!has(self.timeZone) || has(self.schedule)', message: 'database.backup.timeZone: only beside a schedule' },
+    {
+      rule: '!has(self.timeZone) || has(self.schedule)',
+      message: 'database.backup.timeZone: only beside a schedule',
+    },
   ],
 );
 export type BackupSpec = Static<typeof BackupSpec>;
@@ -71,55 +94,78 @@ export const isArchived = ({ spec }: { spec: { database?: { backup?: BackupSpec 
 export const BACKUP_PHASES = ['Running', 'Succeeded', 'Failed'] as const;
 
 /** Returns true if a backup has ended, whichever way. */
-export const isBackupOver = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
+export const isBackupOver = (phase: string | undefined): boolean =>
+  phase === 'Succeeded' || phase === 'Failed';
 
 /** Ids of encryption keys, never a key. */
 const KeyIds = Type.Array(Type.String({ maxLength: 64 }), {
   maxItems: 64,
-  description: 'Ids of the encryption keys without which its data can not be read. encryption.path: a module.',
+  description:
+    'Ids of the encryption keys without which its data can not be read. encryption.path: a module.',
 });
 
-const words = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
+const buildTextSchema = (maxLength: number, description: string) =>
+  Type.Optional(Type.String({ maxLength, description }));
 
 /** The fields of a backup's status. */
 export const backupStatus = {
-  phase: Type.Optional(StringEnum(BACKUP_PHASES)),
-  reason: words(128, 'Machine-readable reason of a failure, or why its Job has no pod.'),
-  message: words(4096, 'One sentence on the phase.'),
+  phase: Type.Optional(buildEnumSchema(BACKUP_PHASES)),
+  reason: buildTextSchema(128, 'Machine-readable reason of a failure, or why its Job has no pod.'),
+  message: buildTextSchema(4096, 'One sentence on the phase.'),
   from: Type.Optional(
-    DateTime('The moment that its data is of. continuous: the first one that can be restored with it, as every later one.'),
+    buildDateTimeSchema(
+      'The moment that its data is of. continuous: the first one that can be restored with it, as every later one.',
+    ),
   ),
-  until: Type.Optional(DateTime('When it was complete.')),
-  size: words(32, 'How large it is.'),
+  until: Type.Optional(buildDateTimeSchema('When it was complete.')),
+  size: buildTextSchema(32, 'How large it is.'),
   sizeBytes: Type.Optional(Type.Integer({ minimum: 0, description: 'The same in bytes.' })),
-  migration: Type.Optional(Type.Integer({ minimum: 0, description: "Newest migration of the database's schema." })),
-  expires: Type.Optional(DateTime('When it may be removed. Unset: when there are enough newer ones.')),
+  migration: Type.Optional(
+    Type.Integer({ minimum: 0, description: "Newest migration of the database's schema." }),
+  ),
+  expires: Type.Optional(
+    buildDateTimeSchema('When it may be removed. Unset: when there are enough newer ones.'),
+  ),
   keys: Type.Optional(KeyIds),
   verified: Type.Optional(
-    DateTime('When it was last restored into a scratch database, and had the rows that were counted when it was made.'),
+    buildDateTimeSchema(
+      'When it was last restored into a scratch database, and had the rows that were counted when it was made.',
+    ),
   ),
-  verifying: Type.Optional(DateTime('Since when it is being verified.')),
-  verifyFailed: Type.Optional(DateTime('When a verification failed, since the last one that succeeded.')),
-  verifyMessage: words(4096, 'Why it failed.'),
-  verifyWaits: words(4096, 'Why the Job of a verification under way has no pod.'),
+  verifying: Type.Optional(buildDateTimeSchema('Since when it is being verified.')),
+  verifyFailed: Type.Optional(
+    buildDateTimeSchema('When a verification failed, since the last one that succeeded.'),
+  ),
+  verifyMessage: buildTextSchema(4096, 'Why it failed.'),
+  verifyWaits: buildTextSchema(4096, 'Why the Job of a verification under way has no pod.'),
 };
 
 /** The form of a backup's name: the moment at which it was begun, in UTC. It becomes a part of keys at the store. */
 export const BACKUP_NAME = /^(\d{4})([01]\d)([0-3]\d)t([0-2]\d)([0-5]\d)([0-6]\d)z$/;
 
 /** One backup, as the operator knows it. The catalogue of its target is the truth. */
-export const BackupRecord = withRules(
+export const BackupRecord = addCelRules(
   Type.Object({
-    deployment: Type.String({ maxLength: 63, pattern: DNS_LABEL, description: 'The Deployment whose database it is of.' }),
-    deploymentUid: Uuid('Its metadata.uid.'),
+    deployment: Type.String({
+      maxLength: 63,
+      pattern: DNS_LABEL,
+      description: 'The Deployment whose database it is of.',
+    }),
+    deploymentUid: buildUuidSchema('Its metadata.uid.'),
     backup: Type.String({
       maxLength: 63,
       pattern: BACKUP_NAME.source,
-      description: 'Its name in the catalogue of the target: the moment at which it was begun, in UTC.',
+      description:
+        'Its name in the catalogue of the target: the moment at which it was begun, in UTC.',
     }),
-    target: Type.String({ maxLength: 63, description: 'The target of the installation at which it lies.' }),
-    method: StringEnum(BACKUP_METHODS),
-    requestedAt: Type.Optional(DateTime('The request that it was made for. Unset: the schedule.')),
+    target: Type.String({
+      maxLength: 63,
+      description: 'The target of the installation at which it lies.',
+    }),
+    method: buildEnumSchema(BACKUP_METHODS),
+    requestedAt: Type.Optional(
+      buildDateTimeSchema('The request that it was made for. Unset: the schedule.'),
+    ),
   }),
   [{ rule: 'self == oldSelf', message: "spec: a backup can't be changed" }],
 );

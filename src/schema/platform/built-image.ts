@@ -9,8 +9,12 @@ const DOCKER_HUB = /^(docker\.io|index\.docker\.io|registry-1\.docker\.io)\//;
 export const isOnDockerHub = (repository: string): boolean => DOCKER_HUB.test(repository);
 
 /** Returns the repository for the images of a deployment below the one that the installation names. */
-export const nameBuiltRepository = (home: string, { namespace, deployment }: { namespace: string; deployment: string }): string =>
+export const buildImageRepository = (
+  home: string,
+  { namespace, deployment }: { namespace: string; deployment: string },
+): string =>
   isOnDockerHub(home) ? `${home}/${namespace}.${deployment}` : `${home}/${namespace}/${deployment}`;
 
 /** Returns the repository that keeps the packages of a deployment's builds. */
-export const nameCacheRepository = (built: string): string => (isOnDockerHub(built) ? `${built}.cache` : `${built}/cache`);
+export const buildCacheRepository = (built: string): string =>
+  isOnDockerHub(built) ? `${built}.cache` : `${built}/cache`;

@@ -1,32 +1,65 @@
-export type Column = { name: string; type: 'string' | 'integer' | 'date'; jsonPath: string; priority?: number; description?: string };
+export type Column = {
+  name: string;
+  type: 'string' | 'integer' | 'date';
+  jsonPath: string;
+  priority?: number;
+  description?: string;
+};
 
 const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
-const condition = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
+const buildConditionPath = (type: string, field: string) =>
+  `.status.conditions[?(@.type=="${type}")].${field}`;
 
 /** The columns that `kubectl get` shows of each kind. Those of priority 1 and above need `-o wide`. */
 export const COLUMNS = {
   Deployment: [
-    { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
-    { name: 'Reason', type: 'string', jsonPath: condition('Ready', 'reason') },
-    { name: 'Serving', type: 'string', jsonPath: condition('Serving', 'status') },
+    { name: 'Ready', type: 'string', jsonPath: buildConditionPath('Ready', 'status') },
+    { name: 'Reason', type: 'string', jsonPath: buildConditionPath('Ready', 'reason') },
+    { name: 'Serving', type: 'string', jsonPath: buildConditionPath('Serving', 'status') },
     { name: 'Active', type: 'string', jsonPath: '.status.activeRevision' },
     { name: 'URL', type: 'string', jsonPath: '.status.url' },
     { name: 'Latest', type: 'string', jsonPath: '.status.latestRevision', priority: 1 },
-    { name: 'Image', type: 'string', jsonPath: '.spec.template.sourceRevisionConfig.imageUri', priority: 1 },
-    { name: 'Ref', type: 'string', jsonPath: '.spec.template.sourceRevisionConfig.repoRef', priority: 1 },
+    {
+      name: 'Image',
+      type: 'string',
+      jsonPath: '.spec.template.sourceRevisionConfig.imageUri',
+      priority: 1,
+    },
+    {
+      name: 'Ref',
+      type: 'string',
+      jsonPath: '.spec.template.sourceRevisionConfig.repoRef',
+      priority: 1,
+    },
     { name: 'Version', type: 'string', jsonPath: '.status.serverVersion', priority: 1 },
-    { name: 'Database', type: 'string', jsonPath: condition('DatabaseReady', 'reason'), priority: 1 },
-    { name: 'Status', type: 'string', jsonPath: '.status.phase', priority: 1, description: 'The status in REST answers.' },
+    {
+      name: 'Database',
+      type: 'string',
+      jsonPath: buildConditionPath('DatabaseReady', 'reason'),
+      priority: 1,
+    },
+    {
+      name: 'Status',
+      type: 'string',
+      jsonPath: '.status.phase',
+      priority: 1,
+      description: 'The status in REST answers.',
+    },
     { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
     age,
   ],
   Revision: [
     { name: 'Deployment', type: 'string', jsonPath: '.spec.deployment' },
-    { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
+    { name: 'Ready', type: 'string', jsonPath: buildConditionPath('Ready', 'status') },
     { name: 'Status', type: 'string', jsonPath: '.status.phase' },
     { name: 'Reason', type: 'string', jsonPath: '.status.reason' },
     { name: 'Repeats', type: 'string', jsonPath: '.spec.rollbackOf', priority: 1 },
-    { name: 'Image', type: 'string', jsonPath: '.spec.template.sourceRevisionConfig.imageUri', priority: 1 },
+    {
+      name: 'Image',
+      type: 'string',
+      jsonPath: '.spec.template.sourceRevisionConfig.imageUri',
+      priority: 1,
+    },
     {
       name: 'Built',
       type: 'string',
@@ -52,8 +85,8 @@ export const COLUMNS = {
     age,
   ],
   Listener: [
-    { name: 'Ready', type: 'string', jsonPath: condition('Ready', 'status') },
-    { name: 'Reason', type: 'string', jsonPath: condition('Ready', 'reason') },
+    { name: 'Ready', type: 'string', jsonPath: buildConditionPath('Ready', 'status') },
+    { name: 'Reason', type: 'string', jsonPath: buildConditionPath('Ready', 'reason') },
     { name: 'Compute', type: 'string', jsonPath: '.spec.computeId' },
     { name: 'Namespaces', type: 'string', jsonPath: '.spec.namespaces' },
     age,

@@ -1,13 +1,13 @@
 import { Type, type Static } from 'typebox';
-import { DateTime, StringEnum } from '../types.ts';
+import { buildDateTimeSchema, buildEnumSchema } from '../types.ts';
 
 /** metav1.Condition. `lastTransitionTime` moves only when `status` flips. */
 export const Condition = Type.Object({
   type: Type.String({ maxLength: 316 }),
-  status: StringEnum(['True', 'False', 'Unknown']),
+  status: buildEnumSchema(['True', 'False', 'Unknown']),
   reason: Type.String({ maxLength: 1024, description: 'CamelCase word for machines; stable.' }),
   message: Type.String({ maxLength: 32_768 }),
-  lastTransitionTime: DateTime('When status last flipped.'),
+  lastTransitionTime: buildDateTimeSchema('When status last flipped.'),
   observedGeneration: Type.Optional(Type.Integer({ minimum: 0 })),
 });
 export type Condition = Static<typeof Condition>;

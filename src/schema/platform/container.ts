@@ -1,55 +1,86 @@
 import { Type, type Static } from 'typebox';
 import { EnvFromSource, EnvVarSource, SecurityContext, VOLUME_SOURCES } from './pod-parts.ts';
 import { DNS_LABEL } from '../dns-label.ts';
-import { Closed, MapOf, Nullable, StringEnum } from '../types.ts';
+import {
+  buildClosedSchema,
+  buildMapSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+} from '../types.ts';
 
 const DNS_SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$';
 
-const DnsLabel = (description: string) => Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description });
+const buildDnsLabelSchema = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description });
 
-export const LocalObjectReference = Closed({
-  name: Type.String({ minLength: 1, maxLength: 253, pattern: DNS_SUBDOMAIN, description: 'Name of a Secret in the same namespace.' }),
+export const LocalObjectReference = buildClosedSchema({
+  name: Type.String({
+    minLength: 1,
+    maxLength: 253,
+    pattern: DNS_SUBDOMAIN,
+    description: 'Name of a Secret in the same namespace.',
+  }),
 });
 
-export const Volume = Closed({ name: DnsLabel('Unique within the pod.'), ...VOLUME_SOURCES });
-
-export const VolumeMount = Closed({
-  name: DnsLabel('Must match the name of a volume.'),
-  mountPath: Type.String({ minLength: 1, maxLength: 1024, description: 'Where the volume appears in the container.' }),
-  subPath: Type.Optional(Nullable(Type.String({ maxLength: 1024 }))),
-  subPathExpr: Type.Optional(Nullable(Type.String({ maxLength: 1024 }))),
-  mountPropagation: Type.Optional(Nullable(Type.String({ maxLength: 64 }))),
-  readOnly: Type.Optional(Nullable(Type.Boolean())),
+export const Volume = buildClosedSchema({
+  name: buildDnsLabelSchema('Unique within the pod.'),
+  ...VOLUME_SOURCES,
 });
 
-export const EnvVar = Closed({
-  name: Type.String({ minLength: 1, maxLength: 253, pattern: '^[A-Za-z_][A-Za-z0-9_]*$', description: 'A C identifier.' }),
-  value: Type.Optional(Nullable(Type.String({ maxLength: 32768 }))),
-  valueFrom: Type.Optional(Nullable(EnvVarSource)),
+export const VolumeMount = buildClosedSchema({
+  name: buildDnsLabelSchema('Must match the name of a volume.'),
+  mountPath: Type.String({
+    minLength: 1,
+    maxLength: 1024,
+    description: 'Where the volume appears in the container.',
+  }),
+  subPath: Type.Optional(buildNullableSchema(Type.String({ maxLength: 1024 }))),
+  subPathExpr: Type.Optional(buildNullableSchema(Type.String({ maxLength: 1024 }))),
+  mountPropagation: Type.Optional(buildNullableSchema(Type.String({ maxLength: 64 }))),
+  readOnly: Type.Optional(buildNullableSchema(Type.Boolean())),
 });
 
-const Quantities = Type.Optional(Nullable(MapOf(Type.String({ maxLength: 64 }), { maxProperties: 16 })));
+export const EnvVar = buildClosedSchema({
+  name: Type.String({
+    minLength: 1,
+    maxLength: 253,
+    pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+    description: 'A C identifier.',
+  }),
+  value: Type.Optional(buildNullableSchema(Type.String({ maxLength: 32768 }))),
+  valueFrom: Type.Optional(buildNullableSchema(EnvVarSource)),
+});
 
-export const ResourceRequirements = Closed({ limits: Quantities, requests: Quantities });
+const Quantities = Type.Optional(
+  buildNullableSchema(buildMapSchema(Type.String({ maxLength: 64 }), { maxProperties: 16 })),
+);
 
-const Words = (description: string) =>
-  Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 8192 }), { maxItems: 128, description })));
+export const ResourceRequirements = buildClosedSchema({ limits: Quantities, requests: Quantities });
 
-export const Container = Closed({
-  name: DnsLabel('Unique within the pod.'),
+const buildWordListSchema = (description: string) =>
+  Type.Optional(
+    buildNullableSchema(
+      Type.Array(Type.String({ maxLength: 8192 }), { maxItems: 128, description }),
+    ),
+  );
+
+export const Container = buildClosedSchema({
+  name: buildDnsLabelSchema('Unique within the pod.'),
   image: Type.String({ minLength: 1, maxLength: 1024 }),
-  imagePullPolicy: Type.Optional(Nullable(StringEnum(['Always', 'Never', 'IfNotPresent']))),
-  command: Words('Entry point; not run in a shell.'),
-  args: Words('Arguments of the entry point.'),
-  workingDir: Type.Optional(Nullable(Type.String({ maxLength: 1024 }))),
-  env: Type.Optional(Nullable(Type.Array(EnvVar, { maxItems: 256 }))),
-  envFrom: Type.Optional(Nullable(Type.Array(EnvFromSource, { maxItems: 32 }))),
-  resources: Type.Optional(Nullable(ResourceRequirements)),
-  volumeMounts: Type.Optional(Nullable(Type.Array(VolumeMount, { maxItems: 64 }))),
-  securityContext: Type.Optional(Nullable(SecurityContext)),
+  imagePullPolicy: Type.Optional(
+    buildNullableSchema(buildEnumSchema(['Always', 'Never', 'IfNotPresent'])),
+  ),
+  command: buildWordListSchema('Entry point; not run in a shell.'),
+  args: buildWordListSchema('Arguments of the entry point.'),
+  workingDir: Type.Optional(buildNullableSchema(Type.String({ maxLength: 1024 }))),
+  env: Type.Optional(buildNullableSchema(Type.Array(EnvVar, { maxItems: 256 }))),
+  envFrom: Type.Optional(buildNullableSchema(Type.Array(EnvFromSource, { maxItems: 32 }))),
+  resources: Type.Optional(buildNullableSchema(ResourceRequirements)),
+  volumeMounts: Type.Optional(buildNullableSchema(Type.Array(VolumeMount, { maxItems: 64 }))),
+  securityContext: Type.Optional(buildNullableSchema(SecurityContext)),
   restartPolicy: Type.Optional(
-    Nullable(
-      StringEnum(['Always', 'OnFailure'], {
+    buildNullableSchema(
+      buildEnumSchema(['Always', 'OnFailure'], {
         description:
           'Always: it starts in its turn and runs on beside the agent. OnFailure: it is started again until it succeeds, as each init container is; not for sidecars.',
       }),

@@ -7,14 +7,14 @@ import type { Json } from '../json.ts';
 const VERSION_WORDS = 'Defined by gx-platform';
 
 /** Returns the version that the description of a definition names. */
-export const versionIn = (description: string | undefined): string | undefined =>
+export const parseCrdVersion = (description: string | undefined): string | undefined =>
   new RegExp(`${VERSION_WORDS} (\\S+)\\.$`).exec(description ?? '')?.[1];
 
 /**
  * Returns the CustomResourceDefinition of a kind, as plain JSON. Its description names the version of the platform,
  * which an operator reads when it starts: everybody may read descriptions, but few may read definitions.
  */
-export function customResourceDefinition(kind: CustomKind, version?: string): Json {
+export function buildCrd(kind: CustomKind, version?: string): Json {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -26,23 +26,33 @@ export function customResourceDefinition(kind: CustomKind, version?: string): Js
     spec: {
       group: GROUP,
       scope: 'Namespaced',
-      names: { kind: kind.kind, plural: kind.plural, singular: kind.singular, shortNames: kind.shortNames, categories: [CATEGORY] },
+      names: {
+        kind: kind.kind,
+        plural: kind.plural,
+        singular: kind.singular,
+        shortNames: kind.shortNames,
+        categories: [CATEGORY],
+      },
       versions: [
         {
           name: VERSION,
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: rootSchema(kind, version) },
-          ...(kind.status && { subresources: { status: {}, ...(kind.scale && { scale: kind.scale }) } }),
-          additionalPrinterColumns: kind.columns.map(column),
-          ...(kind.selectable && { selectableFields: kind.selectable.map((jsonPath) => ({ jsonPath })) }),
+          schema: { openAPIV3Schema: buildRootSchema(kind, version) },
+          ...(kind.status && {
+            subresources: { status: {}, ...(kind.scale && { scale: kind.scale }) },
+          }),
+          additionalPrinterColumns: kind.columns.map(buildColumn),
+          ...(kind.selectable && {
+            selectableFields: kind.selectable.map((jsonPath) => ({ jsonPath })),
+          }),
         },
       ],
     },
   };
 }
 
-function rootSchema(kind: CustomKind, version: string | undefined): Json {
+function buildRootSchema(kind: CustomKind, version: string | undefined): Json {
   return {
     type: 'object',
     ...(version !== undefined && { description: `${VERSION_WORDS} ${version}.` }),
@@ -51,14 +61,14 @@ function rootSchema(kind: CustomKind, version: string | undefined): Json {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
-      spec: structural(kind.spec),
-      ...(kind.status && { status: structural(kind.status) }),
+      spec: toStructuralSchema(kind.spec),
+      ...(kind.status && { status: toStructuralSchema(kind.status) }),
     },
     ...(kind.rules.length > 0 && { 'x-kubernetes-validations': kind.rules }),
   };
 }
 
-const column = ({ name, type, jsonPath, priority, description }: Column): Json => ({
+const buildColumn = ({ name, type, jsonPath, priority, description }: Column): Json => ({
   name,
   type,
   jsonPath,
@@ -71,7 +81,7 @@ const column = ({ name, type, jsonPath, priority, description }: Column): Json =
  * server itself prunes or refuses unknown fields, and without nulls, which in a custom resource are absent fields.
  * Formats that Kubernetes does not know are left out.
  */
-export function structural(schema: unknown): Json {
+export function toStructuralSchema(schema: unknown): Json {
   const {
     nullable: _null,
     additionalProperties,
@@ -82,7 +92,10 @@ export function structural(schema: unknown): Json {
     type,
     ...rest
   } = JSON.parse(JSON.stringify(schema)) as Json;
-  const kept = typeof additionalProperties === 'object' ? { additionalProperties: structural(additionalProperties) } : {};
+  const kept =
+    typeof additionalProperties === 'object'
+      ? { additionalProperties: toStructuralSchema(additionalProperties) }
+      : {};
   return {
     // Kubernetes has a keyword of its own for a field that is a number or a text.
     ...(typeof type === 'string' && { type }),
@@ -90,9 +103,14 @@ export function structural(schema: unknown): Json {
     ...(typeof format === 'string' && { format }),
     ...(Array.isArray(words) && { enum: words.filter((word) => word !== null) }),
     ...(properties !== undefined && {
-      properties: Object.fromEntries(Object.entries(properties as Json).map(([name, inner]) => [name, structural(inner)])),
+      properties: Object.fromEntries(
+        Object.entries(properties as Json).map(([name, inner]) => [
+          name,
+          toStructuralSchema(inner),
+        ]),
+      ),
     }),
-    ...(items !== undefined && { items: structural(items) }),
+    ...(items !== undefined && { items: toStructuralSchema(items) }),
     ...kept,
   };
 }

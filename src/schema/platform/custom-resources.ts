@@ -1,14 +1,19 @@
 import { API_VERSION } from './api-group.ts';
 import { Type, type Static, type TSchema } from 'typebox';
-import { authRules } from './auth-spec.ts';
+import { buildAuthRules } from './auth-spec.ts';
 import { backupStatus, type BackupRecord } from './backup-spec.ts';
 import { Conditions } from './conditions.ts';
 import { DNS_LABEL } from '../dns-label.ts';
-import { DatabaseSpec, engineRules } from './database-spec.ts';
-import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
+import { DatabaseSpec, buildEngineRules } from './database-spec.ts';
+import {
+  DEPLOYMENT_STATUSES,
+  SourceConfig,
+  SourceRevisionConfigRequest,
+  SOURCES,
+} from './deployment.ts';
 import type { GitIntegrationSpec } from './git-integration.ts';
 import { NetworkSpec } from './network-spec.ts';
-import { orderedRules, ResourceSpec } from './resource-spec.ts';
+import { buildOrderRules, ResourceSpec } from './resource-spec.ts';
 import { replacementStatus } from './replacement.ts';
 import { restoredStatus, restoreRule } from './restore-spec.ts';
 import { REVISION_STATUSES } from './revision.ts';
@@ -17,8 +22,21 @@ import { GRANTED_HOST } from './route-place.ts';
 import { PinOfPods, RolloutSpec } from './rollout-spec.ts';
 import { RouteSpec, RouteStatus } from './route-spec.ts';
 import { QueueReplicas, scalingStatus, SleepSpec } from './scaling-spec.ts';
-import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
-import { DateTime, resourceForm, StringEnum, Uuid, withRules, type ResourceForm, optional } from '../types.ts';
+import {
+  buildImmutableRule,
+  buildImmutableRules,
+  buildSourceRules,
+  tagRule,
+} from './source-fields.ts';
+import {
+  buildDateTimeSchema,
+  toResourceSchema,
+  buildEnumSchema,
+  buildUuidSchema,
+  addCelRules,
+  type ResourceForm,
+  buildOptionalFields,
+} from '../types.ts';
 
 export const CATEGORY = 'gx';
 
@@ -28,17 +46,25 @@ const SecretName = Type.String({
   description: 'Secret in the same namespace; its keys become environment variables.',
 });
 
-export const ResourceSpecResource = withRules(resourceForm(ResourceSpec), orderedRules());
+export const ResourceSpecResource = addCelRules(toResourceSchema(ResourceSpec), buildOrderRules());
 
 export const SourceConfigResource = Type.Unsafe<
-  Omit<ResourceForm<SourceConfig>, 'resourceSpec' | 'listenerId' | 'listenerConfig' | 'databasePlacement' | 'storageClass' | 'rollout'> & {
+  Omit<
+    ResourceForm<SourceConfig>,
+    | 'resourceSpec'
+    | 'listenerId'
+    | 'listenerConfig'
+    | 'databasePlacement'
+    | 'storageClass'
+    | 'rollout'
+  > & {
     listener?: string;
   }
 >({
   type: 'object',
   description: 'Settings that change without a new revision, or never.',
   properties: {
-    ...resourceForm(SourceConfig, [
+    ...toResourceSchema(SourceConfig, [
       'resource_spec',
       'listener_id',
       'listener_config',
@@ -47,13 +73,17 @@ export const SourceConfigResource = Type.Unsafe<
       'storage_class',
       'rollout',
     ]).properties,
-    listener: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the Listener that serves this namespace.' }),
+    listener: Type.String({
+      minLength: 1,
+      maxLength: 253,
+      description: 'Name of the Listener that serves this namespace.',
+    }),
   },
 });
 
 export const RevisionTemplate = Type.Object(
   {
-    sourceRevisionConfig: Type.Optional(resourceForm(SourceRevisionConfigRequest)),
+    sourceRevisionConfig: Type.Optional(toResourceSchema(SourceRevisionConfigRequest)),
     secretName: Type.Optional(SecretName),
     resourceSpec: Type.Optional(ResourceSpecResource),
   },
@@ -61,21 +91,34 @@ export const RevisionTemplate = Type.Object(
 );
 export type RevisionTemplate = Static<typeof RevisionTemplate>;
 
-const RequestedAt = DateTime('Ask for the same template again: a new value makes a new revision.');
-const RollbackOf = Type.String({ maxLength: 253, description: 'Revision whose template this one repeats.' });
+const RequestedAt = buildDateTimeSchema(
+  'Ask for the same template again: a new value makes a new revision.',
+);
+const RollbackOf = Type.String({
+  maxLength: 253,
+  description: 'Revision whose template this one repeats.',
+});
 
-export const DeploymentSpec = withRules(
+export const DeploymentSpec = addCelRules(
   Type.Object({
-    id: Type.Optional(Uuid('Id in REST answers, for one that must survive a restore. Default: metadata.uid. Never changes.')),
-    source: StringEnum(SOURCES, { description: 'Fixed.' }),
+    id: Type.Optional(
+      buildUuidSchema(
+        'Id in REST answers, for one that must survive a restore. Default: metadata.uid. Never changes.',
+      ),
+    ),
+    source: buildEnumSchema(SOURCES, { description: 'Fixed.' }),
     sourceConfig: Type.Optional(SourceConfigResource),
     template: RevisionTemplate,
-    ...optional({
+    ...buildOptionalFields({
       requestedAt: RequestedAt,
       rollbackOf: RollbackOf,
-      suspend: Type.Boolean({ description: 'Pause reconciling: nothing is created, repaired or switched until it is false again.' }),
+      suspend: Type.Boolean({
+        description:
+          'Pause reconciling: nothing is created, repaired or switched until it is false again.',
+      }),
       hibernate: Type.Boolean({
-        description: 'Stop all pods, including the database. The volume and the revisions stay. False wakes it, without a new revision.',
+        description:
+          'Stop all pods, including the database. The volume and the revisions stay. False wakes it, without a new revision.',
       }),
       database: DatabaseSpec,
       network: NetworkSpec,
@@ -83,14 +126,18 @@ export const DeploymentSpec = withRules(
       route: RouteSpec,
       queueReplicas: QueueReplicas,
       sleep: SleepSpec,
-      deletionPolicy: StringEnum(['Retain', 'Delete'], {
-        description: 'Whether deletion keeps the database volume and its credential. Default Retain.',
+      deletionPolicy: buildEnumSchema(['Retain', 'Delete'], {
+        description:
+          'Whether deletion keeps the database volume and its credential. Default Retain.',
       }),
-      deleteTracingProject: Type.Boolean({ description: 'Deletion removes the tracing project too.' }),
+      deleteTracingProject: Type.Boolean({
+        description: 'Deletion removes the tracing project too.',
+      }),
       progressDeadlineSeconds: Type.Integer({
         minimum: 10,
         maximum: 86_400,
-        description: 'A revision that is not ready by then has failed. Time without a running operator does not count. Default 600.',
+        description:
+          'A revision that is not ready by then has failed. Time without a running operator does not count. Default 600.',
       }),
       revisionHistoryLimit: Type.Integer({
         minimum: 1,
@@ -100,77 +147,123 @@ export const DeploymentSpec = withRules(
     }),
   }),
   [
-    ...sourceRules(),
-    ...immutableRules(),
-    immutableRule('id'),
-    ...engineRules(),
-    immutableRule('database.storageClass'),
+    ...buildSourceRules(),
+    ...buildImmutableRules(),
+    buildImmutableRule('id'),
+    ...buildEngineRules(),
+    buildImmutableRule('database.storageClass'),
     restoreRule(),
-    ...authRules(),
+    ...buildAuthRules(),
     tagRule,
     { rule: 'self.source == oldSelf.source', message: "source: can't be changed" },
   ],
 );
 export type DeploymentSpec = Static<typeof DeploymentSpec>;
 
-const status = <P extends Record<string, TSchema>>(properties: P, born: object = {}) =>
+const buildStatusSchema = <P extends Record<string, TSchema>>(properties: P, born: object = {}) =>
   Type.Object(
-    { observedGeneration: Type.Optional(Type.Integer()), conditions: Type.Optional(Conditions), ...properties },
+    {
+      observedGeneration: Type.Optional(Type.Integer()),
+      conditions: Type.Optional(Conditions),
+      ...properties,
+    },
     // It is below every generation, so that no object counts as finished before the operator has seen it (kstatus).
     { default: { observedGeneration: -1, ...born } },
   );
 
-const words = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
+const buildTextSchema = (maxLength: number, description: string) =>
+  Type.Optional(Type.String({ maxLength, description }));
 
-const pods = (whose: string) =>
-  words(128, `The form of ${whose} pods as the operator last wrote them. A difference means that somebody else changed them.`);
+const buildPodFormSchema = (whose: string) =>
+  buildTextSchema(
+    128,
+    `The form of ${whose} pods as the operator last wrote them. A difference means that somebody else changed them.`,
+  );
 
-export const DeploymentResourceStatus = status({
-  phase: Type.Optional(StringEnum(DEPLOYMENT_STATUSES)),
-  url: words(2048, 'Where the agent server answers.'),
+export const DeploymentResourceStatus = buildStatusSchema({
+  phase: Type.Optional(buildEnumSchema(DEPLOYMENT_STATUSES)),
+  url: buildTextSchema(2048, 'Where the agent server answers.'),
   route: Type.Optional(RouteStatus),
-  latestRevision: words(253, 'Newest revision.'),
-  activeRevision: words(253, 'Revision that serves.'),
-  serverVersion: words(128, 'Version of the agent server that the pods report.'),
-  databaseSecret: words(253, 'Secret with the address of the database that pods are started with.'),
-  databaseSecretVersion: words(128, 'Its resourceVersion when it was last read. External databases.'),
-  databaseAdminSecret: words(253, 'Secret of the role that sets passwords. Managed databases.'),
-  databaseTemplate: pods("the database's"),
-  claimWords: words(64, 'Hash of the labels and annotations of the spec that its volume claim has. Unset: none.'),
-  databaseCertificateUntil: Type.Optional(DateTime('When the certificate of its managed database expires. It is renewed long before.')),
-  storeTemplate: pods("the key-value store's"),
-  storeSecret: words(253, 'Secret with the password of the key-value store.'),
-  keySecret: words(253, "Secret with the key that opens the deployment's agents."),
-  keyRequest: words(128, 'Last value of the rotate-key annotation that was fulfilled.'),
-  keyPreviousUntil: Type.Optional(DateTime('Time until which the former key opens the agents, too. Unset: there is no former key.')),
-  passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
-  archivedSince: Type.Optional(DateTime('Since when its database has the files by which its log is taken. Unset: it has none.')),
+  latestRevision: buildTextSchema(253, 'Newest revision.'),
+  activeRevision: buildTextSchema(253, 'Revision that serves.'),
+  serverVersion: buildTextSchema(128, 'Version of the agent server that the pods report.'),
+  databaseSecret: buildTextSchema(
+    253,
+    'Secret with the address of the database that pods are started with.',
+  ),
+  databaseSecretVersion: buildTextSchema(
+    128,
+    'Its resourceVersion when it was last read. External databases.',
+  ),
+  databaseAdminSecret: buildTextSchema(
+    253,
+    'Secret of the role that sets passwords. Managed databases.',
+  ),
+  databaseTemplate: buildPodFormSchema("the database's"),
+  claimWords: buildTextSchema(
+    64,
+    'Hash of the labels and annotations of the spec that its volume claim has. Unset: none.',
+  ),
+  databaseCertificateUntil: Type.Optional(
+    buildDateTimeSchema(
+      'When the certificate of its managed database expires. It is renewed long before.',
+    ),
+  ),
+  storeTemplate: buildPodFormSchema("the key-value store's"),
+  storeSecret: buildTextSchema(253, 'Secret with the password of the key-value store.'),
+  keySecret: buildTextSchema(253, "Secret with the key that opens the deployment's agents."),
+  keyRequest: buildTextSchema(128, 'Last value of the rotate-key annotation that was fulfilled.'),
+  keyPreviousUntil: Type.Optional(
+    buildDateTimeSchema(
+      'Time until which the former key opens the agents, too. Unset: there is no former key.',
+    ),
+  ),
+  passwordRequestedAt: buildTextSchema(
+    64,
+    'Last value of spec.database.passwordRequestedAt that was fulfilled.',
+  ),
+  archivedSince: Type.Optional(
+    buildDateTimeSchema(
+      'Since when its database has the files by which its log is taken. Unset: it has none.',
+    ),
+  ),
   ...restoredStatus,
   ...replacementStatus,
-  followedRef: words(512, 'Branch whose pushes make revisions.'),
-  followedCommit: words(64, 'Head of that branch when it was last looked at.'),
-  pushHandled: words(128, 'Last value of the pushed-at annotation that was handled.'),
-  reason: words(128, 'Machine-readable reason of a failure.'),
-  message: words(4096, 'One sentence on the state.'),
-  lastHandledReconcileAt: words(128, 'Last value of the reconcile-now annotation that was handled.'),
+  followedRef: buildTextSchema(512, 'Branch whose pushes make revisions.'),
+  followedCommit: buildTextSchema(64, 'Head of that branch when it was last looked at.'),
+  pushHandled: buildTextSchema(128, 'Last value of the pushed-at annotation that was handled.'),
+  reason: buildTextSchema(128, 'Machine-readable reason of a failure.'),
+  message: buildTextSchema(4096, 'One sentence on the state.'),
+  lastHandledReconcileAt: buildTextSchema(
+    128,
+    'Last value of the reconcile-now annotation that was handled.',
+  ),
   ...scalingStatus,
 });
 
-export const RevisionSpec = withRules(
+export const RevisionSpec = addCelRules(
   Type.Object({
-    deployment: Type.String({ maxLength: 63, pattern: DNS_LABEL, description: 'The Deployment this revision belongs to.' }),
-    deploymentUid: Uuid('Its metadata.uid.'),
-    number: Type.Integer({ minimum: 1, description: "The Deployment's generation that asked for it." }),
+    deployment: Type.String({
+      maxLength: 63,
+      pattern: DNS_LABEL,
+      description: 'The Deployment this revision belongs to.',
+    }),
+    deploymentUid: buildUuidSchema('Its metadata.uid.'),
+    number: Type.Integer({
+      minimum: 1,
+      description: "The Deployment's generation that asked for it.",
+    }),
     hash: Type.String({ maxLength: 64, description: 'Hash of the template and requestedAt.' }),
-    source: StringEnum(SOURCES),
+    source: buildEnumSchema(SOURCES),
     sourceConfig: Type.Optional(SourceConfigResource),
     template: RevisionTemplate,
-    ...optional({
+    ...buildOptionalFields({
       requestedAt: RequestedAt,
       rollbackOf: RollbackOf,
       push: Type.Integer({
         minimum: 1,
-        description: 'Which new head of the followed branch made it, counted within the generation. Unset: the spec did.',
+        description:
+          'Which new head of the followed branch made it, counted within the generation. Unset: the spec did.',
       }),
       commit: Type.String({
         pattern: '^[0-9a-f]{40,64}$',
@@ -183,45 +276,76 @@ export const RevisionSpec = withRules(
 );
 export type RevisionSpec = Static<typeof RevisionSpec>;
 
-export const RevisionResourceStatus = status(
+export const RevisionResourceStatus = buildStatusSchema(
   {
-    phase: Type.Optional(StringEnum(REVISION_STATUSES)),
-    reason: words(128, 'Machine-readable reason of a failure.'),
-    message: words(4096, 'One sentence on the phase.'),
-    logTail: words(16_384, 'Last log lines of a pod that failed.'),
-    specHash: words(64, 'Hash of the spec, written once.'),
-    secretName: words(253, 'Immutable Secret the pods get, chosen once: the one of the spec or a copy of it.'),
-    imageDigest: words(256, 'Digest the image had when it was started, written once.'),
-    image: words(
+    phase: Type.Optional(buildEnumSchema(REVISION_STATUSES)),
+    reason: buildTextSchema(128, 'Machine-readable reason of a failure.'),
+    message: buildTextSchema(4096, 'One sentence on the phase.'),
+    logTail: buildTextSchema(16_384, 'Last log lines of a pod that failed.'),
+    specHash: buildTextSchema(64, 'Hash of the spec, written once.'),
+    secretName: buildTextSchema(
+      253,
+      'Immutable Secret the pods get, chosen once: the one of the spec or a copy of it.',
+    ),
+    imageDigest: buildTextSchema(256, 'Digest the image had when it was started, written once.'),
+    image: buildTextSchema(
       1024,
       'Image of its pods if the spec does not name exactly one: built from the repository, or repeated by a rollback. Written once.',
     ),
-    imageArchitecture: words(16, 'Processors that run the image, as kubernetes.io/arch of nodes names them. Pods go to these nodes.'),
-    commitSha: words(64, 'Commit that is or was built, written once.'),
-    buildsWith: Type.Optional(StringEnum(['buildkit'], { description: 'The builder, if it is not the one without root. Written once.' })),
-    builderVersion: words(128, 'Version of the builder that made the image, written once.'),
-    buildSeconds: Type.Optional(Type.Integer({ description: 'How long the build took, without waiting for its turn. Written once.' })),
-    buildLog: words(253, 'ConfigMap with the whole log of the build, packed.'),
-    serverVersion: words(128, 'Version of the agent server that the pods report.'),
-    mountPrefix: words(256, 'The prefix of every path of its server, as its pods report it. Unset: none.'),
+    imageArchitecture: buildTextSchema(
+      16,
+      'Processors that run the image, as kubernetes.io/arch of nodes names them. Pods go to these nodes.',
+    ),
+    commitSha: buildTextSchema(64, 'Commit that is or was built, written once.'),
+    buildsWith: Type.Optional(
+      buildEnumSchema(['buildkit'], {
+        description: 'The builder, if it is not the one without root. Written once.',
+      }),
+    ),
+    builderVersion: buildTextSchema(
+      128,
+      'Version of the builder that made the image, written once.',
+    ),
+    buildSeconds: Type.Optional(
+      Type.Integer({
+        description: 'How long the build took, without waiting for its turn. Written once.',
+      }),
+    ),
+    buildLog: buildTextSchema(253, 'ConfigMap with the whole log of the build, packed.'),
+    serverVersion: buildTextSchema(128, 'Version of the agent server that the pods report.'),
+    mountPrefix: buildTextSchema(
+      256,
+      'The prefix of every path of its server, as its pods report it. Unset: none.',
+    ),
     guard: Type.Optional(
-      StringEnum(GUARDS, { description: 'The guard that decides who may call: the strictest that its pods have reported.' }),
+      buildEnumSchema(GUARDS, {
+        description:
+          'The guard that decides who may call: the strictest that its pods have reported.',
+      }),
     ),
     pin: PinOfPods,
-    apiTemplate: pods('the api'),
-    queueTemplate: pods('the queue'),
-    startedAt: Type.Optional(DateTime('When the build or the rollout began.')),
-    builtAt: Type.Optional(DateTime('When the image was built. The deadline of the rollout counts from then.')),
-    endedAt: Type.Optional(DateTime('When the revision reached its last phase.')),
+    apiTemplate: buildPodFormSchema('the api'),
+    queueTemplate: buildPodFormSchema('the queue'),
+    startedAt: Type.Optional(buildDateTimeSchema('When the build or the rollout began.')),
+    builtAt: Type.Optional(
+      buildDateTimeSchema(
+        'When the image was built. The deadline of the rollout counts from then.',
+      ),
+    ),
+    endedAt: Type.Optional(buildDateTimeSchema('When the revision reached its last phase.')),
   },
   { phase: 'CREATING' },
 );
 
-export const BackupResourceStatus = status(backupStatus, { phase: 'Running' });
+export const BackupResourceStatus = buildStatusSchema(backupStatus, { phase: 'Running' });
 
 export const ListenerSpec = Type.Object({
-  tenantId: Type.Optional(Uuid('Tenant it belongs to; unset: the default tenant.')),
-  computeId: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the cluster as its admins know it.' }),
+  tenantId: Type.Optional(buildUuidSchema('Tenant it belongs to; unset: the default tenant.')),
+  computeId: Type.String({
+    minLength: 1,
+    maxLength: 253,
+    description: 'Name of the cluster as its admins know it.',
+  }),
   namespaces: Type.Array(Type.String({ maxLength: 63, pattern: DNS_LABEL }), {
     minItems: 1,
     maxItems: 256,
@@ -239,12 +363,16 @@ export const ListenerSpec = Type.Object({
 });
 export type ListenerSpec = Static<typeof ListenerSpec>;
 
-export const ListenerResourceStatus = status({});
+export const ListenerResourceStatus = buildStatusSchema({});
 
-export const TracingProjectSpec = withRules(
+export const TracingProjectSpec = addCelRules(
   Type.Object({
-    tenantId: Type.Optional(Uuid('Tenant it belongs to; unset: the default tenant.')),
-    projectName: Type.String({ minLength: 1, maxLength: 253, description: 'Name under which traces are kept.' }),
+    tenantId: Type.Optional(buildUuidSchema('Tenant it belongs to; unset: the default tenant.')),
+    projectName: Type.String({
+      minLength: 1,
+      maxLength: 253,
+      description: 'Name under which traces are kept.',
+    }),
   }),
   [{ rule: 'self == oldSelf', message: "spec: a tracing project can't be changed" }],
 );
@@ -278,7 +406,10 @@ type OwnerReference = {
 };
 
 /** Returns the reference that an object has to the custom resource with which it is deleted. */
-export const ownerReference = (kind: 'Deployment' | 'Revision', { name, uid = '' }: Pick<ObjectMeta, 'name' | 'uid'>): OwnerReference => ({
+export const buildOwnerReference = (
+  kind: 'Deployment' | 'Revision',
+  { name, uid = '' }: Pick<ObjectMeta, 'name' | 'uid'>,
+): OwnerReference => ({
   apiVersion: API_VERSION,
   kind,
   name,
@@ -287,7 +418,13 @@ export const ownerReference = (kind: 'Deployment' | 'Revision', { name, uid = ''
   blockOwnerDeletion: true,
 });
 
-type Resource<Spec, Status> = { apiVersion: string; kind: string; metadata: ObjectMeta; spec: Spec; status?: Status };
+type Resource<Spec, Status> = {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: Spec;
+  status?: Status;
+};
 
 export type DeploymentResource = Resource<DeploymentSpec, Static<typeof DeploymentResourceStatus>>;
 export type RevisionResource = Resource<RevisionSpec, Static<typeof RevisionResourceStatus>>;

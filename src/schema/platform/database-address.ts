@@ -4,7 +4,10 @@
  */
 export function hasSeveralHosts(address: string): boolean {
   const [, authority = ''] = /^postgres(?:ql)?:\/\/([^/?#]*)/.exec(address.trim()) ?? [];
-  return authority.slice(authority.lastIndexOf('@') + 1).includes(',') || /[?&](host|hostaddr|port)=[^&]*(,|%2C)/i.test(address);
+  return (
+    authority.slice(authority.lastIndexOf('@') + 1).includes(',') ||
+    /[?&](host|hostaddr|port)=[^&]*(,|%2C)/i.test(address)
+  );
 }
 
 /** The fault of an address of several servers, and its cure: words behind the name of the setting. */

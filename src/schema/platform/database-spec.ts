@@ -2,8 +2,8 @@ import { Type, type Static } from 'typebox';
 import { DatabasePlacement } from './place-spec.ts';
 import { BackupSpec } from './backup-spec.ts';
 import { RestoreSpec } from './restore-spec.ts';
-import { neverAppears } from './source-fields.ts';
-import { DateTime, withRules, type CelRule, optional } from '../types.ts';
+import { buildPresenceRule } from './source-fields.ts';
+import { buildDateTimeSchema, addCelRules, type CelRule, buildOptionalFields } from '../types.ts';
 
 /** The key of a database's Secret that holds its address, unless the spec names another. */
 export const URI_KEY = 'uri';
@@ -13,7 +13,8 @@ const ExternalDatabase = Type.Object(
     secretName: Type.String({
       minLength: 1,
       maxLength: 253,
-      description: 'Secret in the same namespace with the address of the database. Another name restarts the pods in turn.',
+      description:
+        'Secret in the same namespace with the address of the database. Another name restarts the pods in turn.',
     }),
     key: Type.Optional(
       Type.String({
@@ -23,7 +24,10 @@ const ExternalDatabase = Type.Object(
       }),
     ),
   },
-  { description: 'A database outside the platform: no StatefulSet, Service or volume is created. Fixed at creation.' },
+  {
+    description:
+      'A database outside the platform: no StatefulSet, Service or volume is created. Fixed at creation.',
+  },
 );
 
 /** The secret in which a deployment names a database outside the platform. */
@@ -32,14 +36,16 @@ export const CUSTOM_URI = 'POSTGRES_URI_CUSTOM';
 const NOT_OURS = 'has(self.external) || (has(self.fromSecrets) && self.fromSecrets)';
 
 /** A deployment's settings of its database, besides the sizes in its resource spec. */
-export const DatabaseSpec = withRules(
+export const DatabaseSpec = addCelRules(
   Type.Object({
-    ...optional({
+    ...buildOptionalFields({
       external: ExternalDatabase,
       fromSecrets: Type.Boolean({
         description: `The deployment's secrets name a database outside the platform, in ${CUSTOM_URI}: no StatefulSet, Service or volume is created. Fixed at creation; REST sets it for a deployment that is created with such a secret.`,
       }),
-      passwordRequestedAt: DateTime('Ask for a new password of the managed database: a new value makes one, without a gap.'),
+      passwordRequestedAt: buildDateTimeSchema(
+        'Ask for a new password of the managed database: a new value makes one, without a gap.',
+      ),
       backup: BackupSpec,
       restore: RestoreSpec,
       podDisruptionBudget: Type.Boolean({
@@ -50,7 +56,8 @@ export const DatabaseSpec = withRules(
       storageClass: Type.String({
         minLength: 1,
         maxLength: 253,
-        description: "Storage class of the managed database's volume. Never changes. Default: that of the installation.",
+        description:
+          "Storage class of the managed database's volume. Never changes. Default: that of the installation.",
       }),
     }),
   }),
@@ -61,27 +68,33 @@ export const DatabaseSpec = withRules(
     },
     {
       rule: `!(${NOT_OURS}) || !has(self.passwordRequestedAt)`,
-      message: 'database.passwordRequestedAt: only for a managed database; the password of an external one is in its Secret',
+      message:
+        'database.passwordRequestedAt: only for a managed database; the password of an external one is in its Secret',
     },
     {
       rule: `!(${NOT_OURS}) || !has(self.backup)`,
-      message: 'database.backup: only for a managed database; an external one is backed up by its own administrator',
+      message:
+        'database.backup: only for a managed database; an external one is backed up by its own administrator',
     },
     {
       rule: `!(${NOT_OURS}) || !has(self.restore)`,
-      message: 'database.restore: only for a managed database; an external one is restored by its own administrator',
+      message:
+        'database.restore: only for a managed database; an external one is restored by its own administrator',
     },
     {
       rule: `!(${NOT_OURS}) || !has(self.podDisruptionBudget)`,
-      message: 'database.podDisruptionBudget: only for a managed database; an external one has no pod of ours',
+      message:
+        'database.podDisruptionBudget: only for a managed database; an external one has no pod of ours',
     },
     {
       rule: `!(${NOT_OURS}) || !has(self.placement)`,
-      message: 'database.placement: only for a managed database; an external one has no pod of ours',
+      message:
+        'database.placement: only for a managed database; an external one has no pod of ours',
     },
     {
       rule: `!(${NOT_OURS}) || !has(self.storageClass)`,
-      message: 'database.storageClass: only for a managed database; an external one has no volume of ours',
+      message:
+        'database.storageClass: only for a managed database; an external one has no volume of ours',
     },
   ],
 );
@@ -89,13 +102,16 @@ const isFromSecrets = (self: string): string =>
   `(has(${self}.database) && has(${self}.database.fromSecrets) && ${self}.database.fromSecrets)`;
 
 /** Returns the rules by which a deployment's database never changes to another engine. */
-export const engineRules = (): CelRule[] => [
+export const buildEngineRules = (): CelRule[] => [
   {
     rule: `${isFromSecrets('self')} == ${isFromSecrets('oldSelf')}`,
     message:
       "database.fromSecrets: can't be changed: create the deployment again with the same secrets; its data is in the database that they name",
   },
-  neverAppears('database.external', 'a managed database and an external one do not become each other; move the data to a new deployment'),
+  buildPresenceRule(
+    'database.external',
+    'a managed database and an external one do not become each other; move the data to a new deployment',
+  ),
 ];
 
 export type DatabaseSpec = Static<typeof DatabaseSpec>;

@@ -1,30 +1,46 @@
 import { Type, type Static } from 'typebox';
-import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+import {
+  buildDateTimeSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+  buildUuidSchema,
+} from '../types.ts';
 
 /* The pods of a deployment, and the events that Kubernetes has of its objects. */
 
 /** A pod of a deployment. */
 export const DeploymentPod = Type.Object({
   name: Type.String(),
-  component: Type.String({ description: 'Its part in the deployment: `api`, `queue`, `database`, `store`, or the task of a Job.' }),
-  revision_id: Nullable(Uuid('The revision that it runs, of api and queue pods.')),
+  component: Type.String({
+    description:
+      'Its part in the deployment: `api`, `queue`, `database`, `store`, or the task of a Job.',
+  }),
+  revision_id: buildNullableSchema(
+    buildUuidSchema('The revision that it runs, of api and queue pods.'),
+  ),
   phase: Type.String({ description: 'The phase of the pod, as Kubernetes has it.' }),
   ready: Type.Boolean(),
   restarts: Type.Integer({ description: 'Restarts of all its containers.' }),
-  reason: Nullable(Type.String({ description: 'Why a container waits, or why the last one ended with a failure.' })),
-  message: Nullable(Type.String({ description: 'The same in a sentence, where Kubernetes has one.' })),
-  node: Nullable(Type.String({ description: 'Where it runs.' })),
-  created_at: DateTime('Read-only.'),
+  reason: buildNullableSchema(
+    Type.String({
+      description: 'Why a container waits, or why the last one ended with a failure.',
+    }),
+  ),
+  message: buildNullableSchema(
+    Type.String({ description: 'The same in a sentence, where Kubernetes has one.' }),
+  ),
+  node: buildNullableSchema(Type.String({ description: 'Where it runs.' })),
+  created_at: buildDateTimeSchema('Read-only.'),
 });
 export type DeploymentPod = Static<typeof DeploymentPod>;
 
 /** An event of an object that belongs to a deployment. */
 export const DeploymentKubeEvent = Type.Object({
-  type: StringEnum(['Normal', 'Warning']),
+  type: buildEnumSchema(['Normal', 'Warning']),
   reason: Type.String(),
   note: Type.String(),
   object: Type.Object({ kind: Type.String(), name: Type.String() }),
   count: Type.Integer({ description: 'How often it was seen.' }),
-  last_seen_at: DateTime('When it was last seen.'),
+  last_seen_at: buildDateTimeSchema('When it was last seen.'),
 });
 export type DeploymentKubeEvent = Static<typeof DeploymentKubeEvent>;

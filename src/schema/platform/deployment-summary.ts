@@ -3,7 +3,13 @@ import { Condition } from './conditions.ts';
 import { DEPLOYMENT_STATUSES, SOURCES } from './deployment.ts';
 import { REVISION_STATUSES } from './revision.ts';
 import { QueueReplicas, SleepSpec } from './scaling-spec.ts';
-import { Closed, DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+import {
+  buildClosedSchema,
+  buildDateTimeSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+  buildUuidSchema,
+} from '../types.ts';
 
 /* How deployments are: a row of a list for each, or all of the state of one. No value of a secret is in it. */
 
@@ -24,48 +30,66 @@ export const DEPLOYMENT_STATES = [
 export type DeploymentState = (typeof DEPLOYMENT_STATES)[number];
 
 const RevisionSummary = Type.Object({
-  id: Uuid('Read-only.'),
+  id: buildUuidSchema('Read-only.'),
   number: Type.Integer({ description: 'Its place in the order of the revisions.' }),
-  status: StringEnum(REVISION_STATUSES),
-  reason: Nullable(Type.String({ description: 'Machine-readable reason of a failure.' })),
-  created_at: DateTime('Read-only.'),
+  status: buildEnumSchema(REVISION_STATUSES),
+  reason: buildNullableSchema(
+    Type.String({ description: 'Machine-readable reason of a failure.' }),
+  ),
+  created_at: buildDateTimeSchema('Read-only.'),
 });
 export type RevisionSummary = Static<typeof RevisionSummary>;
 
 const summaryFields = {
-  id: Uuid('Read-only.'),
+  id: buildUuidSchema('Read-only.'),
   name: Type.String(),
   namespace: Type.String({ description: 'Namespace that it runs in.' }),
   version: Type.String({
     pattern: '^[0-9]+$',
-    description: 'Grows with each change of the deployment and its revisions. Of two summaries, the one with the greater version is newer.',
+    description:
+      'Grows with each change of the deployment and its revisions. Of two summaries, the one with the greater version is newer.',
   }),
-  state: StringEnum(DEPLOYMENT_STATES, { description: 'How it is, in one word.' }),
-  reason: Nullable(Type.String({ description: 'Machine-readable reason of the state.' })),
-  message: Nullable(Type.String({ description: 'One sentence on the state.' })),
-  serving: Type.Boolean({ description: 'Whether a revision answers now. It may, although the newest one has failed.' }),
-  suspended: Type.Boolean({ description: 'Whether reconciling is paused.' }),
-  status: StringEnum(DEPLOYMENT_STATUSES),
-  source: StringEnum(SOURCES),
-  image_uri: Nullable(Type.String({ description: 'Image of the newest revision.' })),
-  repo_url: Nullable(Type.String()),
-  repo_ref: Nullable(Type.String()),
-  repo_commit_sha: Nullable(Type.String({ description: 'Commit of the newest revision.' })),
-  image_version: Nullable(Type.String({ description: 'Version of the agent server that serves.' })),
-  url: Nullable(Type.String()),
-  latest_revision: Nullable(RevisionSummary),
-  active_revision: Nullable(RevisionSummary),
-  queue: Type.Object({
-    wanted: Nullable(Type.Integer({ description: 'Queue pods that the operator wants now.' })),
-    ready: Nullable(Type.Integer({ description: 'Queue pods that are ready.' })),
-  }),
-  interrupted_threads: Nullable(
-    Type.Integer({ description: 'Threads that wait for somebody to answer, at most 10,000. Null: they were never counted.' }),
+  state: buildEnumSchema(DEPLOYMENT_STATES, { description: 'How it is, in one word.' }),
+  reason: buildNullableSchema(
+    Type.String({ description: 'Machine-readable reason of the state.' }),
   ),
-  asleep_since: Nullable(DateTime('Since when it sleeps.')),
-  next_due_at: Nullable(DateTime('When it wakes for a delayed run or a cron.')),
-  created_at: DateTime('Read-only.'),
-  updated_at: DateTime('Read-only.'),
+  message: buildNullableSchema(Type.String({ description: 'One sentence on the state.' })),
+  serving: Type.Boolean({
+    description: 'Whether a revision answers now. It may, although the newest one has failed.',
+  }),
+  suspended: Type.Boolean({ description: 'Whether reconciling is paused.' }),
+  status: buildEnumSchema(DEPLOYMENT_STATUSES),
+  source: buildEnumSchema(SOURCES),
+  image_uri: buildNullableSchema(Type.String({ description: 'Image of the newest revision.' })),
+  repo_url: buildNullableSchema(Type.String()),
+  repo_ref: buildNullableSchema(Type.String()),
+  repo_commit_sha: buildNullableSchema(
+    Type.String({ description: 'Commit of the newest revision.' }),
+  ),
+  image_version: buildNullableSchema(
+    Type.String({ description: 'Version of the agent server that serves.' }),
+  ),
+  url: buildNullableSchema(Type.String()),
+  latest_revision: buildNullableSchema(RevisionSummary),
+  active_revision: buildNullableSchema(RevisionSummary),
+  queue: Type.Object({
+    wanted: buildNullableSchema(
+      Type.Integer({ description: 'Queue pods that the operator wants now.' }),
+    ),
+    ready: buildNullableSchema(Type.Integer({ description: 'Queue pods that are ready.' })),
+  }),
+  interrupted_threads: buildNullableSchema(
+    Type.Integer({
+      description:
+        'Threads that wait for somebody to answer, at most 10,000. Null: they were never counted.',
+    }),
+  ),
+  asleep_since: buildNullableSchema(buildDateTimeSchema('Since when it sleeps.')),
+  next_due_at: buildNullableSchema(
+    buildDateTimeSchema('When it wakes for a delayed run or a cron.'),
+  ),
+  created_at: buildDateTimeSchema('Read-only.'),
+  updated_at: buildDateTimeSchema('Read-only.'),
 };
 
 /** A deployment as a row of a list. */
@@ -74,24 +98,28 @@ export type DeploymentSummary = Static<typeof DeploymentSummary>;
 
 /** How a deployment lives: fields of its spec that neither make a revision nor stand in `source_config`. */
 const lifecycleFields = {
-  hibernate: Nullable(Type.Boolean({ description: 'Stop all pods, including the database. The volume and the revisions stay.' })),
-  suspend: Nullable(Type.Boolean({ description: 'Pause reconciling.' })),
-  sleep: Nullable(
-    Closed(
+  hibernate: buildNullableSchema(
+    Type.Boolean({
+      description: 'Stop all pods, including the database. The volume and the revisions stay.',
+    }),
+  ),
+  suspend: buildNullableSchema(Type.Boolean({ description: 'Pause reconciling.' })),
+  sleep: buildNullableSchema(
+    buildClosedSchema(
       {
-        after_seconds: Type.Optional(Nullable(SleepSpec.properties.afterSeconds)),
-        database: Type.Optional(Nullable(SleepSpec.properties.database)),
+        after_seconds: Type.Optional(buildNullableSchema(SleepSpec.properties.afterSeconds)),
+        database: Type.Optional(buildNullableSchema(SleepSpec.properties.database)),
       },
       { description: 'How it sleeps if min_scale is 0.' },
     ),
   ),
-  queue_replicas: Nullable(QueueReplicas),
+  queue_replicas: buildNullableSchema(QueueReplicas),
 };
 export const Lifecycle = Type.Object(lifecycleFields);
 export type Lifecycle = Static<typeof Lifecycle>;
 
 /** A change of it: an absent field stays, null goes back to the default. */
-export const LifecyclePatch = Closed({
+export const LifecyclePatch = buildClosedSchema({
   hibernate: Type.Optional(lifecycleFields.hibernate),
   suspend: Type.Optional(lifecycleFields.suspend),
   sleep: Type.Optional(lifecycleFields.sleep),
@@ -101,8 +129,11 @@ export type LifecyclePatch = Static<typeof LifecyclePatch>;
 
 /** A push event of a connection that was for no deployment. */
 export const UnmatchedPushShown = Type.Object(
-  { repository: Type.String(), branch: Type.String(), at: DateTime('When it came.') },
-  { description: 'The last push event of the connection that was for no deployment. One is noted each minute at most.' },
+  { repository: Type.String(), branch: Type.String(), at: buildDateTimeSchema('When it came.') },
+  {
+    description:
+      'The last push event of the connection that was for no deployment. One is noted each minute at most.',
+  },
 );
 
 /** All that is known of how one deployment is. */
@@ -112,40 +143,68 @@ export const DeploymentDetails = Type.Object({
   lifecycle: Lifecycle,
   database: Type.Object({
     external: Type.Boolean({ description: 'Whether it is a database of the user.' }),
-    certificate_until: Nullable(DateTime('When the certificate of the managed database expires. It is renewed long before.')),
-    storage_gi: Nullable(
-      Type.Integer({ description: 'GiB that its volume is to have; null: as the installation says, or it is your own.' }),
+    certificate_until: buildNullableSchema(
+      buildDateTimeSchema(
+        'When the certificate of the managed database expires. It is renewed long before.',
+      ),
     ),
-    storage_class: Nullable(Type.String({ description: 'Class of its volume; null: that of the installation, or it is your own.' })),
+    storage_gi: buildNullableSchema(
+      Type.Integer({
+        description:
+          'GiB that its volume is to have; null: as the installation says, or it is your own.',
+      }),
+    ),
+    storage_class: buildNullableSchema(
+      Type.String({
+        description: 'Class of its volume; null: that of the installation, or it is your own.',
+      }),
+    ),
   }),
-  key: Type.Object({ previous_until: Nullable(DateTime('Until when the former key opens the agents, too.')) }),
-  branch: Nullable(
+  key: Type.Object({
+    previous_until: buildNullableSchema(
+      buildDateTimeSchema('Until when the former key opens the agents, too.'),
+    ),
+  }),
+  branch: buildNullableSchema(
     Type.Object({
       ref: Type.String({ description: 'Branch whose pushes make revisions.' }),
-      commit: Nullable(Type.String({ description: 'Its head when it was last looked at.' })),
-      push_path: Nullable(
-        Type.String({ description: 'Path of the control plane that takes the push events of its connection; null: it has no connection.' }),
+      commit: buildNullableSchema(
+        Type.String({ description: 'Its head when it was last looked at.' }),
       ),
-      pushed: Nullable(
+      push_path: buildNullableSchema(
+        Type.String({
+          description:
+            'Path of the control plane that takes the push events of its connection; null: it has no connection.',
+        }),
+      ),
+      pushed: buildNullableSchema(
         Type.Object(
-          { commit: Type.String({ description: 'The commit that it named.' }), at: DateTime('When it came.') },
+          {
+            commit: Type.String({ description: 'The commit that it named.' }),
+            at: buildDateTimeSchema('When it came.'),
+          },
           { description: 'The last push event; null: none has come.' },
         ),
       ),
-      unmatched_push: Nullable(UnmatchedPushShown),
+      unmatched_push: buildNullableSchema(UnmatchedPushShown),
     }),
   ),
 });
 export type DeploymentDetails = Static<typeof DeploymentDetails>;
 
-const counts = <K extends string>(words: readonly K[]) =>
-  Type.Object(Object.fromEntries(words.map((word) => [word, Type.Integer({ minimum: 0 })])) as Record<K, ReturnType<typeof Type.Integer>>);
+const buildCountsSchema = <K extends string>(words: readonly K[]) =>
+  Type.Object(
+    Object.fromEntries(words.map((word) => [word, Type.Integer({ minimum: 0 })])) as Record<
+      K,
+      ReturnType<typeof Type.Integer>
+    >,
+  );
 
 /** How many deployments a tenant has. */
 export const DeploymentCounts = Type.Object({
   total: Type.Integer({ minimum: 0 }),
-  by_state: counts(DEPLOYMENT_STATES),
-  by_status: counts(DEPLOYMENT_STATUSES),
+  by_state: buildCountsSchema(DEPLOYMENT_STATES),
+  by_status: buildCountsSchema(DEPLOYMENT_STATUSES),
   by_reason: Type.Unsafe<Record<string, number>>({
     type: 'object',
     additionalProperties: { type: 'integer', minimum: 1 },

@@ -1,5 +1,5 @@
 import type { GitIntegrationSpec, GitKind, ListedRepository } from './git-integration.ts';
-import { namedTenant } from './tenancy.ts';
+import { resolveTenantId } from './tenancy.ts';
 
 /** A connection to a git host, from a custom resource or from the settings of the installation. */
 export type GitIntegration = {
@@ -22,9 +22,17 @@ export type GitIntegration = {
 type Stored = { metadata: { uid?: string }; spec: GitIntegrationSpec };
 
 /** Returns the connection that a custom resource describes. */
-export function integrationOf({ metadata, spec }: Stored, defaultTenantId: string): GitIntegration {
+export function toGitIntegration(
+  { metadata, spec }: Stored,
+  defaultTenantId: string,
+): GitIntegration {
   const { id, tenantId, installationId = 0, ...rest } = spec;
-  return { ...rest, id: (id ?? metadata.uid ?? '').toLowerCase(), tenantId: namedTenant({ tenantId }, defaultTenantId), installationId };
+  return {
+    ...rest,
+    id: (id ?? metadata.uid ?? '').toLowerCase(),
+    tenantId: resolveTenantId({ tenantId }, defaultTenantId),
+    installationId,
+  };
 }
 
 /** An entry of the setting GX_GIT_INTEGRATIONS, in REST's words. */
@@ -49,19 +57,29 @@ const GITHUB = 'https://github.com';
  * Returns the connection that an entry of the settings describes. One that names neither a host nor repositories is of
  * github.com.
  */
-export function configuredIntegration(entry: ConfiguredIntegration, defaultTenantId: string): GitIntegration {
-  const { host, repos, kind = host === undefined && repos === undefined ? 'github' : 'generic' } = entry;
+export function toConfiguredIntegration(
+  entry: ConfiguredIntegration,
+  defaultTenantId: string,
+): GitIntegration {
+  const {
+    host,
+    repos,
+    kind = host === undefined && repos === undefined ? 'github' : 'generic',
+  } = entry;
   const usual = kind === 'github' && repos === undefined ? GITHUB : undefined;
   return {
     id: entry.id.toLowerCase(),
-    tenantId: namedTenant({ tenantId: entry.tenant_id }, defaultTenantId),
+    tenantId: resolveTenantId({ tenantId: entry.tenant_id }, defaultTenantId),
     name: entry.name,
     installationId: entry.installation_id,
     kind,
     host: host ?? usual,
     apiUrl: entry.api_url,
     repositories: entry.repositories,
-    listed: repos?.map(({ default_branch: defaultBranch, ...repo }) => ({ ...repo, defaultBranch })),
+    listed: repos?.map(({ default_branch: defaultBranch, ...repo }) => ({
+      ...repo,
+      defaultBranch,
+    })),
     credentialSecret: entry.credential_secret,
     webhookSecret: entry.webhook_secret,
     pollSeconds: entry.poll_seconds,

@@ -26,12 +26,14 @@ export const LONGEST_REPO_URL = 2048;
 const REPO_URL_RULES: SourceRule[] = [
   {
     forbids: '^https?://[^/]*@',
-    sentence: 'the address names a user or a token before the @: leave it out, the credential of the integration is shown',
+    sentence:
+      'the address names a user or a token before the @: leave it out, the credential of the integration is shown',
   },
   { forbids: String.raw`(^|/)[.][.](/|$)`, sentence: 'the path of the address goes up ("..")' },
   {
     needs: `^(${WEB}|${SSH}|${SCP})$`,
-    sentence: 'the address must begin with https:// or ssh://, or have the form git@host:owner/name, with a name for its host',
+    sentence:
+      'the address must begin with https:// or ssh://, or have the form git@host:owner/name, with a name for its host',
   },
   // Git reads a number behind the colon as the first part of a path.
   { forbids: `^${USER}${HOST}:[0-9]+/`, sentence: 'an address with a port begins with ssh://' },
@@ -62,21 +64,32 @@ const TAG = '(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?';
 const DIGEST = '(@[A-Za-z][A-Za-z0-9+._-]*:[0-9a-fA-F]{32,})?';
 
 const IMAGE_RULES: SourceRule[] = [
-  { forbids: '^[A-Za-z]+://', sentence: 'an image has no protocol before its registry, as in registry.example.com/team/agent:1.0' },
+  {
+    forbids: '^[A-Za-z]+://',
+    sentence:
+      'an image has no protocol before its registry, as in registry.example.com/team/agent:1.0',
+  },
   {
     needs: `^((${HOST}|\\[[0-9A-Fa-f:]+\\])${PORT}/)?${STEP}(/${STEP})*${TAG}${DIGEST}$`,
-    sentence: 'an image has a name in lowercase, with a tag or a digest behind it, such as registry.example.com/team/agent:1.0',
+    sentence:
+      'an image has a name in lowercase, with a tag or a digest behind it, such as registry.example.com/team/agent:1.0',
   },
 ];
 
 /** Returns the first broken rule's sentence. */
-const brokenRule = (text: string, rules: readonly SourceRule[]): string | undefined =>
-  rules.find((rule) => ('needs' in rule ? !new RegExp(rule.needs).test(text) : new RegExp(rule.forbids).test(text)))?.sentence;
+const findBrokenRule = (text: string, rules: readonly SourceRule[]): string | undefined =>
+  rules.find((rule) =>
+    'needs' in rule ? !new RegExp(rule.needs).test(text) : new RegExp(rule.forbids).test(text),
+  )?.sentence;
 
 /** Returns the fault of a repository's address, as a sentence; undefined when it can be cloned. */
-export function gitUrlFault(url: string, { insecure = false }: { insecure?: boolean } = {}): string | undefined {
-  if (url.length > LONGEST_REPO_URL) return `the address has more than ${LONGEST_REPO_URL} characters`;
-  const fault = brokenRule(url, REPO_URL_RULES);
+export function checkGitUrl(
+  url: string,
+  { insecure = false }: { insecure?: boolean } = {},
+): string | undefined {
+  if (url.length > LONGEST_REPO_URL)
+    return `the address has more than ${LONGEST_REPO_URL} characters`;
+  const fault = findBrokenRule(url, REPO_URL_RULES);
   if (fault !== undefined || insecure || !url.startsWith('http://')) return fault;
   return 'plain http shows the credential to everybody on the way; use https';
 }
@@ -85,24 +98,25 @@ export function gitUrlFault(url: string, { insecure = false }: { insecure?: bool
  * Returns the fault of a branch's bare name or a tag's full one (`refs/tags/...`), as a sentence; undefined when it has
  * none.
  */
-export function gitRefFault(ref: string): string | undefined {
-  if (ref === '' || ref.length > LONGEST_REPO_REF) return `a reference has 1 to ${LONGEST_REPO_REF} characters`;
-  return brokenRule(ref, REPO_REF_RULES);
+export function checkGitRef(ref: string): string | undefined {
+  if (ref === '' || ref.length > LONGEST_REPO_REF)
+    return `a reference has 1 to ${LONGEST_REPO_REF} characters`;
+  return findBrokenRule(ref, REPO_REF_RULES);
 }
 
 /** Returns the fault of an image's name, as a sentence; undefined when a node could look for it. */
-export const imageFault = (image: string): string | undefined => brokenRule(image, IMAGE_RULES);
+export const imageFault = (image: string): string | undefined => findBrokenRule(image, IMAGE_RULES);
 
-const celRulesOf = (rules: readonly SourceRule[]): CelRule[] =>
+const toCelRules = (rules: readonly SourceRule[]): CelRule[] =>
   rules.map((rule) => ({
     rule: 'needs' in rule ? `self.matches(r'${rule.needs}')` : `!self.matches(r'${rule.forbids}')`,
     message: rule.sentence,
   }));
 
 /** The same rules, as the API server checks them. Whether an integration takes plain http is its own matter. */
-export const REPO_URL_CEL = celRulesOf(REPO_URL_RULES);
-export const REPO_REF_CEL = celRulesOf(REPO_REF_RULES);
-export const IMAGE_CEL = celRulesOf(IMAGE_RULES);
+export const REPO_URL_CEL = toCelRules(REPO_URL_RULES);
+export const REPO_REF_CEL = toCelRules(REPO_REF_RULES);
+export const IMAGE_CEL = toCelRules(IMAGE_RULES);
 
 /** A commit's full name, by SHA-1 or SHA-256. */
 export const COMMIT = /^([0-9a-f]{40}|[0-9a-f]{64})$/;

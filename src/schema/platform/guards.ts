@@ -6,7 +6,10 @@ export const GUARDS = ['open', 'key', 'handlers'] as const;
 export type ReportedGuard = (typeof GUARDS)[number];
 
 /** Returns the stricter one of two guards. */
-export function stricterGuard(one: ReportedGuard | undefined, other: ReportedGuard | undefined): ReportedGuard | undefined {
+export function chooseStricterGuard(
+  one: ReportedGuard | undefined,
+  other: ReportedGuard | undefined,
+): ReportedGuard | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return GUARDS.indexOf(one) < GUARDS.indexOf(other) ? other : one;
 }

@@ -12,17 +12,19 @@ export type KeptPorts = { gateway?: number; node?: number };
 const NONE = '-';
 
 /** Returns the text of all kept ports, by the uid of their deployment: a line of some 45 characters for each. */
-export const portsText = (all: ReadonlyMap<string, KeptPorts>): string =>
+export const formatKeptPorts = (all: ReadonlyMap<string, KeptPorts>): string =>
   [...all].map(([uid, { gateway = NONE, node = NONE }]) => `${uid} ${gateway} ${node}\n`).join('');
 
 /** Reads such a text. Of two deployments with the same port of the gateway, the first has it. */
-export function portsIn(text: string): Map<string, KeptPorts> {
+export function parseKeptPorts(text: string): Map<string, KeptPorts> {
   const all = new Map<string, KeptPorts>();
   const taken = new Set<number>();
   for (const line of text.split('\n')) {
     const [uid = '', first = NONE, second = NONE] = line.split(' ');
     if (uid === '') continue;
-    const [gateway, node] = [first, second].map(Number).map((port) => (Number.isInteger(port) && port > 0 ? port : undefined));
+    const [gateway, node] = [first, second]
+      .map(Number)
+      .map((port) => (Number.isInteger(port) && port > 0 ? port : undefined));
     const isFree = gateway !== undefined && !taken.has(gateway);
     if (isFree) taken.add(gateway);
     all.set(uid, { ...(isFree && { gateway }), ...(node !== undefined && { node }) });

@@ -1,5 +1,5 @@
 import { GROUP } from './api-group.ts';
-import { labelValue } from '../names.ts';
+import { toLabelValue } from '../names.ts';
 
 /**
  * Keys of labels, annotations and finalizers. A name that may be too long for a label's value is kept whole in an
@@ -124,17 +124,31 @@ export type Component =
   | 'restore'
   | 'verify';
 /** Components whose pods use the managed database of their deployment. */
-export const DATABASE_USERS: readonly Component[] = ['api', 'queue', 'password', 'backup', 'restore'];
+export const DATABASE_USERS: readonly Component[] = [
+  'api',
+  'queue',
+  'password',
+  'backup',
+  'restore',
+];
 
 /** Returns the labels that select the pods of one component of a deployment. */
-export const selectorOf = (deployment: string, component: Component, revision?: string): Record<string, string> => ({
-  [DEPLOYMENT]: labelValue(deployment),
+export const buildPodSelector = (
+  deployment: string,
+  component: Component,
+  revision?: string,
+): Record<string, string> => ({
+  [DEPLOYMENT]: toLabelValue(deployment),
   [COMPONENT]: component,
-  ...(revision !== undefined && { [REVISION]: labelValue(revision) }),
+  ...(revision !== undefined && { [REVISION]: toLabelValue(revision) }),
 });
 
-export const ownLabels = (deployment: string, component: Component, revision?: string): Record<string, string> => ({
-  ...selectorOf(deployment, component, revision),
+export const buildManagedLabels = (
+  deployment: string,
+  component: Component,
+  revision?: string,
+): Record<string, string> => ({
+  ...buildPodSelector(deployment, component, revision),
   [MANAGED_BY]: OPERATOR,
   [PART_OF]: 'gx-platform',
 });

@@ -1,15 +1,15 @@
 import { Type, type Static } from 'typebox';
-import { StringEnum, optional } from '../types.ts';
+import { buildEnumSchema, buildOptionalFields } from '../types.ts';
 
 /** Who reaches a deployment's agents, and whom they reach. */
 export const NetworkSpec = Type.Object(
   {
-    ...optional({
-      ingress: StringEnum(['Namespace', 'Open'], {
+    ...buildOptionalFields({
+      ingress: buildEnumSchema(['Namespace', 'Open'], {
         description:
           'Callers of the agents. Namespace: pods of their namespace, and gateways. Open: everybody. Default: the setting of the installation.',
       }),
-      egress: StringEnum(['Limited', 'Open'], {
+      egress: buildEnumSchema(['Limited', 'Open'], {
         description:
           'Targets of the agents. Limited: everybody but the API server and the metadata addresses of clouds. Open: everybody. Default: the setting of the installation.',
       }),

@@ -18,23 +18,36 @@ export const DEPTH_LIMIT = 64;
 export const REST_LIMIT = 393_216;
 
 /** Returns about how many characters a value has as JSON; Infinity if it is nested deeper than that. */
-export function jsonLength(value: unknown, depth: number): number {
+export function estimateJsonLength(value: unknown, depth: number): number {
   if (typeof value === 'string') return value.length + 2;
   if (!isComposite(value)) return 5;
   if (depth === 0) return Infinity;
   let length = 2;
-  if (Array.isArray(value)) for (const item of value) length += jsonLength(item, depth - 1) + 1;
+  if (Array.isArray(value))
+    for (const item of value) length += estimateJsonLength(item, depth - 1) + 1;
   else {
     const fields = value as Record<string, unknown>;
-    for (const name of Object.keys(fields)) length += name.length + 4 + jsonLength(fields[name], depth - 1);
+    for (const name of Object.keys(fields))
+      length += name.length + 4 + estimateJsonLength(fields[name], depth - 1);
   }
   return length;
 }
 
 /** Returns the fault of a part of an object, such as its spec, if it has one. */
-export function faultOfPart(name: string, part: unknown, limit: number): ObjectFault | undefined {
-  const length = jsonLength(part, DEPTH_LIMIT);
+export function checkObjectPart(
+  name: string,
+  part: unknown,
+  limit: number,
+): ObjectFault | undefined {
+  const length = estimateJsonLength(part, DEPTH_LIMIT);
   if (length <= limit) return undefined;
-  if (length === Infinity) return { reason: 'TooDeep', message: `${name}: it is nested more than ${DEPTH_LIMIT} levels deep.` };
-  return { reason: 'TooLarge', message: `${name}: it has some ${length} characters of JSON, and ${limit} are allowed.` };
+  if (length === Infinity)
+    return {
+      reason: 'TooDeep',
+      message: `${name}: it is nested more than ${DEPTH_LIMIT} levels deep.`,
+    };
+  return {
+    reason: 'TooLarge',
+    message: `${name}: it has some ${length} characters of JSON, and ${limit} are allowed.`,
+  };
 }

@@ -37,7 +37,8 @@ export const isKey = (key: string): boolean => KEY.test(key);
 export const isLabelValue = (value: string): boolean => LABEL_VALUE.test(value);
 
 /** Returns true if nothing obeys the key on any object. */
-const isCommon = (key: string): boolean => (!key.includes('/') && key !== IDENTITY) || (key.startsWith(COMMON) && !OWNERS.includes(key));
+const isCommon = (key: string): boolean =>
+  (!key.includes('/') && key !== IDENTITY) || (key.startsWith(COMMON) && !OWNERS.includes(key));
 
 const isAmong = (key: string, allowed: readonly string[]): boolean =>
   allowed.some((one) => (one.endsWith('/') ? key.startsWith(one) : key === one));
@@ -47,11 +48,17 @@ export const isAllowedKey = (key: string, { pods, services, claims }: ObjectKeys
   isCommon(key) || isAmong(key, [COMMON, METRICS, ...pods, ...services, ...claims]);
 
 /** Returns true if an object of the role gets the key. One that nobody allows comes from kubectl, and goes to pods. */
-function reaches(key: string, role: ObjectRole, { pods, services, claims }: ObjectKeys): boolean {
+function isKeyForRole(
+  key: string,
+  role: ObjectRole,
+  { pods, services, claims }: ObjectKeys,
+): boolean {
   if (isCommon(key)) return true;
   if (role === 'others') return false;
   const elsewhere = isAmong(key, [...services, ...claims]);
-  return role === 'pods' ? !elsewhere || isAmong(key, pods) : isAmong(key, role === 'services' ? services : claims);
+  return role === 'pods'
+    ? !elsewhere || isAmong(key, pods)
+    : isAmong(key, role === 'services' ? services : claims);
 }
 
 type Words = Record<string, string>;
@@ -61,19 +68,29 @@ export type GivenWords = { labels: Words; annotations: Words };
  * Returns the labels and annotations of a resource spec that an object of the role gets. Those that the API server
  * refuses go to pods alone, so that the revision fails, and shared objects still apply.
  */
-export function wordsFor(
+export function pickRoleMetadata(
   spec: { labels?: Words | null; annotations?: Words | null } | undefined,
   role: ObjectRole,
   keys: ObjectKeys = NO_KEYS,
 ): GivenWords {
-  const kept = (words: Words | null | undefined, isValue: (value: string) => boolean): Words =>
+  const filterWords = (
+    words: Words | null | undefined,
+    isValue: (value: string) => boolean,
+  ): Words =>
     Object.fromEntries(
       Object.entries(words ?? {}).filter(([key, value]) => {
         const isRefused = !isKey(key) || !isValue(value);
-        return reaches(key, role, keys) && !isDisguise(key, value) && (role === 'pods' || !isRefused);
+        return (
+          isKeyForRole(key, role, keys) &&
+          !isDisguise(key, value) &&
+          (role === 'pods' || !isRefused)
+        );
       }),
     );
-  return { labels: kept(spec?.labels, isLabelValue), annotations: kept(spec?.annotations, () => true) };
+  return {
+    labels: filterWords(spec?.labels, isLabelValue),
+    annotations: filterWords(spec?.annotations, () => true),
+  };
 }
 
 export const NO_KEYS: ObjectKeys = { pods: [], services: [], claims: [] };
@@ -82,4 +99,5 @@ export const NO_KEYS: ObjectKeys = { pods: [], services: [], claims: [] };
  * Returns true for the label by which the platform's own Services find their pods. An agent with it would receive
  * requests, and keys, meant for them.
  */
-export const isDisguise = (key: string, value: string): boolean => key === NAME && value === 'gx-platform';
+export const isDisguise = (key: string, value: string): boolean =>
+  key === NAME && value === 'gx-platform';

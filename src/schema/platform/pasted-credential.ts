@@ -11,10 +11,14 @@ export const trimCredential = (text: string): string => text.replace(/^\uFEFF/, 
 
 /** Returns why a text is no credential of one line, as words behind "is"; undefined if it may be one. */
 export const findCredentialFault = (text: string): string | undefined =>
-  text === '' ? 'empty' : /^(["']).*\1$/s.test(text) ? 'in quotes: give it without them' : undefined;
+  text === ''
+    ? 'empty'
+    : /^(["']).*\1$/s.test(text)
+      ? 'in quotes: give it without them'
+      : undefined;
 
 /** Returns lines with Unix ends, without empty ones, and with a newline behind the last. */
-export const normalizeLines = (text: string): string =>
+export const toUnixLines = (text: string): string =>
   trimCredential(text)
     .split(/\r\n|\r|\n/)
     .map((line) => line.trim())
@@ -31,15 +35,18 @@ const LINE_CHARACTERS = 64;
  * Returns a text in PEM form as programs take it. Lines may have been joined by spaces, or their ends be written as
  * `\n`. A block with headers (RFC 1421: `Proc-Type`) keeps its lines.
  */
-export function normalizePem(text: string): string {
-  const lines = text.includes('\n') ? text : text.replaceAll(String.raw`\r\n`, '\n').replaceAll(String.raw`\n`, '\n');
+export function toCanonicalPem(text: string): string {
+  const lines = text.includes('\n')
+    ? text
+    : text.replaceAll(String.raw`\r\n`, '\n').replaceAll(String.raw`\n`, '\n');
   const blocks = [...lines.matchAll(BLOCK)].map(([whole, label, body = '']) => {
-    if (body.includes(':')) return normalizeLines(whole).replace(/^((?:[A-Za-z0-9-]+: .*\n)+)/m, '$1\n');
+    if (body.includes(':'))
+      return toUnixLines(whole).replace(/^((?:[A-Za-z0-9-]+: .*\n)+)/m, '$1\n');
     const content = body.replace(/\s+/g, '');
     const wrapped = content.match(new RegExp(`.{1,${LINE_CHARACTERS}}`, 'g')) ?? [];
     return `-----BEGIN ${label}-----\n${wrapped.map((line) => `${line}\n`).join('')}-----END ${label}-----\n`;
   });
-  return blocks.length === 0 ? normalizeLines(text) : blocks.join('');
+  return blocks.length === 0 ? toUnixLines(text) : blocks.join('');
 }
 
 const OPENSSH = 'OPENSSH PRIVATE KEY';
@@ -48,10 +55,12 @@ const OPENSSH_MAGIC = 'openssh-key-v1\0';
 
 /** Returns why a text is no private key that a program can use alone, as words behind "is"; undefined if it is one. */
 export function findPrivateKeyFault(text: string): string | undefined {
-  const pem = normalizePem(text);
-  if (/^(ssh|ecdsa|sk)-[^ ]+ /.test(pem) || pem.includes('PUBLIC KEY-----')) return 'a public key: give the private one';
+  const pem = toCanonicalPem(text);
+  if (/^(ssh|ecdsa|sk)-[^ ]+ /.test(pem) || pem.includes('PUBLIC KEY-----'))
+    return 'a public key: give the private one';
   const label = /^-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----\n/.exec(pem)?.[1];
-  if (label === undefined) return 'no private key: it must begin with -----BEGIN and end with PRIVATE KEY-----';
+  if (label === undefined)
+    return 'no private key: it must begin with -----BEGIN and end with PRIVATE KEY-----';
   if (label === OPENSSH) return findOpenSshFault(pem);
   if (label.startsWith('ENCRYPTED') || pem.includes('ENCRYPTED\n')) return PASSPHRASE;
   try {

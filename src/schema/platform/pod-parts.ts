@@ -1,92 +1,160 @@
 import { Type, type Static, type TSchema } from 'typebox';
-import { Closed, MapOf, Nullable } from '../types.ts';
+import { buildClosedSchema, buildMapSchema, buildNullableSchema } from '../types.ts';
 
 /*
  * The parts of a pod that users write as Kubernetes has them. They are described field by field: a part that is free in
  * form could be nested as deep and be as large as etcd takes it, and CEL rules are blind inside it.
  */
 
-const maybe = <S extends TSchema>(schema: S) => Type.Optional(Nullable(schema));
-const text = (maxLength = 1024) => maybe(Type.String({ maxLength }));
-const flag = maybe(Type.Boolean());
-const integer = maybe(Type.Integer());
-const mode = maybe(Type.Integer({ minimum: 0, maximum: 0o777 }));
-const words = (maxProperties: number) => maybe(MapOf(Type.String({ maxLength: 4096 }), { maxProperties }));
-const texts = (maxItems: number) => maybe(Type.Array(Type.String({ maxLength: 256 }), { maxItems }));
-const parts = <S extends TSchema>(items: S, maxItems: number) => maybe(Type.Array(items, { maxItems }));
-const object = <P extends Record<string, TSchema>>(properties: P) => Closed(properties);
+const buildOptionalField = <S extends TSchema>(schema: S) =>
+  Type.Optional(buildNullableSchema(schema));
+const buildTextSchema = (maxLength = 1024) => buildOptionalField(Type.String({ maxLength }));
+const flag = buildOptionalField(Type.Boolean());
+const integer = buildOptionalField(Type.Integer());
+const mode = buildOptionalField(Type.Integer({ minimum: 0, maximum: 0o777 }));
+const buildTextMapSchema = (maxProperties: number) =>
+  buildOptionalField(buildMapSchema(Type.String({ maxLength: 4096 }), { maxProperties }));
+const buildTextsSchema = (maxItems: number) =>
+  buildOptionalField(Type.Array(Type.String({ maxLength: 256 }), { maxItems }));
+const buildPartsSchema = <S extends TSchema>(items: S, maxItems: number) =>
+  buildOptionalField(Type.Array(items, { maxItems }));
+const buildObjectSchema = <P extends Record<string, TSchema>>(properties: P) =>
+  buildClosedSchema(properties);
 
 /** A quantity such as `1Gi`, or a number. */
-const quantity = maybe(Type.Unsafe<string | number>({ type: ['integer', 'string'], 'x-kubernetes-int-or-string': true, maxLength: 64 }));
+const quantity = buildOptionalField(
+  Type.Unsafe<string | number>({
+    type: ['integer', 'string'],
+    'x-kubernetes-int-or-string': true,
+    maxLength: 64,
+  }),
+);
 
-const items = parts(object({ key: Type.String({ maxLength: 253 }), path: Type.String({ maxLength: 1024 }), mode }), 128);
-const FieldRef = object({ apiVersion: text(64), fieldPath: Type.String({ maxLength: 1024 }) });
-const ResourceFieldRef = object({ containerName: text(253), resource: Type.String({ maxLength: 253 }), divisor: quantity });
-const downwardItems = parts(
-  object({ path: Type.String({ maxLength: 1024 }), fieldRef: maybe(FieldRef), resourceFieldRef: maybe(ResourceFieldRef), mode }),
+const items = buildPartsSchema(
+  buildObjectSchema({
+    key: Type.String({ maxLength: 253 }),
+    path: Type.String({ maxLength: 1024 }),
+    mode,
+  }),
   128,
 );
-const KeyRef = object({ name: text(253), key: Type.String({ maxLength: 253 }), optional: flag });
-const named = { name: text(253), optional: flag };
+const FieldRef = buildObjectSchema({
+  apiVersion: buildTextSchema(64),
+  fieldPath: Type.String({ maxLength: 1024 }),
+});
+const ResourceFieldRef = buildObjectSchema({
+  containerName: buildTextSchema(253),
+  resource: Type.String({ maxLength: 253 }),
+  divisor: quantity,
+});
+const downwardItems = buildPartsSchema(
+  buildObjectSchema({
+    path: Type.String({ maxLength: 1024 }),
+    fieldRef: buildOptionalField(FieldRef),
+    resourceFieldRef: buildOptionalField(ResourceFieldRef),
+    mode,
+  }),
+  128,
+);
+const KeyRef = buildObjectSchema({
+  name: buildTextSchema(253),
+  key: Type.String({ maxLength: 253 }),
+  optional: flag,
+});
+const named = { name: buildTextSchema(253), optional: flag };
 
 /** Labels that objects have. */
-export const LabelSelector = object({
-  matchLabels: words(32),
-  matchExpressions: parts(
-    object({ key: Type.String({ maxLength: 317 }), operator: Type.String({ maxLength: 64 }), values: texts(32) }),
+export const LabelSelector = buildObjectSchema({
+  matchLabels: buildTextMapSchema(32),
+  matchExpressions: buildPartsSchema(
+    buildObjectSchema({
+      key: Type.String({ maxLength: 317 }),
+      operator: Type.String({ maxLength: 64 }),
+      values: buildTextsSchema(32),
+    }),
     32,
   ),
 });
 
-const ProjectedSource = object({
-  configMap: maybe(object({ ...named, items })),
-  secret: maybe(object({ ...named, items })),
-  downwardAPI: maybe(object({ items: downwardItems })),
-  serviceAccountToken: maybe(object({ audience: text(), expirationSeconds: integer, path: Type.String({ maxLength: 1024 }) })),
-  clusterTrustBundle: maybe(
-    object({ ...named, signerName: text(), labelSelector: maybe(LabelSelector), path: Type.String({ maxLength: 1024 }) }),
+const ProjectedSource = buildObjectSchema({
+  configMap: buildOptionalField(buildObjectSchema({ ...named, items })),
+  secret: buildOptionalField(buildObjectSchema({ ...named, items })),
+  downwardAPI: buildOptionalField(buildObjectSchema({ items: downwardItems })),
+  serviceAccountToken: buildOptionalField(
+    buildObjectSchema({
+      audience: buildTextSchema(),
+      expirationSeconds: integer,
+      path: Type.String({ maxLength: 1024 }),
+    }),
   ),
-  podCertificate: maybe(
-    object({
-      signerName: text(),
-      keyType: text(64),
+  clusterTrustBundle: buildOptionalField(
+    buildObjectSchema({
+      ...named,
+      signerName: buildTextSchema(),
+      labelSelector: buildOptionalField(LabelSelector),
+      path: Type.String({ maxLength: 1024 }),
+    }),
+  ),
+  podCertificate: buildOptionalField(
+    buildObjectSchema({
+      signerName: buildTextSchema(),
+      keyType: buildTextSchema(64),
       maxExpirationSeconds: integer,
-      credentialBundlePath: text(),
-      keyPath: text(),
-      certificateChainPath: text(),
-      userAnnotations: words(32),
+      credentialBundlePath: buildTextSchema(),
+      keyPath: buildTextSchema(),
+      certificateChainPath: buildTextSchema(),
+      userAnnotations: buildTextMapSchema(32),
     }),
   ),
 });
 
 /** The sources of a volume, by their names. */
 export const VOLUME_SOURCES = {
-  configMap: maybe(object({ ...named, items, defaultMode: mode })),
-  secret: maybe(object({ secretName: text(253), optional: flag, items, defaultMode: mode })),
-  emptyDir: maybe(object({ medium: text(64), sizeLimit: quantity })),
-  persistentVolumeClaim: maybe(object({ claimName: Type.String({ maxLength: 253 }), readOnly: flag })),
-  nfs: maybe(object({ server: Type.String({ maxLength: 253 }), path: Type.String({ maxLength: 4096 }), readOnly: flag })),
-  projected: maybe(object({ sources: parts(ProjectedSource, 32), defaultMode: mode })),
-  downwardAPI: maybe(object({ items: downwardItems, defaultMode: mode })),
-  csi: maybe(
-    object({
+  configMap: buildOptionalField(buildObjectSchema({ ...named, items, defaultMode: mode })),
+  secret: buildOptionalField(
+    buildObjectSchema({
+      secretName: buildTextSchema(253),
+      optional: flag,
+      items,
+      defaultMode: mode,
+    }),
+  ),
+  emptyDir: buildOptionalField(
+    buildObjectSchema({ medium: buildTextSchema(64), sizeLimit: quantity }),
+  ),
+  persistentVolumeClaim: buildOptionalField(
+    buildObjectSchema({ claimName: Type.String({ maxLength: 253 }), readOnly: flag }),
+  ),
+  nfs: buildOptionalField(
+    buildObjectSchema({
+      server: Type.String({ maxLength: 253 }),
+      path: Type.String({ maxLength: 4096 }),
+      readOnly: flag,
+    }),
+  ),
+  projected: buildOptionalField(
+    buildObjectSchema({ sources: buildPartsSchema(ProjectedSource, 32), defaultMode: mode }),
+  ),
+  downwardAPI: buildOptionalField(buildObjectSchema({ items: downwardItems, defaultMode: mode })),
+  csi: buildOptionalField(
+    buildObjectSchema({
       driver: Type.String({ maxLength: 253 }),
       readOnly: flag,
-      fsType: text(64),
-      volumeAttributes: words(64),
-      nodePublishSecretRef: maybe(object({ name: text(253) })),
+      fsType: buildTextSchema(64),
+      volumeAttributes: buildTextMapSchema(64),
+      nodePublishSecretRef: buildOptionalField(buildObjectSchema({ name: buildTextSchema(253) })),
     }),
   ),
 };
 
 /** Where the value of an environment variable comes from. */
-export const EnvVarSource = object({
-  fieldRef: maybe(FieldRef),
-  resourceFieldRef: maybe(ResourceFieldRef),
-  configMapKeyRef: maybe(KeyRef),
-  secretKeyRef: maybe(KeyRef),
-  fileKeyRef: maybe(
-    object({
+export const EnvVarSource = buildObjectSchema({
+  fieldRef: buildOptionalField(FieldRef),
+  resourceFieldRef: buildOptionalField(ResourceFieldRef),
+  configMapKeyRef: buildOptionalField(KeyRef),
+  secretKeyRef: buildOptionalField(KeyRef),
+  fileKeyRef: buildOptionalField(
+    buildObjectSchema({
       volumeName: Type.String({ maxLength: 253 }),
       path: Type.String({ maxLength: 1024 }),
       key: Type.String({ maxLength: 253 }),
@@ -96,25 +164,45 @@ export const EnvVarSource = object({
 });
 
 /** Whose keys become environment variables. */
-export const EnvFromSource = object({ prefix: text(253), configMapRef: maybe(object(named)), secretRef: maybe(object(named)) });
+export const EnvFromSource = buildObjectSchema({
+  prefix: buildTextSchema(253),
+  configMapRef: buildOptionalField(buildObjectSchema(named)),
+  secretRef: buildOptionalField(buildObjectSchema(named)),
+});
 
-const profile = maybe(object({ type: Type.String({ maxLength: 64 }), localhostProfile: text() }));
+const profile = buildOptionalField(
+  buildObjectSchema({ type: Type.String({ maxLength: 64 }), localhostProfile: buildTextSchema() }),
+);
 
 /** The security context of one container. */
-export const SecurityContext = object({
+export const SecurityContext = buildObjectSchema({
   allowPrivilegeEscalation: flag,
   appArmorProfile: profile,
-  capabilities: maybe(object({ add: texts(64), drop: texts(64) })),
+  capabilities: buildOptionalField(
+    buildObjectSchema({ add: buildTextsSchema(64), drop: buildTextsSchema(64) }),
+  ),
   privileged: flag,
-  procMount: text(64),
+  procMount: buildTextSchema(64),
   readOnlyRootFilesystem: flag,
   runAsGroup: integer,
   runAsNonRoot: flag,
   runAsUser: integer,
-  seLinuxOptions: maybe(object({ level: text(256), role: text(256), type: text(256), user: text(256) })),
+  seLinuxOptions: buildOptionalField(
+    buildObjectSchema({
+      level: buildTextSchema(256),
+      role: buildTextSchema(256),
+      type: buildTextSchema(256),
+      user: buildTextSchema(256),
+    }),
+  ),
   seccompProfile: profile,
-  windowsOptions: maybe(
-    object({ gmsaCredentialSpec: text(8192), gmsaCredentialSpecName: text(253), hostProcess: flag, runAsUserName: text(256) }),
+  windowsOptions: buildOptionalField(
+    buildObjectSchema({
+      gmsaCredentialSpec: buildTextSchema(8192),
+      gmsaCredentialSpecName: buildTextSchema(253),
+      hostProcess: flag,
+      runAsUserName: buildTextSchema(256),
+    }),
   ),
 });
 export type SecurityContext = Static<typeof SecurityContext>;

@@ -1,2 +1,7 @@
 /** One RBAC rule, as Kubernetes writes it. */
-export type PolicyRule = { apiGroups: string[]; resources: string[]; resourceNames?: string[]; verbs: string[] };
+export type PolicyRule = {
+  apiGroups: string[];
+  resources: string[];
+  resourceNames?: string[];
+  verbs: string[];
+};

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { DateTime, StringEnum } from '../types.ts';
+import { buildDateTimeSchema, buildEnumSchema } from '../types.ts';
 import { FilledFrom } from './restore-spec.ts';
 
 /*
@@ -16,22 +16,31 @@ export const MOST_FORMER = 16;
 /** How far it is. The agents are stopped in every step after the first. */
 const REPLACE_STEPS = ['Checking', 'BackingUp', 'Restoring', 'Returning'] as const;
 
-const text = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
+const buildTextSchema = (maxLength: number, description: string) =>
+  Type.Optional(Type.String({ maxLength, description }));
 
 /** A restore into a living deployment that is under way. */
 const Replacement = Type.Object(
   {
-    requestedAt: DateTime('The request: spec.database.restore.replaceRequestedAt.'),
-    since: DateTime('When this step began.'),
-    step: StringEnum(REPLACE_STEPS, { description: 'How far it is. The agents are stopped in every step after the first.' }),
-    backup: text(253, 'The backup that was chosen, as <deployment id>/<name in the catalogue>.'),
-    target: text(63, 'The target at which it lies.'),
+    requestedAt: buildDateTimeSchema('The request: spec.database.restore.replaceRequestedAt.'),
+    since: buildDateTimeSchema('When this step began.'),
+    step: buildEnumSchema(REPLACE_STEPS, {
+      description: 'How far it is. The agents are stopped in every step after the first.',
+    }),
+    backup: buildTextSchema(
+      253,
+      'The backup that was chosen, as <deployment id>/<name in the catalogue>.',
+    ),
+    target: buildTextSchema(63, 'The target at which it lies.'),
     ...FilledFrom,
-    former: text(253, 'The volume claim with the data that is replaced.'),
-    volume: text(253, 'The volume claim that takes its place.'),
-    image: text(4096, 'The image with which the database ran on the former volume, and runs there again if the restore fails.'),
-    reason: text(128, 'Why it failed, while the former volume comes back.'),
-    message: text(4096, 'One sentence on the failure.'),
+    former: buildTextSchema(253, 'The volume claim with the data that is replaced.'),
+    volume: buildTextSchema(253, 'The volume claim that takes its place.'),
+    image: buildTextSchema(
+      4096,
+      'The image with which the database ran on the former volume, and runs there again if the restore fails.',
+    ),
+    reason: buildTextSchema(128, 'Why it failed, while the former volume comes back.'),
+    message: buildTextSchema(4096, 'One sentence on the failure.'),
   },
   { description: 'The restore into this deployment that is under way.' },
 );
@@ -40,19 +49,23 @@ export type Replacement = Static<typeof Replacement>;
 /** A volume that is not in use any more. */
 export const FormerVolume = Type.Object({
   claim: Type.String({ maxLength: 253, description: 'The volume claim.' }),
-  until: DateTime('When it is deleted.'),
+  until: buildDateTimeSchema('When it is deleted.'),
 });
 export type FormerVolume = Static<typeof FormerVolume>;
 
 /** The fields of a deployment's status about restores into it. */
 export const replacementStatus = {
-  databaseVolume: text(253, 'The volume claim of the database. Unset: the first.'),
+  databaseVolume: buildTextSchema(253, 'The volume claim of the database. Unset: the first.'),
   replacement: Type.Optional(Replacement),
-  replacedAt: text(64, 'Last value of spec.database.restore.replaceRequestedAt that was handled, whatever came of it.'),
+  replacedAt: buildTextSchema(
+    64,
+    'Last value of spec.database.restore.replaceRequestedAt that was handled, whatever came of it.',
+  ),
   formerVolumes: Type.Optional(
     Type.Array(FormerVolume, {
       maxItems: MOST_FORMER,
-      description: 'Volume claims with data that was replaced. spec.database.restore.volume goes back to one.',
+      description:
+        'Volume claims with data that was replaced. spec.database.restore.volume goes back to one.',
     }),
   ),
 };
@@ -60,4 +73,5 @@ export const replacementStatus = {
 type Replacing = { status?: { replacement?: Replacement } | undefined };
 
 /** Returns true while agents must not run, because the data of their database is being replaced. */
-export const isReplacing = ({ status }: Replacing): boolean => status?.replacement !== undefined && status.replacement.step !== 'Checking';
+export const isReplacing = ({ status }: Replacing): boolean =>
+  status?.replacement !== undefined && status.replacement.step !== 'Checking';

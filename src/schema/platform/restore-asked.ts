@@ -1,25 +1,36 @@
 import { Type, type Static } from 'typebox';
-import { TargetName } from './backup-spec.ts';
+import { buildTargetNameSchema } from './backup-spec.ts';
 import { DNS_LABEL } from '../dns-label.ts';
 import type { RestoreSpec } from './restore-spec.ts';
-import { Closed, DateTime, Nullable, Uuid, optionalOrNull } from '../types.ts';
+import {
+  buildClosedSchema,
+  buildDateTimeSchema,
+  buildNullableSchema,
+  buildUuidSchema,
+  buildNullableFields,
+} from '../types.ts';
 
 /** The fields of a restore, into a new deployment or a living one. */
 const restoreFields = {
-  ...optionalOrNull({
+  ...buildNullableFields({
     backup: Type.String({
       minLength: 1,
       maxLength: 63,
       pattern: DNS_LABEL,
       description: 'Name of a backup, as the list of backups has it.',
     }),
-    deployment_id: Uuid('Id of a deployment whose backups lie at a target. It need not exist any more.'),
-    target: TargetName('The target at which they lie. Default: that of the deployment.'),
-    at: DateTime('The moment whose data is restored. Of dumps, the newest of this moment or before is taken. null: the newest.'),
+    deployment_id: buildUuidSchema(
+      'Id of a deployment whose backups lie at a target. It need not exist any more.',
+    ),
+    target: buildTargetNameSchema('The target at which they lie. Default: that of the deployment.'),
+    at: buildDateTimeSchema(
+      'The moment whose data is restored. Of dumps, the newest of this moment or before is taken. null: the newest.',
+    ),
     sql_config_map: Type.String({
       minLength: 1,
       maxLength: 253,
-      description: 'ConfigMap in the namespace of the deployment whose SQL runs before agents start, as to remove personal data.',
+      description:
+        'ConfigMap in the namespace of the deployment whose SQL runs before agents start, as to remove personal data.',
     }),
     resume: Type.Boolean({
       description:
@@ -28,27 +39,29 @@ const restoreFields = {
   }),
 };
 
-const RestoreAsked = Closed(restoreFields, {
+const RestoreAsked = buildClosedSchema(restoreFields, {
   description:
     'The backup that the managed database begins with: either `backup` or `deployment_id`, or neither beside `clone_of`. Fixed at creation.',
 });
 export type RestoreAsked = Static<typeof RestoreAsked>;
 
 /** A restore into a living deployment. */
-export const ReplaceAsked = Closed(
+export const ReplaceAsked = buildClosedSchema(
   {
     ...restoreFields,
-    ...optionalOrNull({
+    ...buildNullableFields({
       volume: Type.String({
         minLength: 1,
         maxLength: 253,
         description: 'A former volume to go back to, as `restore.former_volumes` names it.',
       }),
       without_backup: Type.Boolean({
-        description: 'Do not back up the data that is replaced. Its volume stays for a week all the same. Default false.',
+        description:
+          'Do not back up the data that is replaced. Its volume stays for a week all the same. Default false.',
       }),
       resume: Type.Boolean({
-        description: 'Default true. false: crons are paused, no webhook is sent, and unfinished runs are interrupted.',
+        description:
+          'Default true. false: crons are paused, no webhook is sent, and unfinished runs are interrupted.',
       }),
     }),
   },
@@ -57,7 +70,10 @@ export const ReplaceAsked = Closed(
 export type ReplaceAsked = Static<typeof ReplaceAsked>;
 
 /** Returns a restore into a living deployment as the resource has it. */
-export const replaceInResource = ({ volume, without_backup, ...restore }: ReplaceAsked, replaceRequestedAt: string): RestoreSpec => ({
+export const replaceInResource = (
+  { volume, without_backup, ...restore }: ReplaceAsked,
+  replaceRequestedAt: string,
+): RestoreSpec => ({
   ...restoreInResource(restore),
   ...(typeof volume === 'string' && { volume }),
   ...(typeof without_backup === 'boolean' && { withoutBackup: without_backup }),
@@ -65,10 +81,14 @@ export const replaceInResource = ({ volume, without_backup, ...restore }: Replac
 });
 
 /** The data that the database of a new deployment begins with. */
-export const DatabaseAsked = Closed({
-  restore: Type.Optional(Nullable(RestoreAsked)),
+export const DatabaseAsked = buildClosedSchema({
+  restore: Type.Optional(buildNullableSchema(RestoreAsked)),
   clone_of: Type.Optional(
-    Nullable(Uuid('Id of a deployment: a backup of its database is made now, and restored. It must name a target of backups.')),
+    buildNullableSchema(
+      buildUuidSchema(
+        'Id of a deployment: a backup of its database is made now, and restored. It must name a target of backups.',
+      ),
+    ),
   ),
 });
 

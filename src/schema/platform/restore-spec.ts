@@ -1,30 +1,39 @@
 import { Type, type Static } from 'typebox';
-import { TargetName } from './backup-spec.ts';
+import { buildTargetNameSchema } from './backup-spec.ts';
 import { DNS_LABEL } from '../dns-label.ts';
-import { celHas } from './source-fields.ts';
-import { DateTime, Uuid, withRules, type CelRule, optional } from '../types.ts';
+import { buildCelHas } from './source-fields.ts';
+import {
+  buildDateTimeSchema,
+  buildUuidSchema,
+  addCelRules,
+  type CelRule,
+  buildOptionalFields,
+} from '../types.ts';
 
 const SOURCES = '[has(self.backup), has(self.deployment), has(self.volume)].filter(given, given)';
 
 /** The backup that a deployment begins with, or that replaces the data of a living one. */
-export const RestoreSpec = withRules(
+export const RestoreSpec = addCelRules(
   Type.Object(
     {
-      ...optional({
+      ...buildOptionalFields({
         backup: Type.String({
           minLength: 1,
           maxLength: 63,
           pattern: DNS_LABEL,
-          description: 'Name of a Backup in a namespace of the tenant. That of the same namespace counts first.',
+          description:
+            'Name of a Backup in a namespace of the tenant. That of the same namespace counts first.',
         }),
-        deployment: Uuid(
+        deployment: buildUuidSchema(
           'Id of a deployment of the tenant whose backups lie at a target. It need not exist any more, nor in this cluster.',
         ),
-        target: TargetName(
+        target: buildTargetNameSchema(
           'Target of the installation at which they lie. Default: that of the deployment with this id, if it is in this cluster.',
         ),
-        at: DateTime('The moment whose data is restored. Of dumps, the newest of this moment or before it is taken. Unset: the newest.'),
-        requestedAt: DateTime(
+        at: buildDateTimeSchema(
+          'The moment whose data is restored. Of dumps, the newest of this moment or before it is taken. Unset: the newest.',
+        ),
+        requestedAt: buildDateTimeSchema(
           'The backup of this request, as spec.database.backup.requestedAt of that deployment has it, is waited for and restored: a clone.',
         ),
         sqlConfigMap: Type.String({
@@ -36,13 +45,15 @@ export const RestoreSpec = withRules(
         volume: Type.String({
           minLength: 1,
           maxLength: 253,
-          description: 'Go back to a former volume, which status.formerVolumes names. Only beside replaceRequestedAt.',
+          description:
+            'Go back to a former volume, which status.formerVolumes names. Only beside replaceRequestedAt.',
         }),
-        replaceRequestedAt: DateTime(
+        replaceRequestedAt: buildDateTimeSchema(
           'Replace the data of a deployment that has some: a new value asks for it. Agents stop, the data is backed up, and the backup is restored into a new volume. Without backup, deployment and volume, that is the backup which was just made: the data moves to a new volume, as that of another major version of Postgres.',
         ),
         withoutBackup: Type.Boolean({
-          description: 'Do not back up the data that is replaced. Its volume stays for a week all the same. Default false.',
+          description:
+            'Do not back up the data that is replaced. Its volume stays for a week all the same. Default false.',
         }),
         resume: Type.Boolean({
           description:
@@ -62,19 +73,31 @@ export const RestoreSpec = withRules(
     },
     {
       rule: `${SOURCES}.size() == 1 || !has(self.withoutBackup) || !self.withoutBackup`,
-      message: 'database.restore.withoutBackup: not without backup, deployment and volume; data that moves goes by its backup',
+      message:
+        'database.restore.withoutBackup: not without backup, deployment and volume; data that moves goes by its backup',
     },
     {
       rule: '!has(self.volume) || has(self.replaceRequestedAt)',
-      message: 'database.restore.volume: only beside replaceRequestedAt; only a living deployment has a former volume',
+      message:
+        'database.restore.volume: only beside replaceRequestedAt; only a living deployment has a former volume',
     },
     {
       rule: '!has(self.withoutBackup) || has(self.replaceRequestedAt)',
-      message: 'database.restore.withoutBackup: only beside replaceRequestedAt; a new deployment has nothing to back up',
+      message:
+        'database.restore.withoutBackup: only beside replaceRequestedAt; a new deployment has nothing to back up',
     },
-    { rule: '!has(self.at) || has(self.deployment)', message: 'database.restore.at: only beside deployment' },
-    { rule: '!has(self.requestedAt) || has(self.deployment)', message: 'database.restore.requestedAt: only beside deployment' },
-    { rule: '!has(self.requestedAt) || !has(self.at)', message: 'database.restore.requestedAt: not beside at' },
+    {
+      rule: '!has(self.at) || has(self.deployment)',
+      message: 'database.restore.at: only beside deployment',
+    },
+    {
+      rule: '!has(self.requestedAt) || has(self.deployment)',
+      message: 'database.restore.requestedAt: only beside deployment',
+    },
+    {
+      rule: '!has(self.requestedAt) || !has(self.at)',
+      message: 'database.restore.requestedAt: not beside at',
+    },
     {
       rule: '!has(self.target) || has(self.deployment)',
       message: 'database.restore.target: only beside deployment; a Backup names its own',
@@ -85,11 +108,14 @@ export type RestoreSpec = Static<typeof RestoreSpec>;
 
 /** A copy of a database's files with which an empty volume is filled. */
 export const FilledFrom = {
-  copy: Type.Optional(Type.String({ maxLength: 128, description: 'The copy of the files, if the backup is one.' })),
+  copy: Type.Optional(
+    Type.String({ maxLength: 128, description: 'The copy of the files, if the backup is one.' }),
+  ),
   upTo: Type.Optional(
     Type.String({
       maxLength: 64,
-      description: 'How much of the log follows the copy: up to a moment, all of it (log), or the part that it needs (copy).',
+      description:
+        'How much of the log follows the copy: up to a moment, all of it (log), or the part that it needs (copy).',
     }),
   ),
 };
@@ -97,11 +123,17 @@ export const FilledFrom = {
 /** The backup that was chosen for a deployment to begin with. */
 const ChosenBackup = Type.Object(
   {
-    backup: Type.String({ maxLength: 253, description: 'The backup, as <deployment id>/<name in the catalogue>.' }),
+    backup: Type.String({
+      maxLength: 253,
+      description: 'The backup, as <deployment id>/<name in the catalogue>.',
+    }),
     target: Type.String({ maxLength: 63, description: 'The target at which it lies.' }),
     ...FilledFrom,
   },
-  { description: 'The backup that the deployment begins with, as the catalogue names it, while it is being restored.' },
+  {
+    description:
+      'The backup that the deployment begins with, as the catalogue names it, while it is being restored.',
+  },
 );
 export type ChosenBackup = Static<typeof ChosenBackup>;
 
@@ -111,12 +143,15 @@ export const restoredStatus = {
   restoredBackup: Type.Optional(
     Type.String({
       maxLength: 253,
-      description: 'The backup that its database was restored from, as <deployment id>/<name in the catalogue>.',
+      description:
+        'The backup that its database was restored from, as <deployment id>/<name in the catalogue>.',
     }),
   ),
-  restoredFrom: Type.Optional(DateTime('The moment that the restored data is of.')),
+  restoredFrom: Type.Optional(buildDateTimeSchema('The moment that the restored data is of.')),
   restoredAt: Type.Optional(
-    DateTime('When it was restored, or went back to a former volume. The deadline of the first rollout counts from then.'),
+    buildDateTimeSchema(
+      'When it was restored, or went back to a former volume. The deadline of the first rollout counts from then.',
+    ),
   ),
 };
 
@@ -126,7 +161,8 @@ type Restored = {
 };
 
 /** Returns true if the data that is there moves to a new volume, by the backup that is made of it first. */
-export const isMove = ({ backup, deployment, volume }: RestoreSpec): boolean => (backup ?? deployment ?? volume) === undefined;
+export const isMove = ({ backup, deployment, volume }: RestoreSpec): boolean =>
+  (backup ?? deployment ?? volume) === undefined;
 
 /**
  * Returns true until the backup that a deployment begins with is restored. One that has served is not restored again,
@@ -139,10 +175,10 @@ export const isRestorePending = ({ spec, status }: Restored): boolean =>
 
 /** Returns the rule by which a restore never changes by itself. A rule on the field would be skipped at its removal. */
 export function restoreRule(): CelRule {
-  const [before, after] = ['oldSelf', 'self'].map((root) => celHas(root, 'database.restore'));
-  const requestOf = (root: string): string => `${root}.database.restore.replaceRequestedAt`;
+  const [before, after] = ['oldSelf', 'self'].map((root) => buildCelHas(root, 'database.restore'));
+  const buildRequestPath = (root: string): string => `${root}.database.restore.replaceRequestedAt`;
   const isSame = `(${before}) && self.database.restore == oldSelf.database.restore`;
-  const isNew = `has(${requestOf('self')}) && !((${before}) && has(${requestOf('oldSelf')}) && ${requestOf('self')} == ${requestOf('oldSelf')})`;
+  const isNew = `has(${buildRequestPath('self')}) && !((${before}) && has(${buildRequestPath('oldSelf')}) && ${buildRequestPath('self')} == ${buildRequestPath('oldSelf')})`;
   return {
     rule: `(${after}) ? (${isSame}) || (${isNew}) : !(${before})`,
     message: "database.restore: can't be changed, except together with a new replaceRequestedAt",

@@ -1,19 +1,29 @@
-import { ownerReference, type DeploymentResource, type RevisionResource } from './custom-resources.ts';
+import {
+  buildOwnerReference,
+  type DeploymentResource,
+  type RevisionResource,
+} from './custom-resources.ts';
 import { API_VERSION } from './api-group.ts';
 import { DEPLOYMENT, TENANT } from './labels.ts';
-import { labelValue, revisionName } from '../names.ts';
+import { toLabelValue, buildRevisionName } from '../names.ts';
 import { hashOf } from '../canonical-json.ts';
 
 /** Returns the hash that decides whether a revision is a new one: of the template, and when it was asked for. */
-export const templateHash = ({ spec }: { spec: Pick<DeploymentResource['spec'], 'template' | 'requestedAt'> }): string =>
-  hashOf([spec.template, spec.requestedAt ?? null]);
+export const hashTemplate = ({
+  spec,
+}: {
+  spec: Pick<DeploymentResource['spec'], 'template' | 'requestedAt'>;
+}): string => hashOf([spec.template, spec.requestedAt ?? null]);
 
 /**
  * Returns the revision that a deployment's present generation asks for. Both the REST process and the operator make the
  * same object. `metadata.uid` and `metadata.generation` must be those of a stored deployment. The operator alone makes
  * those of pushes.
  */
-export function revisionOf(deployment: DeploymentResource, pushed: { push?: number; commit?: string } = {}): RevisionResource {
+export function buildRevision(
+  deployment: DeploymentResource,
+  pushed: { push?: number; commit?: string } = {},
+): RevisionResource {
   const { metadata, spec } = deployment;
   const number = metadata.generation ?? 1;
   const tenant = metadata.labels?.[TENANT];
@@ -21,16 +31,19 @@ export function revisionOf(deployment: DeploymentResource, pushed: { push?: numb
     apiVersion: API_VERSION,
     kind: 'Revision',
     metadata: {
-      name: revisionName(metadata.name, number, pushed.push),
+      name: buildRevisionName(metadata.name, number, pushed.push),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
-      labels: { [DEPLOYMENT]: labelValue(metadata.name), ...(tenant !== undefined && { [TENANT]: tenant }) },
-      ownerReferences: [ownerReference('Deployment', metadata)],
+      labels: {
+        [DEPLOYMENT]: toLabelValue(metadata.name),
+        ...(tenant !== undefined && { [TENANT]: tenant }),
+      },
+      ownerReferences: [buildOwnerReference('Deployment', metadata)],
     },
     spec: {
       deployment: metadata.name,
       deploymentUid: metadata.uid ?? '',
       number,
-      hash: templateHash(deployment),
+      hash: hashTemplate(deployment),
       source: spec.source,
       ...(spec.sourceConfig && { sourceConfig: spec.sourceConfig }),
       template: spec.template,
@@ -45,8 +58,9 @@ export function revisionOf(deployment: DeploymentResource, pushed: { push?: numb
 const MOST_PUSHES = 1_000_000;
 
 /** Returns a number that grows from revision to revision: the generation that asked for it, then the push within it. */
-export const orderOfRevision = ({ spec: { number, push = 0 } }: RevisionResource): number => number + push / MOST_PUSHES;
+export const computeRevisionOrder = ({ spec: { number, push = 0 } }: RevisionResource): number =>
+  number + push / MOST_PUSHES;
 
 /** Sorts revisions, newest first. */
-export const newestFirst = (revisions: RevisionResource[]): RevisionResource[] =>
-  revisions.toSorted((a, b) => orderOfRevision(b) - orderOfRevision(a));
+export const sortRevisions = (revisions: RevisionResource[]): RevisionResource[] =>
+  revisions.toSorted((a, b) => computeRevisionOrder(b) - computeRevisionOrder(a));

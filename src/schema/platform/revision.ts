@@ -3,7 +3,13 @@ import { Condition } from './conditions.ts';
 import { SOURCES, SourceRevisionConfig } from './deployment.ts';
 import { GUARDS } from './guards.ts';
 import { ResourceSpec } from './resource-spec.ts';
-import { Closed, DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+import {
+  buildClosedSchema,
+  buildDateTimeSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+  buildUuidSchema,
+} from '../types.ts';
 
 /** The thirteen statuses of a revision. Those in `ENDED` never change again, and an interrupt cannot reach them. */
 export const REVISION_STATUSES = [
@@ -23,7 +29,14 @@ export const REVISION_STATUSES = [
 ] as const;
 export type RevisionStatus = (typeof REVISION_STATUSES)[number];
 
-export const ENDED: readonly RevisionStatus[] = ['CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED', 'DEPLOYED', 'SKIPPED', 'INTERRUPTED'];
+export const ENDED: readonly RevisionStatus[] = [
+  'CREATE_FAILED',
+  'BUILD_FAILED',
+  'DEPLOY_FAILED',
+  'DEPLOYED',
+  'SKIPPED',
+  'INTERRUPTED',
+];
 
 /** Why a revision or deployment is not as requested: a stable word for machines. */
 export const FAILURE_REASONS = [
@@ -55,47 +68,75 @@ export const FAILURE_REASONS = [
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 /** REST's view of a revision. */
-export const Revision = Closed({
-  id: Uuid('Read-only.'),
-  deployment_id: Uuid('Read-only.'),
-  created_at: DateTime('Read-only.'),
-  updated_at: DateTime('Read-only.'),
-  status: StringEnum(REVISION_STATUSES),
-  source: StringEnum(SOURCES),
+export const Revision = buildClosedSchema({
+  id: buildUuidSchema('Read-only.'),
+  deployment_id: buildUuidSchema('Read-only.'),
+  created_at: buildDateTimeSchema('Read-only.'),
+  updated_at: buildDateTimeSchema('Read-only.'),
+  status: buildEnumSchema(REVISION_STATUSES),
+  source: buildEnumSchema(SOURCES),
   source_revision_config: SourceRevisionConfig,
-  reason: Nullable(Type.String({ description: 'Machine-readable reason of a failure.' })),
-  status_message: Nullable(Type.String({ description: 'One sentence on the status, for people.' })),
-  log_tail: Nullable(Type.String({ description: 'Last log lines of a pod that failed.' })),
-  image_digest: Nullable(Type.String({ description: 'Digest of its image. Read-only.' })),
-  build_seconds: Nullable(Type.Integer({ description: 'How long its build took. Source git. Read-only.' })),
-  builder_version: Nullable(Type.String({ description: 'Version of the builder. Source git. Read-only.' })),
+  reason: buildNullableSchema(
+    Type.String({ description: 'Machine-readable reason of a failure.' }),
+  ),
+  status_message: buildNullableSchema(
+    Type.String({ description: 'One sentence on the status, for people.' }),
+  ),
+  log_tail: buildNullableSchema(
+    Type.String({ description: 'Last log lines of a pod that failed.' }),
+  ),
+  image_digest: buildNullableSchema(
+    Type.String({ description: 'Digest of its image. Read-only.' }),
+  ),
+  build_seconds: buildNullableSchema(
+    Type.Integer({ description: 'How long its build took. Source git. Read-only.' }),
+  ),
+  builder_version: buildNullableSchema(
+    Type.String({ description: 'Version of the builder. Source git. Read-only.' }),
+  ),
 });
 export type Revision = Static<typeof Revision>;
 
 /** All that is known of one revision. No value of a secret is in it. */
-export const RevisionDetails = Closed({
+export const RevisionDetails = buildClosedSchema({
   ...Revision.properties,
   number: Type.Integer({ description: 'Its place in the order of the revisions.' }),
-  made_by: Nullable(
-    Type.String({ description: 'Who asked for it: a key with its id and name, or the subject of a token. Null: not by this API.' }),
+  made_by: buildNullableSchema(
+    Type.String({
+      description:
+        'Who asked for it: a key with its id and name, or the subject of a token. Null: not by this API.',
+    }),
   ),
-  rollback_of: Nullable(Type.String({ description: 'The revision whose settings it repeats, by its name.' })),
-  push: Nullable(
-    Type.Integer({ description: 'Which push to the followed branch made it, counted from its last change. Null: a change did.' }),
+  rollback_of: buildNullableSchema(
+    Type.String({ description: 'The revision whose settings it repeats, by its name.' }),
   ),
-  resource_spec: Nullable(ResourceSpec),
+  push: buildNullableSchema(
+    Type.Integer({
+      description:
+        'Which push to the followed branch made it, counted from its last change. Null: a change did.',
+    }),
+  ),
+  resource_spec: buildNullableSchema(ResourceSpec),
   secrets: Type.Array(
     Type.Object({
       name: Type.String(),
-      digest: Nullable(Type.String({ description: 'The same for the same value. Null: the caller may not read values.' })),
+      digest: buildNullableSchema(
+        Type.String({
+          description: 'The same for the same value. Null: the caller may not read values.',
+        }),
+      ),
     }),
     { description: 'Its secrets without their values.' },
   ),
-  started_at: Nullable(DateTime('When its build or its rollout began.')),
-  built_at: Nullable(DateTime('When its image was built.')),
-  ended_at: Nullable(DateTime('When it reached its last status.')),
-  server_version: Nullable(Type.String({ description: 'Version of the agent server that its pods report.' })),
-  guard: Nullable(StringEnum(GUARDS, { description: 'The guard that decides who may call its pods.' })),
+  started_at: buildNullableSchema(buildDateTimeSchema('When its build or its rollout began.')),
+  built_at: buildNullableSchema(buildDateTimeSchema('When its image was built.')),
+  ended_at: buildNullableSchema(buildDateTimeSchema('When it reached its last status.')),
+  server_version: buildNullableSchema(
+    Type.String({ description: 'Version of the agent server that its pods report.' }),
+  ),
+  guard: buildNullableSchema(
+    buildEnumSchema(GUARDS, { description: 'The guard that decides who may call its pods.' }),
+  ),
   conditions: Type.Array(Condition),
 });
 export type RevisionDetails = Static<typeof RevisionDetails>;

@@ -9,8 +9,11 @@ export type RolloutMove = 'promote' | 'abort' | number;
 export function moveOf(text: string | undefined): RolloutMove | undefined {
   if (text === 'promote' || text === 'abort') return text;
   const share = /^share=([0-9]{1,3})$/.exec(text ?? '')?.[1];
-  return share !== undefined && Number(share) >= 1 && Number(share) <= 100 ? Number(share) : undefined;
+  return share !== undefined && Number(share) >= 1 && Number(share) <= 100
+    ? Number(share)
+    : undefined;
 }
 
 /** Returns the annotation that asks for it. */
-export const moveText = (move: RolloutMove): string => (typeof move === 'number' ? `share=${move}` : move);
+export const moveText = (move: RolloutMove): string =>
+  typeof move === 'number' ? `share=${move}` : move;

@@ -1,17 +1,26 @@
 import { Type, type Static } from 'typebox';
 import { MOST_LIVING, PINS, SHARE_BY } from './pins.ts';
-import { brokenTrial, CheckConfig, checksOf, checksRules, GateConfig, gateInput, GateSpec, RolloutCheck } from './rollout-trial.ts';
 import {
-  Closed,
-  DateTime,
-  resourceForm,
-  StringEnum,
+  checkTrial,
+  CheckConfig,
+  buildChecksSchema,
+  checksRules,
+  GateConfig,
+  parseGateInput,
+  GateSpec,
+  RolloutCheck,
+} from './rollout-trial.ts';
+import {
+  buildClosedSchema,
+  buildDateTimeSchema,
+  toResourceSchema,
+  buildEnumSchema,
   toResourceForm,
   toRestForm,
-  withRules,
+  addCelRules,
   type CelRule,
   type ResourceForm,
-  optionalOrNull,
+  buildNullableFields,
 } from '../types.ts';
 
 /** Seconds for which work stays with a replaced revision unless a deployment says otherwise: a week. */
@@ -23,54 +32,69 @@ export const MOST_DRAINING = 3;
 const MOST_STEPS = 20;
 
 /** A step of a rollout by share. */
-const RolloutStep = Closed({
-  share: Type.Integer({ minimum: 1, maximum: 100, description: 'Percent of the new threads that belong to the new revision.' }),
-  seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'How long the step takes.' })),
-  pause: Type.Optional(Type.Boolean({ description: 'True: the step waits until somebody goes on. Instead of seconds.' })),
+const RolloutStep = buildClosedSchema({
+  share: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    description: 'Percent of the new threads that belong to the new revision.',
+  }),
+  seconds: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'How long the step takes.' }),
+  ),
+  pause: Type.Optional(
+    Type.Boolean({
+      description: 'True: the step waits until somebody goes on. Instead of seconds.',
+    }),
+  ),
 });
 export type RolloutStep = Static<typeof RolloutStep>;
 
 /** How a new revision takes the place of another one, and how that keeps its work, in REST's words. */
-export const RolloutConfig = Closed(
+export const RolloutConfig = buildClosedSchema(
   {
-    ...optionalOrNull({
-      pin: StringEnum(PINS, {
+    ...buildNullableFields({
+      pin: buildEnumSchema(PINS, {
         description:
           'The work that keeps to the revision on which it began: `Run`, a run from its input to its end, answers to its questions included; `Thread`, a thread for its life; `None`. It counts from the next revision on. Default: the setting of the installation, Run.',
       }),
       pin_seconds: Type.Integer({
         minimum: 10,
         maximum: 31_536_000,
-        description: 'How long a replaced revision keeps its work. Then it goes on with the one that serves. Default 604800, a week.',
+        description:
+          'How long a replaced revision keeps its work. Then it goes on with the one that serves. Default 604800, a week.',
       }),
       max_draining: Type.Integer({
         minimum: 0,
         maximum: 10,
-        description: 'How many replaced revisions keep their work at a time. The work of the oldest goes on first. Default 3.',
+        description:
+          'How many replaced revisions keep their work at a time. The work of the oldest goes on first. Default 3.',
       }),
       steps: Type.Array(RolloutStep, {
         maxItems: MOST_STEPS,
         description:
           'How a new revision is tried out beside the one that serves: it gets a share of the new threads, which rises with each step. After the last one it serves. Empty: it serves as soon as its pods are ready.',
       }),
-      by: StringEnum(SHARE_BY, {
+      by: buildEnumSchema(SHARE_BY, {
         description:
           'Whose hash decides whether a new thread is within the share: that of the thread, of the assistant, or of the user who asks. Default thread.',
       }),
-      checks: checksOf(CheckConfig),
+      checks: buildChecksSchema(CheckConfig),
       gate: GateConfig,
       check_seconds: Type.Integer({
         minimum: 1,
         maximum: 86_400,
         description: 'Seconds of runs that are compared at a time at least. Default 60.',
       }),
-      on_abort: StringEnum(['Finish', 'Move'], {
+      on_abort: buildEnumSchema(['Finish', 'Move'], {
         description:
           'Whether a revision that is given up finishes the runs and threads that it has begun, or they go on with the one that serves. Default Finish.',
       }),
     }),
   },
-  { description: 'How a new revision takes the place of the one that serves, and how that keeps its work. A change makes no revision.' },
+  {
+    description:
+      'How a new revision takes the place of the one that serves, and how that keeps its work. A change makes no revision.',
+  },
 );
 export type RolloutConfig = Static<typeof RolloutConfig>;
 
@@ -79,11 +103,16 @@ const RISING = 'shares must rise from step to step';
 const PINLESS = 'not with pin None, because threads must keep to their revision';
 
 /** Returns the broken rules about the fields of a rollout that no schema says. Each begins with its field. */
-export const brokenRollout = (config: RolloutConfig): string[] => [...brokenTrial(config), ...brokenSteps(config)];
+export const checkRollout = (config: RolloutConfig): string[] => [
+  ...checkTrial(config),
+  ...checkSteps(config),
+];
 
-function brokenSteps({ steps, pin }: RolloutConfig): string[] {
+function checkSteps({ steps, pin }: RolloutConfig): string[] {
   if (!Array.isArray(steps) || steps.length === 0) return [];
-  const isEither = steps.every(({ seconds, pause }) => (pause === true) !== (seconds !== undefined));
+  const isEither = steps.every(
+    ({ seconds, pause }) => (pause === true) !== (seconds !== undefined),
+  );
   const rises = steps.every(({ share }, at) => at === 0 || share > steps[at - 1]!.share);
   return [
     ...(isEither ? [] : [`steps: ${EITHER}`]),
@@ -114,70 +143,102 @@ export type RolloutSpec = Omit<ResourceForm<RolloutConfig>, 'checks' | 'gate'> &
   checks?: RolloutCheck[];
   gate?: Static<typeof GateSpec>;
 };
-const { properties: inResource, ...form } = resourceForm(RolloutConfig);
-export const RolloutSpec = withRules(
-  Type.Unsafe<RolloutSpec>({ ...form, properties: { ...inResource, checks: checksOf(RolloutCheck), gate: GateSpec } }),
+const { properties: inResource, ...form } = toResourceSchema(RolloutConfig);
+export const RolloutSpec = addCelRules(
+  Type.Unsafe<RolloutSpec>({
+    ...form,
+    properties: { ...inResource, checks: buildChecksSchema(RolloutCheck), gate: GateSpec },
+  }),
   rolloutRules,
 );
 
 /** Returns REST's fields as the resource has them. */
-export function rolloutInResource({ checks, gate, ...config }: RolloutConfig): RolloutSpec {
-  const inSpec = checks?.map(({ worse_by: worst, ...check }): RolloutCheck => ({ ...check, worseBy: worst }));
+export function toRolloutSpec({ checks, gate, ...config }: RolloutConfig): RolloutSpec {
+  const inSpec = checks?.map(({ worse_by: worst, ...check }): RolloutCheck => ({
+    ...check,
+    worseBy: worst,
+  }));
   const inText = gate && { ...gate, input: JSON.stringify(gate.input) };
-  return { ...toResourceForm(config), ...(inSpec && { checks: inSpec }), ...(inText && { gate: inText }) };
+  return {
+    ...toResourceForm(config),
+    ...(inSpec && { checks: inSpec }),
+    ...(inText && { gate: inText }),
+  };
 }
 
 /** Returns the resource's fields as REST has them. */
-export function rolloutInRest({ checks, gate, ...spec }: RolloutSpec): RolloutConfig {
+export function toRolloutConfig({ checks, gate, ...spec }: RolloutSpec): RolloutConfig {
   const inRest = checks?.map(({ worseBy: worst, ...check }) => ({ ...check, worse_by: worst }));
-  const read = gate && { ...gate, input: gateInput(gate) ?? {} };
+  const read = gate && { ...gate, input: parseGateInput(gate) ?? {} };
   return { ...toRestForm(RolloutConfig, spec), checks: inRest ?? null, gate: read ?? null };
 }
 
 /** The same of the pods of a revision, as they were started. */
 export const PinOfPods = Type.Optional(
-  StringEnum(['Run', 'Thread'], { description: 'The kind of work that its pods pin to it. Unset: nothing.' }),
+  buildEnumSchema(['Run', 'Thread'], {
+    description: 'The kind of work that its pods pin to it. Unset: nothing.',
+  }),
 );
 
-const Name = (description: string) => Type.String({ maxLength: 253, description });
+const buildNameSchema = (description: string) => Type.String({ maxLength: 253, description });
 const count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
 
 /** A replaced revision that keeps its work. */
 export const DrainingRevision = Type.Object({
-  revision: Name('The replaced revision.'),
-  since: DateTime('When it was replaced.'),
+  revision: buildNameSchema('The replaced revision.'),
+  since: buildDateTimeSchema('When it was replaced.'),
   runs: count('Its runs that have not ended, as last reported.'),
   threads: count('Threads that wait for an answer at it, or that stay with it, as last reported.'),
   aborted: Type.Optional(
-    Type.Boolean({ description: 'True: it was tried out and given up. Runs that it has not begun go to the one that serves.' }),
+    Type.Boolean({
+      description:
+        'True: it was tried out and given up. Runs that it has not begun go to the one that serves.',
+    }),
   ),
 });
 export type DrainingRevision = Static<typeof DrainingRevision>;
 
 /** A revision that is tried out. */
 export const CandidateRevision = Type.Object({
-  revision: Name('The revision that is tried out.'),
+  revision: buildNameSchema('The revision that is tried out.'),
   step: Type.Integer({ minimum: 0, description: 'The step that it is at, the first one being 1.' }),
-  share: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent of the new threads that belong to it.' }),
-  by: StringEnum(SHARE_BY, { description: 'Whose hash decides.' }),
-  since: DateTime('When it got this share.'),
-  unreadySince: Type.Optional(DateTime('Since when some of its pods are not ready. It goes no further meanwhile.')),
+  share: Type.Integer({
+    minimum: 0,
+    maximum: 100,
+    description: 'Percent of the new threads that belong to it.',
+  }),
+  by: buildEnumSchema(SHARE_BY, { description: 'Whose hash decides.' }),
+  since: buildDateTimeSchema('When it got this share.'),
+  unreadySince: Type.Optional(
+    buildDateTimeSchema('Since when some of its pods are not ready. It goes no further meanwhile.'),
+  ),
   gate: Type.Optional(
     Type.Object(
       {
-        since: DateTime('When it was asked for.'),
-        passed: Type.Optional(Type.Boolean({ description: 'True: its run has succeeded, or somebody has gone on without it.' })),
+        since: buildDateTimeSchema('When it was asked for.'),
+        passed: Type.Optional(
+          Type.Boolean({
+            description: 'True: its run has succeeded, or somebody has gone on without it.',
+          }),
+        ),
       },
       { description: 'The gate before its first share. Unset: it has none.' },
     ),
   ),
-  verdict: Type.Optional(Type.String({ maxLength: 1024, description: 'The result of its checks. Unset: it has none.' })),
-  promoted: Type.Optional(Type.Boolean({ description: 'True: its steps are over, and it is about to serve.' })),
+  verdict: Type.Optional(
+    Type.String({ maxLength: 1024, description: 'The result of its checks. Unset: it has none.' }),
+  ),
+  promoted: Type.Optional(
+    Type.Boolean({ description: 'True: its steps are over, and it is about to serve.' }),
+  ),
 });
 export type CandidateRevision = Static<typeof CandidateRevision>;
 
 /** Returns the name of the gate that a revision is at. */
-export const gateId = ({ revision }: Pick<CandidateRevision, 'revision'>, { since }: { since: string }): string => `${revision}/${since}`;
+export const buildGateId = (
+  { revision }: Pick<CandidateRevision, 'revision'>,
+  { since }: { since: string },
+): string => `${revision}/${since}`;
 
 /** Causes for which a revision is given up: a person, or a newer one that a person asked for; a failure of its own. */
 const CAUSES = ['Person', 'Failure', 'Gate', 'Check'] as const;
@@ -185,9 +246,11 @@ export type AbortCause = (typeof CAUSES)[number];
 
 /** A revision that was tried out and given up. */
 export const AbortedRevision = Type.Object({
-  revision: Name('The revision that was given up.'),
-  since: DateTime('When it was given up.'),
-  cause: Type.Optional(StringEnum(CAUSES, { description: 'The cause. Unset: an earlier version wrote it.' })),
+  revision: buildNameSchema('The revision that was given up.'),
+  since: buildDateTimeSchema('When it was given up.'),
+  cause: Type.Optional(
+    buildEnumSchema(CAUSES, { description: 'The cause. Unset: an earlier version wrote it.' }),
+  ),
   message: Type.String({ maxLength: 1024, description: 'One sentence on the reason.' }),
 });
 export type AbortedRevision = Static<typeof AbortedRevision>;
@@ -195,13 +258,26 @@ export type AbortedRevision = Static<typeof AbortedRevision>;
 /** Which revision has which work, as the agents know it by the gateway. */
 export const RolloutStatus = Type.Object(
   {
-    madeAt: Type.String({ maxLength: 40, description: 'When the other fields last named other revisions.' }),
-    current: Name('The revision that serves, and takes the work of those that are not named here.'),
-    living: Type.Array(Name('A revision whose work stays with it.'), { maxItems: MOST_LIVING }),
-    draining: Type.Array(DrainingRevision, { maxItems: MOST_LIVING, description: 'Those of them that were replaced, the oldest first.' }),
+    madeAt: Type.String({
+      maxLength: 40,
+      description: 'When the other fields last named other revisions.',
+    }),
+    current: buildNameSchema(
+      'The revision that serves, and takes the work of those that are not named here.',
+    ),
+    living: Type.Array(buildNameSchema('A revision whose work stays with it.'), {
+      maxItems: MOST_LIVING,
+    }),
+    draining: Type.Array(DrainingRevision, {
+      maxItems: MOST_LIVING,
+      description: 'Those of them that were replaced, the oldest first.',
+    }),
     candidate: Type.Optional(CandidateRevision),
     aborted: Type.Optional(AbortedRevision),
   },
-  { description: 'The revisions that execute runs. Unset: no gateway is installed, or nothing serves yet.' },
+  {
+    description:
+      'The revisions that execute runs. Unset: no gateway is installed, or nothing serves yet.',
+  },
 );
 export type RolloutStatus = Static<typeof RolloutStatus>;

@@ -1,7 +1,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
-import { JsonObject } from '../agent/agent-types.ts';
-import { isObject, parsedOr } from '../json.ts';
-import { Closed, StringEnum, type CelRule, optional } from '../types.ts';
+import { buildJsonObjectSchema } from '../agent/agent-types.ts';
+import { isObject, parseJsonOr } from '../json.ts';
+import { buildClosedSchema, buildEnumSchema, type CelRule, buildOptionalFields } from '../types.ts';
 
 /* How a revision is tried before it serves: by a run of its own first, and by comparison with the one that serves. */
 
@@ -17,9 +17,9 @@ const MOST_CHECKS = 8;
 export const CHECK_SECONDS = 60;
 
 /** A comparison of a revision that is tried out with the one that serves. */
-export const RolloutCheck = Closed({
-  ...optional({
-    figure: StringEnum(COMPARED, {
+export const RolloutCheck = buildClosedSchema({
+  ...buildOptionalFields({
+    figure: buildEnumSchema(COMPARED, {
       description:
         'Instead of query: the runs that are compared: `errors`, how many runs fail or take too long; `p95`, the seconds that 95 of 100 successful runs take at most; `wait`, the same of their waits in the queue; `lost`, how many lose their worker; `stuck`, how many are under way three times as long as 95 of 100 of the other take at most; `tokens`, how many the models of a run use in the mean.',
     }),
@@ -40,10 +40,17 @@ export const RolloutCheck = Closed({
     Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
-      description: 'Runs of each revision without which it waits. Default 50, of lost and stuck 5. Not with a query.',
+      description:
+        'Runs of each revision without which it waits. Default 50, of lost and stuck 5. Not with a query.',
     }),
   ),
-  failures: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Times in a row that it must be worse. Default 2.' })),
+  failures: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      description: 'Times in a row that it must be worse. Default 2.',
+    }),
+  ),
 });
 export type RolloutCheck = Static<typeof RolloutCheck>;
 
@@ -52,22 +59,39 @@ const ASSISTANT = Type.String({
   maxLength: 253,
   description: 'The assistant that runs: a graph, or the id of an assistant.',
 });
-const GATE_TIME = Type.Integer({ minimum: 1, maximum: 86_400, description: 'Seconds within which the run must succeed. Default 300.' });
-const GATE_INPUT = 'The input of the run. It holds no secret, because everybody who may read the deployment reads it.';
+const GATE_TIME = Type.Integer({
+  minimum: 1,
+  maximum: 86_400,
+  description: 'Seconds within which the run must succeed. Default 300.',
+});
+const GATE_INPUT =
+  'The input of the run. It holds no secret, because everybody who may read the deployment reads it.';
 /** Characters of the input, as JSON, at most. */
 const MOST_INPUT = 16_384;
 
 const gateForm = {
   additionalProperties: false,
-  description: 'A run that the new revision must end with success before it gets a share. One that fails gives the revision up.',
+  description:
+    'A run that the new revision must end with success before it gets a share. One that fails gives the revision up.',
 };
 /** A run that a revision must execute before it gets a share. */
-export const GateConfig = Type.Object({ assistant: ASSISTANT, input: JsonObject(GATE_INPUT), seconds: Type.Optional(GATE_TIME) }, gateForm);
+export const GateConfig = Type.Object(
+  {
+    assistant: ASSISTANT,
+    input: buildJsonObjectSchema(GATE_INPUT),
+    seconds: Type.Optional(GATE_TIME),
+  },
+  gateForm,
+);
 /** The same as the resource has it, whose fields are all described. */
 export const GateSpec = Type.Object(
   {
     assistant: ASSISTANT,
-    input: Type.String({ minLength: 2, maxLength: MOST_INPUT, description: `${GATE_INPUT} A JSON object as text.` }),
+    input: Type.String({
+      minLength: 2,
+      maxLength: MOST_INPUT,
+      description: `${GATE_INPUT} A JSON object as text.`,
+    }),
     seconds: Type.Optional(GATE_TIME),
   },
   gateForm,
@@ -78,9 +102,9 @@ export const GATE_SECONDS = 300;
 
 const { worseBy, ...sameInRest } = RolloutCheck.properties;
 /** The same in REST's words. */
-export const CheckConfig = Closed({ ...sameInRest, worse_by: worseBy });
+export const CheckConfig = buildClosedSchema({ ...sameInRest, worse_by: worseBy });
 
-export const checksOf = <T extends TSchema>(check: T) =>
+export const buildChecksSchema = <T extends TSchema>(check: T) =>
   Type.Array(check, {
     maxItems: MOST_CHECKS,
     description:
@@ -92,25 +116,33 @@ export type GateSpec = Static<typeof GateSpec>;
 const TIMES: readonly string[] = ['p95', 'wait'];
 /** Percent by which durations that are counted in steps of a tenth can differ at least. */
 const FINEST = 20;
-const fine = (field: string): string =>
+const explainMinimum = (field: string): string =>
   `${field} of p95 and wait must be at least ${FINEST}, because durations are counted in steps of a tenth`;
 
 const EITHER = 'each has either figure or query';
 const NAMED = `query must contain ${REVISION}, because it is asked of both revisions`;
 const COUNTED = 'least is not for a query, which counts no runs';
 
-type Trial = { checks?: Static<typeof CheckConfig>[] | null | undefined; gate?: Static<typeof GateConfig> | null | undefined };
+type Trial = {
+  checks?: Static<typeof CheckConfig>[] | null | undefined;
+  gate?: Static<typeof GateConfig> | null | undefined;
+};
 
 /** Returns the broken rules that no schema says, in REST's words. */
-export function brokenTrial({ checks, gate }: Trial): string[] {
+export function checkTrial({ checks, gate }: Trial): string[] {
   const all = checks ?? [];
-  const isFine = all.every(({ figure, worse_by: worst }) => figure === undefined || !TIMES.includes(figure) || worst >= FINEST);
-  const isEither = all.every(({ figure, query }) => (figure === undefined) !== (query === undefined));
+  const isFine = all.every(
+    ({ figure, worse_by: worst }) =>
+      figure === undefined || !TIMES.includes(figure) || worst >= FINEST,
+  );
+  const isEither = all.every(
+    ({ figure, query }) => (figure === undefined) !== (query === undefined),
+  );
   const isNamed = all.every(({ query }) => query === undefined || query.includes(REVISION));
   const isCounted = all.every(({ query, least }) => query === undefined || least === undefined);
   const isLong = JSON.stringify(gate?.input ?? {}).length > MOST_INPUT;
   return [
-    ...(isFine ? [] : [`checks: ${fine('worse_by')}`]),
+    ...(isFine ? [] : [`checks: ${explainMinimum('worse_by')}`]),
     ...(isEither ? [] : [`checks: ${EITHER}`]),
     ...(isNamed ? [] : [`checks: ${NAMED}`]),
     ...(isCounted ? [] : [`checks: ${COUNTED}`]),
@@ -122,38 +154,60 @@ export function brokenTrial({ checks, gate }: Trial): string[] {
 export const checksRules: CelRule[] = [
   {
     rule: `!has(self.checks) || self.checks.all(c, !has(c.figure) || !(c.figure in ['${TIMES.join("', '")}']) || c.worseBy >= ${FINEST})`,
-    message: `rollout.checks: ${fine('worseBy')}`,
+    message: `rollout.checks: ${explainMinimum('worseBy')}`,
   },
-  { rule: '!has(self.checks) || self.checks.all(c, has(c.figure) != has(c.query))', message: `rollout.checks: ${EITHER}` },
+  {
+    rule: '!has(self.checks) || self.checks.all(c, has(c.figure) != has(c.query))',
+    message: `rollout.checks: ${EITHER}`,
+  },
   {
     rule: `!has(self.checks) || self.checks.all(c, !has(c.query) || c.query.contains('${REVISION}'))`,
     message: `rollout.checks: ${NAMED}`,
   },
-  { rule: '!has(self.checks) || self.checks.all(c, !has(c.query) || !has(c.least))', message: `rollout.checks: ${COUNTED}` },
+  {
+    rule: '!has(self.checks) || self.checks.all(c, !has(c.query) || !has(c.least))',
+    message: `rollout.checks: ${COUNTED}`,
+  },
 ];
 
 /** Where a query is asked. */
 type QueryOf = { namespace: string; deployment: string; revision: string };
 
 /** Returns a query about one revision. */
-export const queryAbout = (query: string, of: QueryOf): string =>
+export const expandQuery = (query: string, of: QueryOf): string =>
   query.replaceAll(/\{(namespace|deployment|revision)\}/g, (_, name: keyof QueryOf) => of[name]);
 
 /** Returns the input of a gate's run. Undefined: its text is no JSON object. */
-export function gateInput({ input }: GateSpec): Record<string, unknown> | undefined {
-  const read = parsedOr(input, undefined);
+export function parseGateInput({ input }: GateSpec): Record<string, unknown> | undefined {
+  const read = parseJsonOr(input, undefined);
   return isObject(read) ? read : undefined;
 }
 
 /** The parts of a deployment that say which of its revisions are compared. */
 type Tried = {
-  spec: { rollout?: { checks?: readonly RolloutCheck[] } | undefined; suspend?: boolean | undefined };
-  status?: { rollout?: { current: string; candidate?: { revision: string; promoted?: boolean | undefined } | undefined } | undefined };
+  spec: {
+    rollout?: { checks?: readonly RolloutCheck[] } | undefined;
+    suspend?: boolean | undefined;
+  };
+  status?: {
+    rollout?:
+      | {
+          current: string;
+          candidate?: { revision: string; promoted?: boolean | undefined } | undefined;
+        }
+      | undefined;
+  };
 };
 
 /** Returns the revision that is tried out, if it has checks and runs, and the one that serves. */
-export function comparedIn({ spec, status }: Tried): { candidate: string; stable: string } | undefined {
+export function findComparedRevisions({
+  spec,
+  status,
+}: Tried): { candidate: string; stable: string } | undefined {
   const { candidate, current } = status?.rollout ?? {};
-  if (candidate === undefined || current === undefined || (spec.rollout?.checks ?? []).length === 0) return undefined;
-  return candidate.promoted === true || spec.suspend === true ? undefined : { candidate: candidate.revision, stable: current };
+  if (candidate === undefined || current === undefined || (spec.rollout?.checks ?? []).length === 0)
+    return undefined;
+  return candidate.promoted === true || spec.suspend === true
+    ? undefined
+    : { candidate: candidate.revision, stable: current };
 }

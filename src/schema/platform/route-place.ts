@@ -22,7 +22,7 @@ const HOST = new RegExp(HOST_NAME);
 const PATH = new RegExp(PATH_PATTERN);
 
 /** Returns why the text is no host of a route, or undefined if it is one. */
-export function hostFault(host: string): string | undefined {
+export function checkRouteHost(host: string): string | undefined {
   if (host.length > MOST_OF_HOST) return `${host} is longer than ${MOST_OF_HOST} characters`;
   const long = host.split('.').find((label) => label.length > MOST_OF_LABEL);
   if (long !== undefined) return `${long} of ${host} is longer than ${MOST_OF_LABEL} characters`;
@@ -31,8 +31,10 @@ export function hostFault(host: string): string | undefined {
 }
 
 /** Returns the pattern with the names of a deployment in their places. */
-export const filled = (pattern: string, { name, namespace }: { name: string; namespace: string }): string =>
-  pattern.replaceAll('{name}', name).replaceAll('{namespace}', namespace);
+export const expandRoutePattern = (
+  pattern: string,
+  { name, namespace }: { name: string; namespace: string },
+): string => pattern.replaceAll('{name}', name).replaceAll('{namespace}', namespace);
 
 /** The patterns of an installation. */
 export type PlacePatterns = { host: string; path: string };
@@ -45,19 +47,25 @@ const LIKE_ENDS = ['team', 'prod-team'] as const;
  * namespaces means any. Names and namespaces hold `-`, so `chat-prod` of `team` and `chat` of `prod-team` meet in
  * `{name}-{namespace}`; a dot, a slash or an underscore between them keeps them apart.
  */
-function findMeeting(pattern: string, namespaces: readonly string[]): readonly [string, string] | undefined {
+function findMeeting(
+  pattern: string,
+  namespaces: readonly string[],
+): readonly [string, string] | undefined {
   const parts = pattern.split(/[^a-z0-9{}-]+/).filter((part) => part.includes('{'));
   const joint = parts.filter((part) => part.includes('{name}') && part.includes('{namespace}'));
   // A part with one of the names tells it, and the other follows from it.
   if (joint.length < parts.length || joint.length === 0) return undefined;
   if (namespaces.length === 0) return LIKE_ENDS;
-  const endsOf = (part: string, namespace: string): [string, string] => {
+  const splitAtName = (part: string, namespace: string): [string, string] => {
     const around = part.replaceAll('{namespace}', namespace).split('{name}');
     return [around[0]!, around.at(-1)!];
   };
   const mayMeet = (one: string, other: string): boolean =>
     joint.every((part) => {
-      const [[before, behind], [before2, behind2]] = [endsOf(part, one), endsOf(part, other)];
+      const [[before, behind], [before2, behind2]] = [
+        splitAtName(part, one),
+        splitAtName(part, other),
+      ];
       const isSameStart = before.startsWith(before2) || before2.startsWith(before);
       return isSameStart && (behind.endsWith(behind2) || behind2.endsWith(behind));
     });
@@ -70,28 +78,39 @@ function findMeeting(pattern: string, namespaces: readonly string[]): readonly [
 }
 
 const hasOne = (namespaces: readonly string[]): boolean => new Set(namespaces).size === 1;
-const namesAll = (pattern: string, namespaces: readonly string[]): boolean =>
+const hasAllNames = (pattern: string, namespaces: readonly string[]): boolean =>
   pattern.includes('{name}') && (hasOne(namespaces) || pattern.includes('{namespace}'));
 
 /** Returns true if the pattern gives each deployment of the namespaces another text. One namespace needs no name. */
-export const tellsApart = (pattern: string, namespaces: readonly string[]): boolean =>
-  namesAll(pattern, namespaces) && (hasOne(namespaces) || findMeeting(pattern, namespaces) === undefined);
+export const isUniquePattern = (pattern: string, namespaces: readonly string[]): boolean =>
+  hasAllNames(pattern, namespaces) &&
+  (hasOne(namespaces) || findMeeting(pattern, namespaces) === undefined);
 
 /**
  * Returns the faults of the patterns, each as the end of a sentence that begins with the name of the setting. No
  * namespaces means any.
  */
-export function patternFaults({ host, path }: PlacePatterns, namespaces: readonly string[]): string[] {
+export function checkRoutePatterns(
+  { host, path }: PlacePatterns,
+  namespaces: readonly string[],
+): string[] {
   if (host === '') return ['needs a host, such as {name}.{namespace}.agents.example.com'];
   const shortest = { name: 'a', namespace: 'a' };
-  const fault = hostFault(filled(host, shortest));
+  const fault = checkRouteHost(expandRoutePattern(host, shortest));
   const place = `${host}${path}`;
   const needed = hasOne(namespaces) ? '{name}' : '{name} and {namespace}';
-  const meeting = namesAll(place, namespaces) && !hasOne(namespaces) ? findMeeting(place, namespaces) : undefined;
+  const meeting =
+    hasAllNames(place, namespaces) && !hasOne(namespaces)
+      ? findMeeting(place, namespaces)
+      : undefined;
   return [
     ...(fault === undefined ? [] : [`has the host ${host}: ${fault}`]),
-    ...(PATH.test(path) && new RegExp(ROUTE_PATH).test(filled(path, shortest)) ? [] : [`has the path ${path}, which is none`]),
-    ...(namesAll(place, namespaces) ? [] : [`gives two deployments the place ${place}: host and path need ${needed}`]),
+    ...(PATH.test(path) && new RegExp(ROUTE_PATH).test(expandRoutePattern(path, shortest))
+      ? []
+      : [`has the path ${path}, which is none`]),
+    ...(hasAllNames(place, namespaces)
+      ? []
+      : [`gives two deployments the place ${place}: host and path need ${needed}`]),
     ...(meeting === undefined
       ? []
       : [
@@ -103,7 +122,13 @@ export function patternFaults({ host, path }: PlacePatterns, namespaces: readonl
 
 /** Returns true if one of the patterns of a Listener stands for the host. */
 export const isGranted = (host: string, granted: readonly string[]): boolean =>
-  granted.some((one) => one === host || (one.startsWith('*.') && host.slice(host.indexOf('.') + 1) === one.slice(2) && host.includes('.')));
+  granted.some(
+    (one) =>
+      one === host ||
+      (one.startsWith('*.') &&
+        host.slice(host.indexOf('.') + 1) === one.slice(2) &&
+        host.includes('.')),
+  );
 
 /** Returns the first of the hosts that is this one, or covers it, or is covered by it. */
 export const findOverlap = (host: string, others: readonly string[]): string | undefined =>
@@ -111,8 +136,10 @@ export const findOverlap = (host: string, others: readonly string[]): string | u
 
 /** Returns true if the pattern of hosts gives some deployment this host, or one for which its label `*` stands. */
 export function isByPattern(host: string, pattern: string): boolean {
-  const rest = (name: string): string => name.slice(name.indexOf('.') + 1);
-  const [asked, given] = host.startsWith('*.') ? [rest(host), rest(pattern)] : [host, pattern];
+  const stripFirstLabel = (name: string): string => name.slice(name.indexOf('.') + 1);
+  const [asked, given] = host.startsWith('*.')
+    ? [stripFirstLabel(host), stripFirstLabel(pattern)]
+    : [host, pattern];
   const parts = given.split(/\{name\}|\{namespace\}/).map((text) => text.replaceAll('.', '[.]'));
   return new RegExp(`^${parts.join('[a-z0-9-]+')}$`).test(asked);
 }
@@ -129,13 +156,15 @@ const NOT_ROUTED: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Returns the host and the path of an address, or why no route can have them. */
-export function placeOfUrl(address: string): RoutePlace | { fault: string } {
+export function parseRoutePlace(address: string): RoutePlace | { fault: string } {
   const wrong = NOT_ROUTED.find(([pattern]) => pattern.test(address))?.[1];
   if (wrong !== undefined) return { fault: `${address} ${wrong}` };
   if (!URL.canParse(address)) return { fault: `${address} is no address` };
   const { hostname, pathname } = new URL(address);
-  const fault = hostFault(hostname);
+  const fault = checkRouteHost(hostname);
   if (fault !== undefined) return { fault };
   const path = pathname.replace(/\/+$/, '') || '/';
-  return new RegExp(ROUTE_PATH).test(path) ? { host: hostname, path } : { fault: `${address} has a path that no route can have` };
+  return new RegExp(ROUTE_PATH).test(path)
+    ? { host: hostname, path }
+    : { fault: `${address} has a path that no route can have` };
 }

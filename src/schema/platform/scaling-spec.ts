@@ -1,22 +1,24 @@
 import { Type } from 'typebox';
 import { RolloutStatus } from './rollout-spec.ts';
-import { DateTime, optional } from '../types.ts';
+import { buildDateTimeSchema, buildOptionalFields } from '../types.ts';
 
 /** The number that an outsider sets, such as KEDA or a person, by the scale subresource or directly. */
 export const QueueReplicas = Type.Integer({
   minimum: 0,
   maximum: 1000,
-  description: 'Number of queue pods that another scaler sets, between queueMinScale and queueMaxScale. Unset: the platform decides.',
+  description:
+    'Number of queue pods that another scaler sets, between queueMinScale and queueMaxScale. Unset: the platform decides.',
 });
 
 /** How a deployment sleeps whose spec asks for no pod at least. */
 export const SleepSpec = Type.Object(
   {
-    ...optional({
+    ...buildOptionalFields({
       afterSeconds: Type.Integer({
         minimum: 5,
         maximum: 2_592_000,
-        description: 'Seconds of rest after which it sleeps. Default: the setting of the installation.',
+        description:
+          'Seconds of rest after which it sleeps. Default: the setting of the installation.',
       }),
       database: Type.Boolean({
         description:
@@ -29,21 +31,35 @@ export const SleepSpec = Type.Object(
 
 /** Fields of the status about rollouts, keys and sizes. */
 export const scalingStatus = {
-  ...optional({
+  ...buildOptionalFields({
     rollout: RolloutStatus,
     keyHashes: Type.Array(Type.String({ maxLength: 64 }), {
       maxItems: 2,
-      description: 'Hashes of the keys that open its agents, by which the gateway knows them. Nobody can call an agent with one.',
+      description:
+        'Hashes of the keys that open its agents, by which the gateway knows them. Nobody can call an agent with one.',
     }),
-    queueReplicas: Type.Integer({ minimum: 0, description: 'Number of queue pods that the operator wants now.' }),
+    queueReplicas: Type.Integer({
+      minimum: 0,
+      description: 'Number of queue pods that the operator wants now.',
+    }),
     queueReady: Type.Integer({ minimum: 0, description: 'Queue pods that are ready.' }),
-    queueSelector: Type.String({ maxLength: 512, description: 'Selects its queue pods, for the scale subresource.' }),
+    queueSelector: Type.String({
+      maxLength: 512,
+      description: 'Selects its queue pods, for the scale subresource.',
+    }),
     interruptedThreads: Type.Integer({
       minimum: 0,
-      description: 'Threads that wait for somebody to answer, as they were last counted, at most 10,000.',
+      description:
+        'Threads that wait for somebody to answer, as they were last counted, at most 10,000.',
     }),
-    asleepSince: DateTime('Since when it sleeps. Unset: it is awake.'),
-    nextDueAt: DateTime('When its next delayed run or cron is due, as it was known when it fell asleep.'),
-    gatewayPort: Type.Integer({ minimum: 1, maximum: 65_535, description: 'Port of the gateway that answers while it sleeps.' }),
+    asleepSince: buildDateTimeSchema('Since when it sleeps. Unset: it is awake.'),
+    nextDueAt: buildDateTimeSchema(
+      'When its next delayed run or cron is due, as it was known when it fell asleep.',
+    ),
+    gatewayPort: Type.Integer({
+      minimum: 1,
+      maximum: 65_535,
+      description: 'Port of the gateway that answers while it sleeps.',
+    }),
   }),
 };

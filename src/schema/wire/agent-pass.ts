@@ -1,6 +1,11 @@
 import { Type, type Static } from 'typebox';
 import { GUARDS } from '../platform/guards.ts';
-import { Closed, DateTime, Nullable, StringEnum } from '../types.ts';
+import {
+  buildClosedSchema,
+  buildDateTimeSchema,
+  buildNullableSchema,
+  buildEnumSchema,
+} from '../types.ts';
 
 /*
  * A pass lets somebody whom the control plane knows into the agents of one deployment for some minutes, with their own
@@ -14,20 +19,39 @@ const AGENT_PASS_PREFIX = 'gxp_';
 export const PASS_SECONDS = 300;
 
 /** Returns whether a credential claims to be a pass. */
-export const isAgentPass = (credential: string): boolean => credential.startsWith(AGENT_PASS_PREFIX);
+export const isAgentPass = (credential: string): boolean =>
+  credential.startsWith(AGENT_PASS_PREFIX);
 
 /** Words of a pass: the deployment that it opens, for whom, and until when, in seconds since 1970. */
-export type PassWords = { deployment: string; subject: string; name: string; role: 'read' | 'write' | 'admin'; exp: number };
+export type PassWords = {
+  deployment: string;
+  subject: string;
+  name: string;
+  role: 'read' | 'write' | 'admin';
+  exp: number;
+};
 
 /** A pass, with the names that make the address of the agents. */
-export const AgentPass = Closed({
+export const AgentPass = buildClosedSchema({
   pass: Type.String({ pattern: `^${AGENT_PASS_PREFIX}`, description: 'Sent as a bearer token.' }),
-  expires_at: DateTime('Until when it opens the deployment.'),
-  role: StringEnum(['read', 'write', 'admin'], { description: 'A pass with the role read may only read.' }),
-  service: Type.String({ description: 'Name of the Service that leads to the agents, at port 80.' }),
+  expires_at: buildDateTimeSchema('Until when it opens the deployment.'),
+  role: buildEnumSchema(['read', 'write', 'admin'], {
+    description: 'A pass with the role read may only read.',
+  }),
+  service: Type.String({
+    description: 'Name of the Service that leads to the agents, at port 80.',
+  }),
   namespace: Type.String({ description: 'Namespace of the Service.' }),
-  mount_prefix: Type.String({ description: 'The prefix of every path of the server; often empty.' }),
-  guard: Nullable(StringEnum(GUARDS, { description: 'The guard that decides who may call, as pods report it.' })),
-  asleep_since: Nullable(DateTime('Since when it sleeps. A pass wakes nobody.')),
+  mount_prefix: Type.String({
+    description: 'The prefix of every path of the server; often empty.',
+  }),
+  guard: buildNullableSchema(
+    buildEnumSchema(GUARDS, {
+      description: 'The guard that decides who may call, as pods report it.',
+    }),
+  ),
+  asleep_since: buildNullableSchema(
+    buildDateTimeSchema('Since when it sleeps. A pass wakes nobody.'),
+  ),
 });
 export type AgentPass = Static<typeof AgentPass>;

@@ -112,7 +112,7 @@ export const backupName = (now: Date): string =>
     .toLowerCase();
 
 /** Returns the moment that a name stands for, in milliseconds since the epoch. NaN for other names. */
-export function momentOf(name: string): number {
+export function parseBackupTime(name: string): number {
   const [, year, month, day, hour, minute, second] = BACKUP_NAME.exec(name) ?? [];
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
 }

@@ -37,4 +37,11 @@ export type ClonedCommit = { commit: string };
  * The message of `push`. `restored` says whether the packages came from an earlier build. `architecture` is the one
  * kind of processors that runs the image, by the name that nodes have for it.
  */
-export type PushedImage = { image: string; commit: string; digest: string; builder: string; restored: boolean; architecture: string };
+export type PushedImage = {
+  image: string;
+  commit: string;
+  digest: string;
+  builder: string;
+  restored: boolean;
+  architecture: string;
+};

@@ -1,20 +1,24 @@
 import { Type, type Static } from 'typebox';
 import { WhoAmI } from '../platform/whoami.ts';
-import { Closed, StringEnum } from '../types.ts';
+import { buildClosedSchema, buildEnumSchema } from '../types.ts';
 
 /** Why a session of the console is over: its time is up, its key is not valid any more, or the user left. */
 const REASONS = ['ended', 'revoked', 'signed_out'] as const;
 export type EndOfSession = (typeof REASONS)[number];
 
 /** The credentials with which a session begins. */
-export const SignIn = Closed({ api_key: Type.String({ minLength: 1, maxLength: 1024 }) });
+export const SignIn = buildClosedSchema({
+  api_key: Type.String({ minLength: 1, maxLength: 1024 }),
+});
 
 /** Who is signed in to the console, and how others may sign in. */
 export const BrowserSession = Type.Object({
   signed_in: Type.Boolean(),
   ...Type.Partial(WhoAmI).properties,
   options: Type.Object({ api_key: Type.Boolean({ description: 'Whether an API key is enough.' }) }),
-  reason: Type.Optional(StringEnum(REASONS, { description: 'Why the session that the browser had is over.' })),
+  reason: Type.Optional(
+    buildEnumSchema(REASONS, { description: 'Why the session that the browser had is over.' }),
+  ),
 });
 export type BrowserSession = Static<typeof BrowserSession>;
 

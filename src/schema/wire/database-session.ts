@@ -14,7 +14,8 @@ const PATH = '-c search_path=pg_catalog,pg_temp';
 export const WRITES_ALWAYS = '-c default_transaction_read_only=off';
 
 /** The program of a session, with the options of each. `env` lets a shell `exec` it, too. */
-const program = (name: string, options: readonly string[]): string => `env PGOPTIONS='${[PATH, ...options].join(' ')}' ${name}`;
+const buildSessionCommand = (name: string, options: readonly string[]): string =>
+  `env PGOPTIONS='${[PATH, ...options].join(' ')}' ${name}`;
 
 /**
  * The role of a tenant's data, which its image makes with the database: the agents' first login owns the objects that
@@ -34,15 +35,19 @@ type Asking = {
 };
 
 /** Returns the command by which a shell runs SQL in a database, up to the first error and without a user's settings. */
-export const psql = (address: string, { args = '', options = [] }: Asking = {}): string =>
-  `${program('psql', options)} -X -q -v ON_ERROR_STOP=1${args === '' ? '' : ` ${args}`} ${address}`;
+export const buildPsqlCommand = (
+  address: string,
+  { args = '', options = [] }: Asking = {},
+): string =>
+  `${buildSessionCommand('psql', options)} -X -q -v ON_ERROR_STOP=1${args === '' ? '' : ` ${args}`} ${address}`;
 
 /** Returns the same with answers that a program reads: a row a line, and a space between two columns. */
 export const ask = (address: string, { args = '', options = [] }: Asking = {}): string =>
-  psql(address, { args: `-A -t -F ' '${args === '' ? '' : ` ${args}`}`, options });
+  buildPsqlCommand(address, { args: `-A -t -F ' '${args === '' ? '' : ` ${args}`}`, options });
 
 /** Returns the command that dumps a database. pg_dump names the schema of each object, and looks into none. */
-export const dumpOf = (address: string, args: string): string => `${program('pg_dump', [])} ${args} --dbname=${address}`;
+export const buildDumpCommand = (address: string, args: string): string =>
+  `${buildSessionCommand('pg_dump', [])} ${args} --dbname=${address}`;
 
 /** The command that makes SQL of the dump at its input, which `psql` runs. */
 export const SQL_OF_DUMP = 'pg_restore --no-owner --no-privileges --no-comments --file=-';

@@ -14,21 +14,26 @@ export const MOST_GATEWAY_KEYS = 64;
 
 /** A public key of Ed25519, in base64url. */
 const FORM = '[\\w-]{43}';
-export const GatewayKey = Type.String({ pattern: `^${FORM}$`, description: 'A public key of Ed25519, in base64url.' });
+export const GatewayKey = Type.String({
+  pattern: `^${FORM}$`,
+  description: 'A public key of Ed25519, in base64url.',
+});
 
 export const GatewayKeys = Type.Array(GatewayKey, {
   maxItems: MOST_GATEWAY_KEYS,
   description: 'The keys by which the processes of the gateway sign their word about clients.',
 });
 
-const isKey = (value: unknown): value is string => typeof value === 'string' && new RegExp(`^${FORM}$`).test(value);
+const isKey = (value: unknown): value is string =>
+  typeof value === 'string' && new RegExp(`^${FORM}$`).test(value);
 
 /** Returns the keys of a list from another process, each once. Everything else in it is passed over. */
-export const gatewayKeysOf = (list: unknown): string[] =>
+export const filterGatewayKeys = (list: unknown): string[] =>
   [...new Set(Array.isArray(list) ? list.filter(isKey) : [])].slice(0, MOST_GATEWAY_KEYS);
 
 /** Returns the text of the entry: sorted, so that the same keys are the same text. */
-export const gatewayKeysText = (keys: readonly string[]): string => gatewayKeysOf(keys.toSorted()).join('\n');
+export const formatGatewayKeys = (keys: readonly string[]): string =>
+  filterGatewayKeys(keys.toSorted()).join('\n');
 
 /** Reads such a text. */
-export const gatewayKeysIn = (text: string): string[] => gatewayKeysOf(text.split('\n'));
+export const parseGatewayKeys = (text: string): string[] => filterGatewayKeys(text.split('\n'));

@@ -1,4 +1,10 @@
-import type { ArchiveDoor, BackupKeep, BackupOwner, ClaimTarget, S3Target } from './backup-message.ts';
+import type {
+  ArchiveDoor,
+  BackupKeep,
+  BackupOwner,
+  ClaimTarget,
+  S3Target,
+} from './backup-message.ts';
 
 /*
  * All that is known of pgBackRest: its configuration, its commands, and the answer of its `info`. It keeps copies of a
@@ -30,33 +36,39 @@ export type ArchivePlace = {
 };
 
 /** Returns the folder with the copies and the log of a deployment's database, without slashes at its ends. */
-export const archiveFolder = ({ prefix }: Pick<S3Target, 'prefix'>, { tenant, id }: Pick<BackupOwner, 'tenant' | 'id'>): string =>
-  [prefix, tenant, id, 'archive'].filter((part) => part !== '').join('/');
+export const buildArchivePath = (
+  { prefix }: Pick<S3Target, 'prefix'>,
+  { tenant, id }: Pick<BackupOwner, 'tenant' | 'id'>,
+): string => [prefix, tenant, id, 'archive'].filter((part) => part !== '').join('/');
 
 /** Returns why a target can't take the log. Undefined if it can. */
-export function archiveTargetFault(target: Pick<S3Target, 'endpoint'> | ClaimTarget): string | undefined {
+export function checkArchiveTarget(
+  target: Pick<S3Target, 'endpoint'> | ClaimTarget,
+): string | undefined {
   if ('claim' in target) return 'A volume claim takes no log.';
   const { endpoint } = target;
-  return new URL(endpoint).protocol === 'https:' ? undefined : `pgBackRest speaks to a store by TLS alone, and ${endpoint} has none.`;
+  return new URL(endpoint).protocol === 'https:'
+    ? undefined
+    : `pgBackRest speaks to a store by TLS alone, and ${endpoint} has none.`;
 }
 
 /**
  * Returns the files of the folder of a database whose log is taken, by their names. `push` takes one segment within so
  * many seconds.
  */
-export const archiveFiles = (place: ArchivePlace): Record<string, string> => ({
-  'pgbackrest.conf': configuration(place),
-  push: `exec timeout "$2" ${[...program(configurationAt(place.at)), 'archive-push'].join(' ')} "$1"\n`,
-  ...authorityOf(place, 'ca.crt'),
+export const buildArchiveFiles = (place: ArchivePlace): Record<string, string> => ({
+  'pgbackrest.conf': formatConfiguration(place),
+  push: `exec timeout "$2" ${[...buildBaseCommand(getConfigPath(place.at)), 'archive-push'].join(' ')} "$1"\n`,
+  ...buildAuthorityFile(place, 'ca.crt'),
 });
 
 /**
  * The files of a process elsewhere, which reaches the database by its door or only reads at the store. They lack the
  * credential.
  */
-export const remoteFiles = (place: Omit<ArchivePlace, 'keys'>): Record<string, string> => ({
-  'pgbackrest.conf': configuration(place),
-  ...authorityOf(place, 'ca.crt'),
+export const buildRemoteFiles = (place: Omit<ArchivePlace, 'keys'>): Record<string, string> => ({
+  'pgbackrest.conf': formatConfiguration(place),
+  ...buildAuthorityFile(place, 'ca.crt'),
 });
 
 /** Prints the section with the credential, whose files `CREDENTIAL` names the folder of. Sections go together. */
@@ -67,27 +79,37 @@ export const CREDENTIAL_SECTION = `printf '[global]\\nrepo1-s3-key=%s\\nrepo1-s3
 export type Refill = { copy: string; to: 'end of copy' | 'end of log' | { at: string } };
 
 /** Returns the files by which a database that is started on an empty volume fills it first. */
-export const refillFiles = (place: ArchivePlace, refill: Refill): Record<string, string> => ({
-  'refill.conf': configuration(place, 'refill-ca.crt'),
-  refill: `exec ${archiveCommands(`${ARCHIVE_FOLDER}/refill.conf`).refill(refill).map(quoted).join(' ')}\n`,
-  ...authorityOf(place, 'refill-ca.crt'),
+export const buildRefillFiles = (place: ArchivePlace, refill: Refill): Record<string, string> => ({
+  'refill.conf': formatConfiguration(place, 'refill-ca.crt'),
+  refill: `exec ${buildArchiveCommands(`${ARCHIVE_FOLDER}/refill.conf`).refill(refill).map(quoteWord).join(' ')}\n`,
+  ...buildAuthorityFile(place, 'refill-ca.crt'),
 });
 
-const authorityOf = ({ target: { ca } }: Pick<ArchivePlace, 'target'>, name: string): Record<string, string> =>
-  ca === undefined ? {} : { [name]: ca };
+const buildAuthorityFile = (
+  { target: { ca } }: Pick<ArchivePlace, 'target'>,
+  name: string,
+): Record<string, string> => (ca === undefined ? {} : { [name]: ca });
 
 /** Returns a word as a shell reads it. */
-const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
+const quoteWord = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Returns a command as a shell reads it. */
-export const inShell = (command: readonly string[]): string => command.map(quoted).join(' ');
+export const formatShellCommand = (command: readonly string[]): string =>
+  command.map(quoteWord).join(' ');
 
-const configurationAt = (folder = ARCHIVE_FOLDER): string => `${folder}/pgbackrest.conf`;
-const program = (file: string): string[] => ['pgbackrest', `--config=${file}`, `--stanza=${STANZA}`];
+const getConfigPath = (folder = ARCHIVE_FOLDER): string => `${folder}/pgbackrest.conf`;
+const buildBaseCommand = (file: string): string[] => [
+  'pgbackrest',
+  `--config=${file}`,
+  `--stanza=${STANZA}`,
+];
 
 type ConfiguredPlace = Omit<ArchivePlace, 'keys'> & Partial<Pick<ArchivePlace, 'keys'>>;
 
-function configuration({ target, keys, folder, data, socket, door, ...own }: ConfiguredPlace, authority = 'ca.crt'): string {
+function formatConfiguration(
+  { target, keys, folder, data, socket, door, ...own }: ConfiguredPlace,
+  authority = 'ca.crt',
+): string {
   const { hostname, port } = new URL(target.endpoint);
   const { at = ARCHIVE_FOLDER, locks = '/tmp/pgbackrest' } = own;
   const common = {
@@ -115,14 +137,19 @@ function configuration({ target, keys, folder, data, socket, door, ...own }: Con
     'io-timeout': '20',
     'db-timeout': '120',
     'protocol-timeout': '150',
-    ...(door && ofDatabase(door)),
+    ...(door && buildDatabaseSettings(door)),
   };
-  const database = { ...(door && ofOthers(door)), 'pg1-path': data, 'pg1-socket-path': socket, 'pg1-user': 'postgres' };
-  return `[global]\n${settings(common)}[${STANZA}]\n${settings(database)}`;
+  const database = {
+    ...(door && buildRemoteSettings(door)),
+    'pg1-path': data,
+    'pg1-socket-path': socket,
+    'pg1-user': 'postgres',
+  };
+  return `[global]\n${formatSettings(common)}[${STANZA}]\n${formatSettings(database)}`;
 }
 
 /** The settings of a door on the database's side. */
-const ofDatabase = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
+const buildDatabaseSettings = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
   host !== undefined
     ? {}
     : {
@@ -135,7 +162,7 @@ const ofDatabase = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
       };
 
 /** The settings of a door on the other side. */
-const ofOthers = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
+const buildRemoteSettings = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
   host === undefined
     ? {}
     : {
@@ -145,43 +172,53 @@ const ofOthers = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
         'pg1-host-cert-file': tls.certificate,
         'pg1-host-key-file': tls.key,
         'pg1-host-ca-file': tls.authority,
-        'pg1-host-config': configurationAt(),
+        'pg1-host-config': getConfigPath(),
       };
 
 /** A value ends with its line. */
-const settings = (values: Record<string, string>): string =>
+const formatSettings = (values: Record<string, string>): string =>
   Object.entries(values)
     .map(([name, value]) => `${name}=${value.replaceAll(/[\r\n]/g, '')}\n`)
     .join('');
 
 /** Returns the commands, with a configuration that is not the database's. */
-export const archiveCommands = (file = configurationAt()) => ({
+export const buildArchiveCommands = (file = getConfigPath()) => ({
   /** Serves the database's files, until it is stopped. */
   serve: ['pgbackrest', `--config=${file}`, 'server'],
   /** Makes the folder at the store ready, as often as one likes. */
-  prepare: [...program(file), 'stanza-create'],
+  prepare: [...buildBaseCommand(file), 'stanza-create'],
   /**
    * Lets the folder take the log of another database than before, as of one into which a dump was restored. The earlier
    * copies stay.
    */
-  renew: [...program(file), 'stanza-upgrade'],
+  renew: [...buildBaseCommand(file), 'stanza-upgrade'],
   /** Makes a copy of the database's files. It succeeds only if all of the log that the copy needs is at the store. */
-  copy: (type: CopyType): string[] => [...program(file), `--type=${type}`, '--no-expire-auto', 'backup'],
+  copy: (type: CopyType): string[] => [
+    ...buildBaseCommand(file),
+    `--type=${type}`,
+    '--no-expire-auto',
+    'backup',
+  ],
   /** Removes the copies that are not to be kept any more, with their log. */
   expire: (retained: Retained): string[] => [
-    ...program(file),
+    ...buildBaseCommand(file),
     ...('fulls' in retained
       ? ['--repo1-retention-full-type=count', `--repo1-retention-full=${retained.fulls}`]
       : ['--repo1-retention-full-type=time', `--repo1-retention-full=${retained.days}`]),
     'expire',
   ],
   /** Asks what is at the store. */
-  ask: [...program(file), 'info', '--output=json'],
+  ask: [...buildBaseCommand(file), 'info', '--output=json'],
   /**
    * Fills an empty folder with the files of a copy. Started on it, Postgres applies the log. It does not start if no
    * transaction of the log is later than the moment.
    */
-  refill: ({ copy, to }: Refill): string[] => [...program(file), `--set=${copy}`, ...goal(to), 'restore'],
+  refill: ({ copy, to }: Refill): string[] => [
+    ...buildBaseCommand(file),
+    `--set=${copy}`,
+    ...buildTargetOptions(to),
+    'restore',
+  ],
 });
 
 /**
@@ -190,9 +227,14 @@ export const archiveCommands = (file = configurationAt()) => ({
  */
 const OWN_LOG = '--target-timeline=current';
 
-const goal = (to: Refill['to']): string[] => {
+const buildTargetOptions = (to: Refill['to']): string[] => {
   if (to === 'end of log') return [OWN_LOG];
-  if (to === 'end of copy') return ['--type=immediate', '--target-action=promote', '--recovery-option=recovery_target_timeline=current'];
+  if (to === 'end of copy')
+    return [
+      '--type=immediate',
+      '--target-action=promote',
+      '--recovery-option=recovery_target_timeline=current',
+    ];
   const moment = new Date(to.at).toISOString().replace('T', ' ').replace('Z', '+00');
   return ['--type=time', `--target=${moment}`, '--target-action=promote', OWN_LOG];
 };
@@ -205,17 +247,24 @@ type Retained = { fulls: number } | { days: number };
 const FULL_EVERY = 7;
 
 /** Returns how the next copy is made. */
-export function nextCopy(copies: readonly BaseCopy[], now: Date): CopyType {
+export function chooseCopyType(copies: readonly BaseCopy[], now: Date): CopyType {
   const last = copies.findLast(({ type }) => type === 'full');
-  return last !== undefined && now.getTime() - Date.parse(last.from) < FULL_EVERY * 86_400_000 ? 'diff' : 'full';
+  return last !== undefined && now.getTime() - Date.parse(last.from) < FULL_EVERY * 86_400_000
+    ? 'diff'
+    : 'full';
 }
 
 /** Returns which copies stay: one that is to be kept needs its full one, with which others stay, too. */
-export function retainedOf(copies: readonly BaseCopy[], keep: BackupKeep): Retained {
+export function decideRetention(copies: readonly BaseCopy[], keep: BackupKeep): Retained {
   if ('days' in keep) return keep;
   const oldest = Math.max(0, copies.length - Math.max(1, keep.count));
   const first = copies.slice(0, oldest + 1).findLastIndex(({ type }) => type === 'full');
-  return { fulls: Math.max(1, copies.slice(Math.max(0, first)).filter(({ type }) => type === 'full').length) };
+  return {
+    fulls: Math.max(
+      1,
+      copies.slice(Math.max(0, first)).filter(({ type }) => type === 'full').length,
+    ),
+  };
 }
 
 /** One copy of a database's files. Every moment since `from` can be restored with it: the second after its last one. */
@@ -239,7 +288,7 @@ type Info = {
 };
 
 /** Reads the answer to `ask`. A copy in which pages were damaged does not count. */
-export function archiveIn(answer: string): ArchiveFound {
+export function parseArchiveInfo(answer: string): ArchiveFound {
   const [stanza] = JSON.parse(answer) as Info[];
   if (stanza === undefined) return { copies: [] };
   const { status, repo, backup } = stanza;

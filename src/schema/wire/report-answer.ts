@@ -3,5 +3,8 @@ import { GatewayKeys } from './gateway-key.ts';
 import { RolloutPlan } from './rollout-plan.ts';
 
 /** The answer of a gateway to a report. Earlier versions say less, and agents pass over further fields. */
-export const ReportAnswer = Type.Object({ gateway_keys: GatewayKeys, rollout: Type.Optional(RolloutPlan) });
+export const ReportAnswer = Type.Object({
+  gateway_keys: GatewayKeys,
+  rollout: Type.Optional(RolloutPlan),
+});
 export type ReportAnswer = Static<typeof ReportAnswer>;

@@ -63,6 +63,12 @@ export type RestoreFailureReason = (typeof RESTORE_FAILURES)[number];
 export type RestoreFailure = { reason: RestoreFailureReason; message: string };
 
 /** Why a restore into a living deployment fails. */
-export const REPLACE_FAILURES = [...RESTORE_FAILURES, 'VolumeMissing', 'Hibernated', 'RequestTooOld', 'BackupFailed'] as const;
+export const REPLACE_FAILURES = [
+  ...RESTORE_FAILURES,
+  'VolumeMissing',
+  'Hibernated',
+  'RequestTooOld',
+  'BackupFailed',
+] as const;
 export type ReplaceFailureReason = (typeof REPLACE_FAILURES)[number];
 export type ReplaceFailure = { reason: ReplaceFailureReason; message: string };

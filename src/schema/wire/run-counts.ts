@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { RevisionName } from './rollout-plan.ts';
-import { optional } from '../types.ts';
+import { buildRevisionNameSchema } from './rollout-plan.ts';
+import { buildOptionalFields } from '../types.ts';
 
 /*
  * Counts of the runs that have ended, by which a revision that is tried out is compared with the one that serves. A
@@ -13,33 +13,50 @@ const GROWTH = 1.1;
 export const BUCKETS = 146;
 
 /** Returns the number of the bucket of a duration. The last one has all that are longer. */
-export const bucketOf = (seconds: number): number =>
-  Math.max(0, Math.min(BUCKETS - 1, Math.ceil(Math.log(seconds / FIRST) / Math.log(GROWTH) - 1e-9)));
+export const computeBucket = (seconds: number): number =>
+  Math.max(
+    0,
+    Math.min(BUCKETS - 1, Math.ceil(Math.log(seconds / FIRST) / Math.log(GROWTH) - 1e-9)),
+  );
 
 /** Tokens are counted in thousands, so the bounds are 10 of them to 10 million. */
-export const tokenBucketOf = (tokens: number): number => bucketOf(tokens / 1000);
+export const computeTokenBucket = (tokens: number): number => computeBucket(tokens / 1000);
 
 /** Returns the longest duration of a bucket. */
 export const boundOf = (bucket: number): number => FIRST * GROWTH ** bucket;
 
-const count = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
-const histogram = (description: string) =>
-  Type.Array(Type.Tuple([Type.Integer({ minimum: 0, maximum: BUCKETS - 1 }), count('Runs.')]), { maxItems: BUCKETS, description });
+const count = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
+const buildHistogramSchema = (description: string) =>
+  Type.Array(Type.Tuple([Type.Integer({ minimum: 0, maximum: BUCKETS - 1 }), count('Runs.')]), {
+    maxItems: BUCKETS,
+    description,
+  });
 
 export const RunCounts = Type.Object({
-  revision: RevisionName('The Revision that the runs belong to.'),
+  revision: buildRevisionNameSchema('The Revision that the runs belong to.'),
   done: count('Runs that have ended, however they did, but for those that somebody interrupted.'),
   errors: count('Those of them that failed, or took too long.'),
   lost: count('Times that the worker of a run was gone before its end.'),
-  durations: histogram('Buckets of the durations of those that succeeded, each by its number and its count. Empty ones are left out.'),
-  ...optional({
-    waits: histogram('Buckets of the seconds that runs have waited from the time that they were due. Absent: it does not count them.'),
-    tokens: histogram(
+  durations: buildHistogramSchema(
+    'Buckets of the durations of those that succeeded, each by its number and its count. Empty ones are left out.',
+  ),
+  ...buildOptionalFields({
+    waits: buildHistogramSchema(
+      'Buckets of the seconds that runs have waited from the time that they were due. Absent: it does not count them.',
+    ),
+    tokens: buildHistogramSchema(
       'Buckets of thousands of tokens, of those that have ended and whose models report them. Absent: it does not count them.',
     ),
-    used: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'All of these tokens.' }),
+    used: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'All of these tokens.',
+    }),
   }),
-  ages: histogram('The same of the runs under way in it now, by the time since they began here.'),
+  ages: buildHistogramSchema(
+    'The same of the runs under way in it now, by the time since they began here.',
+  ),
 });
 export type RunCounts = Static<typeof RunCounts>;
 
@@ -53,7 +70,13 @@ export type HistogramName = (typeof HISTOGRAMS)[number];
  */
 export type FlatCounts = Omit<RunCounts, HistogramName> & Partial<Record<HistogramName, number[]>>;
 
-export function flattenCounts({ durations, waits, tokens, ages, ...numbers }: RunCounts): FlatCounts {
+export function toFlatCounts({
+  durations,
+  waits,
+  tokens,
+  ages,
+  ...numbers
+}: RunCounts): FlatCounts {
   return {
     ...numbers,
     durations: durations.flat(),

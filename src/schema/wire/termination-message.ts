@@ -1,4 +1,4 @@
-import { cutAt } from '../../errors.ts';
+import { limitText } from '../../errors.ts';
 
 /**
  * Bytes of a termination message. Kubernetes keeps 12 KiB for all containers of a pod, in equal shares: this is the
@@ -9,13 +9,18 @@ const LONGEST_BYTES = 2048;
 const SHORT = 8;
 
 /** Returns a termination message as JSON that Kubernetes does not cut: of a long one, the longest sentence is cut. */
-export function terminationText(message: object): string {
+export function formatTerminationMessage(message: object): string {
   const text = JSON.stringify(message);
   if (Buffer.byteLength(text) <= LONGEST_BYTES) return text;
-  const sentences = Object.entries(message).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const sentences = Object.entries(message).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
   const [longest] = sentences.toSorted(([, a], [, b]) => b.length - a.length);
   if (longest === undefined || longest[1].length < SHORT) return text;
   const [name, words] = longest;
   // Escapes may make a character six bytes long, so the sentence is halved until all fits.
-  return terminationText({ ...message, [name]: cutAt(words, Math.floor(words.length / 2)) });
+  return formatTerminationMessage({
+    ...message,
+    [name]: limitText(words, Math.floor(words.length / 2)),
+  });
 }

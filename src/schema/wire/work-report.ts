@@ -2,8 +2,8 @@ import { Type, type Static } from 'typebox';
 import { RUN_STATUSES } from '../agent/run.ts';
 import { MOST_LIVING } from '../platform/pins.ts';
 import { GUARDS } from '../platform/guards.ts';
-import { Nullable, StringEnum } from '../types.ts';
-import { RevisionName } from './rollout-plan.ts';
+import { buildNullableSchema, buildEnumSchema } from '../types.ts';
+import { buildRevisionNameSchema } from './rollout-plan.ts';
 import { MOST_COUNTED, RunCounts, type FlatCounts } from './run-counts.ts';
 
 /*
@@ -11,17 +11,19 @@ import { MOST_COUNTED, RunCounts, type FlatCounts } from './run-counts.ts';
  * operator reads them all at once. A process may say more than this one knows, so further fields are passed over.
  */
 
-const count = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
+const count = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
 
-const NextDue = (description: string) => Nullable(Type.String({ format: 'date-time', maxLength: 40, description }));
+const buildNextDueSchema = (description: string) =>
+  buildNullableSchema(Type.String({ format: 'date-time', maxLength: 40, description }));
 
 /** The work that is pinned to one revision, besides the one that serves. */
 export const PinnedWork = Type.Object({
-  revision: RevisionName('The Revision that the work is pinned to.'),
+  revision: buildRevisionNameSchema('The Revision that the work is pinned to.'),
   due: count('Threads with a run whose time has come.'),
   running: count('Runs under way.'),
   later: count('Runs whose time has not come.'),
-  next_due: NextDue('When the next of those is due. Null: none is.'),
+  next_due: buildNextDueSchema('When the next of those is due. Null: none is.'),
   waiting: count('Threads that wait for an answer, or that stay with the revision.'),
 });
 export type PinnedWork = Static<typeof PinnedWork>;
@@ -31,10 +33,21 @@ export const QueueWork = Type.Object({
   due: count('Threads with a run whose time has come and that nothing holds up.'),
   running: count('Runs under way in all workers.'),
   webhooks: count('Ends of runs that webhooks have yet to hear of.'),
-  next_due: NextDue('When the next delayed run or cron is due. Null: none is.'),
-  interrupted: Type.Optional(count('Threads that wait for somebody to answer, at most 10,000. Absent: not counted.')),
-  archive_lag: Type.Optional(count('Seconds since a segment of the log last came to its store. Absent: the log goes to none.')),
-  pinned: Type.Optional(Type.Array(PinnedWork, { maxItems: MOST_LIVING, description: 'By revision. Absent: not counted.' })),
+  next_due: buildNextDueSchema('When the next delayed run or cron is due. Null: none is.'),
+  interrupted: Type.Optional(
+    count('Threads that wait for somebody to answer, at most 10,000. Absent: not counted.'),
+  ),
+  archive_lag: Type.Optional(
+    count(
+      'Seconds since a segment of the log last came to its store. Absent: the log goes to none.',
+    ),
+  ),
+  pinned: Type.Optional(
+    Type.Array(PinnedWork, {
+      maxItems: MOST_LIVING,
+      description: 'By revision. Absent: not counted.',
+    }),
+  ),
 });
 export type QueueWork = Static<typeof QueueWork>;
 
@@ -43,40 +56,72 @@ export const REPORTED_PREFIX = '^/[\\w./~-]{1,200}$';
 
 /** The server of a process: facts that the platform learns nowhere else. */
 export const ServerFacts = Type.Object({
-  revision: RevisionName('The Revision that it is of.'),
-  version: Type.String({ pattern: '^[\\w.+-]{1,64}$', description: 'Version of the agent server.' }),
-  guard: StringEnum(GUARDS, { description: 'The guard that decides who may call: nothing, keys, handlers of gx.json.' }),
-  mount_prefix: Type.Optional(Type.String({ pattern: REPORTED_PREFIX, description: 'The prefix of every path of the server.' })),
+  revision: buildRevisionNameSchema('The Revision that it is of.'),
+  version: Type.String({
+    pattern: '^[\\w.+-]{1,64}$',
+    description: 'Version of the agent server.',
+  }),
+  guard: buildEnumSchema(GUARDS, {
+    description: 'The guard that decides who may call: nothing, keys, handlers of gx.json.',
+  }),
+  mount_prefix: Type.Optional(
+    Type.String({
+      pattern: REPORTED_PREFIX,
+      description: 'The prefix of every path of the server.',
+    }),
+  ),
 });
 export type ServerFacts = Static<typeof ServerFacts>;
 
 /** How the run of a gate stands. */
 export const GateReport = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 320, description: 'The gate.' }),
-  status: StringEnum(RUN_STATUSES, { description: 'The status of its run.' }),
-  message: Type.Optional(Type.String({ maxLength: 512, description: 'The run by its ids, or why none could be made.' })),
+  status: buildEnumSchema(RUN_STATUSES, { description: 'The status of its run.' }),
+  message: Type.Optional(
+    Type.String({ maxLength: 512, description: 'The run by its ids, or why none could be made.' }),
+  ),
 });
 export type GateReport = Static<typeof GateReport>;
 
 export const WorkReport = Type.Object({
-  from: Type.String({ minLength: 1, maxLength: 64, description: 'The process, by a name of its own.' }),
+  from: Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: 'The process, by a name of its own.',
+  }),
   slots: count('Runs that it takes at a time. 0: it only answers requests.'),
-  idle_seconds: Type.Number({ minimum: 0, maximum: 1e9, description: 'Time since its last request or, if it began later, its start.' }),
-  leaves: Type.Optional(Type.Boolean({ description: 'True in the last report of a process that stops.' })),
+  idle_seconds: Type.Number({
+    minimum: 0,
+    maximum: 1e9,
+    description: 'Time since its last request or, if it began later, its start.',
+  }),
+  leaves: Type.Optional(
+    Type.Boolean({ description: 'True in the last report of a process that stops.' }),
+  ),
   queue: Type.Optional(QueueWork),
   server: Type.Optional(ServerFacts),
   gate: Type.Optional(GateReport),
   ended: Type.Optional(
     Type.Array(RunCounts, {
       maxItems: MOST_COUNTED,
-      description: 'Runs that have ended in it since its start, and those under way. Absent: no revision is tried out.',
+      description:
+        'Runs that have ended in it since its start, and those under way. Absent: no revision is tried out.',
     }),
   ),
 });
 export type WorkReport = Static<typeof WorkReport>;
 
 /** Returns the fields of a report that are known here. Further fields of its sender are dropped. */
-export function knownFields({ from, slots, idle_seconds, leaves, queue, server, ended, gate }: WorkReport): WorkReport {
+export function pickReportFields({
+  from,
+  slots,
+  idle_seconds,
+  leaves,
+  queue,
+  server,
+  ended,
+  gate,
+}: WorkReport): WorkReport {
   const stand = queue && {
     due: queue.due,
     running: queue.running,
@@ -84,7 +129,7 @@ export function knownFields({ from, slots, idle_seconds, leaves, queue, server, 
     next_due: queue.next_due,
     ...(queue.interrupted !== undefined && { interrupted: queue.interrupted }),
     ...(queue.archive_lag !== undefined && { archive_lag: queue.archive_lag }),
-    ...(queue.pinned && { pinned: queue.pinned.map(knownWork) }),
+    ...(queue.pinned && { pinned: queue.pinned.map(pickWorkFields) }),
   };
   return {
     from,
@@ -92,13 +137,26 @@ export function knownFields({ from, slots, idle_seconds, leaves, queue, server, 
     idle_seconds,
     ...(leaves !== undefined && { leaves }),
     ...(stand && { queue: stand }),
-    ...(server && { server: knownFacts(server) }),
-    ...(gate && { gate: { id: gate.id, status: gate.status, ...(gate.message !== undefined && { message: gate.message }) } }),
-    ...(ended && { ended: ended.map(knownCounts) }),
+    ...(server && { server: pickServerFacts(server) }),
+    ...(gate && {
+      gate: {
+        id: gate.id,
+        status: gate.status,
+        ...(gate.message !== undefined && { message: gate.message }),
+      },
+    }),
+    ...(ended && { ended: ended.map(pickCountFields) }),
   };
 }
 
-const knownWork = ({ revision, due, running, later, next_due, waiting }: PinnedWork): PinnedWork => ({
+const pickWorkFields = ({
+  revision,
+  due,
+  running,
+  later,
+  next_due,
+  waiting,
+}: PinnedWork): PinnedWork => ({
   revision,
   due,
   running,
@@ -107,7 +165,17 @@ const knownWork = ({ revision, due, running, later, next_due, waiting }: PinnedW
   waiting,
 });
 
-const knownCounts = ({ revision, done, errors, lost, durations, waits, tokens, used, ages }: RunCounts): RunCounts => ({
+const pickCountFields = ({
+  revision,
+  done,
+  errors,
+  lost,
+  durations,
+  waits,
+  tokens,
+  used,
+  ages,
+}: RunCounts): RunCounts => ({
   revision,
   done,
   errors,
@@ -119,7 +187,12 @@ const knownCounts = ({ revision, done, errors, lost, durations, waits, tokens, u
   ages,
 });
 
-const knownFacts = ({ revision, version, guard, mount_prefix: prefix }: ServerFacts): ServerFacts => ({
+const pickServerFacts = ({
+  revision,
+  version,
+  guard,
+  mount_prefix: prefix,
+}: ServerFacts): ServerFacts => ({
   revision,
   version,
   guard,
@@ -134,13 +207,20 @@ const PINNED_OBJECTS = 120;
 const CHARACTER = 2;
 
 /** Returns how many bytes of memory a report takes, without the counts of its runs. */
-export function weightOfReport({ from, queue, server, gate }: WorkReport): number {
-  const texts = [from, server?.revision, server?.version, server?.mount_prefix, gate?.id, gate?.message];
+export function measureReport({ from, queue, server, gate }: WorkReport): number {
+  const texts = [
+    from,
+    server?.revision,
+    server?.version,
+    server?.mount_prefix,
+    gate?.id,
+    gate?.message,
+  ];
   const pinned = queue?.pinned ?? [];
-  const characters = [...texts, ...pinned.flatMap(({ revision, next_due: next }) => [revision, next])].reduce(
-    (sum, text) => sum + (text?.length ?? 0),
-    0,
-  );
+  const characters = [
+    ...texts,
+    ...pinned.flatMap(({ revision, next_due: next }) => [revision, next]),
+  ].reduce((sum, text) => sum + (text?.length ?? 0), 0);
   return REPORT_OBJECTS + PINNED_OBJECTS * pinned.length + CHARACTER * characters;
 }
 
@@ -151,7 +231,12 @@ export type KeptReport = Omit<WorkReport, 'ended'> & { age_seconds: number; coun
  * The reports that have arrived at a gateway since the cursor of another page, by `namespace/name`. `more`: further
  * ones have arrived, which the next page has.
  */
-export type ReportsPage = { instance: string; cursor: number; more: boolean; reports: Record<string, KeptReport[]> };
+export type ReportsPage = {
+  instance: string;
+  cursor: number;
+  more: boolean;
+  reports: Record<string, KeptReport[]>;
+};
 
 /** The answer of a gateway to the operator: a page, and the key by which it signs. An earlier version has none. */
 export type ReportsAnswer = ReportsPage & { key?: string };
@@ -168,4 +253,5 @@ export const REPORT_LIFE = 3 * REPORT_EVERY;
 export const MOST_PROCESSES = 2000;
 
 /** Returns the path at which the processes of a deployment report, and scalers read their counts. */
-export const workPath = (namespace: string, deployment: string): string => `/v1/deployments/${namespace}/${deployment}/work`;
+export const buildWorkPath = (namespace: string, deployment: string): string =>
+  `/v1/deployments/${namespace}/${deployment}/work`;

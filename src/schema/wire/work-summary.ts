@@ -31,7 +31,10 @@ export type HeardReport = { report: WorkReport; at: number };
  * Returns the work of a deployment by the last report of each of its processes, of which those that are too old count
  * nothing. Undefined while no process has reported its queue.
  */
-export function workOf(heard: Iterable<HeardReport>, now: number): WorkSummary | undefined {
+export function summarizeReports(
+  heard: Iterable<HeardReport>,
+  now: number,
+): WorkSummary | undefined {
   let last: (HeardReport & { queue: QueueWork }) | undefined;
   let [slots, idle] = [Infinity, Infinity];
   for (const { report, at } of heard) {
@@ -43,12 +46,20 @@ export function workOf(heard: Iterable<HeardReport>, now: number): WorkSummary |
     if (queue !== undefined) idle = Math.min(idle, report.idle_seconds);
   }
   if (last === undefined) return undefined;
-  const { due, running, webhooks, next_due: next, interrupted, archive_lag: archiveLag, pinned } = last.queue;
+  const {
+    due,
+    running,
+    webhooks,
+    next_due: next,
+    interrupted,
+    archive_lag: archiveLag,
+    pinned,
+  } = last.queue;
   return {
     due,
     running,
     webhooks,
-    ...given({ pinned, interrupted, archiveLag }),
+    ...stripUndefined({ pinned, interrupted, archiveLag }),
     nextDue: next ?? undefined,
     slots: slots === Infinity ? undefined : slots,
     idleSeconds: idle === Infinity ? undefined : idle,
@@ -57,14 +68,24 @@ export function workOf(heard: Iterable<HeardReport>, now: number): WorkSummary |
 }
 
 type Counted = Pick<WorkSummary, 'pinned' | 'interrupted' | 'archiveLag'>;
-const given = (counted: Counted): Counted => Object.fromEntries(Object.entries(counted).filter(([, value]) => value !== undefined));
+const stripUndefined = (counted: Counted): Counted =>
+  Object.fromEntries(Object.entries(counted).filter(([, value]) => value !== undefined));
 
 /** Returns the same work without that of other revisions than the one that serves. */
-export function workOfServing<S extends Pick<WorkSummary, 'due' | 'running' | 'pinned'>>(summary: S): S {
-  const sum = (of: 'due' | 'running'): number => (summary.pinned ?? []).reduce((total, work) => total + work[of], 0);
-  return { ...summary, due: Math.max(0, summary.due - sum('due')), running: Math.max(0, summary.running - sum('running')) };
+export function filterServingWork<S extends Pick<WorkSummary, 'due' | 'running' | 'pinned'>>(
+  summary: S,
+): S {
+  const sum = (of: 'due' | 'running'): number =>
+    (summary.pinned ?? []).reduce((total, work) => total + work[of], 0);
+  return {
+    ...summary,
+    due: Math.max(0, summary.due - sum('due')),
+    running: Math.max(0, summary.running - sum('running')),
+  };
 }
 
 /** Returns how many workers the work asks for, if each takes so many runs. */
-export const workersAsked = ({ due, running }: Pick<WorkSummary, 'due' | 'running'>, slots: number): number =>
-  Math.ceil((due + running) / Math.max(1, slots));
+export const computeNeededWorkers = (
+  { due, running }: Pick<WorkSummary, 'due' | 'running'>,
+  slots: number,
+): number => Math.ceil((due + running) / Math.max(1, slots));

@@ -1,6 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { Role, TaskState, type Message, type Part, type StreamResponse, type Task } from '@a2a-js/sdk';
-import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, type Client } from '@a2a-js/sdk/client';
+import {
+  Role,
+  TaskState,
+  type Message,
+  type Part,
+  type StreamResponse,
+  type Task,
+} from '@a2a-js/sdk';
+import {
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  type Client,
+} from '@a2a-js/sdk/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
@@ -13,8 +25,15 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  const env = { LANGGRAPH_HTTP: JSON.stringify({ mount_prefix: '/agents' }), GX_AES_KEY: 'k'.repeat(32) };
-  agent = await startAgent({ database: database.uri, config: 'test/agent/a2a/graphs/gx.json', env });
+  const env = {
+    LANGGRAPH_HTTP: JSON.stringify({ mount_prefix: '/agents' }),
+    GX_AES_KEY: 'k'.repeat(32),
+  };
+  agent = await startAgent({
+    database: database.uri,
+    config: 'test/agent/a2a/graphs/gx.json',
+    env,
+  });
 });
 
 afterAll(async () => {
@@ -34,7 +53,10 @@ function clientOf(assistant: string, version: '1.0' | '0.3'): Promise<Client> {
     fetchImpl: async (input, init) => {
       const response = await fetch(input, init);
       if (version === '1.0') return response;
-      const { supportedInterfaces: _newer, ...card } = (await response.json()) as Record<string, unknown>;
+      const { supportedInterfaces: _newer, ...card } = (await response.json()) as Record<
+        string,
+        unknown
+      >;
       return Response.json(card);
     },
   });
@@ -42,11 +64,19 @@ function clientOf(assistant: string, version: '1.0' | '0.3'): Promise<Client> {
     spoken.push(new Headers(init?.headers).get('a2a-version') ?? 'none');
     return fetch(input, init);
   };
-  const factory = new ClientFactory({ transports: [new JsonRpcTransportFactory({ legacyCompat, fetchImpl })], cardResolver });
+  const factory = new ClientFactory({
+    transports: [new JsonRpcTransportFactory({ legacyCompat, fetchImpl })],
+    cardResolver,
+  });
   return factory.createFromUrl(`${agent.url}/agents/a2a/${assistant}`, '');
 }
 
-const part = (content: NonNullable<Part['content']>): Part => ({ content, metadata: undefined, filename: '', mediaType: '' });
+const part = (content: NonNullable<Part['content']>): Part => ({
+  content,
+  metadata: undefined,
+  filename: '',
+  mediaType: '',
+});
 const text = (value: string): Part => part({ $case: 'text', value });
 const data = (value: unknown): Part => part({ $case: 'data', value });
 
@@ -70,11 +100,16 @@ const message = (
   metadata: undefined,
 });
 
-const WAITING = { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately: false };
+const WAITING = {
+  acceptedOutputModes: [],
+  taskPushNotificationConfig: undefined,
+  returnImmediately: false,
+};
 const send = async (client: Client, content: Part, more?: Partial<Message>): Promise<Task> =>
   (await client.sendMessage({ ...message(content, more), configuration: WAITING })) as Task;
 
-const partsOf = (task: Task): unknown[] => task.artifacts.flatMap(({ parts }) => parts.map(({ content }) => content?.value as unknown));
+const partsOf = (task: Task): unknown[] =>
+  task.artifacts.flatMap(({ parts }) => parts.map(({ content }) => content?.value as unknown));
 
 /** Returns the kinds of what a stream brought, with the states of tasks. */
 const kindsOf = (events: StreamResponse[]): string[] =>
@@ -94,8 +129,13 @@ describe.each(['1.0', '0.3'] as const)('the client of version %s', (version) => 
   test('sends a message, gets the result, and asks for it again', async () => {
     const client = await clientOf('chat', version);
     const task = await send(client, text('Hello'));
-    expect([task.status?.state, partsOf(task)]).toEqual([TaskState.TASK_STATE_COMPLETED, ['I hear you well.']]);
-    expect(partsOf(await client.getTask({ id: task.id, tenant: '' }))).toEqual(['I hear you well.']);
+    expect([task.status?.state, partsOf(task)]).toEqual([
+      TaskState.TASK_STATE_COMPLETED,
+      ['I hear you well.'],
+    ]);
+    expect(partsOf(await client.getTask({ id: task.id, tenant: '' }))).toEqual([
+      'I hear you well.',
+    ]);
     expect(spoken.slice(-2)).toEqual([version, version]);
   });
 
@@ -121,9 +161,13 @@ describe.each(['1.0', '0.3'] as const)('the client of version %s', (version) => 
   });
 
   test('hears a question, and that a task failed', async () => {
-    const asked = await all((await clientOf('approval', version)).sendMessageStream(message(data({ request: 'go' }))));
+    const asked = await all(
+      (await clientOf('approval', version)).sendMessageStream(message(data({ request: 'go' }))),
+    );
     expect(kindsOf(asked).at(-1)).toBe('statusUpdate INPUT_REQUIRED');
-    const failed = await all((await clientOf('broken', version)).sendMessageStream(message(data({ how: 'error' }))));
+    const failed = await all(
+      (await clientOf('broken', version)).sendMessageStream(message(data({ how: 'error' }))),
+    );
     expect(kindsOf(failed).at(-1)).toBe('statusUpdate FAILED');
   });
 
@@ -133,7 +177,11 @@ describe.each(['1.0', '0.3'] as const)('the client of version %s', (version) => 
     const { payload } = (await began.next()).value as StreamResponse;
     const { id } = payload!.value as Task;
     await began.return(undefined);
-    await until('it works', async () => (await client.getTask({ id, tenant: '' })).status?.state === TaskState.TASK_STATE_WORKING);
+    await until(
+      'it works',
+      async () =>
+        (await client.getTask({ id, tenant: '' })).status?.state === TaskState.TASK_STATE_WORKING,
+    );
     const joined = client.resubscribeTask({ id, tenant: '' });
     const first = (await joined.next()).value as StreamResponse;
     expect(kindsOf([first])).toEqual(['task WORKING']);

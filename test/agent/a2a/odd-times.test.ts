@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { a2aCalls, dataMessage, textMessage, type A2aCalls, type A2aError, type A2aTask } from '../../kit/a2a-calls.ts';
+import {
+  a2aCalls,
+  dataMessage,
+  textMessage,
+  type A2aCalls,
+  type A2aError,
+  type A2aTask,
+} from '../../kit/a2a-calls.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
@@ -26,7 +33,10 @@ const CANCELED = 'TASK_STATE_CANCELED';
 const DONE = 'TASK_STATE_COMPLETED';
 
 const prune = (thread: string, strategy: string): Promise<Response> =>
-  fetch(`${agent.url}/threads/prune`, { method: 'POST', body: JSON.stringify({ thread_ids: [thread], strategy }) });
+  fetch(`${agent.url}/threads/prune`, {
+    method: 'POST',
+    body: JSON.stringify({ thread_ids: [thread], strategy }),
+  });
 
 test('of a pruned thread the last task keeps its result, and an earlier one its state', async () => {
   const first = await calls.send('steps', dataMessage({ left: 1 }));
@@ -48,25 +58,37 @@ test('of answers that come at one moment one goes on with the task, and the othe
   const { id } = await calls.send('approval', dataMessage({ request: 'go' }));
   const answers = await Promise.all(
     [1, 2, 3, 4].map((number) =>
-      calls.call<{ task?: A2aTask } & Partial<A2aError>>('approval', 'SendMessage', textMessage(`answer ${number}`, { taskId: id })),
+      calls.call<{ task?: A2aTask } & Partial<A2aError>>(
+        'approval',
+        'SendMessage',
+        textMessage(`answer ${number}`, { taskId: id }),
+      ),
     ),
   );
   const done = answers.flatMap(({ task }) => (task === undefined ? [] : [task]));
   expect(done).toMatchObject([{ id, status: { state: 'TASK_STATE_COMPLETED' } }]);
-  expect(answers.filter(({ task }) => task === undefined).map(({ code }) => code)).toEqual([-32_004, -32_004, -32_004]);
+  expect(answers.filter(({ task }) => task === undefined).map(({ code }) => code)).toEqual([
+    -32_004, -32_004, -32_004,
+  ]);
   expect(await calls.get('approval', id)).toEqual(done[0]);
 });
 
 test('who joins a task while it ends hears of its last state, or that it has ended', async () => {
   const joined = await Promise.all(
     [0, 0, 100, 150, 160, 170, 180, 250].map(async (pause) => {
-      const params = { ...dataMessage({ left: 1, pause: 150 }), configuration: { returnImmediately: true } };
+      const params = {
+        ...dataMessage({ left: 1, pause: 150 }),
+        configuration: { returnImmediately: true },
+      };
       const { id } = await calls.send('steps', params);
       await sleep(pause);
       return calls.stream('steps', 'SubscribeToTask', { id });
     }),
   );
-  const states = joined.map((events) => (events.at(-1) as { statusUpdate?: A2aTask } | undefined)?.statusUpdate?.status.state);
+  const states = joined.map(
+    (events) =>
+      (events.at(-1) as { statusUpdate?: A2aTask } | undefined)?.statusUpdate?.status.state,
+  );
   expect(states).toContain(DONE);
   // No stream, but an error without one.
   expect(joined.filter((events, index) => states[index] !== DONE && events.length > 0)).toEqual([]);
@@ -75,7 +97,10 @@ test('who joins a task while it ends hears of its last state, or that it has end
 test('a task that is given up stays cancelled, and its thread rests and takes the next message', async () => {
   const { id, contextId } = await calls.send('approval', dataMessage({ request: 'go' }));
   await calls.call('approval', 'CancelTask', { id });
-  expect(await agent.client.threads.get(contextId)).toMatchObject({ status: 'idle', interrupts: {} });
+  expect(await agent.client.threads.get(contextId)).toMatchObject({
+    status: 'idle',
+    interrupts: {},
+  });
   const next = await calls.send('approval', dataMessage({ request: 'stay' }, { contextId }));
   expect([next.id === id, next.status.state]).toEqual([false, 'TASK_STATE_INPUT_REQUIRED']);
   expect((await calls.get('approval', id)).status.state).toBe('TASK_STATE_CANCELED');
@@ -85,7 +110,11 @@ test('giving a task up and answering it at one moment leaves one of the two', as
   const { id, contextId } = await calls.send('approval', dataMessage({ request: 'go' }));
   const [cancelled, answered] = await Promise.all([
     calls.call<A2aTask & Partial<A2aError>>('approval', 'CancelTask', { id }),
-    calls.call<{ task?: A2aTask } & Partial<A2aError>>('approval', 'SendMessage', textMessage('yes', { taskId: id })),
+    calls.call<{ task?: A2aTask } & Partial<A2aError>>(
+      'approval',
+      'SendMessage',
+      textMessage('yes', { taskId: id }),
+    ),
   ]);
   const { state } = (await calls.get('approval', id)).status;
   // The answer may also have been cancelled on its way.
@@ -93,6 +122,13 @@ test('giving a task up and answering it at one moment leaves one of the two', as
     [CANCELED, CANCELED, -32_004],
     [CANCELED, CANCELED, CANCELED],
     [DONE, -32_002, DONE],
-  ]).toContainEqual([state, cancelled.code ?? cancelled.status.state, answered.code ?? answered.task?.status.state]);
-  await until('the thread rests', async () => (await agent.client.threads.get(contextId)).status === 'idle');
+  ]).toContainEqual([
+    state,
+    cancelled.code ?? cancelled.status.state,
+    answered.code ?? answered.task?.status.state,
+  ]);
+  await until(
+    'the thread rests',
+    async () => (await agent.client.threads.get(contextId)).status === 'idle',
+  );
 });

@@ -38,5 +38,7 @@ test.each([
 
 test('a message that names whom to tell is refused', async () => {
   const configuration = { taskPushNotificationConfig: { url: 'https://example.com/hook' } };
-  expect(await calls.call('steps', 'SendMessage', { ...dataMessage({ left: 1 }), configuration })).toMatchObject({ code: -32_003 });
+  expect(
+    await calls.call('steps', 'SendMessage', { ...dataMessage({ left: 1 }), configuration }),
+  ).toMatchObject({ code: -32_003 });
 });

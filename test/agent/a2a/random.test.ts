@@ -52,7 +52,12 @@ const OLDER = [
 ];
 const THREAD = '00000000-0000-4000-8000-000000000000';
 
-const PUSH = { id: 'one', url: 'https://example.com/hook', token: 'word', authentication: { scheme: 'Bearer', credentials: 'word' } };
+const PUSH = {
+  id: 'one',
+  url: 'https://example.com/hook',
+  token: 'word',
+  authentication: { scheme: 'Bearer', credentials: 'word' },
+};
 
 const paramsOf = (role: string, more: object): object => ({
   ...PUSH,
@@ -60,8 +65,18 @@ const paramsOf = (role: string, more: object): object => ({
   pushNotificationConfig: PUSH,
   pushNotificationConfigId: 'one',
   id: `${THREAD}:${THREAD}`,
-  message: { messageId: 'm', role, parts: [{ data: { left: 1 }, ...more }], contextId: THREAD, metadata: { one: 1 } },
-  configuration: { acceptedOutputModes: ['text/plain'], historyLength: 1, returnImmediately: false },
+  message: {
+    messageId: 'm',
+    role,
+    parts: [{ data: { left: 1 }, ...more }],
+    contextId: THREAD,
+    metadata: { one: 1 },
+  },
+  configuration: {
+    acceptedOutputModes: ['text/plain'],
+    historyLength: 1,
+    returnImmediately: false,
+  },
   pageSize: 5,
   statusTimestampAfter: '2026-11-23T00:00:00Z',
   includeArtifacts: true,

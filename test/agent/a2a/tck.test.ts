@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { a2aCalls, dataMessage, resultsIn, rpc, textMessage, type A2aCalls, type A2aError, type A2aTask } from '../../kit/a2a-calls.ts';
+import {
+  a2aCalls,
+  dataMessage,
+  resultsIn,
+  rpc,
+  textMessage,
+  type A2aCalls,
+  type A2aError,
+  type A2aTask,
+} from '../../kit/a2a-calls.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
@@ -49,10 +58,12 @@ const working = async (): Promise<A2aTask> => {
     return task.status.state === 'TASK_STATE_WORKING' ? task : undefined;
   });
 };
-const steps = (left: number, more: object = {}): Promise<A2aTask> => calls.send('steps', { ...dataMessage({ left }), ...more });
+const steps = (left: number, more: object = {}): Promise<A2aTask> =>
+  calls.send('steps', { ...dataMessage({ left }), ...more });
 
 type Page = { tasks?: A2aTask[]; nextPageToken: string; totalSize: number };
-const list = (assistant: string, params: object): Promise<Page> => calls.call<Page>(assistant, 'ListTasks', params);
+const list = (assistant: string, params: object): Promise<Page> =>
+  calls.call<Page>(assistant, 'ListTasks', params);
 
 const stateIn = (event: Record<string, unknown> | undefined): string | undefined => {
   const { task, statusUpdate } = (event ?? {}) as { task?: A2aTask; statusUpdate?: A2aTask };
@@ -62,20 +73,29 @@ const stateIn = (event: Record<string, unknown> | undefined): string | undefined
 describe('SendMessage', () => {
   test('CORE-SEND-001, DM-TASK-001, DM-STATUS-001: answers with a task, which has an id and a state', async () => {
     expect(await calls.call('chat', 'SendMessage', textMessage('Hello'))).toEqual({
-      task: expect.objectContaining({ id: expect.any(String) as string, status: expect.objectContaining({ state: expect.any(String) }) }),
+      task: expect.objectContaining({
+        id: expect.any(String) as string,
+        status: expect.objectContaining({ state: expect.any(String) }),
+      }),
     });
   });
 
   test('CORE-SEND-002: a task that has ended takes no message', async () => {
     const { id: taskId } = await done();
-    expect(await calls.call('chat', 'SendMessage', textMessage('More', { taskId }))).toMatchObject({ code: -32_004 });
+    expect(await calls.call('chat', 'SendMessage', textMessage('More', { taskId }))).toMatchObject({
+      code: -32_004,
+    });
     const { id } = await asking();
     await calls.call('approval', 'CancelTask', { id });
-    expect(await calls.call('approval', 'SendMessage', textMessage('yes', { taskId: id }))).toMatchObject({ code: -32_004 });
+    expect(
+      await calls.call('approval', 'SendMessage', textMessage('yes', { taskId: id })),
+    ).toMatchObject({ code: -32_004 });
   });
 
   test('CORE-SEND-003: a media type that the agent does not take is refused', async () => {
-    const parts = [{ raw: Buffer.from('x').toString('base64'), mediaType: 'application/x-unknown' }];
+    const parts = [
+      { raw: Buffer.from('x').toString('base64'), mediaType: 'application/x-unknown' },
+    ];
     const message = { messageId: randomUUID(), role: 'ROLE_USER', parts };
     expect(await calls.call('chat', 'SendMessage', { message })).toMatchObject({ code: -32_005 });
   });
@@ -96,20 +116,29 @@ describe('SendMessage', () => {
 
   test('CORE-MULTI-002: keeps the context that the client names', async () => {
     const contextId = randomUUID();
-    expect((await calls.send('chat', textMessage('Hello', { contextId }))).contextId).toBe(contextId);
+    expect((await calls.send('chat', textMessage('Hello', { contextId }))).contextId).toBe(
+      contextId,
+    );
   });
 
   test('CORE-MULTI-002a: refuses a context that it can not have', async () => {
-    expect(await calls.call('chat', 'SendMessage', textMessage('Hello', { contextId: 'mine' }))).toMatchObject({ code: -32_602 });
+    expect(
+      await calls.call('chat', 'SendMessage', textMessage('Hello', { contextId: 'mine' })),
+    ).toMatchObject({ code: -32_602 });
   });
 
   test('CORE-MULTI-004: refuses a message to a task that there is not', async () => {
-    expect(await calls.call('chat', 'SendMessage', textMessage('Hello', { taskId: noTask() }))).toMatchObject({ code: -32_001 });
+    expect(
+      await calls.call('chat', 'SendMessage', textMessage('Hello', { taskId: noTask() })),
+    ).toMatchObject({ code: -32_001 });
   });
 
   test('CORE-MULTI-005: knows the context by the task', async () => {
     const { id: taskId, contextId } = await asking();
-    expect(await calls.send('approval', textMessage('yes', { taskId }))).toMatchObject({ id: taskId, contextId });
+    expect(await calls.send('approval', textMessage('yes', { taskId }))).toMatchObject({
+      id: taskId,
+      contextId,
+    });
   });
 
   test('CORE-MULTI-006: refuses a task of another context', async () => {
@@ -127,7 +156,8 @@ describe('GetTask', () => {
     expect(got).toEqual(task);
     for (const { artifactId, parts } of got.artifacts!) {
       expect(artifactId).not.toBe('');
-      for (const part of parts) expect(['text', 'data', 'raw', 'url'].filter((kind) => kind in part)).toHaveLength(1);
+      for (const part of parts)
+        expect(['text', 'data', 'raw', 'url'].filter((kind) => kind in part)).toHaveLength(1);
     }
   });
 
@@ -136,9 +166,15 @@ describe('GetTask', () => {
   });
 
   test('CORE-HIST-001, CORE-HIST-002, CORE-HIST-003: never gives more of the history than was asked for', async () => {
-    const { id } = await calls.send('chat', { ...textMessage('Hello'), configuration: { historyLength: 0 } });
+    const { id } = await calls.send('chat', {
+      ...textMessage('Hello'),
+      configuration: { historyLength: 0 },
+    });
     for (const historyLength of [0, 1])
-      expect((await calls.call<{ history?: unknown[] }>('chat', 'GetTask', { id, historyLength })).history ?? []).toEqual([]);
+      expect(
+        (await calls.call<{ history?: unknown[] }>('chat', 'GetTask', { id, historyLength }))
+          .history ?? [],
+      ).toEqual([]);
   });
 });
 
@@ -168,7 +204,9 @@ describe('ListTasks', () => {
   test('CORE-LIST-005: leaves artifacts out, unless they are asked for', async () => {
     const { contextId } = await done();
     expect(Object.keys((await list('chat', { contextId })).tasks![0]!)).not.toContain('artifacts');
-    expect((await list('chat', { contextId, includeArtifacts: true })).tasks![0]!.artifacts).toHaveLength(1);
+    expect(
+      (await list('chat', { contextId, includeArtifacts: true })).tasks![0]!.artifacts,
+    ).toHaveLength(1);
   });
 });
 
@@ -182,7 +220,10 @@ const messageIn = (contextId: string, left: number): object => ({
 describe('CancelTask', () => {
   test('CORE-CANCEL-001: gives the task as it is after it was cancelled', async () => {
     const { id } = await working();
-    expect(await calls.call('broken', 'CancelTask', { id })).toMatchObject({ id, status: { state: 'TASK_STATE_CANCELED' } });
+    expect(await calls.call('broken', 'CancelTask', { id })).toMatchObject({
+      id,
+      status: { state: 'TASK_STATE_CANCELED' },
+    });
   });
 
   test('CORE-CANCEL-002: refuses a task that has ended: completed, failed or cancelled', async () => {
@@ -198,7 +239,9 @@ describe('CancelTask', () => {
   });
 
   test('CORE-CANCEL-003: knows no task that there is not', async () => {
-    expect(await calls.call('chat', 'CancelTask', { id: noTask() })).toMatchObject({ code: -32_001 });
+    expect(await calls.call('chat', 'CancelTask', { id: noTask() })).toMatchObject({
+      code: -32_001,
+    });
   });
 });
 
@@ -217,19 +260,27 @@ describe('streams', () => {
 
   test('STREAM-ORDER-002, STREAM-ORDER-003, STREAM-ORDER-004: go to all who listen in one order, whoever leaves', async () => {
     // The message's own stream makes that the task tells what happens.
-    const first = await calls.post('steps', rpc('SendStreamingMessage', dataMessage({ left: 6, pause: 150 })));
+    const first = await calls.post(
+      'steps',
+      rpc('SendStreamingMessage', dataMessage({ left: 6, pause: 150 })),
+    );
     const reader = first.body!.getReader();
     const begun = await readUntil(reader, '"task"');
     const { task } = resultsIn(begun)[0] as { task: A2aTask };
-    const joined = await Promise.all([1, 2, 3].map(() => calls.post('steps', rpc('SubscribeToTask', { id: task.id }))));
+    const joined = await Promise.all(
+      [1, 2, 3].map(() => calls.post('steps', rpc('SubscribeToTask', { id: task.id }))),
+    );
     await reader.cancel();
     await joined[0]!.body!.cancel();
-    const [one, other] = await Promise.all(joined.slice(1).map(async (answer) => resultsIn(await answer.text())));
+    const [one, other] = await Promise.all(
+      joined.slice(1).map(async (answer) => resultsIn(await answer.text())),
+    );
     for (const events of [one!, other!]) {
       expect(Object.keys(events[0]!)).toEqual(['task']);
       expect(stateIn(events.at(-1))).toBe('TASK_STATE_COMPLETED');
     }
-    const told = (events: Record<string, unknown>[]): string[] => events.slice(1).map((event) => JSON.stringify(partsOf(event)));
+    const told = (events: Record<string, unknown>[]): string[] =>
+      events.slice(1).map((event) => JSON.stringify(partsOf(event)));
     const [fewer, more] = [told(one!), told(other!)].toSorted((a, b) => a.length - b.length);
     // One of them may have come a step later.
     expect(more!.slice(-fewer!.length)).toEqual(fewer);
@@ -240,7 +291,9 @@ describe('streams', () => {
     const answer = await calls.post('broken', rpc('SubscribeToTask', { id }));
     const reader = answer.body!.getReader();
     const begun = await readUntil(reader, '"task"');
-    expect(resultsIn(begun)[0]).toMatchObject({ task: { id, status: { state: 'TASK_STATE_WORKING' } } });
+    expect(resultsIn(begun)[0]).toMatchObject({
+      task: { id, status: { state: 'TASK_STATE_WORKING' } },
+    });
     await calls.call('broken', 'CancelTask', { id });
     const rest = resultsIn(begun + (await readUntil(reader)));
     expect(stateIn(rest.at(-1))).toBe('TASK_STATE_CANCELED');
@@ -252,7 +305,9 @@ describe('streams', () => {
   });
 
   test('STREAM-SUB-004: nor one that there is not', async () => {
-    expect(await calls.call('chat', 'SubscribeToTask', { id: noTask() })).toMatchObject({ code: -32_001 });
+    expect(await calls.call('chat', 'SubscribeToTask', { id: noTask() })).toMatchObject({
+      code: -32_001,
+    });
   });
 });
 
@@ -262,16 +317,24 @@ const partsOf = (event: Record<string, unknown>): unknown => {
     statusUpdate?: { status: { state: string; message?: { parts: unknown } } };
     artifactUpdate?: { artifact: { parts: unknown } };
   };
-  return [statusUpdate?.status.state, statusUpdate?.status.message?.parts, artifactUpdate?.artifact.parts];
+  return [
+    statusUpdate?.status.state,
+    statusUpdate?.status.message?.parts,
+    artifactUpdate?.artifact.parts,
+  ];
 };
 
 /** Reads a stream up to some text, or to its end. */
-async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, word?: string): Promise<string> {
+async function readUntil(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  word?: string,
+): Promise<string> {
   let text = '';
   for (;;) {
     const { done: over, value } = await reader.read();
     text += Buffer.from(value ?? []).toString();
-    if (over || (word !== undefined && text.includes(word) && text.endsWith('\r\n\r\n'))) return text;
+    if (over || (word !== undefined && text.includes(word) && text.endsWith('\r\n\r\n')))
+      return text;
   }
 }
 
@@ -285,14 +348,22 @@ describe('push notifications', () => {
   test('PUSH-CREATE-001, PUSH-CREATE-002, PUSH-GET-001, PUSH-LIST-001: a configuration is made, given and listed', async () => {
     const { id: taskId } = await asking();
     const config = params(taskId);
-    expect(await calls.call('approval', 'CreateTaskPushNotificationConfig', config)).toEqual(config);
-    expect(await calls.call('approval', 'GetTaskPushNotificationConfig', { taskId, id: config.id })).toEqual(config);
-    expect(await calls.call('approval', 'ListTaskPushNotificationConfigs', { taskId })).toEqual({ configs: [config] });
+    expect(await calls.call('approval', 'CreateTaskPushNotificationConfig', config)).toEqual(
+      config,
+    );
+    expect(
+      await calls.call('approval', 'GetTaskPushNotificationConfig', { taskId, id: config.id }),
+    ).toEqual(config);
+    expect(await calls.call('approval', 'ListTaskPushNotificationConfigs', { taskId })).toEqual({
+      configs: [config],
+    });
   });
 
   test('PUSH-GET-002: one that there is not is not given', async () => {
     const { id: taskId } = await asking();
-    expect(await calls.call('approval', 'GetTaskPushNotificationConfig', { taskId, id: 'none' })).toMatchObject({ code: -32_001 });
+    expect(
+      await calls.call('approval', 'GetTaskPushNotificationConfig', { taskId, id: 'none' }),
+    ).toMatchObject({ code: -32_001 });
   });
 
   test('PUSH-DEL-001, PUSH-DEL-002: one is deleted, once and again', async () => {
@@ -300,7 +371,13 @@ describe('push notifications', () => {
     const config = params(taskId);
     await calls.call('approval', 'CreateTaskPushNotificationConfig', config);
     for (const _again of [1, 2])
-      expect(await calls.call<Partial<A2aError> | null>('approval', 'DeleteTaskPushNotificationConfig', config)).not.toMatchObject({
+      expect(
+        await calls.call<Partial<A2aError> | null>(
+          'approval',
+          'DeleteTaskPushNotificationConfig',
+          config,
+        ),
+      ).not.toMatchObject({
         code: expect.any(Number) as number,
       });
     expect(await calls.call('approval', 'ListTaskPushNotificationConfigs', { taskId })).toEqual({});
@@ -309,30 +386,59 @@ describe('push notifications', () => {
   test('PUSH-DELIVER-001, PUSH-DELIVER-002, PUSH-DELIVER-003: a change is told, with credentials, as a StreamResponse', async () => {
     const path = `/${randomUUID()}`;
     const authentication = { scheme: 'Bearer', credentials: 'a-word' };
-    const configuration = { taskPushNotificationConfig: { url: receiver.url + path, authentication } };
-    const { id: taskId } = await calls.send('approval', { ...dataMessage({ request: 'go' }), configuration });
+    const configuration = {
+      taskPushNotificationConfig: { url: receiver.url + path, authentication },
+    };
+    const { id: taskId } = await calls.send('approval', {
+      ...dataMessage({ request: 'go' }),
+      configuration,
+    });
     await calls.send('approval', textMessage('yes', { taskId }));
-    const told = await until('both ends are told', () => (receiver.at(path).length > 1 ? receiver.at(path) : undefined));
+    const told = await until('both ends are told', () =>
+      receiver.at(path).length > 1 ? receiver.at(path) : undefined,
+    );
     for (const { headers, body } of told) {
-      expect(headers).toMatchObject({ authorization: 'Bearer a-word', 'content-type': 'application/a2a+json' });
+      expect(headers).toMatchObject({
+        authorization: 'Bearer a-word',
+        'content-type': 'application/a2a+json',
+      });
       expect(Object.keys(body)).toEqual(['task']);
     }
-    expect(told.map(({ body }) => stateIn(body))).toEqual(['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_COMPLETED']);
+    expect(told.map(({ body }) => stateIn(body))).toEqual([
+      'TASK_STATE_INPUT_REQUIRED',
+      'TASK_STATE_COMPLETED',
+    ]);
   });
 });
 
 describe('cards', () => {
-  const cardOf = (path: string, headers: Record<string, string> = {}): Promise<Response> => fetch(`${agent.url}${path}`, { headers });
+  const cardOf = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${agent.url}${path}`, { headers });
 
   test('CARD-DISC-001, CARD-STRUCT-001: a card is there, with its fields', async () => {
-    const card = (await (await cardOf('/.well-known/agent-card.json?assistant_id=chat')).json()) as object;
-    for (const field of ['name', 'description', 'version', 'supportedInterfaces', 'capabilities', 'defaultInputModes', 'skills'])
+    const card = (await (
+      await cardOf('/.well-known/agent-card.json?assistant_id=chat')
+    ).json()) as object;
+    for (const field of [
+      'name',
+      'description',
+      'version',
+      'supportedInterfaces',
+      'capabilities',
+      'defaultInputModes',
+      'skills',
+    ])
       expect(card).toHaveProperty(field);
   });
 
   test('CARD-PROTO-001, CARD-PROTO-002, BIND-FIELD-001: it declares its bindings, each with its address and version', async () => {
-    const { supportedInterfaces } = (await (await cardOf('/a2a/chat')).json()) as { supportedInterfaces: Record<string, string>[] };
-    expect(supportedInterfaces.map(({ protocolVersion }) => protocolVersion)).toEqual(['1.0', '0.3']);
+    const { supportedInterfaces } = (await (await cardOf('/a2a/chat')).json()) as {
+      supportedInterfaces: Record<string, string>[];
+    };
+    expect(supportedInterfaces.map(({ protocolVersion }) => protocolVersion)).toEqual([
+      '1.0',
+      '0.3',
+    ]);
     for (const { url, protocolBinding } of supportedInterfaces) {
       expect(protocolBinding).toBe('JSONRPC');
       expect((await fetch(url!)).status).toBe(200);
@@ -348,7 +454,10 @@ describe('cards', () => {
   test('CARD-EXT-001, AUTH-SERVER-002: the card for those who are let in is given to them, and to nobody else', async () => {
     expect((await a2aCalls(guarded).post('chat', rpc('GetExtendedAgentCard'))).status).toBe(401);
     const inside = a2aCalls({ url: guarded.url, headers: { 'x-api-key': KEY } });
-    expect(await inside.call('chat', 'GetExtendedAgentCard')).toMatchObject({ name: 'chat', capabilities: { extendedAgentCard: true } });
+    expect(await inside.call('chat', 'GetExtendedAgentCard')).toMatchObject({
+      name: 'chat',
+      capabilities: { extendedAgentCard: true },
+    });
   });
 
   test('CORE-CAP-003: a server that lets everybody in has none, and says so', async () => {
@@ -370,44 +479,69 @@ describe('messages and errors', () => {
     headers: Record<string, string> = {},
   ): Promise<{ status: number; type: string; body: unknown }> => {
     const answer = await calls.post('chat', body, headers);
-    return { status: answer.status, type: answer.headers.get('content-type') ?? '', body: await answer.json() };
+    return {
+      status: answer.status,
+      type: answer.headers.get('content-type') ?? '',
+      body: await answer.json(),
+    };
   };
 
   test('JSONRPC-FMT-001, JSONRPC-FMT-002, JSONRPC-SVC-001: answers are messages of JSON-RPC 2.0 in JSON, to methods in PascalCase', async () => {
-    const { type, body } = await answered({ ...rpc('SendMessage', textMessage('Hello')), id: 'mine' });
+    const { type, body } = await answered({
+      ...rpc('SendMessage', textMessage('Hello')),
+      id: 'mine',
+    });
     expect([type, body]).toEqual([
       expect.stringMatching(/^application\/json/),
       { jsonrpc: '2.0', id: 'mine', result: expect.any(Object) as object },
     ]);
-    expect((await answered(rpc('send_message', {}))).body).toMatchObject({ error: { code: -32_601 } });
+    expect((await answered(rpc('send_message', {}))).body).toMatchObject({
+      error: { code: -32_601 },
+    });
   });
 
   test('JSONRPC-SSE-001: events of a stream are such messages, too', async () => {
-    const text = await (await calls.post('chat', { ...rpc('SendStreamingMessage', textMessage('Hello')), id: 7 })).text();
+    const text = await (
+      await calls.post('chat', { ...rpc('SendStreamingMessage', textMessage('Hello')), id: 7 })
+    ).text();
     const lines = text.split('\n').filter((line) => line.startsWith('data:'));
     expect(lines.length).toBeGreaterThan(1);
-    for (const line of lines) expect(JSON.parse(line.slice(5))).toMatchObject({ jsonrpc: '2.0', id: 7, result: {} });
+    for (const line of lines)
+      expect(JSON.parse(line.slice(5))).toMatchObject({ jsonrpc: '2.0', id: 7, result: {} });
   });
 
   test.each([
     ['TASK_NOT_FOUND', 'GetTask', (): object => ({ id: noTask() }), -32_001],
-    ['CONTENT_TYPE_NOT_SUPPORTED', 'SendMessage', (): object => ({ message: { ...fileMessage } }), -32_005],
+    [
+      'CONTENT_TYPE_NOT_SUPPORTED',
+      'SendMessage',
+      (): object => ({ message: { ...fileMessage } }),
+      -32_005,
+    ],
   ])(
     'JSONRPC-ERR-001, JSONRPC-ERR-002, JSONRPC-ERR-003, JSONRPC-SSE-002: %s has its code, and details',
     async (reason, method, of, code) => {
       expect((await answered(rpc(method, of()))).body).toMatchObject({
-        error: { code, message: /./, data: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: /./ }] },
+        error: {
+          code,
+          message: /./,
+          data: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: /./ }],
+        },
       });
     },
   );
 
   test('JSONRPC-SSE-002: a body of another type is refused as such', async () => {
-    const { status, body } = await answered(rpc('GetTask', { id: noTask() }), { 'content-type': 'text/plain' });
+    const { status, body } = await answered(rpc('GetTask', { id: noTask() }), {
+      'content-type': 'text/plain',
+    });
     expect([status, body]).toMatchObject([415, { error: { code: -32_005 } }]);
   });
 
   test('CORE-ERR-001, CORE-ERR-002: parameters are checked before anything is done, and the error says which', async () => {
-    const { body } = await answered(rpc('SendMessage', { message: { role: 'ROLE_USER', parts: [{ text: 'a' }] } }));
+    const { body } = await answered(
+      rpc('SendMessage', { message: { role: 'ROLE_USER', parts: [{ text: 'a' }] } }),
+    );
     expect(body).toMatchObject({ error: { code: -32_602, message: /messageId/ } });
   });
 
@@ -417,7 +551,9 @@ describe('messages and errors', () => {
       typeof value !== 'object' || value === null
         ? []
         : Object.entries(value).flatMap(([name, part]) =>
-            name === 'data' || name === 'metadata' ? [name] : [...(Array.isArray(value) ? [] : [name]), ...names(part)],
+            name === 'data' || name === 'metadata'
+              ? [name]
+              : [...(Array.isArray(value) ? [] : [name]), ...names(part)],
           );
     expect(names(task).filter((name) => !/^[a-z][A-Za-z0-9]*$/.test(name))).toEqual([]);
     expect(task.status.state).toMatch(/^TASK_STATE_[A-Z_]+$/);
@@ -425,16 +561,28 @@ describe('messages and errors', () => {
   });
 
   test('DM-SERIAL-005: fields that nobody knows are passed over', async () => {
-    const { body } = await answered({ ...rpc('SendMessage', { ...textMessage('Hello', { unheardOf: 1 }), unheardOf: 1 }), unheardOf: 1 });
+    const { body } = await answered({
+      ...rpc('SendMessage', { ...textMessage('Hello', { unheardOf: 1 }), unheardOf: 1 }),
+      unheardOf: 1,
+    });
     expect(body).toMatchObject({ result: { task: {} } });
   });
 });
 
-const fileMessage = { messageId: 'm', role: 'ROLE_USER', parts: [{ url: 'https://example.com/file', mediaType: 'application/x-unknown' }] };
+const fileMessage = {
+  messageId: 'm',
+  role: 'ROLE_USER',
+  parts: [{ url: 'https://example.com/file', mediaType: 'application/x-unknown' }],
+};
 
 describe('versions', () => {
   const older = rpc('message/send', {
-    message: { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text: 'Hello' }] },
+    message: {
+      kind: 'message',
+      messageId: randomUUID(),
+      role: 'user',
+      parts: [{ kind: 'text', text: 'Hello' }],
+    },
   });
   const sent = async (body: object, version: string): Promise<unknown> =>
     (await calls.post('chat', body, { 'a2a-version': version })).json();
@@ -443,11 +591,15 @@ describe('versions', () => {
     expect(await sent(rpc('SendMessage', textMessage('Hello')), '1.0')).toMatchObject({
       result: { task: { status: { state: 'TASK_STATE_COMPLETED' } } },
     });
-    expect(await sent(older, '0.3')).toMatchObject({ result: { kind: 'task', status: { state: 'completed' } } });
+    expect(await sent(older, '0.3')).toMatchObject({
+      result: { kind: 'task', status: { state: 'completed' } },
+    });
   });
 
   test('VER-SERVER-002: an unknown version is refused', async () => {
-    expect(await sent(rpc('GetTask', { id: noTask() }), '9.9')).toMatchObject({ error: { code: -32_009 } });
+    expect(await sent(rpc('GetTask', { id: noTask() }), '9.9')).toMatchObject({
+      error: { code: -32_009 },
+    });
   });
 
   test('VER-SERVER-003: an empty one means 0.3', async () => {

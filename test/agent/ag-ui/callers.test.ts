@@ -11,7 +11,10 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, config: 'test/agent/wire/auth/graphs/gx.json' });
+  agent = await startAgent({
+    database: database.uri,
+    config: 'test/agent/wire/auth/graphs/gx.json',
+  });
 });
 
 afterAll(async () => {
@@ -20,13 +23,20 @@ afterAll(async () => {
 });
 
 const as = (token: string | undefined, path: string, body: object): Promise<Response> =>
-  post(`${agent.url}/ag-ui/approval${path}`, body, token === undefined ? {} : { authorization: `Bearer ${token}` });
+  post(
+    `${agent.url}/ag-ui/approval${path}`,
+    body,
+    token === undefined ? {} : { authorization: `Bearer ${token}` },
+  );
 
 test("the thread of another caller can't be run on, read or stopped", async () => {
   const threadId = randomUUID();
   const state = { request: 'go' };
   const first = await as('ann', '', newInput('hello', { threadId, state }));
-  expect([first.status, typesOf(readEvents(await first.text())).at(-1)]).toEqual([200, 'RUN_FINISHED']);
+  expect([first.status, typesOf(readEvents(await first.text())).at(-1)]).toEqual([
+    200,
+    'RUN_FINISHED',
+  ]);
   for (const [path, body] of [
     ['', newInput('hello', { threadId, state })],
     ['/connect', newInput('hello', { threadId })],
@@ -41,6 +51,9 @@ test("the thread of another caller can't be run on, read or stopped", async () =
 });
 
 test('a handler that refuses runs refuses those of this door, before a stream begins', async () => {
-  expect((await as('cleo!threads:create_run', '', newInput('hello', { state: { request: 'go' } }))).status).toBe(403);
+  expect(
+    (await as('cleo!threads:create_run', '', newInput('hello', { state: { request: 'go' } })))
+      .status,
+  ).toBe(403);
   expect((await as(undefined, '', newInput('hello'))).status).toBe(401);
 });

@@ -7,8 +7,8 @@ import type { AgUiEvent, RunOutcome } from '../../../src/agent/ag-ui/events.ts';
 import { AgUiFold } from '../../../src/agent/ag-ui/fold.ts';
 import { diffJson, type PatchOperation } from '../../../src/agent/ag-ui/json-patch.ts';
 import { ProtocolEventsOfRun } from '../../../src/agent/graph-thread/event-streaming/convert.ts';
-import { eventText } from '../../../src/agent/graph-thread/event-streaming/protocol-stream.ts';
-import { eventName } from '../../../src/agent/stream/event-name.ts';
+import { formatEventParams } from '../../../src/agent/graph-thread/event-streaming/protocol-stream.ts';
+import { buildEventName } from '../../../src/agent/stream/event-name.ts';
 
 /* Chunks of LangGraph as events of AG-UI, in whose order the protocol's own checks find no fault. */
 
@@ -23,16 +23,23 @@ function fold(
   const run = new ProtocolEventsOfRun();
   const folding = new AgUiFold(view(isOld));
   const told = chunks
-    .flatMap(([namespace, mode, payload]) => run.of({ namespace, mode, payload }))
-    .flatMap((event) => folding.take(eventName(event), eventText(event, 0)));
-  const last = chunks.findLast(([namespace, mode]) => namespace.length === 0 && mode === 'values')?.[2] ?? {};
-  return [...folding.begin(), ...told, ...folding.end(outcome, JSON.parse(JSON.stringify(plain(last))))];
+    .flatMap(([namespace, mode, payload]) => run.convertChunk({ namespace, mode, payload }))
+    .flatMap((event) => folding.take(buildEventName(event), formatEventParams(event, 0)));
+  const last =
+    chunks.findLast(([namespace, mode]) => namespace.length === 0 && mode === 'values')?.[2] ?? {};
+  return [
+    ...folding.begin(),
+    ...told,
+    ...folding.end(outcome, JSON.parse(JSON.stringify(plain(last)))),
+  ];
 }
 
 /** Returns a state as a thread's row has it. */
 const plain = (state: unknown): unknown => ({
   ...(state as object),
-  messages: ((state as { messages?: { toDict(): { type: string; data: object } }[] }).messages ?? []).map((message) => {
+  messages: (
+    (state as { messages?: { toDict(): { type: string; data: object } }[] }).messages ?? []
+  ).map((message) => {
     const { type, data } = message.toDict();
     return { type, ...data };
   }),
@@ -46,7 +53,11 @@ const verified = (events: AgUiEvent[]): Promise<unknown[]> => {
 
 const TOOLS = 'tools:3c47c320-e31f-f14b-dca0-07581f9d452e';
 const human = new HumanMessage({ id: 'h', content: 'research' });
-const asks = new AIMessage({ id: 'sup-1', content: '', tool_calls: [{ id: 'tc-1', name: 'task', args: { topic: 'v3' } }] });
+const asks = new AIMessage({
+  id: 'sup-1',
+  content: '',
+  tool_calls: [{ id: 'tc-1', name: 'task', args: { topic: 'v3' } }],
+});
 const answer = new ToolMessage({ id: 'x', tool_call_id: 'tc-1', content: 'It is typed.' });
 const inner = { lc_agent_name: 'researcher' };
 const part = (data: object): [object, object] => [data, { run_id: 'm1', langgraph_node: 'model' }];
@@ -55,17 +66,54 @@ const RESEARCH: Chunk[] = [
   [[], 'values', { messages: [human] }],
   [[], 'values', { messages: [human, asks] }],
   [[], 'tasks', { id: 't1', name: 'tools', input: {}, metadata: {} }],
-  [[TOOLS], 'tools', { event: 'on_tool_start', toolCallId: 'tc-1', name: 'task', input: '{"topic":"v3"}' }],
+  [
+    [TOOLS],
+    'tools',
+    { event: 'on_tool_start', toolCallId: 'tc-1', name: 'task', input: '{"topic":"v3"}' },
+  ],
   [[TOOLS], 'values', { messages: [human] }],
   [[TOOLS], 'tasks', { id: 'i1', name: 'model', input: {}, metadata: inner }],
   [[TOOLS, 'model:i1'], 'messages', part({ event: 'message-start', id: 'res-1' })],
-  [[TOOLS, 'model:i1'], 'messages', part({ event: 'content-block-start', index: 0, content: { type: 'text', text: '' } })],
-  [[TOOLS, 'model:i1'], 'messages', part({ event: 'content-block-delta', index: 0, delta: { type: 'text-delta', text: 'It is typed.' } })],
-  [[TOOLS, 'model:i1'], 'messages', part({ event: 'content-block-finish', index: 0, content: { type: 'text', text: 'It is typed.' } })],
+  [
+    [TOOLS, 'model:i1'],
+    'messages',
+    part({ event: 'content-block-start', index: 0, content: { type: 'text', text: '' } }),
+  ],
+  [
+    [TOOLS, 'model:i1'],
+    'messages',
+    part({
+      event: 'content-block-delta',
+      index: 0,
+      delta: { type: 'text-delta', text: 'It is typed.' },
+    }),
+  ],
+  [
+    [TOOLS, 'model:i1'],
+    'messages',
+    part({
+      event: 'content-block-finish',
+      index: 0,
+      content: { type: 'text', text: 'It is typed.' },
+    }),
+  ],
   [[TOOLS, 'model:i1'], 'messages', part({ event: 'message-finish' })],
   [[TOOLS], 'tasks', { id: 'i1', name: 'model', result: {}, error: null, interrupts: [] }],
-  [[TOOLS], 'values', { messages: [human, new AIMessage({ id: 'res-1', content: 'It is typed.' })] }],
-  [[TOOLS], 'tools', { event: 'on_tool_end', toolCallId: 'tc-1', name: 'task', output: { update: { messages: [answer] } } }],
+  [
+    [TOOLS],
+    'values',
+    { messages: [human, new AIMessage({ id: 'res-1', content: 'It is typed.' })] },
+  ],
+  [
+    [TOOLS],
+    'tools',
+    {
+      event: 'on_tool_end',
+      toolCallId: 'tc-1',
+      name: 'task',
+      output: { update: { messages: [answer] } },
+    },
+  ],
   [[], 'tasks', { id: 't1', name: 'tools', result: {}, error: null, interrupts: [] }],
   [[], 'values', { messages: [human, asks, answer] }],
 ];
@@ -74,11 +122,21 @@ describe('an agent that a tool runs', () => {
   test('is told with its call, and its messages are tagged', async () => {
     const events = fold(RESEARCH);
     await verified(events);
-    expect(events.find(({ type }) => type === 'SUBAGENT_STARTED')).toMatchObject({ name: 'researcher', parentToolCallId: 'tc-1' });
+    expect(events.find(({ type }) => type === 'SUBAGENT_STARTED')).toMatchObject({
+      name: 'researcher',
+      parentToolCallId: 'tc-1',
+    });
     const inside = events.filter(({ messageId }) => messageId === 'res-1');
-    expect(inside.map(({ type }) => type)).toEqual(['TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END']);
+    expect(inside.map(({ type }) => type)).toEqual([
+      'TEXT_MESSAGE_START',
+      'TEXT_MESSAGE_CONTENT',
+      'TEXT_MESSAGE_END',
+    ]);
     expect(new Set(inside.map(({ subagentRunId }) => subagentRunId))).toEqual(new Set([TOOLS]));
-    expect(events.find(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject({ messageId: 'tool-tc-1', content: 'It is typed.' });
+    expect(events.find(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject({
+      messageId: 'tool-tc-1',
+      content: 'It is typed.',
+    });
   });
 
   test('stays out of the stream of a client that does not know of such agents', async () => {
@@ -88,10 +146,16 @@ describe('an agent that a tool runs', () => {
     expect(events.filter(({ messageId }) => messageId === 'res-1')).toEqual([]);
   });
 
-  test.each(RESEARCH.map((_, at) => at))('is closed in order when the run ends after chunk %i', async (at) => {
-    for (const outcome of [{ type: 'cancelled' }, { type: 'error', message: 'm', code: 'c' }] as const)
-      await expect(verified(fold(RESEARCH.slice(0, at + 1), { outcome }))).resolves.toBeDefined();
-  });
+  test.each(RESEARCH.map((_, at) => at))(
+    'is closed in order when the run ends after chunk %i',
+    async (at) => {
+      for (const outcome of [
+        { type: 'cancelled' },
+        { type: 'error', message: 'm', code: 'c' },
+      ] as const)
+        await expect(verified(fold(RESEARCH.slice(0, at + 1), { outcome }))).resolves.toBeDefined();
+    },
+  );
 });
 
 /** A source of numbers that are the same for the same seed (mulberry32). */
@@ -110,30 +174,62 @@ describe('models that stream at the same time', () => {
   function randomChunks(seed: number): Chunk[] {
     const random = randomFrom(seed);
     const queues = Array.from({ length: 1 + Math.floor(random() * 4) }, (_, model) => {
-      const send = (data: object): Chunk => [[`node:${model}`], 'messages', [data, { run_id: `m${model}`, langgraph_node: 'node' }]];
+      const send = (data: object): Chunk => [
+        [`node:${model}`],
+        'messages',
+        [data, { run_id: `m${model}`, langgraph_node: 'node' }],
+      ];
       const blocks = Array.from({ length: Math.floor(random() * 4) }, (__, index): Chunk[] => {
         const kind = ['text', 'reasoning', 'call', 'image'][Math.floor(random() * 4)];
         const id = `call-${model}-${index}`;
-        const delta = (fields: object): Chunk => send({ event: 'content-block-delta', index, delta: fields });
-        if (kind === 'image') return [send({ event: 'content-block-start', index, content: { type: 'image', url: 'u' } })];
+        const delta = (fields: object): Chunk =>
+          send({ event: 'content-block-delta', index, delta: fields });
+        if (kind === 'image')
+          return [
+            send({ event: 'content-block-start', index, content: { type: 'image', url: 'u' } }),
+          ];
         if (kind === 'call')
           return [
-            send({ event: 'content-block-start', index, content: { type: 'tool_call_chunk', id, name: 'f', args: '' } }),
+            send({
+              event: 'content-block-start',
+              index,
+              content: { type: 'tool_call_chunk', id, name: 'f', args: '' },
+            }),
             ...(random() < 0.5
               ? [
                   delta({ type: 'tool-call-delta', args: '{"a":' }),
-                  delta({ type: 'block-delta', fields: { type: 'tool_call_chunk', args: '{"a":1}' } }),
+                  delta({
+                    type: 'block-delta',
+                    fields: { type: 'tool_call_chunk', args: '{"a":1}' },
+                  }),
                 ]
               : []),
-            send({ event: 'content-block-finish', index, content: { type: 'tool_call', id, name: 'f', args: { a: 1 } } }),
+            send({
+              event: 'content-block-finish',
+              index,
+              content: { type: 'tool_call', id, name: 'f', args: { a: 1 } },
+            }),
           ];
         return [
           send({ event: 'content-block-start', index, content: { type: kind, [kind!]: '' } }),
-          ...(random() < 0.8 ? [delta({ type: `${kind}-delta`, [kind!]: 'one ' }), delta({ type: `${kind}-delta`, [kind!]: 'two' })] : []),
-          send({ event: 'content-block-finish', index, content: { type: kind, [kind!]: 'one two' } }),
+          ...(random() < 0.8
+            ? [
+                delta({ type: `${kind}-delta`, [kind!]: 'one ' }),
+                delta({ type: `${kind}-delta`, [kind!]: 'two' }),
+              ]
+            : []),
+          send({
+            event: 'content-block-finish',
+            index,
+            content: { type: kind, [kind!]: 'one two' },
+          }),
         ];
       });
-      return [send({ event: 'message-start', id: `ai-${model}` }), ...blocks.flat(), send({ event: 'message-finish' })];
+      return [
+        send({ event: 'message-start', id: `ai-${model}` }),
+        ...blocks.flat(),
+        send({ event: 'message-finish' }),
+      ];
     });
     const chunks: Chunk[] = [];
     while (queues.some((queue) => queue.length > 0)) {
@@ -164,10 +260,13 @@ function apply(value: unknown, operations: PatchOperation[]): unknown {
       whole = (operation as { value: unknown }).value;
       continue;
     }
-    const holder = keys.reduce<never>((at, key) => at[key as never], whole as never) as Record<string, unknown> | unknown[];
+    const holder = keys.reduce<never>((at, key) => at[key as never], whole as never) as
+      | Record<string, unknown>
+      | unknown[];
     if (Array.isArray(holder)) {
       if (operation.op === 'remove') holder.splice(Number(last), 1);
-      else if (operation.op === 'add') holder.splice(last === '-' ? holder.length : Number(last), 0, operation.value);
+      else if (operation.op === 'add')
+        holder.splice(last === '-' ? holder.length : Number(last), 0, operation.value);
       else holder[Number(last)] = operation.value;
     } else if (operation.op === 'remove') delete holder[last];
     else holder[last] = operation.value;
@@ -185,7 +284,10 @@ test('a difference makes the second value of the first one', () => {
     const size = Math.floor(random() * 4);
     if (kind === 3) return Array.from({ length: size }, () => value(depth + 1));
     return Object.fromEntries(
-      Array.from({ length: size }, () => [['k', 'l/m', 'n~o', '__proto'][Math.floor(random() * 4)]!, value(depth + 1)]),
+      Array.from({ length: size }, () => [
+        ['k', 'l/m', 'n~o', '__proto'][Math.floor(random() * 4)]!,
+        value(depth + 1),
+      ]),
     );
   };
   for (let round = 0; round < 3000; round += 1) {

@@ -12,7 +12,10 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 beforeAll(async () => {
   database = await freshDatabase();
   const config = 'test/agent/ag-ui/graphs/gx.json';
-  agents = [await startAgent({ database: database.uri, config }), await startAgent({ database: database.uri, config })];
+  agents = [
+    await startAgent({ database: database.uri, config }),
+    await startAgent({ database: database.uri, config }),
+  ];
 });
 
 afterAll(async () => {
@@ -23,13 +26,21 @@ afterAll(async () => {
 type Input = { threadId: string; runId: string; messages: object[] };
 
 const door = (at: 0 | 1, path = ''): string => `${agents[at]!.url}/ag-ui/chat${path}`;
-const stateOf = async (threadId: string): Promise<{ messages: { id: string; type: string; content: unknown }[]; items: string[] }> =>
-  ((await (await fetch(`${agents[0]!.url}/threads/${threadId}/state`)).json()) as { values: never }).values;
+const stateOf = async (
+  threadId: string,
+): Promise<{ messages: { id: string; type: string; content: unknown }[]; items: string[] }> =>
+  ((await (await fetch(`${agents[0]!.url}/threads/${threadId}/state`)).json()) as { values: never })
+    .values;
 const runsOf = async (threadId: string): Promise<{ status: string }[]> =>
-  (await (await fetch(`${agents[0]!.url}/threads/${threadId}/runs`)).json()) as { status: string }[];
+  (await (await fetch(`${agents[0]!.url}/threads/${threadId}/runs`)).json()) as {
+    status: string;
+  }[];
 
 /** Begins a run that goes on without its client. Returns its input, and its events up to the given number of texts. */
-async function begin(text: string, texts: number): Promise<{ input: Input; told: Event[]; lastId: string; rest: Promise<Event[]> }> {
+async function begin(
+  text: string,
+  texts: number,
+): Promise<{ input: Input; told: Event[]; lastId: string; rest: Promise<Event[]> }> {
   const input = newInput(text) as Input;
   const answer = await post(`${door(0)}?on_disconnect=continue`, input);
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -55,10 +66,14 @@ function shownBy(events: Event[]): Record<string, string> {
   for (const event of events) {
     if (event.type === 'MESSAGES_SNAPSHOT') {
       shown.clear();
-      for (const { id, content } of event['messages'] as { id: string; content?: unknown }[]) shown.set(id, readText(content ?? ''));
+      for (const { id, content } of event['messages'] as { id: string; content?: unknown }[])
+        shown.set(id, readText(content ?? ''));
     }
     if (event.type === 'TEXT_MESSAGE_CONTENT')
-      shown.set(String(event['messageId']), (shown.get(String(event['messageId'])) ?? '') + String(event['delta']));
+      shown.set(
+        String(event['messageId']),
+        (shown.get(String(event['messageId'])) ?? '') + String(event['delta']),
+      );
   }
   return Object.fromEntries(shown);
 }
@@ -66,24 +81,36 @@ function shownBy(events: Event[]): Record<string, string> {
 test('a page that comes back in the middle of a text has in the end what one has that never left', async () => {
   const { input, rest } = await begin('slow', 5);
   const joined = await eventsOf(door(1, '/connect'), { ...input, messages: [] });
-  expect(joined.at(-1)).toMatchObject({ type: 'RUN_FINISHED', threadId: input.threadId, runId: input.runId, outcome: { type: 'success' } });
+  expect(joined.at(-1)).toMatchObject({
+    type: 'RUN_FINISHED',
+    threadId: input.threadId,
+    runId: input.runId,
+    outcome: { type: 'success' },
+  });
   const { messages } = await stateOf(input.threadId);
   const expected = Object.fromEntries(messages.map(({ id, content }) => [id, readText(content)]));
   expect(shownBy(joined)).toEqual(expected);
   const whole = await rest;
   const [said] = input.messages as { id: string; content: string }[];
   expect({ [said!.id]: said!.content, ...shownBy(whole) }).toEqual(expected);
-  expect(joined.filter(({ type }) => type === 'STATE_SNAPSHOT').at(-1)).toMatchObject({ snapshot: { items: ['turn 1'] } });
+  expect(joined.filter(({ type }) => type === 'STATE_SNAPSHOT').at(-1)).toMatchObject({
+    snapshot: { items: ['turn 1'] },
+  });
 });
 
 test('a client that names its last event gets those behind it, and none twice', async () => {
   const { input, told, lastId, rest } = await begin('slow', 10);
-  const answer = await post(door(1, '/connect'), { ...input, messages: [] }, { 'last-event-id': lastId });
+  const answer = await post(
+    door(1, '/connect'),
+    { ...input, messages: [] },
+    { 'last-event-id': lastId },
+  );
   const text = await answer.text();
   const ids = [...text.matchAll(/^id: (.+)$/gm)].map(([, id]) => id);
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids).not.toContain(lastId);
-  const texts = (events: Event[]): number => events.filter(({ type }) => type === 'TEXT_MESSAGE_CONTENT').length;
+  const texts = (events: Event[]): number =>
+    events.filter(({ type }) => type === 'TEXT_MESSAGE_CONTENT').length;
   expect(texts(told) + texts(readEvents(text))).toBe(40);
   expect(texts(await rest)).toBe(40);
 });
@@ -92,7 +119,12 @@ test('a thread that rests, and one that nobody knows, are told as they are, and 
   const input = newInput('hello') as Input;
   await eventsOf(door(0), input);
   const rests = await eventsOf(door(1, '/connect'), { ...input, messages: [] });
-  expect(typesOf(rests)).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT', 'STATE_SNAPSHOT', 'RUN_FINISHED']);
+  expect(typesOf(rests)).toEqual([
+    'RUN_STARTED',
+    'MESSAGES_SNAPSHOT',
+    'STATE_SNAPSHOT',
+    'RUN_FINISHED',
+  ]);
   expect(Object.values(shownBy(rests))).toEqual(['hello', 'You said: hello']);
   expect(await runsOf(input.threadId)).toHaveLength(1);
   const unknown = await eventsOf(door(1, '/connect'), newInput('', { messages: [] }));
@@ -102,18 +134,28 @@ test('a thread that rests, and one that nobody knows, are told as they are, and 
 test('a question is told to a page that comes back', async () => {
   const input = newInput('go') as Input;
   await eventsOf(`${agents[0]!.url}/ag-ui/approval`, input);
-  const told = await eventsOf(`${agents[1]!.url}/ag-ui/approval/connect`, { ...input, messages: [] });
-  expect(told.at(-1)).toMatchObject({ outcome: { type: 'interrupt', interrupts: [{ message: 'May I?' }] } });
+  const told = await eventsOf(`${agents[1]!.url}/ag-ui/approval/connect`, {
+    ...input,
+    messages: [],
+  });
+  expect(told.at(-1)).toMatchObject({
+    outcome: { type: 'interrupt', interrupts: [{ message: 'May I?' }] },
+  });
 });
 
 test.each([
   ['by /stop', (input: Input) => post(door(1, '/stop'), { threadId: input.threadId })],
-  ['by /stop with its own name', (input: Input) => post(door(1, '/stop'), { threadId: input.threadId, runId: input.runId })],
+  [
+    'by /stop with its own name',
+    (input: Input) => post(door(1, '/stop'), { threadId: input.threadId, runId: input.runId }),
+  ],
   [
     'over REST',
     async (input: Input) => {
       const [run] = (await runsOf(input.threadId)) as unknown as { run_id: string }[];
-      return fetch(`${agents[1]!.url}/threads/${input.threadId}/runs/${run!.run_id}/cancel`, { method: 'POST' });
+      return fetch(`${agents[1]!.url}/threads/${input.threadId}/runs/${run!.run_id}/cancel`, {
+        method: 'POST',
+      });
     },
   ],
 ])('a run that is stopped %s ends as cancelled, with everything closed', async (_, stop) => {
@@ -128,7 +170,9 @@ test.each([
 test('a stop of what does not run says so, and one of an unknown thread is 404', async () => {
   const input = newInput('hello') as Input;
   await eventsOf(door(0), input);
-  expect(await (await post(door(0, '/stop'), { threadId: input.threadId })).json()).toEqual({ stopped: false });
+  expect(await (await post(door(0, '/stop'), { threadId: input.threadId })).json()).toEqual({
+    stopped: false,
+  });
   expect((await post(door(0, '/stop'), { threadId: randomUUID() })).status).toBe(404);
 });
 
@@ -142,7 +186,10 @@ test('a client that leaves stops its run, unless it says otherwise', async () =>
     const answer = await post(door(0) + query, input, {}, leaving.signal);
     const reader = answer.body!.getReader();
     await reader.read();
-    await vi.waitFor(async () => expect((await runsOf(input.threadId))[0]!.status).toBe('running'), { timeout: 5000 });
+    await vi.waitFor(
+      async () => expect((await runsOf(input.threadId))[0]!.status).toBe('running'),
+      { timeout: 5000 },
+    );
     leaving.abort();
     await reader.read().catch(() => undefined);
     await new Promise((resolve) => setTimeout(resolve, 1500));

@@ -16,7 +16,12 @@ export const newInput = (text: string, more: object = {}): object => ({
 });
 
 /** Posts a body and returns the answer as it came. */
-export const post = (url: string, body: unknown, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<Response> =>
+export const post = (
+  url: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+  signal?: AbortSignal,
+): Promise<Response> =>
   fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
@@ -39,15 +44,22 @@ export function readEvents(text: string): Event[] {
 }
 
 /** Posts a body and returns the events of the answer. */
-export async function eventsOf(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Event[]> {
+export async function eventsOf(
+  url: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Event[]> {
   const answer = await post(url, body, headers);
   const text = await answer.text();
   if (answer.status !== 200) throw new Error(`${answer.status} ${text}`);
   return readEvents(text);
 }
 
-export const typesOf = (events: Event[]): string[] => events.map(({ type }) => type).filter((type, at, all) => type !== all[at - 1]);
+export const typesOf = (events: Event[]): string[] =>
+  events.map(({ type }) => type).filter((type, at, all) => type !== all[at - 1]);
 
 /** Returns the text of a message's content. */
 export const readText = (content: unknown): string =>
-  typeof content === 'string' ? content : (content as { text?: string }[]).map(({ text = '' }) => text).join('');
+  typeof content === 'string'
+    ? content
+    : (content as { text?: string }[]).map(({ text = '' }) => text).join('');

@@ -22,35 +22,71 @@ afterAll(async () => {
 type Message = { id: string; role: string; content?: string; toolCallId?: string };
 type Interrupt = { id: string; message?: string };
 
-const user = (content: string, id: string = randomUUID()): Message => ({ id, role: 'user', content });
-const run = (graph: string, input: object): Promise<Event[]> => eventsOf(`${agent.url}/ag-ui/${graph}`, input);
-const outcomeOf = (events: Event[]): { type: string; interrupts?: Interrupt[]; pendingToolCallIds?: string[] } =>
+const user = (content: string, id: string = randomUUID()): Message => ({
+  id,
+  role: 'user',
+  content,
+});
+const run = (graph: string, input: object): Promise<Event[]> =>
+  eventsOf(`${agent.url}/ag-ui/${graph}`, input);
+const outcomeOf = (
+  events: Event[],
+): { type: string; interrupts?: Interrupt[]; pendingToolCallIds?: string[] } =>
   events.at(-1)!['outcome'] as { type: string };
 
-async function stateOf(threadId: string): Promise<Record<string, unknown> & { messages: { id: string; type: string; content: string }[] }> {
+async function stateOf(
+  threadId: string,
+): Promise<
+  Record<string, unknown> & { messages: { id: string; type: string; content: string }[] }
+> {
   const answer = await fetch(`${agent.url}/threads/${threadId}/state`);
-  return ((await answer.json()) as { values: Record<string, unknown> & { messages: { id: string; type: string; content: string }[] } })
-    .values;
+  return (
+    (await answer.json()) as {
+      values: Record<string, unknown> & {
+        messages: { id: string; type: string; content: string }[];
+      };
+    }
+  ).values;
 }
 
 const runsOf = async (threadId: string): Promise<{ status: string }[]> =>
   (await (await fetch(`${agent.url}/threads/${threadId}/runs`)).json()) as { status: string }[];
 
 describe('a question', () => {
-  const asked = async (text = 'go'): Promise<{ threadId: string; messages: Message[]; interrupts: Interrupt[] }> => {
+  const asked = async (
+    text = 'go',
+  ): Promise<{ threadId: string; messages: Message[]; interrupts: Interrupt[] }> => {
     const [threadId, messages] = [randomUUID(), [user(text)]];
-    return { threadId, messages, interrupts: outcomeOf(await run('approval', newInput('', { threadId, messages }))).interrupts! };
+    return {
+      threadId,
+      messages,
+      interrupts: outcomeOf(await run('approval', newInput('', { threadId, messages })))
+        .interrupts!,
+    };
   };
   const answer = (threadId: string, messages: Message[], resume: object[]): Promise<Event[]> =>
     run('approval', newInput('', { threadId, messages, resume }));
 
   test('is asked again, without a run, by a request that answers none', async () => {
     const { threadId, messages, interrupts } = await asked();
-    const again = await run('approval', newInput('', { threadId, messages: [...messages, user('hello?')] }));
-    expect(typesOf(again)).toEqual(['RUN_STARTED', 'MESSAGES_SNAPSHOT', 'STATE_SNAPSHOT', 'RUN_FINISHED']);
-    expect(outcomeOf(again)).toMatchObject({ type: 'interrupt', interrupts: [{ id: interrupts[0]!.id }] });
+    const again = await run(
+      'approval',
+      newInput('', { threadId, messages: [...messages, user('hello?')] }),
+    );
+    expect(typesOf(again)).toEqual([
+      'RUN_STARTED',
+      'MESSAGES_SNAPSHOT',
+      'STATE_SNAPSHOT',
+      'RUN_FINISHED',
+    ]);
+    expect(outcomeOf(again)).toMatchObject({
+      type: 'interrupt',
+      interrupts: [{ id: interrupts[0]!.id }],
+    });
     expect(await runsOf(threadId)).toHaveLength(1);
-    const foreign = await answer(threadId, messages, [{ interruptId: 'another', status: 'resolved', payload: 1 }]);
+    const foreign = await answer(threadId, messages, [
+      { interruptId: 'another', status: 'resolved', payload: 1 },
+    ]);
     expect(outcomeOf(foreign).type).toBe('interrupt');
     expect(await runsOf(threadId)).toHaveLength(1);
   });
@@ -58,44 +94,66 @@ describe('a question', () => {
   test('that is cancelled is answered with what the bridge says', async () => {
     const { threadId, messages, interrupts } = await asked();
     await answer(threadId, messages, [{ interruptId: interrupts[0]!.id, status: 'cancelled' }]);
-    expect((await stateOf(threadId)).messages.at(-1)!.content).toContain('"__agui_cancelled__":true');
+    expect((await stateOf(threadId)).messages.at(-1)!.content).toContain(
+      '"__agui_cancelled__":true',
+    );
   });
 
   test('of two is answered alone, and the other one comes again', async () => {
     const { threadId, messages, interrupts } = await asked('two');
     expect(interrupts).toHaveLength(2);
     const [first, second] = interrupts;
-    const left = outcomeOf(await answer(threadId, messages, [{ interruptId: first!.id, status: 'resolved', payload: 'one' }]));
+    const left = outcomeOf(
+      await answer(threadId, messages, [
+        { interruptId: first!.id, status: 'resolved', payload: 'one' },
+      ]),
+    );
     expect(left).toMatchObject({ type: 'interrupt', interrupts: [{ id: second!.id }] });
-    const done = await answer(threadId, messages, [{ interruptId: second!.id, status: 'resolved', payload: 'two' }]);
+    const done = await answer(threadId, messages, [
+      { interruptId: second!.id, status: 'resolved', payload: 'two' },
+    ]);
     expect(outcomeOf(done).type).toBe('success');
   });
 
   test('that two answer at the same time is answered once; the other one is refused before a stream begins', async () => {
     const { threadId, messages, interrupts } = await asked();
-    const resume = (payload: number) => [{ interruptId: interrupts[0]!.id, status: 'resolved', payload }];
+    const resume = (payload: number) => [
+      { interruptId: interrupts[0]!.id, status: 'resolved', payload },
+    ];
     const all = await Promise.all(
       [1, 2, 3].map(async (payload) => {
-        const reply = await post(`${agent.url}/ag-ui/approval`, newInput('', { threadId, messages, resume: resume(payload) }));
+        const reply = await post(
+          `${agent.url}/ag-ui/approval`,
+          newInput('', { threadId, messages, resume: resume(payload) }),
+        );
         return { status: reply.status, text: await reply.text() };
       }),
     );
-    const answered = all.filter(({ status, text }) => status === 200 && text.includes('TEXT_MESSAGE_CONTENT'));
+    const answered = all.filter(
+      ({ status, text }) => status === 200 && text.includes('TEXT_MESSAGE_CONTENT'),
+    );
     expect(answered).toHaveLength(1);
-    const told = (await stateOf(threadId)).messages.filter(({ content }) => content.startsWith('You said'));
+    const told = (await stateOf(threadId)).messages.filter(({ content }) =>
+      content.startsWith('You said'),
+    );
     expect(told).toHaveLength(1);
   });
 
   test('is answered as pages from before resume do it', async () => {
     const { threadId, messages } = await asked();
-    const events = await run('approval', newInput('', { threadId, messages, forwardedProps: { command: { resume: 'old' } } }));
+    const events = await run(
+      'approval',
+      newInput('', { threadId, messages, forwardedProps: { command: { resume: 'old' } } }),
+    );
     expect(outcomeOf(events).type).toBe('success');
     expect((await stateOf(threadId)).messages.at(-1)!.content).toBe('You said "old".');
   });
 
   test('reaches a client from before outcomes as an event of its own, too', async () => {
     const events = await run('approval', newInput('go', { protocolVersion: undefined }));
-    expect(events.filter(({ type }) => type === 'CUSTOM').map(({ name, value }) => [name, value])).toContainEqual([
+    expect(
+      events.filter(({ type }) => type === 'CUSTOM').map(({ name, value }) => [name, value]),
+    ).toContainEqual([
       'on_interrupt',
       { message: 'May I?', reason: 'approval', options: ['yes', 'no'] },
     ]);
@@ -116,19 +174,32 @@ describe('messages', () => {
     }
     return { threadId, messages };
   }
-  const textsOf = async (threadId: string): Promise<string[]> => (await stateOf(threadId)).messages.map(({ content }) => readText(content));
+  const textsOf = async (threadId: string): Promise<string[]> =>
+    (await stateOf(threadId)).messages.map(({ content }) => readText(content));
 
   test('that the thread has already are not sent again, also by a client that shows only some of them', async () => {
     const { threadId, messages } = await talk(2);
     await run('chat', newInput('', { threadId, messages: [...messages.slice(2), user('third')] }));
-    expect(await textsOf(threadId)).toEqual(['turn 0', 'You said: turn 0', 'turn 1', 'You said: turn 1', 'third', 'You said: third']);
+    expect(await textsOf(threadId)).toEqual([
+      'turn 0',
+      'You said: turn 0',
+      'turn 1',
+      'You said: turn 1',
+      'third',
+      'You said: third',
+    ]);
   });
 
   test('of which one was edited begin again before it', async () => {
     const { threadId, messages } = await talk(3);
     const edited = [...messages.slice(0, 2), { ...messages[2]!, content: 'changed' }];
     await run('chat', newInput('', { threadId, messages: edited }));
-    expect(await textsOf(threadId)).toEqual(['turn 0', 'You said: turn 0', 'changed', 'You said: changed']);
+    expect(await textsOf(threadId)).toEqual([
+      'turn 0',
+      'You said: turn 0',
+      'changed',
+      'You said: changed',
+    ]);
   });
 
   test('that end with one which the thread has answered have it answered again', async () => {
@@ -136,7 +207,12 @@ describe('messages', () => {
     const before = await runsOf(threadId);
     const events = await run('chat', newInput('', { threadId, messages: messages.slice(0, 3) }));
     expect(outcomeOf(events).type).toBe('success');
-    expect(await textsOf(threadId)).toEqual(['turn 0', 'You said: turn 0', 'turn 1', 'You said: turn 1']);
+    expect(await textsOf(threadId)).toEqual([
+      'turn 0',
+      'You said: turn 0',
+      'turn 1',
+      'You said: turn 1',
+    ]);
     expect(await runsOf(threadId)).toHaveLength(before.length + 1);
     const { messages: now } = await stateOf(threadId);
     expect(now.at(-1)!.id).not.toBe(messages.at(-1)!.id);
@@ -155,20 +231,38 @@ describe('messages', () => {
         ],
       },
       { id: 'r', role: 'reasoning', content: 'Hm.' },
-      { id: 'a', role: 'assistant', toolCalls: [{ id: 'c', type: 'function', function: { name: 'search', arguments: '{"query":"x"}' } }] },
+      {
+        id: 'a',
+        role: 'assistant',
+        toolCalls: [
+          { id: 'c', type: 'function', function: { name: 'search', arguments: '{"query":"x"}' } },
+        ],
+      },
       { id: 't', role: 'tool', toolCallId: 'c', content: 'found x' },
       { id: 'p', role: 'activity', activityType: 'PLAN', content: { steps: [] } },
       user('go on'),
     ];
     await run('chat', newInput('', { threadId, messages: foreign }));
     const { messages } = await stateOf(threadId);
-    expect(messages.map(({ type }) => type)).toEqual(['system', 'human', 'ai', 'tool', 'human', 'ai']);
-    expect(messages[2]).toMatchObject({ tool_calls: [{ id: 'c', name: 'search', args: { query: 'x' } }] });
+    expect(messages.map(({ type }) => type)).toEqual([
+      'system',
+      'human',
+      'ai',
+      'tool',
+      'human',
+      'ai',
+    ]);
+    expect(messages[2]).toMatchObject({
+      tool_calls: [{ id: 'c', name: 'search', args: { query: 'x' } }],
+    });
   });
 
   test('none of which is new let the graph run on its state', async () => {
     const { threadId, messages } = await talk(1);
-    const events = await run('shared', newInput('', { threadId, messages, state: { note: 'from the page' } }));
+    const events = await run(
+      'shared',
+      newInput('', { threadId, messages, state: { note: 'from the page' } }),
+    );
     expect(outcomeOf(events).type).toBe('success');
     expect(await stateOf(threadId)).toMatchObject({ note: 'from the page!' });
   });
@@ -180,13 +274,25 @@ describe('state', () => {
     await run('shared', newInput('a', { threadId, state: { items: ['mine'], note: 'n' } }));
     const after = await stateOf(threadId);
     expect(after['items']).toEqual(['mine', 'item 1', 'item 2']);
-    await run('shared', newInput('b', { threadId, state: { items: after['items'], note: after['note'] } }));
-    expect((await stateOf(threadId))['items']).toEqual(['mine', 'item 1', 'item 2', 'item 3', 'item 4']);
+    await run(
+      'shared',
+      newInput('b', { threadId, state: { items: after['items'], note: after['note'] } }),
+    );
+    expect((await stateOf(threadId))['items']).toEqual([
+      'mine',
+      'item 1',
+      'item 2',
+      'item 3',
+      'item 4',
+    ]);
   });
 
   test('that no field of the graph has, or that belongs to doors, is passed over', async () => {
     const threadId = randomUUID();
-    const events = await run('shared', newInput('a', { threadId, state: { unknown: 1, messages: [{ id: 'x' }], copilotkit: {} } }));
+    const events = await run(
+      'shared',
+      newInput('a', { threadId, state: { unknown: 1, messages: [{ id: 'x' }], copilotkit: {} } }),
+    );
     expect(outcomeOf(events).type).toBe('success');
     expect(Object.keys(await stateOf(threadId)).toSorted()).toEqual(['items', 'messages', 'note']);
   });
@@ -195,24 +301,34 @@ describe('state', () => {
     const threadId = randomUUID();
     const long = Array.from({ length: 50 }, (_, at) => `a long item of the page ${at}`);
     const events = await run('shared', newInput('a', { threadId, state: { items: long } }));
-    const deltas = events.filter(({ type }) => type === 'STATE_DELTA').flatMap(({ delta }) => delta as { path: string }[]);
+    const deltas = events
+      .filter(({ type }) => type === 'STATE_DELTA')
+      .flatMap(({ delta }) => delta as { path: string }[]);
     expect(deltas.map(({ path }) => path)).toContain('/items/-');
   });
 });
 
 describe('ids', () => {
-  test.each(['chat-1', 'ÄÖ 🎈', 'x'.repeat(255)])('a thread may have any name, such as "%s"', async (name) => {
-    const threadId = `${name.slice(0, 200)}${randomUUID().slice(0, 8)}`;
-    const messages = [user('hello')];
-    const first = await post(`${agent.url}/ag-ui/chat`, newInput('', { threadId, messages }));
-    const events = readEvents(await first.text());
-    expect(events[0]).toMatchObject({ type: 'RUN_STARTED', threadId });
-    expect(first.headers.get('content-location')).toMatch(/^\/threads\/[0-9a-f-]{36}\/runs\/[0-9a-f-]{36}$/);
-    const again = await run('chat', newInput('', { threadId, messages: [...messages, user('more')] }));
-    expect(outcomeOf(again).type).toBe('success');
-    const real = first.headers.get('content-location')!.split('/')[2]!;
-    expect((await stateOf(real)).messages).toHaveLength(4);
-  });
+  test.each(['chat-1', 'ÄÖ 🎈', 'x'.repeat(255)])(
+    'a thread may have any name, such as "%s"',
+    async (name) => {
+      const threadId = `${name.slice(0, 200)}${randomUUID().slice(0, 8)}`;
+      const messages = [user('hello')];
+      const first = await post(`${agent.url}/ag-ui/chat`, newInput('', { threadId, messages }));
+      const events = readEvents(await first.text());
+      expect(events[0]).toMatchObject({ type: 'RUN_STARTED', threadId });
+      expect(first.headers.get('content-location')).toMatch(
+        /^\/threads\/[0-9a-f-]{36}\/runs\/[0-9a-f-]{36}$/,
+      );
+      const again = await run(
+        'chat',
+        newInput('', { threadId, messages: [...messages, user('more')] }),
+      );
+      expect(outcomeOf(again).type).toBe('success');
+      const real = first.headers.get('content-location')!.split('/')[2]!;
+      expect((await stateOf(real)).messages).toHaveLength(4);
+    },
+  );
 
   test('a UUID is the thread, in capitals as well', async () => {
     const threadId = randomUUID();
@@ -254,8 +370,14 @@ test('an agent that is not there is 422, its capabilities are those of the proto
   expect((await post(`${agent.url}/ag-ui/nowhere`, newInput('x'))).status).toBe(422);
   const { AgentCapabilitiesSchema } = await import('@ag-ui/core/schemas');
   const capabilities = (await (await fetch(`${agent.url}/ag-ui/chat`)).json()) as object;
-  expect(AgentCapabilitiesSchema.parse(capabilities)).toMatchObject({ identity: { name: 'chat' }, transport: { streaming: true } });
-  const list = (await (await fetch(`${agent.url}/ag-ui`)).json()) as { name: string; url: string }[];
+  expect(AgentCapabilitiesSchema.parse(capabilities)).toMatchObject({
+    identity: { name: 'chat' },
+    transport: { streaming: true },
+  });
+  const list = (await (await fetch(`${agent.url}/ag-ui`)).json()) as {
+    name: string;
+    url: string;
+  }[];
   expect(list.map(({ name }) => name).toSorted()).toEqual(['approval', 'chat', 'shared']);
   expect(list[0]!.url).toBe(`${agent.url}/ag-ui/${(list[0] as unknown as { id: string }).id}`);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { patternsOf } from '../../../src/agent/auth/filter.ts';
+import { toFilterPatterns } from '../../../src/agent/auth/filter.ts';
 import { Problem } from '../../../src/errors.ts';
 
 /* A handler's filter becomes what metadata has to contain. */
@@ -8,11 +8,27 @@ test.each([
   ['an empty one lets everything through', {}, [{}]],
   ['a plain value', { owner: 'ann' }, [{ owner: 'ann' }]],
   ['$eq is the same', { owner: { $eq: 'ann' } }, [{ owner: 'ann' }]],
-  ['several fields must all be there', { owner: 'ann', open: true }, [{ owner: 'ann', open: true }]],
+  [
+    'several fields must all be there',
+    { owner: 'ann', open: true },
+    [{ owner: 'ann', open: true }],
+  ],
   ['$contains one', { team: { $contains: 'red' } }, [{ team: ['red'] }]],
-  ['$contains several: all of them', { team: { $contains: ['red', 'blue'] } }, [{ team: ['red', 'blue'] }]],
-  ['$or: one of the groups', { $or: [{ owner: 'ann' }, { open: true }] }, [{ owner: 'ann' }, { open: true }]],
-  ['$and: all of the groups', { $and: [{ owner: 'ann' }, { open: true }] }, [{ owner: 'ann', open: true }]],
+  [
+    '$contains several: all of them',
+    { team: { $contains: ['red', 'blue'] } },
+    [{ team: ['red', 'blue'] }],
+  ],
+  [
+    '$or: one of the groups',
+    { $or: [{ owner: 'ann' }, { open: true }] },
+    [{ owner: 'ann' }, { open: true }],
+  ],
+  [
+    '$and: all of the groups',
+    { $and: [{ owner: 'ann' }, { open: true }] },
+    [{ owner: 'ann', open: true }],
+  ],
   [
     'a field beside $or',
     { kind: 'chat', $or: [{ owner: 'ann' }, { open: true }] },
@@ -29,8 +45,16 @@ test.each([
       { b: 2, c: 3 },
     ],
   ],
-  ['two different values of one field: nothing', { $and: [{ owner: 'ann' }, { owner: 'bob' }] }, []],
-  ['a value and a list of one field: nothing', { $and: [{ team: 'red' }, { team: { $contains: 'red' } }] }, []],
+  [
+    'two different values of one field: nothing',
+    { $and: [{ owner: 'ann' }, { owner: 'bob' }] },
+    [],
+  ],
+  [
+    'a value and a list of one field: nothing',
+    { $and: [{ team: 'red' }, { team: { $contains: 'red' } }] },
+    [],
+  ],
   [
     'two lists of one field: both',
     { $and: [{ team: { $contains: 'red' } }, { team: { $contains: 'blue' } }] },
@@ -38,7 +62,7 @@ test.each([
   ],
   ['null is a value', { owner: null }, [{ owner: null }]],
 ])('%s', (_what, filter, patterns) => {
-  expect(patternsOf(filter)).toEqual(patterns);
+  expect(toFilterPatterns(filter)).toEqual(patterns);
 });
 
 const deep = { $or: [{ $or: [{ $or: [{ a: 1 }, { a: 2 }] }, { a: 3 }] }, { a: 4 }] };
@@ -51,7 +75,11 @@ test.each([
   ['$and of one', { $and: [{ owner: 'ann' }] }, '$and must be a list of at least two'],
   ['$or of twenty-one', { $or: Array.from({ length: 21 }, () => ({})) }, 'at most 20'],
   ['three levels', deep, 'not be nested deeper than 2'],
-  ['too many combinations', { $and: [{ $or: many }, { $or: many.map(({ a }) => ({ b: a })) }] }, 'at most 200'],
+  [
+    'too many combinations',
+    { $and: [{ $or: many }, { $or: many.map(({ a }) => ({ b: a })) }] },
+    'at most 200',
+  ],
   ['an unknown operator', { owner: { $ne: 'ann' } }, 'owner.$ne is none of $eq, $contains'],
   ['an operator in the place of a field', { $eq: 'ann' }, '$eq is none of $or, $and'],
   ['an object without operators', { owner: {} }, 'owner must have $eq or $contains'],
@@ -59,7 +87,7 @@ test.each([
 ])('%s is refused as a fault of the handler', (_what, filter, words) => {
   let thrown: unknown;
   try {
-    patternsOf(filter);
+    toFilterPatterns(filter);
   } catch (error) {
     thrown = error;
   }

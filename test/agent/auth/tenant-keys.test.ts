@@ -9,7 +9,12 @@ import { silentLog } from '../../kit/log.ts';
 
 const GOOD = `gx_${'g'.repeat(43)}`;
 const OTHER = `gx_${'o'.repeat(43)}`;
-const ANSWER = { tenant_id: '00000000-0000-4000-8000-000000000000', role: 'write', subject: '1234', name: 'ci' };
+const ANSWER = {
+  tenant_id: '00000000-0000-4000-8000-000000000000',
+  role: 'write',
+  subject: '1234',
+  name: 'ci',
+};
 const MINUTE = 60_000;
 const forged = (index: number): string => `gx_${String(index).padStart(43, 'f')}`;
 
@@ -39,7 +44,12 @@ beforeEach(async () => {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  keys = new TenantKeys({ place: { url, deploymentId: 'the-id' }, log: silentLog(), clock: () => now, patience: 60_000 });
+  keys = new TenantKeys({
+    place: { url, deploymentId: 'the-id' },
+    log: silentLog(),
+    clock: () => now,
+    patience: 60_000,
+  });
 });
 
 afterEach(() => {
@@ -72,13 +82,17 @@ test('a refusal is believed for ten seconds', async () => {
   expect(asked).toHaveLength(2);
 });
 
-test.each([401, 403, 404])('status %i means that the key does not open the deployment', async (refusal) => {
-  status = refusal;
-  expect(await find(GOOD)).toBeUndefined();
-});
+test.each([401, 403, 404])(
+  'status %i means that the key does not open the deployment',
+  async (refusal) => {
+    status = refusal;
+    expect(await find(GOOD)).toBeUndefined();
+  },
+);
 
 test('what is no key of the REST API is not sent there', async () => {
-  for (const text of [`gxa_${'k'.repeat(43)}`, 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln', '', 'gx_short']) expect(await find(text)).toBeUndefined();
+  for (const text of [`gxa_${'k'.repeat(43)}`, 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln', '', 'gx_short'])
+    expect(await find(text)).toBeUndefined();
   expect(asked).toEqual([]);
 });
 
@@ -109,9 +123,16 @@ test('one that is away is asked once a second at most', async () => {
 
 describe('forged keys', () => {
   /** Shows keys that nobody made, from one address each, and returns how many were refused with a 401 and a 429. */
-  const forge = async (count: number, from: (index: number) => string): Promise<[unknown: number, tooMany: number]> => {
-    const results = await Promise.allSettled(Array.from({ length: count }, (_, index) => find(forged(index), false, from(index))));
-    const tooMany = results.filter((one) => one.status === 'rejected' && (one.reason as { status?: number }).status === 429).length;
+  const forge = async (
+    count: number,
+    from: (index: number) => string,
+  ): Promise<[unknown: number, tooMany: number]> => {
+    const results = await Promise.allSettled(
+      Array.from({ length: count }, (_, index) => find(forged(index), false, from(index))),
+    );
+    const tooMany = results.filter(
+      (one) => one.status === 'rejected' && (one.reason as { status?: number }).status === 429,
+    ).length;
     return [results.filter(({ status: is }) => is === 'fulfilled').length, tooMany];
   };
 
@@ -132,7 +153,10 @@ describe('forged keys', () => {
 
   test('for which the control plane answers 429 are no outage: other keys are asked about at once', async () => {
     status = 429;
-    await expect(find(forged(1), false)).rejects.toMatchObject({ status: 429, headers: { 'retry-after': '7' } });
+    await expect(find(forged(1), false)).rejects.toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '7' },
+    });
     status = undefined;
     expect(await find(GOOD, false)).toEqual(ANSWER);
   });

@@ -25,12 +25,17 @@ afterAll(async () => {
 
 test('a graph makes records and follows runs of its server', async () => {
   const headers = { 'content-type': 'application/json', 'x-api-key': KEY };
-  const ask = (path: string, options: RequestInit = {}): Promise<Response> => fetch(`${agent.url}/agents${path}`, { headers, ...options });
+  const ask = (path: string, options: RequestInit = {}): Promise<Response> =>
+    fetch(`${agent.url}/agents${path}`, { headers, ...options });
   const body = JSON.stringify({ assistant_id: 'asks', input: {} });
   const answer = await ask('/runs/wait', { method: 'POST', body });
-  const { asked } = (await answer.json()) as { asked: { thread_id: string; seen: unknown[]; refused: string } };
+  const { asked } = (await answer.json()) as {
+    asked: { thread_id: string; seen: unknown[]; refused: string };
+  };
   expect(asked.seen).toEqual([{ left: 3 }, { left: 2 }, { left: 1 }]);
   expect(asked.refused).toContain('422');
-  expect(await (await ask(`/threads/${asked.thread_id}`)).json()).toMatchObject({ metadata: { by: 'the graph' } });
+  expect(await (await ask(`/threads/${asked.thread_id}`)).json()).toMatchObject({
+    metadata: { by: 'the graph' },
+  });
   expect((await fetch(`${agent.url}/agents/threads/${asked.thread_id}`)).status).toBe(401);
 });

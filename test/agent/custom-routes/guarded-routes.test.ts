@@ -24,11 +24,22 @@ type Asked = { token?: string; method?: string };
 const seenBy =
   (agent: () => AgentProcess) =>
   async (path: string, { token, method = 'GET' }: Asked = {}): Promise<Seen> => {
-    const headers = { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) };
-    const answer = await fetch(agent().url + path, { method, headers, ...(method === 'POST' && { body: '{}' }) });
+    const headers = {
+      'content-type': 'application/json',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    };
+    const answer = await fetch(agent().url + path, {
+      method,
+      headers,
+      ...(method === 'POST' && { body: '{}' }),
+    });
     const text = await answer.text();
     const body: unknown = text.startsWith('{') ? JSON.parse(text) : text;
-    return { status: answer.status, body, middleware: answer.headers.get('x-middleware') === 'seen' };
+    return {
+      status: answer.status,
+      body,
+      middleware: answer.headers.get('x-middleware') === 'seen',
+    };
   };
 
 const REFUSED = { detail: 'Who are you?' };
@@ -58,11 +69,19 @@ describe.each(ORDERS)('with $first first and own routes $own', ({ name, first, o
 
   test('its own routes know who called if they ask', async () => {
     const user = own === 'open' ? null : 'ann';
-    expect(await ask('/agents/who', { token: 'ann' })).toEqual({ status: 200, body: { user, path: '/who' }, middleware: true });
+    expect(await ask('/agents/who', { token: 'ann' })).toEqual({
+      status: 200,
+      body: { user, path: '/who' },
+      middleware: true,
+    });
   });
 
   test('a stranger gets to no built-in route, and the middleware sees that if it is first', async () => {
-    expect(await ask('/agents/threads', { method: 'POST' })).toEqual({ status: 401, body: REFUSED, middleware: isMiddlewareFirst });
+    expect(await ask('/agents/threads', { method: 'POST' })).toEqual({
+      status: 401,
+      body: REFUSED,
+      middleware: isMiddlewareFirst,
+    });
     expect((await ask('/agents/threads', { method: 'POST', token: 'ann' })).status).toBe(200);
   });
 
@@ -75,10 +94,19 @@ describe.each(ORDERS)('with $first first and own routes $own', ({ name, first, o
   test('a WebSocket is opened to those to whom a request is answered', async () => {
     const opened = async (query: string, token?: string): Promise<string> => {
       const path = `${agent.url.replace('http', 'ws')}/agents/threads/${randomUUID()}/stream/events${query}`;
-      const socket = new WebSocket(path, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
-      const subscribe = { id: 1, method: 'subscription.subscribe', params: { channels: ['values'] } };
+      const socket = new WebSocket(
+        path,
+        token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } },
+      );
+      const subscribe = {
+        id: 1,
+        method: 'subscription.subscribe',
+        params: { channels: ['values'] },
+      };
       socket.once('open', () => socket.send(JSON.stringify(subscribe)));
-      const answer = once(socket, 'message').then(([data]) => (JSON.parse(String(data)) as { type: string }).type);
+      const answer = once(socket, 'message').then(
+        ([data]) => (JSON.parse(String(data)) as { type: string }).type,
+      );
       const refusal = once(socket, 'close').then(([code]) => `closed with ${String(code)}`);
       return Promise.race([answer, refusal]).finally(() => socket.close());
     };
@@ -91,7 +119,11 @@ describe.each(ORDERS)('with $first first and own routes $own', ({ name, first, o
 
   test('what is open stays open, below the prefix only', async () => {
     expect((await ask('/agents/info')).status).toBe(200);
-    expect([(await ask('/ok')).status, (await ask('/agents/ok')).status, (await ask('/who')).status]).toEqual([200, 200, 404]);
+    expect([
+      (await ask('/ok')).status,
+      (await ask('/agents/ok')).status,
+      (await ask('/who')).status,
+    ]).toEqual([200, 200, 404]);
   });
 
   test('a client within the application sees what everybody has', async () => {
@@ -103,7 +135,10 @@ describe.each(ORDERS)('with $first first and own routes $own', ({ name, first, o
     await expect
       .poll(async () => (await ask('/agents/openapi.json')).body, { timeout: 30_000 })
       .toMatchObject({
-        paths: { '/agents/who': { get: { operationId: 'who' } }, '/agents/threads': { post: expect.any(Object) as object } },
+        paths: {
+          '/agents/who': { get: { operationId: 'who' } },
+          '/agents/threads': { post: expect.any(Object) as object },
+        },
       });
   });
 });
@@ -125,25 +160,44 @@ describe('an application of @hono/zod-openapi', () => {
 
   test('checks what it is sent, as it says it does', async () => {
     expect((await make('de', { name: 'red', size: 1 })).status).toBe(201);
-    expect([(await make('deu', { name: 'red', size: 1 })).status, (await make('de', { name: 'r', size: 1 })).status]).toEqual([400, 400]);
+    expect([
+      (await make('deu', { name: 'red', size: 1 })).status,
+      (await make('de', { name: 'r', size: 1 })).status,
+    ]).toEqual([400, 400]);
   });
 
   test('is described in the document of the server, with its parameters and its schemas', async () => {
-    type Document = { paths: Record<string, unknown>; components: { schemas: Record<string, unknown> } };
-    const read = async (): Promise<Document> => (await (await fetch(`${agent.url}/agents/openapi.json`)).json()) as Document;
-    const ref = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Team' } } } };
+    type Document = {
+      paths: Record<string, unknown>;
+      components: { schemas: Record<string, unknown> };
+    };
+    const read = async (): Promise<Document> =>
+      (await (await fetch(`${agent.url}/agents/openapi.json`)).json()) as Document;
+    const ref = {
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Team' } } },
+    };
     await expect
       .poll(async () => (await read()).paths['/agents/teams/{place}'], { timeout: 30_000 })
       .toMatchObject({
         post: {
           operationId: 'make_team',
-          parameters: [{ in: 'path', name: 'place', required: true, schema: { type: 'string', minLength: 2, maxLength: 2 } }],
+          parameters: [
+            {
+              in: 'path',
+              name: 'place',
+              required: true,
+              schema: { type: 'string', minLength: 2, maxLength: 2 },
+            },
+          ],
           requestBody: ref,
           responses: { 201: ref },
         },
       });
     const { paths, components } = await read();
-    expect(components.schemas['Team']).toMatchObject({ type: 'object', required: ['name', 'size'] });
+    expect(components.schemas['Team']).toMatchObject({
+      type: 'object',
+      required: ['name', 'size'],
+    });
     expect(paths['/agents/threads']).toHaveProperty('post');
   });
 });

@@ -21,7 +21,12 @@ test('a single write goes at once; those that come meanwhile go together, and ea
   await turn();
   await turn();
   const others = [2, 3, 4].map((item) => batcher.add(item));
-  expect(await Promise.all([first, ...others])).toEqual(['written 1', 'written 2', 'written 3', 'written 4']);
+  expect(await Promise.all([first, ...others])).toEqual([
+    'written 1',
+    'written 2',
+    'written 3',
+    'written 4',
+  ]);
   expect(batches).toEqual([[1], [2, 3, 4]]);
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { byteaArray } from '../../../src/agent/db/base/bytea-array.ts';
+import { parseByteaArray } from '../../../src/agent/db/base/bytea-array.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 
@@ -15,5 +15,5 @@ test.each([
     ],
   ],
 ])('%s', (_, text, expected) => {
-  expect(byteaArray(text)).toEqual(expected);
+  expect(parseByteaArray(text)).toEqual(expected);
 });

@@ -2,7 +2,7 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/agent/db/base/pool.ts';
-import { reachDatabase } from '../../../src/agent/db/base/reach.ts';
+import { waitForDatabase } from '../../../src/agent/db/base/reach.ts';
 import { openSignals, type Signal } from '../../../src/agent/db/base/signals.ts';
 import { StartError, Unavailable } from '../../../src/errors.ts';
 import { until } from '../../kit/until.ts';
@@ -29,7 +29,10 @@ function addressOf(host = 'localhost', authorityFile = server.authorityFile): st
 }
 
 function connect(uri: string, poolSize = 1): Database {
-  const db = openDatabase({ uri, poolSize, statementTimeoutSeconds: 60, name: 'encrypted-test' }, silentLog());
+  const db = openDatabase(
+    { uri, poolSize, statementTimeoutSeconds: 60, name: 'encrypted-test' },
+    silentLog(),
+  );
   open.push(db);
   return db;
 }
@@ -70,7 +73,11 @@ test('one that shows a certificate of another authority, or for another name, is
   writeFileSync(stranger, authority().certificate);
   for (const address of [addressOf('localhost', stranger), addressOf('127.0.0.1')]) {
     await expect(connect(address).query({ text: 'select 1' })).rejects.toThrow(Unavailable);
-    const start = reachDatabase(connect(address), address, { seconds: 3600, log: silentLog(), signal: new AbortController().signal });
+    const start = waitForDatabase(connect(address), address, {
+      seconds: 3600,
+      log: silentLog(),
+      signal: new AbortController().signal,
+    });
     await expect(start).rejects.toThrow(StartError);
     await expect(start).rejects.toThrow(/Database .* can't be reached: .*(certificate|IP)/);
   }

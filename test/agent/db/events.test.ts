@@ -13,7 +13,14 @@ afterAll(() => on.drop());
 
 test('events that a worker that had lost its run wrote stay, and those behind them are added', async () => {
   const [run_id, thread_id] = [randomUUID(), randomUUID()];
-  const event = (seq: number, by: string): StoredEvent => ({ run_id, thread_id, ms: 1, seq, event: 'custom', json: JSON.stringify(by) });
+  const event = (seq: number, by: string): StoredEvent => ({
+    run_id,
+    thread_id,
+    ms: 1,
+    seq,
+    event: 'custom',
+    json: JSON.stringify(by),
+  });
   const settings = { wake: [], lifeSeconds: 60 };
   await appendEvents(on.db, [event(1, 'first'), event(2, 'first')], settings);
   await appendEvents(on.db, [event(2, 'second'), event(3, 'second')], settings);

@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { abandoned, claimByTickets, expired } from '../../../src/agent/db/runs/leases.ts';
+import {
+  lockAbandonedRuns,
+  claimByTickets,
+  lockExpiredRuns,
+} from '../../../src/agent/db/runs/leases.ts';
 import { openDatabase, type Database, type Statement } from '../../../src/agent/db/base/pool.ts';
 import { deleteExpiredItems } from '../../../src/agent/db/store/store-items.ts';
 import { deleteExpiredThreads } from '../../../src/agent/db/threads/thread-expiry.ts';
@@ -42,7 +46,8 @@ function keepingPlans(): Database {
   return {
     ...plain,
     query: (statement) => plain.query(named(statement)),
-    transaction: (work) => plain.transaction((tx) => work({ ...tx, query: (statement) => tx.query(named(statement)) })),
+    transaction: (work) =>
+      plain.transaction((tx) => work({ ...tx, query: (statement) => tx.query(named(statement)) })),
   };
 }
 
@@ -52,10 +57,14 @@ beforeAll(async () => {
   for (const join of ['hashjoin', 'mergejoin', 'material', 'memoize'])
     await database.sql(`alter database ${row!.name} set enable_${join} = off`);
   await database.sql(`alter database ${row!.name} set plan_cache_mode = force_generic_plan`);
-  plain = openDatabase({ uri: database.uri, poolSize: 1, statementTimeoutSeconds: 30, name: 'test' }, silentLog());
+  plain = openDatabase(
+    { uri: database.uri, poolSize: 1, statementTimeoutSeconds: 30, name: 'test' },
+    silentLog(),
+  );
   db = keepingPlans();
   tickets = await openTickets(db, { works: false }, silentLog());
-  for (const table of TABLES) await database.sql(`alter table ${table} set (autovacuum_enabled = off)`);
+  for (const table of TABLES)
+    await database.sql(`alter table ${table} set (autovacuum_enabled = off)`);
 });
 
 beforeEach(async () => {
@@ -97,17 +106,21 @@ const TAKERS: Taker[] = [
     what: 'runs whose lease is over',
     atMost: LEASES,
     fill: () => running(worker, '-1 minute'),
-    take: () => db.transaction(async (tx) => (await expired(tx, { leaseSeconds: 0 })).length),
+    take: () =>
+      db.transaction(async (tx) => (await lockExpiredRuns(tx, { leaseSeconds: 0 })).length),
   },
   {
     file: 'src/agent/db/runs/leases.ts',
     what: 'runs of dead workers',
     atMost: LEASES,
     fill: async () => {
-      await database.sql('insert into gx.worker (worker, lock) values ($1, $2)', [dead.worker, dead.lock]);
+      await database.sql('insert into gx.worker (worker, lock) values ($1, $2)', [
+        dead.worker,
+        dead.lock,
+      ]);
       await running(dead.worker, '1 minute');
     },
-    take: () => db.transaction(async (tx) => (await abandoned(tx, [dead])).length),
+    take: () => db.transaction(async (tx) => (await lockAbandonedRuns(tx, [dead])).length),
   },
   {
     file: 'src/agent/db/store/store-items.ts',
@@ -125,7 +138,12 @@ const TAKERS: Taker[] = [
     fill: () =>
       database.sql(`insert into gx.thread (thread_id, metadata, updated_at, state_updated_at)
         select gen_random_uuid(), '{}', now() - interval '1 day', now() - interval '1 day' from generate_series(1, ${ROWS})`),
-    take: () => deleteExpiredThreads(db, { usual: { strategy: 'delete', ttl: 60 }, waiting: false, limit: ASKED }),
+    take: () =>
+      deleteExpiredThreads(db, {
+        usual: { strategy: 'delete', ttl: 60 },
+        waiting: false,
+        limit: ASKED,
+      }),
   },
   {
     file: 'src/agent/db/webhooks/webhooks.ts',
@@ -136,7 +154,8 @@ const TAKERS: Taker[] = [
         select gen_random_uuid(), '{}', 'example.com', '{}' from generate_series(1, ${ROWS})`),
     take: async () => {
       const most = { room: new Map([['example.org', 1]]), each: ROWS, most: ASKED };
-      return (await claimWebhooks(db, { worker, leaseSeconds: 60, lifeSeconds: 3600, ...most })).claimed.length;
+      return (await claimWebhooks(db, { worker, leaseSeconds: 60, lifeSeconds: 3600, ...most }))
+        .claimed.length;
     },
   },
   {
@@ -160,17 +179,29 @@ type Plan = { 'Node Type': string; 'Parent Relationship'?: string; Plans?: Plan[
 /** Returns true when the plan chooses and locks so many rows, and does so again for each row of something else. */
 function choosesAgain(plan: Plan, isRepeated = false): boolean {
   const children = plan.Plans ?? [];
-  if (isRepeated && plan['Node Type'] === 'Limit' && children.some((child) => child['Node Type'] === 'LockRows')) return true;
+  if (
+    isRepeated &&
+    plan['Node Type'] === 'Limit' &&
+    children.some((child) => child['Node Type'] === 'LockRows')
+  )
+    return true;
   return children.some((child) => {
     const place = child['Parent Relationship'];
     // What a CTE holds is chosen once, wherever it is read.
     if (place === 'InitPlan') return choosesAgain(child);
-    return choosesAgain(child, isRepeated || place === 'SubPlan' || (place === 'Inner' && plan['Node Type'] === 'Nested Loop'));
+    return choosesAgain(
+      child,
+      isRepeated ||
+        place === 'SubPlan' ||
+        (place === 'Inner' && plan['Node Type'] === 'Nested Loop'),
+    );
   });
 }
 
 async function planOf(text: string): Promise<Plan> {
-  const [row] = await plain.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>({ text: `explain (generic_plan, format json) ${text}` });
+  const [row] = await plain.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>({
+    text: `explain (generic_plan, format json) ${text}`,
+  });
   return row!['QUERY PLAN'][0].Plan;
 }
 
@@ -182,20 +213,33 @@ test('every statement that locks so many rows is in no plan of another one, or a
 });
 
 test.each([
-  ['a subquery', 'delete from a using (select id from a limit $1 for update skip locked) d where a.id = d.id'],
+  [
+    'a subquery',
+    'delete from a using (select id from a limit $1 for update skip locked) d where a.id = d.id',
+  ],
   ['a list', 'delete from a where id in (select id from a limit $1 FOR NO KEY UPDATE)'],
-  ['a CTE that a plan may inline', 'with d as (select id from a limit $1 for share) delete from a using d where a.id = d.id'],
-  ['a part of a CTE', 'with d as materialized (select id from (select id from a limit $1 for update) b join c using (id)) select 1'],
+  [
+    'a CTE that a plan may inline',
+    'with d as (select id from a limit $1 for share) delete from a using d where a.id = d.id',
+  ],
+  [
+    'a part of a CTE',
+    'with d as materialized (select id from (select id from a limit $1 for update) b join c using (id)) select 1',
+  ],
   ['a lock apart from its select', 'for update skip locked'],
 ])('the search finds a statement that is not safe: %s', (_, sql) => {
-  expect(limitedLocks(`\`${sql}\``, { file: 'new.ts', isStatement: false })).toMatchObject([{ isSafe: false }]);
+  expect(limitedLocks(`\`${sql}\``, { file: 'new.ts', isStatement: false })).toMatchObject([
+    { isSafe: false },
+  ]);
 });
 
 describe.each(TAKERS)('$what', ({ atMost, fill, take }) => {
   test('are taken up to the limit, in a plan that was made while there were none', async () => {
     sent = [];
     expect(await take()).toBe(0);
-    const statements = sent.filter(({ text }) => /\blimit\b.*\bfor (no key )?update\b/is.test(text));
+    const statements = sent.filter(({ text }) =>
+      /\blimit\b.*\bfor (no key )?update\b/is.test(text),
+    );
     expect(statements).not.toEqual([]);
     for (const { text } of statements) expect(choosesAgain(await planOf(text))).toBe(false);
 
@@ -223,12 +267,15 @@ const SUBQUERIES = [
   },
 ];
 
-test.each(SUBQUERIES)('a subquery in place of the CTE takes more $what than were asked for', async ({ text, taker }) => {
-  const statement = { text, values: [ASKED] };
-  expect(await db.query(statement)).toEqual([]);
-  expect(choosesAgain(await planOf(text))).toBe(true);
+test.each(SUBQUERIES)(
+  'a subquery in place of the CTE takes more $what than were asked for',
+  async ({ text, taker }) => {
+    const statement = { text, values: [ASKED] };
+    expect(await db.query(statement)).toEqual([]);
+    expect(choosesAgain(await planOf(text))).toBe(true);
 
-  await taker.fill();
+    await taker.fill();
 
-  expect((await db.query(statement)).length).toBeGreaterThan(ASKED);
-});
+    expect((await db.query(statement)).length).toBeGreaterThan(ASKED);
+  },
+);

@@ -23,18 +23,29 @@ function enclosing(text: string, at: number, step: 1 | -1): number | undefined {
  * Returns what locks a limited number of rows in one literal of a source. `isStatement`: nothing is put around it. A
  * lock that stands apart from its select counts as limited and unsafe, because nobody sees what it is put into.
  */
-export function limitedLocks(literal: string, { file, isStatement }: { file: string; isStatement: boolean }): LimitedLock[] {
+export function limitedLocks(
+  literal: string,
+  { file, isStatement }: { file: string; isStatement: boolean },
+): LimitedLock[] {
   return [...literal.matchAll(LOCKS)].flatMap(({ index }) => {
     const start = enclosing(literal, index, -1);
     const sql = literal.slice((start ?? 0) + 1, enclosing(literal, index, 1) ?? -1).trim();
-    if (start === undefined && isStatement) return /\blimit\b/i.test(sql) ? [{ file, sql, isSafe: true }] : [];
+    if (start === undefined && isStatement)
+      return /\blimit\b/i.test(sql) ? [{ file, sql, isSafe: true }] : [];
     if (!/\bselect\b/i.test(sql)) return [{ file, sql, isSafe: false }];
     if (!/\blimit\b/i.test(sql)) return [];
-    return [{ file, sql, isSafe: start !== undefined && /\bas\s+materialized\s*$/i.test(literal.slice(0, start)) }];
+    return [
+      {
+        file,
+        sql,
+        isSafe: start !== undefined && /\bas\s+materialized\s*$/i.test(literal.slice(0, start)),
+      },
+    ];
   });
 }
 
-const isText = (node: ts.Node): boolean => ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
+const isText = (node: ts.Node): boolean =>
+  ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
 
 /** Returns what locks a limited number of rows in one source. */
 function inSource(file: string): LimitedLock[] {
@@ -50,4 +61,5 @@ function inSource(file: string): LimitedLock[] {
 }
 
 /** Returns every statement of the agent server that locks a limited number of rows, by file. */
-export const allLimitedLocks = (): LimitedLock[] => globSync('src/agent/**/*.ts').toSorted().flatMap(inSource);
+export const allLimitedLocks = (): LimitedLock[] =>
+  globSync('src/agent/**/*.ts').toSorted().flatMap(inSource);

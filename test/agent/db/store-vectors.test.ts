@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../../src/agent/db/base/pool.ts';
-import { deleteItem, putItem, searchItems, type Near } from '../../../src/agent/db/store/store-items.ts';
-import { nearestSql, nearness, prepareVectors, setVectors, unindexed } from '../../../src/agent/db/store/store-vectors.ts';
+import {
+  deleteItem,
+  putItem,
+  searchItems,
+  type Near,
+} from '../../../src/agent/db/store/store-items.ts';
+import {
+  buildNearestSql,
+  loadVectorSupport,
+  prepareVectors,
+  setVectors,
+  loadUnindexedItems,
+} from '../../../src/agent/db/store/store-vectors.ts';
 import { postgresWithVectors } from '../../kit/postgres-vector.ts';
 
 /* The SQL of search by meaning, with pgvector and without. */
@@ -15,16 +26,32 @@ beforeAll(async () => {
 
 afterAll(() => close());
 
-const unit = (...numbers: number[]): number[] => numbers.map((number) => number / Math.hypot(...numbers));
+const unit = (...numbers: number[]): number[] =>
+  numbers.map((number) => number / Math.hypot(...numbers));
 
-const put = (key: string, vectors: number[][], namespace = ['paint'], value: object = {}): Promise<unknown> =>
-  putItem(db, { namespace, key, value, ttl: null, indexed: { dims: 3, index: undefined, vectors } });
+const put = (
+  key: string,
+  vectors: number[][],
+  namespace = ['paint'],
+  value: object = {},
+): Promise<unknown> =>
+  putItem(db, {
+    namespace,
+    key,
+    value,
+    ttl: null,
+    indexed: { dims: 3, index: undefined, vectors },
+  });
 
 const found = async (
   near: Near,
   search: { namespace_prefix?: string[]; filter?: Record<string, unknown>; limit?: number } = {},
 ): Promise<string[]> => {
-  const items = await searchItems(db, { namespace_prefix: ['paint'], limit: 10, offset: 0, ...search }, near);
+  const items = await searchItems(
+    db,
+    { namespace_prefix: ['paint'], limit: 10, offset: 0, ...search },
+    near,
+  );
   return items.map(({ key, score }) => `${key} ${(score ?? 0).toFixed(2)}`);
 };
 
@@ -40,13 +67,16 @@ describe('items are found by meaning alike', () => {
   const expected = ['red 1.00', 'mixed 0.71', 'blue 0.00'];
 
   test('in SQL alone', async () => {
-    expect(await nearness(db, 3)).toBe('sql');
+    expect(await loadVectorSupport(db, 3)).toBe('sql');
     expect(await found({ vector: [1, 0, 0], by: 'sql' })).toEqual(expected);
   });
 
   test('by pgvector, which is made ready once', async () => {
-    expect(await Promise.all([prepareVectors(db, 3), prepareVectors(db, 3)])).toEqual(['index', 'index']);
-    expect(await nearness(db, 3)).toBe('index');
+    expect(await Promise.all([prepareVectors(db, 3), prepareVectors(db, 3)])).toEqual([
+      'index',
+      'index',
+    ]);
+    expect(await loadVectorSupport(db, 3)).toBe('index');
     expect(await found({ vector: [1, 0, 0], by: 'pgvector' })).toEqual(expected);
     expect(await found({ vector: [1, 0, 0], by: 'index' })).toEqual(expected);
   });
@@ -59,7 +89,11 @@ describe('items are found by meaning alike', () => {
 
   test('after an item was written again with fewer texts, or deleted', async () => {
     await put('mixed', [unit(0, 1, 0)]);
-    expect(await found({ vector: [1, 0, 0], by: 'pgvector' })).toEqual(['red 1.00', 'blue 0.00', 'mixed 0.00']);
+    expect(await found({ vector: [1, 0, 0], by: 'pgvector' })).toEqual([
+      'red 1.00',
+      'blue 0.00',
+      'mixed 0.00',
+    ]);
     await deleteItem(db, { namespace: ['paint'], key: 'mixed' });
     expect(await found({ vector: [0, 1, 0], by: 'pgvector' })).toEqual(['blue 0.00', 'red 0.00']);
   });
@@ -74,27 +108,56 @@ test('many vectors are searched by the index, the filter included', async () => 
   });
   await db.query({ text: 'analyze gx.store_item, gx.store_vector' });
   const near: Near = { vector: [Math.cos(1), Math.sin(1), 0, 0], by: 'index' };
-  const sql = nearestSql(4, { near: '$1', over: '$2', where: `i.namespace @> '{many}'` });
-  const plan = await db.query<{ 'QUERY PLAN': string }>({ text: `explain ${sql}`, values: [near.vector, 75] });
-  expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain('Index Scan using store_vector_4');
+  const sql = buildNearestSql(4, { near: '$1', over: '$2', where: `i.namespace @> '{many}'` });
+  const plan = await db.query<{ 'QUERY PLAN': string }>({
+    text: `explain ${sql}`,
+    values: [near.vector, 75],
+  });
+  expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(
+    'Index Scan using store_vector_4',
+  );
   const all = await found(near, { namespace_prefix: ['many'], limit: 5 });
   expect(all).toHaveLength(5);
   expect(all.every((item) => item.endsWith(' 1.00'))).toBe(true);
-  const even = await searchItems(db, { namespace_prefix: ['many'], filter: { even: true }, limit: 5, offset: 0 }, near);
+  const even = await searchItems(
+    db,
+    { namespace_prefix: ['many'], filter: { even: true }, limit: 5, offset: 0 },
+    near,
+  );
   expect(even.map(({ value }) => value)).toEqual(Array.from({ length: 5 }, () => ({ even: true })));
 });
 
 test('items from before the index are taken up once, unless they were kept out or written again', async () => {
   const namespace = ['old'];
   const store = (key: string, index?: unknown): Promise<unknown> =>
-    putItem(db, { namespace, key, value: { key }, ttl: null, ...(index !== undefined && { indexed: { dims: 0, index, vectors: [] } }) });
+    putItem(db, {
+      namespace,
+      key,
+      value: { key },
+      ttl: null,
+      ...(index !== undefined && { indexed: { dims: 0, index, vectors: [] } }),
+    });
   await store('plain');
   await store('hidden', false);
   await store('racing');
-  const waiting = (await unindexed(db, 2, 100_000)).filter((item) => item.namespace[0] === 'old');
+  const waiting = (await loadUnindexedItems(db, 2, 100_000)).filter(
+    (item) => item.namespace[0] === 'old',
+  );
   expect(waiting.map(({ key }) => key).toSorted()).toEqual(['plain', 'racing']);
-  await putItem(db, { namespace, key: 'racing', value: {}, ttl: null, indexed: { dims: 2, index: undefined, vectors: [unit(1, 1)] } });
-  for (const item of waiting) await setVectors(db, item, { dims: 2, index: undefined, vectors: [unit(1, 0)] });
-  expect(await found({ vector: [1, 0], by: 'pgvector' }, { namespace_prefix: namespace })).toEqual(['plain 1.00', 'racing 0.71']);
-  expect((await unindexed(db, 2, 100_000)).filter((item) => item.namespace[0] === 'old')).toEqual([]);
+  await putItem(db, {
+    namespace,
+    key: 'racing',
+    value: {},
+    ttl: null,
+    indexed: { dims: 2, index: undefined, vectors: [unit(1, 1)] },
+  });
+  for (const item of waiting)
+    await setVectors(db, item, { dims: 2, index: undefined, vectors: [unit(1, 0)] });
+  expect(await found({ vector: [1, 0], by: 'pgvector' }, { namespace_prefix: namespace })).toEqual([
+    'plain 1.00',
+    'racing 0.71',
+  ]);
+  expect(
+    (await loadUnindexedItems(db, 2, 100_000)).filter((item) => item.namespace[0] === 'old'),
+  ).toEqual([]);
 });

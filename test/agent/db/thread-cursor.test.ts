@@ -20,13 +20,23 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => on.drop());
 
-type Plan = { 'Actual Rows': number; 'Rows Removed by Filter'?: number; 'Node Type': string; Plans?: Plan[] };
+type Plan = {
+  'Actual Rows': number;
+  'Rows Removed by Filter'?: number;
+  'Node Type': string;
+  Plans?: Plan[];
+};
 
 const rowsRead = (plan: Plan): number =>
-  Math.max(plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0), ...(plan.Plans ?? []).map(rowsRead));
+  Math.max(
+    plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0),
+    ...(plan.Plans ?? []).map(rowsRead),
+  );
 
 /** Searches, and returns besides how many rows the database has looked at. */
-async function searched(search: Partial<ThreadSearch>): Promise<{ ids: string[]; cursor: string | undefined; read: number }> {
+async function searched(
+  search: Partial<ThreadSearch>,
+): Promise<{ ids: string[]; cursor: string | undefined; read: number }> {
   let read = 0;
   const db: Db = {
     ...on.db,
@@ -40,22 +50,30 @@ async function searched(search: Partial<ThreadSearch>): Promise<{ ids: string[];
       return on.db.query(query);
     },
   };
-  const { rows, cursor } = await searchThreads(db, { limit: LIMIT, offset: 0, select: ['thread_id'], ...search });
+  const { rows, cursor } = await searchThreads(db, {
+    limit: LIMIT,
+    offset: 0,
+    select: ['thread_id'],
+    ...search,
+  });
   return { ids: rows.slice(0, LIMIT).map(({ thread_id }) => thread_id!), cursor, read };
 }
 
-test.each(['asc', 'desc'] as const)('a page by cursor costs the same at any depth, sorted %s', async (sort_order) => {
-  for (const depth of [0.1, 0.5, 0.99]) {
-    const offset = Math.floor((MANY * depth) / LIMIT) * LIMIT;
-    const before = await searched({ offset: offset - LIMIT, sort_order });
-    const byOffset = await searched({ offset, sort_order });
-    const byCursor = await searched({ cursor: before.cursor!, sort_order });
-    expect(byCursor.ids).toEqual(byOffset.ids);
-    expect(byCursor.cursor).toBe(byOffset.cursor);
-    expect(byCursor.read).toBeLessThan(3 * LIMIT);
-    expect(byOffset.read).toBeGreaterThan(offset);
-  }
-});
+test.each(['asc', 'desc'] as const)(
+  'a page by cursor costs the same at any depth, sorted %s',
+  async (sort_order) => {
+    for (const depth of [0.1, 0.5, 0.99]) {
+      const offset = Math.floor((MANY * depth) / LIMIT) * LIMIT;
+      const before = await searched({ offset: offset - LIMIT, sort_order });
+      const byOffset = await searched({ offset, sort_order });
+      const byCursor = await searched({ cursor: before.cursor!, sort_order });
+      expect(byCursor.ids).toEqual(byOffset.ids);
+      expect(byCursor.cursor).toBe(byOffset.cursor);
+      expect(byCursor.read).toBeLessThan(3 * LIMIT);
+      expect(byOffset.read).toBeGreaterThan(offset);
+    }
+  },
+);
 
 test('the last page names no next one', async () => {
   const { cursor } = await searched({ offset: MANY - 2 * LIMIT });

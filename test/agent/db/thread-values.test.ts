@@ -5,7 +5,12 @@ import { finishRuns } from '../../../src/agent/db/runs/ends.ts';
 import { LongStates } from '../../../src/agent/db/fields/long-states.ts';
 import { searchThreads } from '../../../src/agent/db/threads/thread-search.ts';
 import { copyThread } from '../../../src/agent/db/threads/thread-copies.ts';
-import { getThread, insertThreads, patchThread, setThreadState } from '../../../src/agent/db/threads/threads.ts';
+import {
+  getThread,
+  insertThreads,
+  patchThread,
+  setThreadState,
+} from '../../../src/agent/db/threads/threads.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
 
 /* A long state is kept as text. Whoever reads or searches threads must not see a difference. */
@@ -18,16 +23,23 @@ beforeAll(async () => {
 
 afterAll(() => on.drop());
 
-const said = (topic: string): { topic: string; done: boolean; nothing: null; messages: object[] } => ({
+const said = (
+  topic: string,
+): { topic: string; done: boolean; nothing: null; messages: object[] } => ({
   topic,
   done: true,
   nothing: null,
-  messages: Array.from({ length: 1000 }, (_, n) => ({ n, content: `message ${n} of ${topic}, with \u0000 and \ud800` })),
+  messages: Array.from({ length: 1000 }, (_, n) => ({
+    n,
+    content: `message ${n} of ${topic}, with \u0000 and \ud800`,
+  })),
 });
 
 /** What Postgres keeps of it: it refuses two of its characters. */
 const kept = (state: object): object =>
-  JSON.parse(JSON.stringify(state).replaceAll('\\u0000', '').replaceAll('\\ud800', '\ufffd')) as object;
+  JSON.parse(
+    JSON.stringify(state).replaceAll('\\u0000', '').replaceAll('\\ud800', '\ufffd'),
+  ) as object;
 
 async function thread(): Promise<string> {
   const thread_id = randomUUID();
@@ -36,7 +48,11 @@ async function thread(): Promise<string> {
 }
 
 /** Ends a run of the thread. Without values, the run changed nothing. `longStates` is what its process remembers. */
-async function endRun(thread_id: string, state: { values: string | undefined; plain?: string }, longStates?: LongStates): Promise<void> {
+async function endRun(
+  thread_id: string,
+  state: { values: string | undefined; plain?: string },
+  longStates?: LongStates,
+): Promise<void> {
   const [run_id, worker] = [randomUUID(), randomUUID()];
   await on.database.sql(
     `insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, worker, kwargs, multitask_strategy)
@@ -56,14 +72,18 @@ async function endRun(thread_id: string, state: { values: string | undefined; pl
   expect(written).toMatchObject({ status: 'success' });
 }
 
-const valuesOf = async (thread_id: string): Promise<unknown> => (await getThread(on.db, thread_id))?.values;
+const valuesOf = async (thread_id: string): Promise<unknown> =>
+  (await getThread(on.db, thread_id))?.values;
 const found = async (values: Record<string, unknown>): Promise<string[]> =>
-  (await searchThreads(on.db, { limit: 10, offset: 0, values })).rows.map(({ thread_id }) => thread_id!);
+  (await searchThreads(on.db, { limit: 10, offset: 0, values })).rows.map(
+    ({ thread_id }) => thread_id!,
+  );
 
 describe.each<[string, (thread_id: string, state: object) => Promise<void>]>([
   [
     'written by hand',
-    async (thread_id, values) => void (await setThreadState(on.db, thread_id, { status: 'idle', values, interrupts: {} })),
+    async (thread_id, values) =>
+      void (await setThreadState(on.db, thread_id, { status: 'idle', values, interrupts: {} })),
   ],
   ['left by a run', (thread_id, state) => endRun(thread_id, { values: JSON.stringify(state) })],
 ])('a long state, %s', (how, write) => {
@@ -72,14 +92,22 @@ describe.each<[string, (thread_id: string, state: object) => Promise<void>]>([
     const state = said(how);
     await write(thread_id, state);
     expect(await valuesOf(thread_id)).toEqual(kept(state));
-    expect((await patchThread(on.db, thread_id, { metadata: { a: 1 } }))?.values).toEqual(kept(state));
+    expect((await patchThread(on.db, thread_id, { metadata: { a: 1 } }))?.values).toEqual(
+      kept(state),
+    );
     expect(await found({ topic: how })).toEqual([thread_id]);
     expect(await found({ topic: how, messages: [{ n: 999 }] })).toEqual([thread_id]);
     expect(await found({ topic: how, messages: [{ n: 1000 }] })).toEqual([]);
     expect(await found({ topic: how, nothing: null })).toEqual([thread_id]);
-    const copy = await copyThread(on.db, thread_id, { copyId: randomUUID(), labels: {}, seen: undefined });
+    const copy = await copyThread(on.db, thread_id, {
+      copyId: randomUUID(),
+      labels: {},
+      seen: undefined,
+    });
     expect(copy?.values).toEqual(kept(state));
-    expect((await found({ topic: how })).toSorted()).toEqual([thread_id, copy!.thread_id].toSorted());
+    expect((await found({ topic: how })).toSorted()).toEqual(
+      [thread_id, copy!.thread_id].toSorted(),
+    );
   });
 
   test('stays after a run that changed nothing, and gives way to a short one', async () => {
@@ -96,7 +124,10 @@ describe.each<[string, (thread_id: string, state: object) => Promise<void>]>([
   test('gives way to what a server wrote that does not know of long states', async () => {
     const thread_id = await thread();
     await write(thread_id, said(how));
-    await on.database.sql(`update gx.thread set "values" = '{"older": 1}', state_updated_at = now() where thread_id = $1`, [thread_id]);
+    await on.database.sql(
+      `update gx.thread set "values" = '{"older": 1}', state_updated_at = now() where thread_id = $1`,
+      [thread_id],
+    );
     expect(await valuesOf(thread_id)).toEqual({ older: 1 });
     await endRun(thread_id, { values: undefined });
     expect(await valuesOf(thread_id)).toEqual({ older: 1 });
@@ -106,7 +137,8 @@ describe.each<[string, (thread_id: string, state: object) => Promise<void>]>([
 describe('a long state that grew', () => {
   const grown = (topic: string, more: number): ReturnType<typeof said> => {
     const state = said(topic);
-    for (let n = 0; n < more; n += 1) state.messages.push({ n: 1000 + n, content: `one more: ${n} 😀 \u0000` });
+    for (let n = 0; n < more; n += 1)
+      state.messages.push({ n: 1000 + n, content: `one more: ${n} 😀 \u0000` });
     return state;
   };
   const row = async (thread_id: string): Promise<{ long: number; tail: number | null }> =>
@@ -131,7 +163,11 @@ describe('a long state that grew', () => {
     expect(after.long).toBe(before.long);
     expect(after.tail).toBeLessThan(5000);
     expect(await found({ topic: 'added', messages: [{ n: 1049 }] })).toEqual([thread_id]);
-    const copy = await copyThread(on.db, thread_id, { copyId: randomUUID(), labels: {}, seen: undefined });
+    const copy = await copyThread(on.db, thread_id, {
+      copyId: randomUUID(),
+      labels: {},
+      seen: undefined,
+    });
     expect(copy?.values).toEqual(kept(grown('added', 50)));
     await endRun(thread_id, { values: undefined }, longStates);
     expect(await valuesOf(thread_id)).toEqual(kept(grown('added', 50)));
@@ -150,12 +186,20 @@ describe('a long state that grew', () => {
   });
 
   test('goes on behind what another process wrote, or a person', async () => {
-    const [thread_id, here, there] = [await thread(), new LongStates(1_000_000), new LongStates(1_000_000)];
+    const [thread_id, here, there] = [
+      await thread(),
+      new LongStates(1_000_000),
+      new LongStates(1_000_000),
+    ];
     for (const [at, longStates] of [here, there, here, here, there, there].entries()) {
       await grow(thread_id, grown('both', at), longStates);
       expect(await valuesOf(thread_id)).toEqual(kept(grown('both', at)));
     }
-    await setThreadState(on.db, thread_id, { status: 'idle', values: grown('by hand', 0), interrupts: {} });
+    await setThreadState(on.db, thread_id, {
+      status: 'idle',
+      values: grown('by hand', 0),
+      interrupts: {},
+    });
     expect(await valuesOf(thread_id)).toEqual(kept(grown('by hand', 0)));
     await grow(thread_id, grown('both', 7), there);
     expect(await valuesOf(thread_id)).toEqual(kept(grown('both', 7)));
@@ -176,7 +220,11 @@ describe('a long state that grew', () => {
   test('holds nothing that was removed, once its thread is pruned', async () => {
     const [thread_id, longStates] = [await thread(), new LongStates(1_000_000)];
     const state = said('pruned');
-    await grow(thread_id, { ...state, messages: [...state.messages, { n: 1, content: 'a secret' }] }, longStates);
+    await grow(
+      thread_id,
+      { ...state, messages: [...state.messages, { n: 1, content: 'a secret' }] },
+      longStates,
+    );
     await grow(thread_id, state, longStates);
     expect((await row(thread_id)).tail).not.toBeNull();
     expect(await keepLatestCheckpoints(on.db, thread_id)).toBe(true);

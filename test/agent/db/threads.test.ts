@@ -12,7 +12,11 @@ const names = new Map<string, string>();
 const THREADS = [
   { name: 'failed', status: 'error', values: { topic: 'rain', n: 1 } },
   { name: 'asks', status: 'interrupted', values: { topic: 'rain', n: 2, ready: true } },
-  { name: 'rests', status: 'idle', values: { topic: 'sun', n: 2, nothing: null, list: ['a', { b: 1 }] } },
+  {
+    name: 'rests',
+    status: 'idle',
+    values: { topic: 'sun', n: 2, nothing: null, list: ['a', { b: 1 }] },
+  },
   { name: 'works', status: 'idle', values: { topic: 'sun' } },
   { name: 'says', status: 'idle', values: 'only a text' },
 ] as const;
@@ -52,7 +56,12 @@ test('threads made at the same time under one id: the first has it', async () =>
 
 test('a field that is selected twice is shown once, however the threads are sorted', async () => {
   for (const sort_by of ['status', 'created_at'] as const) {
-    const { rows } = await searchThreads(on.db, { limit: 1, offset: 0, sort_by, select: ['metadata', 'status', 'metadata'] });
+    const { rows } = await searchThreads(on.db, {
+      limit: 1,
+      offset: 0,
+      sort_by,
+      select: ['metadata', 'status', 'metadata'],
+    });
     expect(Object.keys(rows[0] ?? {})).toEqual(['metadata', 'status']);
   }
 });
@@ -80,14 +89,29 @@ describe('threads by status', () => {
   test('sorted by the name of the status, newest first within it, page by page', async () => {
     const ascending = ['works', 'failed', 'says', 'rests', 'asks'];
     expect(await found({ sort_by: 'status', sort_order: 'asc' })).toEqual(ascending);
-    expect(await found({ sort_by: 'status' })).toEqual(['asks', 'says', 'rests', 'failed', 'works']);
+    expect(await found({ sort_by: 'status' })).toEqual([
+      'asks',
+      'says',
+      'rests',
+      'failed',
+      'works',
+    ]);
     // One row more than asked for shows that there is a next page.
-    expect(await found({ sort_by: 'status', sort_order: 'asc', limit: 2, offset: 1 })).toEqual(ascending.slice(1, 4));
-    expect(await found({ sort_by: 'status', status: 'idle', values: { topic: 'sun' } })).toEqual(['rests']);
+    expect(await found({ sort_by: 'status', sort_order: 'asc', limit: 2, offset: 1 })).toEqual(
+      ascending.slice(1, 4),
+    );
+    expect(await found({ sort_by: 'status', status: 'idle', values: { topic: 'sun' } })).toEqual([
+      'rests',
+    ]);
   });
 
   test('only what was selected comes back', async () => {
-    const { rows } = await searchThreads(on.db, { limit: 1, offset: 0, sort_by: 'status', select: ['status', 'values'] });
+    const { rows } = await searchThreads(on.db, {
+      limit: 1,
+      offset: 0,
+      sort_by: 'status',
+      select: ['status', 'values'],
+    });
     expect(rows[0]).toEqual({ status: 'interrupted', values: THREADS[1].values });
   });
 });

@@ -20,14 +20,22 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const tables = (): Promise<unknown[]> =>
-  database.sql(`select table_name from information_schema.tables where table_schema = 'gx' order by 1`);
+  database.sql(
+    `select table_name from information_schema.tables where table_schema = 'gx' order by 1`,
+  );
 
 test('a database of a version before the first release is refused with its version and a way out, and stays as it is', async () => {
   const { code, output } = await failedStart({ database: database.uri });
   expect(code).toBe(EXIT.migration);
-  expect(output).toContain('The database has schema 28 (0028-idempotency-keys.sql) of a version before the first release.');
-  expect(output).toContain('start with an empty database. To keep threads, read them by the API of that version.');
+  expect(output).toContain(
+    'The database has schema 28 (0028-idempotency-keys.sql) of a version before the first release.',
+  );
+  expect(output).toContain(
+    'start with an empty database. To keep threads, read them by the API of that version.',
+  );
   expect(await tables()).toEqual([{ table_name: 'migration' }, { table_name: 'thread' }]);
   expect(await database.sql('select "values" from gx.thread')).toEqual([{ values: { left: 1 } }]);
-  expect(await database.sql('select max(number) as newest from gx.migration')).toEqual([{ newest: 28 }]);
+  expect(await database.sql('select max(number) as newest from gx.migration')).toEqual([
+    { newest: 28 },
+  ]);
 });

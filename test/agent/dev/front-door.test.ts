@@ -1,7 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { openFirstFreeDoor, openFrontDoor, usualPorts, type FrontDoor } from '../../../src/agent/dev/front-door.ts';
+import {
+  openFirstFreeDoor,
+  openFrontDoor,
+  listUsualPorts,
+  type FrontDoor,
+} from '../../../src/agent/dev/front-door.ts';
 import { StartError } from '../../../src/errors.ts';
 import { until } from '../../kit/until.ts';
 
@@ -24,7 +29,9 @@ describe('the port that stays open', () => {
     return (server.address() as { port: number }).port;
   };
   const ask = async (): Promise<string> => {
-    const answer = await fetch(`http://127.0.0.1:${door.port}/`, { headers: { connection: 'close' } });
+    const answer = await fetch(`http://127.0.0.1:${door.port}/`, {
+      headers: { connection: 'close' },
+    });
     return answer.text();
   };
 
@@ -75,5 +82,6 @@ describe('the port that stays open', () => {
     await expect(openFirstFreeDoor('192.0.2.1', [0, 0])).rejects.toThrow("Can't listen");
   });
 
-  test('the usual port comes first, any free one last', () => expect(usualPorts()).toMatchObject({ 0: 2024, 10: 0 }));
+  test('the usual port comes first, any free one last', () =>
+    expect(listUsualPorts()).toMatchObject({ 0: 2024, 10: 0 }));
 });

@@ -1,12 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { prettyLine } from '../../../src/log.ts';
+import { formatLogLine } from '../../../src/log.ts';
 
 const line = (fields: object): string =>
-  prettyLine(JSON.stringify({ level: 'info', time: '2026-11-21T10:43:38.123Z', process: 'dev', msg: 'reloaded', ...fields }));
+  formatLogLine(
+    JSON.stringify({
+      level: 'info',
+      time: '2026-11-21T10:43:38.123Z',
+      process: 'dev',
+      msg: 'reloaded',
+      ...fields,
+    }),
+  );
 
 describe('a log line for a person', () => {
   test('time, level, message, data', () => {
-    expect(line({ changed: 'graph.ts', graphs: ['echo'] })).toBe('10:43:38 info  reloaded changed=graph.ts graphs=["echo"]');
+    expect(line({ changed: 'graph.ts', graphs: ['echo'] })).toBe(
+      '10:43:38 info  reloaded changed=graph.ts graphs=["echo"]',
+    );
   });
 
   test('a warning tells what went wrong, an error also where', () => {
@@ -17,14 +27,16 @@ describe('a log line for a person', () => {
 
   test.each(['hello', '{"level":30,"time":1700000000000,"msg":"of another log"}', '[1]', 'null'])(
     'a line that is not of the log stays as it is: %s',
-    (text) => expect(prettyLine(text)).toBe(text),
+    (text) => expect(formatLogLine(text)).toBe(text),
   );
 
   test('a line that a graph prints has its graph and node, and no ids', () => {
     const ids = { run_id: 'r', thread_id: 't', request_id: 'q', trace_id: 'x' };
-    expect(line({ source: 'graph', graph_id: 'agent', node: 'answer', msg: 'printed here', ...ids })).toBe(
-      '10:43:38 info  agent/answer  printed here',
+    expect(
+      line({ source: 'graph', graph_id: 'agent', node: 'answer', msg: 'printed here', ...ids }),
+    ).toBe('10:43:38 info  agent/answer  printed here');
+    expect(line({ graph_id: 'agent', msg: 'run started', ...ids })).toBe(
+      '10:43:38 info  agent  run started run_id=r thread_id=t',
     );
-    expect(line({ graph_id: 'agent', msg: 'run started', ...ids })).toBe('10:43:38 info  agent  run started run_id=r thread_id=t');
   });
 });

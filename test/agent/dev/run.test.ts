@@ -1,6 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,7 +26,13 @@ import { freshDatabase } from '../../kit/postgres.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 
-type Dev = { child: ChildProcess; url: string; client: Client; output(): string; stop(signal?: NodeJS.Signals): Promise<number | null> };
+type Dev = {
+  child: ChildProcess;
+  url: string;
+  client: Client;
+  output(): string;
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+};
 
 const home = mkdtempSync(path.join(tmpdir(), 'gx-dev-'));
 chmodSync(home, 0o755);
@@ -35,7 +51,8 @@ function launch(
   });
   started.push(child);
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (piece: Buffer) => (output += piece.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (piece: Buffer) => (output += piece.toString()));
   const ended = once(child, 'close').then(() => child.exitCode);
   return { child, output: () => output, ended };
 }
@@ -44,7 +61,9 @@ async function dev(args: string[], port = ['--port', '0']): Promise<Dev> {
   const { child, output, ended } = launch([...port, ...args]);
   const url = await until(
     'dev is ready',
-    async () => /Ready after .*: (http:\S+)/.exec(output())?.[1] ?? (child.exitCode === null ? undefined : 'none'),
+    async () =>
+      /Ready after .*: (http:\S+)/.exec(output())?.[1] ??
+      (child.exitCode === null ? undefined : 'none'),
     90,
   );
   if (url === 'none') throw new Error(output());
@@ -52,7 +71,13 @@ async function dev(args: string[], port = ['--port', '0']): Promise<Dev> {
     child.kill(signal);
     return ended;
   };
-  return { child, url, client: new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } }), output, stop };
+  return {
+    child,
+    url,
+    client: new Client({ apiUrl: url, apiKey: null, callerOptions: { maxRetries: 0 } }),
+    output,
+    stop,
+  };
 }
 
 /** Starts `dev` where the start must fail. */
@@ -78,13 +103,17 @@ describe('dev', () => {
     writeFileSync(`${at}.tmp`, text);
     renameSync(`${at}.tmp`, at);
   };
-  const answer = async ({ client }: Dev): Promise<string> => lastSaid(await client.runs.wait(null, 'echo', { input }));
+  const answer = async ({ client }: Dev): Promise<string> =>
+    lastSaid(await client.runs.wait(null, 'echo', { input }));
   const alive = (): boolean => existsSync(path.join(folder, '.gx/postgres/data/postmaster.pid'));
 
   beforeEach(() => {
     folder = mkdtempSync(path.join(home, 'agent-'));
     chmodSync(folder, 0o755);
-    cpSync(path.join(ROOT, 'examples/echo'), folder, { recursive: true, filter: (source) => !source.includes('/.gx') });
+    cpSync(path.join(ROOT, 'examples/echo'), folder, {
+      recursive: true,
+      filter: (source) => !source.includes('/.gx'),
+    });
     config = path.join(folder, 'gx.json');
   });
   afterEach(async () => {
@@ -96,11 +125,15 @@ describe('dev', () => {
   test('answers, and has the thread still after a restart', async () => {
     const first = await dev(['--config', config]);
     const { thread_id } = await first.client.threads.create();
-    expect(lastSaid(await first.client.runs.wait(thread_id, 'echo', { input }))).toBe('That was message 1 of this thread.');
+    expect(lastSaid(await first.client.runs.wait(thread_id, 'echo', { input }))).toBe(
+      'That was message 1 of this thread.',
+    );
     expect(await first.stop()).toBe(0);
     expect(alive()).toBe(false);
     const second = await dev(['--config', config]);
-    expect(lastSaid(await second.client.runs.wait(thread_id, 'echo', { input }))).toBe('That was message 2 of this thread.');
+    expect(lastSaid(await second.client.runs.wait(thread_id, 'echo', { input }))).toBe(
+      'That was message 2 of this thread.',
+    );
     expect(await second.stop('SIGTERM')).toBe(0);
   });
 
@@ -117,7 +150,11 @@ describe('dev', () => {
     const running = await dev(['--config', config]);
     expect(await answer(running)).toBe('That was message 1 of this thread.');
     change('graph.ts', { 'That was message': 'Now it is' });
-    await until('the new graph answers', async () => (await answer(running)).startsWith('Now it is'), 60);
+    await until(
+      'the new graph answers',
+      async () => (await answer(running)).startsWith('Now it is'),
+      60,
+    );
     change('graph.ts', { '.compile()': '.compile(' });
     await until('the error is told', async () => running.output().includes('not reloaded'), 60);
     expect(
@@ -128,7 +165,11 @@ describe('dev', () => {
     ).toHaveLength(1);
     expect(await answer(running)).toMatch(/^Now it is/);
     change('graph.ts', { '.compile(': '.compile()', 'Now it is': 'At last' });
-    await until('the mended graph answers', async () => (await answer(running)).startsWith('At last'), 60);
+    await until(
+      'the mended graph answers',
+      async () => (await answer(running)).startsWith('At last'),
+      60,
+    );
   });
 
   test('serves the other graphs while one can not be loaded, and says which one and why', async () => {
@@ -142,19 +183,34 @@ describe('dev', () => {
     const other = (): Promise<unknown> => running.client.runs.wait(null, 'other', { input });
     await expect
       .poll(() => running.output())
-      .toMatch(/other +NOT SERVED until its file is mended: Graph "other": .*other\.ts can't be loaded/);
+      .toMatch(
+        /other +NOT SERVED until its file is mended: Graph "other": .*other\.ts can't be loaded/,
+      );
     expect(await answer(running)).toBe('That was message 1 of this thread.');
-    await expect(other()).rejects.toMatchObject({ status: 500, text: expect.stringMatching(/other\.ts can't be loaded: TransformError/) });
-    await expect(running.client.assistants.getGraph('other')).rejects.toMatchObject({ status: 500 });
-    const missing = [{ graph_id: 'other', serves: 'nothing', error: expect.stringContaining('other.ts') }];
+    await expect(other()).rejects.toMatchObject({
+      status: 500,
+      text: expect.stringMatching(/other\.ts can't be loaded: TransformError/),
+    });
+    await expect(running.client.assistants.getGraph('other')).rejects.toMatchObject({
+      status: 500,
+    });
+    const missing = [
+      { graph_id: 'other', serves: 'nothing', error: expect.stringContaining('other.ts') },
+    ];
     expect([await told('/'), await told('/info')]).toEqual([missing, missing]);
     change('other.ts', { '.compile(': '.compile()', 'That was message': 'Mended, it is' });
-    await until('the mended graph answers', async () => lastSaid(await other().catch(() => ({ messages: [] }))).startsWith('Mended'), 60);
+    await until(
+      'the mended graph answers',
+      async () => lastSaid(await other().catch(() => ({ messages: [] }))).startsWith('Mended'),
+      60,
+    );
     expect([await told('/'), await told('/info')]).toEqual([undefined, undefined]);
     change('other.ts', { '.compile()': '.compile(' });
     await until('the page tells it', async () => (await told('/info')) !== undefined, 60);
     expect(await told('/info')).toEqual([{ ...missing[0], serves: 'its earlier version' }]);
-    await expect.poll(() => running.output()).toMatch(/not reloaded, the old graphs go on: Graph "other"/);
+    await expect
+      .poll(() => running.output())
+      .toMatch(/not reloaded, the old graphs go on: Graph "other"/);
     expect([lastSaid(await other()), await answer(running)]).toEqual([
       'Mended, it is 1 of this thread.',
       'That was message 1 of this thread.',
@@ -167,17 +223,33 @@ describe('dev', () => {
     const { thread_id } = await running.client.threads.create();
     const long = { messages: [{ role: 'human', content: 'word '.repeat(60).trim() }] };
     const run = await running.client.runs.create(thread_id, 'echo', { input: long });
-    await until('it runs', async () => (await running.client.runs.get(thread_id, run.run_id)).status === 'running', 30);
-    change('graph.ts', { 'MILLISECONDS_PER_WORD = 1000': 'MILLISECONDS_PER_WORD = 1', 'That was message': 'Now it is' });
-    await until('it has ended well', async () => (await running.client.runs.get(thread_id, run.run_id)).status === 'success', 60);
-    expect(lastSaid((await running.client.threads.getState(thread_id)).values)).toBe('Now it is 1 of this thread.');
+    await until(
+      'it runs',
+      async () => (await running.client.runs.get(thread_id, run.run_id)).status === 'running',
+      30,
+    );
+    change('graph.ts', {
+      'MILLISECONDS_PER_WORD = 1000': 'MILLISECONDS_PER_WORD = 1',
+      'That was message': 'Now it is',
+    });
+    await until(
+      'it has ended well',
+      async () => (await running.client.runs.get(thread_id, run.run_id)).status === 'success',
+      60,
+    );
+    expect(lastSaid((await running.client.threads.getState(thread_id)).values)).toBe(
+      'Now it is 1 of this thread.',
+    );
   });
 
   test('a route of the user takes a form with a file, a built-in one takes JSON', async () => {
     const app = `import { Hono } from 'hono';
       export const app = new Hono().post('/upload', async (c) => c.json({ size: (await c.req.parseBody()).file.size }));`;
     writeFileSync(path.join(folder, 'app.mjs'), app);
-    writeFileSync(config, JSON.stringify({ graphs: { echo: './graph.ts:graph' }, http: { app: './app.mjs:app' } }));
+    writeFileSync(
+      config,
+      JSON.stringify({ graphs: { echo: './graph.ts:graph' }, http: { app: './app.mjs:app' } }),
+    );
     const running = await dev(['--config', config]);
     const sent = (to: string, headers = {}): Promise<Response> => {
       const form = new FormData();
@@ -190,18 +262,35 @@ describe('dev', () => {
   });
 
   test('with all origins in gx.json still answers no page of the web, by WebSocket neither', async () => {
-    writeFileSync(config, JSON.stringify({ graphs: { echo: './graph.ts:graph' }, http: { cors: { allow_origins: ['*'] } } }));
+    writeFileSync(
+      config,
+      JSON.stringify({
+        graphs: { echo: './graph.ts:graph' },
+        http: { cors: { allow_origins: ['*'] } },
+      }),
+    );
     const running = await dev(['--config', config]);
     const headers = { origin: 'https://evil.example', 'content-type': 'application/json' };
-    expect((await fetch(`${running.url}/threads`, { method: 'POST', headers, body: '{}' })).status).toBe(403);
+    expect(
+      (await fetch(`${running.url}/threads`, { method: 'POST', headers, body: '{}' })).status,
+    ).toBe(403);
     const { thread_id: thread } = await running.client.threads.create();
     const closed = async (origin: string): Promise<unknown> => {
-      const socket = new WebSocket(`${running.url.replace('http', 'ws')}/threads/${thread}/stream/events`, { headers: { origin } });
-      const code = await Promise.race([once(socket, 'close').then(([found]) => found as number), wait(1500, 'open')]);
+      const socket = new WebSocket(
+        `${running.url.replace('http', 'ws')}/threads/${thread}/stream/events`,
+        { headers: { origin } },
+      );
+      const code = await Promise.race([
+        once(socket, 'close').then(([found]) => found as number),
+        wait(1500, 'open'),
+      ]);
       socket.terminate();
       return code;
     };
-    expect([await closed('https://evil.example'), await closed('http://localhost:3000')]).toEqual([4403, 'open']);
+    expect([await closed('https://evil.example'), await closed('http://localhost:3000')]).toEqual([
+      4403,
+      'open',
+    ]);
   });
 
   test('asks for the key that it prints, where other machines may reach it', async () => {
@@ -209,7 +298,9 @@ describe('dev', () => {
     expect((await fetch(`${running.url}/info`)).status).toBe(401);
     const key = /it asks for a key: (gxa_[\w-]{43})/.exec(running.output())?.[1] ?? '';
     await expect.poll(() => running.output()).toContain(`/studio#key=${key}`);
-    expect((await fetch(`${running.url}/info`, { headers: { 'x-api-key': key } })).status).toBe(200);
+    expect((await fetch(`${running.url}/info`, { headers: { 'x-api-key': key } })).status).toBe(
+      200,
+    );
     const former = await fetch(`${running.url}/chat`, { redirect: 'manual' });
     expect([former.status, former.headers.get('location')]).toEqual([302, 'studio']);
   });
@@ -249,9 +340,12 @@ describe('dev', () => {
 
   test('ends at Ctrl-C while it waits for the database that it is given', async () => {
     const nobody = 'postgresql://gx@127.0.0.1:1/gx';
-    const { child, ended, output } = launch(['--port', '0', '--config', config, '--database-uri', nobody], {
-      GX_POSTGRES_WAIT_SECONDS: '3600',
-    });
+    const { child, ended, output } = launch(
+      ['--port', '0', '--config', config, '--database-uri', nobody],
+      {
+        GX_POSTGRES_WAIT_SECONDS: '3600',
+      },
+    );
     await until('it waits', async () => output().includes('waiting for the database'), 60);
     child.kill('SIGINT');
     expect(await ended).toBe(0);
@@ -281,7 +375,9 @@ describe('dev', () => {
     other.close();
     expect(new URL(running.url).port).not.toBe('2024');
     await expect.poll(() => running.output()).toContain(`Port 2024 is taken`);
-    await expect.poll(() => running.output()).toContain(`https://smith.langchain.com/studio/?baseUrl=${running.url}`);
+    await expect
+      .poll(() => running.output())
+      .toContain(`https://smith.langchain.com/studio/?baseUrl=${running.url}`);
     expect(await answer(running)).toBe('That was message 1 of this thread.');
   });
 
@@ -300,12 +396,18 @@ describe('dev', () => {
     ['a gx.json that is no JSON', () => writeFileSync(config, '{')],
     ['a gx.json that names no graph', () => writeFileSync(config, '{"graphs": {}}')],
     ['a graph whose file is missing', () => rmSync(path.join(folder, 'graph.ts'))],
-    ['a graph that is not exported', () => change('graph.ts', { 'export const graph': 'export const other' })],
+    [
+      'a graph that is not exported',
+      () => change('graph.ts', { 'export const graph': 'export const other' }),
+    ],
     ['a graph that does not compile', () => change('graph.ts', { '.compile()': '.compile(' })],
   ])('%s: one sentence, exit code 1, nothing left running', async (_, spoil) => {
     spoil();
     const { code, output } = await refused(['--config', config]);
-    expect({ code, output, lines: output.trim().split('\n').length }).toMatchObject({ code: 1, lines: 1 });
+    expect({ code, output, lines: output.trim().split('\n').length }).toMatchObject({
+      code: 1,
+      lines: 1,
+    });
     expect(output).toMatch(/gx\.json|graph\.ts/);
     expect(alive()).toBe(false);
   });

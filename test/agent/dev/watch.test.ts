@@ -13,12 +13,15 @@ describe('watching the files of an agent', () => {
   let folder: string;
   let told: string[];
   let watcher: { stop(): void };
-  const write = (name: string): void => writeFileSync(path.join(folder, name), String(Math.random()));
-  const toldOf = (count: number): Promise<boolean> => until(`told ${count} times`, async () => told.length === count, 5);
+  const write = (name: string): void =>
+    writeFileSync(path.join(folder, name), String(Math.random()));
+  const toldOf = (count: number): Promise<boolean> =>
+    until(`told ${count} times`, async () => told.length === count, 5);
 
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'gx-watch-'));
-    for (const name of ['src', 'node_modules/some', '.gx/postgres', '.git']) mkdirSync(path.join(folder, name), { recursive: true });
+    for (const name of ['src', 'node_modules/some', '.gx/postgres', '.git'])
+      mkdirSync(path.join(folder, name), { recursive: true });
     told = [];
     watcher = watchFolders([folder], (file) => told.push(path.relative(folder, file)));
   });
@@ -63,7 +66,14 @@ describe('watching the files of an agent', () => {
   });
 
   test('packages, data, tools and logs are passed over', async () => {
-    for (const name of ['node_modules/some/index.js', '.gx/postgres/log', '.git/index', 'src/out.log', 'src/.a.ts.swp']) write(name);
+    for (const name of [
+      'node_modules/some/index.js',
+      '.gx/postgres/log',
+      '.git/index',
+      'src/out.log',
+      'src/.a.ts.swp',
+    ])
+      write(name);
     await wait(BURST);
     expect(told).toEqual([]);
   });

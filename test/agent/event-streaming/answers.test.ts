@@ -19,7 +19,10 @@ afterAll(() => pair.stop());
 
 const QUESTIONS = { channels: ['input', 'lifecycle'] };
 const isQuestion = ({ method }: ReadEvent): boolean => method === 'input.requested';
-const input = (more: object = {}): object => ({ assistant_id: 'asking', input: { pause: 0, ...more } });
+const input = (more: object = {}): object => ({
+  assistant_id: 'asking',
+  input: { pause: 0, ...more },
+});
 
 const on = (agent: AgentProcess, id: string): WireThread => new WireThread(agent.url, id);
 
@@ -34,7 +37,10 @@ async function answered(text: string, { reader, writer }: Places): Promise<strin
   const id = randomUUID();
   await on(writer, id).command('run.start', input());
   await on(reader, id).read(QUESTIONS, isQuestion);
-  const { result } = await on(writer, id).command('run.start', { assistant_id: 'asking', input: text });
+  const { result } = await on(writer, id).command('run.start', {
+    assistant_id: 'asking',
+    input: text,
+  });
   await writer.client.runs.join(id, (result as { run_id: string }).run_id);
   return saidOn(id, writer);
 }
@@ -83,7 +89,10 @@ describe('an answer that comes while the run that asked goes on', () => {
     await on(pair.api, id).read(QUESTIONS, isQuestion);
     await on(pair.api, id).command('run.start', { assistant_id: 'asking', input: 'soon' });
     let ends = 0;
-    const all = await on(pair.api, id).read({ channels: ['lifecycle'] }, (event) => isRunEnd(event) && (ends += 1) === 2);
+    const all = await on(pair.api, id).read(
+      { channels: ['lifecycle'] },
+      (event) => isRunEnd(event) && (ends += 1) === 2,
+    );
     expect(all.at(-1)!.params.data).toMatchObject({ event: 'completed' });
     expect(await saidOn(id)).toEqual(['which: soon']);
   });
@@ -94,13 +103,21 @@ describe('an answer that comes while the run that asked goes on', () => {
     await on(pair.api, id).read(QUESTIONS, isQuestion);
     await on(pair.api, id).command('run.start', { assistant_id: 'asking', input: 'soon' });
     let ends = 0;
-    await on(pair.api, id).read({ channels: ['lifecycle'] }, (event) => isRunEnd(event) && (ends += 1) === 2);
+    await on(pair.api, id).read(
+      { channels: ['lifecycle'] },
+      (event) => isRunEnd(event) && (ends += 1) === 2,
+    );
     const { tasks, values } = await pair.api.client.threads.getState<{ said: string[] }>(id);
     const open = tasks.filter(({ result }) => result === null);
-    expect(open.flatMap(({ interrupts }) => interrupts.map(({ value }) => value))).toEqual(['And when?']);
+    expect(open.flatMap(({ interrupts }) => interrupts.map(({ value }) => value))).toEqual([
+      'And when?',
+    ]);
     expect(values.said).toEqual(['which: soon']);
     await on(pair.api, id).command('run.start', { assistant_id: 'asking', input: 'today' });
-    await on(pair.api, id).read({ channels: ['lifecycle'] }, ({ params }) => params.data['event'] === 'completed');
+    await on(pair.api, id).read(
+      { channels: ['lifecycle'] },
+      ({ params }) => params.data['event'] === 'completed',
+    );
     expect((await saidOn(id)).toSorted()).toEqual(['when: today', 'which: soon']);
   });
 });
@@ -109,13 +126,19 @@ test('of two tabs that answer at once one is the answer, and the input of the ot
   const id = randomUUID();
   await on(pair.api, id).command('run.start', input({ pause: 300 }));
   await on(pair.api, id).read(QUESTIONS, isQuestion);
-  const tabs = [on(pair.api, id), on(pair.queue, id)].map((tab) => tab.command('run.start', input({ pause: 1 })));
-  for (const { result } of await Promise.all(tabs)) await pair.api.client.runs.join(id, (result as { run_id: string }).run_id);
+  const tabs = [on(pair.api, id), on(pair.queue, id)].map((tab) =>
+    tab.command('run.start', input({ pause: 1 })),
+  );
+  for (const { result } of await Promise.all(tabs))
+    await pair.api.client.runs.join(id, (result as { run_id: string }).run_id);
   expect(await saidOn(id)).toEqual(['which: [object Object]']);
   expect((await pair.api.client.threads.get(id)).status).toBe('interrupted');
   await on(pair.api, id).command('run.start', { assistant_id: 'asking', input: 'again' });
   let ends = 0;
-  await on(pair.api, id).read({ channels: ['lifecycle'] }, (event) => isRunEnd(event) && (ends += 1) === 4);
+  await on(pair.api, id).read(
+    { channels: ['lifecycle'] },
+    (event) => isRunEnd(event) && (ends += 1) === 4,
+  );
   expect(await saidOn(id)).toEqual(['which: [object Object]', 'which: again']);
 });
 

@@ -22,7 +22,11 @@ export class WireThread {
   }
 
   /** Reads until the last event that is wanted. */
-  async read(body: object, isLast: (event: ReadEvent) => boolean, headers: Record<string, string> = {}): Promise<ReadEvent[]> {
+  async read(
+    body: object,
+    isLast: (event: ReadEvent) => boolean,
+    headers: Record<string, string> = {},
+  ): Promise<ReadEvent[]> {
     const answer = await this.post('/stream/events', body, headers);
     if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
     const events: ReadEvent[] = [];
@@ -44,11 +48,25 @@ export class WireThread {
 
   post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    return fetch(this.#url + path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: text });
+    return fetch(this.#url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: text,
+    });
   }
 }
 
-export const ALL = ['values', 'lifecycle', 'input', 'messages', 'tools', 'custom', 'updates', 'tasks', 'checkpoints'];
+export const ALL = [
+  'values',
+  'lifecycle',
+  'input',
+  'messages',
+  'tools',
+  'custom',
+  'updates',
+  'tasks',
+  'checkpoints',
+];
 
 /** The last event of a run. */
 export const isRunEnd = ({ method, params }: ReadEvent): boolean =>

@@ -1,7 +1,10 @@
 import { Command } from '@langchain/langgraph';
 import { describe, expect, it } from 'vitest';
-import { PROTOCOL_MODES, ProtocolEventsOfRun } from '../../../src/agent/graph-thread/event-streaming/convert.ts';
-import { eventText } from '../../../src/agent/graph-thread/event-streaming/protocol-stream.ts';
+import {
+  PROTOCOL_MODES,
+  ProtocolEventsOfRun,
+} from '../../../src/agent/graph-thread/event-streaming/convert.ts';
+import { formatEventParams } from '../../../src/agent/graph-thread/event-streaming/protocol-stream.ts';
 import { approval, tools } from './graphs/graphs.ts';
 import { capturedData, capturedLines, lines, type WireEvent } from './wire.ts';
 
@@ -10,12 +13,20 @@ type Streams = { stream(input: unknown, config: object): Promise<AsyncIterable<u
 /** One run's events as they go over the wire. */
 async function eventsOf(graph: unknown, input: unknown): Promise<WireEvent[]> {
   const run = new ProtocolEventsOfRun();
-  const config = { configurable: { thread_id: 'one' }, version: 'v3', subgraphs: true, streamMode: PROTOCOL_MODES };
+  const config = {
+    configurable: { thread_id: 'one' },
+    version: 'v3',
+    subgraphs: true,
+    streamMode: PROTOCOL_MODES,
+  };
   const events: WireEvent[] = [];
   for await (const chunk of await (graph as Streams).stream(input, config)) {
     const [namespace, mode, payload] = chunk as [string[], string, unknown];
-    for (const event of run.of({ namespace, mode, payload }))
-      events.push({ method: event.method, params: JSON.parse(eventText(event, 0)) as WireEvent['params'] });
+    for (const event of run.convertChunk({ namespace, mode, payload }))
+      events.push({
+        method: event.method,
+        params: JSON.parse(formatEventParams(event, 0)) as WireEvent['params'],
+      });
   }
   return events;
 }
@@ -25,7 +36,9 @@ async function eventsOf(graph: unknown, input: unknown): Promise<WireEvent[]> {
  * no model streamed) and those about the run as a whole.
  */
 function comparable(all: string[]): string[] {
-  return all.filter((line) => !/^(tasks|checkpoints|updates) /.test(line) && !line.startsWith('lifecycle [] '));
+  return all.filter(
+    (line) => !/^(tasks|checkpoints|updates) /.test(line) && !line.startsWith('lifecycle [] '),
+  );
 }
 
 /** Messages that nodes made themselves. */
@@ -66,11 +79,19 @@ describe('events of a run', () => {
   });
 
   it('are those of the captured stream: a tool, whose answer is a message under its call', async () => {
-    const events = withoutMade(await eventsOf(tools, { messages: [{ role: 'human', content: 'search' }] }));
+    const events = withoutMade(
+      await eventsOf(tools, { messages: [{ role: 'human', content: 'search' }] }),
+    );
     expect(comparable(lines(events))).toEqual(comparable(capturedLines('tools')));
     const started = events.find(({ params }) => params.data['event'] === 'tool-started')!;
     expect(started.params.data).toEqual(capturedData('tools', 'tools [] tool-started')[0]);
-    const finished = events.find(({ params }) => params.data['event'] === 'tool-finished')!.params.data as { output: object };
-    expect(finished.output).toMatchObject({ type: 'tool', content: "result for 'v3'", tool_call_id: 'tc-1', status: 'success' });
+    const finished = events.find(({ params }) => params.data['event'] === 'tool-finished')!.params
+      .data as { output: object };
+    expect(finished.output).toMatchObject({
+      type: 'tool',
+      content: "result for 'v3'",
+      tool_call_id: 'tc-1',
+      status: 'success',
+    });
   });
 });

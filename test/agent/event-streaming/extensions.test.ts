@@ -36,14 +36,25 @@ describe('a stream transformer', () => {
     expect(dataOf(events, 'updates')).toEqual([]);
     const wrote = { name: 'wrote', payload: true };
     const [first] = steps.slice(1);
-    expect(dataOf(events, 'custom')).toEqual([first, { payload: { left: 1 } }, wrote, { ...total, payload: 1 }]);
-    expect(dataOf(events, 'lifecycle').map((data) => (data as { event: string }).event)).toEqual(['running', 'completed']);
+    expect(dataOf(events, 'custom')).toEqual([
+      first,
+      { payload: { left: 1 } },
+      wrote,
+      { ...total, payload: 1 },
+    ]);
+    expect(dataOf(events, 'lifecycle').map((data) => (data as { event: string }).event)).toEqual([
+      'running',
+      'completed',
+    ]);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, at) => at + 1));
   });
 
   test('is read by the extensions of the official client', async () => {
     const stream = pair.api.client.threads.stream({ assistantId: 'transformed' });
-    const { steps: told, total: whole } = stream.extensions as Record<string, AsyncIterable<unknown> & PromiseLike<unknown>>;
+    const { steps: told, total: whole } = stream.extensions as Record<
+      string,
+      AsyncIterable<unknown> & PromiseLike<unknown>
+    >;
     const all = Array.fromAsync(told!);
     await stream.run.start({ input: { left: 2 } });
     expect(await all).toEqual([{ left: 2 }, { left: 1 }]);
@@ -52,17 +63,24 @@ describe('a stream transformer', () => {
   });
 
   test('that breaks fails the run, and one that fails to end does not', async () => {
-    expect((await run('breaking', [])).at(-1)!.params.data).toMatchObject({ event: 'failed', error: 'The transformer is broken.' });
+    expect((await run('breaking', [])).at(-1)!.params.data).toMatchObject({
+      event: 'failed',
+      error: 'The transformer is broken.',
+    });
     const events = await run('unkept', ['custom']);
     expect(events.at(-1)!.params.data).toMatchObject({ event: 'completed' });
     expect(dataOf(events, 'custom')).toContainEqual(total);
-    expect((await run('transformed', ['custom'], 0)).at(-1)!.params.data).toMatchObject({ error: 'There is nothing to count.' });
+    expect((await run('transformed', ['custom'], 0)).at(-1)!.params.data).toMatchObject({
+      error: 'There is nothing to count.',
+    });
   });
 
   test('has no part in the older streams', async () => {
     const { thread_id } = await pair.api.client.threads.create();
     const streamMode = ['custom' as const, 'updates' as const];
-    const events = await Array.fromAsync(pair.api.client.runs.stream(thread_id, 'transformed', { input: { left: 1 }, streamMode }));
+    const events = await Array.fromAsync(
+      pair.api.client.runs.stream(thread_id, 'transformed', { input: { left: 1 }, streamMode }),
+    );
     expect(events.map(({ event }) => event)).toEqual(['metadata', 'custom', 'updates']);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { agentTree } from '../../../src/agent/event-streaming/agent-tree.ts';
-import { eventName } from '../../../src/agent/stream/event-name.ts';
+import { buildAgentTree } from '../../../src/agent/event-streaming/agent-tree.ts';
+import { buildEventName } from '../../../src/agent/stream/event-name.ts';
 import { runOfRespond, runOfStart } from '../../../src/agent/event-streaming/run-of-command.ts';
 
 const start = { assistant_id: 'agent', input: { messages: [] } };
@@ -16,7 +16,10 @@ describe('run.start', () => {
   });
 
   it('answers what the thread waits for, unless it forks or brings no input', () => {
-    expect(runOfStart(start, ['i'])).toMatchObject({ input: null, command: { resume: start.input } });
+    expect(runOfStart(start, ['i'])).toMatchObject({
+      input: null,
+      command: { resume: start.input },
+    });
     expect(runOfStart({ assistant_id: 'agent' }, ['i'])).toMatchObject({ input: null });
     expect(runOfStart({ assistant_id: 'agent' }, ['i']).command).toBeUndefined();
     const fork = { ...start, config: { configurable: { checkpoint_id: 'c' } } };
@@ -24,8 +27,13 @@ describe('run.start', () => {
   });
 
   it('takes the strategy in either spelling', () => {
-    expect(runOfStart({ ...start, multitaskStrategy: 'reject' }, []).multitask_strategy).toBe('reject');
-    expect(runOfStart({ ...start, multitask_strategy: 'interrupt', multitaskStrategy: 'reject' }, []).multitask_strategy).toBe('interrupt');
+    expect(runOfStart({ ...start, multitaskStrategy: 'reject' }, []).multitask_strategy).toBe(
+      'reject',
+    );
+    expect(
+      runOfStart({ ...start, multitask_strategy: 'interrupt', multitaskStrategy: 'reject' }, [])
+        .multitask_strategy,
+    ).toBe('interrupt');
     expect(() => runOfStart({ ...start, multitask_strategy: 'no' }, [])).toThrow('is one of');
   });
 
@@ -38,17 +46,23 @@ describe('input.respond', () => {
   const thread = { assistant_id: 'agent', waiting: ['i', 'j'] };
 
   it('resumes by id, one or several, with what is to happen besides', () => {
-    expect(runOfRespond({ interrupt_id: 'i', response: 'yes' }, thread).command).toEqual({ resume: { i: 'yes' } });
+    expect(runOfRespond({ interrupt_id: 'i', response: 'yes' }, thread).command).toEqual({
+      resume: { i: 'yes' },
+    });
     const responses = [
       { interrupt_id: 'i', response: 1 },
       { interrupt_id: 'j', response: null },
     ];
     const command = { resume: { i: 1, j: null }, update: { a: 1 }, goto: 'node' };
-    expect(runOfRespond({ responses, update: { a: 1 }, goto: 'node' }, thread).command).toEqual(command);
+    expect(runOfRespond({ responses, update: { a: 1 }, goto: 'node' }, thread).command).toEqual(
+      command,
+    );
   });
 
   it('refuses what nobody asked, and what says nothing', () => {
-    expect(() => runOfRespond({ interrupt_id: 'k', response: 1 }, thread)).toThrow('does not wait at interrupt k');
+    expect(() => runOfRespond({ interrupt_id: 'k', response: 1 }, thread)).toThrow(
+      'does not wait at interrupt k',
+    );
     expect(() => runOfRespond({}, thread)).toThrow('requires an interrupt_id');
     expect(() => runOfRespond({ responses: [] }, thread)).toThrow('at least one');
   });
@@ -56,7 +70,7 @@ describe('input.respond', () => {
 
 describe('the tree of a run', () => {
   const event = (namespace: string[], data: object): { event: string; json: string } => ({
-    event: eventName({ method: 'lifecycle', namespace }),
+    event: buildEventName({ method: 'lifecycle', namespace }),
     json: JSON.stringify({ namespace, data }),
   });
 
@@ -68,7 +82,7 @@ describe('the tree of a run', () => {
       event(['a:1'], { event: 'completed' }),
     ];
     const c = { namespace: ['a:1', 'b:2', 'c:3'], status: 'started', graph_name: 'c' };
-    expect(agentTree(events, { status: 'running', graph_name: 'x' })).toEqual({
+    expect(buildAgentTree(events, { status: 'running', graph_name: 'x' })).toEqual({
       namespace: [],
       status: 'running',
       graph_name: 'agent',

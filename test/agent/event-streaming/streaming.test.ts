@@ -19,7 +19,10 @@ let db: Database;
 
 beforeAll(async () => {
   pair = await startPair({ GX_JOB_LEASE_SECS: '6' }, GRAPHS);
-  db = openDatabase({ uri: pair.database.uri, poolSize: 2, statementTimeoutSeconds: 60, name: 'test' }, silentLog());
+  db = openDatabase(
+    { uri: pair.database.uri, poolSize: 2, statementTimeoutSeconds: 60, name: 'test' },
+    silentLog(),
+  );
 });
 
 afterAll(async () => {
@@ -33,8 +36,12 @@ const newThread = (): WireThread & { id: string } => {
 };
 
 const seqs = (events: ReadEvent[]): number[] => events.map(({ seq }) => seq);
-const upTo = (last: number, first = 1): number[] => Array.from({ length: last - first + 1 }, (_, at) => first + at);
-const count = (left: number, pause = 0): object => ({ assistant_id: 'counter', input: { left, pause } });
+const upTo = (last: number, first = 1): number[] =>
+  Array.from({ length: last - first + 1 }, (_, at) => first + at);
+const count = (left: number, pause = 0): object => ({
+  assistant_id: 'counter',
+  input: { left, pause },
+});
 
 test('a thread that does not exist yet is followed from its first event, through a question and its answer', async () => {
   const thread = newThread();
@@ -42,7 +49,12 @@ test('a thread that does not exist yet is followed from its first event, through
   await wait(300);
   const input = { messages: [], value: 'init', items: [] };
   const started = await thread.command('run.start', { assistant_id: 'agent', input });
-  expect(started).toEqual({ type: 'success', id: 1, result: { run_id: expect.any(String) as string }, meta: { applied_through_seq: 0 } });
+  expect(started).toEqual({
+    type: 'success',
+    id: 1,
+    result: { run_id: expect.any(String) as string },
+    meta: { applied_through_seq: 0 },
+  });
   const events = await first;
   expect(seqs(events)).toEqual(upTo(events.length));
   expect(events.at(-1)!.params.data).toEqual({ event: 'interrupted', graph_name: 'agent' });
@@ -50,7 +62,10 @@ test('a thread that does not exist yet is followed from its first event, through
   expect(asked).toMatchObject({ payload: 'Are we good?' });
   const second = thread.read({ channels: ALL, since: events.length }, isRunEnd);
   const answer = { interrupt_id: asked['interrupt_id'], namespace: [], response: 'yes' };
-  expect(await thread.command('input.respond', answer)).toMatchObject({ type: 'success', result: {} });
+  expect(await thread.command('input.respond', answer)).toMatchObject({
+    type: 'success',
+    result: {},
+  });
   const later = await second;
   expect(later.at(-1)!.params.data).toEqual({ event: 'completed', graph_name: 'agent' });
   const again = await thread.read({ channels: ALL }, ({ seq }) => seq === later.at(-1)!.seq);
@@ -62,13 +77,19 @@ test('a thread that does not exist yet is followed from its first event, through
 describe('a reader', () => {
   test('gets the channels, namespaces and depth that it asks for, under the same numbers', async () => {
     const thread = newThread();
-    await thread.command('run.start', { assistant_id: 'agent', input: { messages: [], items: [] } });
+    await thread.command('run.start', {
+      assistant_id: 'agent',
+      input: { messages: [], items: [] },
+    });
     const all = await thread.read({ channels: ALL }, isRunEnd);
     const end = all.at(-1)!;
     const isEnd = ({ seq }: ReadEvent): boolean => seq === end.seq;
     const values = await thread.read({ channels: ['values', 'lifecycle'] }, isEnd);
     expect(values).toEqual(all.filter(({ method }) => ['values', 'lifecycle'].includes(method)));
-    const named = await thread.read({ channels: ['custom:progress', 'lifecycle'], namespaces: [[]], depth: 0 }, isEnd);
+    const named = await thread.read(
+      { channels: ['custom:progress', 'lifecycle'], namespaces: [[]], depth: 0 },
+      isEnd,
+    );
     expect(named.filter(({ method }) => method === 'custom').length).toBeGreaterThan(0);
     expect(await thread.read({ channels: ['custom:other', 'lifecycle'] }, isEnd)).toEqual(
       all.filter(({ method }) => method === 'lifecycle'),
@@ -81,14 +102,21 @@ describe('a reader', () => {
     const all = await thread.read({ channels: ALL }, isRunEnd);
     const rest = all.slice(4);
     expect(await thread.read({ channels: ALL, since: 4 }, isRunEnd)).toEqual(rest);
-    for (const id of ['4', all[3]!.event_id]) expect(await thread.read({ channels: ALL }, isRunEnd, { 'last-event-id': id })).toEqual(rest);
+    for (const id of ['4', all[3]!.event_id])
+      expect(await thread.read({ channels: ALL }, isRunEnd, { 'last-event-id': id })).toEqual(rest);
   });
 
   test('sees runs that follow each other, and runs under way, without a hole', async () => {
     const thread = newThread();
-    await Promise.all([thread.command('run.start', count(3, 30)), thread.command('run.start', count(2, 30))]);
+    await Promise.all([
+      thread.command('run.start', count(3, 30)),
+      thread.command('run.start', count(2, 30)),
+    ]);
     let ends = 0;
-    const all = await thread.read({ channels: ALL }, (event) => isRunEnd(event) && (ends += 1) === 2);
+    const all = await thread.read(
+      { channels: ALL },
+      (event) => isRunEnd(event) && (ends += 1) === 2,
+    );
     expect(seqs(all)).toEqual(upTo(all.length));
     expect(new Set(all.map(({ event_id }) => event_id)).size).toBe(all.length);
     expect(all.filter(({ params }) => params.data['event'] === 'running')).toHaveLength(2);
@@ -98,15 +126,30 @@ describe('a reader', () => {
     const thread = newThread();
     await thread.command('run.start', { assistant_id: 'counter', input: { left: -1 } });
     const failed = await thread.read({ channels: ['lifecycle'] }, isRunEnd);
-    expect(failed.at(-1)!.params.data).toEqual({ event: 'failed', graph_name: 'counter', error: 'There is nothing to count.' });
+    expect(failed.at(-1)!.params.data).toEqual({
+      event: 'failed',
+      graph_name: 'counter',
+      error: 'There is nothing to count.',
+    });
     const { result } = await thread.command('run.start', count(100, 100));
     const rest = thread.read({ channels: ['lifecycle'], since: failed.at(-1)!.seq }, isRunEnd);
     await wait(300);
-    await pair.api.client.runs.cancel(thread.id, (result as { run_id: string }).run_id, true, 'rollback');
-    expect((await rest).map(({ params }) => params.data['event'])).toEqual(['running', 'interrupted']);
+    await pair.api.client.runs.cancel(
+      thread.id,
+      (result as { run_id: string }).run_id,
+      true,
+      'rollback',
+    );
+    expect((await rest).map(({ params }) => params.data['event'])).toEqual([
+      'running',
+      'interrupted',
+    ]);
     await thread.command('run.start', count(1));
     let ends = 0;
-    const all = await thread.read({ channels: ALL }, (event) => isRunEnd(event) && (ends += 1) === 3);
+    const all = await thread.read(
+      { channels: ALL },
+      (event) => isRunEnd(event) && (ends += 1) === 3,
+    );
     expect(seqs(all)).toEqual(upTo(all.length));
   });
 
@@ -115,7 +158,10 @@ describe('a reader', () => {
     await thread.command('run.start', count(2));
     const all = await thread.read({ channels: ALL }, isRunEnd);
     const last = all.length;
-    await until('the run has ended', async () => (await pair.api.client.threads.get(thread.id)).status === 'idle');
+    await until(
+      'the run has ended',
+      async () => (await pair.api.client.threads.get(thread.id)).status === 'idle',
+    );
     await deleteOldProtocolEvents(db, { lifeSeconds: 0 });
     const late = await thread.read({ channels: ALL }, isRunEnd);
     expect(late.map(({ seq, method, params }) => [seq, method, params.data])).toEqual([
@@ -146,7 +192,9 @@ describe('a reader', () => {
     const all = await reading;
     expect(seqs(all)).toEqual(upTo(all.length));
     expect(all.at(-1)!.params.data).toMatchObject({ event: 'completed' });
-    expect(all.filter(({ method }) => method === 'values').at(-1)!.params.data).toMatchObject({ left: 0 });
+    expect(all.filter(({ method }) => method === 'values').at(-1)!.params.data).toMatchObject({
+      left: 0,
+    });
     expect(await thread.read({ channels: ALL }, isRunEnd)).toEqual(all);
   }, 60_000);
 });
@@ -157,12 +205,17 @@ describe('the older streams', () => {
     const { result } = await thread.command('run.start', count(1));
     await thread.read({ channels: ALL }, isRunEnd);
     const { run_id } = result as { run_id: string };
-    const joined = await Array.fromAsync(pair.api.client.runs.joinStream(thread.id, run_id, { lastEventId: '-1' }));
+    const joined = await Array.fromAsync(
+      pair.api.client.runs.joinStream(thread.id, run_id, { lastEventId: '-1' }),
+    );
     expect(joined.map(({ event }) => event)).toEqual(['metadata']);
     await pair.api.client.runs.wait(thread.id, 'counter', { input: { left: 1, pause: 0 } });
     await thread.command('run.start', count(1));
     let ends = 0;
-    const all = await thread.read({ channels: ALL }, (event) => isRunEnd(event) && (ends += 1) === 2);
+    const all = await thread.read(
+      { channels: ALL },
+      (event) => isRunEnd(event) && (ends += 1) === 2,
+    );
     expect(seqs(all)).toEqual(upTo(all.length));
   });
 });
@@ -172,6 +225,11 @@ test('a request that is none is refused', async () => {
   expect((await thread.post('/stream/events', { channels: ['nope'] })).status).toBe(400);
   expect((await thread.post('/stream/events', { channels: [] })).status).toBe(422);
   expect((await thread.post('/stream/events', {})).status).toBe(422);
-  expect((await thread.post('/stream/events', { channels: ['values'], since: -1 })).status).toBe(422);
-  expect((await new WireThread(pair.api.url, 'x').post('/stream/events', { channels: ['values'] })).status).toBe(422);
+  expect((await thread.post('/stream/events', { channels: ['values'], since: -1 })).status).toBe(
+    422,
+  );
+  expect(
+    (await new WireThread(pair.api.url, 'x').post('/stream/events', { channels: ['values'] }))
+      .status,
+  ).toBe(422);
 });

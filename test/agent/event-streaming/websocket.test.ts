@@ -25,8 +25,13 @@ class Connection {
   #last = 0;
 
   constructor(threadId: string, options: ClientOptions = {}) {
-    this.socket = new WebSocket(`${pair.api.url.replace('http', 'ws')}/threads/${threadId}/stream/events`, options);
-    this.socket.on('message', (data: Buffer) => this.frames.push(JSON.parse(data.toString()) as Frame));
+    this.socket = new WebSocket(
+      `${pair.api.url.replace('http', 'ws')}/threads/${threadId}/stream/events`,
+      options,
+    );
+    this.socket.on('message', (data: Buffer) =>
+      this.frames.push(JSON.parse(data.toString()) as Frame),
+    );
   }
 
   async command(method: string, params: object = {}): Promise<Frame> {
@@ -58,7 +63,10 @@ const counting = { assistant_id: 'counter', input: { left: 3, pause: 20 } };
 test('commands and events share a connection; what two subscriptions want comes once', async () => {
   const connection = new Connection(randomUUID());
   const first = await connection.command('subscription.subscribe', { channels: ALL });
-  expect(first).toMatchObject({ type: 'success', result: { subscription_id: expect.any(String) as string } });
+  expect(first).toMatchObject({
+    type: 'success',
+    result: { subscription_id: expect.any(String) as string },
+  });
   await connection.command('subscription.subscribe', { channels: ['lifecycle', 'values'] });
   expect(await connection.command('run.start', counting)).toMatchObject({
     type: 'success',
@@ -79,16 +87,31 @@ test('a later subscription gets what came before, and then what comes', async ()
   const { result } = await connection.command('subscription.subscribe', { channels: ['values'] });
   await connection.command('run.start', counting);
   await connection.until(
-    (frame) => frame.type === 'event' && isRunEnd(frame as unknown as ReadEvent) && connection.frames.indexOf(frame) > before,
+    (frame) =>
+      frame.type === 'event' &&
+      isRunEnd(frame as unknown as ReadEvent) &&
+      connection.frames.indexOf(frame) > before,
   );
-  const all = await new WireThread(pair.api.url, id).read({ channels: ['values'] }, ({ seq }) => seq >= connection.events.at(-1)!.seq - 1);
+  const all = await new WireThread(pair.api.url, id).read(
+    { channels: ['values'] },
+    ({ seq }) => seq >= connection.events.at(-1)!.seq - 1,
+  );
   expect(connection.events.filter(({ method }) => method === 'values')).toEqual(all);
   const { subscription_id } = result as { subscription_id: string };
-  expect(await connection.command('subscription.reconnect', { run_id: 'x', subscriptions: [subscription_id] })).toMatchObject({
+  expect(
+    await connection.command('subscription.reconnect', {
+      run_id: 'x',
+      subscriptions: [subscription_id],
+    }),
+  ).toMatchObject({
     result: { restored: true },
   });
-  expect(await connection.command('subscription.unsubscribe', { subscription_id })).toMatchObject({ type: 'success' });
-  expect(await connection.command('subscription.unsubscribe', { subscription_id })).toMatchObject({ error: 'no_such_subscription' });
+  expect(await connection.command('subscription.unsubscribe', { subscription_id })).toMatchObject({
+    type: 'success',
+  });
+  expect(await connection.command('subscription.unsubscribe', { subscription_id })).toMatchObject({
+    error: 'no_such_subscription',
+  });
   connection.socket.close();
 });
 
@@ -96,7 +119,9 @@ test('a subscription says how many stored events follow', async () => {
   const id = randomUUID();
   const first = new Connection(id);
   const asked = { channels: ALL };
-  expect((await first.command('subscription.subscribe', asked))['result']).toMatchObject({ replayed_events: 0 });
+  expect((await first.command('subscription.subscribe', asked))['result']).toMatchObject({
+    replayed_events: 0,
+  });
   await first.command('run.start', counting);
   await first.untilEnd();
   const all = first.events;
@@ -111,8 +136,17 @@ test('a subscription says how many stored events follow', async () => {
     return count;
   };
   expect(await replayed({ since: 4 })).toBe(all.length - 4);
-  expect(await replayed({ channels: ['values'] })).toBe(all.filter(({ method }) => method === 'values').length);
-  expect(await replayed({ channels: ['custom:count', 'lifecycle'], since: 2, depth: 0, namespaces: [[]] })).toBe(
+  expect(await replayed({ channels: ['values'] })).toBe(
+    all.filter(({ method }) => method === 'values').length,
+  );
+  expect(
+    await replayed({
+      channels: ['custom:count', 'lifecycle'],
+      since: 2,
+      depth: 0,
+      namespaces: [[]],
+    }),
+  ).toBe(
     all.filter(({ method, seq }) => ['custom', 'lifecycle'].includes(method) && seq > 2).length,
   );
   expect(await replayed({ since: all.length })).toBe(0);
@@ -121,15 +155,29 @@ test('a subscription says how many stored events follow', async () => {
 
 test('what is no command, or none that can be carried out, is answered', async () => {
   const connection = new Connection(randomUUID());
-  expect(await connection.command('nope')).toMatchObject({ type: 'error', error: 'unknown_command' });
-  expect(await connection.command('subscription.subscribe', {})).toMatchObject({ error: 'invalid_argument' });
-  expect(await connection.command('subscription.subscribe', { channels: ['nope'] })).toMatchObject({ error: 'invalid_argument' });
-  expect(await connection.command('subscription.subscribe', { channels: ['values'], depth: -1 })).toMatchObject({
+  expect(await connection.command('nope')).toMatchObject({
+    type: 'error',
+    error: 'unknown_command',
+  });
+  expect(await connection.command('subscription.subscribe', {})).toMatchObject({
     error: 'invalid_argument',
   });
-  expect(await connection.command('state.get', { namespace: [] })).toMatchObject({ error: 'no_such_run' });
+  expect(await connection.command('subscription.subscribe', { channels: ['nope'] })).toMatchObject({
+    error: 'invalid_argument',
+  });
+  expect(
+    await connection.command('subscription.subscribe', { channels: ['values'], depth: -1 }),
+  ).toMatchObject({
+    error: 'invalid_argument',
+  });
+  expect(await connection.command('state.get', { namespace: [] })).toMatchObject({
+    error: 'no_such_run',
+  });
   connection.socket.send('nothing');
-  expect(await connection.until(({ id }) => id === null)).toMatchObject({ type: 'error', error: 'invalid_argument' });
+  expect(await connection.until(({ id }) => id === null)).toMatchObject({
+    type: 'error',
+    error: 'invalid_argument',
+  });
   connection.socket.close();
 });
 
@@ -140,7 +188,10 @@ test('a connection that is refused is closed with the status of the refusal', as
   };
   expect(await codes('x')).toBe(4422);
   expect(await codes(randomUUID(), { origin: 'https://other.example' })).toBe(4403);
-  const [error] = (await once(new WebSocket(`${pair.api.url.replace('http', 'ws')}/nowhere`), 'error')) as [Error];
+  const [error] = (await once(
+    new WebSocket(`${pair.api.url.replace('http', 'ws')}/nowhere`),
+    'error',
+  )) as [Error];
   expect(error.message).toContain('404');
   const permitted = new Connection(randomUUID(), { origin: PAGE });
   expect(await permitted.command('nope')).toMatchObject({ error: 'unknown_command' });
@@ -156,7 +207,11 @@ test('the official client speaks over it', async () => {
   await stream.run.start({ input: { messages: [], value: 'init', items: [] } });
   await stream.output;
   expect(stream.interrupts).toMatchObject([{ payload: 'Are we good?' }]);
-  await stream.input.respond({ interrupt_id: stream.interrupts[0]!.interruptId, namespace: [], response: 'yes' });
+  await stream.input.respond({
+    interrupt_id: stream.interrupts[0]!.interruptId,
+    namespace: [],
+    response: 'yes',
+  });
   await subs;
   expect(await stream.state.get({ namespace: [], keys: ['items'] })).toMatchObject({
     values: { items: expect.arrayContaining(['streamed']) as string[] },
@@ -167,11 +222,13 @@ test('the official client speaks over it', async () => {
 test('a connection has a bound of subscriptions, and one that sends without listening is closed', async () => {
   const connection = new Connection(randomUUID());
   const answers = [];
-  for (let count = 0; count <= 100; count += 1) answers.push(await connection.command('subscription.subscribe', { channels: ['values'] }));
+  for (let count = 0; count <= 100; count += 1)
+    answers.push(await connection.command('subscription.subscribe', { channels: ['values'] }));
   expect(answers.slice(0, 100).every(({ type }) => type === 'success')).toBe(true);
   expect(answers[100]).toMatchObject({ type: 'error', error: 'invalid_argument' });
   const closed = once(connection.socket, 'close');
-  for (let id = 1000; id < 1500; id += 1) connection.socket.send(JSON.stringify({ id, method: 'state.get', params: {} }));
+  for (let id = 1000; id < 1500; id += 1)
+    connection.socket.send(JSON.stringify({ id, method: 'state.get', params: {} }));
   expect((await closed)[0]).toBe(1008);
 });
 
@@ -180,7 +237,9 @@ test('a server that stops closes its connections, so that clients go elsewhere',
   await connection.command('subscription.subscribe', { channels: ALL });
   const idle = new Connection(randomUUID());
   await idle.command('nope');
-  const closed = Promise.all([connection, idle].map(({ socket }) => once(socket, 'close') as Promise<[number]>));
+  const closed = Promise.all(
+    [connection, idle].map(({ socket }) => once(socket, 'close') as Promise<[number]>),
+  );
   expect(await pair.api.kill('SIGTERM')).toBe(0);
   expect((await closed).map(([code]) => code)).toEqual([1001, 1001]);
 });

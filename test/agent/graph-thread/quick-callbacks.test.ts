@@ -3,7 +3,7 @@ import { CallbackManager } from '@langchain/core/callbacks/manager';
 import { END, START, StateGraph, Annotation } from '@langchain/langgraph';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Graph } from '../../../src/agent/graph-thread/load.ts';
-import { quickenCallbacks, quickenMetadata } from '../../../src/agent/graph-thread/quick-callbacks.ts';
+import { patchCallbacks, patchMetadata } from '../../../src/agent/graph-thread/quick-callbacks.ts';
 
 const handler = (name: string): never => ({ name }) as never;
 
@@ -14,12 +14,25 @@ function filled(kind: typeof CallbackManager): CallbackManager {
   manager.addHandler(handler('own'), false);
   manager.addTags(['inherited']);
   manager.addTags(['own'], false);
-  manager.addMetadata({ assistant_id: 'a', shadowed: 'above', langgraph_step: 1, nothing: undefined });
+  manager.addMetadata({
+    assistant_id: 'a',
+    shadowed: 'above',
+    langgraph_step: 1,
+    nothing: undefined,
+  });
   manager.addMetadata({ ls_model_name: 'm', shadowed: 'here' }, false);
   return manager;
 }
 
-const shown = ({ handlers, inheritableHandlers, tags, inheritableTags, metadata, inheritableMetadata, ...manager }: CallbackManager) => ({
+const shown = ({
+  handlers,
+  inheritableHandlers,
+  tags,
+  inheritableTags,
+  metadata,
+  inheritableMetadata,
+  ...manager
+}: CallbackManager) => ({
   handlers,
   inheritableHandlers,
   tags,
@@ -31,17 +44,21 @@ const shown = ({ handlers, inheritableHandlers, tags, inheritableTags, metadata,
 
 test('a copy that takes all metadata over at once is equal to that of the library, and leaves its original as it was', () => {
   class Quick extends CallbackManager {}
-  quickenMetadata(Quick.prototype as never);
+  patchMetadata(Quick.prototype as never);
   const [plain, quick] = [filled(CallbackManager), filled(Quick)];
   const more = [handler('more')];
-  for (const inherit of [true, false]) expect(shown(quick.copy(more, inherit))).toEqual(shown(plain.copy(more, inherit)));
+  for (const inherit of [true, false])
+    expect(shown(quick.copy(more, inherit))).toEqual(shown(plain.copy(more, inherit)));
   expect(shown(quick.copy())).toEqual(shown(plain.copy()));
   expect(shown(quick)).toEqual(shown(plain));
   const copy = quick.copy();
   copy.addMetadata({ later: true });
   copy.removeMetadata({ assistant_id: 'a' });
   expect(quick.metadata).not.toHaveProperty('later');
-  expect(quick).toMatchObject({ metadata: { assistant_id: 'a' }, inheritableMetadata: { assistant_id: 'a' } });
+  expect(quick).toMatchObject({
+    metadata: { assistant_id: 'a' },
+    inheritableMetadata: { assistant_id: 'a' },
+  });
 });
 
 test.each<[string, object, boolean?]>([
@@ -51,19 +68,22 @@ test.each<[string, object, boolean?]>([
   ['a new key', { langgraph_step: 1, added: true }, false],
   ['a key without a value', { added: undefined }],
   ['nothing', {}],
-])('a manager that is given %s has the metadata that the library gives it', (_name, added, inherit) => {
-  class Quick extends CallbackManager {}
-  quickenMetadata(Quick.prototype as never);
-  const [plain, quick, given] = [filled(CallbackManager), filled(Quick), { ...added }];
-  for (const manager of [plain, quick]) manager.addMetadata(given, inherit);
-  expect(shown(quick)).toEqual(shown(plain));
-  quick.removeMetadata(given);
-  expect(given).toEqual(added);
-});
+])(
+  'a manager that is given %s has the metadata that the library gives it',
+  (_name, added, inherit) => {
+    class Quick extends CallbackManager {}
+    patchMetadata(Quick.prototype as never);
+    const [plain, quick, given] = [filled(CallbackManager), filled(Quick), { ...added }];
+    for (const manager of [plain, quick]) manager.addMetadata(given, inherit);
+    expect(shown(quick)).toEqual(shown(plain));
+    quick.removeMetadata(given);
+    expect(given).toEqual(added);
+  },
+);
 
 test('an original keeps its metadata where its copy fails', () => {
   class Quick extends CallbackManager {}
-  quickenMetadata(Quick.prototype as never);
+  patchMetadata(Quick.prototype as never);
   const manager = filled(Quick);
   const failing = Object.defineProperty({}, 'name', {
     get: () => {
@@ -84,7 +104,10 @@ const compiled = (): Graph => {
     .addEdge('node' as never, END)
     .compile();
   // Each test has a class that was not seen before.
-  return Object.setPrototypeOf(graph, class extends (graph.constructor as typeof Object) {}.prototype) as Graph;
+  return Object.setPrototypeOf(
+    graph,
+    class extends (graph.constructor as typeof Object) {}.prototype,
+  ) as Graph;
 };
 
 test('the class is found through a graph, once, and not where LangSmith would get a trace of that', async () => {
@@ -94,13 +117,13 @@ test('the class is found through a graph, once, and not where LangSmith would ge
     delete process.env['LANGSMITH_TRACING'];
   });
   process.env['LANGSMITH_TRACING'] = 'true';
-  await quickenCallbacks(compiled());
+  await patchCallbacks(compiled());
   expect(CallbackManager.prototype.copy).toBe(own);
   delete process.env['LANGSMITH_TRACING'];
-  await quickenCallbacks(compiled());
+  await patchCallbacks(compiled());
   const quick = CallbackManager.prototype.copy;
   expect(quick).not.toBe(own);
-  await quickenCallbacks(compiled());
+  await patchCallbacks(compiled());
   expect(CallbackManager.prototype.copy).toBe(quick);
 });
 
@@ -109,6 +132,7 @@ test('a graph that leads to no such class is left alone', async () => {
   const pipe = (): never => {
     throw new Error('no pipe');
   };
-  for (const graph of [{}, { pipe: undefined }, { pipe }, Object.create(null) as object]) await quickenCallbacks(graph);
+  for (const graph of [{}, { pipe: undefined }, { pipe }, Object.create(null) as object])
+    await patchCallbacks(graph);
   expect(CallbackManager.prototype.copy).toBe(own);
 });

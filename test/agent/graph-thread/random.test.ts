@@ -1,6 +1,6 @@
 import type { webcrypto } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { supplyRandomBytes } from '../../../src/agent/graph-thread/random.ts';
+import { cacheRandomBytes } from '../../../src/agent/graph-thread/random.ts';
 
 /** A generator that counts on, so that each byte tells whether it was given before. */
 function counting(): Pick<webcrypto.Crypto, 'getRandomValues'> & { asked: number[] } {
@@ -17,8 +17,10 @@ function counting(): Pick<webcrypto.Crypto, 'getRandomValues'> & { asked: number
 
 test('each small request for random bytes gets bytes of its own, and few reach the generator', () => {
   const crypto = counting();
-  supplyRandomBytes(crypto);
-  const given = Array.from({ length: 1000 }, () => Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('hex'));
+  cacheRandomBytes(crypto);
+  const given = Array.from({ length: 1000 }, () =>
+    Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('hex'),
+  );
   expect(new Set(given).size).toBe(1000);
   expect(crypto.asked).toEqual([4096, 4096, 4096, 4096]);
   const array = new Uint8Array(12);
@@ -28,7 +30,7 @@ test('each small request for random bytes gets bytes of its own, and few reach t
 
 test('large requests and other numbers go to the generator', () => {
   const crypto = counting();
-  supplyRandomBytes(crypto);
+  cacheRandomBytes(crypto);
   crypto.getRandomValues(new Uint8Array(65));
   crypto.getRandomValues(new Uint32Array(4));
   expect(crypto.asked).toEqual([65, 16]);

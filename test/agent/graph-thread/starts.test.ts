@@ -4,7 +4,7 @@ import { Starts } from '../../../src/agent/graph-thread/running.ts';
 
 /** Asks for a turn for each name, and returns the list that the names of those that begin go to. */
 function asked(starts: Starts, names: string[], begun: string[] = []): string[] {
-  for (const name of names) void starts.turn().then(() => begun.push(name));
+  for (const name of names) void starts.waitForTurn().then(() => begun.push(name));
   return begun;
 }
 

@@ -7,7 +7,11 @@ import { LANGGRAPH, UsersProject } from '../../kit/users-project.ts';
 /* What the types of graphs say, read with the TypeScript of the user's project. */
 
 const here = 'test/agent/graph-types/graphs';
-const read = async (project: UsersProject, signal = new AbortController().signal, within = 60_000): Promise<SchemasByGraph | undefined> => {
+const read = async (
+  project: UsersProject,
+  signal = new AbortController().signal,
+  within = 60_000,
+): Promise<SchemasByGraph | undefined> => {
   const { graphs, folder } = readGraphsFile(project.path('gx.json'));
   return readTypes({ graphs, folder, within }, signal);
 };
@@ -45,7 +49,13 @@ const PROPERTIES = {
   json: ref('Json'),
   nest: { anyOf: [number, list({ anyOf: [number, list({ anyOf: [number, list({})] })] })] },
   box: object(
-    { held: text, other: object({ held: list(text), other: object({ held: list(list(text)), other: {} }, ['held']) }, ['held']) },
+    {
+      held: text,
+      other: object(
+        { held: list(text), other: object({ held: list(list(text)), other: {} }, ['held']) },
+        ['held'],
+      ),
+    },
     ['held'],
   ),
   item: ref('Item'),
@@ -59,7 +69,13 @@ const DEFINITIONS = {
   Tree: object({ name: text, children: list(ref('Tree')) }),
   Leaf: { anyOf: [object({ leaf: flag }), object({ more: ref('Leaf') })] },
   Json: {
-    anyOf: [{ type: 'null' }, text, number, list(ref('Json')), { type: 'object', properties: {}, additionalProperties: ref('Json') }],
+    anyOf: [
+      { type: 'null' },
+      text,
+      number,
+      list(ref('Json')),
+      { type: 'object', properties: {}, additionalProperties: ref('Json') },
+    ],
   },
   Item: object({ key: text, made }),
   Secretive: object({ shown: number }),
@@ -78,7 +94,11 @@ describe.each(['5.9.3', '6.0.3'])('with TypeScript %s', (typescript) => {
 
   const ticket = {
     type: 'object',
-    properties: { id: { type: 'number' }, kind: { type: 'string', enum: ['bug', 'wish'] }, note: { type: 'string' } },
+    properties: {
+      id: { type: 'number' },
+      kind: { type: 'string', enum: ['bug', 'wish'] },
+      note: { type: 'string' },
+    },
     required: ['id', 'kind'],
   };
 
@@ -94,8 +114,16 @@ describe.each(['5.9.3', '6.0.3'])('with TypeScript %s', (typescript) => {
       type: 'object',
       properties: {
         topic: { type: 'string' },
-        tickets: { type: 'array', items: { $ref: '#/definitions/Ticket' }, description: 'Those that are not done.' },
-        messages: { type: 'array', items: { $ref: '#/definitions/BaseMessage' }, langgraph_type: 'messages' },
+        tickets: {
+          type: 'array',
+          items: { $ref: '#/definitions/Ticket' },
+          description: 'Those that are not done.',
+        },
+        messages: {
+          type: 'array',
+          items: { $ref: '#/definitions/BaseMessage' },
+          langgraph_type: 'messages',
+        },
       },
       definitions: { Ticket: ticket, BaseMessage: { type: 'object' } },
       $schema: 'http://json-schema.org/draft-07/schema#',
@@ -113,7 +141,8 @@ describe.each(['5.9.3', '6.0.3'])('with TypeScript %s', (typescript) => {
   });
 
   test('a builder, a function that makes the graph, and an export from another file say the same', () => {
-    for (const graph of ['builder', 'made', 'renamed']) expect(schemas[graph]!['']).toEqual(schemas['support']!['']!);
+    for (const graph of ['builder', 'made', 'renamed'])
+      expect(schemas[graph]!['']).toEqual(schemas['support']!['']!);
   });
 
   test('subgraphs are found where they are nodes, and where a node names them', () => {
@@ -124,10 +153,15 @@ describe.each(['5.9.3', '6.0.3'])('with TypeScript %s', (typescript) => {
   });
 
   test('each form of type has its form of schema, and what JSON does not have is left out', () => {
-    const { properties, required, definitions } = schemas['shapes']!['']!.state_schema as Record<string, Record<string, unknown>>;
+    const { properties, required, definitions } = schemas['shapes']!['']!.state_schema as Record<
+      string,
+      Record<string, unknown>
+    >;
     expect(properties).toEqual(PROPERTIES);
     expect(definitions).toEqual(DEFINITIONS);
-    const absent = Object.keys(properties!).filter((name) => !(required as unknown as string[]).includes(name));
+    const absent = Object.keys(properties!).filter(
+      (name) => !(required as unknown as string[]).includes(name),
+    );
     expect(absent).toEqual(['maybe']);
   });
 });

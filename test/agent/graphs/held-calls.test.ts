@@ -24,12 +24,18 @@ function runners(lives: boolean): { open: OpenRunner; killed: number[] } {
   const open: OpenRunner = (listener) => {
     opened += 1;
     const number = opened;
-    const beats = setInterval(() => (number > 1 || lives) && listener.message({ kind: 'beat', full: false }), 500);
+    const beats = setInterval(
+      () => (number > 1 || lives) && listener.message({ kind: 'beat', full: false }),
+      500,
+    );
     return {
       send: (message) => {
-        if (message.kind === 'start') setImmediate(() => listener.message({ kind: 'ready', version: '1.0', nodes: {} }));
+        if (message.kind === 'start')
+          setImmediate(() => listener.message({ kind: 'ready', version: '1.0', nodes: {} }));
         if (message.kind === 'call' && number > 1)
-          setImmediate(() => listener.message({ kind: 'result', call_id: message.call_id, json: '{}' }));
+          setImmediate(() =>
+            listener.message({ kind: 'result', call_id: message.call_id, json: '{}' }),
+          );
       },
       kill: () => {
         clearInterval(beats);
@@ -42,7 +48,8 @@ function runners(lives: boolean): { open: OpenRunner; killed: number[] } {
   return { open, killed };
 }
 
-const call = (host: LanguageHost): Promise<unknown> => host.call('graph', { graph_id: 'held', xray: false });
+const call = (host: LanguageHost): Promise<unknown> =>
+  host.call('graph', { graph_id: 'held', xray: false });
 
 afterEach(() => vi.useRealTimers());
 

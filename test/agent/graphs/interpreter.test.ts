@@ -2,11 +2,23 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { installCommand, interpreterFor, type Installer, type Interpreter } from '../../../src/agent/graphs/interpreter.ts';
-import { interpreterFault } from '../../../src/agent/graphs/python.ts';
-import { agentConfig } from '../../../src/config/agent.ts';
+import {
+  installCommand,
+  chooseInterpreter,
+  type Installer,
+  type Interpreter,
+} from '../../../src/agent/graphs/interpreter.ts';
+import { checkInterpreter } from '../../../src/agent/graphs/python.ts';
+import { readAgentConfig } from '../../../src/config/agent.ts';
 
-const ALL = ['/env/bin/python', '/a/.venv/bin/python', '/a/b/.venv/bin/python', '/bin/python3', '/usr/bin/python3', '/usr/bin/python3.12'];
+const ALL = [
+  '/env/bin/python',
+  '/a/.venv/bin/python',
+  '/a/b/.venv/bin/python',
+  '/bin/python3',
+  '/usr/bin/python3',
+  '/usr/bin/python3.12',
+];
 const ABOVE = ['/a/uv.lock', '/a/.venv/bin/python', '/a/venvs/one/bin/python', '/bin/python3'];
 const PATHS = { DATABASE_URI: 'postgresql://x', PATH: '/bin:/usr/bin' };
 /** What is written in the files of projects; `/a/b` is a member of the workspace of `/a`, and `/a/c` is none. */
@@ -17,8 +29,8 @@ const FILES: Record<string, string> = {
   '/a/c/pyproject.toml': '[project]\nname = "c"\n',
 };
 const chosen = (env: Record<string, string>, there: string[], folder = '/a/b'): Interpreter =>
-  interpreterFor({
-    settings: agentConfig({ ...PATHS, ...env }).python,
+  chooseInterpreter({
+    settings: readAgentConfig({ ...PATHS, ...env }).python,
     folder,
     exists: (file) => there.includes(file),
     textOf: (file) => (there.includes(file) ? FILES[file] : undefined),
@@ -33,7 +45,14 @@ test.each<[string, Record<string, string>, string[], string, string, Installer]>
     'GX_PYTHON names it',
     'pip',
   ],
-  ['an environment of GX_PYTHON', { GX_PYTHON: '/env' }, ALL, '/env/bin/python', 'GX_PYTHON names it', 'pip'],
+  [
+    'an environment of GX_PYTHON',
+    { GX_PYTHON: '/env' },
+    ALL,
+    '/env/bin/python',
+    'GX_PYTHON names it',
+    'pip',
+  ],
   [
     'an environment of GX_PYTHON by its name',
     { GX_PYTHON: 'my-env' },
@@ -42,10 +61,38 @@ test.each<[string, Record<string, string>, string[], string, string, Installer]>
     'GX_PYTHON names it',
     'pip',
   ],
-  ['a command of GX_PYTHON', { GX_PYTHON: 'python3.12', VIRTUAL_ENV: '/env' }, ALL, '/usr/bin/python3.12', 'GX_PYTHON names it', 'pip'],
-  ['.venv beside gx.json', { VIRTUAL_ENV: '/env' }, ALL, '/a/b/.venv/bin/python', 'the .venv beside gx.json', 'pip'],
-  ['.venv that uv has made there', {}, [...ALL, '/a/b/.venv/pyvenv.cfg'], '/a/b/.venv/bin/python', 'the .venv beside gx.json', 'uv-pip'],
-  ['.venv of the project of uv', {}, [...ALL, '/a/b/uv.lock'], '/a/b/.venv/bin/python', 'the .venv beside gx.json', 'uv-add'],
+  [
+    'a command of GX_PYTHON',
+    { GX_PYTHON: 'python3.12', VIRTUAL_ENV: '/env' },
+    ALL,
+    '/usr/bin/python3.12',
+    'GX_PYTHON names it',
+    'pip',
+  ],
+  [
+    '.venv beside gx.json',
+    { VIRTUAL_ENV: '/env' },
+    ALL,
+    '/a/b/.venv/bin/python',
+    'the .venv beside gx.json',
+    'pip',
+  ],
+  [
+    '.venv that uv has made there',
+    {},
+    [...ALL, '/a/b/.venv/pyvenv.cfg'],
+    '/a/b/.venv/bin/python',
+    'the .venv beside gx.json',
+    'uv-pip',
+  ],
+  [
+    '.venv of the project of uv',
+    {},
+    [...ALL, '/a/b/uv.lock'],
+    '/a/b/.venv/bin/python',
+    'the .venv beside gx.json',
+    'uv-add',
+  ],
   [
     'the active environment',
     { VIRTUAL_ENV: '/env' },
@@ -54,7 +101,14 @@ test.each<[string, Record<string, string>, string[], string, string, Installer]>
     'the active environment (VIRTUAL_ENV)',
     'pip',
   ],
-  ['the uv workspace above', { VIRTUAL_ENV: '/gone' }, ABOVE, '/a/.venv/bin/python', 'the environment of the uv project in /a', 'uv-add'],
+  [
+    'the uv workspace above',
+    { VIRTUAL_ENV: '/gone' },
+    ABOVE,
+    '/a/.venv/bin/python',
+    'the environment of the uv project in /a',
+    'uv-add',
+  ],
   [
     'the environment that uv is told to use',
     { UV_PROJECT_ENVIRONMENT: 'venvs/one' },
@@ -63,7 +117,14 @@ test.each<[string, Record<string, string>, string[], string, string, Installer]>
     'the environment of the uv project in /a',
     'uv-add',
   ],
-  ['.venv above gx.json', {}, ['/a/.venv/bin/python', '/bin/python3'], '/a/.venv/bin/python', 'the .venv in /a', 'pip'],
+  [
+    '.venv above gx.json',
+    {},
+    ['/a/.venv/bin/python', '/bin/python3'],
+    '/a/.venv/bin/python',
+    'the .venv in /a',
+    'pip',
+  ],
   [
     'the one that gx is installed for',
     { GX_PYTHON_OF_GX: '/usr/bin/python3.12' },
@@ -72,7 +133,14 @@ test.each<[string, Record<string, string>, string[], string, string, Installer]>
     'gx is installed there',
     'pip',
   ],
-  ['python3, the first one', {}, ['/usr/bin/python3', '/bin/python3'], '/bin/python3', 'the first python3 on the PATH', 'pip'],
+  [
+    'python3, the first one',
+    {},
+    ['/usr/bin/python3', '/bin/python3'],
+    '/bin/python3',
+    'the first python3 on the PATH',
+    'pip',
+  ],
   [
     'python3, until uv has made an environment',
     {},
@@ -95,7 +163,11 @@ test.each([
 });
 
 test.each([
-  [{}, [], 'there is no python3: install it, then run python3 -m venv .venv && .venv/bin/pip install langgraph, or name it by GX_PYTHON'],
+  [
+    {},
+    [],
+    'there is no python3: install it, then run python3 -m venv .venv && .venv/bin/pip install langgraph, or name it by GX_PYTHON',
+  ],
   [{}, ['/a/uv.lock'], 'there is no python3: run uv sync in /a, or name it by GX_PYTHON'],
   [{ GX_PYTHON: '/gone/python' }, [], 'GX_PYTHON names /gone/python, which is not there'],
   [{ GX_PYTHON: 'python3.99' }, [], 'GX_PYTHON names python3.99, which is not there'],
@@ -123,10 +195,19 @@ function standIn(name: string, script: string): string {
 }
 
 const examined = (program: string): Promise<string | undefined> =>
-  interpreterFault({ chosen: { program, because: 'this test says so', installer: 'pip' }, folder, namedBy: '--python' });
+  checkInterpreter({
+    chosen: { program, because: 'this test says so', installer: 'pip' },
+    folder,
+    namedBy: '--python',
+  });
 
 test.each([
-  ['old', 'exit 3', (shown: string) => `Graphs in Python need Python 3.11 or newer, and ${shown} is older: name another one by --python`],
+  [
+    'old',
+    'exit 3',
+    (shown: string) =>
+      `Graphs in Python need Python 3.11 or newer, and ${shown} is older: name another one by --python`,
+  ],
   // Without the packages of its installation, any Python lacks LangGraph.
   [
     'bare',
@@ -148,9 +229,14 @@ test.each([
 
 test('the LangGraph of an interpreter is told by its version', async () => {
   const modules = path.join(folder, 'modules');
-  for (const at of ['langgraph/graph', 'langgraph-0.5.4.dist-info']) mkdirSync(path.join(modules, at), { recursive: true });
-  for (const at of ['langgraph/__init__.py', 'langgraph/graph/__init__.py']) writeFileSync(path.join(modules, at), '');
-  writeFileSync(path.join(modules, 'langgraph-0.5.4.dist-info/METADATA'), 'Name: langgraph\nVersion: 0.5.4\n');
+  for (const at of ['langgraph/graph', 'langgraph-0.5.4.dist-info'])
+    mkdirSync(path.join(modules, at), { recursive: true });
+  for (const at of ['langgraph/__init__.py', 'langgraph/graph/__init__.py'])
+    writeFileSync(path.join(modules, at), '');
+  writeFileSync(
+    path.join(modules, 'langgraph-0.5.4.dist-info/METADATA'),
+    'Name: langgraph\nVersion: 0.5.4\n',
+  );
   const program = standIn('modules.sh', `PYTHONPATH=${modules} exec python3 -S "$@"`);
   expect(await examined(program)).toContain('LangGraph 0.6 or newer, and ');
   expect(await examined(program)).toContain('has 0.5.4: run');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pythonMegabytes } from '../../../src/agent/graphs/memory.ts';
+import { decidePythonMemory } from '../../../src/agent/graphs/memory.ts';
 
 /* How much memory a process of graphs in Python may take in a pod of two gigabytes. */
 
@@ -10,7 +10,12 @@ test.each([
   ['all but that of the server', { megabytes: 0, processes: 1 }, true, 1798],
   ['the same share as the other processes', { megabytes: 0, processes: 2 }, true, 874],
   ['half of it beside graphs in JavaScript', { megabytes: 0, processes: 1 }, false, 874],
-  ['as much as LangGraph needs, however many there are', { megabytes: 0, processes: 16 }, false, 192],
+  [
+    'as much as LangGraph needs, however many there are',
+    { megabytes: 0, processes: 16 },
+    false,
+    192,
+  ],
 ])('%s', (_, settings, isAlone, expected) => {
-  expect(pythonMegabytes(settings, { isAlone, memory })).toBe(expected);
+  expect(decidePythonMemory(settings, { isAlone, memory })).toBe(expected);
 });

@@ -18,7 +18,14 @@ const start: ThreadStart = {
   env: {},
   sendsLog: false,
 };
-const codeStart = { auth: undefined, app: undefined, encryption: undefined, guarded: false, env: {}, logLevel: 'silent' };
+const codeStart = {
+  auth: undefined,
+  app: undefined,
+  encryption: undefined,
+  guarded: false,
+  env: {},
+  logLevel: 'silent',
+};
 const within = { auth: 1000, encryption: 1000, app: 1000 };
 
 /** Runners that answer with another version. */
@@ -28,12 +35,23 @@ const openNewer: OpenRunner = (listener) => ({
 });
 const openNewerCode: OpenCodeRunner = (listener) => ({
   liveness: { holds: 0, begun: 0 },
-  send: () => setImmediate(() => listener.message({ kind: 'ready', version: '2.0', handles: [], app: undefined, encrypts: false })),
+  send: () =>
+    setImmediate(() =>
+      listener.message({
+        kind: 'ready',
+        version: '2.0',
+        handles: [],
+        app: undefined,
+        encrypts: false,
+      }),
+    ),
   kill: () => Promise.resolve(listener.ended()),
 });
 
-const graphHost = (open: OpenRunner): LanguageHost => new LanguageHost({ start, threads: 1, keep: 1, heapMegabytes: 256, log, open });
-const codeHost = (open: OpenCodeRunner): UserCode => new UserCode({ start: codeStart, within, log, open });
+const graphHost = (open: OpenRunner): LanguageHost =>
+  new LanguageHost({ start, threads: 1, keep: 1, heapMegabytes: 256, log, open });
+const codeHost = (open: OpenCodeRunner): UserCode =>
+  new UserCode({ start: codeStart, within, log, open });
 
 test('the server refuses a runner of another major version', async () => {
   const host = graphHost(openNewer);
@@ -43,7 +61,9 @@ test('the server refuses a runner of another major version', async () => {
   await host.close();
 
   const code = codeHost(openNewerCode);
-  await expect(code.open()).rejects.toThrow("The runner of the user's own code speaks version 2.0 of the protocol");
+  await expect(code.open()).rejects.toThrow(
+    "The runner of the user's own code speaks version 2.0 of the protocol",
+  );
   await code.close();
 });
 
@@ -51,17 +71,25 @@ test('the server refuses a runner of another major version', async () => {
 const hostsOf = (version: string): (LanguageHost | UserCode)[] => [
   graphHost((listener, limits) => {
     const runner = openWorker(listener, limits);
-    return { ...runner, send: (message) => runner.send(message.kind === 'start' ? { ...message, version } : message) };
+    return {
+      ...runner,
+      send: (message) => runner.send(message.kind === 'start' ? { ...message, version } : message),
+    };
   }),
   codeHost((listener) => {
     const runner = openCodeWorker(listener);
-    return { ...runner, send: (message) => runner.send(message.kind === 'start' ? { ...message, version } : message) };
+    return {
+      ...runner,
+      send: (message) => runner.send(message.kind === 'start' ? { ...message, version } : message),
+    };
   }),
 ];
 
 test('a runner refuses a server of another major version', async () => {
   for (const host of hostsOf('2.0')) {
-    await expect(host.open()).rejects.toThrow('The server speaks version 2.0 of the protocol, and this side speaks 1.0');
+    await expect(host.open()).rejects.toThrow(
+      'The server speaks version 2.0 of the protocol, and this side speaks 1.0',
+    );
     await host.close();
   }
 });

@@ -27,9 +27,20 @@ test("the provider's model is asked, through the project's package", async () =>
   const server = createServer(async (request, response) => {
     const body = (await json(request)) as { input: string[]; model: string };
     asked.push([request.url, request.headers.authorization, body.model]);
-    const data = body.input.map((text, index) => ({ object: 'embedding', index, embedding: [text.length, 0] }));
+    const data = body.input.map((text, index) => ({
+      object: 'embedding',
+      index,
+      embedding: [text.length, 0],
+    }));
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ object: 'list', data, model: body.model, usage: { prompt_tokens: 1, total_tokens: 1 } }));
+    response.end(
+      JSON.stringify({
+        object: 'list',
+        data,
+        model: body.model,
+        usage: { prompt_tokens: 1, total_tokens: 1 },
+      }),
+    );
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   vi.stubEnv('OPENAI_API_KEY', 'canary');
@@ -53,5 +64,7 @@ test('a package that the project does not have is named', async () => {
 });
 
 test('an unknown provider is refused with those that are known', async () => {
-  await expect(load('nobody:model')).rejects.toThrow(/"nobody" is no provider of embeddings; known: azure_openai, bedrock/);
+  await expect(load('nobody:model')).rejects.toThrow(
+    /"nobody" is no provider of embeddings; known: azure_openai, bedrock/,
+  );
 });

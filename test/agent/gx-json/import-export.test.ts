@@ -30,7 +30,9 @@ async function sentenceOf(files: Record<string, string>, named = 'graph.mjs'): P
     writeFileSync(path.join(folder, name), text);
   }
   const args = ['--input-type=module', '--eval', LOAD, path.join(folder, named)];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH, ...COMPILE_CACHE } });
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    env: { PATH: process.env.PATH, ...COMPILE_CACHE },
+  });
   return stdout.replaceAll(folder, '.').replaceAll(/\s+/g, ' ');
 }
 
@@ -43,18 +45,31 @@ test.concurrent.each([
   ['yarn', 'yarn.lock', 'yarn install in .'],
   ['bun', 'bun.lock', 'bun install in .'],
 ])('an install that was forgotten: %s', async (_, lockFile, command) => {
-  const sentence = await sentenceOf({ 'graph.mjs': graph, 'package.json': manifest, [lockFile]: '' });
-  expect(sentence).toBe(`Graph "agent": ./graph.mjs imports "@acme/graphs", which is not installed: run ${command}.`);
+  const sentence = await sentenceOf({
+    'graph.mjs': graph,
+    'package.json': manifest,
+    [lockFile]: '',
+  });
+  expect(sentence).toBe(
+    `Graph "agent": ./graph.mjs imports "@acme/graphs", which is not installed: run ${command}.`,
+  );
 });
 
 test('a package that the project does not name is to be added, and a module in the middle is named', async () => {
-  const files = { 'graph.mjs': "export { graph } from './lib/made.mjs';\n", 'lib/made.mjs': "import 'left-pad';\n", 'package.json': '{}' };
+  const files = {
+    'graph.mjs': "export { graph } from './lib/made.mjs';\n",
+    'lib/made.mjs': "import 'left-pad';\n",
+    'package.json': '{}',
+  };
   expect(await sentenceOf(files)).toBe(
     'Graph "agent": ./lib/made.mjs imports "left-pad", which is not installed: run npm install left-pad.',
   );
-  expect(await sentenceOf({ 'graph.cjs': "require('left-pad/a.js');", 'package.json': '{}' }, 'graph.cjs')).toContain(
-    '"left-pad", which is not installed: run npm install left-pad.',
-  );
+  expect(
+    await sentenceOf(
+      { 'graph.cjs': "require('left-pad/a.js');", 'package.json': '{}' },
+      'graph.cjs',
+    ),
+  ).toContain('"left-pad", which is not installed: run npm install left-pad.');
 });
 
 test('code that throws has its file and line, also where another module of the user throws', async () => {

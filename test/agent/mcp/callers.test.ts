@@ -11,7 +11,10 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, config: 'test/agent/wire/auth/graphs/gx.json' });
+  agent = await startAgent({
+    database: database.uri,
+    config: 'test/agent/wire/auth/graphs/gx.json',
+  });
 });
 
 afterAll(async () => {
@@ -20,22 +23,37 @@ afterAll(async () => {
 });
 
 async function toolsOf(token: string): Promise<Client> {
-  const client = new Client({ name: token, version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  const client = new Client(
+    { name: token, version: '1' },
+    { versionNegotiation: { mode: 'auto' } },
+  );
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${agent.url}/mcp`), { requestInit }));
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${agent.url}/mcp`), { requestInit }),
+  );
   return client;
 }
 
-const namesOf = async (client: Client): Promise<string[]> => (await client.listTools()).tools.map(({ name }) => name);
+const namesOf = async (client: Client): Promise<string[]> =>
+  (await client.listTools()).tools.map(({ name }) => name);
 
 const assistantsOf = (token: string): SdkClient['assistants'] => {
   const defaultHeaders = { authorization: `Bearer ${token}` };
-  return new SdkClient({ apiUrl: agent.url, apiKey: null, defaultHeaders, callerOptions: { maxRetries: 0 } }).assistants;
+  return new SdkClient({
+    apiUrl: agent.url,
+    apiKey: null,
+    defaultHeaders,
+    callerOptions: { maxRetries: 0 },
+  }).assistants;
 };
 
 test('whoever is not let in is told so by HTTP, as clients expect it', async () => {
   await expect(toolsOf('banned')).rejects.toThrow();
-  const answer = await fetch(`${agent.url}/mcp`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+  const answer = await fetch(`${agent.url}/mcp`, {
+    method: 'POST',
+    body: '{}',
+    headers: { 'content-type': 'application/json' },
+  });
   expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
 });
 
@@ -46,7 +64,9 @@ test('a caller has the assistants that it may read as tools, and calls no others
   expect([await namesOf(ann), await namesOf(bob)]).toEqual([['Who_am_I'], ['Bob_s_own']]);
   const result = await ann.callTool({ name: 'Who_am_I', arguments: { said: 'hello' } });
   expect(result.structuredContent).toMatchObject({ said: 'hello', id: 'ann' });
-  await expect(bob.callTool({ name: 'Who_am_I', arguments: {} })).rejects.toMatchObject({ code: -32_602 });
+  await expect(bob.callTool({ name: 'Who_am_I', arguments: {} })).rejects.toMatchObject({
+    code: -32_602,
+  });
   await assistantsOf('ann').delete(assistant_id);
   // A client may keep a list for a while.
   expect(await namesOf(await toolsOf('ann'))).toEqual([]);
@@ -58,8 +78,13 @@ test('assistants of one name are told apart, and names that no client takes are 
     made.push(await assistantsOf('eve').create({ graphId: 'who', name }));
   const client = await toolsOf('eve');
   const second = `Twin_${made[1]!.assistant_id.slice(-8)}`;
-  expect((await namesOf(client)).toSorted()).toEqual(['Twin', second, 'assistant', 'n_code_n_me', 'x'.repeat(55)].toSorted());
-  for (const name of ['Twin', second]) expect(await client.callTool({ name, arguments: { said: 'it' } })).toMatchObject({ isError: false });
+  expect((await namesOf(client)).toSorted()).toEqual(
+    ['Twin', second, 'assistant', 'n_code_n_me', 'x'.repeat(55)].toSorted(),
+  );
+  for (const name of ['Twin', second])
+    expect(await client.callTool({ name, arguments: { said: 'it' } })).toMatchObject({
+      isError: false,
+    });
 });
 
 test('more tools than a page has come page by page, each of them once', async () => {
@@ -74,17 +99,23 @@ test('more tools than a page has come page by page, each of them once', async ()
 test('a handler that refuses runs refuses calls, in its own words', async () => {
   await assistantsOf('gil').create({ graphId: 'who', name: 'mine' });
   const client = await toolsOf('gil!threads:create_run');
-  await expect(client.callTool({ name: 'mine', arguments: {} })).rejects.toMatchObject({ code: -32_602 });
+  await expect(client.callTool({ name: 'mine', arguments: {} })).rejects.toMatchObject({
+    code: -32_602,
+  });
 });
 
 test('nobody goes on with a question that another caller was asked', async () => {
-  for (const token of ['hal', 'ida']) await assistantsOf(token).create({ graphId: 'approval', name: 'approve' });
+  for (const token of ['hal', 'ida'])
+    await assistantsOf(token).create({ graphId: 'approval', name: 'approve' });
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
     'io.modelcontextprotocol/clientInfo': { name: 'a test', version: '1' },
   };
-  const call = async (token: string, more: object): Promise<Record<string, Record<string, string>>> => {
+  const call = async (
+    token: string,
+    more: object,
+  ): Promise<Record<string, Record<string, string>>> => {
     const params = { name: 'approve', arguments: { request: 'go' }, ...more, _meta: meta };
     const response = await fetch(`${agent.url}/mcp`, {
       method: 'POST',
@@ -104,6 +135,10 @@ test('nobody goes on with a question that another caller was asked', async () =>
   const { requestState, inputRequests } = result!;
   const [id] = Object.keys(inputRequests!);
   const inputResponses = { [id!]: { action: 'accept', content: { answer: 'yes' } } };
-  expect(await call('ida', { requestState, inputResponses })).toMatchObject({ error: { code: -32_602 } });
-  expect(await call('hal', { requestState, inputResponses })).toMatchObject({ result: { structuredContent: { answer: 'yes' } } });
+  expect(await call('ida', { requestState, inputResponses })).toMatchObject({
+    error: { code: -32_602 },
+  });
+  expect(await call('hal', { requestState, inputResponses })).toMatchObject({
+    result: { structuredContent: { answer: 'yes' } },
+  });
 });

@@ -1,4 +1,8 @@
-import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client';
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  type CallToolResult,
+} from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
@@ -29,17 +33,24 @@ async function connected(version: string, client: Client): Promise<Client> {
   return client;
 }
 
-const plain = (version: string): Promise<Client> => connected(version, new Client({ name: 'a client', version: '1' }));
+const plain = (version: string): Promise<Client> =>
+  connected(version, new Client({ name: 'a client', version: '1' }));
 
 /** A client that shows forms to a person, who does with each what `answer` says. */
-function asking(answer: (message: string) => { action: 'accept' | 'decline'; content?: Record<string, string> }): Promise<Client> {
-  const client = new Client({ name: 'a client with a person', version: '1' }, { capabilities: { elicitation: { form: {} } } });
+function asking(
+  answer: (message: string) => { action: 'accept' | 'decline'; content?: Record<string, string> },
+): Promise<Client> {
+  const client = new Client(
+    { name: 'a client with a person', version: '1' },
+    { capabilities: { elicitation: { form: {} } } },
+  );
   client.setRequestHandler('elicitation/create', ({ params }) => answer(params.message));
   return connected(NEWER, client);
 }
 
 const human = (content: string) => ({ messages: [{ role: 'user', content }] });
-const textOf = ({ content }: CallToolResult): string => (content[0]?.type === 'text' ? content[0].text : '');
+const textOf = ({ content }: CallToolResult): string =>
+  content[0]?.type === 'text' ? content[0].text : '';
 
 /** Returns how many runs have ended as interrupted. */
 const stopped = (): number => agent.output().split('"status":"interrupted"').length - 1;
@@ -53,8 +64,13 @@ describe.each([OLDER, NEWER])('a client of revision %s', (version) => {
 
   test('sees each assistant as a tool', async () => {
     const { tools } = await client.listTools();
-    expect(tools.map(({ name, title }) => [name, title])).toEqual(['approval', 'broken', 'chat', 'steps'].map((name) => [name, name]));
-    expect(tools[0]).toMatchObject({ description: 'Asks the agent "approval".', inputSchema: { type: 'object' } });
+    expect(tools.map(({ name, title }) => [name, title])).toEqual(
+      ['approval', 'broken', 'chat', 'steps'].map((name) => [name, name]),
+    );
+    expect(tools[0]).toMatchObject({
+      description: 'Asks the agent "approval".',
+      inputSchema: { type: 'object' },
+    });
   });
 
   test('gets the final state of a call as text and as structured content, and nothing of the call stays', async () => {
@@ -81,7 +97,8 @@ describe.each([OLDER, NEWER])('a client of revision %s', (version) => {
 
   test('hears of the progress that it asks for', async () => {
     const heard: (string | undefined)[] = [];
-    const onprogress = ({ message }: { message?: string | undefined }): number => heard.push(message);
+    const onprogress = ({ message }: { message?: string | undefined }): number =>
+      heard.push(message);
     const result = await client.callTool({ name: 'steps', arguments: { left: 2 } }, { onprogress });
     expect(result.structuredContent).toMatchObject({ left: 0, done: 2 });
     expect(heard).toEqual(['started', 'step', 'step']);
@@ -92,22 +109,34 @@ describe.each([OLDER, NEWER])('a client of revision %s', (version) => {
     const leaving = new AbortController();
     // In the older era, a client that only aborts a call goes on listening to its answer.
     const leave = (): void => (version === NEWER ? leaving.abort() : void client.close());
-    const call = client.callTool({ name: 'broken', arguments: { how: 'never' } }, { signal: leaving.signal, onprogress: leave });
+    const call = client.callTool(
+      { name: 'broken', arguments: { how: 'never' } },
+      { signal: leaving.signal, onprogress: leave },
+    );
     await expect(call).rejects.toThrow();
     await until('the run is stopped', () => stopped() > before);
   });
 
   test('hears that its run was stopped by somebody else', async () => {
     const onprogress = (): void => void agent.client.runs.cancelMany({ status: 'running' });
-    const result = await client.callTool({ name: 'broken', arguments: { how: 'never' } }, { onprogress });
-    expect([result.isError, textOf(result)]).toEqual([true, 'Interrupted: The run was stopped before its end.']);
+    const result = await client.callTool(
+      { name: 'broken', arguments: { how: 'never' } },
+      { onprogress },
+    );
+    expect([result.isError, textOf(result)]).toEqual([
+      true,
+      'Interrupted: The run was stopped before its end.',
+    ]);
   });
 
   test('that shows no forms gets the question with the state and the thread, on which others can answer', async () => {
     const result = await client.callTool({ name: 'approval', arguments: { request: 'go' } });
     const { thread_id, ...state } = result.structuredContent as { thread_id: string };
     expect(result.isError).toBe(false);
-    expect(state).toMatchObject({ request: 'go', __interrupt__: [{ value: { question: 'May I go?' } }] });
+    expect(state).toMatchObject({
+      request: 'go',
+      __interrupt__: [{ value: { question: 'May I go?' } }],
+    });
     expect(await agent.client.threads.get(thread_id)).toMatchObject({ status: 'interrupted' });
     const end = await agent.client.runs.wait(thread_id, 'approval', { command: { resume: 'yes' } });
     expect(end).toEqual({ request: 'go', answer: 'yes' });
@@ -139,7 +168,10 @@ describe('a client that shows forms', () => {
   test('ends the call where the person declines', async () => {
     const client = await asking(() => ({ action: 'decline' }));
     const result = await client.callTool({ name: 'approval', arguments: { request: 'go' } });
-    expect([result.isError, textOf(result)]).toEqual([true, 'The question of the agent was not answered, so it was given up.']);
+    expect([result.isError, textOf(result)]).toEqual([
+      true,
+      'The question of the agent was not answered, so it was given up.',
+    ]);
     expect(await agent.client.threads.count()).toBe(0);
     await client.close();
   });

@@ -11,6 +11,8 @@ console.log(mcpFeature.flag, asked.filter((name) => name.includes('modelcontextp
 `;
 
 test('a server that nobody asks for tools does not load the package for them', () => {
-  const output = execFileSync(process.execPath, ['--input-type=module', '-e', SCRIPT], { encoding: 'utf8' });
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', SCRIPT], {
+    encoding: 'utf8',
+  });
   expect(output.trim()).toBe('mcp 0');
 });

@@ -17,7 +17,9 @@ afterAll(() => pair.stop());
 async function connected(client: Client, key = KEY): Promise<Client> {
   client.setVersionNegotiation({ mode: { pin: '2026-07-28' } });
   const requestInit = { headers: { 'x-api-key': key } };
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${pair.api.url}/mcp`), { requestInit }));
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${pair.api.url}/mcp`), { requestInit }),
+  );
   return client;
 }
 
@@ -36,11 +38,21 @@ test('a call brings the end and the progress of a run elsewhere', async () => {
 });
 
 test('a question goes to the client, its answer to the run, and neither lies in the database as it is', async () => {
-  const client = new Client({ name: 'a test', version: '1' }, { capabilities: { elicitation: { form: {} } } });
+  const client = new Client(
+    { name: 'a test', version: '1' },
+    { capabilities: { elicitation: { form: {} } } },
+  );
   let stored = '';
   client.setRequestHandler('elicitation/create', async () => {
-    const tables = ['gx.thread', 'gx.run', 'gx.checkpoints', 'gx.checkpoint_writes', 'gx.checkpoint_blobs'];
-    for (const table of tables) stored += JSON.stringify(await pair.database.sql(`select t::text from ${table} t`));
+    const tables = [
+      'gx.thread',
+      'gx.run',
+      'gx.checkpoints',
+      'gx.checkpoint_writes',
+      'gx.checkpoint_blobs',
+    ];
+    for (const table of tables)
+      stored += JSON.stringify(await pair.database.sql(`select t::text from ${table} t`));
     return { action: 'accept', content: { answer: 'yes' } };
   });
   await connected(client);
@@ -53,5 +65,7 @@ test('a question goes to the client, its answer to the run, and neither lies in 
 });
 
 test('without the key of the deployment there is no tool', async () => {
-  await expect(connected(new Client({ name: 'a stranger', version: '1' }), 'another')).rejects.toThrow();
+  await expect(
+    connected(new Client({ name: 'a stranger', version: '1' }), 'another'),
+  ).rejects.toThrow();
 });

@@ -21,8 +21,14 @@ afterAll(async () => {
 type Content = Record<string, string | number>;
 
 /** Calls a tool; whatever is asked is answered by its message. Returns the state at the end, and what was asked. */
-async function called(name: string, answers: Record<string, Content>): Promise<{ state: unknown; asked: string[] }> {
-  const client = new Client({ name: 'a test', version: '1' }, { capabilities: { elicitation: {} } });
+async function called(
+  name: string,
+  answers: Record<string, Content>,
+): Promise<{ state: unknown; asked: string[] }> {
+  const client = new Client(
+    { name: 'a test', version: '1' },
+    { capabilities: { elicitation: {} } },
+  );
   client.setVersionNegotiation({ mode: { pin: '2026-07-28' } });
   const asked: string[] = [];
   client.setRequestHandler('elicitation/create', ({ params: { message } }) => {
@@ -36,19 +42,28 @@ async function called(name: string, answers: Record<string, Content>): Promise<{
 }
 
 test('a graph below asks one question after the other, and goes on where it was', async () => {
-  const { state, asked } = await called('below', { 'First?': { answer: 'a' }, 'Second?': { answer: 'b' } });
+  const { state, asked } = await called('below', {
+    'First?': { answer: 'a' },
+    'Second?': { answer: 'b' },
+  });
   expect(asked).toEqual(['First?', 'Second?']);
   expect(state).toMatchObject({ said: ['begun', 'thought', 'a', 'b'] });
 });
 
 test('questions at once are asked at once, and each gets its own answer', async () => {
-  const { state, asked } = await called('both', { 'Left?': { answer: 'l' }, 'Right?': { answer: 'r' } });
+  const { state, asked } = await called('both', {
+    'Left?': { answer: 'l' },
+    'Right?': { answer: 'r' },
+  });
   expect(asked.toSorted()).toEqual(['Left?', 'Right?']);
   expect((state as { said: string[] }).said.toSorted()).toEqual(['l', 'r']);
 });
 
 test('a graph that brings a form gets what stands in it', async () => {
-  expect(await called('form', { 'How many seats?': { seats: 4 } })).toMatchObject({ state: { seats: 4 }, asked: ['How many seats?'] });
+  expect(await called('form', { 'How many seats?': { seats: 4 } })).toMatchObject({
+    state: { seats: 4 },
+    asked: ['How many seats?'],
+  });
 });
 
 test('a client knows the form of a graph by its name, and may bring the response with the first request', async () => {
@@ -66,16 +81,32 @@ test('a client knows the form of a graph by its name, and may bring the response
         'mcp-method': 'tools/call',
         'mcp-name': 'form',
       },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'form', arguments: {}, _meta: meta, ...more } }),
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'form', arguments: {}, _meta: meta, ...more },
+      }),
     });
     return ((await response.json()) as { result: Record<string, unknown> }).result;
   };
   const asked = await call({});
-  expect(asked).toMatchObject({ resultType: 'input_required', inputRequests: { table: { params: { message: 'How many seats?' } } } });
-  const accepted = { inputResponses: { table: { action: 'accept', content: { seats: 2 } }, other: {} } };
+  expect(asked).toMatchObject({
+    resultType: 'input_required',
+    inputRequests: { table: { params: { message: 'How many seats?' } } },
+  });
+  const accepted = {
+    inputResponses: { table: { action: 'accept', content: { seats: 2 } }, other: {} },
+  };
   const { requestState } = asked;
-  expect(await call({ ...accepted, requestState })).toMatchObject({ resultType: 'complete', structuredContent: { seats: 2 } });
-  expect(await call(accepted)).toMatchObject({ resultType: 'complete', structuredContent: { seats: 2 } });
+  expect(await call({ ...accepted, requestState })).toMatchObject({
+    resultType: 'complete',
+    structuredContent: { seats: 2 },
+  });
+  expect(await call(accepted)).toMatchObject({
+    resultType: 'complete',
+    structuredContent: { seats: 2 },
+  });
 });
 
 test('a graph that stops without a question has ended', async () => {
@@ -86,7 +117,9 @@ test('the description of gx.json is that of the tool, and no call has left a thr
   const client = new Client({ name: 'a test', version: '1' });
   await client.connect(new StreamableHTTPClientTransport(new URL(`${agent.url}/mcp`)));
   const { tools } = await client.listTools();
-  expect(tools.find(({ name }) => name === 'form')).toMatchObject({ description: 'Orders a table.' });
+  expect(tools.find(({ name }) => name === 'form')).toMatchObject({
+    description: 'Orders a table.',
+  });
   await client.close();
   await expect.poll(() => database.sql('select 1 from gx.thread')).toEqual([]);
   expect(await database.sql('select 1 from gx.checkpoints')).toEqual([]);

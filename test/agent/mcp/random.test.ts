@@ -28,7 +28,15 @@ const META = {
   progressToken: 'one',
 };
 
-const METHODS = ['tools/call', 'tools/list', 'server/discover', 'initialize', 'ping', 'notifications/cancelled', 'resources/read'];
+const METHODS = [
+  'tools/call',
+  'tools/list',
+  'server/discover',
+  'initialize',
+  'ping',
+  'notifications/cancelled',
+  'resources/read',
+];
 
 test('no request makes the server fail, show its insides, or leave anything behind', async () => {
   const { faults, answers } = await sendChanged(`${agent.url}/mcp`, {
@@ -36,9 +44,19 @@ test('no request makes the server fail, show its insides, or leave anything behi
     next: (random) => {
       const method = METHODS[Math.floor(random() * METHODS.length)]!;
       const isNewer = random() < 0.6;
-      const params = { name: 'steps', arguments: { left: 1 }, cursor: 'c3RlcHM', requestState: 'v1.x.y', ...(isNewer && { _meta: META }) };
+      const params = {
+        name: 'steps',
+        arguments: { left: 1 },
+        cursor: 'c3RlcHM',
+        requestState: 'v1.x.y',
+        ...(isNewer && { _meta: META }),
+      };
       const named = { 'mcp-protocol-version': NEWER, 'mcp-method': method, 'mcp-name': 'steps' };
-      return { method, params, headers: { accept: 'application/json, text/event-stream', ...(isNewer && named) } };
+      return {
+        method,
+        params,
+        headers: { accept: 'application/json, text/event-stream', ...(isNewer && named) },
+      };
     },
     isMessage: (text) => !text.startsWith('{') || text.includes('"jsonrpc":"2.0"'),
   });

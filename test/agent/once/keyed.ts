@@ -13,14 +13,27 @@ export async function post(
   more: Record<string, string> = {},
 ): Promise<Answer> {
   const headers = { 'content-type': 'application/json', ...more };
-  const answer = await fetch(agent.url + path, { method: 'POST', headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  const answer = await fetch(agent.url + path, {
+    method: 'POST',
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
   const text = await answer.text();
   const isJson = answer.headers.get('content-type')?.includes('json') === true;
-  return { status: answer.status, headers: answer.headers, body: (isJson ? JSON.parse(text) : { text }) as Json };
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body: (isJson ? JSON.parse(text) : { text }) as Json,
+  };
 }
 
-export const keyed = (agent: Pick<AgentProcess, 'url'>, path: string, body: unknown, key: string): Promise<Answer> =>
-  post(agent, path, body, { 'idempotency-key': key });
+export const keyed = (
+  agent: Pick<AgentProcess, 'url'>,
+  path: string,
+  body: unknown,
+  key: string,
+): Promise<Answer> => post(agent, path, body, { 'idempotency-key': key });
 
 /** Returns the run that an answer is about. */
-export const runIdOf = ({ headers }: Answer): string => /runs\/([\w-]+)/.exec(headers.get('content-location')!)![1]!;
+export const runIdOf = ({ headers }: Answer): string =>
+  /runs\/([\w-]+)/.exec(headers.get('content-location')!)![1]!;

@@ -3,7 +3,15 @@ import { once } from 'node:events';
 import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { a2aCalls, dataMessage, resultsIn, rpc, textMessage, type A2aCalls, type A2aTask } from '../../kit/a2a-calls.ts';
+import {
+  a2aCalls,
+  dataMessage,
+  resultsIn,
+  rpc,
+  textMessage,
+  type A2aCalls,
+  type A2aTask,
+} from '../../kit/a2a-calls.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
@@ -18,7 +26,10 @@ let other: AgentProcess;
 beforeAll(async () => {
   database = await freshDatabase();
   const config = 'test/agent/a2a/graphs/gx.json';
-  [one, other] = await Promise.all([startAgent({ database: database.uri, config }), startAgent({ database: database.uri, config })]);
+  [one, other] = await Promise.all([
+    startAgent({ database: database.uri, config }),
+    startAgent({ database: database.uri, config }),
+  ]);
 });
 
 afterAll(async () => {
@@ -26,7 +37,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-const runs = async (): Promise<number> => (await database.sql<{ count: number }>('select count(*)::int as count from gx.run'))[0]!.count;
+const runs = async (): Promise<number> =>
+  (await database.sql<{ count: number }>('select count(*)::int as count from gx.run'))[0]!.count;
 
 describe('a message of another agent', () => {
   let calls: A2aCalls;
@@ -42,10 +54,18 @@ describe('a message of another agent', () => {
     for (const contextId of ['', randomUUID()]) {
       const message = { ...dataMessage({ left: 1 }, contextId === '' ? {} : { contextId }) };
       const before = await runs();
-      const tasks = await Promise.all(Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? calls : elsewhere).send('steps', message)));
-      expect(tasks.map(({ status }) => status.state)).toEqual(tasks.map(() => 'TASK_STATE_COMPLETED'));
+      const tasks = await Promise.all(
+        Array.from({ length: 20 }, (_, at) =>
+          (at % 2 === 0 ? calls : elsewhere).send('steps', message),
+        ),
+      );
+      expect(tasks.map(({ status }) => status.state)).toEqual(
+        tasks.map(() => 'TASK_STATE_COMPLETED'),
+      );
       expect(new Set(tasks.map(({ id }) => id)).size).toBe(1);
-      expect(tasks.map(({ artifacts }) => artifacts![0]!.parts)).toEqual(tasks.map(() => [{ data: { left: 0, done: 1 } }]));
+      expect(tasks.map(({ artifacts }) => artifacts![0]!.parts)).toEqual(
+        tasks.map(() => [{ data: { left: 0, done: 1 } }]),
+      );
       expect((await runs()) - before).toBe(1);
     }
   });
@@ -58,14 +78,19 @@ describe('a message of another agent', () => {
       calls.send('steps', message),
       elsewhere.stream('steps', 'SendStreamingMessage', message),
     ]);
-    expect([atOnce.id, atOnce.status.state]).toEqual([began.id, expect.stringMatching(/SUBMITTED|WORKING/)]);
+    expect([atOnce.id, atOnce.status.state]).toEqual([
+      began.id,
+      expect.stringMatching(/SUBMITTED|WORKING/),
+    ]);
     expect(atEnd).toMatchObject({
       id: began.id,
       status: { state: 'TASK_STATE_COMPLETED' },
       artifacts: [{ parts: [{ data: { done: 3 } }] }],
     });
     expect((told[0]!['task'] as A2aTask).id).toBe(began.id);
-    expect(told.at(-1)).toMatchObject({ statusUpdate: { taskId: began.id, status: { state: 'TASK_STATE_COMPLETED' } } });
+    expect(told.at(-1)).toMatchObject({
+      statusUpdate: { taskId: began.id, status: { state: 'TASK_STATE_COMPLETED' } },
+    });
     const task = await calls.get('steps', began.id);
     const { id: taskId, contextId, status } = task;
     expect(await calls.stream('steps', 'SendStreamingMessage', message)).toEqual([
@@ -81,7 +106,10 @@ describe('a message of another agent', () => {
       },
     };
     const answer = await calls.post('steps', rpc('message/send', legacy), { 'a2a-version': '0.3' });
-    expect(((await answer.json()) as { result: Json }).result).toMatchObject({ id: began.id, status: { state: 'completed' } });
+    expect(((await answer.json()) as { result: Json }).result).toMatchObject({
+      id: began.id,
+      status: { state: 'completed' },
+    });
   });
 
   test('answers a question once, and stays the message that asked for it', async () => {
@@ -90,15 +118,20 @@ describe('a message of another agent', () => {
     expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
     expect(await elsewhere.send('approval', first)).toEqual(asked);
     const inContext = textMessage('yes', { contextId: asked.contextId });
-    const answers = await Promise.all([calls, elsewhere, calls].map((at) => at.send('approval', inContext)));
-    expect(answers.map(({ id, status }) => [id, status.state])).toEqual(answers.map(() => [asked.id, 'TASK_STATE_COMPLETED']));
+    const answers = await Promise.all(
+      [calls, elsewhere, calls].map((at) => at.send('approval', inContext)),
+    );
+    expect(answers.map(({ id, status }) => [id, status.state])).toEqual(
+      answers.map(() => [asked.id, 'TASK_STATE_COMPLETED']),
+    );
     expect((await calls.send('approval', first)).status.state).toBe('TASK_STATE_COMPLETED');
     expect(await one.client.runs.list(asked.contextId)).toHaveLength(2);
   });
 
   test('with other content is a new one, whatever its id', async () => {
     const messageId = randomUUID();
-    const send = (left: number, more: object = {}): Promise<A2aTask> => calls.send('steps', dataMessage({ left }, { messageId, ...more }));
+    const send = (left: number, more: object = {}): Promise<A2aTask> =>
+      calls.send('steps', dataMessage({ left }, { messageId, ...more }));
     const [first, changed] = [await send(1), await send(2)];
     const context = await send(1, { contextId: first.contextId });
     expect(new Set([first.id, changed.id, context.id]).size).toBe(3);
@@ -112,9 +145,11 @@ describe('a message of another agent', () => {
     await one.client.threads.delete(contextId);
     const before = await runs();
     expect(await calls.call('steps', 'SendMessage', message)).toMatchObject({ code: -32_001 });
-    expect(resultsIn(`data: ${await (await calls.post('steps', rpc('SendStreamingMessage', message))).text()}`)).toMatchObject([
-      { error: { code: -32_001 } },
-    ]);
+    expect(
+      resultsIn(
+        `data: ${await (await calls.post('steps', rpc('SendStreamingMessage', message))).text()}`,
+      ),
+    ).toMatchObject([{ error: { code: -32_001 } }]);
     expect(await runs()).toBe(before);
   });
 });
@@ -128,21 +163,35 @@ describe('a call of a tool', () => {
     { name = 'steps', key, id = 1 }: { name?: string; key?: string; id?: number } = {},
   ): Promise<Json> {
     const body = { jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } };
-    const { body: answer } = await post(agent, '/mcp', body, { ...accept, ...(key !== undefined && { 'idempotency-key': key }) });
-    const sent = answer['text'] === undefined ? answer : (JSON.parse(/^data: (.*)$/m.exec(answer['text'] as string)![1]!) as Json);
+    const { body: answer } = await post(agent, '/mcp', body, {
+      ...accept,
+      ...(key !== undefined && { 'idempotency-key': key }),
+    });
+    const sent =
+      answer['text'] === undefined
+        ? answer
+        : (JSON.parse(/^data: (.*)$/m.exec(answer['text'] as string)![1]!) as Json);
     return (sent['result'] ?? sent['error']) as Json;
   }
 
   /** Returns an answer with its text as read: its fields come in another order from the database. */
-  const readOf = ({ content, ...others }: Json): object => ({ ...others, content: JSON.parse((content as { text: string }[])[0]!.text) });
+  const readOf = ({ content, ...others }: Json): object => ({
+    ...others,
+    content: JSON.parse((content as { text: string }[])[0]!.text),
+  });
 
   test('with a key is one run, whatever the number of the request', async () => {
     const [key, before] = [randomUUID(), await made()];
     // The run lasts long enough for all calls to come while it is under way, also on a busy machine.
-    const calls = Array.from({ length: 6 }, (_, id) => callTool(id % 2 === 0 ? one : other, { left: 2, pause: 600 }, { key, id }));
-    for (const result of await Promise.all(calls)) expect(result).toMatchObject({ structuredContent: { left: 0, done: 2 } });
+    const calls = Array.from({ length: 6 }, (_, id) =>
+      callTool(id % 2 === 0 ? one : other, { left: 2, pause: 600 }, { key, id }),
+    );
+    for (const result of await Promise.all(calls))
+      expect(result).toMatchObject({ structuredContent: { left: 0, done: 2 } });
     expect((await made()) - before).toBe(1);
-    expect(await callTool(one, { left: 3 }, { key })).toMatchObject({ message: 'header.Idempotency-Key: was used for another request' });
+    expect(await callTool(one, { left: 3 }, { key })).toMatchObject({
+      message: 'header.Idempotency-Key: was used for another request',
+    });
   });
 
   test('without one is a run of its own each time, also under the same number', async () => {
@@ -150,7 +199,10 @@ describe('a call of a tool', () => {
     await Promise.all([callTool(one, { left: 1 }), callTool(one, { left: 1 })]);
     expect(await made()).toBe(before);
     const threads = [];
-    for (const _ of [1, 2]) threads.push((await callTool(one, { request: 'go' }, { name: 'approval' }))['structuredContent']);
+    for (const _ of [1, 2])
+      threads.push(
+        (await callTool(one, { request: 'go' }, { name: 'approval' }))['structuredContent'],
+      );
     expect(new Set(threads.map((state) => (state as Json)['thread_id'])).size).toBe(2);
   });
 
@@ -161,12 +213,21 @@ describe('a call of a tool', () => {
     const again = await callTool(other, { request: 'go' }, { name: 'approval', key: asks });
     expect(readOf(again)).toEqual(readOf(asked));
     const ended = await callTool(one, { left: 1 }, { key: ends });
-    for (const agent of [one, other]) expect(readOf(await callTool(agent, { left: 1 }, { key: ends }))).toEqual(readOf(ended));
+    for (const agent of [one, other])
+      expect(readOf(await callTool(agent, { left: 1 }, { key: ends }))).toEqual(readOf(ended));
   });
 
   test('is refused with several others under one key', async () => {
-    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'steps', arguments: { left: 1 } } };
-    const answer = await post(one, '/mcp', [call, { ...call, id: 2 }], { ...accept, 'idempotency-key': randomUUID() });
+    const call = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'steps', arguments: { left: 1 } },
+    };
+    const answer = await post(one, '/mcp', [call, { ...call, id: 2 }], {
+      ...accept,
+      'idempotency-key': randomUUID(),
+    });
     expect([answer.status, answer.body['error']]).toMatchObject([
       400,
       { message: expect.stringContaining('header.Idempotency-Key: belongs to one call') as string },
@@ -175,11 +236,17 @@ describe('a call of a tool', () => {
 
   /** Calls of tools take their runs with them, so what was made is told by the keys. */
   const made = async (): Promise<number> =>
-    (await database.sql<{ count: number }>('select count(*)::int as count from gx.idempotency_key'))[0]!.count;
+    (
+      await database.sql<{ count: number }>('select count(*)::int as count from gx.idempotency_key')
+    )[0]!.count;
 });
 
 describe('a command', () => {
-  const start = { id: 1, method: 'run.start', params: { assistant_id: 'approval', input: { request: 'go' } } };
+  const start = {
+    id: 1,
+    method: 'run.start',
+    params: { assistant_id: 'approval', input: { request: 'go' } },
+  };
 
   test('that answers a question is carried out once, and told to have been', async () => {
     const [thread, key] = [randomUUID(), randomUUID()];
@@ -189,8 +256,16 @@ describe('a command', () => {
       return now?.status === 'interrupted' && now;
     });
     const [{ id: interrupt_id }] = Object.values(interrupts)[0] as [{ id: string }];
-    const respond = (id: number) => ({ id, method: 'input.respond', params: { interrupt_id, namespace: [], response: 'yes' } });
-    const all = await Promise.all([one, other, one].map((agent, at) => keyed(agent, `/threads/${thread}/commands`, respond(at), key)));
+    const respond = (id: number) => ({
+      id,
+      method: 'input.respond',
+      params: { interrupt_id, namespace: [], response: 'yes' },
+    });
+    const all = await Promise.all(
+      [one, other, one].map((agent, at) =>
+        keyed(agent, `/threads/${thread}/commands`, respond(at), key),
+      ),
+    );
     all.push(await keyed(other, `/threads/${thread}/commands`, respond(9), key));
     expect(all.map(({ body }) => body['type'])).toEqual(all.map(() => 'success'));
     expect(await one.client.runs.list(thread)).toHaveLength(2);
@@ -203,13 +278,18 @@ describe('a command', () => {
 
   test('over a WebSocket is one of its own each time, because its connection has one header for all', async () => {
     const thread = randomUUID();
-    const socket = new WebSocket(`${one.url.replace('http', 'ws')}/threads/${thread}/stream/events`, {
-      headers: { 'idempotency-key': randomUUID() },
-    });
+    const socket = new WebSocket(
+      `${one.url.replace('http', 'ws')}/threads/${thread}/stream/events`,
+      {
+        headers: { 'idempotency-key': randomUUID() },
+      },
+    );
     await once(socket, 'open');
     const ids = [];
     for (const id of [1, 2]) {
-      socket.send(JSON.stringify({ ...start, id, params: { assistant_id: 'steps', input: { left: 1 } } }));
+      socket.send(
+        JSON.stringify({ ...start, id, params: { assistant_id: 'steps', input: { left: 1 } } }),
+      );
       const [answer] = (await once(socket, 'message')) as [Buffer];
       ids.push((JSON.parse(answer.toString()) as { result: Json }).result['run_id']);
     }
@@ -220,7 +300,10 @@ describe('a command', () => {
 
 describe('the official client', () => {
   /** A client all of whose POSTs have this key, with tries that fail. */
-  function clientWith(keyOf: () => string, failing: (at: number, send: () => Promise<Response>) => Promise<Response>) {
+  function clientWith(
+    keyOf: () => string,
+    failing: (at: number, send: () => Promise<Response>) => Promise<Response>,
+  ) {
     const tries: (string | null)[] = [];
     const client = new Client({
       apiUrl: one.url,
@@ -241,12 +324,16 @@ describe('the official client', () => {
     return { client, tries };
   }
 
-  const refused = (): Error => Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } });
-  const lost = (): Error => Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } });
+  const refused = (): Error =>
+    Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } });
+  const lost = (): Error =>
+    Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } });
 
   test('asks the hook once for all its tries of a request, so that they have one key', async () => {
     const { thread_id } = await one.client.threads.create();
-    const { client, tries } = clientWith(randomUUID, (at, send) => (at === 1 ? Promise.reject(refused()) : send()));
+    const { client, tries } = clientWith(randomUUID, (at, send) =>
+      at === 1 ? Promise.reject(refused()) : send(),
+    );
     await client.runs.create(thread_id, 'steps', { input: { left: 1 } });
     await client.runs.create(thread_id, 'steps', { input: { left: 1 } });
     expect(tries[0]).toBe(tries[1]);
@@ -255,24 +342,38 @@ describe('the official client', () => {
   });
 
   test.each([
-    ['create', (client: Client, thread: string) => client.runs.create(thread, 'steps', { input: { left: 1 } })],
-    ['wait', (client: Client, thread: string) => client.runs.wait(thread, 'steps', { input: { left: 1 } })],
-    ['stream', (client: Client, thread: string) => Array.fromAsync(client.runs.stream(thread, 'steps', { input: { left: 1 } }))],
-  ])('gives up %s when its answer is lost; its caller asks again with the same key, and there is one run', async (_, ask) => {
-    const { thread_id } = await one.client.threads.create();
-    const key = randomUUID();
-    let answers = 0;
-    const { client } = clientWith(
-      () => key,
-      async (_at, send) => {
-        const answer = await send();
-        if ((answers += 1) > 1) return answer;
-        await answer.text();
-        throw lost();
-      },
-    );
-    await expect(ask(client, thread_id)).rejects.toThrow();
-    await ask(client, thread_id);
-    expect(await one.client.runs.list(thread_id)).toHaveLength(1);
-  });
+    [
+      'create',
+      (client: Client, thread: string) =>
+        client.runs.create(thread, 'steps', { input: { left: 1 } }),
+    ],
+    [
+      'wait',
+      (client: Client, thread: string) => client.runs.wait(thread, 'steps', { input: { left: 1 } }),
+    ],
+    [
+      'stream',
+      (client: Client, thread: string) =>
+        Array.fromAsync(client.runs.stream(thread, 'steps', { input: { left: 1 } })),
+    ],
+  ])(
+    'gives up %s when its answer is lost; its caller asks again with the same key, and there is one run',
+    async (_, ask) => {
+      const { thread_id } = await one.client.threads.create();
+      const key = randomUUID();
+      let answers = 0;
+      const { client } = clientWith(
+        () => key,
+        async (_at, send) => {
+          const answer = await send();
+          if ((answers += 1) > 1) return answer;
+          await answer.text();
+          throw lost();
+        },
+      );
+      await expect(ask(client, thread_id)).rejects.toThrow();
+      await ask(client, thread_id);
+      expect(await one.client.runs.list(thread_id)).toHaveLength(1);
+    },
+  );
 });

@@ -18,7 +18,10 @@ let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gx-once-'));
   database = await freshDatabase();
-  [one, other] = await Promise.all([startAgent({ database: database.uri }), startAgent({ database: database.uri })]);
+  [one, other] = await Promise.all([
+    startAgent({ database: database.uri }),
+    startAgent({ database: database.uri }),
+  ]);
 });
 
 afterAll(async () => {
@@ -28,23 +31,49 @@ afterAll(async () => {
 });
 
 const newThread = async (): Promise<string> => (await one.client.threads.create()).thread_id;
-const steps = (input: object, more: object = {}): Json => ({ assistant_id: 'steps', input, ...more });
+const steps = (input: object, more: object = {}): Json => ({
+  assistant_id: 'steps',
+  input,
+  ...more,
+});
 const LATER = steps({ left: 1 }, { after_seconds: 3600 });
 const CRON = { assistant_id: 'steps', schedule: '0 0 1 1 *' };
 
 const count = async (table: string, where = 'true'): Promise<number> =>
-  (await database.sql<{ count: number }>(`select count(*)::int as count from gx.${table} where ${where}`))[0]!.count;
+  (
+    await database.sql<{ count: number }>(
+      `select count(*)::int as count from gx.${table} where ${where}`,
+    )
+  )[0]!.count;
 
 /** What can be made: the path for a thread, the body, the table in which it is found, and its ids in an answer. */
-type Made = { what: string; path: (thread: string) => string; body: unknown; table: string; ids: (body: Json) => unknown };
+type Made = {
+  what: string;
+  path: (thread: string) => string;
+  body: unknown;
+  table: string;
+  ids: (body: Json) => unknown;
+};
 
 const idOf =
   (name: string) =>
   (body: Json): unknown =>
     body[name];
 const MADE: Made[] = [
-  { what: 'a run on a thread', path: (id) => `/threads/${id}/runs`, body: LATER, table: 'run', ids: idOf('run_id') },
-  { what: 'a run on a thread of its own', path: () => '/runs', body: LATER, table: 'run', ids: idOf('run_id') },
+  {
+    what: 'a run on a thread',
+    path: (id) => `/threads/${id}/runs`,
+    body: LATER,
+    table: 'run',
+    ids: idOf('run_id'),
+  },
+  {
+    what: 'a run on a thread of its own',
+    path: () => '/runs',
+    body: LATER,
+    table: 'run',
+    ids: idOf('run_id'),
+  },
   {
     what: 'several runs',
     path: () => '/runs/batch',
@@ -52,10 +81,28 @@ const MADE: Made[] = [
     table: 'run',
     ids: (body) => (body as unknown as Json[]).map((run) => run['run_id']),
   },
-  { what: 'a thread', path: () => '/threads', body: { metadata: { of: 'mine' } }, table: 'thread', ids: idOf('thread_id') },
-  { what: 'a copy of a thread', path: (id) => `/threads/${id}/copy`, body: undefined, table: 'thread', ids: idOf('thread_id') },
+  {
+    what: 'a thread',
+    path: () => '/threads',
+    body: { metadata: { of: 'mine' } },
+    table: 'thread',
+    ids: idOf('thread_id'),
+  },
+  {
+    what: 'a copy of a thread',
+    path: (id) => `/threads/${id}/copy`,
+    body: undefined,
+    table: 'thread',
+    ids: idOf('thread_id'),
+  },
   { what: 'a cron', path: () => '/runs/crons', body: CRON, table: 'cron', ids: idOf('cron_id') },
-  { what: 'a cron of a thread', path: (id) => `/threads/${id}/runs/crons`, body: CRON, table: 'cron', ids: idOf('cron_id') },
+  {
+    what: 'a cron of a thread',
+    path: (id) => `/threads/${id}/runs/crons`,
+    body: CRON,
+    table: 'cron',
+    ids: idOf('cron_id'),
+  },
   {
     what: 'a run by a command',
     path: (id) => `/threads/${id}/commands`,
@@ -68,7 +115,9 @@ const MADE: Made[] = [
 describe.each(MADE)('$what', ({ path, body, table, ids }) => {
   test('is made once by twenty requests at one moment, to two processes', async () => {
     const [at, key, before] = [path(await newThread()), randomUUID(), await count(table)];
-    const twenty = Array.from({ length: 20 }, (_, place) => keyed(place % 2 === 0 ? one : other, at, body, key));
+    const twenty = Array.from({ length: 20 }, (_, place) =>
+      keyed(place % 2 === 0 ? one : other, at, body, key),
+    );
     const answers = await Promise.all(twenty);
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(new Set(answers.map((answer) => JSON.stringify(ids(answer.body)))).size).toBe(1);
@@ -113,7 +162,12 @@ describe('a repetition', () => {
     const [thread, key] = [await newThread(), randomUUID()];
     await keyed(one, `/threads/${thread}/runs`, LATER, key);
     for (const left of [2, 3]) {
-      const changed = await keyed(other, `/threads/${thread}/runs`, { ...LATER, input: { left } }, key);
+      const changed = await keyed(
+        other,
+        `/threads/${thread}/runs`,
+        { ...LATER, input: { left } },
+        key,
+      );
       expect(refusal(changed)).toEqual(REUSED);
     }
     expect(await count('run', `thread_id = '${thread}'`)).toBe(1);
@@ -121,12 +175,18 @@ describe('a repetition', () => {
     await keyed(one, '/threads', { metadata: { a: 1 } }, made);
     expect(refusal(await keyed(one, '/threads', { metadata: { a: 2 } }, made))).toEqual(REUSED);
     await keyed(one, '/runs/crons', CRON, cron);
-    expect(refusal(await keyed(one, '/runs/crons', { ...CRON, timezone: 'Europe/Berlin' }, cron))).toEqual(REUSED);
+    expect(
+      refusal(await keyed(one, '/runs/crons', { ...CRON, timezone: 'Europe/Berlin' }, cron)),
+    ).toEqual(REUSED);
   });
 
   test('on another thread or another route is a request of its own', async () => {
     const [threads, key] = [[await newThread(), await newThread()], randomUUID()];
-    const paths = [...threads.map((id) => `/threads/${id}/runs`), '/runs', `/threads/${threads[0]}/runs/wait`];
+    const paths = [
+      ...threads.map((id) => `/threads/${id}/runs`),
+      '/runs',
+      `/threads/${threads[0]}/runs/wait`,
+    ];
     const made = [];
     for (const path of paths) made.push(runIdOf(await keyed(one, path, steps({ left: 1 }), key)));
     expect(new Set(made).size).toBe(paths.length);
@@ -137,9 +197,15 @@ describe('a repetition', () => {
       const [thread, key] = [await newThread(), randomUUID()];
       const body = steps({ left: 3, pause: 150 }, { multitask_strategy });
       const first = await keyed(one, `/threads/${thread}/runs`, body, key);
-      const again = await Promise.all([one, other].map((agent) => keyed(agent, `/threads/${thread}/runs`, body, key)));
-      expect(again.map((answer) => [answer.status, answer.body['run_id']])).toEqual(again.map(() => [200, first.body['run_id']]));
-      expect(await one.client.runs.join(thread, first.body['run_id'] as string)).toMatchObject({ done: 3 });
+      const again = await Promise.all(
+        [one, other].map((agent) => keyed(agent, `/threads/${thread}/runs`, body, key)),
+      );
+      expect(again.map((answer) => [answer.status, answer.body['run_id']])).toEqual(
+        again.map(() => [200, first.body['run_id']]),
+      );
+      expect(await one.client.runs.join(thread, first.body['run_id'] as string)).toMatchObject({
+        done: 3,
+      });
     }
   });
 
@@ -147,10 +213,16 @@ describe('a repetition', () => {
     const [key, cronKey] = [randomUUID(), randomUUID()];
     const thread = (await keyed(one, '/threads', {}, key)).body['thread_id'] as string;
     await one.client.runs.wait(thread, 'steps', { input: { left: 1 } });
-    expect((await keyed(one, '/threads', {}, key)).body).toMatchObject({ thread_id: thread, values: { done: 1 } });
+    expect((await keyed(one, '/threads', {}, key)).body).toMatchObject({
+      thread_id: thread,
+      values: { done: 1 },
+    });
     const cron = (await keyed(one, '/runs/crons', CRON, cronKey)).body['cron_id'] as string;
     await one.client.crons.update(cron, { enabled: false });
-    expect((await keyed(one, '/runs/crons', CRON, cronKey)).body).toMatchObject({ cron_id: cron, enabled: false });
+    expect((await keyed(one, '/runs/crons', CRON, cronKey)).body).toMatchObject({
+      cron_id: cron,
+      enabled: false,
+    });
   });
 
   test('of what is gone is told so, and makes nothing', async () => {
@@ -175,7 +247,9 @@ describe('a repetition', () => {
       const { status, body: answer } = await keyed(other, path, body, key);
       expect([status, answer['detail']]).toEqual([
         410,
-        expect.stringMatching(/^The (run|thread|cron) that the first request with this Idempotency-Key made is gone/),
+        expect.stringMatching(
+          /^The (run|thread|cron) that the first request with this Idempotency-Key made is gone/,
+        ),
       ]);
       expect([await count('run'), await count('thread'), await count('cron')]).toEqual(before);
     }
@@ -201,14 +275,24 @@ describe('a repetition', () => {
     expect(kept!.hours).toBeGreaterThan(23.9);
     expect(kept!.hours).toBeLessThanOrEqual(24);
     const found = await post(other, '/threads/search', { limit: 1000 });
-    const threads = await database.sql<{ thread_id: string }>(`select thread_id from gx.run where run_id = '${runIdOf(first)}'`);
-    expect((found.body as unknown as Json[]).map(({ thread_id }) => thread_id)).not.toContain(threads[0]!.thread_id);
+    const threads = await database.sql<{ thread_id: string }>(
+      `select thread_id from gx.run where run_id = '${runIdOf(first)}'`,
+    );
+    expect((found.body as unknown as Json[]).map(({ thread_id }) => thread_id)).not.toContain(
+      threads[0]!.thread_id,
+    );
   });
 
   test('of a run on a thread of its own that failed or asked has the same result', async () => {
     for (const [body, result] of [
-      [{ assistant_id: 'broken', input: { how: 'error' } }, { __error__: expect.anything() as unknown }],
-      [{ assistant_id: 'approval', input: { request: 'go' } }, { __interrupt__: expect.anything() as unknown }],
+      [
+        { assistant_id: 'broken', input: { how: 'error' } },
+        { __error__: expect.anything() as unknown },
+      ],
+      [
+        { assistant_id: 'approval', input: { request: 'go' } },
+        { __interrupt__: expect.anything() as unknown },
+      ],
     ] as const) {
       const key = randomUUID();
       const first = await keyed(one, '/runs/wait', body, key);
@@ -231,7 +315,10 @@ describe('a repetition', () => {
 
 describe('a request that was refused', () => {
   /** Sends a request that is refused, puts that right, and sends it again. */
-  async function twoTries([path, body]: [string, unknown], mend: () => Promise<unknown>): Promise<number[]> {
+  async function twoTries(
+    [path, body]: [string, unknown],
+    mend: () => Promise<unknown>,
+  ): Promise<number[]> {
     const key = randomUUID();
     const { status } = await keyed(one, path, body, key);
     await mend();
@@ -244,21 +331,37 @@ describe('a request that was refused', () => {
     expect(await twoTries([`/threads/${a}/runs`, LATER], asThread(a))).toEqual([404, 200]);
     expect(await twoTries([`/threads/${b}/runs/crons`, CRON], asThread(b))).toEqual([404, 200]);
     expect(await twoTries([`/threads/${c}/copy`, undefined], asThread(c))).toEqual([409, 200]);
-    expect(await twoTries(['/threads', { thread_id: c }], () => one.client.threads.delete(c))).toEqual([409, 200]);
+    expect(
+      await twoTries(['/threads', { thread_id: c }], () => one.client.threads.delete(c)),
+    ).toEqual([409, 200]);
     const busy = await newThread();
     const { run_id } = await one.client.runs.create(busy, 'broken', { input: { how: 'never' } });
     const rejecting = steps({ left: 1 }, { multitask_strategy: 'reject' });
-    expect(await twoTries([`/threads/${busy}/runs`, rejecting], () => one.client.runs.cancel(busy, run_id, true))).toEqual([409, 200]);
-    const asAssistant = () => one.client.assistants.create({ graphId: 'steps', assistantId: assistant });
-    expect(await twoTries(['/runs/batch', [LATER, { ...LATER, assistant_id: assistant }]], asAssistant)).toEqual([404, 200]);
+    expect(
+      await twoTries([`/threads/${busy}/runs`, rejecting], () =>
+        one.client.runs.cancel(busy, run_id, true),
+      ),
+    ).toEqual([409, 200]);
+    const asAssistant = () =>
+      one.client.assistants.create({ graphId: 'steps', assistantId: assistant });
+    expect(
+      await twoTries(['/runs/batch', [LATER, { ...LATER, assistant_id: assistant }]], asAssistant),
+    ).toEqual([404, 200]);
   });
 
   test('because its history could not be written leaves neither thread nor key', async () => {
     const [key, thread_id] = [randomUUID(), randomUUID()];
-    const body = { thread_id, metadata: { graph_id: 'steps' }, supersteps: [{ updates: [{ values: {}, as_node: 'nowhere' }] }] };
+    const body = {
+      thread_id,
+      metadata: { graph_id: 'steps' },
+      supersteps: [{ updates: [{ values: {}, as_node: 'nowhere' }] }],
+    };
     expect((await keyed(one, '/threads', body, key)).status).toBe(400);
     const good = { ...body, supersteps: [{ updates: [{ values: { left: 1 }, as_node: 'step' }] }] };
-    expect(await keyed(one, '/threads', good, key)).toMatchObject({ status: 200, body: { thread_id } });
+    expect(await keyed(one, '/threads', good, key)).toMatchObject({
+      status: 200,
+      body: { thread_id },
+    });
   });
 
   test.each([
@@ -268,10 +371,11 @@ describe('a request that was refused', () => {
     ['is not ASCII', 'é'],
   ])('because its key %s is told of the header', async (_, key) => {
     for (const path of ['/runs', '/threads', '/runs/crons', '/runs/batch'])
-      expect(refusalOf(await keyed(one, path, path === '/runs/batch' ? [LATER] : { ...LATER, ...CRON }, key))).toEqual([
-        422,
-        'header.Idempotency-Key: must be 1 to 255 visible ASCII characters',
-      ]);
+      expect(
+        refusalOf(
+          await keyed(one, path, path === '/runs/batch' ? [LATER] : { ...LATER, ...CRON }, key),
+        ),
+      ).toEqual([422, 'header.Idempotency-Key: must be 1 to 255 visible ASCII characters']);
   });
   const refusalOf = ({ status, body }: Answer): unknown => [status, body['detail']];
 });
@@ -286,7 +390,9 @@ describe('who waits for a run', () => {
   ])('%s gets the result of the same run, at either process', async (_, path) => {
     const [at, key, file] = [await path(), randomUUID(), journal()];
     const body = steps({ left: 3, pause: 100, journal: file });
-    const answers = await Promise.all([one, other, one].map((agent) => keyed(agent, at, body, key)));
+    const answers = await Promise.all(
+      [one, other, one].map((agent) => keyed(agent, at, body, key)),
+    );
     expect(answers.map(({ status, body: state }) => [status, state])).toEqual(
       answers.map(() => [200, expect.objectContaining({ done: 3 })]),
     );
@@ -304,15 +410,27 @@ describe('who waits for a run', () => {
     }
   });
 
-  const events = ({ body }: Answer): string[] => [...String(body['text']).matchAll(/^event: (\S+)/gm)].map(([, name]) => name!);
-  const stream = async (agent: AgentProcess, thread: string, body: object, key: string): Promise<Answer> =>
-    keyed(agent, `/threads/${thread}/runs/stream`, body, key);
+  const events = ({ body }: Answer): string[] =>
+    [...String(body['text']).matchAll(/^event: (\S+)/gm)].map(([, name]) => name!);
+  const stream = async (
+    agent: AgentProcess,
+    thread: string,
+    body: object,
+    key: string,
+  ): Promise<Answer> => keyed(agent, `/threads/${thread}/runs/stream`, body, key);
   const long = steps({ left: 4, pause: 250 }, { stream_mode: 'custom' });
 
   test('late, by a stream that can be resumed, gets it from its start', async () => {
-    const [thread, key, body] = [await newThread(), randomUUID(), { ...long, stream_resumable: true }];
+    const [thread, key, body] = [
+      await newThread(),
+      randomUUID(),
+      { ...long, stream_resumable: true },
+    ];
     const first = stream(one, thread, body, key);
-    await until('it is under way', async () => (await one.client.threads.get(thread)).status === 'busy');
+    await until(
+      'it is under way',
+      async () => (await one.client.threads.get(thread)).status === 'busy',
+    );
     const [early, late] = [
       await Promise.all([stream(one, thread, body, key), stream(other, thread, body, key)]),
       await stream(other, thread, body, key),
@@ -349,11 +467,15 @@ test('the database holds neither the key nor what was asked for', async () => {
 
 test('the document names the header on each route that makes something', async () => {
   type Operation = { parameters: { name: string; in: string }[]; responses: object };
-  const { paths } = (await (await fetch(`${one.url}/openapi.json`)).json()) as { paths: Record<string, Record<string, Operation>> };
+  const { paths } = (await (await fetch(`${one.url}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, Operation>>;
+  };
   const takes = ({ parameters }: Operation): boolean =>
     parameters.some(({ name, in: where }) => name === 'Idempotency-Key' && where === 'header');
   const found = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, operation]) => (takes(operation) ? [`${method} ${path}`] : [])),
+    Object.entries(methods).flatMap(([method, operation]) =>
+      takes(operation) ? [`${method} ${path}`] : [],
+    ),
   );
   expect(found.toSorted()).toEqual([
     'post /ag-ui/{assistant_id}',

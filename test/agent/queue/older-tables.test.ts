@@ -15,7 +15,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const version = async (): Promise<number> => (await database.sql<{ version: number }>('select version from pgboss.version'))[0]!.version;
+const version = async (): Promise<number> =>
+  (await database.sql<{ version: number }>('select version from pgboss.version'))[0]!.version;
 
 test("the queue's tables are brought up to date, and the runs that waited in them are executed", async () => {
   const today = await version();
@@ -34,7 +35,9 @@ test("the queue's tables are brought up to date, and the runs that waited in the
   expect(await version()).toBe(today);
   expect(await server.client.runs.join(thread_id, run_id)).toMatchObject({ done: 1 });
   await until('indexes are built in the background', async () => {
-    const left = await database.sql<{ status: string }>("select status, error from pgboss.bam where status <> 'completed'");
+    const left = await database.sql<{ status: string }>(
+      "select status, error from pgboss.bam where status <> 'completed'",
+    );
     expect(left.filter(({ status }) => status === 'failed')).toEqual([]);
     return left.length === 0;
   });

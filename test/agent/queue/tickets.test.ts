@@ -21,17 +21,26 @@ beforeEach(() => on.database.sql('truncate pgboss.job_common'));
 const open = (revision?: string, db: Database = on.db): Promise<Tickets> =>
   openTickets(db, { works: false, ...(revision && { revision }) }, silentLog());
 type Waiting = { run_id: string; thread_id: string; revision: string | null };
-const run = (revision: string | null = null): Waiting => ({ run_id: randomUUID(), thread_id: randomUUID(), revision });
+const run = (revision: string | null = null): Waiting => ({
+  run_id: randomUUID(),
+  thread_id: randomUUID(),
+  revision,
+});
 
 /** Takes tickets, without any run. */
 const take = (tickets: Tickets, limit: number): Promise<{ tickets: string[]; threads: string[] }> =>
   tickets.take(limit, async ({ sql, values }) => {
-    const rows = await on.db.query<{ id: string; data: { thread_id: string } }>({ text: `with t as (${sql(1)}) select * from t`, values });
+    const rows = await on.db.query<{ id: string; data: { thread_id: string } }>({
+      text: `with t as (${sql(1)}) select * from t`,
+      values,
+    });
     return { tickets: rows.map(({ id }) => id), threads: rows.map(({ data }) => data.thread_id) };
   });
 
 const states = async (): Promise<string[]> =>
-  (await on.database.sql<{ state: string }>('select state from pgboss.job')).map(({ state }) => state);
+  (await on.database.sql<{ state: string }>('select state from pgboss.job')).map(
+    ({ state }) => state,
+  );
 
 test('a revision has tickets of its own, and none is sent for a run of another', async () => {
   const [blue, green] = await Promise.all([open('blue'), open('green')]);
@@ -48,7 +57,9 @@ test('a run that was under way goes first, and one for later is not taken yet', 
   const tickets = await open();
   const [first, later, continued] = [run(), run(), run()];
   await tickets.send(on.db, first);
-  await tickets.insert([{ ...later, after_seconds: 60 }], ({ sql, values }) => on.db.query({ text: sql(1), values }));
+  await tickets.insert([{ ...later, after_seconds: 60 }], ({ sql, values }) =>
+    on.db.query({ text: sql(1), values }),
+  );
   await tickets.send(on.db, continued, { continued: true });
   expect((await take(tickets, 1)).threads).toEqual([continued.thread_id]);
   expect((await take(tickets, 10)).threads).toEqual([first.thread_id]);
@@ -69,7 +80,11 @@ test('tickets are there only if the statement that makes their runs is', async (
 test('tickets stay where they are if the statement that claims their runs fails', async () => {
   const tickets = await open();
   await tickets.send(on.db, run());
-  const failed = tickets.take(10, ({ sql, values }) => on.db.query({ text: `with t as (${sql(1)}) select 1 / 0 from t`, values }) as never);
+  const failed = tickets.take(
+    10,
+    ({ sql, values }) =>
+      on.db.query({ text: `with t as (${sql(1)}) select 1 / 0 from t`, values }) as never,
+  );
   await expect(failed).rejects.toThrow('division by zero');
   expect(await states()).toEqual(['created']);
   await tickets.close();
@@ -95,33 +110,66 @@ test('tickets that were taken are deleted, though nobody waits for it', async ()
 });
 
 /** A pg-boss that sends other texts. Its calls are all that the check looks at. */
-const other = ({ insert = 'insert into job values ($1)', fetch = 'with n as (select 1) update job returning id, name, data' }) => {
-  const sends = (text: string) => async (_: string, __: unknown, options: { db: { executeSql(text: string): Promise<unknown> } }) =>
-    options.db.executeSql(text);
+const other = ({
+  insert = 'insert into job values ($1)',
+  fetch = 'with n as (select 1) update job returning id, name, data',
+}) => {
+  const sends =
+    (text: string) =>
+    async (
+      _: string,
+      __: unknown,
+      options: { db: { executeSql(text: string): Promise<unknown> } },
+    ) =>
+      options.db.executeSql(text);
   return {
     insert: sends(insert),
-    fetch: (name: string, options: Parameters<ReturnType<typeof sends>>[2]) => sends(fetch)(name, undefined, options),
+    fetch: (name: string, options: Parameters<ReturnType<typeof sends>>[2]) =>
+      sends(fetch)(name, undefined, options),
   } as unknown as PgBoss;
 };
 
 test('a pg-boss whose statements can be no parts of ours is refused at the start', async () => {
   await checkParts(other({}), 'runs');
   const reads = 'This version of pg-boss takes jobs in a way this server does not know.';
-  await expect(checkParts(other({ insert: 'select insert_jobs($1)' }), 'runs')).rejects.toThrow('This version of pg-boss writes jobs');
-  await expect(checkParts(other({ insert: 'insert into job values ($1, $2)' }), 'runs')).rejects.toThrow(StartError);
-  await expect(checkParts(other({ fetch: 'select * from fetch_jobs(2)' }), 'runs')).rejects.toThrow(reads);
-  await expect(checkParts(other({ fetch: 'with n as (select $1) update job returning id, name, data' }), 'runs')).rejects.toThrow(reads);
-  await expect(checkParts(other({ fetch: 'with n as (select 1) update job returning id' }), 'runs')).rejects.toThrow(reads);
+  await expect(checkParts(other({ insert: 'select insert_jobs($1)' }), 'runs')).rejects.toThrow(
+    'This version of pg-boss writes jobs',
+  );
+  await expect(
+    checkParts(other({ insert: 'insert into job values ($1, $2)' }), 'runs'),
+  ).rejects.toThrow(StartError);
+  await expect(checkParts(other({ fetch: 'select * from fetch_jobs(2)' }), 'runs')).rejects.toThrow(
+    reads,
+  );
+  await expect(
+    checkParts(
+      other({ fetch: 'with n as (select $1) update job returning id, name, data' }),
+      'runs',
+    ),
+  ).rejects.toThrow(reads);
+  await expect(
+    checkParts(other({ fetch: 'with n as (select 1) update job returning id' }), 'runs'),
+  ).rejects.toThrow(reads);
 });
 
 /** Looks after tickets at once, as workers do once a minute. */
 async function lookAfterTickets(): Promise<void> {
   const executeSql = async (text: string, values: unknown[] = []) => {
-    const result = (await on.db.pool.query(text, values)) as unknown as { rows: object[] } | { rows: object[] }[];
+    const result = (await on.db.pool.query(text, values)) as unknown as
+      | { rows: object[] }
+      | { rows: object[] }[];
     return Array.isArray(result) ? { rows: result.flatMap(({ rows }) => rows) } : result;
   };
-  await on.database.sql('update pgboss.queue set monitor_on = null, monitor_claim_on = null, maintain_on = null');
-  const boss = new PgBoss({ db: { executeSql }, schema: 'pgboss', schedule: false, supervise: false, registerInstance: false });
+  await on.database.sql(
+    'update pgboss.queue set monitor_on = null, monitor_claim_on = null, maintain_on = null',
+  );
+  const boss = new PgBoss({
+    db: { executeSql },
+    schema: 'pgboss',
+    schedule: false,
+    supervise: false,
+    registerInstance: false,
+  });
   await boss.start();
   await boss.supervise('runs');
   await boss.stop({ graceful: false, close: false });
@@ -131,7 +179,9 @@ test('tickets of a process that died are not delivered again, and are gone after
   const tickets = await open(undefined, {
     ...on.db,
     query: (statement) =>
-      statement.name?.startsWith('ticket_delete') === true ? Promise.reject(new Error('dead')) : on.db.query(statement),
+      statement.name?.startsWith('ticket_delete') === true
+        ? Promise.reject(new Error('dead'))
+        : on.db.query(statement),
   });
   await tickets.send(on.db, run());
   await take(tickets, 10);

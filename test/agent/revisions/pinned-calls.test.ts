@@ -26,7 +26,11 @@ const startBlue = async (): Promise<AgentProcess> => (blue = await start('blue',
 
 beforeAll(async () => {
   database = await freshDatabase();
-  [, green, other] = await Promise.all([startBlue(), start('green', GREEN, 0), start('green', GREEN, 0)]);
+  [, green, other] = await Promise.all([
+    startBlue(),
+    start('green', GREEN, 0),
+    start('green', GREEN, 0),
+  ]);
 });
 
 afterAll(async () => {
@@ -44,9 +48,17 @@ type State = { values: { notes: string[] }; next: string[] };
 type Answered = { status: number; by: string | null; body: State };
 
 async function asked(thread: string, place: string, body?: object): Promise<Answered> {
-  const init = body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  const init = body && {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
   const answer = await fetch(`${green.url}/threads/${thread}${place}`, init);
-  return { status: answer.status, by: answer.headers.get('x-gx-answered-by'), body: (await answer.json()) as State };
+  return {
+    status: answer.status,
+    by: answer.headers.get('x-gx-answered-by'),
+    body: (await answer.json()) as State,
+  };
 }
 const callsLeft = (): Promise<object[]> => database.sql('select * from gx.call');
 
@@ -57,8 +69,14 @@ test('the graph of its own revision tells the state of a thread, and writes it',
     by: null,
     body: { next: ['ask'], values: { notes: ['blue: first'] } },
   });
-  expect(await asked(thread, '/state', { values: { notes: ['second'] } })).toMatchObject({ status: 200, by: null });
-  expect((await asked(thread, '/state')).body.values.notes).toEqual(['blue: first', 'blue: second']);
+  expect(await asked(thread, '/state', { values: { notes: ['second'] } })).toMatchObject({
+    status: 200,
+    by: null,
+  });
+  expect((await asked(thread, '/state')).body.values.notes).toEqual([
+    'blue: first',
+    'blue: second',
+  ]);
   const history = await asked(thread, '/history', { limit: 10 });
   expect(history).toMatchObject({ status: 200, by: null });
   expect(history.body).toHaveLength(3);
@@ -68,7 +86,10 @@ test('the graph of its own revision tells the state of a thread, and writes it',
 test('a thread of a graph that the revision that serves lacks is told and written, too', async () => {
   const thread = await waitingThread('retired');
   expect((await asked(thread, '/state', { values: { notes: ['second'] } })).status).toBe(200);
-  expect((await asked(thread, '/state')).body).toMatchObject({ next: ['ask'], values: { notes: ['blue: first', 'blue: second'] } });
+  expect((await asked(thread, '/state')).body).toMatchObject({
+    next: ['ask'],
+    values: { notes: ['blue: first', 'blue: second'] },
+  });
 });
 
 test('a refusal is that of the graph', async () => {
@@ -90,7 +111,9 @@ const refusedWrite = {
 test('many at once are each answered once, by both that ask', async () => {
   const thread = await waitingThread();
   const many = Array.from({ length: 40 }, async (_, at) => {
-    const state = await (at % 2 === 0 ? green : other).client.threads.getState<State['values']>(thread);
+    const state = await (at % 2 === 0 ? green : other).client.threads.getState<State['values']>(
+      thread,
+    );
     return [state.next, state.values.notes];
   });
   expect(await Promise.all(many)).toEqual(many.map(() => [['ask'], ['blue: first']]));
@@ -100,7 +123,9 @@ test('many at once are each answered once, by both that ask', async () => {
 test('a write whose process is killed is not repeated by another revision', async () => {
   const thread = await waitingThread();
   const writing = asked(thread, '/state', { values: { notes: ['slow'] } });
-  await expect.poll(() => database.sql('select 1 from gx.call where taken_by is not null')).toHaveLength(1);
+  await expect
+    .poll(() => database.sql('select 1 from gx.call where taken_by is not null'))
+    .toHaveLength(1);
   await blue.kill('SIGKILL');
   expect(await writing).toMatchObject({ status: 503 });
   expect(await callsLeft()).toEqual([]);
@@ -111,14 +136,28 @@ test('a write whose process is killed is not repeated by another revision', asyn
 test('where no process of it takes the call, the revision that serves answers, and says so', async () => {
   const thread = await waitingThread();
   blue.process.kill('SIGSTOP');
-  expect(await asked(thread, '/state')).toMatchObject({ status: 200, by: GREEN, body: { values: { notes: ['blue: first'] } } });
+  expect(await asked(thread, '/state')).toMatchObject({
+    status: 200,
+    by: GREEN,
+    body: { values: { notes: ['blue: first'] } },
+  });
   blue.process.kill('SIGCONT');
   expect(await asked(thread, '/state')).toMatchObject({ status: 200, by: null });
   await blue.kill();
   const at = performance.now();
-  expect(await asked(thread, '/state')).toMatchObject({ status: 200, by: GREEN, body: { values: { notes: ['blue: first'] } } });
+  expect(await asked(thread, '/state')).toMatchObject({
+    status: 200,
+    by: GREEN,
+    body: { values: { notes: ['blue: first'] } },
+  });
   expect(performance.now() - at).toBeLessThan(900);
-  expect(await asked(thread, '/state', { values: { notes: ['second'] } })).toMatchObject({ status: 200, by: GREEN });
-  expect((await asked(thread, '/state')).body.values.notes).toEqual(['blue: first', 'green: second']);
+  expect(await asked(thread, '/state', { values: { notes: ['second'] } })).toMatchObject({
+    status: 200,
+    by: GREEN,
+  });
+  expect((await asked(thread, '/state')).body.values.notes).toEqual([
+    'blue: first',
+    'green: second',
+  ]);
   expect(await callsLeft()).toEqual([]);
 });

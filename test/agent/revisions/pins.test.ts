@@ -26,15 +26,29 @@ let green: AgentProcess;
 let front: AgentProcess;
 const started: AgentProcess[] = [];
 
-async function start(revision: string, { slots = 5, pin = 'Run', more = {} } = {}): Promise<AgentProcess> {
-  const env = { GX_REVISION: revision, GX_PIN: pin, N_JOBS_PER_WORKER: String(slots), GX_JOB_LEASE_SECS: '2', ...more };
+async function start(
+  revision: string,
+  { slots = 5, pin = 'Run', more = {} } = {},
+): Promise<AgentProcess> {
+  const env = {
+    GX_REVISION: revision,
+    GX_PIN: pin,
+    N_JOBS_PER_WORKER: String(slots),
+    GX_JOB_LEASE_SECS: '2',
+    ...more,
+  };
   const agent = await startAgent({ database: database.uri, env });
   started.push(agent);
   return agent;
 }
 
 const planned = (current: string, ...living: string[]): void => {
-  plan = { made_at: new Date().toISOString(), current, living, draining: living.filter((name) => name === BLUE && name !== current) };
+  plan = {
+    made_at: new Date().toISOString(),
+    current,
+    living,
+    draining: living.filter((name) => name === BLUE && name !== current),
+  };
 };
 
 /** Returns the name under which a process holds its runs. */
@@ -42,12 +56,20 @@ const workerOf = ({ output }: AgentProcess): string => /"worker":"([\w-]+)"/.exe
 
 type Row = { run_id: string; revision: string | null; worker: string | null; status: string };
 const rowsOf = (threads: string[]): Promise<Row[]> =>
-  database.sql<Row>('select run_id, revision, worker, status from gx.run where thread_id = any($1) order by created_at, run_id', [threads]);
+  database.sql<Row>(
+    'select run_id, revision, worker, status from gx.run where thread_id = any($1) order by created_at, run_id',
+    [threads],
+  );
 const placesOf = async (...threads: string[]): Promise<(string | null)[][]> =>
   (await rowsOf(threads)).map(({ revision, worker }) => [revision, worker]);
 
 const newThread = async (): Promise<string> => (await front.client.threads.create()).thread_id;
-async function ended(agent: AgentProcess, thread: string, graph: string, body: object): Promise<void> {
+async function ended(
+  agent: AgentProcess,
+  thread: string,
+  graph: string,
+  body: object,
+): Promise<void> {
   await agent.client.runs.wait(thread, graph, { ...body, raiseError: false });
 }
 
@@ -62,7 +84,11 @@ beforeAll(async () => {
     },
   });
   const reports = { GX_REPORT_URL: `${gateway.url}/work`, GX_REPORT_KEY_FOLDER: folder };
-  [blue, green, front] = await Promise.all([start(BLUE), start(GREEN), start(GREEN, { slots: 0, more: reports })]);
+  [blue, green, front] = await Promise.all([
+    start(BLUE),
+    start(GREEN),
+    start(GREEN, { slots: 0, more: reports }),
+  ]);
 });
 
 afterAll(async () => {
@@ -74,9 +100,13 @@ afterAll(async () => {
 test('runs are executed by pods of the revision that made them, whether they start at once or wait for a worker', async () => {
   const threads = await Promise.all(Array.from({ length: 24 }, newThread));
   const makers = [blue, green, front];
-  await Promise.all(threads.map((thread, at) => ended(makers[at % 3]!, thread, 'steps', { input: { left: 2 } })));
+  await Promise.all(
+    threads.map((thread, at) => ended(makers[at % 3]!, thread, 'steps', { input: { left: 2 } })),
+  );
   for (const [at, thread] of threads.entries())
-    expect(await placesOf(thread)).toEqual([at % 3 === 0 ? [BLUE, workerOf(blue)] : [GREEN, workerOf(green)]]);
+    expect(await placesOf(thread)).toEqual([
+      at % 3 === 0 ? [BLUE, workerOf(blue)] : [GREEN, workerOf(green)],
+    ]);
 });
 
 test('an answer goes to the revision of its question, through pods of any, and new input does not', async () => {
@@ -85,7 +115,10 @@ test('an answer goes to the revision of its question, through pods of any, and n
     const maker = at === 0 ? green : front;
     await ended(blue, thread, 'approval', { input: { request: 'go' } });
     await ended(maker, thread, 'approval', { command: { resume: 'yes' } });
-    expect((await maker.client.threads.getState(thread)).values).toEqual({ request: 'go', answer: 'yes' });
+    expect((await maker.client.threads.getState(thread)).values).toEqual({
+      request: 'go',
+      answer: 'yes',
+    });
     await ended(maker, thread, 'approval', { input: { request: 'stay' } });
     const [asks, later] = [
       [BLUE, workerOf(blue)],
@@ -111,7 +144,9 @@ test('runs of one thread wait for each other across revisions, and go on at once
     await blue.client.runs.create(thread, 'steps', { input: { left: 2, pause: 200 } }),
     await front.client.runs.create(thread, 'steps', { input: { left: 1 } }),
   ];
-  await until('both are over', async () => (await rowsOf([thread])).every(({ status }) => status === 'success'));
+  await until('both are over', async () =>
+    (await rowsOf([thread])).every(({ status }) => status === 'success'),
+  );
   expect(await placesOf(thread)).toEqual([
     [BLUE, workerOf(blue)],
     [GREEN, workerOf(green)],
@@ -130,7 +165,10 @@ test('a run whose worker dies goes on at another pod of its revision', async () 
   const thread = await until('the process that dies has a run', async () => {
     const made = await newThread();
     await dying.client.runs.create(made, 'steps', { input: { left: 4, pause: 500 } });
-    const worker = await until('it is executed', async () => (await rowsOf([made]))[0]?.worker ?? undefined);
+    const worker = await until(
+      'it is executed',
+      async () => (await rowsOf([made]))[0]?.worker ?? undefined,
+    );
     return worker === workerOf(dying) && made;
   });
   await dying.kill('SIGKILL');
@@ -139,7 +177,9 @@ test('a run whose worker dies goes on at another pod of its revision', async () 
 });
 
 const pinned = (): PinnedWork[][] =>
-  gateway.received.flatMap(({ body }) => (body as unknown as WorkReport).queue?.pinned ?? []).map((work) => [work].flat());
+  gateway.received
+    .flatMap(({ body }) => (body as unknown as WorkReport).queue?.pinned ?? [])
+    .map((work) => [work].flat());
 const lastPinned = (): PinnedWork | undefined =>
   pinned()
     .at(-1)
@@ -158,12 +198,20 @@ test('work of a living revision waits for its pods, and is counted; that of one 
       return work !== undefined && is(work);
     });
   };
-  await counted('both questions are counted', (work) => work.waiting === 2 && work.due === 0 && work.running === 0);
+  await counted(
+    'both questions are counted',
+    (work) => work.waiting === 2 && work.due === 0 && work.running === 0,
+  );
   await blue.kill();
   const answer = await front.client.runs.create(asking, 'approval', { command: { resume: 'yes' } });
   await counted('the answer is due', (work) => work.due === 1);
   const [, row] = await rowsOf([asking]);
-  expect(row).toMatchObject({ run_id: answer.run_id, revision: BLUE, status: 'pending', worker: null });
+  expect(row).toMatchObject({
+    run_id: answer.run_id,
+    revision: BLUE,
+    status: 'pending',
+    worker: null,
+  });
   planned(GREEN, GREEN);
   await until('the plan is kept', async () => {
     await ended(front, await newThread(), 'steps', { input: { left: 0 } });
@@ -184,11 +232,16 @@ test('an older plan does not replace a newer one', async () => {
     await ended(front, await newThread(), 'steps', { input: { left: 0 } });
     return gateway.received.length > before + 1;
   });
-  expect(await database.sql('select current, living from gx.rollout')).toEqual([{ current: GREEN, living: [GREEN] }]);
+  expect(await database.sql('select current, living from gx.rollout')).toEqual([
+    { current: GREEN, living: [GREEN] },
+  ]);
 });
 
 test('a thread that is kept for its life stays on its revision with new input, too', async () => {
-  const [third, fourth] = await Promise.all([start('chat-00003', { pin: 'Thread' }), start('chat-00004', { pin: 'Thread' })]);
+  const [third, fourth] = await Promise.all([
+    start('chat-00003', { pin: 'Thread' }),
+    start('chat-00004', { pin: 'Thread' }),
+  ]);
   const thread = await newThread();
   await ended(third, thread, 'steps', { input: { left: 1 } });
   await ended(fourth, thread, 'steps', { input: { left: 1 } });
@@ -201,9 +254,16 @@ test('a thread that is kept for its life stays on its revision with new input, t
 
 test('crons fire at the revision that serves, and not at one that was replaced', async () => {
   await database.sql(`update gx.rollout set draining = '{chat-00003}'`);
-  const { cron_id } = await front.client.crons.create('steps', { schedule: '* * * * * *', input: { left: 0 }, onRunCompleted: 'keep' });
+  const { cron_id } = await front.client.crons.create('steps', {
+    schedule: '* * * * * *',
+    input: { left: 0 },
+    onRunCompleted: 'keep',
+  });
   const made = await until('it has fired some times', async () => {
-    const rows = await database.sql<Row>(`select revision, worker, status from gx.run where metadata->>'cron_id' = $1`, [cron_id]);
+    const rows = await database.sql<Row>(
+      `select revision, worker, status from gx.run where metadata->>'cron_id' = $1`,
+      [cron_id],
+    );
     return rows.length >= 4 && rows;
   });
   await front.client.crons.delete(cron_id);
@@ -214,5 +274,7 @@ test('runs that are pinned to no revision are executed by any', async () => {
   const free = await start('chat-00003', { pin: 'None', slots: 0 });
   const threads = await Promise.all(Array.from({ length: 6 }, newThread));
   await Promise.all(threads.map((thread) => ended(free, thread, 'steps', { input: { left: 1 } })));
-  expect((await rowsOf(threads)).map(({ revision, status }) => [revision, status])).toEqual(threads.map(() => [null, 'success']));
+  expect((await rowsOf(threads)).map(({ revision, status }) => [revision, status])).toEqual(
+    threads.map(() => [null, 'success']),
+  );
 });

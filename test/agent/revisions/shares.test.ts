@@ -65,7 +65,14 @@ type Asked = Partial<NonNullable<RolloutPlan['candidate']>> | undefined;
 async function planned(candidate: Asked, more: Partial<RolloutPlan> = {}): Promise<void> {
   const at = new Date().toISOString();
   const tried = candidate && { revision: GREEN, share: 0, by: 'thread' as const, ...candidate };
-  plan = { made_at: at, current: BLUE, living: [BLUE, GREEN], draining: [], ...(tried && { candidate: tried }), ...more };
+  plan = {
+    made_at: at,
+    current: BLUE,
+    living: [BLUE, GREEN],
+    draining: [],
+    ...(tried && { candidate: tried }),
+    ...more,
+  };
   await until('the plan is kept', async () => {
     // A run that is made is reported soon.
     await made(fronts[0]!, {});
@@ -74,10 +81,19 @@ async function planned(candidate: Asked, more: Partial<RolloutPlan> = {}): Promi
   });
 }
 
-type Body = { thread?: string; metadata?: object; headers?: Record<string, string>; graph?: string; body?: object };
+type Body = {
+  thread?: string;
+  metadata?: object;
+  headers?: Record<string, string>;
+  graph?: string;
+  body?: object;
+};
 
 /** Makes a run, on a thread of its own unless one is named, and returns the answer. */
-async function asked({ url }: AgentProcess, { thread, metadata = {}, headers = {}, graph = 'steps', body }: Body): Promise<Response> {
+async function asked(
+  { url }: AgentProcess,
+  { thread, metadata = {}, headers = {}, graph = 'steps', body }: Body,
+): Promise<Response> {
   const place = thread === undefined ? '/runs' : `/threads/${thread}/runs`;
   return fetch(`${url}${place}`, {
     method: 'POST',
@@ -95,12 +111,23 @@ async function made(agent: AgentProcess, body: Body): Promise<string> {
 
 type Place = { revision: string; thread_id: string; run_id: string };
 const placesOf = (batch: string): Promise<Place[]> =>
-  database.sql<Place>(`select revision, thread_id, run_id from gx.run where metadata->>'batch' = $1 order by created_at, run_id`, [batch]);
+  database.sql<Place>(
+    `select revision, thread_id, run_id from gx.run where metadata->>'batch' = $1 order by created_at, run_id`,
+    [batch],
+  );
 const revisionOf = async (run: string): Promise<string | undefined> =>
-  (await database.sql<Place>('select revision, thread_id, run_id from gx.run where run_id = $1', [run]))[0]?.revision;
+  (
+    await database.sql<Place>('select revision, thread_id, run_id from gx.run where run_id = $1', [
+      run,
+    ])
+  )[0]?.revision;
 
 /** Makes so many runs, in turn by the processes of blue; a few at a time. */
-async function makeMany(batch: string, many: number, body: (at: number) => Body = () => ({})): Promise<Place[]> {
+async function makeMany(
+  batch: string,
+  many: number,
+  body: (at: number) => Body = () => ({}),
+): Promise<Place[]> {
   let next = 0;
   const maker = async (): Promise<void> => {
     while (next < many) {
@@ -118,17 +145,24 @@ const fixedId = (at: number): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
 
-const shareOf = (places: Place[]): number => (100 * places.filter(({ revision }) => revision === GREEN).length) / places.length;
+const shareOf = (places: Place[]): number =>
+  (100 * places.filter(({ revision }) => revision === GREEN).length) / places.length;
 
 test('of 2,000 threads at 10 percent, 8 to 12 percent belong to the candidate, none to both, and those that are in stay in', async () => {
   await planned({ share: 10 });
-  const first = await makeMany('first', 2000, (at) => ({ thread: fixedId(at), body: { if_not_exists: 'create' } }));
+  const first = await makeMany('first', 2000, (at) => ({
+    thread: fixedId(at),
+    body: { if_not_exists: 'create' },
+  }));
   expect(first).toHaveLength(2000);
   expect(shareOf(first)).toBeGreaterThan(8);
   expect(shareOf(first)).toBeLessThan(12);
   await planned({ share: 50 });
   const all = [...new Set(first.map(({ thread_id }) => thread_id))];
-  const again = await makeMany('again', 400, (at) => ({ thread: all[at]!, metadata: { batch: 'again' } }));
+  const again = await makeMany('again', 400, (at) => ({
+    thread: all[at]!,
+    metadata: { batch: 'again' },
+  }));
   const before = new Map(first.map(({ thread_id, revision }) => [thread_id, revision]));
   expect(again.filter(({ thread_id, revision }) => before.get(thread_id) !== revision)).toEqual([]);
   expect(shareOf(await makeMany('half', 400))).toBeGreaterThan(40);
@@ -138,19 +172,28 @@ test('whoever asks the candidate itself, or names it, gets it; others name nothi
   await planned({ share: 0 });
   expect(await revisionOf(await made(green, {}))).toBe(GREEN);
   expect(await revisionOf(await made(fronts[0]!, {}))).toBe(BLUE);
-  expect(await revisionOf(await made(fronts[1]!, { headers: { 'x-gx-revision': GREEN } }))).toBe(GREEN);
+  expect(await revisionOf(await made(fronts[1]!, { headers: { 'x-gx-revision': GREEN } }))).toBe(
+    GREEN,
+  );
   expect(await revisionOf(await made(green, { headers: { 'x-gx-revision': BLUE } }))).toBe(BLUE);
   const refused = await asked(fronts[0]!, { headers: { 'x-gx-revision': 'chat-00007' } });
-  expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining('X-Gx-Revision')]);
+  expect([refused.status, await refused.text()]).toEqual([
+    422,
+    expect.stringContaining('X-Gx-Revision'),
+  ]);
   await planned({ share: 100 });
-  expect(await revisionOf(await made(fronts[1]!, { headers: { 'x-gx-revision': BLUE } }))).toBe(BLUE);
+  expect(await revisionOf(await made(fronts[1]!, { headers: { 'x-gx-revision': BLUE } }))).toBe(
+    BLUE,
+  );
 });
 
 test('threads of one assistant stay together where the assistant decides', async () => {
   const assistants = await Promise.all(
     Array.from(
       { length: 12 },
-      async (_, at) => (await fronts[0]!.client.assistants.create({ graphId: 'steps', name: `a${at}` })).assistant_id,
+      async (_, at) =>
+        (await fronts[0]!.client.assistants.create({ graphId: 'steps', name: `a${at}` }))
+          .assistant_id,
     ),
   );
   await planned({ share: 50, by: 'assistant' });
@@ -173,7 +216,11 @@ test('a candidate that is given up keeps what it has begun, and what it has not 
   await fronts[0]!.client.runs.wait(asking, 'approval', { input: { request: 'go' } });
   await worker.kill();
   const waiting = await made(fronts[0]!, { metadata: { batch: 'waiting' } });
-  const answer = await made(fronts[0]!, { thread: asking, graph: 'approval', body: { input: null, command: { resume: 'yes' } } });
+  const answer = await made(fronts[0]!, {
+    thread: asking,
+    graph: 'approval',
+    body: { input: null, command: { resume: 'yes' } },
+  });
   expect([await revisionOf(waiting), await revisionOf(answer)]).toEqual([GREEN, GREEN]);
   await planned(undefined, { draining: [GREEN], aborted: [GREEN] });
   expect([await revisionOf(waiting), await revisionOf(answer)]).toEqual([BLUE, GREEN]);
@@ -183,8 +230,14 @@ test('a candidate that is given up keeps what it has begun, and what it has not 
 });
 
 test('a graph that the candidate lacks stays with the revision that serves', async () => {
-  const graphsOf = (name: string) => database.sql<{ graphs: string[] }>('select graphs from gx.revision where name = $1', [name]);
-  expect((await graphsOf(GREEN))[0]?.graphs.toSorted()).toEqual(['approval', 'broken', 'chat', 'steps']);
+  const graphsOf = (name: string) =>
+    database.sql<{ graphs: string[] }>('select graphs from gx.revision where name = $1', [name]);
+  expect((await graphsOf(GREEN))[0]?.graphs.toSorted()).toEqual([
+    'approval',
+    'broken',
+    'chat',
+    'steps',
+  ]);
   await planned({ share: 100 });
   const thread = (await fronts[0]!.client.threads.create()).thread_id;
   expect(await revisionOf(await made(fronts[0]!, { thread }))).toBe(GREEN);
@@ -192,15 +245,27 @@ test('a graph that the candidate lacks stays with the revision that serves', asy
   expect(await revisionOf(await made(fronts[0]!, {}))).toBe(BLUE);
   expect(await revisionOf(await made(fronts[1]!, { thread }))).toBe(BLUE);
   const named = await asked(fronts[0]!, { headers: { 'x-gx-revision': GREEN } });
-  expect([named.status, await named.text()]).toEqual([422, expect.stringContaining('without the graph steps')]);
-  expect(await revisionOf(await made(fronts[0]!, { graph: 'approval', body: { input: { request: 'go' } } }))).toBe(GREEN);
-  await database.sql(`update gx.revision set graphs = '{approval,broken,chat,steps}' where name = $1`, [GREEN]);
+  expect([named.status, await named.text()]).toEqual([
+    422,
+    expect.stringContaining('without the graph steps'),
+  ]);
+  expect(
+    await revisionOf(
+      await made(fronts[0]!, { graph: 'approval', body: { input: { request: 'go' } } }),
+    ),
+  ).toBe(GREEN);
+  await database.sql(
+    `update gx.revision set graphs = '{approval,broken,chat,steps}' where name = $1`,
+    [GREEN],
+  );
 });
 
 /** Returns the last report of a process that executes runs, with its counts of a revision. */
 function countedOf(revision: string) {
   const reported = gateway.at('/work').map(({ body }) => body as unknown as WorkReport);
-  return reported.findLast(({ slots, ended }) => slots > 0 && ended !== undefined)?.ended?.find((counts) => counts.revision === revision);
+  return reported
+    .findLast(({ slots, ended }) => slots > 0 && ended !== undefined)
+    ?.ended?.find((counts) => counts.revision === revision);
 }
 
 test('while a revision is tried out, its workers report how its runs end, and which do not', async () => {
@@ -209,7 +274,11 @@ test('while a revision is tried out, its workers report how its runs end, and wh
   const worker = await start(RED, { ...reports, N_JOBS_PER_WORKER: '4' });
   const headers = { 'x-gx-revision': RED };
   // A worker reports each half a minute, and at once where another process has brought a newer plan.
-  await until('it has reported', () => gateway.at('/work').some(({ body }) => Number(body['slots']) === 4), 10);
+  await until(
+    'it has reported',
+    () => gateway.at('/work').some(({ body }) => Number(body['slots']) === 4),
+    10,
+  );
   await planned({ revision: RED, share: 1 }, { living: [BLUE, GREEN, RED] });
   await until(
     'it hears that it is tried out',
@@ -219,13 +288,18 @@ test('while a revision is tried out, its workers report how its runs end, and wh
   for (const graph of ['steps', 'steps', 'steps', 'broken'])
     await made(fronts[0]!, { headers, graph, body: { input: { left: 1, how: 'no' } } });
   const stopped = (await fronts[0]!.client.threads.create()).thread_id;
-  const long = await made(fronts[0]!, { headers, thread: stopped, body: { input: { left: 20, pause: 2000 } } });
+  const long = await made(fronts[0]!, {
+    headers,
+    thread: stopped,
+    body: { input: { left: 20, pause: 2000 } },
+  });
   const counts = await until('the ends are reported', () => {
     const found = countedOf(RED);
     return found?.done === 4 && found.ages.length > 0 && found;
   });
   expect(counts).toMatchObject({ done: 4, errors: 1, lost: 0 });
-  const sum = (buckets: [number, number][]): number => buckets.reduce((all, [, count]) => all + count, 0);
+  const sum = (buckets: [number, number][]): number =>
+    buckets.reduce((all, [, count]) => all + count, 0);
   expect([sum(counts.durations), sum(counts.ages)]).toEqual([3, 1]);
   await fronts[0]!.client.runs.cancel(stopped, long, true);
   // A run that somebody stops counts for nothing.
@@ -242,9 +316,15 @@ const gateOf = (id: string): WorkReport['gate'] =>
 
 test('the run of a gate is made once by pods of its revision, which report how it ends', async () => {
   const TRIED = 'chat-00004';
-  const [worker, api] = [await start(TRIED, { ...reports, N_JOBS_PER_WORKER: '2' }), await start(TRIED, reports)];
+  const [worker, api] = [
+    await start(TRIED, { ...reports, N_JOBS_PER_WORKER: '2' }),
+    await start(TRIED, reports),
+  ];
   const atGate = async (id: string, gate: object): Promise<void> =>
-    planned({ revision: TRIED, share: 0, gate: { id, ...gate } as never }, { living: [BLUE, TRIED] });
+    planned(
+      { revision: TRIED, share: 0, gate: { id, ...gate } as never },
+      { living: [BLUE, TRIED] },
+    );
   const ended = (id: string, status: string) =>
     until(`${id} is reported as ${status}`, () => {
       const gate = gateOf(id);
@@ -252,7 +332,9 @@ test('the run of a gate is made once by pods of its revision, which report how i
     });
   await atGate('a', { assistant: 'steps', input: { left: 1 } });
   const { message } = await ended('a', 'success');
-  const runs = await database.sql<Place>(`select revision, thread_id, run_id from gx.run where metadata->>'gate' = 'a'`);
+  const runs = await database.sql<Place>(
+    `select revision, thread_id, run_id from gx.run where metadata->>'gate' = 'a'`,
+  );
   expect(runs.map(({ revision }) => revision)).toEqual([TRIED]);
   expect(message).toBe(`run ${runs[0]!.run_id} of thread ${runs[0]!.thread_id}`);
   await atGate('b', { assistant: 'broken', input: { how: 'no' } });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tokenBucketOf } from '../../../src/schema/wire/run-counts.ts';
+import { computeTokenBucket } from '../../../src/schema/wire/run-counts.ts';
 import { startAgent } from '../../kit/agent-server.ts';
 import { startCompared, type ComparedAgent } from '../../kit/compared-agent.ts';
 
@@ -8,16 +8,19 @@ import { startCompared, type ComparedAgent } from '../../kit/compared-agent.ts';
 let compared: ComparedAgent;
 
 beforeAll(async () => {
-  compared = await startCompared((database, env) => startAgent({ database, config: 'test/agent/revisions/graphs/gx.json', env }));
+  compared = await startCompared((database, env) =>
+    startAgent({ database, config: 'test/agent/revisions/graphs/gx.json', env }),
+  );
 });
 afterAll(() => compared.stop());
 
-const ask = (...models: string[]): Promise<unknown> => compared.agent.client.runs.wait(null, 'models', { input: { ask: models } });
+const ask = (...models: string[]): Promise<unknown> =>
+  compared.agent.client.runs.wait(null, 'models', { input: { ask: models } });
 
 test('the tokens of all models of a run are counted, of a model within another graph too', async () => {
   await ask('telling', 'telling', 'text');
   const counts = await compared.counted(1);
-  expect(counts).toMatchObject({ tokens: [[tokenBucketOf(249), 1]], used: 249 });
+  expect(counts).toMatchObject({ tokens: [[computeTokenBucket(249), 1]], used: 249 });
   expect(counts.waits).toHaveLength(1);
 });
 
@@ -28,7 +31,7 @@ test('a run without models has used none, and one whose model tells nothing is l
   expect(counts.used).toBe(249);
   expect(counts.tokens?.toSorted(([one], [other]) => one - other)).toEqual([
     [0, 1],
-    [tokenBucketOf(249), 1],
+    [computeTokenBucket(249), 1],
   ]);
 });
 
@@ -43,9 +46,13 @@ test('durations and waits of runs are metrics, however the runs are pinned', asy
 test('a run that waits for a slot or its time is counted with its wait', async () => {
   const { thread_id } = await compared.agent.client.threads.create();
   const before = await compared.counted(3);
-  await compared.agent.client.runs.create(thread_id, 'models', { input: { ask: [] }, afterSeconds: 1 });
+  await compared.agent.client.runs.create(thread_id, 'models', {
+    input: { ask: [] },
+    afterSeconds: 1,
+  });
   const counts = await compared.counted(4);
-  const sum = (buckets: readonly [number, number][] = []): number => buckets.reduce((all, [, count]) => all + count, 0);
+  const sum = (buckets: readonly [number, number][] = []): number =>
+    buckets.reduce((all, [, count]) => all + count, 0);
   // It waits from the time that it is due, not from when it was made.
   expect(sum(counts.waits)).toBe(sum(before.waits) + 1);
 });

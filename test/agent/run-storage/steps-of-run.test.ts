@@ -6,11 +6,17 @@ import { StepsOfRun, type SharedWrites } from '../../../src/agent/run-storage/st
 
 /* A step is named by the id of the checkpoint that it makes, and a statement by the ids of its steps. */
 
-const put = (id: string): Step => ({ put: { key: ['thread', '', id], parentId: null, checkpoint: {}, metadata: '{}', blobs: [] } });
+const put = (id: string): Step => ({
+  put: { key: ['thread', '', id], parentId: null, checkpoint: {}, metadata: '{}', blobs: [] },
+});
 const idOf = (step: Step): string => ('put' in step ? step.put.key[2] : 'writes');
 
 /** A database that stores each statement when the test says so, or refuses those with a step of this id. */
-function database(refused?: string): { shared: SharedWrites; statements: string[][]; answer(): Promise<void> } {
+function database(refused?: string): {
+  shared: SharedWrites;
+  statements: string[][];
+  answer(): Promise<void>;
+} {
   const statements: string[][] = [];
   const waiting: (() => void)[] = [];
   const shared: SharedWrites = new Batcher(async (runs: StepsOfRun[]) => {
@@ -18,7 +24,7 @@ function database(refused?: string): { shared: SharedWrites; statements: string[
     await new Promise<void>((resolve) => waiting.push(resolve));
     if (refused !== undefined && ids.includes(refused)) throw new Error(`refused: ${refused}`);
     statements.push(ids);
-    for (const run of runs) run.taken();
+    for (const run of runs) run.clearTaken();
     return runs.map(() => true);
   });
   const answer = async (): Promise<void> => {
@@ -68,11 +74,17 @@ test('after a step that could not be stored nothing more is, the graph hears of 
 
 test('runs share a statement, and the fault of one is not that of the other', async () => {
   const { shared, statements, answer } = database('bad');
-  const [good, bad] = [new StepsOfRun(shared, { ahead: true }), new StepsOfRun(shared, { ahead: true })];
+  const [good, bad] = [
+    new StepsOfRun(shared, { ahead: true }),
+    new StepsOfRun(shared, { ahead: true }),
+  ];
   await Promise.all([good.add(put('good')), bad.add(put('bad'))]);
   for (let statement = 0; statement < 3; statement += 1) await answer();
   expect(statements).toEqual([['good']]);
-  expect([await good.close(), await bad.close()]).toEqual([undefined, expect.objectContaining({ message: 'refused: bad' })]);
+  expect([await good.close(), await bad.close()]).toEqual([
+    undefined,
+    expect.objectContaining({ message: 'refused: bad' }),
+  ]);
 });
 
 test('a row that is written twice is written by two statements', async () => {
@@ -89,7 +101,14 @@ test('a step whose own rows are the same is one statement', async () => {
   const run = new StepsOfRun(shared, { ahead: true });
   const write = { index: -4, channel: '__resume__', type: 'json', blob: new Uint8Array() };
   await run.add({
-    writes: { key: ['thread', '', 'a'], taskId: 'task', taskPath: '', runId: 'run', replace: true, writes: [write, write] },
+    writes: {
+      key: ['thread', '', 'a'],
+      taskId: 'task',
+      taskPath: '',
+      runId: 'run',
+      replace: true,
+      writes: [write, write],
+    },
   });
   await answer();
   expect(await run.close()).toBeUndefined();
@@ -120,14 +139,14 @@ test('the end waits for what is being written, and what comes later is dropped',
   const { shared, statements, answer } = database();
   const run = new StepsOfRun(shared, { ahead: true });
   const ready = Promise.withResolvers<void>();
-  const writing = run.during(async () => {
+  const writing = run.runStep(async () => {
     await ready.promise;
     await run.add(put('last'));
   });
   const closing = run.close();
   ready.resolve();
   await writing;
-  await run.during(() => run.add(put('late')));
+  await run.runStep(() => run.add(put('late')));
   await answer();
   expect(await closing).toBeUndefined();
   expect(statements).toEqual([['last']]);

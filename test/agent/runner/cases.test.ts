@@ -22,7 +22,8 @@ describe.each<[string, { config: string; env: Record<string, string> }]>([
   let agent: AgentProcess;
   const key = randomBytes(32).toString('base64');
 
-  const start = (): Promise<AgentProcess> => startAgent({ database: database.uri, config, env: { ...env, GX_AES_KEY: key } });
+  const start = (): Promise<AgentProcess> =>
+    startAgent({ database: database.uri, config, env: { ...env, GX_AES_KEY: key } });
 
   beforeAll(async () => {
     database = await freshDatabase();
@@ -34,7 +35,8 @@ describe.each<[string, { config: string; env: Record<string, string> }]>([
   });
 
   const newThread = async (): Promise<string> => (await agent.client.threads.create()).thread_id;
-  const statusOf = async (thread_id: string, run_id: string): Promise<string> => (await agent.client.runs.get(thread_id, run_id)).status;
+  const statusOf = async (thread_id: string, run_id: string): Promise<string> =>
+    (await agent.client.runs.get(thread_id, run_id)).status;
   const ended = (thread_id: string, run_id: string): Promise<string> =>
     until('the run is over', async () => {
       const status = await statusOf(thread_id, run_id);
@@ -42,12 +44,22 @@ describe.each<[string, { config: string; env: Record<string, string> }]>([
     });
 
   /** Starts a run that counts, and waits until it has stored some of it. */
-  async function counting(to: number, options: object = {}): Promise<{ thread_id: string; run_id: string }> {
+  async function counting(
+    to: number,
+    options: object = {},
+  ): Promise<{ thread_id: string; run_id: string }> {
     const thread_id = await newThread();
     const input = { to, pause: 0.1 };
-    const { run_id } = await agent.client.runs.create(thread_id, 'count', { input, config: { recursion_limit: 1000 }, ...options });
+    const { run_id } = await agent.client.runs.create(thread_id, 'count', {
+      input,
+      config: { recursion_limit: 1000 },
+      ...options,
+    });
     const stored = 'select 1 from gx.checkpoints where thread_id = $1 offset 3';
-    await until('it has stored some steps', async () => (await database.sql(stored, [thread_id])).length > 0);
+    await until(
+      'it has stored some steps',
+      async () => (await database.sql(stored, [thread_id])).length > 0,
+    );
     return { thread_id, run_id };
   }
 
@@ -58,37 +70,54 @@ describe.each<[string, { config: string; env: Record<string, string> }]>([
       expect(values).toEqual({ question, answer: `echo: ${question}` });
     }
     const state = await agent.client.threads.getState(thread_id);
-    expect(state).toMatchObject({ values: { answer: 'echo: Grüße, 世界 🌍' }, next: [], metadata: { source: 'loop' } });
+    expect(state).toMatchObject({
+      values: { answer: 'echo: Grüße, 世界 🌍' },
+      next: [],
+      metadata: { source: 'loop' },
+    });
     expect((await agent.client.threads.get(thread_id)).status).toBe('idle');
   });
 
-  test.each(['async', 'sync', 'exit'] as const)('streams each event once, in its order, with the durability "%s"', async (durability) => {
-    const streamMode: StreamMode[] = ['custom', 'updates', 'values'];
-    const input = { events: 200 };
-    const options = { input, streamMode, durability, streamResumable: durability === 'async' };
-    const events = (await Array.fromAsync(agent.client.runs.stream(await newThread(), 'stream', options))) as {
-      event: string;
-      data: unknown;
-    }[];
-    const custom = Array.from({ length: 200 }, (__, number) => ({ event: 'custom', data: { number, text: 'Grüße, 世界' } }));
-    expect(events.map(({ event, data }) => ({ event, data }))).toEqual([
-      { event: 'metadata', data: { run_id: expect.any(String), attempt: 1 } },
-      { event: 'values', data: input },
-      ...custom,
-      { event: 'updates', data: { stream: { streamed: 200 } } },
-      { event: 'values', data: { ...input, streamed: 200 } },
-    ]);
-  });
+  test.each(['async', 'sync', 'exit'] as const)(
+    'streams each event once, in its order, with the durability "%s"',
+    async (durability) => {
+      const streamMode: StreamMode[] = ['custom', 'updates', 'values'];
+      const input = { events: 200 };
+      const options = { input, streamMode, durability, streamResumable: durability === 'async' };
+      const events = (await Array.fromAsync(
+        agent.client.runs.stream(await newThread(), 'stream', options),
+      )) as {
+        event: string;
+        data: unknown;
+      }[];
+      const custom = Array.from({ length: 200 }, (__, number) => ({
+        event: 'custom',
+        data: { number, text: 'Grüße, 世界' },
+      }));
+      expect(events.map(({ event, data }) => ({ event, data }))).toEqual([
+        { event: 'metadata', data: { run_id: expect.any(String), attempt: 1 } },
+        { event: 'values', data: input },
+        ...custom,
+        { event: 'updates', data: { stream: { streamed: 200 } } },
+        { event: 'values', data: { ...input, streamed: 200 } },
+      ]);
+    },
+  );
 
   test('runs without a thread', async () => {
-    expect(await agent.client.runs.wait(null, 'echo', { input: { question: 'x' } })).toMatchObject({ answer: 'echo: x' });
+    expect(await agent.client.runs.wait(null, 'echo', { input: { question: 'x' } })).toMatchObject({
+      answer: 'echo: x',
+    });
   });
 
   test('asks, waits for the answer, and goes on with it', async () => {
     const thread_id = await newThread();
     await agent.client.runs.wait(thread_id, 'ask', { input: { question: 'q' } });
     const thread = await agent.client.threads.get(thread_id);
-    expect([thread.status, Object.values(thread.interrupts).flat()]).toMatchObject(['interrupted', [{ value: 'Which colour?' }]]);
+    expect([thread.status, Object.values(thread.interrupts).flat()]).toMatchObject([
+      'interrupted',
+      [{ value: 'Which colour?' }],
+    ]);
     expect(await agent.client.threads.getState(thread_id)).toMatchObject({
       next: ['ask'],
       tasks: [{ interrupts: [{ value: 'Which colour?' }] }],
@@ -102,7 +131,9 @@ describe.each<[string, { config: string; env: Record<string, string> }]>([
     const thread_id = await newThread();
     const { run_id } = await agent.client.runs.create(thread_id, 'fail', { input: {} });
     expect(await ended(thread_id, run_id)).toBe('error');
-    expect(await agent.client.runs.wait(null, 'echo', { input: { question: 'x' } })).toMatchObject({ answer: 'echo: x' });
+    expect(await agent.client.runs.wait(null, 'echo', { input: { question: 'x' } })).toMatchObject({
+      answer: 'echo: x',
+    });
   });
 
   test('stops when its run is cancelled, and keeps the steps that were done', async () => {
@@ -116,30 +147,40 @@ describe.each<[string, { config: string; env: Record<string, string> }]>([
   test('ends when it does not hear of a cancel, and the other runs go on', async () => {
     const other = await counting(40);
     const thread_id = await newThread();
-    const { run_id } = await agent.client.runs.create(thread_id, 'stick', { input: { question: 'q' } });
+    const { run_id } = await agent.client.runs.create(thread_id, 'stick', {
+      input: { question: 'q' },
+    });
     await until('it is under way', async () => (await statusOf(thread_id, run_id)) === 'running');
     await agent.client.runs.cancel(thread_id, run_id, true);
     expect(await statusOf(thread_id, run_id)).toBe('interrupted');
     expect(await ended(other.thread_id, other.run_id)).toBe('success');
-    expect((await agent.client.threads.getState(other.thread_id)).values).toMatchObject({ done: 40 });
+    expect((await agent.client.threads.getState(other.thread_id)).values).toMatchObject({
+      done: 40,
+    });
   });
 
   test('uses the store, in which clients find the same', async () => {
-    const values = await agent.client.runs.wait(null, 'remember', { input: { key: 'k', value: 'kept' } });
+    const values = await agent.client.runs.wait(null, 'remember', {
+      input: { key: 'k', value: 'kept' },
+    });
     expect(values).toMatchObject({ read: 'kept' });
     expect((await agent.client.store.getItem(['python'], 'k'))!.value).toEqual({ secret: 'kept' });
   });
 
   test('uses the routes of its own server without the network, with bodies that cross in many pieces', async () => {
     const value = 'Grüße '.repeat(60_000);
-    const values = (await agent.client.runs.wait(null, 'inside', { input: { key: 'large', value } })) as { read: string };
+    const values = (await agent.client.runs.wait(null, 'inside', {
+      input: { key: 'large', value },
+    })) as { read: string };
     expect(values.read === value).toBe(true);
     const item = await agent.client.store.getItem(['inside'], 'large');
     expect(item!.value['text'] === value).toBe(true);
   });
 
   test('stores nothing that can be read without the key', async () => {
-    await agent.client.runs.wait(await newThread(), 'echo', { input: { question: 'a plain word' } });
+    await agent.client.runs.wait(await newThread(), 'echo', {
+      input: { question: 'a plain word' },
+    });
     const found = `select 1 from gx.checkpoint_blobs where position('plain word'::bytea in blob) > 0`;
     expect(await database.sql(found)).toEqual([]);
     expect(await database.sql(`select 1 from gx.checkpoint_blobs limit 1`)).toHaveLength(1);
@@ -151,7 +192,10 @@ describe.each<[string, { config: string; env: Record<string, string> }]>([
     agent = await start();
     expect(await ended(thread_id, run_id)).toBe('success');
     expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ done: 30 });
-    const [row] = await database.sql<{ attempt: number }>('select attempt from gx.run where run_id = $1', [run_id]);
+    const [row] = await database.sql<{ attempt: number }>(
+      'select attempt from gx.run where run_id = $1',
+      [run_id],
+    );
     expect(row!.attempt).toBe(2);
     const steps = await database.sql<{ step: number }>(
       `select (metadata->>'step')::int as step from gx.checkpoints where thread_id = $1 order by checkpoint_id`,
@@ -170,13 +214,22 @@ test('a runner of another major version of the protocol is refused with a senten
     env: { ...PYTHON.env, TEST_WALL_VERSION: '2.0' },
   });
   expect(code).not.toBe(0);
-  expect(output).toContain('The runner of the graphs speaks version 2.0 of the protocol, and this side speaks 1.0');
+  expect(output).toContain(
+    'The runner of the graphs speaks version 2.0 of the protocol, and this side speaks 1.0',
+  );
   await database.drop();
 });
 
 test('a runner that can not be started is named in the sentence of the start', async () => {
   const database = await freshDatabase();
-  const { code, output } = await failedStart({ database: database.uri, config: PYTHON.config, env: { GX_RUNNER: '/nowhere/runner' } });
-  expect([code === 0, output.includes("The runner can't be started: spawn /nowhere/runner ENOENT")]).toEqual([false, true]);
+  const { code, output } = await failedStart({
+    database: database.uri,
+    config: PYTHON.config,
+    env: { GX_RUNNER: '/nowhere/runner' },
+  });
+  expect([
+    code === 0,
+    output.includes("The runner can't be started: spawn /nowhere/runner ENOENT"),
+  ]).toEqual([false, true]);
   await database.drop();
 });

@@ -23,20 +23,27 @@ const start = (slots: number): Promise<AgentProcess> =>
   startAgent({
     database: database.uri,
     config: 'test/agent/runner/gx.json',
-    env: { GX_RUNNER: `python3 ${resolve('test/agent/runner/runner.py')}`, N_JOBS_PER_WORKER: String(slots) },
+    env: {
+      GX_RUNNER: `python3 ${resolve('test/agent/runner/runner.py')}`,
+      N_JOBS_PER_WORKER: String(slots),
+    },
   });
 
 beforeAll(async () => {
   database = await freshDatabase({ superuser: true });
   // Notes each checkpoint as it is stored, with the attempt that the run is in at that moment.
-  await database.sql(`create table noted (n bigserial, run_id text, step int, attempt int, running int, pid int)`);
+  await database.sql(
+    `create table noted (n bigserial, run_id text, step int, attempt int, running int, pid int)`,
+  );
   await database.sql(`create function note() returns trigger language plpgsql as $$ begin
       insert into noted (run_id, step, attempt, running, pid) values (new.metadata->>'run_id', (new.metadata->>'step')::int,
         (new.metadata->>'run_attempt')::int, (select r.attempt from gx.run r where r.run_id::text = new.metadata->>'run_id'),
         (new.metadata->>'pid')::int);
       return new;
     end $$`);
-  await database.sql('create trigger note before insert on gx.checkpoints for each row execute function note()');
+  await database.sql(
+    'create trigger note before insert on gx.checkpoints for each row execute function note()',
+  );
   [api, worker] = await Promise.all([start(0), start(10)]);
 });
 
@@ -54,20 +61,30 @@ const isAlive = (pid: number): boolean => {
 };
 
 type Noted = { run_id: string; step: number; attempt: number; running: number; pid: number };
-const notedOf = (runs: string[]): Promise<Noted[]> => database.sql<Noted>('select * from noted where run_id = any($1) order by n', [runs]);
+const notedOf = (runs: string[]): Promise<Noted[]> =>
+  database.sql<Noted>('select * from noted where run_id = any($1) order by n', [runs]);
 
 /** Starts runs, and returns their ids once each has stored a few steps, with the runner's process. */
 async function begin(): Promise<{ runs: string[]; pid: number }> {
   const input = { to: 12, pause: 0.05 };
   const create = async (durability: 'sync' | 'async'): Promise<string> => {
     const { thread_id } = await api.client.threads.create();
-    const run = await api.client.runs.create(thread_id, 'count', { input, durability, config: { recursion_limit: 1000 } });
+    const run = await api.client.runs.create(thread_id, 'count', {
+      input,
+      durability,
+      config: { recursion_limit: 1000 },
+    });
     return run.run_id;
   };
-  const runs = await Promise.all(Array.from({ length: RUNS }, (_, at) => create(at % 2 === 0 ? 'sync' : 'async')));
+  const runs = await Promise.all(
+    Array.from({ length: RUNS }, (_, at) => create(at % 2 === 0 ? 'sync' : 'async')),
+  );
   const pid = await until('all are at work', async () => {
     const noted = await notedOf(runs);
-    return runs.every((id) => noted.some(({ run_id, step }) => run_id === id && step >= 2)) && noted.at(-1)!.pid;
+    return (
+      runs.every((id) => noted.some(({ run_id, step }) => run_id === id && step >= 2)) &&
+      noted.at(-1)!.pid
+    );
   });
   return { runs, pid };
 }
@@ -81,7 +98,10 @@ async function kill(count: number): Promise<{ runs: string[]; milliseconds: numb
     worker = await start(10);
   } else process.kill(pid, 'SIGKILL');
   await until('all have ended', async () => {
-    const open = await database.sql(`select 1 from gx.run where run_id::text = any($1) and status in ('pending', 'running')`, [runs]);
+    const open = await database.sql(
+      `select 1 from gx.run where run_id::text = any($1) and status in ('pending', 'running')`,
+      [runs],
+    );
     return open.length === 0;
   });
   return { runs, milliseconds: performance.now() - at };

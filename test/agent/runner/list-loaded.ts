@@ -12,7 +12,11 @@ const loaded = (process as unknown as { moduleLoadList: string[] }).moduleLoadLi
 
 registerHooks({
   load(url, context, next) {
-    const module = { thread: isMainThread ? 'server' : 'graphs', url, hasFetch: loaded.includes(FETCH) };
+    const module = {
+      thread: isMainThread ? 'server' : 'graphs',
+      url,
+      hasFetch: loaded.includes(FETCH),
+    };
     process.stderr.write(`loaded ${JSON.stringify(module)}\n`);
     return next(url, context);
   },

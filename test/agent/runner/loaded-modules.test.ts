@@ -14,7 +14,9 @@ async function loadedByStart(): Promise<Loaded[]> {
   const agent = await startAgent({ database: database.uri, env });
   try {
     const lines = agent.output().split('\n');
-    return lines.filter((line) => line.startsWith(PREFIX)).map((line) => JSON.parse(line.slice(PREFIX.length)) as Loaded);
+    return lines
+      .filter((line) => line.startsWith(PREFIX))
+      .map((line) => JSON.parse(line.slice(PREFIX.length)) as Loaded);
   } finally {
     await agent.kill();
     await database.drop();
@@ -26,6 +28,8 @@ test('a bundled server and its graph threads open no file of the source one by o
   const ofGraphs = loaded.filter(({ thread }) => thread === 'graphs');
   expect(ofGraphs.some(({ url }) => url.endsWith('/agent/graph-thread/main.js'))).toBe(true);
   expect(ofGraphs.some(({ url }) => url.endsWith('/graphs/chat.ts'))).toBe(true);
-  expect(loaded.map(({ url }) => url).filter((url) => url.startsWith(`file://${resolve('src')}/`))).toEqual([]);
+  expect(
+    loaded.map(({ url }) => url).filter((url) => url.startsWith(`file://${resolve('src')}/`)),
+  ).toEqual([]);
   expect(loaded.filter(({ hasFetch }) => hasFetch)).toEqual([]);
 });

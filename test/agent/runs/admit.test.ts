@@ -2,7 +2,12 @@ import { expect, test } from 'vitest';
 import { admit } from '../../../src/agent/runs/admit.ts';
 
 test.each([
-  ['a run on an idle thread starts, whatever its strategy', 'reject', 0, { admitted: true, stop: undefined }],
+  [
+    'a run on an idle thread starts, whatever its strategy',
+    'reject',
+    0,
+    { admitted: true, stop: undefined },
+  ],
   ['a second run waits by default', 'enqueue', 1, { admitted: true, stop: undefined }],
   ['reject refuses on a busy thread', 'reject', 1, { admitted: false }],
   ['interrupt stops those before it', 'interrupt', 2, { admitted: true, stop: 'interrupt' }],

@@ -1,29 +1,45 @@
 import { expect, test } from 'vitest';
-import { configurableHeaders, loggedHeaders, passingHeaders } from '../../../src/agent/runs/headers.ts';
+import {
+  pickHeaders,
+  buildLogHeaderFilter,
+  buildHeaderFilter,
+} from '../../../src/agent/runs/headers.ts';
 
 test.each([
   ['nothing without rules', undefined, 'x-team', false],
   ['what a pattern means', { includes: ['X-Team-*'] }, 'x-team-id', true],
   ['the singular spelling too', { include: ['x-team'] }, 'x-team', true],
-  ['no header that is excluded as well', { includes: ['x-*'], excludes: ['x-secret-*'] }, 'x-secret-hop', false],
+  [
+    'no header that is excluded as well',
+    { includes: ['x-*'], excludes: ['x-secret-*'] },
+    'x-secret-hop',
+    false,
+  ],
   ['dots as dots', { includes: ['x.team'] }, 'x-team', false],
   ['no credential because of a pattern', { includes: ['*'] }, 'authorization', false],
   ['a credential that is named', { includes: ['authorization'] }, 'authorization', true],
 ] as const)('a graph sees %s', (_, rules, header, expected) => {
-  expect(passingHeaders(rules as never)(header)).toBe(expected);
+  expect(buildHeaderFilter(rules as never)(header)).toBe(expected);
 });
 
 test('the log shows what passes, cut where it is long, and no credential that is named', () => {
   const names = ['x-trace-id', 'authorization', 'x-api-key', 'cookie', 'x-long'];
-  const headers = Object.fromEntries(names.map((name) => [name, name === 'x-long' ? 'l'.repeat(2000) : `the ${name}`]));
-  const shown = loggedHeaders({ includes: [...names, '*'] })!(headers);
+  const headers = Object.fromEntries(
+    names.map((name) => [name, name === 'x-long' ? 'l'.repeat(2000) : `the ${name}`]),
+  );
+  const shown = buildLogHeaderFilter({ includes: [...names, '*'] })!(headers);
   expect(shown).toEqual({ 'x-trace-id': 'the x-trace-id', 'x-long': `${'l'.repeat(1000)}...` });
-  expect(loggedHeaders({ includes: ['x-other'] })!(headers)).toBeUndefined();
-  expect(loggedHeaders(undefined)).toBeUndefined();
+  expect(buildLogHeaderFilter({ includes: ['x-other'] })!(headers)).toBeUndefined();
+  expect(buildLogHeaderFilter(undefined)).toBeUndefined();
 });
 
 test('a header that came several times is one value', () => {
-  expect(configurableHeaders({ 'x-a': ['1', '2'] as never, 'x-b': undefined, 'x-c': '3' }, (name) => name !== 'x-c')).toEqual({
+  expect(
+    pickHeaders(
+      { 'x-a': ['1', '2'] as never, 'x-b': undefined, 'x-c': '3' },
+      (name) => name !== 'x-c',
+    ),
+  ).toEqual({
     'x-a': '1, 2',
   });
 });

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
 import type { FinishEnd, StopReason } from '../../../src/agent/runs/end.ts';
-import { beginLife, nextLife, type Effect, type Life, type LifeEvent, type LifeStep } from '../../../src/agent/runs/life.ts';
+import {
+  beginLife,
+  stepLife,
+  type Effect,
+  type Life,
+  type LifeEvent,
+  type LifeStep,
+} from '../../../src/agent/runs/life.ts';
 
 const facts = { alone: false, temporary: false, timeoutSeconds: 60 };
 const done: FinishEnd = {
@@ -21,7 +28,8 @@ const saying: Life = { at: 'saying', end: done, feedback: undefined };
 const writing: Life = { at: 'writing', end: done, feedback };
 
 const show = {
-  'set-timer': ({ timer, milliseconds }: Extract<Effect, { do: 'set-timer' }>) => `${timer} in ${milliseconds}`,
+  'set-timer': ({ timer, milliseconds }: Extract<Effect, { do: 'set-timer' }>) =>
+    `${timer} in ${milliseconds}`,
   'clear-timer': ({ timer }: Extract<Effect, { do: 'clear-timer' }>) => `no ${timer}`,
   abort: () => 'abort',
   drain: () => 'drain',
@@ -36,27 +44,44 @@ const show = {
 
 /** Writes a step as `state: effect, effect`. The state comes with its stop or its end. */
 function shown([life, effects]: LifeStep): string {
-  const detail = 'stop' in life ? life.stop : 'end' in life ? (life.end.kind === 'finish' ? life.end.status : life.end.kind) : undefined;
+  const detail =
+    'stop' in life
+      ? life.stop
+      : 'end' in life
+        ? life.end.kind === 'finish'
+          ? life.end.status
+          : life.end.kind
+        : undefined;
   const texts = effects.map((effect) => (show[effect.do] as (effect: Effect) => string)(effect));
   return `${life.at}${detail === undefined ? '' : ` ${detail}`}${texts.length === 0 ? '' : `: ${texts.join(', ')}`}`;
 }
 
 test('a run begins with its time limit, which no timer of Node exceeds', () => {
   expect(shown(beginLife(undefined, facts))).toBe('taken: limit in 60000');
-  expect(shown(beginLife(undefined, { ...facts, timeoutSeconds: 1e9 }))).toBe('taken: limit in 2147483647');
-  expect(beginLife(undefined, facts)[1]).toMatchObject([{ expires: { event: 'stop-requested', reason: 'timeout' } }]);
+  expect(shown(beginLife(undefined, { ...facts, timeoutSeconds: 1e9 }))).toBe(
+    'taken: limit in 2147483647',
+  );
+  expect(beginLife(undefined, facts)[1]).toMatchObject([
+    { expires: { event: 'stop-requested', reason: 'timeout' } },
+  ]);
 });
 
 test('a run that was to stop before it began is told so by the thread that gets it, and has its time to obey from then on', () => {
   const [life, effects] = beginLife('interrupt', facts);
   expect(shown([life, effects])).toBe('taken interrupt: limit in 60000, obey in 2000');
-  expect(shown(nextLife(life, { event: 'given' }, facts))).toBe('stopping interrupt: abort, obey in 2000');
+  expect(shown(stepLife(life, { event: 'given' }, facts))).toBe(
+    'stopping interrupt: abort, obey in 2000',
+  );
 });
 
 test('one that no thread could be found for ends as it was asked to', () => {
   const ends = (stop: StopReason | undefined): string =>
-    shown(nextLife({ at: 'taken', stop, drains: false }, { event: 'not-given' }, facts)).split(':')[0]!;
-  expect(([undefined, 'interrupt', 'rollback', 'timeout', 'shutdown', 'lost'] as const).map(ends)).toEqual([
+    shown(stepLife({ at: 'taken', stop, drains: false }, { event: 'not-given' }, facts)).split(
+      ':',
+    )[0]!;
+  expect(
+    ([undefined, 'interrupt', 'rollback', 'timeout', 'shutdown', 'lost'] as const).map(ends),
+  ).toEqual([
     'writing hand-back',
     'saying interrupted',
     'writing roll-back',
@@ -71,7 +96,12 @@ test('the first reason counts, but a rollback outranks an interrupt', () => {
   const outranked = reasons.flatMap((stop) =>
     reasons.flatMap((reason) => {
       const next = (['taken', 'stopping'] as const).map(
-        (at) => nextLife(at === 'taken' ? { at, stop, drains: false } : { at, stop }, { event: 'stop-requested', reason }, facts)[0],
+        (at) =>
+          stepLife(
+            at === 'taken' ? { at, stop, drains: false } : { at, stop },
+            { event: 'stop-requested', reason },
+            facts,
+          )[0],
       );
       return next.every((life) => 'stop' in life && life.stop === stop)
         ? []
@@ -82,42 +112,56 @@ test('the first reason counts, but a rollback outranks an interrupt', () => {
 });
 
 test('a run that begins while its process is about to stop is told so by the thread that gets it', () => {
-  const [life] = nextLife(taken, { event: 'drain-requested' }, facts);
-  expect(shown(nextLife(life, { event: 'given' }, facts))).toBe('executing: drain');
+  const [life] = stepLife(taken, { event: 'drain-requested' }, facts);
+  expect(shown(stepLife(life, { event: 'given' }, facts))).toBe('executing: drain');
 });
 
 test('a temporary run, which would begin anew elsewhere, has until the end of the grace', () => {
   const temporary = { ...facts, temporary: true };
-  expect(shown(nextLife(executing, { event: 'drain-requested' }, temporary))).toBe('executing');
-  const [life] = nextLife(taken, { event: 'drain-requested' }, temporary);
-  expect(shown(nextLife(life, { event: 'given' }, temporary))).toBe('executing');
+  expect(shown(stepLife(executing, { event: 'drain-requested' }, temporary))).toBe('executing');
+  const [life] = stepLife(taken, { event: 'drain-requested' }, temporary);
+  expect(shown(stepLife(life, { event: 'given' }, temporary))).toBe('executing');
 });
 
 test('only those who hear of no further attempt hear that a graph was cut off', () => {
-  const goesOn = (reason: StopReason): unknown => nextLife(executing, { event: 'stop-requested', reason }, facts)[1][0];
+  const goesOn = (reason: StopReason): unknown =>
+    stepLife(executing, { event: 'stop-requested', reason }, facts)[1][0];
   const reasons: StopReason[] = ['interrupt', 'rollback', 'timeout', 'shutdown', 'lost'];
-  expect(reasons.map((reason) => goesOn(reason))).toEqual([false, false, false, true, true].map((is) => ({ do: 'abort', goesOn: is })));
-});
-
-test('a second stop of a run without a thread does not put off the time to obey', () => {
-  expect(shown(nextLife({ at: 'taken', stop: 'interrupt', drains: false }, { event: 'stop-requested', reason: 'rollback' }, facts))).toBe(
-    'taken rollback',
+  expect(reasons.map((reason) => goesOn(reason))).toEqual(
+    [false, false, false, true, true].map((is) => ({ do: 'abort', goesOn: is })),
   );
 });
 
+test('a second stop of a run without a thread does not put off the time to obey', () => {
+  expect(
+    shown(
+      stepLife(
+        { at: 'taken', stop: 'interrupt', drains: false },
+        { event: 'stop-requested', reason: 'rollback' },
+        facts,
+      ),
+    ),
+  ).toBe('taken rollback');
+});
+
 test('a graph that does not obey within its time loses its thread, and a run that waits for one waits no longer', () => {
-  expect(shown(nextLife({ at: 'stopping', stop: 'interrupt' }, { event: 'obey-time-over' }, facts))).toBe('stopping interrupt: kill');
-  expect(shown(nextLife(taken, { event: 'obey-time-over' }, facts))).toBe('taken: kill');
+  expect(
+    shown(stepLife({ at: 'stopping', stop: 'interrupt' }, { event: 'obey-time-over' }, facts)),
+  ).toBe('stopping interrupt: kill');
+  expect(shown(stepLife(taken, { event: 'obey-time-over' }, facts))).toBe('taken: kill');
 });
 
 test('a run whose thread is lost goes on elsewhere, and so does one whose process is about to stop', () => {
   const handedBack = 'writing hand-back: no limit, no obey, write hand-back';
-  expect(shown(nextLife(executing, { event: 'thread-gone', loss: 'crashed' }, facts))).toBe(handedBack);
-  expect(shown(nextLife(executing, { event: 'drain-requested' }, facts))).toBe('executing: drain');
+  expect(shown(stepLife(executing, { event: 'thread-gone', loss: 'crashed' }, facts))).toBe(
+    handedBack,
+  );
+  expect(shown(stepLife(executing, { event: 'drain-requested' }, facts))).toBe('executing: drain');
 });
 
 test('a run that has ended gives its slot back, with the word whether another one of its thread waits', () => {
-  const ended = (more: boolean): string => shown(nextLife(writing, { event: 'end-written', more }, facts));
+  const ended = (more: boolean): string =>
+    shown(stepLife(writing, { event: 'end-written', more }, facts));
   expect([ended(true), ended(false)]).toEqual(['ended: release, more', 'ended: release']);
 });
 
@@ -132,11 +176,14 @@ test('an end that is decided stays, whatever else is asked or heard of its run',
     { event: 'graph-ended', outcome: { status: 'success', waiting: false, values: '{}' } },
   ];
   const lives: Life[] = [saying, writing, { at: 'ended' }];
-  for (const life of lives) expect(late.map((event) => nextLife(life, event, facts))).toEqual(late.map(() => [life, []]));
+  for (const life of lives)
+    expect(late.map((event) => stepLife(life, event, facts))).toEqual(late.map(() => [life, []]));
 });
 
 test('a roll-back that a client asked for meanwhile takes the place of the end that is being written', () => {
-  expect(shown(nextLife(writing, { event: 'end-overruled' }, facts))).toBe('writing roll-back: no limit, no obey, write roll-back');
+  expect(shown(stepLife(writing, { event: 'end-overruled' }, facts))).toBe(
+    'writing roll-back: no limit, no obey, write roll-back',
+  );
 });
 
 test('an end for which the database is away is written half a second later', () => {
@@ -145,21 +192,33 @@ test('an end for which the database is away is written half a second later', () 
     [writing, 'write success'],
   ] as const;
   for (const [life, again] of ways) {
-    const [waits, effects] = nextLife(life, { event: 'end-postponed', error }, facts);
+    const [waits, effects] = stepLife(life, { event: 'end-postponed', error }, facts);
     expect(shown([waits, effects])).toBe(`${life.at} success: warn, retry in 500`);
-    expect(effects).toContainEqual(expect.objectContaining({ timer: 'retry', expires: { event: 'retry-time-over' } }));
-    expect(shown(nextLife(waits, { event: 'retry-time-over' }, facts))).toBe(`${life.at} success: ${again}`);
+    expect(effects).toContainEqual(
+      expect.objectContaining({ timer: 'retry', expires: { event: 'retry-time-over' } }),
+    );
+    expect(shown(stepLife(waits, { event: 'retry-time-over' }, facts))).toBe(
+      `${life.at} success: ${again}`,
+    );
   }
 });
 
 test('a refused result fails the run, whose readers hear it after what they have heard; an error that is refused as well is given up', () => {
-  const [refused] = nextLife(writing, { event: 'end-refused', error }, facts);
-  const [failed] = nextLife(refused, { event: 'last-events-sent', feedback: undefined }, facts);
-  expect(failed).toMatchObject({ at: 'writing', end: { status: 'error', values: undefined }, feedback });
-  expect(shown(nextLife(failed, { event: 'end-refused', error }, facts))).toBe('ended: error, release');
+  const [refused] = stepLife(writing, { event: 'end-refused', error }, facts);
+  const [failed] = stepLife(refused, { event: 'last-events-sent', feedback: undefined }, facts);
+  expect(failed).toMatchObject({
+    at: 'writing',
+    end: { status: 'error', values: undefined },
+    feedback,
+  });
+  expect(shown(stepLife(failed, { event: 'end-refused', error }, facts))).toBe(
+    'ended: error, release',
+  );
 });
 
 test('what is no result is given up when the database refuses it: its lease runs out', () => {
   const life: Life = { at: 'writing', end: { kind: 'roll-back' }, feedback: undefined };
-  expect(shown(nextLife(life, { event: 'end-refused', error }, facts))).toBe('ended: error, release');
+  expect(shown(stepLife(life, { event: 'end-refused', error }, facts))).toBe(
+    'ended: error, release',
+  );
 });

@@ -29,5 +29,6 @@ test('when as many wait as may, all of them are refused', async () => {
   const queued = new QueuedRuns(db, 10);
   const admitted = [queued.admit(), queued.admit()].map(async (one) => one);
   answer();
-  for (const one of admitted) await expect(one).rejects.toThrow('As many runs are waiting as this deployment takes (10)');
+  for (const one of admitted)
+    await expect(one).rejects.toThrow('As many runs are waiting as this deployment takes (10)');
 });

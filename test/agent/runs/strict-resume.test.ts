@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findsItsQuestions, strictAnswerOf } from '../../../src/agent/kernel/strict-resume.ts';
+import { isAnswerAwaited, readStrictAnswer } from '../../../src/agent/kernel/strict-resume.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
 const OTHER = 'f123456789abcdef0123456789abcdef';
@@ -8,19 +8,22 @@ test.each([
   [{ command: { resume: { [ID]: 'yes' } } }, undefined],
   [{ strict_resume: true, input: {} }, undefined],
   [{ strict_resume: true, command: { resume: null } }, undefined],
-  [{ strict_resume: true, command: { resume: { [ID]: 'yes', [OTHER]: null } } }, { ids: [ID, OTHER] }],
+  [
+    { strict_resume: true, command: { resume: { [ID]: 'yes', [OTHER]: null } } },
+    { ids: [ID, OTHER] },
+  ],
   [{ strict_resume: true, command: { resume: {} } }, { ids: [] }],
   [{ strict_resume: true, command: { resume: { decisions: [] } } }, 'the only one'],
   [{ strict_resume: true, command: { resume: 'yes' } }, 'the only one'],
 ])('the run %j answers %j', (body, answer) => {
-  expect(strictAnswerOf(body)).toEqual(answer);
+  expect(readStrictAnswer(body)).toEqual(answer);
 });
 
 test('an answer is for questions that wait', () => {
-  expect(findsItsQuestions({ ids: [ID] }, [OTHER, ID])).toBe(true);
-  expect(findsItsQuestions({ ids: [ID, OTHER] }, [ID])).toBe(false);
-  expect(findsItsQuestions({ ids: [] }, [ID])).toBe(false);
-  expect(findsItsQuestions('the only one', [ID])).toBe(true);
-  expect(findsItsQuestions('the only one', [ID, OTHER])).toBe(false);
-  expect(findsItsQuestions('the only one', [])).toBe(false);
+  expect(isAnswerAwaited({ ids: [ID] }, [OTHER, ID])).toBe(true);
+  expect(isAnswerAwaited({ ids: [ID, OTHER] }, [ID])).toBe(false);
+  expect(isAnswerAwaited({ ids: [] }, [ID])).toBe(false);
+  expect(isAnswerAwaited('the only one', [ID])).toBe(true);
+  expect(isAnswerAwaited('the only one', [ID, OTHER])).toBe(false);
+  expect(isAnswerAwaited('the only one', [])).toBe(false);
 });

@@ -4,7 +4,7 @@ import { PLAIN } from '../../../src/agent/encryption/codec.ts';
 import type { Db, Statement } from '../../../src/agent/db/base/pool.ts';
 import type { Signal } from '../../../src/agent/db/base/signals.ts';
 import { ThreadRegistrations } from '../../../src/agent/runs/thread-registrations.ts';
-import { Bus, threadKey, type BusMessage } from '../../../src/agent/stream/bus.ts';
+import { Bus, buildThreadKey, type BusMessage } from '../../../src/agent/stream/bus.ts';
 import { Unavailable } from '../../../src/errors.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
@@ -30,7 +30,9 @@ class Situation {
       this.statements.push([name === 'thread_reader' ? 'join' : 'leave', ids]);
       await turn();
       this.during();
-      return ids.flatMap((id) => (this.threads.has(id) ? [{ thread_id: id, last: this.threads.get(id) }] : [])) as R[];
+      return ids.flatMap((id) =>
+        this.threads.has(id) ? [{ thread_id: id, last: this.threads.get(id) }] : [],
+      ) as R[];
     };
     const send = async (signal: Signal): Promise<void> => void this.sent.push(signal);
     this.registrations = new ThreadRegistrations({
@@ -42,10 +44,18 @@ class Situation {
 
   /** Follows a thread. Returns what the reader has heard, and what ends the following. */
   follow(threadId: string): { heard: BusMessage[]; close(): void } {
-    const subscription = this.bus.follow(threadKey(threadId), { signal: new AbortController().signal, hears: 'events' });
+    const subscription = this.bus.follow(buildThreadKey(threadId), {
+      signal: new AbortController().signal,
+      hears: 'events',
+    });
     const heard: BusMessage[] = [];
     void (async () => {
-      for (let next = await subscription.next(); next !== undefined; next = await subscription.next()) heard.push(next);
+      for (
+        let next = await subscription.readNext();
+        next !== undefined;
+        next = await subscription.readNext()
+      )
+        heard.push(next);
     })();
     return { heard, close: () => subscription.close() };
   }
@@ -73,7 +83,11 @@ test('a thread that is joined twice is asked for once, and one that is not there
   situation.follow('t');
   situation.follow('new');
   const { registrations } = situation;
-  await Promise.all([registrations.joinNow('t'), registrations.joinNow('t'), registrations.joinNow('new')]);
+  await Promise.all([
+    registrations.joinNow('t'),
+    registrations.joinNow('t'),
+    registrations.joinNow('new'),
+  ]);
   expect([registrations.has('t'), registrations.has('new')]).toEqual([true, false]);
   situation.threads.set('new', 0);
   await registrations.joinNow('new');
@@ -117,7 +131,10 @@ test('a registration that the database refuses is tried again', async () => {
   expect([situation.registrations.has('t'), heard]).toEqual([false, []]);
   situation.during = () => undefined;
   await situation.pass();
-  expect([situation.registrations.has('t'), heard[0]]).toEqual([true, { kind: 'wake', thread_seq: 3 }]);
+  expect([situation.registrations.has('t'), heard[0]]).toEqual([
+    true,
+    { kind: 'wake', thread_seq: 3 },
+  ]);
 });
 
 test('threads whose last readers have left are left together, after a while, except where a reader has come back', async () => {

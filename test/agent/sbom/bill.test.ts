@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { billOfDebian, billOfNpm } from '../../../src/agent/sbom/bill.ts';
+import { buildDebianBill, buildNpmBill } from '../../../src/agent/sbom/bill.ts';
 
-const names = (packages: object): string[] => billOfNpm({ packages } as never).components.map(({ name, version }) => `${name}@${version}`);
+const names = (packages: object): string[] =>
+  buildNpmBill({ packages } as never).components.map(({ name, version }) => `${name}@${version}`);
 
 test('a bill names what stays in the image: no packages for development, no links, not the project itself', () => {
   expect(
@@ -28,8 +29,12 @@ test('a package in two versions is there twice, in one version at two places onc
 });
 
 test('a component has what a scanner looks it up by', () => {
-  const installed = { version: '1.0.0-rc.1+2', license: 'MIT OR Apache-2.0', integrity: 'sha512-AAEC sha1-/w==' };
-  expect(billOfNpm({ packages: { 'node_modules/@x/y': installed } })).toEqual({
+  const installed = {
+    version: '1.0.0-rc.1+2',
+    license: 'MIT OR Apache-2.0',
+    integrity: 'sha512-AAEC sha1-/w==',
+  };
+  expect(buildNpmBill({ packages: { 'node_modules/@x/y': installed } })).toEqual({
     bomFormat: 'CycloneDX',
     specVersion: '1.5',
     version: 1,
@@ -50,8 +55,18 @@ test('a component has what a scanner looks it up by', () => {
 });
 
 test('packages of Debian are named with their architecture', () => {
-  expect(billOfDebian('libc6 2.41-12 amd64\nlibstdc++6 14.2.0-19 amd64\n').components).toEqual([
-    { type: 'library', name: 'libc6', version: '2.41-12', purl: 'pkg:deb/debian/libc6@2.41-12?arch=amd64' },
-    { type: 'library', name: 'libstdc++6', version: '14.2.0-19', purl: 'pkg:deb/debian/libstdc%2B%2B6@14.2.0-19?arch=amd64' },
+  expect(buildDebianBill('libc6 2.41-12 amd64\nlibstdc++6 14.2.0-19 amd64\n').components).toEqual([
+    {
+      type: 'library',
+      name: 'libc6',
+      version: '2.41-12',
+      purl: 'pkg:deb/debian/libc6@2.41-12?arch=amd64',
+    },
+    {
+      type: 'library',
+      name: 'libstdc++6',
+      version: '14.2.0-19',
+      purl: 'pkg:deb/debian/libstdc%2B%2B6@14.2.0-19?arch=amd64',
+    },
   ]);
 });

@@ -18,8 +18,15 @@ beforeAll(async () => {
 afterAll(() => project.remove());
 
 async function build(folder: string, found = process.env['PATH']): Promise<string> {
-  const env = { PATH: found, GX_CONFIG: project.path('gx.json'), GX_BUILD_FOLDER: project.path(folder), GX_SCHEMA_RESOLVE_TIMEOUT_MS: '0' };
-  const { stdout } = await promisify(execFile)(process.execPath, ['src/main.ts', 'agent-build'], { env });
+  const env = {
+    PATH: found,
+    GX_CONFIG: project.path('gx.json'),
+    GX_BUILD_FOLDER: project.path(folder),
+    GX_SCHEMA_RESOLVE_TIMEOUT_MS: '0',
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, ['src/main.ts', 'agent-build'], {
+    env,
+  });
   return stdout;
 }
 
@@ -31,11 +38,17 @@ test('the build leaves bills of what npm and Debian have installed, also where p
   await build('one', `${project.path('bin')}:${process.env['PATH']}`);
   const { bomFormat, components } = billIn('one', 'npm');
   expect(bomFormat).toBe('CycloneDX');
-  const { version } = JSON.parse(readFileSync(project.path('node_modules/@langchain/langgraph/package.json'), 'utf8')) as {
+  const { version } = JSON.parse(
+    readFileSync(project.path('node_modules/@langchain/langgraph/package.json'), 'utf8'),
+  ) as {
     version: string;
   };
   expect(components).toContainEqual(
-    expect.objectContaining({ name: '@langchain/langgraph', version, purl: `pkg:npm/%40langchain/langgraph@${version}` }),
+    expect.objectContaining({
+      name: '@langchain/langgraph',
+      version,
+      purl: `pkg:npm/%40langchain/langgraph@${version}`,
+    }),
   );
   expect(billIn('one', 'debian').components.map(({ name }) => name)).toEqual(['libc6']);
 });

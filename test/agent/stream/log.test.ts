@@ -27,30 +27,34 @@ test('what was appended is written when it says so, however much comes meanwhile
   log.append(RUN, [event(1), event(2)]);
   let more = 3;
   const others = setInterval(() => log.append(RUN, [event(more++)]), 1);
-  await log.written();
+  await log.waitUntilWritten();
   expect(batches.flat().slice(0, 2)).toEqual([1, 2]);
   clearInterval(others);
   const last = more;
   log.append(RUN, [event(last)]);
-  await log.written();
+  await log.waitUntilWritten();
   expect(batches.flat()).toContain(last);
 });
 
 test('with nothing to write, or with a database that takes nothing, nobody waits for ever', async () => {
   const log = new EventLog({ db: slow({ fails: true }).db, lifeSeconds: 1, log: silentLog() });
-  expect(await log.written()).toBeUndefined();
+  expect(await log.waitUntilWritten()).toBeUndefined();
   log.append(RUN, [event(1)]);
-  expect(await log.written()).toBeUndefined();
+  expect(await log.waitUntilWritten()).toBeUndefined();
 });
 
 test('each run whose events are lost has a line of its own, with its ids', async () => {
   const lines: string[] = [];
-  const kept = createLog({ level: 'error', process: 'test', destination: { write: (line) => lines.push(line) } });
+  const kept = createLog({
+    level: 'error',
+    process: 'test',
+    destination: { write: (line) => lines.push(line) },
+  });
   const log = new EventLog({ db: slow({ fails: true }).db, lifeSeconds: 1, log: kept });
   const kwargs = { config: { configurable: { langgraph_request_id: 'asked-1' } } };
   log.append({ ...RUN, kwargs }, [event(1), event(2)]);
   log.append({ ...RUN, run_id: 'other' }, [event(1)]);
-  await log.written();
+  await log.waitUntilWritten();
   expect(linesOf(lines.join(''))).toMatchObject([
     { run_id: 'r', thread_id: 't', request_id: 'asked-1', events: 2 },
     { run_id: 'other', thread_id: 't', events: 1 },

@@ -39,22 +39,46 @@ test('lines of the server and of its graphs arrive beside the trace of their run
   const ready = await until('the first batch came again', () =>
     collector.lines.find(({ body }) => body.stringValue === 'agent server ready'),
   );
-  expect(ready).toMatchObject({ severityText: 'INFO', severityNumber: 9, resource: { 'service.name': 'chat' } });
-  expect(collector.requests[0]).toMatchObject({ path: '/v1/logs', headers: { authorization: 'Bearer canary' } });
-  const said = await until('the line of the graph arrives', () => collector.lines.find(({ body }) => body.stringValue === 'hello ada'));
-  expect(said).toMatchObject({ traceId: run_id.replaceAll('-', ''), attributes: { run_id, node: 'greet', source: 'graph' } });
+  expect(ready).toMatchObject({
+    severityText: 'INFO',
+    severityNumber: 9,
+    resource: { 'service.name': 'chat' },
+  });
+  expect(collector.requests[0]).toMatchObject({
+    path: '/v1/logs',
+    headers: { authorization: 'Bearer canary' },
+  });
+  const said = await until('the line of the graph arrives', () =>
+    collector.lines.find(({ body }) => body.stringValue === 'hello ada'),
+  );
+  expect(said).toMatchObject({
+    traceId: run_id.replaceAll('-', ''),
+    attributes: { run_id, node: 'greet', source: 'graph' },
+  });
   expect(said.attributes['data']).toContain('[redacted]');
-  const failed = await until('the error arrives', () => collector.lines.find(({ body }) => body.stringValue === 'later ada'));
-  expect(failed).toMatchObject({ severityText: 'ERROR', attributes: { 'exception.message': 'broken' } });
+  const failed = await until('the error arrives', () =>
+    collector.lines.find(({ body }) => body.stringValue === 'later ada'),
+  );
+  expect(failed).toMatchObject({
+    severityText: 'ERROR',
+    attributes: { 'exception.message': 'broken' },
+  });
   const lines = agent
     .output()
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Record<string, string>);
-  for (const line of lines) expect(line).toMatchObject({ deployment: 'chat', revision: 'chat-00001' });
+  for (const line of lines)
+    expect(line).toMatchObject({ deployment: 'chat', revision: 'chat-00001' });
   const ofRun = lines.filter((line) => line['run_id'] !== undefined);
-  for (const message of ['run started', 'hello ada', 'run ended']) expect(ofRun.map(({ msg }) => msg)).toContain(message);
-  const ids = { run_id, thread_id, request_id: expect.any(String) as string, trace_id: run_id.replaceAll('-', '') };
+  for (const message of ['run started', 'hello ada', 'run ended'])
+    expect(ofRun.map(({ msg }) => msg)).toContain(message);
+  const ids = {
+    run_id,
+    thread_id,
+    request_id: expect.any(String) as string,
+    trace_id: run_id.replaceAll('-', ''),
+  };
   for (const line of ofRun) expect(line).toMatchObject(ids);
   const metrics = await (await fetch(`${agent.url}/metrics`)).text();
   expect(metrics).toMatch(/^gx_api_log_lines_sent_total\{.*\} [1-9]\d*$/m);

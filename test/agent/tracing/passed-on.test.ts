@@ -34,7 +34,11 @@ async function heardFrom(
   headers: Record<string, string> = {},
 ): Promise<{ traceId: string; at: Record<string, Heard> }> {
   const receiver = await startReceiver();
-  const agent = await startAgent({ database: database.uri, config: 'test/agent/tracing/passed-on/graphs/gx.json', env });
+  const agent = await startAgent({
+    database: database.uri,
+    config: 'test/agent/tracing/passed-on/graphs/gx.json',
+    env,
+  });
   const { thread_id } = await agent.client.threads.create();
   const answer = await fetch(`${agent.url}/threads/${thread_id}/runs/wait`, {
     method: 'POST',
@@ -45,11 +49,25 @@ async function heardFrom(
   const [run] = await agent.client.runs.list(thread_id);
   expect(await agent.kill()).toBe(0);
   await receiver.stop();
-  const heard = receiver.received.map(({ path, headers: { traceparent, tracestate } }): [string, Heard] => {
-    expect(Array.isArray(traceparent)).toBe(false);
-    return [path, { traceparent: traceparent as string | undefined, tracestate: tracestate as string | undefined }];
-  });
-  expect(heard.map(([path]) => path).toSorted()).toEqual(['/leaf', '/node', '/other', '/own', '/tool']);
+  const heard = receiver.received.map(
+    ({ path, headers: { traceparent, tracestate } }): [string, Heard] => {
+      expect(Array.isArray(traceparent)).toBe(false);
+      return [
+        path,
+        {
+          traceparent: traceparent as string | undefined,
+          tracestate: tracestate as string | undefined,
+        },
+      ];
+    },
+  );
+  expect(heard.map(([path]) => path).toSorted()).toEqual([
+    '/leaf',
+    '/node',
+    '/other',
+    '/own',
+    '/tool',
+  ]);
   return { traceId: run!.run_id.replaceAll('-', ''), at: Object.fromEntries(heard) };
 }
 
@@ -69,7 +87,9 @@ test('a request of a node carries the span of the node, and one of a tool that o
   const node = `00-${traceId}-${span('node asks').spanId}-01`;
   expect(at['/node']).toEqual({ traceparent: node, tracestate: undefined });
   expect(at['/other']).toEqual(at['/node']);
-  expect(at['/tool']?.traceparent).toBe(`00-${traceId}-${span('tool look', 'node asks').spanId}-01`);
+  expect(at['/tool']?.traceparent).toBe(
+    `00-${traceId}-${span('tool look', 'node asks').spanId}-01`,
+  );
   expect(at['/own']?.traceparent).toBe(OWN);
 
   // A run that the graph makes at its own server is a part of the same trace.
@@ -92,6 +112,7 @@ test.each<[string, () => Record<string, string>]>([
   ['without the propagator', () => ({ ...traced(), OTEL_PROPAGATORS: 'none' })],
 ])('requests carry nothing %s', async (_, env) => {
   const { at } = await heardFrom(env(), { traceparent: OWN });
-  for (const path of ['/node', '/tool', '/other', '/leaf']) expect(at[path]).toEqual({ traceparent: undefined, tracestate: undefined });
+  for (const path of ['/node', '/tool', '/other', '/leaf'])
+    expect(at[path]).toEqual({ traceparent: undefined, tracestate: undefined });
   expect(at['/own']?.traceparent).toBe(OWN);
 });

@@ -23,7 +23,11 @@ const environment = (delay: number): Record<string, string> => ({
   GX_TRACE_LINK: LINK,
 });
 const start = (delay: number, more: Record<string, string> = {}): Promise<AgentProcess> =>
-  startAgent({ database: database.uri, config: 'test/agent/tracing/graphs/gx.json', env: { ...environment(delay), ...more } });
+  startAgent({
+    database: database.uri,
+    config: 'test/agent/tracing/graphs/gx.json',
+    env: { ...environment(delay), ...more },
+  });
 
 beforeAll(async () => {
   [collector, database] = await Promise.all([startCollector(), freshDatabase()]);
@@ -38,12 +42,21 @@ afterAll(async () => {
 const input = { messages: [{ role: 'human', content: 'hello' }] };
 
 /** Runs a graph on a new thread. Returns the run's id and its trace once the trace is complete. */
-async function traced(graph: string, of: AgentProcess = agent): Promise<{ runId: string; spans: Collected[] }> {
+async function traced(
+  graph: string,
+  of: AgentProcess = agent,
+): Promise<{ runId: string; spans: Collected[] }> {
   const { thread_id } = await of.client.threads.create();
-  const { run_id } = await of.client.runs.create(thread_id, graph, { input, streamMode: ['values', 'messages-tuple'] });
+  const { run_id } = await of.client.runs.create(thread_id, graph, {
+    input,
+    streamMode: ['values', 'messages-tuple'],
+  });
   await of.client.runs.join(thread_id, run_id);
   const spans = await until('the trace is whole', () => {
-    const found = collector.spans.filter(({ attributes, traceId }) => attributes['gx.run_id'] === run_id || traceId === traceIdOf(run_id));
+    const found = collector.spans.filter(
+      ({ attributes, traceId }) =>
+        attributes['gx.run_id'] === run_id || traceId === traceIdOf(run_id),
+    );
     return Promise.resolve(found.some(({ name }) => name.startsWith('run ')) && found);
   });
   return { runId: run_id, spans };
@@ -56,7 +69,12 @@ test('the server says where its traces are seen', async () => {
 
 /** `name < parent's name`. */
 const tree = (spans: Collected[]): string[] =>
-  spans.map(({ name, parentSpanId }) => `${name} < ${spans.find(({ spanId }) => spanId === parentSpanId)?.name ?? ''}`).toSorted();
+  spans
+    .map(
+      ({ name, parentSpanId }) =>
+        `${name} < ${spans.find(({ spanId }) => spanId === parentSpanId)?.name ?? ''}`,
+    )
+    .toSorted();
 
 test('a run is one trace under its project: its nodes, models and tools below it', async () => {
   const { runId, spans } = await traced('thinks');
@@ -71,7 +89,12 @@ test('a run is one trace under its project: its nodes, models and tools below it
   ]);
   const root = spans.find(({ name }) => name === 'run thinks');
   expect(root).toMatchObject({
-    attributes: { 'gx.run_id': runId, 'gx.graph_id': 'thinks', 'gx.attempt': 1, 'gx.run_end': 'success' },
+    attributes: {
+      'gx.run_id': runId,
+      'gx.graph_id': 'thinks',
+      'gx.attempt': 1,
+      'gx.run_end': 'success',
+    },
     status: {},
     resource: { 'service.name': 'chat', 'gx.tracing_project': 'chat', 'gx.revision': 'chat-00002' },
   });
@@ -79,7 +102,10 @@ test('a run is one trace under its project: its nodes, models and tools below it
     expect(BigInt(span.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(span.startTimeUnixNano));
     expect(span.resource).toEqual(root?.resource);
   }
-  expect(collector.requests[0]).toMatchObject({ path: '/v1/traces', headers: { authorization: 'Bearer canary-2' } });
+  expect(collector.requests[0]).toMatchObject({
+    path: '/v1/traces',
+    headers: { authorization: 'Bearer canary-2' },
+  });
   expect(agent.output()).not.toContain('canary-2');
 });
 
@@ -110,8 +136,13 @@ test('a request that names its place in a trace makes a run of that trace, and i
     'run thinks < POST /runs/wait',
     'tool look < node search',
   ]);
-  const [request, run] = ['POST /runs/wait', 'run thinks'].map((name) => spans.find((span) => span.name === name)!);
-  expect(request).toMatchObject({ parentSpanId: CALLER, attributes: { 'http.route': '/runs/wait', 'http.response.status_code': 200 } });
+  const [request, run] = ['POST /runs/wait', 'run thinks'].map((name) =>
+    spans.find((span) => span.name === name)!,
+  );
+  expect(request).toMatchObject({
+    parentSpanId: CALLER,
+    attributes: { 'http.route': '/runs/wait', 'http.response.status_code': 200 },
+  });
   const runId = run?.attributes['gx.run_id'];
   expect(runId).not.toBe(TRACE);
   const lines = await until('the lines are there', () => {
@@ -121,9 +152,20 @@ test('a request that names its place in a trace makes a run of that trace, and i
       .filter((line) => line.includes(String(runId)));
     return found.some((line) => line.includes('run ended')) && found;
   });
-  for (const line of lines) expect(JSON.parse(line)).toMatchObject({ run_id: runId, request_id: 'asked-1', trace_id: TRACE });
-  const [told] = await until('the webhook is there', () => receiver.received.length > 0 && receiver.received);
-  expect(told?.headers).toMatchObject({ traceparent: `00-${TRACE}-${request?.spanId}-01`, tracestate: 'vendor=1' });
+  for (const line of lines)
+    expect(JSON.parse(line)).toMatchObject({
+      run_id: runId,
+      request_id: 'asked-1',
+      trace_id: TRACE,
+    });
+  const [told] = await until(
+    'the webhook is there',
+    () => receiver.received.length > 0 && receiver.received,
+  );
+  expect(told?.headers).toMatchObject({
+    traceparent: `00-${TRACE}-${request?.spanId}-01`,
+    tracestate: 'vendor=1',
+  });
   await receiver.stop();
 });
 
@@ -148,7 +190,9 @@ test('spans hold no inputs and outputs, unless the deployment asks for them', as
   const { spans } = await traced('thinks', telling);
   const contents = (name: string): unknown[] => {
     const { attributes } = spans.find((span) => span.name === name)!;
-    return ['input', 'output'].map((of) => JSON.parse(String(attributes[`${of}.value`])) as unknown);
+    return ['input', 'output'].map(
+      (of) => JSON.parse(String(attributes[`${of}.value`])) as unknown,
+    );
   };
   const hello = expect.objectContaining({ content: 'hello' }) as unknown;
   const done = expect.objectContaining({ type: 'ai', content: 'done' }) as unknown;
@@ -159,7 +203,9 @@ test('spans hold no inputs and outputs, unless the deployment asks for them', as
   const long = { messages: [{ role: 'human', content: 'x'.repeat(20_000) }] };
   const { thread_id } = await telling.client.threads.create();
   const { run_id } = await telling.client.runs.create(thread_id, 'thinks', { input: long });
-  const root = await until('the trace is there', () => collector.spans.find(({ attributes }) => attributes['gx.run_id'] === run_id));
+  const root = await until('the trace is there', () =>
+    collector.spans.find(({ attributes }) => attributes['gx.run_id'] === run_id),
+  );
   expect(String(root.attributes['input.value']).length).toBeLessThan(8200);
   await telling.kill();
   agent = await start(20);
@@ -170,7 +216,9 @@ test("LangSmith's library in a graph traces into the deployment's project, unles
   await agent.kill();
   const projectOf = async (more: Record<string, string>): Promise<unknown> => {
     const told = await start(20, more);
-    const { messages } = (await told.client.runs.wait(null, 'project', { input })) as { messages: { content: string }[] };
+    const { messages } = (await told.client.runs.wait(null, 'project', { input })) as {
+      messages: { content: string }[];
+    };
     await told.kill();
     return messages.at(-1)?.content;
   };
@@ -185,13 +233,18 @@ test('a run that fails is a trace that says why', async () => {
   const { spans } = await traced('fails');
   expect(tree(spans)).toEqual(['node breaks < run fails', 'run fails < ']);
   for (const { status, attributes } of spans)
-    expect([status, attributes['error.type']]).toEqual([{ code: 2, message: 'no such thing' }, 'RangeError']);
+    expect([status, attributes['error.type']]).toEqual([
+      { code: 2, message: 'no such thing' },
+      'RangeError',
+    ]);
 });
 
 test('a run that waits for a person has not failed', async () => {
   const { spans } = await traced('approval');
   expect(spans.filter(({ status }) => status.code === 2)).toEqual([]);
-  expect(spans.find(({ name }) => name === 'run approval')?.attributes['gx.run_end']).toMatch(/interrupted|success/);
+  expect(spans.find(({ name }) => name === 'run approval')?.attributes['gx.run_end']).toMatch(
+    /interrupted|success/,
+  );
 });
 
 test('a collector that is away delays no run, and what is sent later arrives', async () => {

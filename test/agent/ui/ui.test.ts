@@ -23,7 +23,11 @@ let agent: AgentProcess;
 beforeAll(async () => {
   database = await freshDatabase();
   project = await UsersProject.make(here, { ...AGENT, ...BUNDLER, ...PAGE });
-  agent = await startAgent({ database: database.uri, config: project.path('gx.json'), env: { GX_TRUSTED_PROXIES: '127.0.0.1' } });
+  agent = await startAgent({
+    database: database.uri,
+    config: project.path('gx.json'),
+    env: { GX_TRUSTED_PROXIES: '127.0.0.1' },
+  });
 });
 
 afterAll(async () => {
@@ -40,20 +44,27 @@ const html = (name: string, component: string, headers = {}): Promise<Response> 
   });
 
 test('a page shows the component that a graph asked for, with what the page shares', async () => {
-  const { ui } = (await agent.client.runs.wait(null, 'weather-report', { input: { city: 'Bonn' } })) as { ui: object[] };
+  const { ui } = (await agent.client.runs.wait(null, 'weather-report', {
+    input: { city: 'Bonn' },
+  })) as { ui: object[] };
   expect(ui).toMatchObject([{ type: 'ui', name: 'weather', props: { city: 'Bonn' } }]);
   const [assistant] = await agent.client.assistants.search();
   for (const name of ['weather-report', assistant!.assistant_id]) {
-    const { stdout } = await run(process.execPath, [project.path('page.mjs'), agent.url, name, JSON.stringify(ui[0])]);
+    const { stdout } = await run(process.execPath, [
+      project.path('page.mjs'),
+      agent.url,
+      name,
+      JSON.stringify(ui[0]),
+    ]);
     expect(stdout).toContain('<p class="weather">Rain in Bonn, says the page</p>');
     expect(stdout).toContain('<link rel="stylesheet" href="http');
   }
 });
 
 test('the files of a component may be kept as long as they stay the same', async () => {
-  const [link, script] = [...(await (await html('weather-report', 'weather')).text()).matchAll(/(?:href|src)="([^"]+)"/g)].map(
-    ([, url]) => url!,
-  );
+  const [link, script] = [
+    ...(await (await html('weather-report', 'weather')).text()).matchAll(/(?:href|src)="([^"]+)"/g),
+  ].map(([, url]) => url!);
   const style = await fetch(link!);
   expect(style.headers.get('content-type')).toBe('text/css; charset=utf-8');
   expect(style.headers.get('cache-control')).toContain('immutable');
@@ -74,16 +85,25 @@ test('the addresses are those that the page can reach, and names can not break o
 });
 
 test('what is not there is not found, and a component needs a name', async () => {
-  expect(await (await html('nothing', 'weather')).json()).toEqual({ detail: 'gx.json has no "ui" named "nothing".' });
+  expect(await (await html('nothing', 'weather')).json()).toEqual({
+    detail: 'gx.json has no "ui" named "nothing".',
+  });
   expect((await fetch(`${agent.url}/ui/weather-report/other.js`)).status).toBe(404);
-  expect((await fetch(`${agent.url}/ui/weather-report`, { method: 'POST', body: '{}' })).status).toBe(422);
+  expect(
+    (await fetch(`${agent.url}/ui/weather-report`, { method: 'POST', body: '{}' })).status,
+  ).toBe(422);
 });
 
 test('without the bundler the graphs are served, and the log says what is missing', async () => {
   const bare = await UsersProject.make(here, AGENT);
   const other = await startAgent({ database: database.uri, config: bare.path('gx.json') });
-  expect(await other.client.runs.wait(null, 'weather-report', { input: { city: 'Bonn' } })).toMatchObject({ ui: [{ name: 'weather' }] });
-  expect((await fetch(`${other.url}/ui/weather-report`, { method: 'POST', body: '{"name":"weather"}' })).status).toBe(404);
+  expect(
+    await other.client.runs.wait(null, 'weather-report', { input: { city: 'Bonn' } }),
+  ).toMatchObject({ ui: [{ name: 'weather' }] });
+  expect(
+    (await fetch(`${other.url}/ui/weather-report`, { method: 'POST', body: '{"name":"weather"}' }))
+      .status,
+  ).toBe(404);
   expect(other.output()).toContain('npm install @langchain/langgraph-ui adds it');
   await other.kill();
   await bare.remove();
@@ -94,14 +114,20 @@ test('a bundler that only the command of the vendor has is found, as pnpm places
   const all = realpathSync(pnpm.path('node_modules'));
   rmSync(pnpm.path('node_modules'));
   const store = pnpm.path('store/node_modules/@langchain');
-  for (const folder of [store, pnpm.path('node_modules/@langchain')]) mkdirSync(folder, { recursive: true });
-  const link = (name: string): void => symlinkSync(join(all, name), pnpm.path(join('node_modules', name)));
+  for (const folder of [store, pnpm.path('node_modules/@langchain')])
+    mkdirSync(folder, { recursive: true });
+  const link = (name: string): void =>
+    symlinkSync(join(all, name), pnpm.path(join('node_modules', name)));
   for (const name of readdirSync(all)) if (name !== '@langchain') link(name);
-  for (const name of readdirSync(join(all, '@langchain'))) if (name !== 'langgraph-ui') link(join('@langchain', name));
+  for (const name of readdirSync(join(all, '@langchain')))
+    if (name !== 'langgraph-ui') link(join('@langchain', name));
   symlinkSync(join(all, '@langchain/langgraph-ui'), join(store, 'langgraph-ui'));
   for (const name of ['langgraph-cli', 'langgraph-api']) {
     mkdirSync(join(store, name));
-    writeFileSync(join(store, name, 'package.json'), JSON.stringify({ name: `@langchain/${name}`, version: '1.0.0', exports: {} }));
+    writeFileSync(
+      join(store, name, 'package.json'),
+      JSON.stringify({ name: `@langchain/${name}`, version: '1.0.0', exports: {} }),
+    );
   }
   symlinkSync(join(store, 'langgraph-cli'), pnpm.path('node_modules/@langchain/langgraph-cli'));
   const other = await startAgent({ database: database.uri, config: pnpm.path('gx.json') });
@@ -111,13 +137,27 @@ test('a bundler that only the command of the vendor has is found, as pnpm places
 });
 
 test.each([
-  ['a file that is not there', './none.tsx', '"ui.weather-report" names ./none.tsx, which is not there'],
-  ['a component that does not compile', './broken.tsx', `"ui" can't be bundled: Build failed with 1 error`],
+  [
+    'a file that is not there',
+    './none.tsx',
+    '"ui.weather-report" names ./none.tsx, which is not there',
+  ],
+  [
+    'a component that does not compile',
+    './broken.tsx',
+    `"ui" can't be bundled: Build failed with 1 error`,
+  ],
 ])('a start with %s fails with a sentence', async (_, source, sentence) => {
   const other = await UsersProject.make(here, { ...AGENT, ...BUNDLER, ...PAGE });
   other.write('broken.tsx', 'export default <');
-  other.write('gx.json', { graphs: { 'weather-report': './report.ts:graph' }, ui: { 'weather-report': source } });
-  const { code, output } = await failedStart({ database: database.uri, config: other.path('gx.json') });
+  other.write('gx.json', {
+    graphs: { 'weather-report': './report.ts:graph' },
+    ui: { 'weather-report': source },
+  });
+  const { code, output } = await failedStart({
+    database: database.uri,
+    config: other.path('gx.json'),
+  });
   expect(code).toBe(1);
   expect(output).toContain(sentence);
   await other.remove();

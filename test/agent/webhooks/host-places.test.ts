@@ -25,27 +25,27 @@ function attempts(places: HostPlaces, count: number, failed: boolean): void {
 
 test('a host whose places are all taken has no room, and one that comes free is told', () => {
   const { places, freed } = placesWith(EACH);
-  expect(places.room().get(HOST)).toBe(0);
+  expect(places.countFreePlaces().get(HOST)).toBe(0);
   places.leave(HOST, { failed: false });
-  expect([places.room().get(HOST), freed()]).toEqual([1, 1]);
+  expect([places.countFreePlaces().get(HOST), freed()]).toEqual([1, 1]);
 });
 
 test('a host that nothing is sent to is not remembered', () => {
   const { places } = placesWith(2);
   for (let at = 0; at < 2; at += 1) places.leave(HOST, { failed: true });
-  expect(places.room().size).toBe(0);
+  expect(places.countFreePlaces().size).toBe(0);
 });
 
 test('the places of a host that only fails stay taken for a second, so that it gets few attempts', () => {
   const { places, freed } = placesWith(1);
   attempts(places, EACH, true);
-  expect(places.room().get(HOST)).toBe(EACH - 1);
+  expect(places.countFreePlaces().get(HOST)).toBe(EACH - 1);
   attempts(places, EACH - 1, true);
-  expect([places.room().get(HOST), freed()]).toEqual([0, 0]);
+  expect([places.countFreePlaces().get(HOST), freed()]).toEqual([0, 0]);
   vi.advanceTimersByTime(999);
-  expect(places.room().get(HOST)).toBe(0);
+  expect(places.countFreePlaces().get(HOST)).toBe(0);
   vi.advanceTimersByTime(1);
-  expect([places.room().get(HOST), freed()]).toEqual([EACH - 1, 1]);
+  expect([places.countFreePlaces().get(HOST), freed()]).toEqual([EACH - 1, 1]);
 });
 
 test('a host that fails now and then keeps all of its places', () => {
@@ -54,5 +54,5 @@ test('a host that fails now and then keeps all of its places', () => {
     attempts(places, EACH, true);
     attempts(places, 1, false);
   }
-  expect(places.room().get(HOST)).toBe(EACH - 1);
+  expect(places.countFreePlaces().get(HOST)).toBe(EACH - 1);
 });

@@ -1,9 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { addressProblem, urlPolicy, urlProblem } from '../../../src/agent/webhooks/url-rules.ts';
+import {
+  checkWebhookAddress,
+  buildUrlPolicy,
+  checkWebhookUrl,
+} from '../../../src/agent/webhooks/url-rules.ts';
 
-const usual = urlPolicy({}, { loopback: false });
-const strict = urlPolicy(
-  { url: { allowed_domains: ['hooks.example.com', '*.example.org'], allowed_ports: [443, 8443], disable_private_ips: true } },
+const usual = buildUrlPolicy({}, { loopback: false });
+const strict = buildUrlPolicy(
+  {
+    url: {
+      allowed_domains: ['hooks.example.com', '*.example.org'],
+      allowed_ports: [443, 8443],
+      disable_private_ips: true,
+    },
+  },
   { loopback: false },
 );
 
@@ -15,7 +25,7 @@ describe('by itself, a server', () => {
     'http://receiver.shop.svc/',
     'https://[2606:4700::1]/',
   ])('calls %s', (url) => {
-    expect(urlProblem(url, usual)).toBeUndefined();
+    expect(checkWebhookUrl(url, usual)).toBeUndefined();
   });
 
   test.each([
@@ -42,7 +52,7 @@ describe('by itself, a server', () => {
     ['many', 'http://224.0.0.1/'],
     ['all', 'http://255.255.255.255/'],
   ])('does not call %s', (_, url) => {
-    expect(urlProblem(url, usual)).toMatch(/^leads to/);
+    expect(checkWebhookUrl(url, usual)).toMatch(/^leads to/);
   });
 });
 
@@ -54,30 +64,48 @@ test.each([
   ['https://hooks.example.com:444/', 'allowed_ports'],
   [`https://hooks.example.com/${'x'.repeat(2048)}`, '2048'],
 ])('rules of gx.json forbid %s', (url, named) => {
-  expect(urlProblem(url, strict)).toContain(named);
+  expect(checkWebhookUrl(url, strict)).toContain(named);
 });
 
-test.each(['https://hooks.example.com/', 'https://HOOKS.example.com.:8443/', 'https://a.b.example.org/'])('they permit %s', (url) => {
-  expect(urlProblem(url, strict)).toBeUndefined();
+test.each([
+  'https://hooks.example.com/',
+  'https://HOOKS.example.com.:8443/',
+  'https://a.b.example.org/',
+])('they permit %s', (url) => {
+  expect(checkWebhookUrl(url, strict)).toBeUndefined();
 });
 
-test.each(['10.0.0.1', '172.31.255.255', '192.168.1.1', '100.64.0.1', 'fd12::1', '::ffff:10.0.0.1'])(
-  'a name that resolves to %s is private',
-  (address) => {
-    expect(addressProblem(address, strict)).toContain('disable_private_ips');
-    expect(addressProblem(address, usual)).toBeUndefined();
-  },
-);
+test.each([
+  '10.0.0.1',
+  '172.31.255.255',
+  '192.168.1.1',
+  '100.64.0.1',
+  'fd12::1',
+  '::ffff:10.0.0.1',
+])('a name that resolves to %s is private', (address) => {
+  expect(checkWebhookAddress(address, strict)).toContain('disable_private_ips');
+  expect(checkWebhookAddress(address, usual)).toBeUndefined();
+});
 
 test.each(['169.254.169.254', '::ffff:a9fe:a9fe', 'fe80::1%eth0', 'no address'])(
   'a name that resolves to %s is never called',
   (address) => {
-    expect(addressProblem(address, urlPolicy({ url: { disable_loopback: false } }, { loopback: true }))).toContain('metadata');
+    expect(
+      checkWebhookAddress(
+        address,
+        buildUrlPolicy({ url: { disable_loopback: false } }, { loopback: true }),
+      ),
+    ).toContain('metadata');
   },
 );
 
 test('a machine under development may be called, unless gx.json says no', () => {
   const url = 'http://localhost:3000/hook';
-  expect(urlProblem(url, urlPolicy({}, { loopback: true }))).toBeUndefined();
-  expect(urlProblem(url, urlPolicy({ url: { require_https: false, disable_loopback: true } }, { loopback: true }))).toContain('loopback');
+  expect(checkWebhookUrl(url, buildUrlPolicy({}, { loopback: true }))).toBeUndefined();
+  expect(
+    checkWebhookUrl(
+      url,
+      buildUrlPolicy({ url: { require_https: false, disable_loopback: true } }, { loopback: true }),
+    ),
+  ).toContain('loopback');
 });

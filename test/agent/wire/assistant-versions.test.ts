@@ -17,19 +17,38 @@ afterAll(async () => {
   await database.drop();
 });
 
-type RunRecord = { run_id: string; attempt: number; revision: string | null; kwargs: { assistant_version: number; context: unknown } };
+type RunRecord = {
+  run_id: string;
+  attempt: number;
+  revision: string | null;
+  kwargs: { assistant_version: number; context: unknown };
+};
 
-async function called<Answer>(method: string, path: string, body?: object): Promise<{ status: number; answer: Answer }> {
-  const response = await fetch(`${agent.url}${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body) }) });
+async function called<Answer>(
+  method: string,
+  path: string,
+  body?: object,
+): Promise<{ status: number; answer: Answer }> {
+  const response = await fetch(`${agent.url}${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
   return { status: response.status, answer: (await response.json()) as Answer };
 }
 
 test('a run has the settings of the version that it names, and none of newer ones', async () => {
-  const { assistant_id: id } = await agent.client.assistants.create({ graphId: 'approval', context: { tone: 'dry' } });
+  const { assistant_id: id } = await agent.client.assistants.create({
+    graphId: 'approval',
+    context: { tone: 'dry' },
+  });
   await agent.client.assistants.update(id, { context: { tone: 'warm', model: 'large' } });
   const { thread_id: thread } = await agent.client.threads.create();
   const runWith = async (version?: number): Promise<RunRecord> => {
-    const body = { assistant_id: id, input: { request: 'go' }, ...(version !== undefined && { assistant_version: version }) };
+    const body = {
+      assistant_id: id,
+      input: { request: 'go' },
+      ...(version !== undefined && { assistant_version: version }),
+    };
     const made = await called<RunRecord>('POST', `/threads/${thread}/runs`, body);
     await agent.client.runs.join(thread, made.answer.run_id);
     return (await called<RunRecord>('GET', `/threads/${thread}/runs/${made.answer.run_id}`)).answer;
@@ -44,7 +63,15 @@ test('a run has the settings of the version that it names, and none of newer one
 });
 
 test('a version that there is not, or that is none, is refused', async () => {
-  const asked = (version: unknown) => called('POST', '/runs', { assistant_id: 'approval', assistant_version: version });
-  expect(await asked(7)).toMatchObject({ status: 404, answer: { detail: expect.stringContaining('has no version 7') } });
-  expect([(await asked(0)).status, (await asked('x')).status, (await asked(2 ** 31)).status]).toEqual([422, 422, 422]);
+  const asked = (version: unknown) =>
+    called('POST', '/runs', { assistant_id: 'approval', assistant_version: version });
+  expect(await asked(7)).toMatchObject({
+    status: 404,
+    answer: { detail: expect.stringContaining('has no version 7') },
+  });
+  expect([
+    (await asked(0)).status,
+    (await asked('x')).status,
+    (await asked(2 ** 31)).status,
+  ]).toEqual([422, 422, 422]);
 });

@@ -16,12 +16,21 @@ let ann: Records;
 const YEARLY = '0 0 1 1 *';
 
 const clientOf = (token: string): Client =>
-  new Client({ apiUrl: agent.url, apiKey: null, defaultHeaders: { authorization: `Bearer ${token}` }, callerOptions: { maxRetries: 0 } });
+  new Client({
+    apiUrl: agent.url,
+    apiKey: null,
+    defaultHeaders: { authorization: `Bearer ${token}` },
+    callerOptions: { maxRetries: 0 },
+  });
 
 beforeAll(async () => {
   database = await freshDatabase();
   const env = { GX_AUTH_TIMEOUT_SECS: '12' };
-  agent = await startAgent({ database: database.uri, config: 'test/agent/wire/auth/graphs/gx.json', env });
+  agent = await startAgent({
+    database: database.uri,
+    config: 'test/agent/wire/auth/graphs/gx.json',
+    env,
+  });
   ann = await recordsOf('ann');
 });
 
@@ -37,8 +46,17 @@ async function recordsOf(token: string): Promise<Records> {
   const run = await client.runs.create(thread_id, 'who', { input: { said: 'hello' } });
   await client.runs.join(thread_id, run.run_id);
   const { checkpoint } = await client.threads.getState(thread_id);
-  const { cron_id } = await client.crons.create(assistant_id, { schedule: YEARLY, input: { said: 'happy new year' } });
-  return { thread: thread_id, run: run.run_id, assistant: assistant_id, checkpoint: String(checkpoint.checkpoint_id), cron: cron_id };
+  const { cron_id } = await client.crons.create(assistant_id, {
+    schedule: YEARLY,
+    input: { said: 'happy new year' },
+  });
+  return {
+    thread: thread_id,
+    run: run.run_id,
+    assistant: assistant_id,
+    checkpoint: String(checkpoint.checkpoint_id),
+    cron: cron_id,
+  };
 }
 
 type Asked = { method: string; path: string; body?: unknown };
@@ -46,7 +64,10 @@ type Asked = { method: string; path: string; body?: unknown };
 const ask = (token: string | undefined, { method, path, body }: Asked): Promise<Response> =>
   fetch(agent.url + path, {
     method,
-    headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    headers: {
+      'content-type': 'application/json',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
 
@@ -73,27 +94,42 @@ describe('who may call', () => {
 
   test('a handler that fails is a 500 that keeps its secret, and one that names nobody a 401', async () => {
     const broken = await ask('broken', threads);
-    expect([broken.status, await broken.json()]).toEqual([500, { detail: 'The handler of auth.path failed.' }]);
+    expect([broken.status, await broken.json()]).toEqual([
+      500,
+      { detail: 'The handler of auth.path failed.' },
+    ]);
     await expect.poll(() => agent.output()).toContain('the secret of the directory');
     for (const [token, status] of Object.entries({ nobody: 401, unnamed: 401, numbered: 500 })) {
       const answer = await ask(token, threads);
-      expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining('must return an identity')]);
+      expect([answer.status, await answer.text()]).toEqual([
+        status,
+        expect.stringContaining('must return an identity'),
+      ]);
     }
   });
 
   test('an empty identity is a caller, of whom all who have it are one', async () => {
-    const { thread_id, metadata } = (await (await ask('anonymous', threads)).json()) as { thread_id: string; metadata: object };
+    const { thread_id, metadata } = (await (await ask('anonymous', threads)).json()) as {
+      thread_id: string;
+      metadata: object;
+    };
     expect(metadata).toEqual({ owner: '' });
-    const seen = (token: string, id: string): Promise<number> => statusOf(token, { method: 'GET', path: `/threads/${id}` });
-    expect([await seen('anonymous', thread_id), await seen('ann', thread_id), await seen('anonymous', ann.thread)]).toEqual([
-      200, 404, 404,
-    ]);
-    const values = await clientOf('anonymous').runs.wait(thread_id, 'who', { input: { said: 'hello' } });
+    const seen = (token: string, id: string): Promise<number> =>
+      statusOf(token, { method: 'GET', path: `/threads/${id}` });
+    expect([
+      await seen('anonymous', thread_id),
+      await seen('ann', thread_id),
+      await seen('anonymous', ann.thread),
+    ]).toEqual([200, 404, 404]);
+    const values = await clientOf('anonymous').runs.wait(thread_id, 'who', {
+      input: { said: 'hello' },
+    });
     expect(JSON.stringify(values)).toContain('"identity":""');
   });
 
   test('probes and documents stay open, metrics do not', async () => {
-    for (const path of ['/ok', '/info', '/docs', '/openapi.json']) expect(await statusOf(undefined, { method: 'GET', path })).toBe(200);
+    for (const path of ['/ok', '/info', '/docs', '/openapi.json'])
+      expect(await statusOf(undefined, { method: 'GET', path })).toBe(200);
     expect(await statusOf(undefined, { method: 'GET', path: '/metrics' })).toBe(401);
   });
 
@@ -101,23 +137,36 @@ describe('who may call', () => {
     const silent = ask('silent', threads);
     expect(await statusOf('ann', threads)).toBe(200);
     const answer = await silent;
-    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('did not answer within 12 s')]);
+    expect([answer.status, await answer.text()]).toEqual([
+      503,
+      expect.stringContaining('did not answer within 12 s'),
+    ]);
   });
 
   test('a handler that never yields costs its caller an answer; others are asked again', async () => {
     const stuck = ask('stuck', threads);
     const other = statusOf('ann', threads);
     const answer = await stuck;
-    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('does not yield')]);
+    expect([answer.status, await answer.text()]).toEqual([
+      503,
+      expect.stringContaining('does not yield'),
+    ]);
     expect(await other).toBe(200);
     expect(await statusOf(undefined, { method: 'GET', path: '/ok' })).toBe(200);
   });
 
   test('a user is remembered by the headers that the cache names', async () => {
     const seen = async (cached: string | undefined): Promise<unknown> => {
-      const headers = { authorization: 'Bearer ann', ...(cached !== undefined && { 'x-cached': cached }) };
+      const headers = {
+        authorization: 'Bearer ann',
+        ...(cached !== undefined && { 'x-cached': cached }),
+      };
       const client = new Client({ apiUrl: agent.url, apiKey: null, defaultHeaders: headers });
-      return ((await client.runs.wait(null, 'who', { input: { said: 'hi' } })) as { user: { asked: number } }).user.asked;
+      return (
+        (await client.runs.wait(null, 'who', { input: { said: 'hi' } })) as {
+          user: { asked: number };
+        }
+      ).user.asked;
     };
     const first = await seen('a');
     expect(await seen('a')).toBe(first);
@@ -128,8 +177,15 @@ describe('who may call', () => {
 
 describe('the graph', () => {
   test('learns who called', async () => {
-    const values = (await clientOf('ann').runs.wait(ann.thread, 'who', { input: { said: 'hi' } })) as Record<string, unknown>;
-    expect(values['user']).toMatchObject({ identity: 'ann', display_name: 'ann', is_authenticated: true, permissions: [''] });
+    const values = (await clientOf('ann').runs.wait(ann.thread, 'who', {
+      input: { said: 'hi' },
+    })) as Record<string, unknown>;
+    expect(values['user']).toMatchObject({
+      identity: 'ann',
+      display_name: 'ann',
+      is_authenticated: true,
+      permissions: [''],
+    });
     expect(values['user']).toMatchObject({ path: `/threads/${ann.thread}/runs/wait` });
     expect(values['id']).toBe('ann');
   });
@@ -138,7 +194,11 @@ describe('the graph', () => {
 describe('a cron', () => {
   /** Makes a cron that fires at once, for the user of the token, and returns it when it has. */
   async function fired(token: string): Promise<string> {
-    const { cron_id } = await clientOf(token).crons.create('who', { schedule: YEARLY, onRunCompleted: 'keep', input: { said: 'hi' } });
+    const { cron_id } = await clientOf(token).crons.create('who', {
+      schedule: YEARLY,
+      onRunCompleted: 'keep',
+      input: { said: 'hi' },
+    });
     await database.sql('update gx.cron set next_run_date = now() where cron_id = $1', [cron_id]);
     await database.sql(`select pg_notify('gx_all', '{"about":"cron"}')`);
     const next = 'select 1 from gx.cron where cron_id = $1 and next_run_date > now()';
@@ -161,7 +221,9 @@ describe('a cron', () => {
   test('makes no run that its user may not make', async () => {
     const cron_id = await fired('eve!threads:create_run');
     expect(await clientOf('eve').threads.search({ metadata: { cron_id } })).toEqual([]);
-    await expect.poll(() => agent.output()).toContain('a run of a cron could not be made; it is left out');
+    await expect
+      .poll(() => agent.output())
+      .toContain('a run of a cron could not be made; it is left out');
   });
 });
 
@@ -175,17 +237,29 @@ describe('what handlers change', () => {
 
   test('the thread that a run makes is its caller’s', async () => {
     const threadId = crypto.randomUUID();
-    await clientOf('ann').runs.wait(threadId, 'who', { input: { said: 'hi' }, ifNotExists: 'create' });
-    expect((await clientOf('ann').threads.get(threadId)).metadata).toMatchObject({ owner: 'ann', graph_id: 'who' });
+    await clientOf('ann').runs.wait(threadId, 'who', {
+      input: { said: 'hi' },
+      ifNotExists: 'create',
+    });
+    expect((await clientOf('ann').threads.get(threadId)).metadata).toMatchObject({
+      owner: 'ann',
+      graph_id: 'who',
+    });
     await expect(clientOf('bob').threads.get(threadId)).rejects.toThrow('404');
   });
 
   test('the namespace of an item begins with its owner', async () => {
     await clientOf('ann').store.putItem(['notes'], 'one', { text: 'mine' });
     await clientOf('bob').store.putItem(['notes'], 'one', { text: 'his' });
-    expect((await clientOf('ann').store.getItem(['notes'], 'one'))?.value).toEqual({ text: 'mine' });
-    expect((await clientOf('bob').store.searchItems(['notes'])).items.map(({ value }) => value)).toEqual([{ text: 'his' }]);
-    expect((await clientOf('ann').store.listNamespaces({ prefix: [] })).namespaces).toEqual([['ann', 'notes']]);
+    expect((await clientOf('ann').store.getItem(['notes'], 'one'))?.value).toEqual({
+      text: 'mine',
+    });
+    expect(
+      (await clientOf('bob').store.searchItems(['notes'])).items.map(({ value }) => value),
+    ).toEqual([{ text: 'his' }]);
+    expect((await clientOf('ann').store.listNamespaces({ prefix: [] })).namespaces).toEqual([
+      ['ann', 'notes'],
+    ]);
   });
 
   test('a copy is its maker’s', async () => {
@@ -196,7 +270,10 @@ describe('what handlers change', () => {
 
 test('a filter that can’t be applied is the handler’s fault, in a sentence', async () => {
   const answer = await ask('odd', { method: 'POST', path: '/assistants/search', body: {} });
-  expect([answer.status, await answer.text()]).toEqual([500, expect.stringContaining('$or must be a list of at least two filters')]);
+  expect([answer.status, await answer.text()]).toEqual([
+    500,
+    expect.stringContaining('$or must be a list of at least two filters'),
+  ]);
 });
 
 test('a list shows each caller its own', async () => {
@@ -205,14 +282,26 @@ test('a list shows each caller its own', async () => {
   expect(ids(await clientOf('bob').threads.search({ limit: 100 }))).toEqual([bob.thread]);
   expect(ids(await clientOf('ann').threads.search({ limit: 100 }))).not.toContain(bob.thread);
   expect(await clientOf('bob').threads.count()).toBe(1);
-  expect((await clientOf('bob').assistants.search()).map(({ assistant_id }) => assistant_id)).toEqual([bob.assistant]);
+  expect(
+    (await clientOf('bob').assistants.search()).map(({ assistant_id }) => assistant_id),
+  ).toEqual([bob.assistant]);
 });
 
 test('a thread that another caller makes stays hidden from those who waited for it', async () => {
   const path = `/threads/${crypto.randomUUID()}`;
-  const waiting = await ask('bob', { method: 'POST', path: `${path}/stream/events`, body: { channels: ['values'] } });
-  const start = { id: 1, method: 'run.start', params: { assistant_id: 'who', input: { said: 'secret' } } };
-  expect(await statusOf('ann', { method: 'POST', path: `${path}/commands`, body: start })).toBe(200);
+  const waiting = await ask('bob', {
+    method: 'POST',
+    path: `${path}/stream/events`,
+    body: { channels: ['values'] },
+  });
+  const start = {
+    id: 1,
+    method: 'run.start',
+    params: { assistant_id: 'who', input: { said: 'secret' } },
+  };
+  expect(await statusOf('ann', { method: 'POST', path: `${path}/commands`, body: start })).toBe(
+    200,
+  );
   const text = await waiting.text();
   expect(text).toContain('not found');
   expect(text).not.toContain('secret');
@@ -220,11 +309,22 @@ test('a thread that another caller makes stays hidden from those who waited for 
 
 test('a WebSocket has its caller, too', async () => {
   const opened = async (token: string): Promise<string> => {
-    const socket = new WebSocket(`${agent.url.replace('http', 'ws')}/threads/${ann.thread}/stream/events`, {
-      headers: { authorization: `Bearer ${token}` },
-    });
+    const socket = new WebSocket(
+      `${agent.url.replace('http', 'ws')}/threads/${ann.thread}/stream/events`,
+      {
+        headers: { authorization: `Bearer ${token}` },
+      },
+    );
     const { promise, resolve } = Promise.withResolvers<string>();
-    socket.on('open', () => socket.send(JSON.stringify({ id: 1, method: 'subscription.subscribe', params: { channels: ['values'] } })));
+    socket.on('open', () =>
+      socket.send(
+        JSON.stringify({
+          id: 1,
+          method: 'subscription.subscribe',
+          params: { channels: ['values'] },
+        }),
+      ),
+    );
     socket.on('message', (data: Buffer) => resolve(data.toString()));
     socket.on('close', (code) => resolve(`closed ${code}`));
     const heard = await promise;
@@ -278,13 +378,50 @@ const ROWS: Row[] = [
     path: at('/assistants'),
     body: (of) => ({ graph_id: 'who', assistant_id: of.assistant, if_exists: 'do_nothing' }),
   },
-  { route: 'POST /assistants/search', event: 'assistants:search', miss: 'its own', path: at('/assistants/search'), body: () => ({}) },
-  { route: 'POST /assistants/count', event: 'assistants:search', miss: 'its own', path: at('/assistants/count'), body: () => ({}) },
-  { route: 'GET /assistants/{assistant_id}', event: 'assistants:read', miss: 404, path: assistant('') },
-  { route: 'GET /assistants/{assistant_id}/graph', event: 'assistants:read', miss: 404, path: assistant('/graph') },
-  { route: 'GET /assistants/{assistant_id}/schemas', event: 'assistants:read', miss: 404, path: assistant('/schemas') },
-  { route: 'GET /assistants/{assistant_id}/subgraphs', event: 'assistants:read', miss: 404, path: assistant('/subgraphs') },
-  { route: 'GET /assistants/{assistant_id}/subgraphs/{namespace}', event: 'assistants:read', miss: 404, path: assistant('/subgraphs/say') },
+  {
+    route: 'POST /assistants/search',
+    event: 'assistants:search',
+    miss: 'its own',
+    path: at('/assistants/search'),
+    body: () => ({}),
+  },
+  {
+    route: 'POST /assistants/count',
+    event: 'assistants:search',
+    miss: 'its own',
+    path: at('/assistants/count'),
+    body: () => ({}),
+  },
+  {
+    route: 'GET /assistants/{assistant_id}',
+    event: 'assistants:read',
+    miss: 404,
+    path: assistant(''),
+  },
+  {
+    route: 'GET /assistants/{assistant_id}/graph',
+    event: 'assistants:read',
+    miss: 404,
+    path: assistant('/graph'),
+  },
+  {
+    route: 'GET /assistants/{assistant_id}/schemas',
+    event: 'assistants:read',
+    miss: 404,
+    path: assistant('/schemas'),
+  },
+  {
+    route: 'GET /assistants/{assistant_id}/subgraphs',
+    event: 'assistants:read',
+    miss: 404,
+    path: assistant('/subgraphs'),
+  },
+  {
+    route: 'GET /assistants/{assistant_id}/subgraphs/{namespace}',
+    event: 'assistants:read',
+    miss: 404,
+    path: assistant('/subgraphs/say'),
+  },
   {
     route: 'POST /assistants/{assistant_id}/versions',
     event: 'assistants:read',
@@ -306,7 +443,12 @@ const ROWS: Row[] = [
     path: assistant('/latest'),
     body: () => ({ version: 1 }),
   },
-  { route: 'DELETE /assistants/{assistant_id}', event: 'assistants:delete', miss: 404, path: assistant('') },
+  {
+    route: 'DELETE /assistants/{assistant_id}',
+    event: 'assistants:delete',
+    miss: 404,
+    path: assistant(''),
+  },
   {
     route: 'POST /threads',
     event: 'threads:create',
@@ -314,13 +456,47 @@ const ROWS: Row[] = [
     path: at('/threads'),
     body: (of) => ({ thread_id: of.thread, if_exists: 'do_nothing' }),
   },
-  { route: 'POST /threads/search', event: 'threads:search', miss: 'its own', path: at('/threads/search'), body: () => ({}) },
-  { route: 'POST /threads/count', event: 'threads:search', miss: 'its own', path: at('/threads/count'), body: () => ({}) },
+  {
+    route: 'POST /threads/search',
+    event: 'threads:search',
+    miss: 'its own',
+    path: at('/threads/search'),
+    body: () => ({}),
+  },
+  {
+    route: 'POST /threads/count',
+    event: 'threads:search',
+    miss: 'its own',
+    path: at('/threads/count'),
+    body: () => ({}),
+  },
   { route: 'GET /threads/{thread_id}', event: 'threads:read', miss: 404, path: thread('') },
-  { route: 'PATCH /threads/{thread_id}', event: 'threads:update', miss: 404, path: thread(''), body: () => ({ metadata: { a: 1 } }) },
-  { route: 'POST /threads/{thread_id}/copy', event: 'threads:read', miss: 409, path: thread('/copy'), body: () => ({}) },
-  { route: 'GET /threads/{thread_id}/storage', event: 'threads:read', miss: 404, path: thread('/storage') },
-  { route: 'GET /threads/{thread_id}/state', event: 'threads:read', miss: 404, path: thread('/state') },
+  {
+    route: 'PATCH /threads/{thread_id}',
+    event: 'threads:update',
+    miss: 404,
+    path: thread(''),
+    body: () => ({ metadata: { a: 1 } }),
+  },
+  {
+    route: 'POST /threads/{thread_id}/copy',
+    event: 'threads:read',
+    miss: 409,
+    path: thread('/copy'),
+    body: () => ({}),
+  },
+  {
+    route: 'GET /threads/{thread_id}/storage',
+    event: 'threads:read',
+    miss: 404,
+    path: thread('/storage'),
+  },
+  {
+    route: 'GET /threads/{thread_id}/state',
+    event: 'threads:read',
+    miss: 404,
+    path: thread('/state'),
+  },
   {
     route: 'POST /threads/{thread_id}/state',
     event: 'threads:update',
@@ -341,9 +517,25 @@ const ROWS: Row[] = [
     miss: 404,
     path: (of) => `/threads/${of.thread}/state/${of.checkpoint}`,
   },
-  { route: 'GET /threads/{thread_id}/history', event: 'threads:read', miss: 404, path: thread('/history') },
-  { route: 'POST /threads/{thread_id}/history', event: 'threads:read', miss: 404, path: thread('/history'), body: () => ({}) },
-  { route: 'GET /threads/{thread_id}/stream', event: 'threads:read', miss: 404, path: thread('/stream') },
+  {
+    route: 'GET /threads/{thread_id}/history',
+    event: 'threads:read',
+    miss: 404,
+    path: thread('/history'),
+  },
+  {
+    route: 'POST /threads/{thread_id}/history',
+    event: 'threads:read',
+    miss: 404,
+    path: thread('/history'),
+    body: () => ({}),
+  },
+  {
+    route: 'GET /threads/{thread_id}/stream',
+    event: 'threads:read',
+    miss: 404,
+    path: thread('/stream'),
+  },
   {
     route: 'POST /threads/{thread_id}/stream/events',
     event: 'threads:read',
@@ -351,18 +543,82 @@ const ROWS: Row[] = [
     path: thread('/stream/events'),
     body: () => ({ channels: ['values'] }),
   },
-  { route: 'POST /threads/{thread_id}/commands', event: 'threads:read', miss: 'nothing', path: thread('/commands'), body: command },
-  { route: 'GET /threads/{thread_id}/runs', event: 'threads:search', miss: 404, path: thread('/runs') },
-  { route: 'POST /threads/{thread_id}/runs', event: 'threads:create_run', miss: 404, path: thread('/runs'), body: started },
-  { route: 'POST /threads/{thread_id}/runs/wait', event: 'threads:create_run', miss: 404, path: thread('/runs/wait'), body: started },
-  { route: 'POST /threads/{thread_id}/runs/stream', event: 'threads:create_run', miss: 404, path: thread('/runs/stream'), body: started },
-  { route: 'GET /threads/{thread_id}/runs/{run_id}', event: 'threads:read', miss: 404, path: run('') },
-  { route: 'GET /threads/{thread_id}/runs/{run_id}/join', event: 'threads:read', miss: 404, path: run('/join') },
-  { route: 'GET /threads/{thread_id}/runs/{run_id}/stream', event: 'threads:read', miss: 404, path: run('/stream') },
-  { route: 'GET /threads/{thread_id}/runs/{run_id}/join-stream', event: 'threads:read', miss: 404, path: run('/join-stream') },
-  { route: 'GET /threads/{thread_id}/runs/{run_id}/feedback', event: 'threads:read', miss: 404, path: run('/feedback') },
-  { route: 'POST /threads/{thread_id}/runs/{run_id}/cancel', event: 'threads:update', miss: 404, path: run('/cancel') },
-  { route: 'DELETE /threads/{thread_id}/runs/{run_id}', event: 'threads:delete', miss: 404, path: run('') },
+  {
+    route: 'POST /threads/{thread_id}/commands',
+    event: 'threads:read',
+    miss: 'nothing',
+    path: thread('/commands'),
+    body: command,
+  },
+  {
+    route: 'GET /threads/{thread_id}/runs',
+    event: 'threads:search',
+    miss: 404,
+    path: thread('/runs'),
+  },
+  {
+    route: 'POST /threads/{thread_id}/runs',
+    event: 'threads:create_run',
+    miss: 404,
+    path: thread('/runs'),
+    body: started,
+  },
+  {
+    route: 'POST /threads/{thread_id}/runs/wait',
+    event: 'threads:create_run',
+    miss: 404,
+    path: thread('/runs/wait'),
+    body: started,
+  },
+  {
+    route: 'POST /threads/{thread_id}/runs/stream',
+    event: 'threads:create_run',
+    miss: 404,
+    path: thread('/runs/stream'),
+    body: started,
+  },
+  {
+    route: 'GET /threads/{thread_id}/runs/{run_id}',
+    event: 'threads:read',
+    miss: 404,
+    path: run(''),
+  },
+  {
+    route: 'GET /threads/{thread_id}/runs/{run_id}/join',
+    event: 'threads:read',
+    miss: 404,
+    path: run('/join'),
+  },
+  {
+    route: 'GET /threads/{thread_id}/runs/{run_id}/stream',
+    event: 'threads:read',
+    miss: 404,
+    path: run('/stream'),
+  },
+  {
+    route: 'GET /threads/{thread_id}/runs/{run_id}/join-stream',
+    event: 'threads:read',
+    miss: 404,
+    path: run('/join-stream'),
+  },
+  {
+    route: 'GET /threads/{thread_id}/runs/{run_id}/feedback',
+    event: 'threads:read',
+    miss: 404,
+    path: run('/feedback'),
+  },
+  {
+    route: 'POST /threads/{thread_id}/runs/{run_id}/cancel',
+    event: 'threads:update',
+    miss: 404,
+    path: run('/cancel'),
+  },
+  {
+    route: 'DELETE /threads/{thread_id}/runs/{run_id}',
+    event: 'threads:delete',
+    miss: 404,
+    path: run(''),
+  },
   starts('/runs'),
   starts('/runs/wait'),
   starts('/runs/stream'),
@@ -373,8 +629,18 @@ const ROWS: Row[] = [
     path: at('/runs/batch'),
     body: (of) => [{ ...started(), assistant_id: of.assistant }],
   },
-  { route: 'GET /runs/{run_id}/stream', event: 'threads:read', miss: 404, path: (of) => `/runs/${of.run}/stream` },
-  { route: 'GET /runs/{run_id}/join-stream', event: 'threads:read', miss: 404, path: (of) => `/runs/${of.run}/join-stream` },
+  {
+    route: 'GET /runs/{run_id}/stream',
+    event: 'threads:read',
+    miss: 404,
+    path: (of) => `/runs/${of.run}/stream`,
+  },
+  {
+    route: 'GET /runs/{run_id}/join-stream',
+    event: 'threads:read',
+    miss: 404,
+    path: (of) => `/runs/${of.run}/join-stream`,
+  },
   {
     route: 'POST /runs/cancel',
     event: 'threads:update',
@@ -396,10 +662,28 @@ const ROWS: Row[] = [
     path: thread('/runs/crons'),
     body: () => ({ schedule: YEARLY, assistant_id: 'who' }),
   },
-  { route: 'POST /runs/crons/search', event: 'crons:search', miss: 'its own', path: at('/runs/crons/search'), body: () => ({}) },
-  { route: 'POST /runs/crons/count', event: 'crons:search', miss: 'its own', path: at('/runs/crons/count'), body: () => ({}) },
+  {
+    route: 'POST /runs/crons/search',
+    event: 'crons:search',
+    miss: 'its own',
+    path: at('/runs/crons/search'),
+    body: () => ({}),
+  },
+  {
+    route: 'POST /runs/crons/count',
+    event: 'crons:search',
+    miss: 'its own',
+    path: at('/runs/crons/count'),
+    body: () => ({}),
+  },
   { route: 'GET /runs/crons/{cron_id}', event: 'crons:read', miss: 404, path: cron },
-  { route: 'PATCH /runs/crons/{cron_id}', event: 'crons:update', miss: 404, path: cron, body: () => ({ enabled: false }) },
+  {
+    route: 'PATCH /runs/crons/{cron_id}',
+    event: 'crons:update',
+    miss: 404,
+    path: cron,
+    body: () => ({ enabled: false }),
+  },
   { route: 'DELETE /runs/crons/{cron_id}', event: 'crons:delete', miss: 404, path: cron },
   {
     route: 'PUT /store/items',
@@ -408,7 +692,12 @@ const ROWS: Row[] = [
     path: at('/store/items'),
     body: () => ({ namespace: ['n'], key: 'k', value: {} }),
   },
-  { route: 'GET /store/items', event: 'store:get', miss: 'its own', path: at('/store/items?namespace=n&key=k') },
+  {
+    route: 'GET /store/items',
+    event: 'store:get',
+    miss: 'its own',
+    path: at('/store/items?namespace=n&key=k'),
+  },
   {
     route: 'DELETE /store/items',
     event: 'store:delete',
@@ -423,7 +712,13 @@ const ROWS: Row[] = [
     path: at('/store/items/search'),
     body: () => ({ namespace_prefix: ['n'] }),
   },
-  { route: 'POST /store/namespaces', event: 'store:list_namespaces', miss: 'its own', path: at('/store/namespaces'), body: () => ({}) },
+  {
+    route: 'POST /store/namespaces',
+    event: 'store:list_namespaces',
+    miss: 'its own',
+    path: at('/store/namespaces'),
+    body: () => ({}),
+  },
   {
     route: 'POST /threads/prune',
     event: 'threads:delete',
@@ -449,12 +744,18 @@ function missIn(status: number, text: string): Row['miss'] | undefined {
 
 test('whoever asks for a component by an assistant that they may not see learns nothing of it', async () => {
   const component = async (token: string, id: string): Promise<string> => {
-    const answer = await ask(token, { method: 'POST', path: `/ui/${id}`, body: { name: 'weather' } });
+    const answer = await ask(token, {
+      method: 'POST',
+      path: `/ui/${id}`,
+      body: { name: 'weather' },
+    });
     return `${answer.status} ${((await answer.json()) as { detail: string }).detail}`;
   };
   const nobodys = crypto.randomUUID();
   expect(await component('ann', ann.assistant)).toBe('404 gx.json has no "ui" named "who".');
-  expect((await component('bob', ann.assistant)).replace(ann.assistant, nobodys)).toBe(await component('bob', nobodys));
+  expect((await component('bob', ann.assistant)).replace(ann.assistant, nobodys)).toBe(
+    await component('bob', nobodys),
+  );
 });
 
 describe('every route', () => {
@@ -465,12 +766,23 @@ describe('every route', () => {
     const routes = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    const open = routes.filter((route) => /^(GET|POST) \/($|ok|info|docs|openapi.json|metrics|ui\/|feedback\/tokens)/.test(route));
+    const open = routes.filter((route) =>
+      /^(GET|POST) \/($|ok|info|docs|openapi.json|metrics|ui\/|feedback\/tokens)/.test(route),
+    );
     // They have their own tests: callers.test.ts of test/agent/mcp, test/agent/a2a and test/agent/ag-ui.
-    const files = ['agent-card.json', 'agent.json'].flatMap((file) => ['/a2a/{assistant_id}', ''].map((of) => `${of}/.well-known/${file}`));
+    const files = ['agent-card.json', 'agent.json'].flatMap((file) =>
+      ['/a2a/{assistant_id}', ''].map((of) => `${of}/.well-known/${file}`),
+    );
     const cards = ['/a2a/{assistant_id}', ...files];
-    const known = ['POST /mcp', 'POST /a2a/{assistant_id}', ...cards.map((path) => `GET ${path}`), ...ROWS.map(({ route }) => route)];
-    const others = routes.filter((route) => !open.includes(route) && !/^(GET|POST) \/ag-ui($|\/)/.test(route));
+    const known = [
+      'POST /mcp',
+      'POST /a2a/{assistant_id}',
+      ...cards.map((path) => `GET ${path}`),
+      ...ROWS.map(({ route }) => route),
+    ];
+    const others = routes.filter(
+      (route) => !open.includes(route) && !/^(GET|POST) \/ag-ui($|\/)/.test(route),
+    );
     expect(known.toSorted()).toEqual(others.toSorted());
   });
 
@@ -489,7 +801,9 @@ describe('every route', () => {
     expect((await client.threads.getState(ann.thread)).values).toMatchObject({ said: 'hi' });
     expect((await client.runs.get(ann.thread, ann.run)).status).toBe('success');
     expect((await client.assistants.get(ann.assistant)).version).toBe(1);
-    expect(await client.crons.search()).toMatchObject([{ cron_id: ann.cron, enabled: true, user_id: 'ann', metadata: { owner: 'ann' } }]);
+    expect(await client.crons.search()).toMatchObject([
+      { cron_id: ann.cron, enabled: true, user_id: 'ann', metadata: { owner: 'ann' } },
+    ]);
   });
 
   test.each(ROWS)('$route of its own caller is answered', async (row) => {

@@ -14,7 +14,10 @@ let database: TestDatabase;
 let agent: AgentProcess;
 let known: Record<string, string>;
 
-type Operation = { operationId: string; requestBody?: { content: { 'application/json': { schema: Schema } } } };
+type Operation = {
+  operationId: string;
+  requestBody?: { content: { 'application/json': { schema: Schema } } };
+};
 type Document = { paths: Record<string, Record<string, Operation>> };
 type Route = { id: string; method: string; path: string; schema: Schema };
 
@@ -22,7 +25,11 @@ beforeAll(async () => {
   database = await freshDatabase();
   agent = await startAgent({
     database: database.uri,
-    env: { GX_HTTP_MAX_REQUEST_BODY_BYTES: String(LIMIT), GX_RESUMABLE_STREAM_TTL_SECONDS: '3600', GX_LOG_LEVEL: 'error' },
+    env: {
+      GX_HTTP_MAX_REQUEST_BODY_BYTES: String(LIMIT),
+      GX_RESUMABLE_STREAM_TTL_SECONDS: '3600',
+      GX_LOG_LEVEL: 'error',
+    },
   });
   const { thread_id } = await agent.client.threads.create();
   const { run_id } = await agent.client.runs.create(thread_id, 'steps', {
@@ -83,20 +90,37 @@ async function routes(): Promise<Route[]> {
   const document = (await (await fetch(`${agent.url}/openapi.json`)).json()) as Document;
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { operationId: id, requestBody }]) =>
-      requestBody === undefined ? [] : [{ id, method: method.toUpperCase(), path, schema: requestBody.content['application/json'].schema }],
+      requestBody === undefined
+        ? []
+        : [
+            {
+              id,
+              method: method.toUpperCase(),
+              path,
+              schema: requestBody.content['application/json'].schema,
+            },
+          ],
     ),
   );
 }
 
-const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+};
 
-const address = (path: string): string => `${agent.url}${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? name)}`;
+const address = (path: string): string =>
+  `${agent.url}${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? name)}`;
 
 /**
  * Returns what is wrong with the answer to a bad request, or undefined if nothing is. JSON-RPC says 400 where other
  * routes say 422.
  */
-async function complaint(response: Response, status: number, isRpc = false): Promise<string | undefined> {
+async function complaint(
+  response: Response,
+  status: number,
+  isRpc = false,
+): Promise<string | undefined> {
   const text = await response.text();
   const found = `answered with ${response.status} ${text.slice(0, 200)}`;
   if (
@@ -106,7 +130,8 @@ async function complaint(response: Response, status: number, isRpc = false): Pro
     return found;
   const body = JSON.parse(text) as { detail: unknown; error: { code: number; message: string } };
   if (isRpc) return /\S/.test(body.error.message) && body.error.code < -31_999 ? undefined : found;
-  const isSentence = typeof body.detail === 'string' && /\S/.test(body.detail) && Object.keys(body).length === 1;
+  const isSentence =
+    typeof body.detail === 'string' && /\S/.test(body.detail) && Object.keys(body).length === 1;
   return isSentence ? undefined : found;
 }
 
@@ -117,7 +142,8 @@ async function contents(): Promise<Record<string, string>> {
   );
   const names = [...tables.map(({ name }) => name), 'pgboss.job'];
   const sums = names.map(
-    (name) => `select '${name}' as name, count(*) || ' ' || coalesce(sum(hashtext(t::text)), 0) as sum from ${name} t`,
+    (name) =>
+      `select '${name}' as name, count(*) || ' ' || coalesce(sum(hashtext(t::text)), 0) as sum from ${name} t`,
   );
   const rows = await database.sql<{ name: string; sum: string }>(sums.join(' union all '));
   return Object.fromEntries(rows.map(({ name, sum }) => [name, sum]));
@@ -132,7 +158,11 @@ test('a bad body is refused with one sentence by every route, and leaves no trac
   let sent = 0;
   const refuse = async ({ id, method, path }: Route, faults: Fault[]): Promise<void> => {
     for (const { what, text, status } of faults) {
-      const response = await fetch(address(path), { method, body: text, headers: { 'content-type': 'application/json' } });
+      const response = await fetch(address(path), {
+        method,
+        body: text,
+        headers: { 'content-type': 'application/json' },
+      });
       const isTooLong = Buffer.byteLength(text) > (LESS[id] ?? Number.POSITIVE_INFINITY);
       const found = await complaint(response, isTooLong ? 413 : status, id in OF_PROTOCOLS);
       if (found !== undefined) complaints.push(`${id}: ${what}: ${found}`);
@@ -140,10 +170,16 @@ test('a bad body is refused with one sentence by every route, and leaves no trac
     }
   };
   const all = await routes();
-  await Promise.all(all.map((route) => refuse(route, faultsOfTheWhole(route.schema, valid(route), { limit: LIMIT }))));
+  await Promise.all(
+    all.map((route) =>
+      refuse(route, faultsOfTheWhole(route.schema, valid(route), { limit: LIMIT })),
+    ),
+  );
   // One validator serves all routes with the same fields.
   const distinct = [...new Map(all.map((route) => [JSON.stringify(route.schema), route])).values()];
-  await Promise.all(distinct.map((route) => refuse(route, faultsOfFields(route.schema, valid(route)))));
+  await Promise.all(
+    distinct.map((route) => refuse(route, faultsOfFields(route.schema, valid(route)))),
+  );
   expect(complaints).toEqual([]);
   expect(all.length).toBeGreaterThan(25);
   expect(sent).toBeGreaterThan(1000);
@@ -161,7 +197,10 @@ test('a batch of runs of which one can not be made makes none', async () => {
   ];
   const before = await contents();
   for (const one of bad) {
-    const response = await fetch(`${agent.url}/runs/batch`, { method: 'POST', body: JSON.stringify([good, good, one]) });
+    const response = await fetch(`${agent.url}/runs/batch`, {
+      method: 'POST',
+      body: JSON.stringify([good, good, one]),
+    });
     expect(await complaint(response, response.status)).toBeUndefined();
     expect([400, 404, 422]).toContain(response.status);
   }
@@ -171,18 +210,35 @@ test('a batch of runs of which one can not be made makes none', async () => {
 describe('an address', () => {
   const ID = '00000000-0000-0000-0000-000000000000';
   const cursors = ['abc', '1-', '-5', '1-2-3', '1.5', `${'9'.repeat(40)}-1`, '1-*-1', '1 or 1=1'];
-  const streams = [`/threads/{thread_id}/runs/{run_id}/stream`, '/runs/{run_id}/stream', '/threads/{thread_id}/stream'];
+  const streams = [
+    `/threads/{thread_id}/runs/{run_id}/stream`,
+    '/runs/{run_id}/stream',
+    '/threads/{thread_id}/stream',
+  ];
   const bad: [path: string, headers?: Record<string, string>][] = [
-    ...streams.flatMap((path) => cursors.map((cursor): [string, Record<string, string>] => [path, { 'last-event-id': cursor }])),
     ...streams.flatMap((path) =>
-      ['[', '[1', '["values"', 'colours', '["colours"]'].map((mode): [string] => [`${path}?stream_mode=${encodeURIComponent(mode)}`]),
+      cursors.map((cursor): [string, Record<string, string>] => [
+        path,
+        { 'last-event-id': cursor },
+      ]),
     ),
-    ...['limit=0', 'limit=-1', 'limit=1001', 'limit=1.5', 'limit=many', 'before=%00', 'select=colour'].flatMap((query): [string][] => [
-      [`/threads/{thread_id}/history?${query}`],
-    ]),
-    ...['offset=-1', 'offset=1.5', 'offset=1e30', 'limit=0', 'status=lost', 'select=colour'].map((query): [string] => [
-      `/threads/{thread_id}/runs?${query}`,
-    ]),
+    ...streams.flatMap((path) =>
+      ['[', '[1', '["values"', 'colours', '["colours"]'].map((mode): [string] => [
+        `${path}?stream_mode=${encodeURIComponent(mode)}`,
+      ]),
+    ),
+    ...[
+      'limit=0',
+      'limit=-1',
+      'limit=1001',
+      'limit=1.5',
+      'limit=many',
+      'before=%00',
+      'select=colour',
+    ].flatMap((query): [string][] => [[`/threads/{thread_id}/history?${query}`]]),
+    ...['offset=-1', 'offset=1.5', 'offset=1e30', 'limit=0', 'status=lost', 'select=colour'].map(
+      (query): [string] => [`/threads/{thread_id}/runs?${query}`],
+    ),
     [`/threads/${ID.slice(1)}`],
     ['/threads/%00'],
     ['/assistants/%ed%a0%80'],
@@ -201,7 +257,11 @@ test('what was refused was refused for its fault: without it every route accepts
   for (const { id, method, path, schema } of await routes()) {
     // Without a field the body asks for nothing.
     const body = id === 'cancel_runs' ? { status: 'all' } : valid({ id, schema });
-    const response = await fetch(address(path), { method, headers: HEADERS, body: JSON.stringify(body) });
+    const response = await fetch(address(path), {
+      method,
+      headers: HEADERS,
+      body: JSON.stringify(body),
+    });
     if (id === 'stream_thread_events' && response.ok) {
       await response.body!.cancel();
       continue;

@@ -25,7 +25,11 @@ afterAll(async () => {
 });
 
 const ZERO = '00000000-0000-0000-0000-000000000000';
-const send = async (method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }> => {
+const send = async (
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ status: number; body: unknown }> => {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const response = await fetch(`${agent.url}${path}`, {
     method,
@@ -44,9 +48,27 @@ describe('a request', () => {
     ['a body of the wrong type', 'POST', '/threads', [], 422],
     ['metadata of the wrong type', 'POST', '/threads', { metadata: 'x' }, 422],
     ['a run without an assistant', 'POST', '/runs/wait', { input: {} }, 422],
-    ['a run on a thread that is not there', 'POST', `/threads/${ZERO}/runs`, { assistant_id: 'chat', input: {} }, 404],
-    ['an unknown strategy', 'POST', `/threads/${ZERO}/runs`, { assistant_id: 'chat', multitask_strategy: 'maybe' }, 422],
-    ['an unknown stream mode', 'POST', '/runs/stream', { assistant_id: 'chat', stream_mode: 'everything' }, 422],
+    [
+      'a run on a thread that is not there',
+      'POST',
+      `/threads/${ZERO}/runs`,
+      { assistant_id: 'chat', input: {} },
+      404,
+    ],
+    [
+      'an unknown strategy',
+      'POST',
+      `/threads/${ZERO}/runs`,
+      { assistant_id: 'chat', multitask_strategy: 'maybe' },
+      422,
+    ],
+    [
+      'an unknown stream mode',
+      'POST',
+      '/runs/stream',
+      { assistant_id: 'chat', stream_mode: 'everything' },
+      422,
+    ],
     ['a limit beyond its bound', 'POST', '/threads/search', { limit: 100_000 }, 422],
     ['a sort key that does not exist', 'POST', '/threads/search', { sort_by: 'color' }, 422],
   ])('%s is answered with a sentence', async (...[, method, path, body, status]) => {
@@ -65,9 +87,14 @@ describe('a request', () => {
 
 test("a key that no index can hold is the caller's fault", async () => {
   // Text that compresses well would fit.
-  const key = Array.from({ length: 2000 }, (_, index) => ((index * 7919) % 104_729).toString(36)).join('-');
+  const key = Array.from({ length: 2000 }, (_, index) =>
+    ((index * 7919) % 104_729).toString(36),
+  ).join('-');
   const answer = await send('PUT', '/store/items', { namespace: ['a'], key, value: {} });
-  expect(answer).toEqual({ status: 400, body: { detail: expect.stringContaining('longer than the database can index') as string } });
+  expect(answer).toEqual({
+    status: 400,
+    body: { detail: expect.stringContaining('longer than the database can index') as string },
+  });
 });
 
 describe('a start', () => {
@@ -80,10 +107,18 @@ describe('a start', () => {
 
   test.each([
     ['a gx.json that is no JSON', () => ({ config: config('{') }), /gx\.json/],
-    ['a gx.json with an unknown key', () => ({ config: config('{"graphs": {"a": "./a.ts:graph"}, "colour": 1}') }), /colour/],
+    [
+      'a gx.json with an unknown key',
+      () => ({ config: config('{"graphs": {"a": "./a.ts:graph"}, "colour": 1}') }),
+      /colour/,
+    ],
     ['a gx.json without graphs', () => ({ config: config('{}') }), /graphs/],
     ['a gx.json that is not there', () => ({ config: join(folder, 'none.json') }), /none\.json/],
-    ['a graph file that is not there', () => ({ config: graphs('./nowhere.ts:graph') }), /nowhere\.ts/],
+    [
+      'a graph file that is not there',
+      () => ({ config: graphs('./nowhere.ts:graph') }),
+      /nowhere\.ts/,
+    ],
     ['a number that is none', () => ({ env: { N_JOBS_PER_WORKER: 'many' } }), /N_JOBS_PER_WORKER/],
   ])('with %s ends with one sentence', async (_what, options, sentence) => {
     const { code, output } = await failedStart({ database: database.uri, ...options() });

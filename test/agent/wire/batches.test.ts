@@ -12,7 +12,10 @@ let agent: AgentProcess;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, env: { N_JOBS_PER_WORKER: '2', GX_MAX_QUEUED_RUNS: '3' } });
+  agent = await startAgent({
+    database: database.uri,
+    env: { N_JOBS_PER_WORKER: '2', GX_MAX_QUEUED_RUNS: '3' },
+  });
 });
 
 afterAll(async () => {
@@ -24,9 +27,22 @@ beforeEach(() => database.sql('delete from gx.thread'));
 
 type Run = { run_id: string; thread_id: string; status: string; metadata: { at?: number } };
 
-async function batch(runs: object[]): Promise<{ status: number; body: Run[] & { detail?: string } }> {
-  const body = JSON.stringify(runs.map((run, at) => ({ assistant_id: 'steps', input: { left: 1 }, metadata: { at }, ...run })));
-  const answer = await fetch(`${agent.url}/runs/batch`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+async function batch(
+  runs: object[],
+): Promise<{ status: number; body: Run[] & { detail?: string } }> {
+  const body = JSON.stringify(
+    runs.map((run, at) => ({
+      assistant_id: 'steps',
+      input: { left: 1 },
+      metadata: { at },
+      ...run,
+    })),
+  );
+  const answer = await fetch(`${agent.url}/runs/batch`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
   return { status: answer.status, body: (await answer.json()) as Run[] };
 }
 
@@ -34,7 +50,9 @@ const LATER = { after_seconds: 3600 };
 
 /** Counts what a run leaves in the database. */
 async function stored(): Promise<Record<string, number>> {
-  const counts = ['gx.run', 'gx.thread', 'gx.feedback'].map((table) => `(select count(*)::int from ${table}) as "${table}"`);
+  const counts = ['gx.run', 'gx.thread', 'gx.feedback'].map(
+    (table) => `(select count(*)::int from ${table}) as "${table}"`,
+  );
   const [row] = await database.sql(`select ${counts.join(', ')}`);
   return row as Record<string, number>;
 }
@@ -53,7 +71,9 @@ test('are made together, answered in their order, and all of them run', async ()
       ['pending', 2],
     ],
   ]);
-  const results = await Promise.all(body.map(({ thread_id, run_id }) => agent.client.runs.join(thread_id, run_id)));
+  const results = await Promise.all(
+    body.map(({ thread_id, run_id }) => agent.client.runs.join(thread_id, run_id)),
+  );
   expect(results).toEqual([
     { left: 0, done: 1 },
     { left: 0, done: 1 },
@@ -65,7 +85,10 @@ test('are refused together when there is no room for all of them to wait', async
   await expect.poll(async () => (await batch([LATER, LATER])).status).toBe(200);
   const before = await stored();
   const { status, body } = await batch([LATER, LATER]);
-  expect([status, body.detail]).toEqual([429, expect.stringContaining('As many runs are waiting as this deployment takes (3)')]);
+  expect([status, body.detail]).toEqual([
+    429,
+    expect.stringContaining('As many runs are waiting as this deployment takes (3)'),
+  ]);
   expect(await stored()).toEqual(before);
   expect((await batch([LATER])).status).toBe(200);
 });
@@ -78,10 +101,14 @@ test('can not be more than may ever wait', async () => {
 test('are not there when the database fails at one of them', async () => {
   await database.sql(`create function gx.fail() returns trigger language plpgsql as
     $$ begin if new.metadata->>'at' = '2' then raise exception 'no room' using errcode = '53100'; end if; return new; end $$`);
-  await database.sql('create trigger fail before insert on gx.run for each row execute function gx.fail()');
+  await database.sql(
+    'create trigger fail before insert on gx.run for each row execute function gx.fail()',
+  );
   const before = await stored();
   try {
-    await expect.poll(async () => (await batch([{}, { feedback_keys: ['liked'] }, {}])).status).toBe(503);
+    await expect
+      .poll(async () => (await batch([{}, { feedback_keys: ['liked'] }, {}])).status)
+      .toBe(503);
     expect(await stored()).toEqual(before);
   } finally {
     await database.sql('drop trigger fail on gx.run');

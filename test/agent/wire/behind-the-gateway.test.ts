@@ -9,12 +9,16 @@ import { WebSocket } from 'ws';
 import { openDoor } from '../../../src/gateway/door.ts';
 import { HeldRequests } from '../../../src/gateway/held-requests.ts';
 import { Reports } from '../../../src/gateway/reports.ts';
-import { workRoutes } from '../../../src/gateway/work-routes.ts';
-import { trustsNobody } from '../../../src/http/client.ts';
+import { buildWorkRoutes } from '../../../src/gateway/work-routes.ts';
+import { isNeverTrusted } from '../../../src/http/client.ts';
 import { listen } from '../../../src/http/listen.ts';
 import { createApp } from '../../../src/http/server.ts';
-import { newClientSigner, SIGNATURE_HEADER, type ClientSigner } from '../../../src/http/signed-client.ts';
-import { workPath } from '../../../src/schema/wire/work-report.ts';
+import {
+  createClientSigner,
+  SIGNATURE_HEADER,
+  type ClientSigner,
+} from '../../../src/http/signed-client.ts';
+import { buildWorkPath } from '../../../src/schema/wire/work-report.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { KEY_OF_KNOWN, knownDeployment } from '../../kit/known-deployment.ts';
 import { silentLog } from '../../kit/log.ts';
@@ -28,7 +32,7 @@ import { until } from '../../kit/until.ts';
 
 const chat = knownDeployment({ asleepSince: undefined, isOpen: true });
 
-const signers = [newClientSigner(), newClientSigner()] as const;
+const signers = [createClientSigner(), createClientSigner()] as const;
 let told: string[] = signers.map(({ key }) => key);
 let reports: { port: number; stop: (grace: number) => Promise<unknown> };
 let folder: string;
@@ -37,18 +41,38 @@ let agent: AgentProcess;
 const doors: Server[] = [];
 
 async function reportsServer(): Promise<typeof reports> {
-  const routes = workRoutes({ known: { get: () => chat }, reports: new Reports('one'), gatewayKeys: () => told, isReady: () => true });
+  const routes = buildWorkRoutes({
+    known: { get: () => chat },
+    reports: new Reports('one'),
+    gatewayKeys: () => told,
+    isReady: () => true,
+  });
   const body = { bytes: 4096, selectionBytes: 4096, values: 100, listItems: 10 };
-  const app = createApp({ routes, log: silentLog(), invalid: 'sentence', authenticate: () => undefined, body });
+  const app = createApp({
+    routes,
+    log: silentLog(),
+    invalid: 'sentence',
+    authenticate: () => undefined,
+    body,
+  });
   return listen(app, { host: '127.0.0.1', port: 0 });
 }
 
 /** Opens the door of a process with this key in front of the agent, and returns its address. */
 async function doorOf(signer: ClientSigner, deployment = chat): Promise<string> {
-  const answering = () => Promise.resolve({ host: '127.0.0.1', port: Number(new URL(agent.url).port) });
+  const answering = () =>
+    Promise.resolve({ host: '127.0.0.1', port: Number(new URL(agent.url).port) });
   const held = new HeldRequests({ perDeployment: 10, total: 10 });
   const callers = { admit: () => Promise.resolve() };
-  const server = openDoor({ find: () => deployment, callers, waking: { answering }, held, trusts: trustsNobody, signer, log: silentLog() });
+  const server = openDoor({
+    find: () => deployment,
+    callers,
+    waking: { waitForPlace: answering },
+    held,
+    trusts: isNeverTrusted,
+    signer,
+    log: silentLog(),
+  });
   doors.push(server.listen(0, '127.0.0.1'));
   await once(server, 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -58,7 +82,7 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'gx-key-'));
   await writeFile(path.join(folder, 'api-key'), KEY_OF_KNOWN);
   [reports, database] = await Promise.all([reportsServer(), freshDatabase()]);
-  const url = `http://127.0.0.1:${reports.port}${workPath('team', 'chat')}`;
+  const url = `http://127.0.0.1:${reports.port}${buildWorkPath('team', 'chat')}`;
   const env = {
     GX_STREAMS_PER_CALLER: '1',
     GX_LOG_LEVEL: 'error',
@@ -69,7 +93,9 @@ beforeAll(async () => {
   agent = await startAgent({ database: database.uri, env });
   const door = await doorOf(signers[0]);
   // The agent knows the keys once its first report is answered.
-  await until('the agent believes the gateway', async () => (await cardAt(door, '127.0.0.9')).startsWith(door));
+  await until('the agent believes the gateway', async () =>
+    (await cardAt(door, '127.0.0.9')).startsWith(door),
+  );
 });
 afterAll(async () => {
   for (const server of doors) {
@@ -85,9 +111,17 @@ afterAll(async () => {
 type Opened = { status: number; leave: () => void };
 
 /** Opens a stream of a new thread from that address, and returns its status. It stays open until it is left. */
-async function opened(at: string, localAddress: string, headers: IncomingHttpHeaders = {}): Promise<Opened> {
+async function opened(
+  at: string,
+  localAddress: string,
+  headers: IncomingHttpHeaders = {},
+): Promise<Opened> {
   const { thread_id } = await agent.client.threads.create();
-  const asked = request(`${at}/threads/${thread_id}/stream`, { localAddress, headers, agent: false }).end();
+  const asked = request(`${at}/threads/${thread_id}/stream`, {
+    localAddress,
+    headers,
+    agent: false,
+  }).end();
   asked.on('error', () => undefined);
   const [answer] = (await once(asked, 'response')) as [{ statusCode: number }];
   return { status: answer.statusCode, leave: () => asked.destroy() };
@@ -102,28 +136,39 @@ async function statuses(...asked: Parameters<typeof opened>[]): Promise<number[]
 }
 
 /** Returns the address of the agent that its card tells to a client of that address. */
-async function cardAt(at: string, localAddress: string, headers: IncomingHttpHeaders = {}): Promise<string> {
+async function cardAt(
+  at: string,
+  localAddress: string,
+  headers: IncomingHttpHeaders = {},
+): Promise<string> {
   const [assistant] = await agent.client.assistants.search({ graphId: 'steps' });
   const url = `${at}/.well-known/agent-card.json?assistant_id=${assistant!.assistant_id}`;
   const asked = request(url, { localAddress, headers, agent: false }).end();
   const [answer] = (await once(asked, 'response')) as [AsyncIterable<Buffer>];
   let text = '';
   for await (const chunk of answer) text += chunk.toString();
-  return (JSON.parse(text) as { supportedInterfaces: { url: string }[] }).supportedInterfaces[0]!.url;
+  return (JSON.parse(text) as { supportedInterfaces: { url: string }[] }).supportedInterfaces[0]!
+    .url;
 }
 
 describe('clients behind the gateway', () => {
   test('have limits of their own, by the doors of each of its processes', async () => {
     const [first, second] = [await doorOf(signers[0]), await doorOf(signers[1])];
-    expect(await statuses([first, '127.0.0.2'], [first, '127.0.0.3'], [second, '127.0.0.4'], [second, '127.0.0.2'])).toEqual([
-      200, 200, 200, 429,
-    ]);
+    expect(
+      await statuses(
+        [first, '127.0.0.2'],
+        [first, '127.0.0.3'],
+        [second, '127.0.0.4'],
+        [second, '127.0.0.2'],
+      ),
+    ).toEqual([200, 200, 200, 429]);
   });
 
   test('have them for WebSockets, too', async () => {
     const door = (await doorOf(signers[0])).replace('http', 'ws');
     const { thread_id } = await agent.client.threads.create();
-    const connect = (localAddress: string): WebSocket => new WebSocket(`${door}/threads/${thread_id}/stream/events`, { localAddress });
+    const connect = (localAddress: string): WebSocket =>
+      new WebSocket(`${door}/threads/${thread_id}/stream/events`, { localAddress });
     const first = connect('127.0.0.5');
     await once(first, 'open');
     const [code] = (await once(connect('127.0.0.5'), 'close')) as [number];
@@ -136,29 +181,57 @@ describe('clients behind the gateway', () => {
 
   test('change nothing by headers that they write, nor by a signature that they have seen', async () => {
     const door = await doorOf(signers[0]);
-    const forged = (address: string) => ({ 'x-forwarded-for': address, [SIGNATURE_HEADER]: '1.x.y', 'x-forwarded-host': 'evil.example' });
-    expect(await statuses([door, '127.0.0.2', forged('203.0.113.1')], [door, '127.0.0.2', forged('203.0.113.2')])).toEqual([200, 429]);
-    expect(await cardAt(door, '127.0.0.2', forged('203.0.113.3'))).toMatch(new RegExp(`^${door}/a2a/`));
+    const forged = (address: string) => ({
+      'x-forwarded-for': address,
+      [SIGNATURE_HEADER]: '1.x.y',
+      'x-forwarded-host': 'evil.example',
+    });
+    expect(
+      await statuses(
+        [door, '127.0.0.2', forged('203.0.113.1')],
+        [door, '127.0.0.2', forged('203.0.113.2')],
+      ),
+    ).toEqual([200, 429]);
+    expect(await cardAt(door, '127.0.0.2', forged('203.0.113.3'))).toMatch(
+      new RegExp(`^${door}/a2a/`),
+    );
   });
 });
 
 describe('nobody else is believed', () => {
   test('with the headers of a gateway, with and without a signature', async () => {
-    const stranger = newClientSigner();
-    const headers = (client: string): IncomingHttpHeaders => ({ 'x-forwarded-for': client, 'x-forwarded-host': 'evil.example' });
+    const stranger = createClientSigner();
+    const headers = (client: string): IncomingHttpHeaders => ({
+      'x-forwarded-for': client,
+      'x-forwarded-host': 'evil.example',
+    });
     const signed = (client: string): IncomingHttpHeaders => {
       const at = Math.floor(Date.now() / 1000);
       const url = '/.well-known/agent-card.json';
-      return { ...headers(client), [SIGNATURE_HEADER]: stranger.sign({ method: 'GET', url, headers: headers(client) }, { of: 'x', at }) };
+      return {
+        ...headers(client),
+        [SIGNATURE_HEADER]: stranger.sign(
+          { method: 'GET', url, headers: headers(client) },
+          { of: 'x', at },
+        ),
+      };
     };
-    expect(await statuses([agent.url, '127.0.0.2', headers('203.0.113.1')], [agent.url, '127.0.0.2', signed('203.0.113.2')])).toEqual([
-      200, 429,
-    ]);
-    expect(await cardAt(agent.url, '127.0.0.2', signed('203.0.113.1'))).toMatch(new RegExp(`^${agent.url}/a2a/`));
+    expect(
+      await statuses(
+        [agent.url, '127.0.0.2', headers('203.0.113.1')],
+        [agent.url, '127.0.0.2', signed('203.0.113.2')],
+      ),
+    ).toEqual([200, 429]);
+    expect(await cardAt(agent.url, '127.0.0.2', signed('203.0.113.1'))).toMatch(
+      new RegExp(`^${agent.url}/a2a/`),
+    );
   });
 
   test('who has a key of its own, or passes on what was signed for another deployment', async () => {
-    for (const door of [await doorOf(newClientSigner()), await doorOf(signers[0], { ...chat, name: 'other' })])
+    for (const door of [
+      await doorOf(createClientSigner()),
+      await doorOf(signers[0], { ...chat, name: 'other' }),
+    ])
       expect(await statuses([door, '127.0.0.2'], [door, '127.0.0.3'])).toEqual([200, 429]);
   });
 
@@ -167,7 +240,15 @@ describe('nobody else is believed', () => {
     told = [signers[0].key];
     // A run makes the agent report soon.
     await agent.client.runs.create(null, 'steps', { input: { left: 1 } });
-    await until('the key is forgotten', async () => (await statuses([door, '127.0.0.2'], [door, '127.0.0.3']))[1] === 429);
-    expect(await statuses([await doorOf(signers[0]), '127.0.0.2'], [await doorOf(signers[0]), '127.0.0.3'])).toEqual([200, 200]);
+    await until(
+      'the key is forgotten',
+      async () => (await statuses([door, '127.0.0.2'], [door, '127.0.0.3']))[1] === 429,
+    );
+    expect(
+      await statuses(
+        [await doorOf(signers[0]), '127.0.0.2'],
+        [await doorOf(signers[0]), '127.0.0.3'],
+      ),
+    ).toEqual([200, 200]);
   });
 });

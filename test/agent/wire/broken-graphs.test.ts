@@ -10,7 +10,12 @@ let agent: AgentProcess;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  const env = { GX_WORKER_HEAP_MB: '160', GX_WORKER_THREADS: '1', GX_LOG_LEVEL: 'warn', BG_JOB_MAX_RETRIES: '2' };
+  const env = {
+    GX_WORKER_HEAP_MB: '160',
+    GX_WORKER_THREADS: '1',
+    GX_LOG_LEVEL: 'warn',
+    BG_JOB_MAX_RETRIES: '2',
+  };
   agent = await startAgent({ database: database.uri, env });
 });
 
@@ -22,13 +27,19 @@ afterAll(async () => {
 type Body = { __error__?: { error: string; message: string }; result?: unknown; run_id?: string };
 
 const post = async (path: string, body: unknown): Promise<Body> => {
-  const response = await fetch(`${agent.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  const response = await fetch(`${agent.url}${path}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  });
   expect(response.status).toBe(200);
   return (await response.json()) as Body;
 };
 const broken = (how: string): Promise<Body> =>
   post('/runs/wait', { assistant_id: 'broken', input: { how }, stream_mode: ['values', 'custom'] });
-const chat = { assistant_id: 'chat', input: { messages: [{ role: 'human', content: 'still there?' }] } };
+const chat = {
+  assistant_id: 'chat',
+  input: { messages: [{ role: 'human', content: 'still there?' }] },
+};
 const goesOn = async (): Promise<void> => {
   expect(JSON.stringify(await post('/runs/wait', chat))).toContain('I hear you well.');
   expect((await fetch(`${agent.url}/ok`)).status).toBe(200);
@@ -44,10 +55,18 @@ describe('a graph that', () => {
     ['throws what defends itself', 'hostile', 'do not touch'],
     ['rejects with nothing', 'rejects with nothing', 'undefined'],
     ['throws a circle', 'thrown circle', '[object Object]'],
-    ['throws what can not be printed', 'unprintable', /^The graph (threw something|raised an error) that can not be printed\.$/],
+    [
+      'throws what can not be printed',
+      'unprintable',
+      /^The graph (threw something|raised an error) that can not be printed\.$/,
+    ],
     ['ends the process', 'exit', /^(process\.exit\(1\)|sys\.exit) was called/],
     ['returns a circle', 'circle', /circular/i],
-    ['returns a number that can not be stored', 'bigint', /^The value of "result" can not be stored: /],
+    [
+      'returns a number that can not be stored',
+      'bigint',
+      /^The value of "result" can not be stored: /,
+    ],
   ])('%s fails alone, with a sentence', async (_what, how, message) => {
     const neighbour = post('/runs/wait', { assistant_id: 'steps', input: { left: 3, pause: 50 } });
     const { __error__: error } = await broken(how);
@@ -59,22 +78,31 @@ describe('a graph that', () => {
   test.each([
     ['a circle', 'written circle', /circular/i],
     ['something that fails when it is told', 'written trap', /not to be told/],
-  ])('writes %s to its stream fails where that is read, with a sentence', async (_what, how, message) => {
-    const body = { assistant_id: 'broken', input: { how }, stream_mode: ['values', 'custom'] };
-    const stream = await fetch(`${agent.url}/runs/stream`, { method: 'POST', body: JSON.stringify(body) });
-    const told = await stream.text();
-    expect(told).toMatch(/^event: error/m);
-    expect(told).toMatch(message);
-    expect((await broken(how)).__error__).toBeUndefined();
-    await goesOn();
-  });
+  ])(
+    'writes %s to its stream fails where that is read, with a sentence',
+    async (_what, how, message) => {
+      const body = { assistant_id: 'broken', input: { how }, stream_mode: ['values', 'custom'] };
+      const stream = await fetch(`${agent.url}/runs/stream`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+      });
+      const told = await stream.text();
+      expect(told).toMatch(/^event: error/m);
+      expect(told).toMatch(message);
+      expect((await broken(how)).__error__).toBeUndefined();
+      await goesOn();
+    },
+  );
 
   test.each([
     ['a function', 'function', {}],
     ['characters that the database does not hold', 'characters', 'ab\ufffdc'],
   ])('returns %s has a result all the same', async (_what, how, result) => {
     const { thread_id } = await agent.client.threads.create();
-    const body = await post(`/threads/${thread_id}/runs/wait`, { assistant_id: 'broken', input: { how } });
+    const body = await post(`/threads/${thread_id}/runs/wait`, {
+      assistant_id: 'broken',
+      input: { how },
+    });
     expect(body.__error__).toBeUndefined();
     expect((await agent.client.threads.get(thread_id)).values).toMatchObject({ result });
     await goesOn();
@@ -84,7 +112,10 @@ describe('a graph that', () => {
     expect(await broken('late')).toMatchObject({ result: 'done' });
     await until(
       'both are in the log',
-      () => Promise.resolve(/nobody waited/.test(agent.output()) && /nobody catches/.test(agent.output())),
+      () =>
+        Promise.resolve(
+          /nobody waited/.test(agent.output()) && /nobody catches/.test(agent.output()),
+        ),
       60,
     );
     expect(agent.output()).not.toMatch(/threads of the graphs ended/);
@@ -94,7 +125,10 @@ describe('a graph that', () => {
   test('never ends can be cancelled', async () => {
     const { thread_id } = await agent.client.threads.create();
     const run = await agent.client.runs.create(thread_id, 'broken', { input: { how: 'never' } });
-    await until('it runs', async () => (await agent.client.runs.get(thread_id, run.run_id)).status === 'running');
+    await until(
+      'it runs',
+      async () => (await agent.client.runs.get(thread_id, run.run_id)).status === 'running',
+    );
     await agent.client.runs.cancel(thread_id, run.run_id, true);
     expect((await agent.client.runs.get(thread_id, run.run_id)).status).toBe('interrupted');
     await goesOn();
@@ -110,10 +144,15 @@ describe('a graph that', () => {
       const neighbours = Array.from({ length: 4 }, async () => (await post('/runs', body)).run_id);
       const ids = await Promise.all(neighbours);
       expect(await broken(how)).toMatchObject({
-        __error__: { error: 'WorkerLost', message: expect.stringMatching(/given up after 2 attempts/) as string },
+        __error__: {
+          error: 'WorkerLost',
+          message: expect.stringMatching(/given up after 2 attempts/) as string,
+        },
       });
       const rows = await until('the neighbours are done', async () => {
-        const found = await database.sql('select status, lost from gx.run where run_id = any($1)', [ids]);
+        const found = await database.sql('select status, lost from gx.run where run_id = any($1)', [
+          ids,
+        ]);
         return found.every(({ status }) => status === 'success') && found;
       });
       expect(rows.map(({ lost }) => lost)).toEqual(ids.map(() => 0));

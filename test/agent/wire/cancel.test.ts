@@ -15,7 +15,9 @@ beforeAll(async () => {
   database = await freshDatabase();
   // A test needs the time to lock the second row before Postgres looks for a deadlock.
   const name = new URL(database.uri).pathname.slice(1);
-  await asAdmin(inject('postgres'), (admin) => admin.query(`alter database ${name} set deadlock_timeout = '3s'`));
+  await asAdmin(inject('postgres'), (admin) =>
+    admin.query(`alter database ${name} set deadlock_timeout = '3s'`),
+  );
   agent = await startAgent({ database: database.uri });
 });
 
@@ -48,13 +50,21 @@ test('the line about a graph that has to be ended has the ids of its run and of 
   const run = await deafRun();
   await agent.client.runs.cancel(...run);
   const about = await until('its thread is ended', () =>
-    linesOf(agent.output()).find(({ msg, run_id }) => run_id === run[1] && msg === 'ending the thread of a graph that does not yield'),
+    linesOf(agent.output()).find(
+      ({ msg, run_id }) =>
+        run_id === run[1] && msg === 'ending the thread of a graph that does not yield',
+    ),
   );
   expect(about).toMatchObject(idsOf(run));
 });
 
-const statusesOf = async (threadId: string, filter?: 'running' | 'interrupted'): Promise<string[]> =>
-  (await agent.client.runs.list(threadId, filter && { status: filter })).map(({ status }) => status);
+const statusesOf = async (
+  threadId: string,
+  filter?: 'running' | 'interrupted',
+): Promise<string[]> =>
+  (await agent.client.runs.list(threadId, filter && { status: filter })).map(
+    ({ status }) => status,
+  );
 
 test('a cancelled run reads as interrupted from the answer on, and its thread is busy until the worker has stopped it', async () => {
   const { runs, threads } = agent.client;
@@ -81,12 +91,16 @@ async function cancelInADeadlock(run_ids: string[]): Promise<Response> {
   const other = new Client({ connectionString: database.uri });
   await other.connect();
   try {
-    const lock = (at: 0 | 1) => other.query('select 1 from gx.run where run_id = $1 for update', [run_ids[at]]);
+    const lock = (at: 0 | 1) =>
+      other.query('select 1 from gx.run where run_id = $1 for update', [run_ids[at]]);
     await other.query('begin');
     await lock(1);
     const answer = cancelRuns(run_ids);
     const waits = `select 1 from pg_stat_activity where application_name = 'gx-agent-server' and wait_event_type = 'Lock'`;
-    await until('the cancel waits for the second run', async () => (await database.sql(waits)).length > 0);
+    await until(
+      'the cancel waits for the second run',
+      async () => (await database.sql(waits)).length > 0,
+    );
     await Promise.allSettled([lock(0)]);
     await other.query('rollback');
     return await answer;
@@ -100,14 +114,18 @@ const cancelRuns = (run_ids: string[]): Promise<Response> =>
 
 test('a cancel that Postgres undoes, to break a deadlock, is a conflict that says so, and can be sent again', async () => {
   const { runs } = agent.client;
-  const later = async (): Promise<string> => (await runs.create(null, 'steps', { input: {}, afterSeconds: 600 })).run_id;
+  const later = async (): Promise<string> =>
+    (await runs.create(null, 'steps', { input: {}, afterSeconds: 600 })).run_id;
   let run_ids: string[];
   let answer: Response;
   do {
     run_ids = [await later(), await later()].toSorted();
     answer = await cancelInADeadlock(run_ids);
   } while (answer.status === 204);
-  expect([answer.status, await answer.json()]).toEqual([409, { detail: expect.stringContaining('deadlock') }]);
+  expect([answer.status, await answer.json()]).toEqual([
+    409,
+    { detail: expect.stringContaining('deadlock') },
+  ]);
   expect((await cancelRuns(run_ids)).status).toBe(204);
 });
 
@@ -147,17 +165,23 @@ test('a cancel of all runs that are running leaves out those that were cancelled
 
 describe('a graph that ends as it is cancelled', () => {
   // Some runs end before their cancel, some after it, and some at the same time.
-  const race = async (action: 'interrupt' | 'rollback'): Promise<{ said: string; got: string }[]> => {
+  const race = async (
+    action: 'interrupt' | 'rollback',
+  ): Promise<{ said: string; got: string }[]> => {
     const { runs, threads } = agent.client;
     return Promise.all(
       Array.from({ length: 40 }, async (_, at) => {
         const { thread_id } = await threads.create();
-        const { run_id } = await runs.create(thread_id, 'steps', { input: { left: 1, pause: at * 20 } });
+        const { run_id } = await runs.create(thread_id, 'steps', {
+          input: { left: 1, pause: at * 20 },
+        });
         const said = await runs.cancel(thread_id, run_id, false, action).then(
           () => 'cancelled',
           () => 'finished',
         );
-        await expect.poll(async () => (await threads.get(thread_id)).status, { interval: 5 }).not.toBe('busy');
+        await expect
+          .poll(async () => (await threads.get(thread_id)).status, { interval: 5 })
+          .not.toBe('busy');
         const got = await runs.get(thread_id, run_id).then(
           ({ status }) => status,
           () => 'gone',
@@ -172,7 +196,9 @@ describe('a graph that ends as it is cancelled', () => {
     ['rollback', 'gone'],
   ] as const)('keeps to what the answer to %s said', async (action, end) => {
     const ends = await race(action);
-    expect(ends.filter(({ said, got }) => got !== (said === 'cancelled' ? end : 'success'))).toEqual([]);
+    expect(
+      ends.filter(({ said, got }) => got !== (said === 'cancelled' ? end : 'success')),
+    ).toEqual([]);
     expect(ends.map(({ said }) => said)).toContain('cancelled');
   });
 });

@@ -10,7 +10,10 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, config: 'test/agent/wire/contract/graphs/gx.json' });
+  agent = await startAgent({
+    database: database.uri,
+    config: 'test/agent/wire/contract/graphs/gx.json',
+  });
 });
 
 afterAll(async () => {
@@ -20,9 +23,15 @@ afterAll(async () => {
 
 type Answer = { status: number; body: Record<string, unknown> };
 const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
-  const response = await fetch(`${agent.url}${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  const response = await fetch(`${agent.url}${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
   const text = await response.text();
-  return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> };
+  return {
+    status: response.status,
+    body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
+  };
 };
 
 describe('what a run is called with', () => {
@@ -38,7 +47,11 @@ describe('what a run is called with', () => {
       context: { model: 'large' },
       metadata: { team: 'b' },
     })) as { seen: Record<string, unknown> };
-    const ids = { thread_id: thread.thread_id, graph_id: 'shows', assistant_id: assistant.assistant_id };
+    const ids = {
+      thread_id: thread.thread_id,
+      graph_id: 'shows',
+      assistant_id: assistant.assistant_id,
+    };
     expect(seen).toMatchObject({
       configurable: {
         model: 'large',
@@ -49,31 +62,59 @@ describe('what a run is called with', () => {
         ...ids,
       },
       context: { model: 'large', tone: 'kind' },
-      metadata: { team: 'b', ticket: 7, run_attempt: 1, langgraph_api_version: expect.any(String) as string, graph_id: 'shows' },
+      metadata: {
+        team: 'b',
+        ticket: 7,
+        run_attempt: 1,
+        langgraph_api_version: expect.any(String) as string,
+        graph_id: 'shows',
+      },
     });
   });
 
   test('settings in configurable reach the context', async () => {
     const body = { assistant_id: 'shows', input: {}, config: { configurable: { model: 'tiny' } } };
     const answer = await call('POST', '/runs/wait', body);
-    expect(answer.body['seen']).toMatchObject({ context: { model: 'tiny' }, configurable: { model: 'tiny' } });
+    expect(answer.body['seen']).toMatchObject({
+      context: { model: 'tiny' },
+      configurable: { model: 'tiny' },
+    });
   });
 
   test('headers reach it as the configuration says, and the id of the request does', async () => {
-    const headers = { 'x-tenant': 'blue', 'x-internal-hop': '3', 'x-api-key': 'secret', 'x-request-id': 'q-1' };
+    const headers = {
+      'x-tenant': 'blue',
+      'x-internal-hop': '3',
+      'x-api-key': 'secret',
+      'x-request-id': 'q-1',
+    };
     const response = await fetch(`${agent.url}/runs/wait`, {
       method: 'POST',
       headers,
       body: JSON.stringify({ assistant_id: 'shows', input: {} }),
     });
     const { seen } = (await response.json()) as { seen: { configurable: Record<string, unknown> } };
-    expect(seen.configurable).toMatchObject({ 'x-tenant': 'blue', langgraph_request_id: response.headers.get('x-request-id') });
-    expect(Object.keys(seen.configurable).filter((name) => name.startsWith('x-'))).toEqual(['x-tenant', 'x-request-id']);
+    expect(seen.configurable).toMatchObject({
+      'x-tenant': 'blue',
+      langgraph_request_id: response.headers.get('x-request-id'),
+    });
+    expect(Object.keys(seen.configurable).filter((name) => name.startsWith('x-'))).toEqual([
+      'x-tenant',
+      'x-request-id',
+    ]);
   });
 
   test('context together with configurable is refused', async () => {
-    const body = { assistant_id: 'shows', input: {}, context: { model: 'a' }, config: { configurable: { model: 'b' } } };
-    expect(await call('POST', '/runs/wait', body)).toEqual({ status: 400, body: { detail: expect.stringMatching(/context/) as string } });
+    const body = {
+      assistant_id: 'shows',
+      input: {},
+      context: { model: 'a' },
+      config: { configurable: { model: 'b' } },
+    };
+    expect(await call('POST', '/runs/wait', body)).toEqual({
+      status: 400,
+      body: { detail: expect.stringMatching(/context/) as string },
+    });
   });
 
   test('a tracer is passed over', async () => {
@@ -89,13 +130,28 @@ describe('feedback', () => {
   test('is asked for at the end of a stream, given at the address told there, and found with the run', async () => {
     const { thread_id } = await agent.client.threads.create();
     const { feedback_keys: feedbackKeys, input } = asking;
-    const events = await Array.fromAsync(agent.client.runs.stream(thread_id, 'steps', { input, feedbackKeys, streamMode: 'updates' }));
+    const events = await Array.fromAsync(
+      agent.client.runs.stream(thread_id, 'steps', { input, feedbackKeys, streamMode: 'updates' }),
+    );
     const last = events.at(-1) as unknown as { event: string; data: Links };
     const data = { score: expect.any(String) as string, tone: expect.any(String) as string };
-    expect(last).toEqual({ id: expect.stringMatching(/^\d+-\d+$/) as string, event: 'feedback', data });
+    expect(last).toEqual({
+      id: expect.stringMatching(/^\d+-\d+$/) as string,
+      event: 'feedback',
+      data,
+    });
     expect((await fetch(`${last.data['score']}?score=0.5&comment=fair`)).status).toBe(204);
-    expect((await fetch(last.data['tone']!, { method: 'POST', body: '{"value": "curt", "score": true}' })).status).toBe(204);
-    expect((await fetch(last.data['score']!, { method: 'POST', body: '{"score": 1}' })).status).toBe(204);
+    expect(
+      (
+        await fetch(last.data['tone']!, {
+          method: 'POST',
+          body: '{"value": "curt", "score": true}',
+        })
+      ).status,
+    ).toBe(204);
+    expect(
+      (await fetch(last.data['score']!, { method: 'POST', body: '{"score": 1}' })).status,
+    ).toBe(204);
     const [run] = await agent.client.runs.list(thread_id);
     const path = `/threads/${thread_id}/runs/${run!.run_id}/feedback`;
     const given = (await call('GET', path)).body as unknown as object[];
@@ -104,7 +160,9 @@ describe('feedback', () => {
       { key: 'tone', score: 1, value: 'curt' },
     ]);
     await agent.client.threads.delete(thread_id);
-    expect((await fetch(last.data['score']!, { method: 'POST', body: '{"score": 1}' })).status).toBe(404);
+    expect(
+      (await fetch(last.data['score']!, { method: 'POST', body: '{"score": 1}' })).status,
+    ).toBe(404);
   });
 
   test('is asked for with the result of a run, also later, on a host that no header chooses', async () => {
@@ -115,7 +173,9 @@ describe('feedback', () => {
       body: JSON.stringify(asking),
     });
     const { __feedback__ } = (await response.json()) as { __feedback__: Links };
-    expect(__feedback__['score']).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/feedback\/tokens\/[0-9a-f-]{36}$/);
+    expect(__feedback__['score']).toMatch(
+      /^http:\/\/127\.0\.0\.1:\d+\/feedback\/tokens\/[0-9a-f-]{36}$/,
+    );
     const joined = await call('GET', response.headers.get('location')!);
     expect(joined.body).toMatchObject({ left: 0, __feedback__ });
   });
@@ -135,8 +195,13 @@ describe('a history written by hand', () => {
       { updates: [{ command: { update: { left: 1, done: 4 } }, as_node: 'step' }] },
     ];
     const made = await call('POST', '/threads', { metadata: { graph_id: 'steps' }, supersteps });
-    expect(made).toMatchObject({ status: 200, body: { status: 'interrupted', values: { left: 1, done: 4 } } });
-    const state = await agent.client.runs.wait(made.body['thread_id'] as string, 'steps', { input: null });
+    expect(made).toMatchObject({
+      status: 200,
+      body: { status: 'interrupted', values: { left: 1, done: 4 } },
+    });
+    const state = await agent.client.runs.wait(made.body['thread_id'] as string, 'steps', {
+      input: null,
+    });
     expect(state).toMatchObject({ left: 0, done: 5 });
   });
 });
@@ -145,7 +210,9 @@ test('runs of a thread are listed by the fields that are asked for, and no other
   const { thread_id } = await agent.client.threads.create();
   await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 } });
   const path = `/threads/${thread_id}/runs`;
-  expect((await call('GET', `${path}?select=status&select=thread_id`)).body).toEqual([{ status: 'success', thread_id }]);
+  expect((await call('GET', `${path}?select=status&select=thread_id`)).body).toEqual([
+    { status: 'success', thread_id },
+  ]);
   expect((await call('GET', `${path}?select=colour`)).status).toBe(422);
 });
 
@@ -154,22 +221,42 @@ describe('a thread', () => {
     const { thread_id } = await agent.client.threads.create();
     await agent.client.runs.wait(thread_id, 'steps', { input: { left: 2 } });
     const state = await call('GET', `/threads/${thread_id}/state?select=values&select=next`);
-    expect(state.body).toEqual({ values: expect.objectContaining({ done: 2 }) as object, next: [] });
-    const history = await call('POST', `/threads/${thread_id}/history`, { limit: 3, select: ['next'] });
+    expect(state.body).toEqual({
+      values: expect.objectContaining({ done: 2 }) as object,
+      next: [],
+    });
+    const history = await call('POST', `/threads/${thread_id}/history`, {
+      limit: 3,
+      select: ['next'],
+    });
     expect(history.body).toEqual([{ next: [] }, { next: ['step'] }, { next: ['step'] }]);
     expect((await call('GET', `/threads/${thread_id}/state?select=colour`)).status).toBe(422);
     const storage = await call('GET', `/threads/${thread_id}/storage`);
-    expect(storage.body).toMatchObject({ thread_id, checkpoints: { count: 4 }, channel_values: { by_channel: { done: {} } } });
+    expect(storage.body).toMatchObject({
+      thread_id,
+      checkpoints: { count: 4 },
+      channel_values: { by_channel: { done: {} } },
+    });
     expect(storage.body['total_bytes']).toBeGreaterThan(0);
   });
 
   test('is found by its state and its ids', async () => {
     const { thread_id } = await agent.client.threads.create();
     const other = await agent.client.threads.create();
-    await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1, journal: '' }, metadata: {} });
-    const search = { ids: [thread_id, other.thread_id], values: { done: 1 }, sort_by: 'thread_id', sort_order: 'asc' };
+    await agent.client.runs.wait(thread_id, 'steps', {
+      input: { left: 1, journal: '' },
+      metadata: {},
+    });
+    const search = {
+      ids: [thread_id, other.thread_id],
+      values: { done: 1 },
+      sort_by: 'thread_id',
+      sort_order: 'asc',
+    };
     expect((await call('POST', '/threads/search', search)).body).toMatchObject([{ thread_id }]);
-    expect((await call('POST', '/threads/count', { values: { done: 1 }, status: 'idle' })).body).toBeGreaterThanOrEqual(1);
+    expect(
+      (await call('POST', '/threads/count', { values: { done: 1 }, status: 'idle' })).body,
+    ).toBeGreaterThanOrEqual(1);
     expect((await call('POST', '/threads/search', { select: ['colour'] })).status).toBe(422);
   });
 
@@ -177,7 +264,9 @@ describe('a thread', () => {
     const { thread_id } = await agent.client.threads.create();
     await agent.client.runs.create(thread_id, 'steps', { input: { left: 100, pause: 50 } });
     const unknown = crypto.randomUUID();
-    expect((await call('POST', '/threads/prune', { thread_ids: [thread_id, unknown] })).body).toEqual({ pruned_count: 1 });
+    expect(
+      (await call('POST', '/threads/prune', { thread_ids: [thread_id, unknown] })).body,
+    ).toEqual({ pruned_count: 1 });
     expect((await call('GET', `/threads/${thread_id}`)).status).toBe(404);
   });
 
@@ -191,7 +280,9 @@ describe('a thread', () => {
       expect((await agent.client.threads.getState(thread_id)).values).toEqual({ sung });
     }
     const copy = (await agent.client.threads.copy(thread_id)) as unknown as { thread_id: string };
-    expect((await agent.client.threads.getState<{ sung: string[] }>(copy.thread_id)).values.sung).toHaveLength(24);
+    expect(
+      (await agent.client.threads.getState<{ sung: string[] }>(copy.thread_id)).values.sung,
+    ).toHaveLength(24);
   });
 });
 
@@ -200,7 +291,9 @@ test('a run that resumed and was rolled back leaves the question as it was', asy
   await agent.client.runs.wait(thread_id, 'slow', { input: { request: 'go' } });
   const asked = await agent.client.threads.getState(thread_id);
   const run = await agent.client.runs.create(thread_id, 'slow', { command: { resume: 'yes' } });
-  await until('the answer is taken', async () => (await agent.client.threads.getState(thread_id)).next.includes('work'));
+  await until('the answer is taken', async () =>
+    (await agent.client.threads.getState(thread_id)).next.includes('work'),
+  );
   await call('POST', `/threads/${thread_id}/runs/${run.run_id}/cancel?wait=1&action=rollback`);
   expect(await agent.client.threads.getState(thread_id)).toEqual(asked);
   const state = await agent.client.runs.wait(thread_id, 'slow', { command: { resume: 'no' } });
@@ -220,33 +313,61 @@ test('runs that answered one question after the other in the same step are taken
   await step({ input: {} });
   await step({ command: { resume: 'one' } });
   await step({ command: { resume: 'a wrong two' } });
-  const questions = (states as { interrupts: { value: string }[] }[]).map(({ interrupts }) => interrupts.map(({ value }) => value));
+  const questions = (states as { interrupts: { value: string }[] }[]).map(({ interrupts }) =>
+    interrupts.map(({ value }) => value),
+  );
   expect(questions).toEqual([['first'], ['second'], ['third']]);
   await agent.client.runs.delete(thread_id, runs[2]!);
   expect(await agent.client.threads.getState(thread_id)).toEqual(states[1]);
   await agent.client.runs.delete(thread_id, runs[1]!);
   expect(await agent.client.threads.getState(thread_id)).toEqual(states[0]);
-  for (const resume of ['one', 'two']) await agent.client.runs.wait(thread_id, 'questions', { command: { resume } });
-  expect(await agent.client.runs.wait(thread_id, 'questions', { command: { resume: 'three' } })).toMatchObject({
+  for (const resume of ['one', 'two'])
+    await agent.client.runs.wait(thread_id, 'questions', { command: { resume } });
+  expect(
+    await agent.client.runs.wait(thread_id, 'questions', { command: { resume: 'three' } }),
+  ).toMatchObject({
     answers: ['one', 'two', 'three'],
   });
 });
 
 describe('a stream', () => {
   type Event = { event: string; data: Record<string, unknown> };
-  const stream = async (graph: string, input: Record<string, unknown>, streamMode: string[], streamSubgraphs = false): Promise<Event[]> => {
+  const stream = async (
+    graph: string,
+    input: Record<string, unknown>,
+    streamMode: string[],
+    streamSubgraphs = false,
+  ): Promise<Event[]> => {
     const { thread_id } = await agent.client.threads.create();
     return (await Array.fromAsync(
-      agent.client.runs.stream(thread_id, graph, { input, streamMode: streamMode as never, streamSubgraphs }),
+      agent.client.runs.stream(thread_id, graph, {
+        input,
+        streamMode: streamMode as never,
+        streamSubgraphs,
+      }),
     )) as never;
   };
-  const of = (events: Event[], name: string): Event['data'][] => events.filter(({ event }) => event === name).map(({ data }) => data);
+  const of = (events: Event[], name: string): Event['data'][] =>
+    events.filter(({ event }) => event === name).map(({ data }) => data);
 
   test('names the subgraph an event comes from', async () => {
-    const events = await stream('nested', {}, ['values', 'updates', 'custom', 'tasks', 'checkpoints'], true);
-    const names = new Set(events.map(({ event }) => event.replace(/\|sub:[0-9a-f-]{36}$/, '|sub:id')));
+    const events = await stream(
+      'nested',
+      {},
+      ['values', 'updates', 'custom', 'tasks', 'checkpoints'],
+      true,
+    );
+    const names = new Set(
+      events.map(({ event }) => event.replace(/\|sub:[0-9a-f-]{36}$/, '|sub:id')),
+    );
     const both = (name: string): string[] => [name, `${name}|sub:id`];
-    expect(names).toEqual(new Set(['metadata', ...['values', 'updates', 'tasks', 'checkpoints'].flatMap(both), 'custom|sub:id']));
+    expect(names).toEqual(
+      new Set([
+        'metadata',
+        ...['values', 'updates', 'tasks', 'checkpoints'].flatMap(both),
+        'custom|sub:id',
+      ]),
+    );
     const plain = await stream('nested', {}, ['values', 'updates']);
     expect(plain.every(({ event }) => !event.includes('|'))).toBe(true);
   });
@@ -260,12 +381,20 @@ describe('a stream', () => {
       'messages-tuple',
     ]);
     expect(of(events, 'metadata')).toEqual([{ run_id: expect.any(String) as string, attempt: 1 }]);
-    expect(of(events, 'updates')).toEqual([{ answer: { messages: [expect.objectContaining({ type: 'ai' })] as unknown[] } }]);
+    expect(of(events, 'updates')).toEqual([
+      { answer: { messages: [expect.objectContaining({ type: 'ai' })] as unknown[] } },
+    ]);
     const [started, finished] = of(events, 'tasks');
-    expect(started).toMatchObject({ id: expect.any(String) as string, name: 'answer', triggers: expect.any(Array) as unknown[] });
+    expect(started).toMatchObject({
+      id: expect.any(String) as string,
+      name: 'answer',
+      triggers: expect.any(Array) as unknown[],
+    });
     expect(finished).toMatchObject({ id: started?.['id'], name: 'answer', interrupts: [] });
     for (const checkpoint of of(events, 'checkpoints'))
-      expect(Object.keys(checkpoint)).toEqual(expect.arrayContaining(['config', 'metadata', 'values', 'next', 'parent_config', 'tasks']));
+      expect(Object.keys(checkpoint)).toEqual(
+        expect.arrayContaining(['config', 'metadata', 'values', 'next', 'parent_config', 'tasks']),
+      );
     for (const told of of(events, 'debug'))
       expect(told).toMatchObject({
         step: expect.any(Number) as number,
@@ -274,46 +403,85 @@ describe('a stream', () => {
         payload: {},
       });
     const [message] = of(events, 'messages') as unknown as [object, object][];
-    expect(message).toMatchObject([{ type: 'AIMessageChunk' }, { langgraph_node: 'answer', graph_id: 'chat' }]);
+    expect(message).toMatchObject([
+      { type: 'AIMessageChunk' },
+      { langgraph_node: 'answer', graph_id: 'chat' },
+    ]);
   });
 
   test('is narrowed to the graphs that are asked for, when it starts and when it is joined', async () => {
     const { thread_id } = await agent.client.threads.create();
-    const body = { assistant_id: 'nested', input: {}, stream_mode: ['updates', 'custom'], stream_subgraphs: true, stream_resumable: true };
+    const body = {
+      assistant_id: 'nested',
+      input: {},
+      stream_mode: ['updates', 'custom'],
+      stream_subgraphs: true,
+      stream_resumable: true,
+    };
     const response = await fetch(`${agent.url}/threads/${thread_id}/runs/stream?namespace=`, {
       method: 'POST',
       body: JSON.stringify(body),
     });
-    const names = (text: string): string[] => text.match(/^event: \S+/gm)?.map((line) => line.slice(7)) ?? [];
+    const names = (text: string): string[] =>
+      text.match(/^event: \S+/gm)?.map((line) => line.slice(7)) ?? [];
     expect(new Set(names(await response.text()))).toEqual(new Set(['metadata', 'updates']));
     const from = `${agent.url}${response.headers.get('location')}`;
     const joined = async (query: string): Promise<string[]> =>
       names(await (await fetch(`${from}${query}`, { headers: { 'last-event-id': '-1' } })).text());
-    const inner = (await joined('')).find((name) => name.startsWith('custom|'))?.slice('custom|'.length) ?? '';
-    expect(await joined(`?namespace=${encodeURIComponent(inner)}`)).toEqual(['metadata', `custom|${inner}`, `updates|${inner}`]);
+    const inner =
+      (await joined('')).find((name) => name.startsWith('custom|'))?.slice('custom|'.length) ?? '';
+    expect(await joined(`?namespace=${encodeURIComponent(inner)}`)).toEqual([
+      'metadata',
+      `custom|${inner}`,
+      `updates|${inner}`,
+    ]);
   });
 
   test('carries the raw events of a graph next to other modes', async () => {
-    const events = await stream('chat', { messages: [{ role: 'human', content: 'hi' }] }, ['events', 'updates']);
+    const events = await stream('chat', { messages: [{ role: 'human', content: 'hi' }] }, [
+      'events',
+      'updates',
+    ]);
     const [raw] = of(events, 'events');
-    expect(raw).toMatchObject({ event: 'on_chain_start', run_id: expect.any(String) as string, metadata: {}, data: {} });
+    expect(raw).toMatchObject({
+      event: 'on_chain_start',
+      run_id: expect.any(String) as string,
+      metadata: {},
+      data: {},
+    });
     expect(of(events, 'updates')).toHaveLength(1);
   });
 
   test('is taken up behind the event that the client saw last, or from the start by each of its names', async () => {
     const { thread_id } = await agent.client.threads.create();
-    const body = { assistant_id: 'steps', input: { left: 3 }, stream_mode: ['custom'], stream_resumable: true };
-    const { run_id } = (await call('POST', `/threads/${thread_id}/runs`, body)).body as { run_id: string };
+    const body = {
+      assistant_id: 'steps',
+      input: { left: 3 },
+      stream_mode: ['custom'],
+      stream_resumable: true,
+    };
+    const { run_id } = (await call('POST', `/threads/${thread_id}/runs`, body)).body as {
+      run_id: string;
+    };
     await agent.client.runs.join(thread_id, run_id);
     const ids = async (cursor: string): Promise<string[]> => {
       const headers = { 'last-event-id': cursor };
-      const response = await fetch(`${agent.url}/threads/${thread_id}/runs/${run_id}/stream`, { headers });
+      const response = await fetch(`${agent.url}/threads/${thread_id}/runs/${run_id}/stream`, {
+        headers,
+      });
       return (await response.text()).match(/^id: \S+/gm)?.map((line) => line.slice(4)) ?? [];
     };
     const all = await ids('-');
     expect(all).toHaveLength(4);
     const [first = ''] = all;
-    for (const start of ['-1', '0', '7', '1-1', String(Number(first.split('-')[0]) - 1), `${Number(first.split('-')[0]) - 1}-*`])
+    for (const start of [
+      '-1',
+      '0',
+      '7',
+      '1-1',
+      String(Number(first.split('-')[0]) - 1),
+      `${Number(first.split('-')[0]) - 1}-*`,
+    ])
       expect(await ids(start)).toEqual(all);
     expect(await ids(first)).toEqual(all.slice(1));
     expect(await ids(all[3] ?? '')).toEqual([]);
@@ -321,16 +489,27 @@ describe('a stream', () => {
 
   test('is joined with a list of modes in either spelling', async () => {
     const { thread_id } = await agent.client.threads.create();
-    const body = { assistant_id: 'steps', input: { left: 1 }, stream_mode: ['values', 'updates', 'custom'], stream_resumable: true };
-    const { run_id } = (await call('POST', `/threads/${thread_id}/runs`, body)).body as { run_id: string };
+    const body = {
+      assistant_id: 'steps',
+      input: { left: 1 },
+      stream_mode: ['values', 'updates', 'custom'],
+      stream_resumable: true,
+    };
+    const { run_id } = (await call('POST', `/threads/${thread_id}/runs`, body)).body as {
+      run_id: string;
+    };
     const path = `/threads/${thread_id}/runs/${run_id}/stream`;
     const names = async (query: string): Promise<Set<string>> => {
-      const response = await fetch(`${agent.url}${path}?${query}`, { headers: { 'last-event-id': '-1' } });
+      const response = await fetch(`${agent.url}${path}?${query}`, {
+        headers: { 'last-event-id': '-1' },
+      });
       return new Set((await response.text()).match(/^event: \S+/gm)?.map((line) => line.slice(7)));
     };
     const wanted = new Set(['metadata', 'updates', 'custom']);
     expect(await names('stream_mode=updates&stream_mode=custom')).toEqual(wanted);
-    expect(await names(`stream_mode=${encodeURIComponent('["updates","custom"]')}`)).toEqual(wanted);
+    expect(await names(`stream_mode=${encodeURIComponent('["updates","custom"]')}`)).toEqual(
+      wanted,
+    );
   });
 });
 
@@ -346,14 +525,21 @@ test('a graph of annotations on a server without TypeScript is described by its 
 
 test('items of the store are found by meaning, unless they were kept out', async () => {
   const put = (key: string, text: string, index?: unknown): Promise<Answer> =>
-    call('PUT', '/store/items', { namespace: ['paint'], key, value: { text, note: 'green green' }, ...(index !== undefined && { index }) });
+    call('PUT', '/store/items', {
+      namespace: ['paint'],
+      key,
+      value: { text, note: 'green green' },
+      ...(index !== undefined && { index }),
+    });
   await put('a', 'red');
   await put('b', 'red blue');
   await put('c', 'blue');
   await put('hidden', 'red', false);
   await put('noted', 'red', ['note']);
   const search = async (query: string): Promise<unknown[]> => {
-    const { items } = (await call('POST', '/store/items/search', { namespace_prefix: ['paint'], query, limit: 3 })).body as {
+    const { items } = (
+      await call('POST', '/store/items/search', { namespace_prefix: ['paint'], query, limit: 3 })
+    ).body as {
       items: { key: string; score: number }[];
     };
     return items.map(({ key, score }) => [key, Math.round(score * 100) / 100]);
@@ -363,7 +549,9 @@ test('items of the store are found by meaning, unless they were kept out', async
     ['b', 0.71],
   ]);
   expect((await search('green'))[0]).toEqual(['noted', 1]);
-  const all = (await call('POST', '/store/items/search', { namespace_prefix: ['paint'] })).body as { items: { score: unknown }[] };
+  const all = (await call('POST', '/store/items/search', { namespace_prefix: ['paint'] })).body as {
+    items: { score: unknown }[];
+  };
   expect(all.items.map(({ score }) => score)).toEqual([null, null, null, null, null]);
 });
 
@@ -372,6 +560,17 @@ test('figures carry the names that existing dashboards ask for', async () => {
     const found = await fetch(`${agent.url}/metrics`).then((answer) => answer.text());
     return /num_pending_runs\{.*\} \d/.test(found) && found;
   });
-  for (const name of ['num_pending_runs', 'num_running_runs', 'workers_max', 'workers_active', 'workers_available'])
-    expect(text).toMatch(new RegExp(`^lg_api_${name}\\{project_id="",revision_id="",deployment="",revision=""\\} \\d+$`, 'm'));
+  for (const name of [
+    'num_pending_runs',
+    'num_running_runs',
+    'workers_max',
+    'workers_active',
+    'workers_available',
+  ])
+    expect(text).toMatch(
+      new RegExp(
+        `^lg_api_${name}\\{project_id="",revision_id="",deployment="",revision=""\\} \\d+$`,
+        'm',
+      ),
+    );
 });

@@ -13,13 +13,15 @@ const RUNS = /^\/(runs(?!\/crons)|threads\/\{thread_id\}\/runs(?!\/crons)|feedba
 const CRONS = /\/runs\/crons/;
 const EVENT_STREAMING = /^\/threads\/\{thread_id\}\/(commands|stream\/events)$/;
 const AG_UI = /^\/ag-ui/;
-const belongsTo = (patterns: RegExp[], path: string): boolean => patterns.some((pattern) => pattern.test(path));
+const belongsTo = (patterns: RegExp[], path: string): boolean =>
+  patterns.some((pattern) => pattern.test(path));
 
 /** Switch -> whether a path goes with it. */
 const GONE: Record<string, (path: string) => boolean> = {
   disable_assistants: (path) => path.startsWith('/assistants'),
   // Event streaming, and AG-UI with it, is about threads and starts runs, so it goes with either of them.
-  disable_threads: (path) => (path.startsWith('/threads') && !belongsTo([RUNS, CRONS], path)) || AG_UI.test(path),
+  disable_threads: (path) =>
+    (path.startsWith('/threads') && !belongsTo([RUNS, CRONS], path)) || AG_UI.test(path),
   disable_runs: (path) => belongsTo([RUNS, CRONS, EVENT_STREAMING, AG_UI], path),
   disable_event_streaming: (path) => belongsTo([EVENT_STREAMING, AG_UI], path),
   disable_store: (path) => path.startsWith('/store'),
@@ -53,8 +55,12 @@ const start = (http: object, more: Record<string, string> = {}): Promise<AgentPr
 beforeAll(async () => {
   database = await freshDatabase();
   agent = await start({});
-  const { paths } = (await (await fetch(`${agent.url}/openapi.json`)).json()) as { paths: Record<string, object> };
-  all = Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })));
+  const { paths } = (await (await fetch(`${agent.url}/openapi.json`)).json()) as {
+    paths: Record<string, object>;
+  };
+  all = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
+  );
   await stop();
 });
 
@@ -64,7 +70,9 @@ afterAll(() => database.drop());
 
 /** Returns whether the server has the route: whatever else is wrong with the request, it says that in other words. */
 async function isServed(server: AgentProcess, { method, path }: Operation): Promise<boolean> {
-  const answer = await fetch(server.url + path.replaceAll(/\{\w+\}/g, () => randomUUID()), { method });
+  const answer = await fetch(server.url + path.replaceAll(/\{\w+\}/g, () => randomUUID()), {
+    method,
+  });
   if (answer.status !== 404) {
     await answer.body?.cancel();
     return true;
@@ -77,13 +85,17 @@ test('every switch of the file is in this table', () => {
   expect(Object.keys(http.properties).filter((key) => key.startsWith('disable_'))).toEqual(
     expect.arrayContaining(Object.keys(GONE)) as string[],
   );
-  expect(Object.keys(GONE)).toHaveLength(Object.keys(http.properties).filter((key) => key.startsWith('disable_')).length);
+  expect(Object.keys(GONE)).toHaveLength(
+    Object.keys(http.properties).filter((key) => key.startsWith('disable_')).length,
+  );
 });
 
 test.each(Object.entries(GONE))('%s takes away its own routes and no others', async (key, goes) => {
   agent = await start({ [key]: true });
   const server = agent;
-  const served = await Promise.all(all.map(async (operation) => ({ ...operation, served: await isServed(server, operation) })));
+  const served = await Promise.all(
+    all.map(async (operation) => ({ ...operation, served: await isServed(server, operation) })),
+  );
   expect(served).toEqual(all.map((operation) => ({ ...operation, served: !goes(operation.path) })));
   expect((await fetch(`${server.url}/ok`)).status).toBe(200);
 });
@@ -92,5 +104,7 @@ test('a variable turns event streaming off, too', async () => {
   agent = await start({}, { FF_V2_EVENT_STREAMING: 'false' });
   const server = agent;
   const switched = all.filter(({ path }) => EVENT_STREAMING.test(path));
-  expect(await Promise.all(switched.map((operation) => isServed(server, operation)))).toEqual(switched.map(() => false));
+  expect(await Promise.all(switched.map((operation) => isServed(server, operation)))).toEqual(
+    switched.map(() => false),
+  );
 });

@@ -2,7 +2,12 @@ import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
-import { everyInputIsRead, nothingIsFound, openEncrypted, type Encrypted } from '../../kit/postgres-encrypted.ts';
+import {
+  everyInputIsRead,
+  nothingIsFound,
+  openEncrypted,
+  type Encrypted,
+} from '../../kit/postgres-encrypted.ts';
 import { WireThread } from '../event-streaming/client.ts';
 
 /* Each tenant has a key of its own, which the module chooses by the context. It refuses a value that is nobody's. */
@@ -50,7 +55,8 @@ async function rowsOf(threadId: string, tenant: string): Promise<Record<string, 
 
 describe('two tenants', () => {
   let agent: AgentProcess;
-  const clientOf = (tenant: string): Client => new Client({ apiUrl: agent.url, defaultHeaders: { 'x-tenant': tenant } });
+  const clientOf = (tenant: string): Client =>
+    new Client({ apiUrl: agent.url, defaultHeaders: { 'x-tenant': tenant } });
   const threads: Record<string, string[]> = { [RED]: [], [BLUE]: [] };
 
   beforeAll(async () => {
@@ -66,7 +72,12 @@ describe('two tenants', () => {
       const { thread_id } = await client.threads.create({ metadata: { secret: note } });
       threads[tenant]!.push(thread_id);
       const streamed = client.runs.stream(thread_id, 'keeps', {
-        input: { note, asks: number % 2 === 0, left: 3, messages: [{ role: 'user', content: note.repeat(100) }] },
+        input: {
+          note,
+          asks: number % 2 === 0,
+          left: 3,
+          messages: [{ role: 'user', content: note.repeat(100) }],
+        },
         streamMode: ['values', 'custom'],
         streamResumable: true,
         metadata: { secret: note },
@@ -74,11 +85,19 @@ describe('two tenants', () => {
       const events = await Array.fromAsync(streamed);
       expect(events).toContainEqual(expect.objectContaining({ event: 'custom', data: { note } }));
       await client.store.putItem([tenant], String(number), { note });
-      if (number % 2 === 0) await client.runs.wait(thread_id, 'keeps', { command: { resume: note } });
-      await client.threads.updateState(thread_id, { values: { note: `${note}, changed` }, asNode: 'count' });
-      expect((await client.threads.getState<{ note: string }>(thread_id)).values.note).toBe(`${note}, changed`);
+      if (number % 2 === 0)
+        await client.runs.wait(thread_id, 'keeps', { command: { resume: note } });
+      await client.threads.updateState(thread_id, {
+        values: { note: `${note}, changed` },
+        asNode: 'count',
+      });
+      expect((await client.threads.getState<{ note: string }>(thread_id)).values.note).toBe(
+        `${note}, changed`,
+      );
     };
-    await Promise.all(Array.from({ length: 8 }, (_, number) => [one(RED, number), one(BLUE, number)]).flat());
+    await Promise.all(
+      Array.from({ length: 8 }, (_, number) => [one(RED, number), one(BLUE, number)]).flat(),
+    );
     for (const [tenant, other] of [
       [RED, BLUE],
       [BLUE, RED],
@@ -101,11 +120,19 @@ describe('two tenants', () => {
   test('by commands of event streaming as well', async () => {
     const { thread_id } = await clientOf(BLUE).threads.create();
     const thread = new WireThread(agent.url, thread_id);
-    const command = { id: 1, method: 'run.start', params: { assistant_id: 'keeps', input: { note: 'a command' } } };
+    const command = {
+      id: 1,
+      method: 'run.start',
+      params: { assistant_id: 'keeps', input: { note: 'a command' } },
+    };
     expect((await thread.post('/commands', command, { 'x-tenant': BLUE })).status).toBe(200);
-    await expect.poll(async () => (await clientOf(BLUE).threads.get(thread_id)).status).toBe('idle');
+    await expect
+      .poll(async () => (await clientOf(BLUE).threads.get(thread_id)).status)
+      .toBe('idle');
     expect(await rowsOf(thread_id, RED)).toEqual({});
-    expect(Object.keys(await rowsOf(thread_id, BLUE))).toEqual(expect.arrayContaining(['thread', 'run', 'checkpoint_blobs']));
+    expect(Object.keys(await rowsOf(thread_id, BLUE))).toEqual(
+      expect.arrayContaining(['thread', 'run', 'checkpoint_blobs']),
+    );
   });
 
   test('have crons whose runs are encrypted as the cron is', async () => {
@@ -129,21 +156,33 @@ describe('two tenants', () => {
     const { values } = await clientOf(RED).threads.getState<{ note: string }>(thread!);
     expect(values.note).toContain(BLUE);
     const kept = await clientOf(RED).threads.copy(thread!);
-    expect((await clientOf(RED).threads.getState<{ note: string }>(kept.thread_id)).values.note).toContain(BLUE);
+    expect(
+      (await clientOf(RED).threads.getState<{ note: string }>(kept.thread_id)).values.note,
+    ).toContain(BLUE);
   });
 
   test.each([
     ['is no object', 'odd', 500, 'encryption.path: context returned no object.'],
     ['fails', 'lost', 503, 'encryption.path: context failed for a request.'],
   ])('get a sentence where the handler for contexts %s', async (_, tenant, status, detail) => {
-    const answer = await fetch(`${agent.url}/threads`, { method: 'POST', body: '{}', headers: { 'x-tenant': tenant } });
+    const answer = await fetch(`${agent.url}/threads`, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'x-tenant': tenant },
+    });
     expect([answer.status, await answer.json()]).toEqual([status, { detail }]);
   });
 
   test('lose all that they have when their key is taken away, and the other goes on', async () => {
     await agent.kill();
-    agent = await startAgent({ database: database.uri, config: `${graphs}/tenants.json`, env: { ...env, GONE: BLUE } });
-    await expect(clientOf(RED).threads.getState(threads[BLUE]![0]!)).rejects.toThrow(/encryption\.path: decrypt\.(blob|json) failed/);
+    agent = await startAgent({
+      database: database.uri,
+      config: `${graphs}/tenants.json`,
+      env: { ...env, GONE: BLUE },
+    });
+    await expect(clientOf(RED).threads.getState(threads[BLUE]![0]!)).rejects.toThrow(
+      /encryption\.path: decrypt\.(blob|json) failed/,
+    );
     const { values } = await clientOf(RED).threads.getState<{ note: string }>(threads[RED]![0]!);
     expect(values.note).toContain(RED);
   });
@@ -153,29 +192,43 @@ describe('the header of a request', () => {
   let agent: AgentProcess;
 
   beforeAll(async () => {
-    agent = await startAgent({ database: database.uri, config: `${graphs}/tenants-by-header.json`, env });
+    agent = await startAgent({
+      database: database.uri,
+      config: `${graphs}/tenants-by-header.json`,
+      env,
+    });
   });
 
   afterAll(() => agent.kill());
 
   const create = async (header?: string): Promise<{ status: number; body: unknown }> => {
     const headers = header === undefined ? {} : { 'x-encryption-context': header };
-    const answer = await fetch(`${agent.url}/threads`, { method: 'POST', body: JSON.stringify({ metadata: { secret: 'x' } }), headers });
+    const answer = await fetch(`${agent.url}/threads`, {
+      method: 'POST',
+      body: JSON.stringify({ metadata: { secret: 'x' } }),
+      headers,
+    });
     return { status: answer.status, body: await answer.json() };
   };
-  const inBase64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
+  const inBase64 = (value: unknown): string =>
+    Buffer.from(JSON.stringify(value)).toString('base64');
 
   test('names the context, where no handler derives one', async () => {
     const { status, body } = await create(inBase64({ tenant: RED }));
     expect(status).toBe(200);
     const { thread_id } = body as { thread_id: string };
-    expect(await database.sql(`select metadata->'secret'->'context' as context from gx.thread where thread_id = '${thread_id}'`)).toEqual([
-      { context: { tenant: RED } },
-    ]);
+    expect(
+      await database.sql(
+        `select metadata->'secret'->'context' as context from gx.thread where thread_id = '${thread_id}'`,
+      ),
+    ).toEqual([{ context: { tenant: RED } }]);
   });
 
   test('may be missing, and then the handlers get an empty one', async () => {
-    expect(await create()).toEqual({ status: 503, body: { detail: 'encryption.path: encrypt.json failed for thread.metadata.' } });
+    expect(await create()).toEqual({
+      status: 503,
+      body: { detail: 'encryption.path: encrypt.json failed for thread.metadata.' },
+    });
     expect(await create(inBase64({}))).toMatchObject({ status: 503 });
   });
 

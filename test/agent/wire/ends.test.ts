@@ -9,7 +9,7 @@ import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { StudioAgent } from '../../../src/console/page/studio/agent.ts';
-import { signedPass } from '../../../src/tokens/agent-pass.ts';
+import { signPass } from '../../../src/tokens/agent-pass.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
@@ -51,23 +51,54 @@ afterAll(async () => {
 const SKEW = 30;
 /** Returns the credential of a writer's pass that opens agents for so many seconds from now on. */
 const passFor = (seconds: number): string =>
-  `Bearer ${signedPass({ deployment: 'd-1', subject: 'key-1', name: 'Ann', role: 'write', exp: Math.floor(Date.now() / 1000) - SKEW + seconds }, [KEY])}`;
+  `Bearer ${signPass({ deployment: 'd-1', subject: 'key-1', name: 'Ann', role: 'write', exp: Math.floor(Date.now() / 1000) - SKEW + seconds }, [KEY])}`;
 
 const newThread = async ({ url }: AgentProcess, authorization: string): Promise<string> =>
-  (await new Client({ apiUrl: url, apiKey: null, defaultHeaders: { authorization } }).threads.create()).thread_id;
-const runsOf = async ({ url }: AgentProcess, authorization: string, thread: string): Promise<number> =>
-  (await new Client({ apiUrl: url, apiKey: null, defaultHeaders: { authorization } }).runs.list(thread)).length;
+  (
+    await new Client({
+      apiUrl: url,
+      apiKey: null,
+      defaultHeaders: { authorization },
+    }).threads.create()
+  ).thread_id;
+const runsOf = async (
+  { url }: AgentProcess,
+  authorization: string,
+  thread: string,
+): Promise<number> =>
+  (
+    await new Client({ apiUrl: url, apiKey: null, defaultHeaders: { authorization } }).runs.list(
+      thread,
+    )
+  ).length;
 
 async function socketOf({ url }: AgentProcess, thread: string, headers: Record<string, string>) {
-  const socket = new WebSocket(`${url.replace('http', 'ws')}/threads/${thread}/stream/events`, { headers });
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/threads/${thread}/stream/events`, {
+    headers,
+  });
   await once(socket, 'open');
-  const command = JSON.stringify({ id: 1, method: 'run.start', params: { assistant_id: 'steps', input: { left: 1 } } });
-  return { closed: once(socket, 'close') as Promise<[number]>, startsRun: () => socket.send(command), socket };
+  const command = JSON.stringify({
+    id: 1,
+    method: 'run.start',
+    params: { assistant_id: 'steps', input: { left: 1 } },
+  });
+  return {
+    closed: once(socket, 'close') as Promise<[number]>,
+    startsRun: () => socket.send(command),
+    socket,
+  };
 }
 
 /** Sends a body in two pieces. `between`: what happens before the second. */
-async function sendSlowly(url: string, headers: Record<string, string>, between: () => Promise<unknown>) {
-  const sent = request(url, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' } });
+async function sendSlowly(
+  url: string,
+  headers: Record<string, string>,
+  between: () => Promise<unknown>,
+) {
+  const sent = request(url, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+  });
   const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
   answered.catch(() => undefined);
   sent.on('error', () => undefined);
@@ -92,7 +123,9 @@ describe('a pass', () => {
     const thread = await newThread(keyed, passFor(300));
     const authorization = passFor(2);
     const { closed } = await socketOf(keyed, thread, { authorization });
-    const stream = await fetch(`${keyed.url}/threads/${thread}/stream`, { headers: { authorization } });
+    const stream = await fetch(`${keyed.url}/threads/${thread}/stream`, {
+      headers: { authorization },
+    });
     const began = performance.now();
     expect(await stream.text()).toContain('event: error\r\ndata: {"error":"Unauthorized"');
     expect((await closed)[0]).toBe(4401);
@@ -101,8 +134,13 @@ describe('a pass', () => {
 
   test('that ends while a body is sent makes nothing', async () => {
     const before = await new Client({ apiUrl: keyed.url, apiKey: KEY }).threads.count();
-    const answer = await sendSlowly(`${keyed.url}/threads`, { authorization: passFor(2) }, () => wait(3100));
-    expect(answer).toMatchObject({ status: 401, body: expect.stringContaining('The pass has expired') });
+    const answer = await sendSlowly(`${keyed.url}/threads`, { authorization: passFor(2) }, () =>
+      wait(3100),
+    );
+    expect(answer).toMatchObject({
+      status: 401,
+      body: expect.stringContaining('The pass has expired'),
+    });
     expect(await new Client({ apiUrl: keyed.url, apiKey: KEY }).threads.count()).toBe(before);
   });
 
@@ -110,8 +148,15 @@ describe('a pass', () => {
     let opened = 0;
     const studio = new StudioAgent(async (at, { method = 'GET', body, headers, signal }) => {
       // Each is good for some seconds, so that the run takes several.
-      const given = { ...headers, authorization: passFor(3), ...(body !== undefined && { 'content-type': 'application/json' }) };
-      const sent = { ...(body !== undefined && { body: JSON.stringify(body) }), ...(signal && { signal }) };
+      const given = {
+        ...headers,
+        authorization: passFor(3),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      };
+      const sent = {
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal && { signal }),
+      };
       const answer = await fetch(`${keyed.url}/${at}`, { method, headers: given, ...sent });
       if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
       if (at.endsWith('/stream')) opened += 1;
@@ -122,7 +167,9 @@ describe('a pass', () => {
     const events = await Array.fromAsync(studio.start(thread, asked, new AbortController().signal));
     expect(opened).toBeGreaterThan(1);
     expect(events.map(({ kind }) => kind)).not.toContain('error');
-    const states = events.filter(({ kind }) => kind === 'values').map((one) => (JSON.parse(one.text) as { done?: number }).done ?? 0);
+    const states = events
+      .filter(({ kind }) => kind === 'values')
+      .map((one) => (JSON.parse(one.text) as { done?: number }).done ?? 0);
     expect(states).toEqual(Array.from({ length: 13 }, (_, done) => done));
   }, 60_000);
 });
@@ -148,7 +195,8 @@ describe.each(['gx.json', 'auth-first.json'])('where handlers decide, with %s', 
       GX_AUTH_CHECK_SECS: '2',
     });
   });
-  const forget = (token: string): void => writeFileSync(tokens, ['ann', 'bob'].filter((one) => one !== token).join('\n'));
+  const forget = (token: string): void =>
+    writeFileSync(tokens, ['ann', 'bob'].filter((one) => one !== token).join('\n'));
   const ANN = { authorization: 'Bearer ann' };
 
   test('a token that they refuse does nothing by a WebSocket that is open', async () => {
@@ -189,6 +237,9 @@ describe.each(['gx.json', 'auth-first.json'])('where handlers decide, with %s', 
       await wait(3000);
     });
     expect(refused.status).toBe(401);
-    expect((await sendSlowly(`${agent.url}/takes`, { authorization: 'Bearer bob' }, () => wait(3000))).body).toBe('took 20');
+    expect(
+      (await sendSlowly(`${agent.url}/takes`, { authorization: 'Bearer bob' }, () => wait(3000)))
+        .body,
+    ).toBe('took 20');
   });
 });

@@ -38,7 +38,11 @@ async function openWire(): Promise<number> {
 beforeAll(async () => {
   database = await freshDatabase();
   const uri = Object.assign(new URL(database.uri), { port: await openWire() }).href;
-  agent = await startAgent({ database: uri, config: 'test/agent/wire/failed-calls/graphs/gx.json', env: { GX_LOG_LEVEL: 'error' } });
+  agent = await startAgent({
+    database: uri,
+    config: 'test/agent/wire/failed-calls/graphs/gx.json',
+    env: { GX_LOG_LEVEL: 'error' },
+  });
 });
 
 afterAll(async () => {
@@ -50,7 +54,10 @@ afterAll(async () => {
 type Answer = { status: number; body: Record<string, unknown> };
 
 async function call(method: string, path: string, body?: unknown): Promise<Answer> {
-  const response = await fetch(`${agent.url}${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  const response = await fetch(`${agent.url}${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
   return { status: response.status, body: (await response.json()) as Answer['body'] };
 }
 
@@ -77,8 +84,16 @@ test('a run that fails says so in the log: its error, its node, the line of the 
       .split('\n')
       .find((one) => one.includes('"run failed"') && one.includes(run_id)),
   );
-  const { err, ...fields } = JSON.parse(line) as { err: { type: string; message: string; stack: string } };
-  expect(fields).toMatchObject({ level: 'error', thread_id, graph_id: 'throws', node: 'cook', status: 'error' });
+  const { err, ...fields } = JSON.parse(line) as {
+    err: { type: string; message: string; stack: string };
+  };
+  expect(fields).toMatchObject({
+    level: 'error',
+    thread_id,
+    graph_id: 'throws',
+    node: 'cook',
+    status: 'error',
+  });
   expect(err).toMatchObject({ type: 'RangeError', message: 'the stove is off' });
   const [first, second, ...more] = err.stack.split('\n');
   expect(first).toBe('RangeError: the stove is off');
@@ -86,7 +101,10 @@ test('a run that fails says so in the log: its error, its node, the line of the 
   expect((fields as { at?: string }).at).toMatch(/fails\.(ts|py):\d+$/);
   expect(more.at(-1)).toMatch(/^caused by \w*Error: no gas$/);
   // Clients hear no more than the error.
-  expect((await call('GET', `/threads/${thread_id}`)).body['error']).toEqual({ error: 'RangeError', message: 'the stove is off' });
+  expect((await call('GET', `/threads/${thread_id}`)).body['error']).toEqual({
+    error: 'RangeError',
+    message: 'the stove is off',
+  });
 });
 
 describe('a fault of the graph:', () => {
@@ -95,7 +113,9 @@ describe('a fault of the graph:', () => {
     const thread = await threadOf('unmade');
     expect(await call('GET', `/threads/${thread}/state`)).toEqual(failed);
     expect(await call('GET', `/threads/${thread}/history`)).toEqual(failed);
-    expect(await call('POST', `/threads/${thread}/state`, { values: { count: 1 } })).toEqual(failed);
+    expect(await call('POST', `/threads/${thread}/state`, { values: { count: 1 } })).toEqual(
+      failed,
+    );
     const [assistant] = await agent.client.assistants.search({ graphId: 'unmade' });
     expect(await call('GET', `/assistants/${assistant!.assistant_id}/schemas`)).toEqual(failed);
     expect(await call('GET', `/assistants/${assistant!.assistant_id}/subgraphs`)).toEqual(failed);
@@ -111,7 +131,9 @@ describe('a fault of the graph:', () => {
     for (const path of ['/runs/wait', `/threads/${thread}/runs/wait`])
       expect((await call('POST', path, run)).body).toEqual({ __error__: failure });
     expect((await call('GET', `/threads/${thread}`)).body).toMatchObject({ status: 'error' });
-    expect(await agent.client.runs.list(thread)).toEqual([expect.objectContaining({ status: 'error' })]);
+    expect(await agent.client.runs.list(thread)).toEqual([
+      expect.objectContaining({ status: 'error' }),
+    ]);
   });
 
   test('a reducer that throws is a 500, and the state stays', async () => {
@@ -129,24 +151,41 @@ describe('a fault of the graph:', () => {
     const thread = await threadOf('hostile');
     expect(await call('GET', `/threads/${thread}/state`)).toEqual({
       status: 500,
-      body: { detail: expect.stringMatching(/^Error: The graph (threw something|raised an error) that can not be printed\.$/) as string },
+      body: {
+        detail: expect.stringMatching(
+          /^Error: The graph (threw something|raised an error) that can not be printed\.$/,
+        ) as string,
+      },
     });
   });
 });
 
 describe('a fault of the caller:', () => {
   test('a node that the graph does not have is a 400', async () => {
-    const answer = await call('POST', `/threads/${await threadOf('fails')}/state`, { values: { count: 1 }, as_node: 'nowhere' });
-    expect(answer).toEqual({ status: 400, body: { detail: expect.stringContaining('nowhere') as string } });
+    const answer = await call('POST', `/threads/${await threadOf('fails')}/state`, {
+      values: { count: 1 },
+      as_node: 'nowhere',
+    });
+    expect(answer).toEqual({
+      status: 400,
+      body: { detail: expect.stringContaining('nowhere') as string },
+    });
   });
 
   test.each([
     ['a list', 'fails', [1]],
     ['no message', 'chat', { messages: 42 }],
-    ['the removal of a message that is not there', 'chat', { messages: [{ type: 'remove', id: 'none' }] }],
+    [
+      'the removal of a message that is not there',
+      'chat',
+      { messages: [{ type: 'remove', id: 'none' }] },
+    ],
   ])('values that the graph does not take (%s) are a 400', async (_what, graph, values) => {
     const answer = await call('POST', `/threads/${await threadOf(graph)}/state`, { values });
-    expect(answer).toEqual({ status: 400, body: { detail: expect.stringMatching(/\S/) as string } });
+    expect(answer).toEqual({
+      status: 400,
+      body: { detail: expect.stringMatching(/\S/) as string },
+    });
   });
 
   test('a graph that this server does not have is a 404', async () => {
@@ -168,13 +207,22 @@ test('a database that does not answer the graph is a 503, and its return is enou
       call('POST', path, { values: { count: 3 }, as_node: 'step' }),
     ]),
   );
-  expect(asked).toEqual(Array.from({ length: 3 }, () => ({ status: 503, body: { detail: 'The database does not answer.' } })));
+  expect(asked).toEqual(
+    Array.from({ length: 3 }, () => ({
+      status: 503,
+      body: { detail: 'The database does not answer.' },
+    })),
+  );
   expect(await call('GET', path)).toMatchObject({ status: 200, body: { values: { count: 2 } } });
 });
 
 describe('a thread whose history can not be written', () => {
   const create = (thread_id: string, updates: object[]): Promise<Answer> =>
-    call('POST', '/threads', { thread_id, metadata: { graph_id: 'fails' }, supersteps: [{ updates }] });
+    call('POST', '/threads', {
+      thread_id,
+      metadata: { graph_id: 'fails' },
+      supersteps: [{ updates }],
+    });
   const good = [{ values: { count: 1 }, as_node: 'step' }];
 
   test.each([
@@ -183,9 +231,15 @@ describe('a thread whose history can not be written', () => {
     ['meets a fault of the graph', [{ values: { count: 11 }, as_node: 'step' }], 500],
   ])('because it %s is not made, and the same id is still free', async (_what, updates, status) => {
     const id = randomUUID();
-    expect(await create(id, updates)).toEqual({ status, body: { detail: expect.stringMatching(/\S/) as string } });
+    expect(await create(id, updates)).toEqual({
+      status,
+      body: { detail: expect.stringMatching(/\S/) as string },
+    });
     expect((await call('GET', `/threads/${id}`)).status).toBe(404);
-    expect(await create(id, good)).toMatchObject({ status: 200, body: { thread_id: id, values: { count: 1 } } });
+    expect(await create(id, good)).toMatchObject({
+      status: 200,
+      body: { thread_id: id, values: { count: 1 } },
+    });
   });
 
   test('because the database went away is a 503, and is not made', async () => {

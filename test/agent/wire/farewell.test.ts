@@ -28,7 +28,8 @@ test('a server that is to stop serves on until load balancers know, and sends it
         body: JSON.stringify({ assistant_id: 'steps', input: { left: 1, pause: 5 } }),
       });
       const state = (await answer.json()) as { done?: number };
-      if (state.done !== 1) throw new Error(`round ${round} answered ${answer.status} ${JSON.stringify(state)}`);
+      if (state.done !== 1)
+        throw new Error(`round ${round} answered ${answer.status} ${JSON.stringify(state)}`);
       if (pick === leaving) connections.add(answer.headers.get('connection'));
     }, 10),
   );
@@ -53,8 +54,13 @@ function run(url: string, agent: http.Agent, pause: number) {
     for (const event of ['finish', 'close']) asked.once(event, () => resolve(performance.now()));
   });
   asked.end(JSON.stringify({ assistant_id: 'steps', input: { left: 1, pause } }));
-  const begun = new Promise<http.IncomingMessage>((resolve, reject) => asked.once('response', resolve).once('error', reject));
-  const ended = begun.then(async (answer) => ({ state: JSON.parse(await text(answer)) as object, connection: answer.headers.connection }));
+  const begun = new Promise<http.IncomingMessage>((resolve, reject) =>
+    asked.once('response', resolve).once('error', reject),
+  );
+  const ended = begun.then(async (answer) => ({
+    state: JSON.parse(await text(answer)) as object,
+    connection: answer.headers.connection,
+  }));
   ended.catch(() => undefined);
   return { asked, sent, begun, ended };
 }
@@ -64,7 +70,10 @@ const IN_TIME = 600;
 
 /** A server is told to stop while it answers. Its client comes back on the same connection once it has the answer. */
 async function comesBack() {
-  const leaving = await startAgent({ database: database.uri, env: { GX_SHUTDOWN_DELAY_SECONDS: '0' } });
+  const leaving = await startAgent({
+    database: database.uri,
+    env: { GX_SHUTDOWN_DELAY_SECONDS: '0' },
+  });
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   const first = run(leaving.url, agent, 2000);
   expect((await first.begun).headers.connection).toBe('keep-alive');

@@ -6,7 +6,14 @@ import { coerceMessageLikeToMessage } from '@langchain/core/messages';
 import { convertMessagesToCompletionsMessageParams } from '@langchain/openai';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { a2aCalls, rpc, type A2aCalls, type A2aError, type A2aPart, type A2aTask } from '../../kit/a2a-calls.ts';
+import {
+  a2aCalls,
+  rpc,
+  type A2aCalls,
+  type A2aError,
+  type A2aPart,
+  type A2aTask,
+} from '../../kit/a2a-calls.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
@@ -38,7 +45,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const SOUND = Buffer.from('RIFF....WAVE').toString('base64');
 const TABLE = Buffer.from('a,b\n1,2\n').toString('base64');
 
@@ -51,7 +59,8 @@ const sent = (parts: object[], more: object = {}): object => ({
   message: { messageId: randomUUID(), role: 'ROLE_USER', parts, ...more },
 });
 const resultOf = ({ artifacts }: A2aTask): A2aPart[] => artifacts![0]!.parts;
-const refused = (assistant: string, params: object): Promise<A2aError> => calls.call(assistant, 'SendMessage', params);
+const refused = (assistant: string, params: object): Promise<A2aError> =>
+  calls.call(assistant, 'SendMessage', params);
 
 describe('by the SDK of LangGraph', () => {
   test('blocks of all forms lie in the checkpoint as they were sent, and come back so', async () => {
@@ -65,12 +74,22 @@ describe('by the SDK of LangGraph', () => {
     const { thread_id } = await agent.client.threads.create();
     const input = { messages: [{ type: 'human', content, id: 'asked' }] };
     const streamed = [];
-    for await (const part of agent.client.runs.stream(thread_id, 'copies', { input, streamMode: ['values', 'messages-tuple'] }))
+    for await (const part of agent.client.runs.stream(thread_id, 'copies', {
+      input,
+      streamMode: ['values', 'messages-tuple'],
+    }))
       streamed.push(part);
-    const { messages } = streamed.findLast(({ event }) => event === 'values')!.data as { messages: Message[] };
+    const { messages } = streamed.findLast(({ event }) => event === 'values')!.data as {
+      messages: Message[];
+    };
     expect(messages.map((message) => message.content)).toEqual([content, content]);
-    expect((await messagesOf(thread_id)).map((message) => message.content)).toEqual([content, content]);
-    const [history] = await agent.client.threads.getHistory<{ messages: Message[] }>(thread_id, { limit: 1 });
+    expect((await messagesOf(thread_id)).map((message) => message.content)).toEqual([
+      content,
+      content,
+    ]);
+    const [history] = await agent.client.threads.getHistory<{ messages: Message[] }>(thread_id, {
+      limit: 1,
+    });
     expect(history!.values.messages[0]).toMatchObject({ id: 'asked', content });
   });
 });
@@ -80,7 +99,13 @@ describe('by A2A', () => {
     const picture = { raw: PIXEL, mediaType: 'image/png', filename: 'pixel.png' };
     const task = await calls.send(
       'copies',
-      sent([{ text: 'Look:' }, picture, { raw: SOUND, mediaType: 'audio/wav' }, { url, mediaType: 'application/pdf' }, { raw: TABLE }]),
+      sent([
+        { text: 'Look:' },
+        picture,
+        { raw: SOUND, mediaType: 'audio/wav' },
+        { url, mediaType: 'application/pdf' },
+        { raw: TABLE },
+      ]),
     );
     const [asked] = await messagesOf(task.contextId);
     expect(asked!.content).toEqual([
@@ -90,8 +115,13 @@ describe('by A2A', () => {
       { type: 'file', mimeType: 'application/pdf', url },
       { type: 'file', mimeType: 'application/octet-stream', data: TABLE },
     ]);
-    const [asModel] = convertMessagesToCompletionsMessageParams({ messages: [coerceMessageLikeToMessage(asked as never)] });
-    expect(asModel!.content).toContainEqual({ type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } });
+    const [asModel] = convertMessagesToCompletionsMessageParams({
+      messages: [coerceMessageLikeToMessage(asked as never)],
+    });
+    expect(asModel!.content).toContainEqual({
+      type: 'image_url',
+      image_url: { url: `data:image/png;base64,${PIXEL}` },
+    });
     expect(resultOf(task)).toEqual([
       { text: 'Look:' },
       picture,
@@ -110,23 +140,37 @@ describe('by A2A', () => {
       { kind: 'file', file: { uri: url, mimeType: 'application/pdf' } },
     ];
     const message = { kind: 'message', messageId: 'm', role: 'user', parts: files };
-    const answer = await calls.post('copies', rpc('message/send', { message }), { 'a2a-version': '0.3' });
+    const answer = await calls.post('copies', rpc('message/send', { message }), {
+      'a2a-version': '0.3',
+    });
     const { result } = (await answer.json()) as { result: A2aTask };
     expect(resultOf(result)).toEqual([...files, { kind: 'data', data: { blocks: 2 } }]);
   });
 
   test('a stream brings them in its result', async () => {
-    const events = await calls.stream('copies', 'SendStreamingMessage', sent([{ raw: PIXEL, mediaType: 'image/png' }]));
-    const { artifactUpdate } = events.find((event) => 'artifactUpdate' in event) as { artifactUpdate: { artifact: { parts: A2aPart[] } } };
+    const events = await calls.stream(
+      'copies',
+      'SendStreamingMessage',
+      sent([{ raw: PIXEL, mediaType: 'image/png' }]),
+    );
+    const { artifactUpdate } = events.find((event) => 'artifactUpdate' in event) as {
+      artifactUpdate: { artifact: { parts: A2aPart[] } };
+    };
     expect(artifactUpdate.artifact.parts[0]).toEqual({ raw: PIXEL, mediaType: 'image/png' });
   });
 
   test.each([
-    ['of before version 1', { type: 'image', source_type: 'base64', mime_type: 'image/png', data: PIXEL }],
+    [
+      'of before version 1',
+      { type: 'image', source_type: 'base64', mime_type: 'image/png', data: PIXEL },
+    ],
     ['of LangChain in Python', { type: 'image', mime_type: 'image/png', base64: PIXEL }],
     ['of OpenAI', { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } }],
   ])('a block %s is a file of the result, too', async (_form, block) => {
-    const task = await calls.send('copies', sent([{ data: { messages: [{ role: 'user', content: [block] }] } }]));
+    const task = await calls.send(
+      'copies',
+      sent([{ data: { messages: [{ role: 'user', content: [block] }] } }]),
+    );
     expect(resultOf(task)[0]).toEqual({ raw: PIXEL, mediaType: 'image/png' });
   });
 
@@ -135,16 +179,27 @@ describe('by A2A', () => {
       { type: 'image', fileId: 'file-1' },
       { type: 'image', mimeType: 'image/png', data: 'no base64!' },
     ];
-    const task = await calls.send('copies', sent([{ data: { messages: [{ role: 'user', content: blocks }] } }]));
+    const task = await calls.send(
+      'copies',
+      sent([{ data: { messages: [{ role: 'user', content: blocks }] } }]),
+    );
     expect(resultOf(task)).toEqual([...blocks.map((data) => ({ data })), { data: { blocks: 2 } }]);
   });
 
   test.each<[string, object, RegExp]>([
     ['bytes that are no base64', { raw: 'a b!' }, /params\.message\.parts\.0\.raw/],
-    ['a URL of another kind', { url: 'file:///etc/passwd' }, /message\.parts\.0\.url: must begin with https/],
+    [
+      'a URL of another kind',
+      { url: 'file:///etc/passwd' },
+      /message\.parts\.0\.url: must begin with https/,
+    ],
     ['bytes in a URL', { url: `data:image/png;base64,${PIXEL}` }, /message\.parts\.0\.url/],
     ['a URL that is none', { url: 'report.pdf' }, /message\.parts\.0\.url/],
-    ['a media type that is none', { raw: PIXEL, mediaType: 'picture' }, /message\.parts\.0\.mediaType/],
+    [
+      'a media type that is none',
+      { raw: PIXEL, mediaType: 'picture' },
+      /message\.parts\.0\.mediaType/,
+    ],
   ])('%s: the client is told so', async (_what, part, message) => {
     expect(await refused('copies', sent([part]))).toMatchObject({ code: -32_602, message });
   });
@@ -156,18 +211,32 @@ describe('by A2A', () => {
 
   test('a file is no answer to a question', async () => {
     const { id } = await calls.send('approval', sent([{ data: { request: 'go' } }]));
-    expect(await refused('approval', sent([{ raw: PIXEL, mediaType: 'image/png' }], { taskId: id }))).toMatchObject({ code: -32_005 });
+    expect(
+      await refused('approval', sent([{ raw: PIXEL, mediaType: 'image/png' }], { taskId: id })),
+    ).toMatchObject({ code: -32_005 });
     expect((await calls.get('approval', id)).status.state).toBe('TASK_STATE_INPUT_REQUIRED');
   });
 
   test('the card tells which types of files an agent takes, and others are refused', async () => {
     const modesOf = async (assistant: string): Promise<string[]> =>
-      ((await (await fetch(`${agent.url}/a2a/${assistant}`)).json()) as { defaultInputModes: string[] }).defaultInputModes;
-    expect(await modesOf('copies')).toEqual(expect.arrayContaining(['text/plain', 'application/json', 'image/*', 'application/pdf']));
+      (
+        (await (await fetch(`${agent.url}/a2a/${assistant}`)).json()) as {
+          defaultInputModes: string[];
+        }
+      ).defaultInputModes;
+    expect(await modesOf('copies')).toEqual(
+      expect.arrayContaining(['text/plain', 'application/json', 'image/*', 'application/pdf']),
+    );
     expect(await modesOf('form')).toEqual(['application/json']);
-    const answer = await refused('copies', sent([{ raw: PIXEL, mediaType: 'application/x-unknown' }]));
+    const answer = await refused(
+      'copies',
+      sent([{ raw: PIXEL, mediaType: 'application/x-unknown' }]),
+    );
     expect(answer).toMatchObject({ code: -32_005, message: /message\.parts\.0\.mediaType/ });
-    const upper = await calls.send('copies', sent([{ raw: TABLE, mediaType: 'Text/CSV; charset=utf-8' }]));
+    const upper = await calls.send(
+      'copies',
+      sent([{ raw: TABLE, mediaType: 'Text/CSV; charset=utf-8' }]),
+    );
     expect(resultOf(upper)[0]).toEqual({ raw: TABLE, mediaType: 'Text/CSV; charset=utf-8' });
   });
 });
@@ -177,7 +246,10 @@ describe('by MCP', () => {
     const client = new Client({ name: 'a client', version: '1' });
     await client.connect(new StreamableHTTPClientTransport(new URL(`${agent.url}/mcp`)));
     try {
-      return await client.callTool({ name: 'copies', arguments: { messages: [{ role: 'user', content }] } });
+      return await client.callTool({
+        name: 'copies',
+        arguments: { messages: [{ role: 'user', content }] },
+      });
     } finally {
       await client.close();
     }
@@ -195,8 +267,14 @@ describe('by MCP', () => {
     expect(content.slice(1)).toEqual([
       { type: 'image', mimeType: 'image/png', data: PIXEL },
       { type: 'audio', mimeType: 'audio/wav', data: SOUND },
-      { type: 'resource', resource: { uri: 'result:///3/a%20table.csv', mimeType: 'text/csv', text: 'a,b\n1,2\n' } },
-      { type: 'resource', resource: { uri: 'result:///4/file-4', mimeType: 'application/pdf', blob: PIXEL } },
+      {
+        type: 'resource',
+        resource: { uri: 'result:///3/a%20table.csv', mimeType: 'text/csv', text: 'a,b\n1,2\n' },
+      },
+      {
+        type: 'resource',
+        resource: { uri: 'result:///4/file-4', mimeType: 'application/pdf', blob: PIXEL },
+      },
       { type: 'resource_link', uri: url, name: 'report.pdf', mimeType: 'application/pdf' },
     ]);
     expect(fetched).toEqual([]);

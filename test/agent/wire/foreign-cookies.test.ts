@@ -17,7 +17,10 @@ beforeAll(async () => {
   const cors = { allow_origins: ['*', LISTED] };
   const env = { GX_CORS_CONFIG: JSON.stringify(cors) };
   agent = await startAgent({ database: database.uri, env });
-  behindProxy = await startAgent({ database: database.uri, env: { ...env, GX_TRUSTED_PROXIES: '127.0.0.1' } });
+  behindProxy = await startAgent({
+    database: database.uri,
+    env: { ...env, GX_TRUSTED_PROXIES: '127.0.0.1' },
+  });
 });
 
 afterAll(async () => {
@@ -38,17 +41,29 @@ const SENT: [string, Record<string, string>, boolean][] = [
     { origin: 'https://app.example.com', 'x-forwarded-host': 'app.example.com', cookie },
     false,
   ],
-  ['a page of the same origin, as the browser says', { origin: 'https://app.example.com', 'sec-fetch-site': 'same-origin', cookie }, true],
-  ['a page of a neighbour, as the browser says', { origin: 'https://b.example.com', 'sec-fetch-site': 'same-site', cookie }, false],
+  [
+    'a page of the same origin, as the browser says',
+    { origin: 'https://app.example.com', 'sec-fetch-site': 'same-origin', cookie },
+    true,
+  ],
+  [
+    'a page of a neighbour, as the browser says',
+    { origin: 'https://b.example.com', 'sec-fetch-site': 'same-site', cookie },
+    false,
+  ],
   ['a program with cookies', { cookie }, true],
 ];
 
 const post = (headers: Record<string, string>, { url } = agent): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
-    const sent = request(`${url}/threads`, { method: 'POST', headers: { 'content-type': 'text/plain', ...headers } }, (answer) => {
-      answer.resume();
-      resolve(answer.statusCode);
-    });
+    const sent = request(
+      `${url}/threads`,
+      { method: 'POST', headers: { 'content-type': 'text/plain', ...headers } },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      },
+    );
     sent.once('error', reject);
     sent.end('{}');
   });
@@ -67,9 +82,12 @@ const connect = async (headers: Record<string, string>, { url: at } = agent): Pr
 };
 
 describe('what a browser sends', () => {
-  test.each(SENT)('%s: a request acts in the name of its visitor or not at all', async (_, headers, passes) => {
-    expect(await post(headers)).toBe(passes ? 200 : 403);
-  });
+  test.each(SENT)(
+    '%s: a request acts in the name of its visitor or not at all',
+    async (_, headers, passes) => {
+      expect(await post(headers)).toBe(passes ? 200 : 403);
+    },
+  );
 
   test.each(SENT)('%s: a WebSocket does, too', async (_, headers, passes) => {
     expect(await connect(headers)).toBe(passes ? 'heard' : 'closed 4403');

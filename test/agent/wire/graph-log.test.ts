@@ -11,7 +11,10 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, config: 'test/agent/wire/graph-log/graphs/gx.json' });
+  agent = await startAgent({
+    database: database.uri,
+    config: 'test/agent/wire/graph-log/graphs/gx.json',
+  });
 });
 
 afterAll(async () => {
@@ -42,7 +45,12 @@ test('a line of a graph is a line of the log, with the ids of its run and the na
     const lines = logged().filter(({ run_id }) => run_id === ids.run_id);
     const common = { ...ids, graph_id: 'logs', node: 'greet', process: 'graph-thread' };
     expect(lines).toMatchObject([
-      { ...common, level: 'info', msg: `hello ${name}`, data: { input: name, level: 'loud', password: '[redacted]' } },
+      {
+        ...common,
+        level: 'info',
+        msg: `hello ${name}`,
+        data: { input: name, level: 'loud', password: '[redacted]' },
+      },
       { ...common, level: 'warn', msg: 'an object', data: { count: 2 } },
       { ...common, level: 'error', msg: `later ${name}`, err: { message: 'broken' } },
       { ...common, level: 'info', msg: `a print of ${name} { count: 2 }` },
@@ -54,9 +62,15 @@ test('a line of a graph is a line of the log, with the ids of its run and the na
 test('a line of the server itself about a graph has the ids of the run, too', async () => {
   const { run_id, thread_id } = await run('eve');
   const about = await until('it is logged', () =>
-    linesOf(agent.output()).find((line) => line['run_id'] === run_id && line['msg'] === 'unhandled rejection in a graph'),
+    linesOf(agent.output()).find(
+      (line) => line['run_id'] === run_id && line['msg'] === 'unhandled rejection in a graph',
+    ),
   );
-  const ids = { thread_id, request_id: expect.any(String) as string, trace_id: run_id.replaceAll('-', '') };
+  const ids = {
+    thread_id,
+    request_id: expect.any(String) as string,
+    trace_id: run_id.replaceAll('-', ''),
+  };
   expect(about).toMatchObject({ ...ids, err: { message: 'nobody waits for eve' } });
 });
 

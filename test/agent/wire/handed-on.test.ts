@@ -46,7 +46,11 @@ type Event = { event: string; data: unknown };
 type Begun = { run_id: string; thread_id: string; events: Promise<Event[]> };
 
 /** Starts a run of the graph, and reads its stream to the end. */
-async function begin(graph: string, streamMode: ('custom' | 'updates' | 'values' | 'events')[], more: object = {}): Promise<Begun> {
+async function begin(
+  graph: string,
+  streamMode: ('custom' | 'updates' | 'values' | 'events')[],
+  more: object = {},
+): Promise<Begun> {
   const { thread_id } = await api.client.threads.create();
   const created = Promise.withResolvers<string>();
   const stream = api.client.runs.stream(thread_id, graph, {
@@ -67,16 +71,23 @@ type Spoken = { run_id: string; events: Promise<ReadEvent[]> };
 async function beginByCommand(graph: string): Promise<Spoken> {
   const thread = new WireThread(api.url, randomUUID());
   const { result } = await thread.command('run.start', { assistant_id: graph, input, config });
-  return { run_id: (result as { run_id: string }).run_id, events: thread.read({ channels: ALL }, isRunEnd) };
+  return {
+    run_id: (result as { run_id: string }).run_id,
+    events: thread.read({ channels: ALL }, isRunEnd),
+  };
 }
 
 /** Returns the words of the lifecycles, each with the depth of its place. */
 const lifecyclesOf = (events: ReadEvent[]): string[] =>
-  events.filter(({ method }) => method === 'lifecycle').map(({ params }) => `${params.namespace.length} ${String(params.data['event'])}`);
+  events
+    .filter(({ method }) => method === 'lifecycle')
+    .map(({ params }) => `${params.namespace.length} ${String(params.data['event'])}`);
 
 /** Returns the steps that the graph has streamed, in the order in which they came. */
 const heardSteps = (events: ReadEvent[]): unknown[] =>
-  events.filter(({ method }) => method === 'custom').map(({ params }) => (params.data['payload'] as Line).step);
+  events
+    .filter(({ method }) => method === 'custom')
+    .map(({ params }) => (params.data['payload'] as Line).step);
 
 /** Returns every status that clients see of the run until it ends. */
 async function statusesOf({ thread_id, run_id }: Begun): Promise<Set<string>> {
@@ -97,10 +108,13 @@ function moveOf(lines: Line[]): { from: Line; to: Line } {
 
 const stepsOf = (lines: Line[]): (number | undefined)[] => lines.map(({ step }) => step);
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
-const customOf = (events: Event[]): unknown[] => events.filter(({ event }) => event === 'custom').map(({ data }) => (data as Line).step);
+const customOf = (events: Event[]): unknown[] =>
+  events.filter(({ event }) => event === 'custom').map(({ data }) => (data as Line).step);
 
 test('runs go on at another worker from the middle of the grace, behind the step that ended, and their readers hear no end before the end', async () => {
-  const counted = await begin('counting', ['custom', 'updates', 'values'], { webhook: `${receiver.url}/counted` });
+  const counted = await begin('counting', ['custom', 'updates', 'values'], {
+    webhook: `${receiver.url}/counted`,
+  });
   const stored = await begin('counting', ['custom'], { durability: 'exit', streamResumable: true });
   const told = await begin('counting', ['events']);
   const spoken = await beginByCommand('counting');
@@ -111,12 +125,16 @@ test('runs go on at another worker from the middle of the grace, behind the step
   const others = [within.run_id, older.run_id, temporary.run_id];
   const joined = api.client.runs.join(counted.thread_id, counted.run_id);
   const statuses = statusesOf(counted);
-  await until('all are at work', () => [...drained, ...others].every((id) => record.of(id).length > 2));
+  await until('all are at work', () =>
+    [...drained, ...others].every((id) => record.of(id).length > 2),
+  );
   staying = await start(20);
 
   const asked = Date.now();
   expect(await leaving.kill()).toBe(0);
-  await until('all go on', () => [...drained, ...others].every((id) => record.of(id).at(-1)!.pid === staying.process.pid));
+  await until('all go on', () =>
+    [...drained, ...others].every((id) => record.of(id).at(-1)!.pid === staying.process.pid),
+  );
   record.open();
   const streams = await Promise.all([counted.events, stored.events, told.events, older.events]);
 
@@ -131,7 +149,8 @@ test('runs go on at another worker from the middle of the grace, behind the step
     expect(to.at - from.at).toBeLessThan((GRACE * 1000) / 2);
   }
   // These have the whole grace. Two lose the step that is cut off; the temporary one has stored nothing.
-  for (const id of others) expect(moveOf(record.of(id)).from.at - asked).toBeGreaterThan(GRACE * 1000 - 1000);
+  for (const id of others)
+    expect(moveOf(record.of(id)).from.at - asked).toBeGreaterThan(GRACE * 1000 - 1000);
   for (const id of [within.run_id, older.run_id]) {
     const { from, to } = moveOf(record.of(id));
     expect([from.step, from.step! + 1]).toContain(to.step);
@@ -145,11 +164,16 @@ test('runs go on at another worker from the middle of the grace, behind the step
   expect(customOf(streams[1])).toEqual(upTo(record.of(stored.run_id).length));
   expect(await joined).toMatchObject({ done: count });
   // Whether a look meets the moment in the queue is a matter of luck.
-  expect([...(await statuses)].filter((status) => status !== 'pending')).toEqual(['running', 'success']);
+  expect([...(await statuses)].filter((status) => status !== 'pending')).toEqual([
+    'running',
+    'success',
+  ]);
   for (const events of await Promise.all([spoken.events, within.events])) {
     expect(lifecyclesOf(events).filter((event) => /failed|interrupted/.test(event))).toEqual([]);
     expect(lifecyclesOf(events).at(-1)).toBe('0 completed');
-    expect(events.map(({ seq }) => seq)).toEqual(events.map(({ seq }) => seq).toSorted((a, b) => a - b));
+    expect(events.map(({ seq }) => seq)).toEqual(
+      events.map(({ seq }) => seq).toSorted((a, b) => a - b),
+    );
   }
   // The stream of one run goes on behind the step that ended, too.
   const heard = await spoken.events;
@@ -159,6 +183,8 @@ test('runs go on at another worker from the middle of the grace, behind the step
   });
   await until('the webhook came', () => receiver.at('/counted').length > 0);
   expect(receiver.at('/counted').map(({ body }) => body.status)).toEqual(['success']);
-  const rows = await database.sql<{ lost: number; status: string }>('select distinct lost, status from gx.run');
+  const rows = await database.sql<{ lost: number; status: string }>(
+    'select distinct lost, status from gx.run',
+  );
   expect(rows).toEqual([{ lost: 0, status: 'success' }]);
 });

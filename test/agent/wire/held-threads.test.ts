@@ -49,14 +49,21 @@ type Writing = { gate: string; written: Promise<unknown> };
 async function writing(thread: string, { seen = 'by hand', via = agent } = {}): Promise<Writing> {
   const gate = join(folder, randomUUID());
   gates.push(gate);
-  const written = via.client.threads.updateState(thread, { values: { gate, seen: [seen] }, asNode: 'enter' });
+  const written = via.client.threads.updateState(thread, {
+    values: { gate, seen: [seen] },
+    asNode: 'enter',
+  });
   // A test that fails before it awaits this must say why it failed.
   written.catch(() => undefined);
   return { gate, written };
 }
 
 const isHeld = async (thread: string): Promise<boolean> =>
-  (await database.sql('select 1 from gx.thread where thread_id = $1 and held_until > now()', [thread])).length === 1;
+  (
+    await database.sql('select 1 from gx.thread where thread_id = $1 and held_until > now()', [
+      thread,
+    ])
+  ).length === 1;
 const held = (thread: string): Promise<true> => until('the thread is held', () => isHeld(thread));
 
 async function values(thread: string): Promise<unknown> {
@@ -80,11 +87,20 @@ test.each(['enqueue', 'reject', 'interrupt', 'rollback'] as const)(
     const thread = await newThread();
     const { gate, written } = await writing(thread);
     await held(thread);
-    const run = await other.client.runs.create(thread, 'gated', { input: { gate: '' }, multitaskStrategy });
-    const here = await agent.client.runs.create(thread, 'gated', { input: { gate: '' }, multitaskStrategy: 'enqueue' });
+    const run = await other.client.runs.create(thread, 'gated', {
+      input: { gate: '' },
+      multitaskStrategy,
+    });
+    const here = await agent.client.runs.create(thread, 'gated', {
+      input: { gate: '' },
+      multitaskStrategy: 'enqueue',
+    });
     // Both processes look at the queue, and must leave the run there.
     await until('a worker has looked', async () => {
-      const tickets = await database.sql(`select 1 from pgboss.job_common where data->>'thread_id' = $1`, [thread]);
+      const tickets = await database.sql(
+        `select 1 from pgboss.job_common where data->>'thread_id' = $1`,
+        [thread],
+      );
       return tickets.length === 0;
     });
     expect(await agent.client.runs.get(thread, run.run_id)).toMatchObject({ status: 'pending' });
@@ -92,7 +108,9 @@ test.each(['enqueue', 'reject', 'interrupt', 'rollback'] as const)(
     await written;
     await agent.client.runs.join(thread, run.run_id);
     await agent.client.runs.join(thread, here.run_id);
-    expect(await values(thread)).toMatchObject({ seen: ['by hand', 'entered', '2 before', 'entered', '4 before'] });
+    expect(await values(thread)).toMatchObject({
+      seen: ['by hand', 'entered', '2 before', 'entered', '4 before'],
+    });
   },
 );
 
@@ -100,7 +118,10 @@ test('two who write the same state, in one process and in another, take turns', 
   const thread = await newThread();
   const first = await writing(thread, { seen: 'first' });
   await held(thread);
-  const more = await Promise.all([writing(thread, { seen: 'here' }), writing(thread, { seen: 'there', via: other })]);
+  const more = await Promise.all([
+    writing(thread, { seen: 'here' }),
+    writing(thread, { seen: 'there', via: other }),
+  ]);
   for (const { gate } of more) open(gate);
   expect(await isHeld(thread)).toBe(true);
   open(first.gate);
@@ -118,8 +139,14 @@ test('a process that dies meanwhile costs the thread some seconds', async () => 
   await dying.kill('SIGKILL');
   await expect(written).rejects.toThrow();
   const run = await other.client.runs.create(thread, 'gated', { input: { gate: '' } });
-  await until('the run is over', async () => (await other.client.runs.get(thread, run.run_id)).status === 'success');
-  await other.client.threads.updateState(thread, { values: { gate: '', seen: ['again'] }, asNode: 'leave' });
+  await until(
+    'the run is over',
+    async () => (await other.client.runs.get(thread, run.run_id)).status === 'success',
+  );
+  await other.client.threads.updateState(thread, {
+    values: { gate: '', seen: ['again'] },
+    asNode: 'leave',
+  });
 });
 
 test('a thread that is deleted meanwhile leaves nothing behind', async () => {
@@ -129,7 +156,9 @@ test('a thread that is deleted meanwhile leaves nothing behind', async () => {
   await other.client.threads.delete(thread);
   open(gate);
   await expect(written).rejects.toMatchObject({ status: 404 });
-  expect(await database.sql('select 1 from gx.checkpoints where thread_id = $1', [thread])).toEqual([]);
+  expect(await database.sql('select 1 from gx.checkpoints where thread_id = $1', [thread])).toEqual(
+    [],
+  );
 });
 
 test('a change that its graph refuses lets go of the thread', async () => {

@@ -31,7 +31,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const get = (at: string, headers: Record<string, string> = {}): Promise<Response> => fetch(agent.url + at, { headers });
+const get = (at: string, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(agent.url + at, { headers });
 
 async function statusOf(at: string, headers: Record<string, string> = {}): Promise<number> {
   const answer = await get(at, headers);
@@ -56,16 +57,25 @@ describe('who may call', () => {
     expect(await search({ authorization: `Bearer ${KEY}` })).toBe(200);
     const client = new Client({ apiUrl: agent.url, apiKey: KEY });
     const { thread_id } = await client.threads.create();
-    expect(await client.runs.wait(thread_id, 'chat', { input: { messages: [{ role: 'user', content: 'hi' }] } })).toBeTruthy();
+    expect(
+      await client.runs.wait(thread_id, 'chat', {
+        input: { messages: [{ role: 'user', content: 'hi' }] },
+      }),
+    ).toBeTruthy();
   });
 
   test('nobody without it; the answer says what to send', async () => {
     const answer = await get(assistant.replace('search', crypto.randomUUID()));
     expect([answer.status, await answer.json()]).toEqual([
       401,
-      { detail: "No credentials: send the deployment's key in X-Api-Key, or in Authorization: Bearer." },
+      {
+        detail:
+          "No credentials: send the deployment's key in X-Api-Key, or in Authorization: Bearer.",
+      },
     ]);
-    expect(answer.headers.get('www-authenticate')).toBe('ApiKey realm="agent", Bearer realm="agent"');
+    expect(answer.headers.get('www-authenticate')).toBe(
+      'ApiKey realm="agent", Bearer realm="agent"',
+    );
   });
 
   test('nobody with another key, and the header of a proxy does not help', async () => {
@@ -85,10 +95,16 @@ describe('who may call', () => {
       paths: Record<string, Record<string, { security: object[] }>>;
     };
     const all = Object.entries(document.paths).flatMap(([route, operations]) =>
-      Object.entries(operations).map(([method, { security }]) => ({ route, method, isOpen: security.length === 0 })),
+      Object.entries(operations).map(([method, { security }]) => ({
+        route,
+        method,
+        isOpen: security.length === 0,
+      })),
     );
     expect(all.length).toBeGreaterThan(40);
-    const open = all.filter(({ isOpen }) => isOpen).map(({ route, method }) => `${method} ${route}`);
+    const open = all
+      .filter(({ isOpen }) => isOpen)
+      .map(({ route, method }) => `${method} ${route}`);
     expect(open.toSorted()).toEqual([
       'get /',
       'get /feedback/tokens/{token}',
@@ -123,13 +139,17 @@ describe('who may call', () => {
       'access-control-request-headers': 'x-api-key',
     };
     const answer = await fetch(agent.url + assistant, { method: 'OPTIONS', headers });
-    expect([answer.status, answer.headers.get('access-control-allow-headers')]).toEqual([204, 'x-api-key']);
+    expect([answer.status, answer.headers.get('access-control-allow-headers')]).toEqual([
+      204,
+      'x-api-key',
+    ]);
   });
 });
 
 describe('a WebSocket', () => {
   const protocolOf = (key: string): string => `gx.key.${Buffer.from(key).toString('base64url')}`;
-  const at = (): string => `${agent.url.replace('http', 'ws')}/threads/${crypto.randomUUID()}/stream/events`;
+  const at = (): string =>
+    `${agent.url.replace('http', 'ws')}/threads/${crypto.randomUUID()}/stream/events`;
 
   /** Returns the answer to a command, and the protocol that the server chose. */
   async function asked(socket: WebSocket): Promise<[unknown, string]> {
@@ -141,7 +161,8 @@ describe('a WebSocket', () => {
     return [(JSON.parse(frame.toString()) as { id: unknown }).id, chosen];
   }
 
-  const refused = async (socket: WebSocket): Promise<unknown> => ((await once(socket, 'close')) as [number])[0];
+  const refused = async (socket: WebSocket): Promise<unknown> =>
+    ((await once(socket, 'close')) as [number])[0];
 
   test('takes the key as a header', async () => {
     expect(await asked(new WebSocket(at(), { headers: { 'x-api-key': KEY } }))).toEqual([1, '']);
@@ -149,7 +170,10 @@ describe('a WebSocket', () => {
 
   test('takes it as a subprotocol, and repeats it only when no other one is offered', async () => {
     expect(await asked(new WebSocket(at(), [protocolOf(KEY)]))).toEqual([1, protocolOf(KEY)]);
-    expect(await asked(new WebSocket(at(), [protocolOf(KEY), 'gx.events']))).toEqual([1, 'gx.events']);
+    expect(await asked(new WebSocket(at(), [protocolOf(KEY), 'gx.events']))).toEqual([
+      1,
+      'gx.events',
+    ]);
   });
 
   test('is refused without it', async () => {
@@ -172,7 +196,9 @@ describe('a rotation', () => {
 
   test('files that are gone leave the keys that were read', async () => {
     rmSync(file('api-key'));
-    await expect.poll(async () => (await search({ 'x-api-key': NEXT }), agent.output())).toContain('could not be read again');
+    await expect
+      .poll(async () => (await search({ 'x-api-key': NEXT }), agent.output()))
+      .toContain('could not be read again');
     expect([await search({ 'x-api-key': NEXT }), await search({})]).toEqual([200, 401]);
   });
 
@@ -186,9 +212,16 @@ describe('a start', () => {
 
   test('fails without a key in the folder, with a weak key, and with two sources', async () => {
     const gone = await starts({ GX_AGENT_KEY_FOLDER: path.join(folder, 'gone') });
-    expect([gone.code, gone.output]).toEqual([1, expect.stringContaining('GX_AGENT_KEY_FOLDER: there is no key to read')]);
-    expect((await starts({ GX_AGENT_KEY: 'short' })).output).toContain('GX_AGENT_KEY must have at least 16 characters');
-    expect((await starts({ GX_AGENT_KEY: KEY, GX_AGENT_KEY_FOLDER: folder })).output).toContain('exclude each other');
+    expect([gone.code, gone.output]).toEqual([
+      1,
+      expect.stringContaining('GX_AGENT_KEY_FOLDER: there is no key to read'),
+    ]);
+    expect((await starts({ GX_AGENT_KEY: 'short' })).output).toContain(
+      'GX_AGENT_KEY must have at least 16 characters',
+    );
+    expect((await starts({ GX_AGENT_KEY: KEY, GX_AGENT_KEY_FOLDER: folder })).output).toContain(
+      'exclude each other',
+    );
   });
 
   test('says who is let in', async () => {

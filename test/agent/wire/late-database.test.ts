@@ -68,7 +68,11 @@ const told = (agent: { output: string }, words: string): Record<string, unknown>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 const waits = (agent: AgentProcess): Promise<unknown> =>
-  until('it waits', () => told({ output: agent.output() }, 'waiting for the database').length > 0, 30);
+  until(
+    'it waits',
+    () => told({ output: agent.output() }, 'waiting for the database').length > 0,
+    30,
+  );
 
 describe('a start that may wait for its database', () => {
   test('goes on when somebody listens there and Postgres has started, and tells of the wait twice', async () => {
@@ -77,11 +81,19 @@ describe('a start that may wait for its database', () => {
     await waits(agent);
     let starting = 2;
     await listenAt(port, (client) => (starting-- > 0 ? startingUp(client) : forward(client)));
-    await until('it is ready', async () => (await fetch(`${agent.url}/ok`).catch(() => undefined))?.ok, 30);
+    await until(
+      'it is ready',
+      async () => (await fetch(`${agent.url}/ok`).catch(() => undefined))?.ok,
+      30,
+    );
     const output = agent.output();
     expect(starting).toBeLessThan(0);
-    expect(told({ output }, 'waiting for the database')).toMatchObject([{ reason: expect.stringMatching(/ECONNREFUSED/) as string }]);
-    expect(told({ output }, 'the database is there')).toMatchObject([{ seconds: expect.any(Number) as number }]);
+    expect(told({ output }, 'waiting for the database')).toMatchObject([
+      { reason: expect.stringMatching(/ECONNREFUSED/) as string },
+    ]);
+    expect(told({ output }, 'the database is there')).toMatchObject([
+      { seconds: expect.any(Number) as number },
+    ]);
     expect(await agent.kill()).toBe(0);
   });
 
@@ -89,7 +101,10 @@ describe('a start that may wait for its database', () => {
     ['a wrong password', { password: 'wrong' }, /password authentication failed/],
     ['the name of no database', { pathname: '/nowhere' }, /"nowhere" does not exist/],
   ])('fails at once for %s', async (_what, wrong, sentence) => {
-    const { code, output } = await failedStart({ database: Object.assign(new URL(database.uri), wrong).href, env: PATIENT });
+    const { code, output } = await failedStart({
+      database: Object.assign(new URL(database.uri), wrong).href,
+      env: PATIENT,
+    });
     expect(code).toBe(EXIT.database);
     expect(output).toMatch(sentence);
     expect(output).not.toContain('wait');
@@ -100,7 +115,9 @@ describe('a start that may wait for its database', () => {
     const { code, output } = await failedStart({ database: at(await freePort()), env });
     expect(code).toBe(EXIT.database);
     expect(told({ output }, 'waiting for the database')).toHaveLength(1);
-    expect(output.trim().split('\n').at(-1)).toMatch(/^Database .* can't be reached: .*ECONNREFUSED.*; waited \d+(\.\d)? s for it\.$/);
+    expect(output.trim().split('\n').at(-1)).toMatch(
+      /^Database .* can't be reached: .*ECONNREFUSED.*; waited \d+(\.\d)? s for it\.$/,
+    );
   });
 
   test('ends when it is told to stop between two attempts', async () => {

@@ -10,7 +10,10 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, config: 'test/agent/wire/auth/graphs/gx.json' });
+  agent = await startAgent({
+    database: database.uri,
+    config: 'test/agent/wire/auth/graphs/gx.json',
+  });
 });
 
 afterAll(async () => {
@@ -19,7 +22,12 @@ afterAll(async () => {
 });
 
 const clientOf = (token: string): Client =>
-  new Client({ apiUrl: agent.url, apiKey: null, defaultHeaders: { authorization: `Bearer ${token}` }, callerOptions: { maxRetries: 0 } });
+  new Client({
+    apiUrl: agent.url,
+    apiKey: null,
+    defaultHeaders: { authorization: `Bearer ${token}` },
+    callerOptions: { maxRetries: 0 },
+  });
 
 describe('a reader that would stop a run by leaving', () => {
   const running = async (): Promise<{ thread_id: string; run_id: string }> => {
@@ -30,18 +38,30 @@ describe('a reader that would stop a run by leaving', () => {
   /** Leaves a stream as soon as it is answered. */
   const leave = async (token: string, path: string): Promise<number> => {
     const gone = new AbortController();
-    const answer = await fetch(agent.url + path, { headers: { authorization: `Bearer ${token}` }, signal: gone.signal });
+    const answer = await fetch(agent.url + path, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: gone.signal,
+    });
     gone.abort();
     return answer.status;
   };
-  const end = async ({ thread_id, run_id }: { thread_id: string; run_id: string }): Promise<string> => {
+  const end = async ({
+    thread_id,
+    run_id,
+  }: {
+    thread_id: string;
+    run_id: string;
+  }): Promise<string> => {
     await clientOf('ann').runs.join(thread_id, run_id);
     return (await clientOf('ann').runs.get(thread_id, run_id)).status;
   };
 
   test('needs the right to change the thread', async () => {
     const run = await running();
-    const paths = [`/threads/${run.thread_id}/runs/${run.run_id}/stream`, `/runs/${run.run_id}/stream`];
+    const paths = [
+      `/threads/${run.thread_id}/runs/${run.run_id}/stream`,
+      `/runs/${run.run_id}/stream`,
+    ];
     for (const path of paths) {
       expect(await leave('ann!threads:update', `${path}?cancel_on_disconnect=true`)).toBe(403);
       expect(await leave('ann!threads:update', path)).toBe(200);

@@ -36,18 +36,28 @@ async function post(path: string, body: unknown): Promise<Answer> {
   return { status: response.status, after: Number(response.headers.get('retry-after')), detail };
 }
 
-const run = (more: object = {}): Promise<Answer> => post('/runs', { assistant_id: 'steps', input: { left: 1 }, ...more });
+const run = (more: object = {}): Promise<Answer> =>
+  post('/runs', { assistant_id: 'steps', input: { left: 1 }, ...more });
 
 test('more steps than a run may take are refused by name, also through its assistant', async () => {
-  const refused = { status: 422, detail: 'body.config.recursion_limit: must be at most 50 (GX_MAX_RECURSION_LIMIT)' };
+  const refused = {
+    status: 422,
+    detail: 'body.config.recursion_limit: must be at most 50 (GX_MAX_RECURSION_LIMIT)',
+  };
   expect(await run({ config: { recursion_limit: 51 } })).toMatchObject(refused);
-  const { assistant_id } = await agent.client.assistants.create({ graphId: 'steps', config: { recursion_limit: 2_147_483_647 } });
+  const { assistant_id } = await agent.client.assistants.create({
+    graphId: 'steps',
+    config: { recursion_limit: 2_147_483_647 },
+  });
   expect(await run({ assistant_id })).toMatchObject(refused);
 });
 
 test('a longer list than a body may hold is refused', async () => {
   const ids = Array.from({ length: 1001 }, () => '00000000-0000-4000-8000-000000000000');
-  expect(await post('/threads/search', { ids })).toMatchObject({ status: 422, detail: 'body.ids: must NOT have more than 1000 items' });
+  expect(await post('/threads/search', { ids })).toMatchObject({
+    status: 422,
+    detail: 'body.ids: must NOT have more than 1000 items',
+  });
   const runs = Array.from({ length: 1001 }, () => ({ assistant_id: 'steps' }));
   expect(await post('/runs/batch', runs)).toMatchObject({ status: 422 });
 });
@@ -72,17 +82,26 @@ describe('one caller', () => {
   test('has so many streams open, of any kind, and more when one ends', async () => {
     const { thread_id } = await agent.client.threads.create();
     const leaving = [new AbortController(), new AbortController()];
-    const open = (signal: AbortSignal): Promise<Response> => fetch(`${agent.url}/threads/${thread_id}/stream`, { signal });
+    const open = (signal: AbortSignal): Promise<Response> =>
+      fetch(`${agent.url}/threads/${thread_id}/stream`, { signal });
     const streams = await Promise.all(leaving.map(({ signal }) => open(signal)));
     expect(streams.map(({ status }) => status)).toEqual([200, 200]);
     const third = await open(new AbortController().signal);
     expect([third.status, Number(third.headers.get('retry-after')) > 0]).toEqual([429, true]);
-    const socket = new WebSocket(`${agent.url.replace('http', 'ws')}/threads/${thread_id}/stream/events`);
-    const closed = await new Promise<number>((resolve) => socket.addEventListener('close', ({ code }) => resolve(code)));
+    const socket = new WebSocket(
+      `${agent.url.replace('http', 'ws')}/threads/${thread_id}/stream/events`,
+    );
+    const closed = await new Promise<number>((resolve) =>
+      socket.addEventListener('close', ({ code }) => resolve(code)),
+    );
     expect(closed).toBe(4429);
     leaving[0]!.abort();
     await expect
-      .poll(async () => (await fetch(`${agent.url}/threads/${thread_id}/stream`, { signal: leaving[1]!.signal })).status)
+      .poll(
+        async () =>
+          (await fetch(`${agent.url}/threads/${thread_id}/stream`, { signal: leaving[1]!.signal }))
+            .status,
+      )
       .toBe(200);
     leaving[1]!.abort();
   });
@@ -92,7 +111,10 @@ describe('one caller', () => {
     const leaving = new AbortController();
     const { signal } = leaving;
     const open = (path: string): Promise<Response> => fetch(`${agent.url}${path}`, { signal });
-    const streams = await Promise.all([open(`/threads/${thread_id}/stream`), open(`/threads/${thread_id}/stream`)]);
+    const streams = await Promise.all([
+      open(`/threads/${thread_id}/stream`),
+      open(`/threads/${thread_id}/stream`),
+    ]);
     expect(streams.map(({ status }) => status)).toEqual([200, 200]);
     const body = { assistant_id: 'steps', input: { left: 1 } };
     for (const path of ['/runs/wait', `/threads/${thread_id}/runs/wait`]) {
@@ -103,14 +125,23 @@ describe('one caller', () => {
     // Nothing was started.
     expect(await agent.client.runs.list(thread_id)).toEqual([]);
     leaving.abort();
-    await expect.poll(async () => (await fetch(`${agent.url}/threads/${thread_id}/runs/${thread_id}/join`)).status).toBe(404);
+    await expect
+      .poll(
+        async () =>
+          (await fetch(`${agent.url}/threads/${thread_id}/runs/${thread_id}/join`)).status,
+      )
+      .toBe(404);
   });
 
   test('starts so many runs a minute, whatever becomes of them', async () => {
     const statuses: number[] = [];
     for (let count = 0; count < 40; count += 1) statuses.push((await run()).status);
     const last = await run();
-    expect([last.status, last.detail, last.after > 0]).toEqual([429, 'More than 30 runs a minute; try again later.', true]);
+    expect([last.status, last.detail, last.after > 0]).toEqual([
+      429,
+      'More than 30 runs a minute; try again later.',
+      true,
+    ]);
     expect((await post('/threads', {})).status).toBe(200);
   });
 });

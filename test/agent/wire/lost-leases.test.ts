@@ -51,7 +51,10 @@ async function begin(graph: 'counting' | 'calling'): Promise<Begun> {
   // The reader leaves before the run ends.
   read.catch(created.reject);
   const run_id = await created.promise;
-  await until('it is at work', () => record.of(run_id).length > 1 || record.of(run_id).some(({ says }) => says === 'waits'));
+  await until(
+    'it is at work',
+    () => record.of(run_id).length > 1 || record.of(run_id).some(({ says }) => says === 'waits'),
+  );
   return { thread_id, run_id, leave: () => leaving.abort() };
 }
 
@@ -61,8 +64,14 @@ async function storedOf({ thread_id, run_id }: Begun): Promise<unknown> {
     (select count(*) from gx.checkpoint_writes where thread_id = $1::text) as writes,
     (select count(*) from gx.checkpoint_blobs where thread_id = $1::text) as blobs,
     (select count(*) from gx.stream_event where run_id = $2) as events`;
-  const [run] = await database.sql('select status, worker, attempt, lost, error, lease_until from gx.run where run_id = $1', [run_id]);
-  const [thread] = await database.sql('select status, "values", interrupts from gx.thread where thread_id = $1', [thread_id]);
+  const [run] = await database.sql(
+    'select status, worker, attempt, lost, error, lease_until from gx.run where run_id = $1',
+    [run_id],
+  );
+  const [thread] = await database.sql(
+    'select status, "values", interrupts from gx.thread where thread_id = $1',
+    [thread_id],
+  );
   return [...(await database.sql(counts, [thread_id, run_id])), run, thread];
 }
 
@@ -74,11 +83,15 @@ const row = async (runId: string): Promise<{ status: string; worker: string; att
     )
   )[0]!;
 
-const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 test('a worker writes nothing more of a run that was taken from it, and stops it with the step that is under way', async () => {
   const run = await begin('counting');
-  await database.sql(`update gx.run set worker = gen_random_uuid(), attempt = attempt + 1 where run_id = $1`, [run.run_id]);
+  await database.sql(
+    `update gx.run set worker = gen_random_uuid(), attempt = attempt + 1 where run_id = $1`,
+    [run.run_id],
+  );
   // What Postgres had begun to write by then may still come.
   await pause(50);
   const [before, steps] = [await storedOf(run), record.of(run.run_id).length];
@@ -96,15 +109,22 @@ test('whoever takes up a run whose lease is over tells the worker that had it, w
   const former = await row(run.run_id);
   const other = await start(5, 2);
   const taken = Date.now();
-  await database.sql(`update gx.run set lease_until = now() - interval '1 minute' where run_id = $1`, [run.run_id]);
+  await database.sql(
+    `update gx.run set lease_until = now() - interval '1 minute' where run_id = $1`,
+    [run.run_id],
+  );
   const stopped = await until('the tool stops there', () =>
     record.of(run.run_id).find(({ says, pid }) => says === 'stops' && pid === worker.process.pid),
   );
   // Leases are looked at every third of the other worker's two seconds.
   expect(stopped.at - taken).toBeLessThan(2000);
-  await until('it is under way again', () => record.of(run.run_id).filter(({ says }) => says === 'waits').length === 2);
+  await until(
+    'it is under way again',
+    () => record.of(run.run_id).filter(({ says }) => says === 'waits').length === 2,
+  );
   expect(await row(run.run_id)).toMatchObject({ status: 'running', attempt: former.attempt + 1 });
-  for (const { thread_id, run_id } of [run, beside]) await api.client.runs.cancel(thread_id, run_id, true);
+  for (const { thread_id, run_id } of [run, beside])
+    await api.client.runs.cancel(thread_id, run_id, true);
   await other.kill();
 });
 
@@ -112,9 +132,10 @@ test('a worker that gets a run again which it had lost stops the former attempt 
   const run = await begin('calling');
   // All that it has to store is stored by then, so that it does not learn of its loss by that.
   await pause(500);
-  await database.sql(`update gx.run set status = 'pending', worker = null, lease_until = null, begun = null where run_id = $1`, [
-    run.run_id,
-  ]);
+  await database.sql(
+    `update gx.run set status = 'pending', worker = null, lease_until = null, begun = null where run_id = $1`,
+    [run.run_id],
+  );
   const said = (): unknown[] => record.of(run.run_id).map(({ says }) => says);
   await until('it is under way again', () => said().length === 3);
   await api.client.runs.cancel(run.thread_id, run.run_id, true);

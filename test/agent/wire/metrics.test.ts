@@ -40,7 +40,9 @@ afterAll(async () => {
 
 const scraped = async (): Promise<string> => (await fetch(metricsUrl)).text();
 const valueOf = async (name: string, label = ''): Promise<number> => {
-  const line = (await scraped()).split('\n').find((one) => one.startsWith(`${name}{`) && one.includes(label));
+  const line = (await scraped())
+    .split('\n')
+    .find((one) => one.startsWith(`${name}{`) && one.includes(label));
   return Number(line?.split(' ').at(-1));
 };
 
@@ -51,11 +53,17 @@ const call = async (path: string, body: unknown, signal?: AbortSignal): Promise<
     body: JSON.stringify(body),
     ...(signal && { signal }),
   });
-const run = (left: number, pause: number) => ({ assistant_id: 'steps', input: { left, pause }, config: { recursion_limit: 1000 } });
+const run = (left: number, pause: number) => ({
+  assistant_id: 'steps',
+  input: { left, pause },
+  config: { recursion_limit: 1000 },
+});
 
 test('they are at their own port alone, and nothing else is there', async () => {
-  for (const path of ['/metrics', `${PREFIX}/metrics`]) expect((await fetch(`${agent.url}${path}`)).status).toBe(404);
-  for (const path of ['/ok', `${PREFIX}/threads`]) expect((await fetch(metricsUrl.replace('/metrics', path))).status).toBe(404);
+  for (const path of ['/metrics', `${PREFIX}/metrics`])
+    expect((await fetch(`${agent.url}${path}`)).status).toBe(404);
+  for (const path of ['/ok', `${PREFIX}/threads`])
+    expect((await fetch(metricsUrl.replace('/metrics', path))).status).toBe(404);
   const answer = await fetch(metricsUrl);
   expect([answer.headers.get('content-type'), await answer.text()]).toEqual([
     expect.stringContaining('text/plain'),
@@ -85,10 +93,14 @@ test('they count a run whose worker is gone, and its later attempt', async () =>
   await call(`/threads/${thread_id}/runs`, run(200, 50));
   await until('it runs', async () => (await valueOf('gx_api_num_running_runs')) === 1);
   const state = async (): Promise<{ next: string[] }> =>
-    (await fetch(`${agent.url}${PREFIX}/threads/${thread_id}/state`)).json() as Promise<{ next: string[] }>;
+    (await fetch(`${agent.url}${PREFIX}/threads/${thread_id}/state`)).json() as Promise<{
+      next: string[];
+    }>;
   await until('it has stored a step', async () => (await state()).next.length > 0);
   await agent.kill('SIGKILL');
   agent = await start(Number(new URL(metricsUrl).port));
-  await expect.poll(() => valueOf('gx_api_runs_lost_total', 'outcome="continued"'), { timeout: 30_000 }).toBe(1);
+  await expect
+    .poll(() => valueOf('gx_api_runs_lost_total', 'outcome="continued"'), { timeout: 30_000 })
+    .toBe(1);
   await expect.poll(() => valueOf('gx_api_run_attempts_total', 'attempt="later"')).toBe(1);
 });

@@ -26,7 +26,12 @@ const startPlane = async (): Promise<void> => {
     const role = ROLES[String(request.headers['x-api-key'])];
     response.writeHead(role === undefined ? 401 : 200, { 'content-type': 'application/json' });
     response.end(
-      JSON.stringify({ tenant_id: '00000000-0000-4000-8000-000000000000', role, subject: `id-of-${role}`, name: `the ${role} key` }),
+      JSON.stringify({
+        tenant_id: '00000000-0000-4000-8000-000000000000',
+        role,
+        subject: `id-of-${role}`,
+        name: `the ${role} key`,
+      }),
     );
   }).listen(0, '127.0.0.1');
   await once(plane, 'listening');
@@ -76,7 +81,8 @@ const byToken = (token: string): Headers => ({ authorization: `Bearer ${token}` 
 /** Returns the user that a graph sees. */
 const userOf = async (headers: Headers): Promise<unknown> => {
   const client = new Client({ apiUrl: agent.url, apiKey: null, defaultHeaders: headers });
-  return ((await client.runs.wait(null, 'who', { input: { said: 'hi' } })) as { user?: unknown }).user;
+  return ((await client.runs.wait(null, 'who', { input: { said: 'hi' } })) as { user?: unknown })
+    .user;
 };
 
 test('the key of the deployment opens it all the same, and names nobody', async () => {
@@ -87,19 +93,28 @@ test('the key of the deployment opens it all the same, and names nobody', async 
 describe('a key of the tenant', () => {
   test('that may write does everything, and the graph learns whose it is', async () => {
     expect((await post('/threads', byKey('w'))).status).toBe(200);
-    expect(await userOf(byKey('w'))).toMatchObject({ identity: 'id-of-write', display_name: 'the write key', permissions: ['write'] });
+    expect(await userOf(byKey('w'))).toMatchObject({
+      identity: 'id-of-write',
+      display_name: 'the write key',
+      permissions: ['write'],
+    });
   });
 
   test('that may read reads, and changes nothing', async () => {
     const { body } = await post('/threads', { 'x-api-key': KEY });
     expect((await post('/threads/search', byKey('r'))).status).toBe(200);
-    expect((await fetch(`${agent.url}/threads/${body.thread_id}`, { headers: byKey('r') })).status).toBe(200);
+    expect(
+      (await fetch(`${agent.url}/threads/${body.thread_id}`, { headers: byKey('r') })).status,
+    ).toBe(200);
     for (const [path, sent] of [
       ['/threads', {}],
       [`/threads/${body.thread_id}/runs`, { assistant_id: 'who', input: {} }],
       ['/runs/wait', { assistant_id: 'who', input: {} }],
     ] as const)
-      expect(await post(path, byKey('r'), sent)).toEqual({ status: 403, body: { detail: 'This credential may only read.' } });
+      expect(await post(path, byKey('r'), sent)).toEqual({
+        status: 403,
+        body: { detail: 'This credential may only read.' },
+      });
   });
 
   test('that may read follows a run, and may not ask for its end by leaving', async () => {
@@ -108,9 +123,18 @@ describe('a key of the tenant', () => {
     const { run_id } = await writes.runs.create(thread_id, 'who', { input: { said: 'hi' } });
     const run = `/threads/${thread_id}/runs/${run_id}`;
     for (const path of [`${run}/stream`, `/runs/${run_id}/stream`, `${run}/join`]) {
-      expect([path, (await fetch(agent.url + path, { headers: byKey('r') })).status]).toEqual([path, 200]);
-      const refused = await fetch(`${agent.url}${path}?cancel_on_disconnect=true`, { headers: byKey('r') });
-      expect([path, refused.status, await refused.json()]).toEqual([path, 403, { detail: MAY_READ.message }]);
+      expect([path, (await fetch(agent.url + path, { headers: byKey('r') })).status]).toEqual([
+        path,
+        200,
+      ]);
+      const refused = await fetch(`${agent.url}${path}?cancel_on_disconnect=true`, {
+        headers: byKey('r'),
+      });
+      expect([path, refused.status, await refused.json()]).toEqual([
+        path,
+        403,
+        { detail: MAY_READ.message },
+      ]);
     }
   });
 
@@ -118,10 +142,22 @@ describe('a key of the tenant', () => {
     const accept = { ...byKey('r'), accept: 'application/json, text/event-stream' };
     for (const method of ['tools/list', 'ping'])
       expect(
-        (await fetch(`${agent.url}/mcp`, { method: 'POST', headers: { ...accept, ...JSON_TYPE }, body: rpcText(method) })).status,
+        (
+          await fetch(`${agent.url}/mcp`, {
+            method: 'POST',
+            headers: { ...accept, ...JSON_TYPE },
+            body: rpcText(method),
+          })
+        ).status,
       ).toBe(200);
-    for (const body of [rpc('tools/call', { name: 'who', arguments: {} }), [rpc('ping'), rpc('tools/call', { name: 'who' })]])
-      expect(await post('/mcp', accept, body)).toMatchObject({ status: 403, body: { jsonrpc: '2.0', error: MAY_READ } });
+    for (const body of [
+      rpc('tools/call', { name: 'who', arguments: {} }),
+      [rpc('ping'), rpc('tools/call', { name: 'who' })],
+    ])
+      expect(await post('/mcp', accept, body)).toMatchObject({
+        status: 403,
+        body: { jsonrpc: '2.0', error: MAY_READ },
+      });
   });
 
   test('that may read looks at cards and tasks, and gives none', async () => {
@@ -130,7 +166,9 @@ describe('a key of the tenant', () => {
     const task = await writes.send('who', dataMessage({ said: 'hi' }));
     const taskId = task.id;
     expect(await reads.get('who', taskId)).toEqual(task);
-    expect(await reads.call('who', 'ListTasks', { contextId: task.contextId })).toMatchObject({ totalSize: 1 });
+    expect(await reads.call('who', 'ListTasks', { contextId: task.contextId })).toMatchObject({
+      totalSize: 1,
+    });
     expect(await reads.call('who', 'ListTaskPushNotificationConfigs', { taskId })).toEqual({});
     expect(await reads.call('who', 'GetExtendedAgentCard')).toMatchObject({ name: 'who' });
     const url = 'https://example.com/hook';
@@ -155,23 +193,40 @@ describe('a key of the tenant', () => {
       capabilities: { extendedAgentCard: true },
       supportsAuthenticatedExtendedCard: true,
       securitySchemes: {
-        ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', apiKeySecurityScheme: { location: 'header', name: 'X-Api-Key' } },
+        ApiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-Api-Key',
+          apiKeySecurityScheme: { location: 'header', name: 'X-Api-Key' },
+        },
         Bearer: { type: 'http', scheme: 'bearer', httpAuthSecurityScheme: { scheme: 'bearer' } },
       },
-      securityRequirements: [{ schemes: { ApiKey: { list: [] } } }, { schemes: { Bearer: { list: [] } } }],
+      securityRequirements: [
+        { schemes: { ApiKey: { list: [] } } },
+        { schemes: { Bearer: { list: [] } } },
+      ],
       security: [{ ApiKey: [] }, { Bearer: [] }],
     });
     expect((await fetch(`${agent.url}/a2a/who`)).status).toBe(401);
   });
 
   test('that may read starts no run over a WebSocket either', async () => {
-    const socket = new WebSocket(`${agent.url.replace('http', 'ws')}/threads/${crypto.randomUUID()}/stream/events`, {
-      headers: byKey('r'),
-    });
+    const socket = new WebSocket(
+      `${agent.url.replace('http', 'ws')}/threads/${crypto.randomUUID()}/stream/events`,
+      {
+        headers: byKey('r'),
+      },
+    );
     await once(socket, 'open');
-    socket.send(JSON.stringify({ id: 1, method: 'run.start', params: { assistant_id: 'who', input: {} } }));
+    socket.send(
+      JSON.stringify({ id: 1, method: 'run.start', params: { assistant_id: 'who', input: {} } }),
+    );
     const [frame] = (await once(socket, 'message')) as [Buffer];
-    expect(JSON.parse(frame.toString())).toMatchObject({ type: 'error', id: 1, message: 'This credential may only read.' });
+    expect(JSON.parse(frame.toString())).toMatchObject({
+      type: 'error',
+      id: 1,
+      message: 'This credential may only read.',
+    });
     socket.terminate();
   });
 
@@ -188,40 +243,66 @@ describe('a token of the issuer', () => {
     const token = await issuer.token({ sub: 'ann', name: 'Ann', scope: 'chat admin', team: 'red' });
     expect((await post('/threads', byToken(token))).status).toBe(200);
     const user = await userOf(byToken(token));
-    expect(user).toMatchObject({ identity: 'ann', display_name: 'Ann', permissions: ['chat', 'admin'], claims: { team: 'red' } });
+    expect(user).toMatchObject({
+      identity: 'ann',
+      display_name: 'Ann',
+      permissions: ['chat', 'admin'],
+      claims: { team: 'red' },
+    });
   });
 
   test.each([
     ['for another audience', { aud: 'elsewhere' }, 'The bearer token is for another audience.'],
-    ['of another issuer', { iss: 'https://other.example' }, 'The bearer token was issued by another issuer.'],
+    [
+      'of another issuer',
+      { iss: 'https://other.example' },
+      'The bearer token was issued by another issuer.',
+    ],
     ['that has expired', { exp: 1 }, 'The bearer token has expired.'],
     ['without a subject', { sub: undefined }, 'The bearer token has no subject.'],
   ])('%s is refused', async (_, claims, detail) => {
-    expect(await post('/threads', byToken(await issuer.token(claims)))).toEqual({ status: 401, body: { detail } });
+    expect(await post('/threads', byToken(await issuer.token(claims)))).toEqual({
+      status: 401,
+      body: { detail },
+    });
   });
 
   test('that somebody else signed is refused, and so is what is no token', async () => {
     const forged = await issuer.token({}, { key: await issuer.rotate({ publish: 'not' }) });
     expect((await post('/threads', byToken(forged))).status).toBe(401);
-    expect((await post('/threads', byToken('nonsense'))).body).toEqual({ detail: 'The bearer token is not a signed JSON Web Token.' });
+    expect((await post('/threads', byToken('nonsense'))).body).toEqual({
+      detail: 'The bearer token is not a signed JSON Web Token.',
+    });
   });
 
   test('does not count beside a key that is wrong', async () => {
-    expect((await post('/threads', { ...byToken(await issuer.token()), ...byKey('x') })).status).toBe(401);
+    expect(
+      (await post('/threads', { ...byToken(await issuer.token()), ...byKey('x') })).status,
+    ).toBe(401);
   });
 });
 
 describe('a token of an issuer whose tokens name roles', () => {
   let strict: AgentProcess;
   beforeAll(async () => {
-    const env = { GX_AUTH_ISSUER: issuer.url, GX_AUTH_AUDIENCE: 'gx', GX_AUTH_ROLE_CLAIM: 'realm.roles' };
-    strict = await startAgent({ database: database.uri, config: 'test/agent/wire/keys/gx.json', env });
+    const env = {
+      GX_AUTH_ISSUER: issuer.url,
+      GX_AUTH_AUDIENCE: 'gx',
+      GX_AUTH_ROLE_CLAIM: 'realm.roles',
+    };
+    strict = await startAgent({
+      database: database.uri,
+      config: 'test/agent/wire/keys/gx.json',
+      env,
+    });
   });
   afterAll(() => strict.kill());
 
   const statuses = async (claims: Record<string, unknown>): Promise<number[]> => {
     const headers = { 'content-type': 'application/json', ...byToken(await issuer.token(claims)) };
-    const asked = ['/threads/search', '/threads'].map((path) => fetch(strict.url + path, { method: 'POST', headers, body: '{}' }));
+    const asked = ['/threads/search', '/threads'].map((path) =>
+      fetch(strict.url + path, { method: 'POST', headers, body: '{}' }),
+    );
     return (await Promise.all(asked)).map(({ status }) => status);
   };
 
@@ -239,7 +320,8 @@ describe('a token of an issuer whose tokens name roles', () => {
     const headers = { 'content-type': 'application/json', ...byToken(await issuer.token({})) };
     const answer = await fetch(`${strict.url}/threads`, { method: 'POST', headers, body: '{}' });
     expect(await answer.json()).toEqual({
-      detail: 'The bearer token gives no right: its claim realm.roles names none of read, write and admin.',
+      detail:
+        'The bearer token gives no right: its claim realm.roles names none of read, write and admin.',
     });
   });
 });
@@ -253,9 +335,15 @@ test('whoever shows nothing is told all that would help', async () => {
 });
 
 test.each([
-  [{ GX_AUTH_CHECK_URL: 'http://plane.example' }, 'GX_AUTH_CHECK_URL is set without GX_DEPLOYMENT_ID'],
+  [
+    { GX_AUTH_CHECK_URL: 'http://plane.example' },
+    'GX_AUTH_CHECK_URL is set without GX_DEPLOYMENT_ID',
+  ],
   [{ GX_AUTH_ISSUER: 'https://id.example' }, 'GX_AUTH_AUDIENCE is not set'],
-  [{ GX_AUTH_ISSUER: 'http://id.example', GX_AUTH_AUDIENCE: 'a' }, 'GX_AUTH_ISSUER must be an https address'],
+  [
+    { GX_AUTH_ISSUER: 'http://id.example', GX_AUTH_AUDIENCE: 'a' },
+    'GX_AUTH_ISSUER must be an https address',
+  ],
   [{ GX_AUTH_AUDIENCE: 'a' }, 'need GX_AUTH_ISSUER'],
 ])('%o keeps the server from starting', async (env, sentence) => {
   expect((await failedStart({ database: database.uri, env })).output).toContain(sentence);

@@ -34,17 +34,22 @@ afterAll(async () => {
   await rm(journals, { recursive: true });
 });
 
-const addressWith = (password: string): string => Object.assign(new URL(database.uri), { username: ROLE, password }).href;
+const addressWith = (password: string): string =>
+  Object.assign(new URL(database.uri), { username: ROLE, password }).href;
 
 /** Starts a process that answers, or one that executes runs, with a password. */
 async function start(password: string, slots: number): Promise<AgentProcess> {
-  const server = await startAgent({ database: addressWith(password), env: { N_JOBS_PER_WORKER: String(slots) } });
+  const server = await startAgent({
+    database: addressWith(password),
+    env: { N_JOBS_PER_WORKER: String(slots) },
+  });
   servers.push(server);
   return server;
 }
 
 /** Returns the steps that a run has executed, in their order. */
-const stepsOf = (journal: string): string => readFileSync(join(journals, journal), 'utf8').trim().split('\n').join(' ');
+const stepsOf = (journal: string): string =>
+  readFileSync(join(journals, journal), 'utf8').trim().split('\n').join(' ');
 
 test('runs that were accepted before, while and after the password changes are executed once, step by step', async () => {
   const [formerApi, formerQueue] = await Promise.all([start('former', 0), start('former', 20)]);
@@ -59,8 +64,12 @@ test('runs that were accepted before, while and after the password changes are e
     accepted.push({ run_id, thread_id, journal });
   }, 150);
   await until('runs begin', () => accepted.length > 10);
-  await asAdmin(inject('postgres'), (client) => client.query(`alter role ${ROLE} password 'later'`));
-  expect((await failedStart({ database: addressWith('former') })).output).toContain('password authentication failed');
+  await asAdmin(inject('postgres'), (client) =>
+    client.query(`alter role ${ROLE} password 'later'`),
+  );
+  expect((await failedStart({ database: addressWith('former') })).output).toContain(
+    'password authentication failed',
+  );
   [api] = await Promise.all([start('later', 0), start('later', 20)]);
   expect(await Promise.all([formerApi.kill(), formerQueue.kill()])).toEqual([0, 0]);
   const count = accepted.length;
@@ -68,6 +77,9 @@ test('runs that were accepted before, while and after the password changes are e
   const { failures } = await load.stop();
   process.stdout.write(`${accepted.length} runs, ${failures.length} requests without an answer\n`);
   for (const { thread_id, run_id } of accepted)
-    await until('it is over', async () => (await api.client.runs.get(thread_id, run_id)).status === 'success');
+    await until(
+      'it is over',
+      async () => (await api.client.runs.get(thread_id, run_id)).status === 'success',
+    );
   expect(accepted.map(({ journal }) => stepsOf(journal))).toEqual(accepted.map(() => '3 2 1'));
 });

@@ -20,7 +20,10 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 beforeAll(async () => {
   setKey(FIRST);
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, env: { GX_AGENT_KEY_FOLDER: folder, GX_AUTH_CHECK_SECS: '1' } });
+  agent = await startAgent({
+    database: database.uri,
+    env: { GX_AGENT_KEY_FOLDER: folder, GX_AUTH_CHECK_SECS: '1' },
+  });
 });
 
 afterAll(async () => {
@@ -34,16 +37,30 @@ test('a stream and a WebSocket of a key that is no longer known end, and those o
   const leaving = new AbortController();
   const open = async (key: string) => {
     const headers = { 'x-api-key': key };
-    const stream = fetch(`${agent.url}/threads/${thread_id}/stream`, { headers, signal: leaving.signal });
-    const socket = new WebSocket(`${agent.url.replace('http', 'ws')}/threads/${thread_id}/stream/events`, { headers });
+    const stream = fetch(`${agent.url}/threads/${thread_id}/stream`, {
+      headers,
+      signal: leaving.signal,
+    });
+    const socket = new WebSocket(
+      `${agent.url.replace('http', 'ws')}/threads/${thread_id}/stream/events`,
+      { headers },
+    );
     await once(socket, 'open');
     return { stream, socket, closed: once(socket, 'close') as Promise<[number]> };
   };
   const old = await open(FIRST);
   setKey(SECOND);
-  await expect.poll(async () => (await fetch(`${agent.url}/threads/${thread_id}`, { headers: { 'x-api-key': FIRST } })).status).toBe(401);
+  await expect
+    .poll(
+      async () =>
+        (await fetch(`${agent.url}/threads/${thread_id}`, { headers: { 'x-api-key': FIRST } }))
+          .status,
+    )
+    .toBe(401);
   const next = await open(SECOND);
-  expect(await (await old.stream).text()).toContain('event: error\r\ndata: {"error":"Unauthorized"');
+  expect(await (await old.stream).text()).toContain(
+    'event: error\r\ndata: {"error":"Unauthorized"',
+  );
   expect((await old.closed)[0]).toBe(4401);
   expect(next.socket.readyState).toBe(WebSocket.OPEN);
   next.socket.terminate();
@@ -55,10 +72,19 @@ test('a wait for a run, and a join, of a key that is no longer known end without
   const headers = { 'x-api-key': SECOND };
   const { thread_id } = await new Client({ apiUrl: agent.url, apiKey: SECOND }).threads.create();
   const body = JSON.stringify({ assistant_id: 'steps', input: { left: 1, pause: 4000 } });
-  const waiting = await fetch(`${agent.url}/threads/${thread_id}/runs/wait`, { method: 'POST', headers, body });
+  const waiting = await fetch(`${agent.url}/threads/${thread_id}/runs/wait`, {
+    method: 'POST',
+    headers,
+    body,
+  });
   const joined = await fetch(`${agent.url}${waiting.headers.get('location')}`, { headers });
   setKey(FIRST);
-  const refused = { __error__: { error: 'Unauthorized', message: 'The credentials of this request are no longer valid.' } };
+  const refused = {
+    __error__: {
+      error: 'Unauthorized',
+      message: 'The credentials of this request are no longer valid.',
+    },
+  };
   expect(await Promise.all([waiting.json(), joined.json()])).toEqual([refused, refused]);
   const next = new Client({ apiUrl: agent.url, apiKey: FIRST });
   const [run] = await next.runs.list(thread_id);

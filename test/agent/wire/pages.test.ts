@@ -17,7 +17,10 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, config: 'test/matrix/clients/graphs/gx.json' });
+  agent = await startAgent({
+    database: database.uri,
+    config: 'test/matrix/clients/graphs/gx.json',
+  });
 });
 
 afterAll(async () => {
@@ -27,7 +30,8 @@ afterAll(async () => {
 
 // Each page begins with an empty list.
 afterEach(async () => {
-  for (const { thread_id } of await agent.client.threads.search()) await agent.client.threads.delete(thread_id);
+  for (const { thread_id } of await agent.client.threads.search())
+    await agent.client.threads.delete(thread_id);
 });
 
 /** Says whether a browser goes on to the call. It asks first whether method and headers are allowed. */
@@ -35,14 +39,25 @@ async function isPermitted({ method, headers }: PageCall, path: string): Promise
   const asked = Object.keys(headers).filter((name) => !SAFE.includes(name));
   const answer = await fetch(agent.url + path, {
     method: 'OPTIONS',
-    headers: { origin: ORIGIN, 'access-control-request-method': method, 'access-control-request-headers': asked.toSorted().join(',') },
+    headers: {
+      origin: ORIGIN,
+      'access-control-request-method': method,
+      'access-control-request-headers': asked.toSorted().join(','),
+    },
   });
-  const allowed = (what: string): string[] => answer.headers.get(`access-control-allow-${what}`)?.split(/, ?/) ?? [];
-  return answer.ok && isShown(answer) && allowed('methods').includes(method) && asked.every((name) => allowed('headers').includes(name));
+  const allowed = (what: string): string[] =>
+    answer.headers.get(`access-control-allow-${what}`)?.split(/, ?/) ?? [];
+  return (
+    answer.ok &&
+    isShown(answer) &&
+    allowed('methods').includes(method) &&
+    asked.every((name) => allowed('headers').includes(name))
+  );
 }
 
 /** Says whether the browser shows an answer to the page. */
-const isShown = ({ headers }: Response): boolean => [ORIGIN, '*'].includes(headers.get('access-control-allow-origin') ?? '');
+const isShown = ({ headers }: Response): boolean =>
+  [ORIGIN, '*'].includes(headers.get('access-control-allow-origin') ?? '');
 
 /** Reads events until the stream ends, or until the page leaves. */
 async function eventsOf(response: Response, leaves: boolean): Promise<PageAnswer['events']> {
@@ -53,8 +68,11 @@ async function eventsOf(response: Response, leaves: boolean): Promise<PageAnswer
     const messages = text.split('\r\n\r\n');
     text = messages.pop()!;
     for (const message of messages) {
-      const fields = new Map(message.split('\r\n').map((line) => line.split(/: (.*)/s) as [string, string]));
-      if (fields.has('event')) events.push({ event: fields.get('event')!, data: JSON.parse(fields.get('data')!) });
+      const fields = new Map(
+        message.split('\r\n').map((line) => line.split(/: (.*)/s) as [string, string]),
+      );
+      if (fields.has('event'))
+        events.push({ event: fields.get('event')!, data: JSON.parse(fields.get('data')!) });
     }
     if (leaves && events.some(({ event }) => event === 'messages')) break;
   }
@@ -62,25 +80,43 @@ async function eventsOf(response: Response, leaves: boolean): Promise<PageAnswer
 }
 
 /** Makes the call from the page's origin. `run` is the run's address, which the page reads from a header if it may. */
-async function make(call: PageCall, path: string, body: string | undefined): Promise<PageAnswer & { run: string | null; isSeen: boolean }> {
+async function make(
+  call: PageCall,
+  path: string,
+  body: string | undefined,
+): Promise<PageAnswer & { run: string | null; isSeen: boolean }> {
   const { method, headers } = call;
   const mayCall = await isPermitted(call, path);
-  const response = await fetch(agent.url + path, { method, headers: { ...headers, origin: ORIGIN }, ...(body !== undefined && { body }) });
+  const response = await fetch(agent.url + path, {
+    method,
+    headers: { ...headers, origin: ORIGIN },
+    ...(body !== undefined && { body }),
+  });
   const run = response.headers.get('content-location');
-  const mayRead = run === null || response.headers.get('access-control-expose-headers')?.includes('content-location') === true;
+  const mayRead =
+    run === null ||
+    response.headers.get('access-control-expose-headers')?.includes('content-location') === true;
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
   const events = isStream ? await eventsOf(response, call.leaves === true) : [];
   const text = isStream ? '' : await response.text();
   const isSeen = mayCall && mayRead && isShown(response);
-  return { status: response.status, body: text === '' ? undefined : JSON.parse(text), events, run, isSeen };
+  return {
+    status: response.status,
+    body: text === '' ? undefined : JSON.parse(text),
+    events,
+    run,
+    isSeen,
+  };
 }
 
 type Message = { content: string | { text: string }[] };
-const textOf = ({ content }: Message): string => (typeof content === 'string' ? content : content.map(({ text }) => text).join(''));
+const textOf = ({ content }: Message): string =>
+  typeof content === 'string' ? content : content.map(({ text }) => text).join('');
 
 /** The last values of a stream, or the newest state of a history. */
 function stateOf({ body, events }: PageAnswer): { messages: Message[] } {
-  if (events.length > 0) return events.findLast(({ event }) => event === 'values')!.data as { messages: Message[] };
+  if (events.length > 0)
+    return events.findLast(({ event }) => event === 'values')!.data as { messages: Message[] };
   return (body as { values: { messages: Message[] } }[])[0]!.values;
 }
 
@@ -90,9 +126,14 @@ function told({ events, says, holds }: PageCall, answer: PageAnswer & { isSeen: 
   return {
     status: answer.status,
     isSeen: answer.isSeen,
-    ...(events !== undefined && { events: [...new Set(answer.events.map(({ event }) => event))].toSorted() }),
+    ...(events !== undefined && {
+      events: [...new Set(answer.events.map(({ event }) => event))].toSorted(),
+    }),
     ...(says !== undefined && { says: stateOf(answer).messages.map(textOf) }),
-    ...(holds !== undefined && { holds: Array.isArray(holds) && Array.isArray(whole) ? whole.slice(0, holds.length || 1) : whole }),
+    ...(holds !== undefined && {
+      holds:
+        Array.isArray(holds) && Array.isArray(whole) ? whole.slice(0, holds.length || 1) : whole,
+    }),
   };
 }
 
@@ -110,7 +151,8 @@ describe('a page', () => {
     ['deep-agents-ui', DEEP_AGENTS_UI],
   ])('%s gets what it needs, call by call', async (_, calls) => {
     const kept = new Map<string, string>();
-    const fill = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => kept.get(name) ?? whole);
+    const fill = (text: string): string =>
+      text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => kept.get(name) ?? whole);
     const filled = (value: unknown): unknown => JSON.parse(fill(JSON.stringify(value)));
     for (const [number, call] of calls.entries()) {
       const path = fill(call.path);
@@ -137,7 +179,11 @@ describe('a page', () => {
     ['a body that is not valid', 'POST', '/threads', 422],
   ])('may read the refusal of %s', async (_, method, path, status) => {
     const init = method === 'POST' && { body: '{"metadata": 5}' };
-    const response = await fetch(agent.url + path, { method, headers: { origin: ORIGIN, 'content-type': 'application/json' }, ...init });
+    const response = await fetch(agent.url + path, {
+      method,
+      headers: { origin: ORIGIN, 'content-type': 'application/json' },
+      ...init,
+    });
     expect(response.status).toBe(status);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
     expect(await response.json()).toEqual({ detail: expect.any(String) as string });

@@ -13,7 +13,10 @@ let api: AgentProcess;
 let folder: string;
 
 const worker = (env: Record<string, string> = {}) =>
-  startAgent({ database: database.uri, env: { N_JOBS_PER_WORKER: '4', GX_JOB_LEASE_SECS: '6', ...env } });
+  startAgent({
+    database: database.uri,
+    env: { N_JOBS_PER_WORKER: '4', GX_JOB_LEASE_SECS: '6', ...env },
+  });
 const journal = (file: string): string[] => readFileSync(file, 'utf8').trim().split('\n');
 
 beforeAll(async () => {
@@ -32,9 +35,16 @@ test('a run created in the api process is executed in the queue process, and its
   const queue = await worker();
   const thread = await api.client.threads.create();
   const events = await Array.fromAsync(
-    api.client.runs.stream(thread.thread_id, 'steps', { input: { left: 3, pause: 20 }, streamMode: ['custom', 'values'] }),
+    api.client.runs.stream(thread.thread_id, 'steps', {
+      input: { left: 3, pause: 20 },
+      streamMode: ['custom', 'values'],
+    }),
   );
-  expect(events.filter(({ event }) => event === 'custom').map(({ data }) => data)).toEqual([{ left: 3 }, { left: 2 }, { left: 1 }]);
+  expect(events.filter(({ event }) => event === 'custom').map(({ data }) => data)).toEqual([
+    { left: 3 },
+    { left: 2 },
+    { left: 1 },
+  ]);
   expect(events.at(-1)).toMatchObject({ event: 'values', data: { done: 3, left: 0 } });
   expect(await queue.kill()).toBe(0);
 });
@@ -63,7 +73,9 @@ test('SIGTERM hands a run that outlasts the grace back to another worker', async
   const file = join(folder, 'handed-back');
   const first = await worker({ BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '1' });
   const thread = await api.client.threads.create();
-  const run = await api.client.runs.create(thread.thread_id, 'steps', { input: { left: 12, pause: 250, journal: file } });
+  const run = await api.client.runs.create(thread.thread_id, 'steps', {
+    input: { left: 12, pause: 250, journal: file },
+  });
   await until('some steps are done', () => journal(file).length >= 2, 60);
   expect(await first.kill('SIGTERM')).toBe(0);
   const second = await worker();
@@ -74,7 +86,9 @@ test('SIGTERM hands a run that outlasts the grace back to another worker', async
 test('a graph that never yields stops neither /ok nor other runs', async () => {
   const queue = await worker({ BG_JOB_TIMEOUT_SECS: '15' });
   const thread = await api.client.threads.create();
-  const spinning = await api.client.runs.create(thread.thread_id, 'broken', { input: { how: 'spin' } });
+  const spinning = await api.client.runs.create(thread.thread_id, 'broken', {
+    input: { how: 'spin' },
+  });
   expect((await fetch(`${queue.url}/ok`)).status).toBe(200);
   const run = await until(
     'the run is ended',
@@ -87,7 +101,9 @@ test('a graph that never yields stops neither /ok nor other runs', async () => {
   expect(run.status).toBe('error');
   const after = await api.client.threads.create();
   expect(
-    await api.client.runs.wait(after.thread_id, 'chat', { input: { messages: [{ role: 'human', content: 'still there?' }] } }),
+    await api.client.runs.wait(after.thread_id, 'chat', {
+      input: { messages: [{ role: 'human', content: 'still there?' }] },
+    }),
   ).toBeDefined();
   await queue.kill();
 }, 180_000);

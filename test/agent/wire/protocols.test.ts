@@ -24,7 +24,11 @@ beforeAll(async () => {
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     OTEL_BSP_SCHEDULE_DELAY: '20',
   };
-  agent = await startAgent({ database: database.uri, config: 'test/agent/a2a/graphs/gx.json', env });
+  agent = await startAgent({
+    database: database.uri,
+    config: 'test/agent/a2a/graphs/gx.json',
+    env,
+  });
 });
 
 afterAll(async () => {
@@ -33,9 +37,16 @@ afterAll(async () => {
   await database.drop();
 });
 
-const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+};
 
-const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+const post = (
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> =>
   fetch(`${agent.url}${path}`, {
     method: 'POST',
     headers: { ...HEADERS, ...headers },
@@ -67,33 +78,49 @@ describe.each(PROTOCOLS)('%s', (path) => {
       },
     });
     expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([204, PAGES]);
-    expect(asked.headers.get('access-control-allow-headers')).toBe('content-type,mcp-protocol-version,a2a-version,x-api-key');
+    expect(asked.headers.get('access-control-allow-headers')).toBe(
+      'content-type,mcp-protocol-version,a2a-version,x-api-key',
+    );
     for (const [body, headers, status] of [
       [CALLS[path], {}, 200],
       ['{', {}, 400],
       [CALLS[path], { 'content-type': 'text/plain' }, 415],
     ] as const) {
       const answer = await post(`/agents${path}`, body, { ...headers, origin: PAGES });
-      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([status, PAGES]);
+      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([
+        status,
+        PAGES,
+      ]);
       await answer.text();
     }
   });
 
   test('refuses pages of other origins, also where they claim the name of this server', async () => {
-    const foreign = await post(`/agents${path}`, CALLS[path], { origin: 'https://evil.example.com' });
+    const foreign = await post(`/agents${path}`, CALLS[path], {
+      origin: 'https://evil.example.com',
+    });
     expect(await foreign.json()).toMatchObject({ jsonrpc: '2.0', error: { code: -32_000 } });
-    expect([foreign.status, foreign.headers.get('access-control-allow-origin')]).toEqual([403, null]);
+    expect([foreign.status, foreign.headers.get('access-control-allow-origin')]).toEqual([
+      403,
+      null,
+    ]);
     // A name that was made to mean this server's address (DNS rebinding): the page's origin is that of the request.
     const asking = request(`${agent.url}/agents${path}`, {
       method: 'POST',
       headers: { ...HEADERS, host: 'evil.example.com', origin: 'http://evil.example.com' },
     });
-    const { promise, resolve } = Promise.withResolvers<{ status: number | undefined; body: string }>();
+    const { promise, resolve } = Promise.withResolvers<{
+      status: number | undefined;
+      body: string;
+    }>();
     asking.on('response', (response) => {
       void text(response).then((body) => resolve({ status: response.statusCode, body }));
     });
     asking.end(JSON.stringify(CALLS[path]));
-    expect(await promise).toEqual({ status: 403, body: expect.stringContaining('"code":-32000') as string });
+    expect(await promise).toEqual({
+      status: 403,
+      body: expect.stringContaining('"code":-32000') as string,
+    });
   });
 
   test('is traced, counted and measured like other routes', async () => {
@@ -109,24 +136,47 @@ describe.each(PROTOCOLS)('%s', (path) => {
 });
 
 test('the card names the address with the prefix, and is found under it', async () => {
-  const card = (await (await fetch(`${agent.url}/agents/a2a/steps`)).json()) as { url: string; supportedInterfaces: { url: string }[] };
+  const card = (await (await fetch(`${agent.url}/agents/a2a/steps`)).json()) as {
+    url: string;
+    supportedInterfaces: { url: string }[];
+  };
   expect(card.url).toMatch(new RegExp(`^${agent.url}/agents/a2a/[0-9a-f-]{36}$`));
   for (const file of ['agent-card.json', 'agent.json']) {
-    const found = await fetch(`${agent.url}/agents/.well-known/${file}?assistant_id=steps`, { headers: { origin: PAGES } });
-    expect([await found.json(), found.headers.get('access-control-allow-origin')]).toEqual([card, PAGES]);
-    expect(await (await fetch(`${agent.url}/agents/a2a/steps/.well-known/${file}`)).json()).toEqual(card);
+    const found = await fetch(`${agent.url}/agents/.well-known/${file}?assistant_id=steps`, {
+      headers: { origin: PAGES },
+    });
+    expect([await found.json(), found.headers.get('access-control-allow-origin')]).toEqual([
+      card,
+      PAGES,
+    ]);
+    expect(await (await fetch(`${agent.url}/agents/a2a/steps/.well-known/${file}`)).json()).toEqual(
+      card,
+    );
   }
 });
 
 describe('what is said of them', () => {
-  const told = async (http: object): Promise<{ flags: Record<string, unknown>; paths: string[] }> => {
+  const told = async (
+    http: object,
+  ): Promise<{ flags: Record<string, unknown>; paths: string[] }> => {
     const env = { LANGGRAPH_HTTP: JSON.stringify(http) };
-    const server = await startAgent({ database: database.uri, config: 'test/agent/a2a/graphs/gx.json', env });
+    const server = await startAgent({
+      database: database.uri,
+      config: 'test/agent/a2a/graphs/gx.json',
+      env,
+    });
     try {
-      const { flags } = (await (await fetch(`${server.url}/info`)).json()) as { flags: Record<string, unknown> };
-      const { paths } = (await (await fetch(`${server.url}/openapi.json`)).json()) as { paths: object };
+      const { flags } = (await (await fetch(`${server.url}/info`)).json()) as {
+        flags: Record<string, unknown>;
+      };
+      const { paths } = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+        paths: object;
+      };
       const ours = Object.keys(paths).filter((path) => /^\/(mcp|a2a|\.well-known)/.test(path));
-      return { flags: { mcp: flags['mcp'], a2a: flags['a2a'] }, paths: [...new Set(ours.map((path) => path.split('/')[1]!))].toSorted() };
+      return {
+        flags: { mcp: flags['mcp'], a2a: flags['a2a'] },
+        paths: [...new Set(ours.map((path) => path.split('/')[1]!))].toSorted(),
+      };
     } finally {
       await server.kill();
     }

@@ -9,7 +9,10 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, config: 'test/agent/wire/contract/graphs/gx.json' });
+  agent = await startAgent({
+    database: database.uri,
+    config: 'test/agent/wire/contract/graphs/gx.json',
+  });
 });
 
 afterAll(async () => {
@@ -37,18 +40,27 @@ test.each([
 test('a command changes the state and goes to a node', async () => {
   const { runs, threads } = agent.client;
   const { thread_id } = await threads.create();
-  expect(await runs.wait(thread_id, 'steps', { input: { left: 2 } })).toMatchObject({ done: 2, left: 0 });
+  expect(await runs.wait(thread_id, 'steps', { input: { left: 2 } })).toMatchObject({
+    done: 2,
+    left: 0,
+  });
   const command = { update: { left: 3, done: 10 }, goto: 'step' };
   expect(await runs.wait(thread_id, 'steps', { command })).toMatchObject({ done: 15, left: 0 });
 });
 
 type Answer = { status: number; detail: unknown };
 const post = async (path: string, body: unknown): Promise<Answer> => {
-  const response = await fetch(`${agent.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  const response = await fetch(`${agent.url}${path}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  });
   const { detail } = (await response.json().catch(() => ({}))) as { detail?: unknown };
   return { status: response.status, detail };
 };
-const refusal = (text: string): Answer => ({ status: 422, detail: expect.stringContaining(text) as unknown });
+const refusal = (text: string): Answer => ({
+  status: 422,
+  detail: expect.stringContaining(text) as unknown,
+});
 
 describe('a node that the graph does not have', () => {
   test.each([
@@ -57,21 +69,31 @@ describe('a node that the graph does not have', () => {
   ])('is passed over where a run is to stop %s it', async (_, where) => {
     const { runs, threads } = agent.client;
     const { thread_id } = await threads.create();
-    expect(await runs.wait(thread_id, 'steps', { input: { left: 1 }, ...where })).toMatchObject({ done: 1, left: 0 });
+    expect(await runs.wait(thread_id, 'steps', { input: { left: 1 }, ...where })).toMatchObject({
+      done: 1,
+      left: 0,
+    });
     expect(await threads.get(thread_id)).toMatchObject({ status: 'idle' });
-    const events = await Array.fromAsync(runs.stream(null, 'steps', { input: { left: 1 }, ...where }));
+    const events = await Array.fromAsync(
+      runs.stream(null, 'steps', { input: { left: 1 }, ...where }),
+    );
     expect(events.at(-1)).toMatchObject({ event: 'values', data: { done: 1 } });
   });
 
   test('does not keep a run from stopping at the others', async () => {
     const { runs, threads } = agent.client;
     const { thread_id } = await threads.create();
-    await runs.wait(thread_id, 'steps', { input: { left: 1 }, interruptBefore: ['nowhere', 'step'] });
+    await runs.wait(thread_id, 'steps', {
+      input: { left: 1 },
+      interruptBefore: ['nowhere', 'step'],
+    });
     expect(await threads.getState(thread_id)).toMatchObject({ next: ['step'] });
   });
 
   test('may be one of a subgraph: a run stops at nodes of its own graph only', async () => {
-    expect(await agent.client.runs.wait(null, 'nested', { input: {}, interruptBefore: ['deep'] })).toMatchObject({
+    expect(
+      await agent.client.runs.wait(null, 'nested', { input: {}, interruptBefore: ['deep'] }),
+    ).toMatchObject({
       path: ['first', 'first', 'deep'],
     });
   });
@@ -80,7 +102,10 @@ describe('a node that the graph does not have', () => {
     'is no goal of a command: %j',
     async (goto) => {
       const { thread_id } = await agent.client.threads.create();
-      const answer = await post(`/threads/${thread_id}/runs/wait`, { assistant_id: 'steps', command: { goto } });
+      const answer = await post(`/threads/${thread_id}/runs/wait`, {
+        assistant_id: 'steps',
+        command: { goto },
+      });
       expect(answer).toEqual(refusal('body.command.goto: the graph has no node'));
     },
   );
@@ -91,35 +116,52 @@ describe('a node that the graph does not have', () => {
     await expect(wait({ config, command: { goto: 'small' } })).rejects.toThrow(
       'UnknownNode: command.goto: the graph has no node "small"; it has large',
     );
-    expect(await wait({ config, input: {}, interruptBefore: ['small'] })).toEqual({ size: 'large' });
+    expect(await wait({ config, input: {}, interruptBefore: ['small'] })).toEqual({
+      size: 'large',
+    });
     expect(await wait({ config, input: {}, interruptBefore: ['large'] })).toEqual({});
   });
 });
 
 test('every field of a run may be null, which is the same as leaving it out', async () => {
   const { paths } = (await (await fetch(`${agent.url}/openapi.json`)).json()) as {
-    paths: Record<string, { post: { requestBody: { content: Record<string, { schema: { properties: object } }> } } }>;
+    paths: Record<
+      string,
+      { post: { requestBody: { content: Record<string, { schema: { properties: object } }> } } }
+    >;
   };
-  const fields = Object.keys(paths['/runs/wait']!.post.requestBody.content['application/json']!.schema.properties);
+  const fields = Object.keys(
+    paths['/runs/wait']!.post.requestBody.content['application/json']!.schema.properties,
+  );
   const nothing = Object.fromEntries(fields.map((field) => [field, null]));
-  expect(await post('/runs/wait', { ...nothing, assistant_id: 'steps', input: { left: 1 } })).toEqual({ status: 200 });
+  expect(
+    await post('/runs/wait', { ...nothing, assistant_id: 'steps', input: { left: 1 } }),
+  ).toEqual({ status: 200 });
 });
 
 describe('a command', () => {
-  test.each([{ goto: 5 }, { goto: [{ input: {} }] }, { update: 'x' }])('of the wrong form is refused: %j', async (command) => {
-    expect((await post('/runs/wait', { assistant_id: 'steps', command })).status).toBe(422);
-  });
+  test.each([{ goto: 5 }, { goto: [{ input: {} }] }, { update: 'x' }])(
+    'of the wrong form is refused: %j',
+    async (command) => {
+      expect((await post('/runs/wait', { assistant_id: 'steps', command })).status).toBe(422);
+    },
+  );
 
   test('that says nothing is none, and one that does takes the place of the input', async () => {
     const { thread_id } = await agent.client.threads.create();
     const path = `/threads/${thread_id}/runs/wait`;
     for (const command of [{}, { goto: null, resume: null }])
-      expect(await post(path, { assistant_id: 'steps', input: { left: 1 }, command })).toMatchObject({ status: 200 });
+      expect(
+        await post(path, { assistant_id: 'steps', input: { left: 1 }, command }),
+      ).toMatchObject({ status: 200 });
     expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ done: 2 });
     // AG-UI sends the state of its page beside the answer to a question.
     const both = { assistant_id: 'steps', input: { left: 100 }, command: { goto: 'step' } };
     expect(await post(path, both)).toMatchObject({ status: 200 });
-    expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ done: 3, left: -1 });
+    expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({
+      done: 3,
+      left: -1,
+    });
   });
 
   test('may bring its update as a list of channels and values', async () => {
@@ -129,6 +171,8 @@ describe('a command', () => {
       ['done', 5],
       ['left', 1],
     ] as [string, unknown][];
-    expect(await agent.client.runs.wait(thread_id, 'steps', { command: { update, goto: '__end__' } })).toMatchObject({ done: 6, left: 1 });
+    expect(
+      await agent.client.runs.wait(thread_id, 'steps', { command: { update, goto: '__end__' } }),
+    ).toMatchObject({ done: 6, left: 1 });
   });
 });

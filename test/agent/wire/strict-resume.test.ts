@@ -28,18 +28,25 @@ async function asked(): Promise<{ thread: string; question: string }> {
 
 async function answer(thread: string, resume: unknown, fields: object = {}): Promise<number> {
   const body = { assistant_id: 'approval', command: { resume }, strict_resume: true, ...fields };
-  const response = await fetch(`${agent.url}/threads/${thread}/runs/wait`, { method: 'POST', body: JSON.stringify(body) });
+  const response = await fetch(`${agent.url}/threads/${thread}/runs/wait`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  });
   await response.text();
   return response.status;
 }
 
-const runsOf = async (thread: string): Promise<number> => (await agent.client.runs.list(thread)).length;
+const runsOf = async (thread: string): Promise<number> =>
+  (await agent.client.runs.list(thread)).length;
 
 test('one of several who answer at the same instant is heard, and the others change nothing', async () => {
   const { thread, question } = await asked();
   const names = Array.from({ length: 8 }, (_, at) => `answer ${at}`);
   const statuses = await Promise.all(names.map((name) => answer(thread, { [question]: name })));
-  expect([statuses.filter((one) => one === 200).length, statuses.filter((one) => one === 409).length]).toEqual([1, 7]);
+  expect([
+    statuses.filter((one) => one === 200).length,
+    statuses.filter((one) => one === 409).length,
+  ]).toEqual([1, 7]);
   const { values } = await agent.client.threads.getState<{ answer: string }>(thread);
   expect(values.answer).toBe(names[statuses.indexOf(200)]);
   expect(await runsOf(thread)).toBe(2);
@@ -52,7 +59,10 @@ test('a question that was answered, or never asked, takes no answer', async () =
   expect(await answer(thread, { [question]: 'yes' }, { multitask_strategy: 'reject' })).toBe(200);
   expect(await answer(thread, { [question]: 'no' }, { multitask_strategy: 'reject' })).toBe(409);
   expect(await answer(thread, 'no', { multitask_strategy: 'rollback' })).toBe(409);
-  expect(await agent.client.threads.get(thread)).toMatchObject({ status: 'idle', values: { answer: 'yes' } });
+  expect(await agent.client.threads.get(thread)).toMatchObject({
+    status: 'idle',
+    values: { answer: 'yes' },
+  });
   expect(await runsOf(thread)).toBe(2);
 });
 

@@ -31,9 +31,10 @@ async function takenUp(runId: string): Promise<void> {
   await until(
     'it ended again',
     async () => {
-      const [run] = await database.sql<{ status: string; attempt: number }>('select status, attempt from gx.run where run_id = $1', [
-        runId,
-      ]);
+      const [run] = await database.sql<{ status: string; attempt: number }>(
+        'select status, attempt from gx.run where run_id = $1',
+        [runId],
+      );
       return run!.attempt >= 2 && run!.status === 'success';
     },
     60,
@@ -54,20 +55,33 @@ test.each([
 ])('a run that had stopped %s does not run over its stop', async (_, where) => {
   const { thread_id } = await agent.client.threads.create();
   const run_id = await ended(thread_id, { input: { left: 3 }, ...where });
-  const [state, thread] = [await agent.client.threads.getState(thread_id), await agent.client.threads.get(thread_id)];
+  const [state, thread] = [
+    await agent.client.threads.getState(thread_id),
+    await agent.client.threads.get(thread_id),
+  ];
   await takenUp(run_id);
   expect(await agent.client.threads.getState(thread_id)).toEqual(state);
   const { status, values, interrupts } = await agent.client.threads.get(thread_id);
-  expect({ status, values, interrupts }).toEqual({ status: thread.status, values: thread.values, interrupts: thread.interrupts });
+  expect({ status, values, interrupts }).toEqual({
+    status: thread.status,
+    values: thread.values,
+    interrupts: thread.interrupts,
+  });
   // Going on from there is up to the next run.
-  expect(await agent.client.runs.wait(thread_id, 'steps', { input: null })).toMatchObject({ done: 3, left: 0 });
+  expect(await agent.client.runs.wait(thread_id, 'steps', { input: null })).toMatchObject({
+    done: 3,
+    left: 0,
+  });
 });
 
 test('a run that began from an earlier checkpoint goes on from its own last one', async () => {
   const { thread_id } = await agent.client.threads.create();
   await ended(thread_id, { input: { left: 2 } });
   const history = await agent.client.threads.getHistory(thread_id, { limit: 10 });
-  const run_id = await ended(thread_id, { input: { left: 1 }, checkpointId: history[1]!.checkpoint.checkpoint_id });
+  const run_id = await ended(thread_id, {
+    input: { left: 1 },
+    checkpointId: history[1]!.checkpoint.checkpoint_id,
+  });
   const state = await agent.client.threads.getState(thread_id);
   await takenUp(run_id);
   expect(await agent.client.threads.getState(thread_id)).toEqual(state);

@@ -10,7 +10,10 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, config: 'test/agent/wire/contract/graphs/gx.json' });
+  agent = await startAgent({
+    database: database.uri,
+    config: 'test/agent/wire/contract/graphs/gx.json',
+  });
 });
 
 afterAll(async () => {
@@ -25,18 +28,27 @@ describe('history by metadata', () => {
     const assistant = await assistants.create({ graphId: 'nested', metadata: { team: 'blue' } });
     const { thread_id } = await threads.create();
     const run = async (id: string, release: string): Promise<string> => {
-      const { run_id } = await runs.create(thread_id, id, { input: {}, metadata: { release, by: { name: 'Ann' } } });
+      const { run_id } = await runs.create(thread_id, id, {
+        input: {},
+        metadata: { release, by: { name: 'Ann' } },
+      });
       await runs.join(thread_id, run_id);
       return run_id;
     };
-    return { thread: thread_id, runs: [await run(assistant.assistant_id, 'one'), await run('nested', 'two')] };
+    return {
+      thread: thread_id,
+      runs: [await run(assistant.assistant_id, 'one'), await run('nested', 'two')],
+    };
   }
 
   test('finds the checkpoints of the runs that carried it, on a copy of the thread, too', async () => {
     const { threads } = agent.client;
     const { thread, runs } = await threadOfTwo();
     const copy = await threads.copy(thread);
-    const runsFound = async (threadId: string, metadata: Record<string, unknown>): Promise<unknown[]> => {
+    const runsFound = async (
+      threadId: string,
+      metadata: Record<string, unknown>,
+    ): Promise<unknown[]> => {
       const states = await threads.getHistory(threadId, { limit: 100, metadata });
       return [...new Set(states.map((state) => state.metadata?.['run_id' as never]))];
     };
@@ -53,9 +65,16 @@ describe('history by metadata', () => {
   test('takes nothing of what LangGraph says of a checkpoint', async () => {
     const { threads, runs } = agent.client;
     const { thread_id } = await threads.create();
-    const run = await runs.create(thread_id, 'nested', { input: {}, metadata: { source: 'update', step: 99, run_id: 'mine' } });
+    const run = await runs.create(thread_id, 'nested', {
+      input: {},
+      metadata: { source: 'update', step: 99, run_id: 'mine' },
+    });
     await runs.join(thread_id, run.run_id);
-    expect((await threads.getState(thread_id)).metadata).toMatchObject({ source: 'loop', step: 2, run_id: run.run_id });
+    expect((await threads.getState(thread_id)).metadata).toMatchObject({
+      source: 'loop',
+      step: 2,
+      run_id: run.run_id,
+    });
   });
 });
 
@@ -64,18 +83,38 @@ describe('a graph that is made for each call', () => {
     const { threads, runs } = agent.client;
     const { thread_id } = await threads.create();
     await runs.wait(thread_id, 'made', { input: {}, config: { configurable: { size: 'medium' } } });
-    await runs.wait(thread_id, 'made', { input: {}, context: { size: 'large' }, interruptBefore: ['large'] });
-    expect(await threads.getState(thread_id)).toMatchObject({ next: ['large'], values: { size: 'medium' } });
-    expect((await threads.getHistory(thread_id, { limit: 1 }))[0]).toMatchObject({ next: ['large'] });
+    await runs.wait(thread_id, 'made', {
+      input: {},
+      context: { size: 'large' },
+      interruptBefore: ['large'],
+    });
+    expect(await threads.getState(thread_id)).toMatchObject({
+      next: ['large'],
+      values: { size: 'medium' },
+    });
+    expect((await threads.getHistory(thread_id, { limit: 1 }))[0]).toMatchObject({
+      next: ['large'],
+    });
     await threads.updateState(thread_id, { values: { size: 'by hand' }, asNode: 'large' });
-    expect(await threads.getState(thread_id)).toMatchObject({ next: [], values: { size: 'by hand' } });
-    expect(await threads.get(thread_id)).toMatchObject({ status: 'idle', values: { size: 'by hand' } });
-    await expect(threads.updateState(thread_id, { values: {}, asNode: 'medium' })).rejects.toMatchObject({ status: 400 });
+    expect(await threads.getState(thread_id)).toMatchObject({
+      next: [],
+      values: { size: 'by hand' },
+    });
+    expect(await threads.get(thread_id)).toMatchObject({
+      status: 'idle',
+      values: { size: 'by hand' },
+    });
+    await expect(
+      threads.updateState(thread_id, { values: {}, asNode: 'medium' }),
+    ).rejects.toMatchObject({ status: 400 });
   });
 
   test('is before its first run the one of its assistant', async () => {
     const { assistants, threads } = agent.client;
-    const { assistant_id } = await assistants.create({ graphId: 'made', config: { configurable: { size: 'huge' } } });
+    const { assistant_id } = await assistants.create({
+      graphId: 'made',
+      config: { configurable: { size: 'huge' } },
+    });
     const { thread_id } = await threads.create({ metadata: { assistant_id }, graphId: 'made' });
     await threads.updateState(thread_id, { values: { size: 'written' }, asNode: 'huge' });
     expect(await threads.getState(thread_id)).toMatchObject({ values: { size: 'written' } });
@@ -90,7 +129,10 @@ test('a task that runs a subgraph names its checkpoint, without an id where it h
   const { thread_id } = await threads.create();
   await runs.wait(thread_id, 'nested', { input: {}, interruptBefore: ['sub'] });
   const [task] = (await threads.getState(thread_id)).tasks;
-  expect(task).toMatchObject({ name: 'sub', checkpoint: { thread_id, checkpoint_ns: `sub:${task!.id}` } });
+  expect(task).toMatchObject({
+    name: 'sub',
+    checkpoint: { thread_id, checkpoint_ns: `sub:${task!.id}` },
+  });
   expect(task!.checkpoint).not.toHaveProperty('checkpoint_id');
 });
 
@@ -111,31 +153,62 @@ describe('the subgraph of a task that waits', () => {
     const { thread_id, checkpoint } = await waiting();
     expect(checkpoint).not.toHaveProperty('checkpoint_id');
     const written = await threads.updateState(thread_id, { values: edit, checkpoint });
-    expect(written).toMatchObject({ checkpoint: { thread_id, checkpoint_ns: checkpoint.checkpoint_ns } });
+    expect(written).toMatchObject({
+      checkpoint: { thread_id, checkpoint_ns: checkpoint.checkpoint_ns },
+    });
     const after = await threads.getState(thread_id, checkpoint);
-    expect(after).toMatchObject({ values: { question: 'How is it?', ...edit }, next: ['weather_node'] });
+    expect(after).toMatchObject({
+      values: { question: 'How is it?', ...edit },
+      next: ['weather_node'],
+    });
     const history = await threads.getHistory(thread_id, { checkpoint, limit: 10 });
-    expect(history.map(({ values }) => (values as { city?: string }).city)).toEqual(['Berlin', 'San Francisco', undefined, undefined]);
-    expect(await threads.get(thread_id)).toMatchObject({ status: 'interrupted', values: { question: 'How is it?' } });
-    expect(await runs.wait(thread_id, 'weather', { input: null })).toMatchObject({ answer: 'It is sunny in Berlin.' });
+    expect(history.map(({ values }) => (values as { city?: string }).city)).toEqual([
+      'Berlin',
+      'San Francisco',
+      undefined,
+      undefined,
+    ]);
+    expect(await threads.get(thread_id)).toMatchObject({
+      status: 'interrupted',
+      values: { question: 'How is it?' },
+    });
+    expect(await runs.wait(thread_id, 'weather', { input: null })).toMatchObject({
+      answer: 'It is sunny in Berlin.',
+    });
   });
 
   test('takes what one of its nodes would write, and goes on behind that node', async () => {
     const { threads, runs } = agent.client;
     const { thread_id, checkpoint } = await waiting();
     await threads.updateState(thread_id, { values: edit, asNode: 'model_node', checkpoint });
-    expect(await threads.getState(thread_id, checkpoint)).toMatchObject({ values: edit, next: ['weather_node'] });
-    await threads.updateState(thread_id, { values: { answer: 'It rains.' }, asNode: 'weather_node', checkpoint });
-    expect(await threads.getState(thread_id, checkpoint)).toMatchObject({ values: { ...edit, answer: 'It rains.' }, next: [] });
-    expect(await runs.wait(thread_id, 'weather', { input: null })).toMatchObject({ answer: 'It rains.' });
-    await expect(threads.updateState(thread_id, { values: edit, asNode: 'model_node' })).rejects.toMatchObject({ status: 400 });
+    expect(await threads.getState(thread_id, checkpoint)).toMatchObject({
+      values: edit,
+      next: ['weather_node'],
+    });
+    await threads.updateState(thread_id, {
+      values: { answer: 'It rains.' },
+      asNode: 'weather_node',
+      checkpoint,
+    });
+    expect(await threads.getState(thread_id, checkpoint)).toMatchObject({
+      values: { ...edit, answer: 'It rains.' },
+      next: [],
+    });
+    expect(await runs.wait(thread_id, 'weather', { input: null })).toMatchObject({
+      answer: 'It rains.',
+    });
+    await expect(
+      threads.updateState(thread_id, { values: edit, asNode: 'model_node' }),
+    ).rejects.toMatchObject({ status: 400 });
   });
 
   test('must be one that the graph has', async () => {
     const { threads } = agent.client;
     const { thread_id, checkpoint } = await waiting();
     const other = { ...checkpoint, checkpoint_ns: 'nowhere:1' };
-    await expect(threads.updateState(thread_id, { values: edit, checkpoint: other })).rejects.toMatchObject({ status: 400 });
+    await expect(
+      threads.updateState(thread_id, { values: edit, checkpoint: other }),
+    ).rejects.toMatchObject({ status: 400 });
     expect((await threads.getState(thread_id, other)).values).toEqual({});
   });
 });

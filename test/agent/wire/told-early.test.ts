@@ -48,7 +48,10 @@ test('a stop while the thread that is to execute the run is still loading its gr
   // From now on another thread gets the runs, and it has yet to start.
   await wait(2000);
   const { thread_id, run_id } = await started('never');
-  await until('it is taken', async () => (await api.client.runs.get(thread_id, run_id)).status === 'running');
+  await until(
+    'it is taken',
+    async () => (await api.client.runs.get(thread_id, run_id)).status === 'running',
+  );
   await api.client.runs.cancel(thread_id, run_id, true);
   expect((await api.client.runs.get(thread_id, run_id)).status).toBe('interrupted');
   await api.client.runs.cancel(stuck.thread_id, stuck.run_id, true);
@@ -56,7 +59,10 @@ test('a stop while the thread that is to execute the run is still loading its gr
 
 test('a run that was to stop when its worker handed it back does not go on elsewhere', async () => {
   const { thread_id, run_id } = await started('never');
-  await until('it is under way', async () => (await api.client.threads.getState(thread_id)).next.length > 0);
+  await until(
+    'it is under way',
+    async () => (await api.client.threads.getState(thread_id)).next.length > 0,
+  );
   // The update is a request that the worker has not heard of when another graph ends the thread of both.
   await database.sql(`update gx.run set cancel = 'interrupt' where run_id = $1`, [run_id]);
   await until('its thread is ended', async () => {
@@ -69,7 +75,9 @@ test('a run that was to stop when its worker handed it back does not go on elsew
 
 test('a reader that comes with the claim itself, before the worker knows that it has the run, hears its events', async () => {
   const [, self] = /"worker":"([0-9a-f-]+)"/.exec(api.output())!;
-  await database.sql(`create function unread() returns trigger language plpgsql as $$ begin new.readers = '{}'; return new; end $$`);
+  await database.sql(
+    `create function unread() returns trigger language plpgsql as $$ begin new.readers = '{}'; return new; end $$`,
+  );
   await database.sql(`create trigger unread before update on gx.run
     for each row when (old.status = 'pending' and new.status = 'running') execute function unread()`);
   await database.sql(`create function read_at_once() returns trigger language plpgsql as $$ begin
@@ -82,24 +90,42 @@ test('a reader that comes with the claim itself, before the worker knows that it
   const lasts = Array.from({ length: 10 }, async () => {
     const { thread_id } = await api.client.threads.create();
     const input = { left: 12, pause: 50 };
-    const { run_id } = await api.client.runs.create(thread_id, 'steps', { input, streamMode: 'custom', afterSeconds: 1 });
+    const { run_id } = await api.client.runs.create(thread_id, 'steps', {
+      input,
+      streamMode: 'custom',
+      afterSeconds: 1,
+    });
     const events = await Array.fromAsync(api.client.runs.joinStream(thread_id, run_id));
     return events.at(-1)?.data;
   });
   expect(await Promise.all(lasts)).toEqual(lasts.map(() => ({ left: 1 })));
-  for (const trigger of ['unread', 'read_at_once']) await database.sql(`drop trigger ${trigger} on gx.run`);
+  for (const trigger of ['unread', 'read_at_once'])
+    await database.sql(`drop trigger ${trigger} on gx.run`);
 }, 60_000);
 
 test('wherever a run was stopped, its thread shows the state in which it stands', async () => {
   for (let at = 0; at < 12; at += 1) {
     const { thread_id } = await api.client.threads.create();
-    const { run_id } = await api.client.runs.create(thread_id, 'broken', { input: { how: 'never' }, durability: 'sync' });
+    const { run_id } = await api.client.runs.create(thread_id, 'broken', {
+      input: { how: 'never' },
+      durability: 'sync',
+    });
     const taken = async (): Promise<boolean> =>
-      (await database.sql(`select 1 from gx.run where run_id = $1 and worker is not null`, [run_id])).length > 0;
+      (
+        await database.sql(`select 1 from gx.run where run_id = $1 and worker is not null`, [
+          run_id,
+        ])
+      ).length > 0;
     while (!(await taken())) await wait(1);
     await wait(at);
     await api.client.runs.cancel(thread_id, run_id, true);
-    const [{ status, values }, state] = await Promise.all([api.client.threads.get(thread_id), api.client.threads.getState(thread_id)]);
-    expect({ status, values: values ?? {} }).toEqual({ status: state.next.length > 0 ? 'interrupted' : 'idle', values: state.values });
+    const [{ status, values }, state] = await Promise.all([
+      api.client.threads.get(thread_id),
+      api.client.threads.getState(thread_id),
+    ]);
+    expect({ status, values: values ?? {} }).toEqual({
+      status: state.next.length > 0 ? 'interrupted' : 'idle',
+      values: state.values,
+    });
   }
 }, 60_000);

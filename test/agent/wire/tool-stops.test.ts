@@ -20,14 +20,29 @@ afterAll(async () => {
 });
 
 /** A run that the official client streams, and what makes that client go away. */
-type Begun = { client: AgentProcess['client']; thread_id: string; run_id: string; leave: () => void };
+type Begun = {
+  client: AgentProcess['client'];
+  thread_id: string;
+  run_id: string;
+  leave: () => void;
+};
 
-async function begin({ client }: AgentProcess, onDisconnect: 'cancel' | 'continue'): Promise<Begun> {
+async function begin(
+  { client }: AgentProcess,
+  onDisconnect: 'cancel' | 'continue',
+): Promise<Begun> {
   const { thread_id } = await client.threads.create();
   const leaving = new AbortController();
   const created = Promise.withResolvers<string>();
   const onRunCreated = ({ run_id }: { run_id: string }): void => created.resolve(run_id);
-  const read = Array.fromAsync(client.runs.stream(thread_id, 'calling', { input, onDisconnect, signal: leaving.signal, onRunCreated }));
+  const read = Array.fromAsync(
+    client.runs.stream(thread_id, 'calling', {
+      input,
+      onDisconnect,
+      signal: leaving.signal,
+      onRunCreated,
+    }),
+  );
   // A reader that leaves gets an error of its own making.
   read.catch(created.reject);
   return { client, thread_id, run_id: await created.promise, leave: () => leaving.abort() };
@@ -35,12 +50,20 @@ async function begin({ client }: AgentProcess, onDisconnect: 'cancel' | 'continu
 
 const WAYS: [way: string, stop: (run: Begun) => unknown][] = [
   ['runs.cancel', ({ client, thread_id, run_id }) => client.runs.cancel(thread_id, run_id)],
-  ['runs.cancelMany', ({ client, thread_id, run_id }) => client.runs.cancelMany({ threadId: thread_id, runIds: [run_id] })],
+  [
+    'runs.cancelMany',
+    ({ client, thread_id, run_id }) =>
+      client.runs.cancelMany({ threadId: thread_id, runIds: [run_id] }),
+  ],
   ['leaving a stream with onDisconnect cancel', ({ leave }) => leave()],
   [
     'a next run with the strategy interrupt',
     ({ client, thread_id }) =>
-      client.runs.create(thread_id, 'calling', { input, multitaskStrategy: 'interrupt', interruptBefore: ['model'] }),
+      client.runs.create(thread_id, 'calling', {
+        input,
+        multitaskStrategy: 'interrupt',
+        interruptBefore: ['model'],
+      }),
   ],
 ];
 const PLACES = ['api', 'queue'] as const;
@@ -55,6 +78,8 @@ test.each(WAYS.flatMap(([way, stop]) => PLACES.map((place) => [way, place, stop]
     await stop(run);
     const { at } = await until('the tool has heard of it', () => says('stops'));
     expect(at - asked).toBeLessThan(1000);
-    await expect.poll(async () => (await run.client.runs.get(run.thread_id, run.run_id)).status).toBe('interrupted');
+    await expect
+      .poll(async () => (await run.client.runs.get(run.thread_id, run.run_id)).status)
+      .toBe('interrupted');
   },
 );

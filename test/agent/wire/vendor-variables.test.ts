@@ -20,7 +20,11 @@ beforeAll(async () => {
     GX_CONTROL_PLANE_API_KEY: 'k',
     GX_SERVER_HOST: '::',
   };
-  agent = await startAgent({ database: 'postgresql://nobody@127.0.0.1:9/none', config: resolve('none/gx.json'), env });
+  agent = await startAgent({
+    database: 'postgresql://nobody@127.0.0.1:9/none',
+    config: resolve('none/gx.json'),
+    env,
+  });
 });
 
 afterAll(async () => {
@@ -29,8 +33,12 @@ afterAll(async () => {
 });
 
 test('sections of the file are taken from their variables, and the custom database is used', async () => {
-  expect(await agent.client.runs.wait(null, 'steps', { input: { left: 1 } })).toMatchObject({ left: 0 });
-  expect((await fetch(`${agent.url}/store/namespaces`, { method: 'POST', body: '{}' })).status).toBe(404);
+  expect(await agent.client.runs.wait(null, 'steps', { input: { left: 1 } })).toMatchObject({
+    left: 0,
+  });
+  expect(
+    (await fetch(`${agent.url}/store/namespaces`, { method: 'POST', body: '{}' })).status,
+  ).toBe(404);
 });
 
 test('a run links a thread to its graph, and changes no more of its record', async () => {
@@ -48,11 +56,17 @@ test('a run links a thread to its graph, and changes no more of its record', asy
 
 test('a server on :: is reached over both families', async () => {
   const { port } = new URL(agent.url);
-  const reached = await Promise.all(['127.0.0.1', '[::1]'].map(async (address) => (await fetch(`http://${address}:${port}/ok`)).status));
+  const reached = await Promise.all(
+    ['127.0.0.1', '[::1]'].map(
+      async (address) => (await fetch(`http://${address}:${port}/ok`)).status,
+    ),
+  );
   expect(reached).toEqual([200, 200]);
 });
 
 test('the version is told as releases are named', async () => {
-  expect(await (await fetch(`${agent.url}/info`)).json()).toMatchObject({ version: expect.stringMatching(/^v\d+\.\d+\.\d+$/) as string });
+  expect(await (await fetch(`${agent.url}/info`)).json()).toMatchObject({
+    version: expect.stringMatching(/^v\d+\.\d+\.\d+$/) as string,
+  });
   await expect.poll(() => agent.output()).toMatch(/"server_version":"v\d+\.\d+\.\d+"/);
 });

@@ -48,7 +48,10 @@ const queues = (): NonNullable<WorkReport['queue']>[] => told().flatMap(({ queue
 test('a pod that answers requests reports with the key of the deployment as soon as it serves', async () => {
   const [first] = await until('a report', () => gateway.received.length > 0 && gateway.received);
   expect(first?.headers['x-api-key']).toBe(KEY);
-  expect(first?.body).toMatchObject({ slots: 0, queue: { due: 0, running: 0, webhooks: 0, next_due: null } });
+  expect(first?.body).toMatchObject({
+    slots: 0,
+    queue: { due: 0, running: 0, webhooks: 0, next_due: null },
+  });
 });
 
 test('facts of the server come with each report, of pods that answer and of pods that execute runs', async () => {
@@ -59,16 +62,21 @@ test('facts of the server come with each report, of pods that answer and of pods
 
 test('runs that wait for a worker are told at once: one of each thread, and the next delayed one', async () => {
   const thread = await api.client.threads.create();
-  for (let at = 0; at < 3; at += 1) await api.client.runs.create(thread.thread_id, GRAPH, { input: {} });
+  for (let at = 0; at < 3; at += 1)
+    await api.client.runs.create(thread.thread_id, GRAPH, { input: {} });
   await api.client.runs.create(null, GRAPH, { input: {} });
   await api.client.runs.create(null, GRAPH, { input: {}, afterSeconds: 3600 });
-  const last = await until('the backlog is told', () => queues().find(({ due, next_due: next }) => due === 2 && next !== null));
+  const last = await until('the backlog is told', () =>
+    queues().find(({ due, next_due: next }) => due === 2 && next !== null),
+  );
   expect(Date.parse(last.next_due!) - Date.now()).toBeGreaterThan(3_000_000);
 });
 
 test('a burst of runs costs few statements', async () => {
   const before = queues().length;
-  await Promise.all(Array.from({ length: 40 }, () => api.client.runs.create(null, GRAPH, { input: {} })));
+  await Promise.all(
+    Array.from({ length: 40 }, () => api.client.runs.create(null, GRAPH, { input: {} })),
+  );
   await until('the burst is told', () => queues().some(({ due }) => due === 42));
   // Each report is one statement: several changes within a second make one.
   expect(queues().length - before).toBeLessThan(20);
@@ -76,8 +84,13 @@ test('a burst of runs costs few statements', async () => {
 
 test('a pod that executes runs tells how many it takes, and that it leaves', async () => {
   const worker = await start(7);
-  await until('the worker has told', () => told().some(({ slots, queue }) => slots === 7 && queue === undefined));
-  await until('all runs are over', () => queues().at(-1)?.due === 0 && queues().at(-1)?.running === 0);
+  await until('the worker has told', () =>
+    told().some(({ slots, queue }) => slots === 7 && queue === undefined),
+  );
+  await until(
+    'all runs are over',
+    () => queues().at(-1)?.due === 0 && queues().at(-1)?.running === 0,
+  );
   await worker.kill();
   expect(told().some(({ slots, leaves }) => slots === 7 && leaves === true)).toBe(true);
   expect(told().find(({ slots }) => slots === 7)?.server).toEqual(told()[0]?.server);
@@ -86,7 +99,9 @@ test('a pod that executes runs tells how many it takes, and that it leaves', asy
 test('threads that wait for somebody to answer are counted', async () => {
   expect(queues().at(-1)?.interrupted).toBe(0);
   const { thread_id } = await api.client.threads.create();
-  await database.sql(`update gx.thread set status = 'interrupted' where thread_id = $1`, [thread_id]);
+  await database.sql(`update gx.thread set status = 'interrupted' where thread_id = $1`, [
+    thread_id,
+  ]);
   await api.client.runs.create(null, GRAPH, { input: {}, afterSeconds: 3600 });
   await until('it is counted', () => queues().at(-1)?.interrupted === 1);
 });
@@ -101,7 +116,11 @@ test('its last report tells of runs that nobody has taken', async () => {
 test('a gateway that is away holds nothing up', async () => {
   const other = await startAgent({
     database: database.uri,
-    env: { GX_REPORT_URL: 'http://127.0.0.1:9', GX_REPORT_KEY_FOLDER: folder, N_JOBS_PER_WORKER: '0' },
+    env: {
+      GX_REPORT_URL: 'http://127.0.0.1:9',
+      GX_REPORT_KEY_FOLDER: folder,
+      N_JOBS_PER_WORKER: '0',
+    },
   });
   await until('the failure is logged', () => other.output().includes('work could not be reported'));
   expect((await fetch(`${other.url}/ok`)).status).toBe(200);

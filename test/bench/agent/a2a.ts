@@ -10,7 +10,11 @@ import { residentMegabytes, type BenchServer } from './servers.ts';
 const VERSION = { 'a2a-version': '1.0' };
 
 const requestOf = (method: string): object => {
-  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: input.messages[0]!.content }] };
+  const message = {
+    messageId: randomUUID(),
+    role: 'ROLE_USER',
+    parts: [{ text: input.messages[0]!.content }],
+  };
   return { jsonrpc: '2.0', id: 1, method, params: { message } };
 };
 
@@ -20,11 +24,13 @@ async function called({ url }: BenchServer): Promise<void> {
     requestOf('SendMessage'),
     VERSION,
   );
-  if (result?.task?.status.state !== 'TASK_STATE_COMPLETED') throw new Error('the task has not been done');
+  if (result?.task?.status.state !== 'TASK_STATE_COMPLETED')
+    throw new Error('the task has not been done');
 }
 
 /** Measures what a task takes beside a wait for the same run, in turns. */
-export const measureA2a = (work: Work): Promise<Line[]> => measureBesideWaits(work, { what: 'SendMessage', called });
+export const measureA2a = (work: Work): Promise<Line[]> =>
+  measureBesideWaits(work, { what: 'SendMessage', called });
 
 const STREAMS = 1000;
 /** The megabytes that they may add. */
@@ -34,8 +40,12 @@ const SETTLE = 5;
 
 /** Measures what streams of tasks cost that wait for a worker, on a process that only answers, as an api pod does. */
 export async function measureA2aStreams({ checkout, databases }: Work): Promise<Line[]> {
-  const server = await checkout.start({ database: await databases.fresh(), env: { N_JOBS_PER_WORKER: '0' } });
-  const open = (): Promise<() => void> => holdOpen(`${server.url}/a2a/echo`, requestOf('SendStreamingMessage'), VERSION);
+  const server = await checkout.start({
+    database: await databases.fresh(),
+    env: { N_JOBS_PER_WORKER: '0' },
+  });
+  const open = (): Promise<() => void> =>
+    holdOpen(`${server.url}/a2a/echo`, requestOf('SendStreamingMessage'), VERSION);
   try {
     // The first ones load the package and the code that serves them. That memory is not theirs.
     const first = await Promise.all(Array.from({ length: 20 }, open));

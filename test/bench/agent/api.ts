@@ -9,7 +9,10 @@ export const input = { messages: [{ role: 'user', content: 'a question of a few 
 export type EchoState = { started_at: number; messages: unknown[] };
 
 export async function createThread({ url }: BenchServer, metadata: object = {}): Promise<string> {
-  const { thread_id } = await call<{ thread_id: string }>(`${url}/threads`, { thread_id: randomUUID(), metadata });
+  const { thread_id } = await call<{ thread_id: string }>(`${url}/threads`, {
+    thread_id: randomUUID(),
+    metadata,
+  });
   return thread_id;
 }
 
@@ -24,15 +27,31 @@ export const createRun = ({ url }: BenchServer, thread: string): Promise<{ run_i
   call<{ run_id: string }>(`${url}/threads/${thread}/runs`, { assistant_id: 'echo', input });
 
 export const streamRun = ({ url }: BenchServer, thread: string): Promise<Streamed> =>
-  stream(`${url}/threads/${thread}/runs/stream`, { assistant_id: 'talk', input, stream_mode: ['custom'] });
+  stream(`${url}/threads/${thread}/runs/stream`, {
+    assistant_id: 'talk',
+    input,
+    stream_mode: ['custom'],
+  });
 
 /** What event streaming makes of every run, whatever its readers ask for, as modes of the older door. */
 export const ALL_MODES = ['values', 'updates', 'messages-tuple', 'custom', 'tasks', 'checkpoints'];
 /** The same as channels of event streaming. */
-export const ALL_CHANNELS = ['values', 'updates', 'messages', 'custom', 'tasks', 'checkpoints', 'lifecycle'];
+export const ALL_CHANNELS = [
+  'values',
+  'updates',
+  'messages',
+  'custom',
+  'tasks',
+  'checkpoints',
+  'lifecycle',
+];
 
 /** The same by the older door as event streaming does it: every event is kept, so that a reader can come back. */
-export const streamResumable = ({ url }: BenchServer, thread: string, stream_mode: string[]): Promise<Streamed> =>
+export const streamResumable = (
+  { url }: BenchServer,
+  thread: string,
+  stream_mode: string[],
+): Promise<Streamed> =>
   stream(`${url}/threads/${thread}/runs/stream`, {
     assistant_id: 'talk',
     input,
@@ -42,9 +61,17 @@ export const streamResumable = ({ url }: BenchServer, thread: string, stream_mod
   });
 
 /** The same by event streaming: a subscription, which includes the end, and a command. */
-export const streamByEvents = ({ url }: BenchServer, thread: string, channels: string[]): Promise<Streamed> =>
+export const streamByEvents = (
+  { url }: BenchServer,
+  thread: string,
+  channels: string[],
+): Promise<Streamed> =>
   follow(`${url}/threads/${thread}/stream/events`, { channels }, () =>
-    call(`${url}/threads/${thread}/commands`, { id: 1, method: 'run.start', params: { assistant_id: 'talk', input } }),
+    call(`${url}/threads/${thread}/commands`, {
+      id: 1,
+      method: 'run.start',
+      params: { assistant_id: 'talk', input },
+    }),
   );
 
 export async function waitOnFreshThread(server: BenchServer): Promise<void> {

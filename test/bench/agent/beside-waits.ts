@@ -15,21 +15,28 @@ type Bounds = { times?: number; more: number };
 /** The bounds of a call by another protocol. */
 const OTHER_PROTOCOL: Bounds = { times: 1.25, more: 3 };
 
-const waited = ({ url }: BenchServer): Promise<unknown> => call(`${url}/runs/wait`, { assistant_id: 'echo', input });
+const waited = ({ url }: BenchServer): Promise<unknown> =>
+  call(`${url}/runs/wait`, { assistant_id: 'echo', input });
 
 export type Work = { checkout: Checkout; databases: Databases; scale: number };
 
 /** Measures what a call takes beside a wait for the same run, in turns. `what` names the call. */
 export async function measureBesideWaits(
   { checkout, databases, scale }: Work,
-  { what, called, bounds = OTHER_PROTOCOL }: { what: string; called: (server: BenchServer) => Promise<void>; bounds?: Bounds },
+  {
+    what,
+    called,
+    bounds = OTHER_PROTOCOL,
+  }: { what: string; called: (server: BenchServer) => Promise<void>; bounds?: Bounds },
 ): Promise<Line[]> {
   const server = await checkout.start({ database: await databases.fresh(), config: 'gx.json' });
   const calls = Math.round(CALLS * scale);
   const times = { waited: [] as number[], called: [] as number[] };
   try {
     for (let index = 0; index < 2 * calls; index += 1)
-      for (const kind of index % 2 === 0 ? (['waited', 'called'] as const) : (['called', 'waited'] as const)) {
+      for (const kind of index % 2 === 0
+        ? (['waited', 'called'] as const)
+        : (['called', 'waited'] as const)) {
         const started = performance.now();
         await (kind === 'waited' ? waited(server) : called(server));
         if (index >= calls) times[kind].push(performance.now() - started);

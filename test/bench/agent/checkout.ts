@@ -11,7 +11,13 @@ import { freePort, startServer, type BenchServer } from './servers.ts';
  * `config` is a file beside the graphs, `env` what else the server is told. `apart`: one process answers and another
  * executes, so that every run goes through the queue.
  */
-export type ServerSettings = { database: string; slots?: number; apart?: boolean; config?: string; env?: Record<string, string> };
+export type ServerSettings = {
+  database: string;
+  slots?: number;
+  apart?: boolean;
+  config?: string;
+  env?: Record<string, string>;
+};
 
 /** A checkout of this project, whose agent server is measured. Nothing is written into its folder but .run. */
 export type Checkout = {
@@ -31,10 +37,17 @@ export type Checkout = {
 /** Returns the checkout in `folder`. Its compiled sources go to `cache` in this checkout's .run/bench. */
 export function checkoutAt(folder: string, cache: string): Checkout {
   const memory = memorySettings('gx-agent-server', folder);
-  const bundle = existsSync(join(folder, 'src/bundle.ts')) ? join(folder, '.run/bench-bundle') : undefined;
+  const bundle = existsSync(join(folder, 'src/bundle.ts'))
+    ? join(folder, '.run/bench-bundle')
+    : undefined;
   const compileCache = resolve('.run/bench', cache);
   const compiled = { ...memory, NODE_COMPILE_CACHE: compileCache };
-  const startOne = async ({ database, slots = 10, config = 'gx.json', env: more = {} }: ServerSettings): Promise<BenchServer> => {
+  const startOne = async ({
+    database,
+    slots = 10,
+    config = 'gx.json',
+    env: more = {},
+  }: ServerSettings): Promise<BenchServer> => {
     const port = await freePort();
     const env = {
       ...compiled,
@@ -47,7 +60,14 @@ export function checkoutAt(folder: string, cache: string): Checkout {
       ...more,
     };
     const args = [bundle === undefined ? 'src/main.ts' : join(bundle, 'main.js'), 'agent-server'];
-    const server = await startServer({ command: process.execPath, args, cwd: folder, env, health: '/ok', port });
+    const server = await startServer({
+      command: process.execPath,
+      args,
+      cwd: folder,
+      env,
+      health: '/ok',
+      port,
+    });
     return { ...server, own: { database, slots } };
   };
   return {
@@ -55,7 +75,11 @@ export function checkoutAt(folder: string, cache: string): Checkout {
     compile: () => {
       rmSync(compileCache, { recursive: true, force: true });
       const run = (...args: string[]): unknown =>
-        execFileSync(process.execPath, args, { cwd: folder, env: { PATH: process.env.PATH, ...compiled }, stdio: 'ignore' });
+        execFileSync(process.execPath, args, {
+          cwd: folder,
+          env: { PATH: process.env.PATH, ...compiled },
+          stdio: 'ignore',
+        });
       if (bundle === undefined) return void run('src/compile-cache.ts');
       rmSync(bundle, { recursive: true, force: true });
       run('src/bundle.ts', bundle);
@@ -93,6 +117,9 @@ export function checkoutBeside(folder: string): Checkout {
   try {
     return checkoutAt(resolve(folder), 'compile-cache-beside');
   } catch (error) {
-    throw new UsageError(`--beside ${folder}: not a checkout of this project (${(error as Error).message})`, { cause: error });
+    throw new UsageError(
+      `--beside ${folder}: not a checkout of this project (${(error as Error).message})`,
+      { cause: error },
+    );
   }
 }

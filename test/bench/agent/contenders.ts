@@ -31,7 +31,8 @@ export type Contender = {
 export type Started = { slots: number; apart: boolean; python: boolean };
 
 /** Returns what a server of this project is told of its graphs. */
-const graphsOf = async ({ python }: Started): Promise<Partial<ServerSettings>> => (python ? pythonSettings() : {});
+const graphsOf = async ({ python }: Started): Promise<Partial<ServerSettings>> =>
+  python ? pythonSettings() : {};
 
 const processesOf = ({ apart, python }: Started): string =>
   `${apart ? 'a process that answers and one that executes' : 'one process'}${python ? ', graphs in Python' : ''}`;
@@ -44,16 +45,22 @@ export const contendersOf = (started: Started): Contender[] => [
     about: `this server: ${processesOf(started)}, ${started.slots} runs at a time, Postgres with synchronous commit, default durability`,
     forgetful: false,
     install: () => undefined,
-    start: async (databases) => own.start({ database: await databases.fresh(), ...started, ...(await graphsOf(started)) }),
+    start: async (databases) =>
+      own.start({ database: await databases.fresh(), ...started, ...(await graphsOf(started)) }),
   },
   {
     who: 'encrypted',
     name: 'encrypted',
-    about: 'this server with GX_AES_KEY; the ratio is how many times better it is without, with the least and most of all rounds',
+    about:
+      'this server with GX_AES_KEY; the ratio is how many times better it is without, with the least and most of all rounds',
     forgetful: false,
     install: () => undefined,
     start: async (databases) =>
-      own.start({ database: await databases.fresh(), ...started, env: { GX_AES_KEY: 'a key for benches of 32 bytes ok' } }),
+      own.start({
+        database: await databases.fresh(),
+        ...started,
+        env: { GX_AES_KEY: 'a key for benches of 32 bytes ok' },
+      }),
   },
   {
     who: 'js',
@@ -69,7 +76,8 @@ export const contendersOf = (started: Started): Contender[] => [
     about: 'PyPI aegra-api 0.11.0: state in Postgres, runs in the process that was asked',
     forgetful: false,
     install: installAegra,
-    start: async (databases) => startAegra({ database: await databases.fresh(), redis: false, slots: started.slots }),
+    start: async (databases) =>
+      startAegra({ database: await databases.fresh(), redis: false, slots: started.slots }),
   },
   {
     who: 'aegra-redis',
@@ -80,7 +88,8 @@ export const contendersOf = (started: Started): Contender[] => [
       installAegra();
       installRedis();
     },
-    start: async (databases) => startAegra({ database: await databases.fresh(), redis: true, slots: started.slots }),
+    start: async (databases) =>
+      startAegra({ database: await databases.fresh(), redis: true, slots: started.slots }),
   },
   {
     who: 'python',
@@ -96,8 +105,10 @@ export const contendersOf = (started: Started): Contender[] => [
 export const besideContender = (checkout: Checkout, started: Started): Contender => ({
   who: 'beside',
   name: 'beside',
-  about: 'the checkout that --beside names; the ratio is how many times better this one is, with its least and most of all rounds',
+  about:
+    'the checkout that --beside names; the ratio is how many times better this one is, with its least and most of all rounds',
   forgetful: false,
   install: () => undefined,
-  start: async (databases) => checkout.start({ database: await databases.fresh(), ...started, ...(await graphsOf(started)) }),
+  start: async (databases) =>
+    checkout.start({ database: await databases.fresh(), ...started, ...(await graphsOf(started)) }),
 });

@@ -35,7 +35,8 @@ export async function countingWire(uri: string): Promise<CountingWire> {
     const look = counting(() => (seen += 1));
     client.on('data', look);
     client.pipe(upstream).pipe(client);
-    for (const socket of [client, upstream]) socket.on('error', () => (client.destroy(), upstream.destroy()));
+    for (const socket of [client, upstream])
+      socket.on('error', () => (client.destroy(), upstream.destroy()));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   target.port = String((server.address() as AddressInfo).port);

@@ -9,7 +9,10 @@ export async function withDatabase<T>(uri: string, work: (query: Query) => Promi
   const client = new Client({ connectionString: uri });
   await client.connect();
   try {
-    return await work(async <R extends QueryResultRow>(text: string, values: unknown[] = []) => (await client.query<R>(text, values)).rows);
+    return await work(
+      async <R extends QueryResultRow>(text: string, values: unknown[] = []) =>
+        (await client.query<R>(text, values)).rows,
+    );
   } finally {
     await client.end();
   }

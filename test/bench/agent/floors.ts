@@ -9,9 +9,13 @@ import { median, oneByOne, together } from './load.ts';
 export type Floor = { what: string; figure: string };
 
 const ms = (value: number): string => `${value.toFixed(2)} ms`;
-const perSecond = (count: number, milliseconds: number): string => `${Math.round((count / milliseconds) * 1000)} per s`;
+const perSecond = (count: number, milliseconds: number): string =>
+  `${Math.round((count / milliseconds) * 1000)} per s`;
 
-type Invokable = { invoke(input: unknown, config: object): Promise<unknown>; checkpointer?: unknown };
+type Invokable = {
+  invoke(input: unknown, config: object): Promise<unknown>;
+  checkpointer?: unknown;
+};
 
 /** Measures what a graph costs without a server around it, on this machine at this time. */
 export async function measureFloors(databases: Databases): Promise<Floor[]> {
@@ -22,7 +26,8 @@ export async function measureFloors(databases: Databases): Promise<Floor[]> {
   const saver = new PostgresSaver(pool);
   await saver.setup();
   graph.checkpointer = saver;
-  const run = (index: number): Promise<unknown> => graph.invoke(input, { configurable: { thread_id: `t${index}` } });
+  const run = (index: number): Promise<unknown> =>
+    graph.invoke(input, { configurable: { thread_id: `t${index}` } });
   const saved = await oneByOne(100, run);
   const many = await together(10, 500, (index) => run(1000 + index));
   await pool.end();
@@ -30,7 +35,10 @@ export async function measureFloors(databases: Databases): Promise<Floor[]> {
   const grown = await oneByOne(200, () => run(0));
   const growth = median(grown.slice(-20)) / median(grown.slice(0, 20));
   return [
-    { what: '200 runs on one thread of 400 messages, saver in memory, no server: last tenth to first', figure: `${growth.toFixed(1)}x` },
+    {
+      what: '200 runs on one thread of 400 messages, saver in memory, no server: last tenth to first',
+      figure: `${growth.toFixed(1)}x`,
+    },
     { what: 'graph without server or saver, p50', figure: ms(median(bare)) },
     { what: 'graph with the official Postgres saver, no server, p50', figure: ms(median(saved)) },
     { what: 'the same, 10 at once', figure: perSecond(500, many) },

@@ -1,5 +1,10 @@
 import * as langgraph from '@langchain/langgraph';
-import { MemorySaver, type Checkpoint, type CheckpointMetadata, type CheckpointTuple } from '@langchain/langgraph-checkpoint';
+import {
+  MemorySaver,
+  type Checkpoint,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+} from '@langchain/langgraph-checkpoint';
 import { toJson } from '../../../src/agent/graph-thread/serialise.ts';
 import { createThread, input, wait, waitForText } from './api.ts';
 import type { Checkout } from './checkout.ts';
@@ -21,7 +26,9 @@ class NothingStored extends MemorySaver {
   }
 
   override put(_: Config, checkpoint: Checkpoint, metadata: CheckpointMetadata): Promise<Config> {
-    const config = { configurable: { thread_id: 'thread', checkpoint_ns: '', checkpoint_id: checkpoint.id } };
+    const config = {
+      configurable: { thread_id: 'thread', checkpoint_ns: '', checkpoint_id: checkpoint.id },
+    };
     this.#last = { config, checkpoint, metadata };
     return Promise.resolve(config);
   }
@@ -31,7 +38,10 @@ class NothingStored extends MemorySaver {
   }
 }
 
-type Invokable = { invoke(input: unknown, config: object): Promise<unknown>; checkpointer?: unknown };
+type Invokable = {
+  invoke(input: unknown, config: object): Promise<unknown>;
+  checkpointer?: unknown;
+};
 
 /** Returns the milliseconds of each run: the graph in this process with nothing stored, and the JSON of its state. */
 async function floor(runs: number): Promise<number[]> {
@@ -56,14 +66,17 @@ const WARM = 100;
 export const AROUND = 20;
 
 /** Returns the milliseconds of a run. */
-export const at = (times: number[], run: number): number => median(times.slice(Math.max(0, run - AROUND), run));
+export const at = (times: number[], run: number): number =>
+  median(times.slice(Math.max(0, run - AROUND), run));
 
 type Size = { bytes: number };
 type Storage = { checkpoints: Size; channel_values: Size; pending_writes: Size };
 
 /** Returns the bytes that a thread's checkpoints take, with what Postgres needs for their rows. */
 export async function storedBytes({ url }: BenchServer, thread: string): Promise<number> {
-  const { checkpoints, channel_values, pending_writes } = await call<Storage>(`${url}/threads/${thread}/storage`);
+  const { checkpoints, channel_values, pending_writes } = await call<Storage>(
+    `${url}/threads/${thread}/storage`,
+  );
   return checkpoints.bytes + channel_values.bytes + pending_writes.bytes;
 }
 
@@ -80,7 +93,13 @@ const LIMITS = [
 const CONSTANT = 600 * 600;
 
 /** A conversation must cost only what it adds. One client waits for 1,000 runs on a thread and gets the whole state. */
-export async function measureGrowingThread({ checkout, databases }: { checkout: Checkout; databases: Databases }): Promise<Line[]> {
+export async function measureGrowingThread({
+  checkout,
+  databases,
+}: {
+  checkout: Checkout;
+  databases: Databases;
+}): Promise<Line[]> {
   const server = await checkout.start({ database: await databases.fresh() });
   try {
     const warm = await createThread(server);
@@ -95,7 +114,11 @@ export async function measureGrowingThread({ checkout, databases }: { checkout: 
       times.push(performance.now() - started);
       if (run === 200) stored = storedLine(await storedBytes(server, thread), state.length);
     }
-    return [{ what: 'a run of the first 20, p50', figure: ms(at(times, AROUND)) }, ...timeLines(times, await floor(1000)), stored!];
+    return [
+      { what: 'a run of the first 20, p50', figure: ms(at(times, AROUND)) },
+      ...timeLines(times, await floor(1000)),
+      stored!,
+    ];
   } finally {
     await server.stop();
   }
@@ -106,8 +129,15 @@ function timeLines(times: number[], floors: number[]): Line[] {
     const [took, least] = [at(times, run), at(floors, run)];
     const ratio = took / (at(times, AROUND) + least - at(floors, AROUND));
     return [
-      { what: `run ${run}`, figure: ms(took), verdict: { goal: `<= ${milliseconds} ms`, met: took <= milliseconds } },
-      { what: 'its floor: the graph with nothing stored, and the JSON of the state', figure: ms(least) },
+      {
+        what: `run ${run}`,
+        figure: ms(took),
+        verdict: { goal: `<= ${milliseconds} ms`, met: took <= milliseconds },
+      },
+      {
+        what: 'its floor: the graph with nothing stored, and the JSON of the state',
+        figure: ms(least),
+      },
       {
         what: 'the run to a run of the first 20 and the growth of the floor',
         figure: `${ratio.toFixed(2)}x`,
@@ -120,5 +150,8 @@ function timeLines(times: number[], floors: number[]): Line[] {
 const storedLine = (bytes: number, content: number): Line => ({
   what: `stored after 200 runs, of ${kilobytes(content)} of content`,
   figure: kilobytes(bytes),
-  verdict: { goal: `<= ${kilobytes(2 * content + CONSTANT)}`, met: bytes <= 2 * content + CONSTANT },
+  verdict: {
+    goal: `<= ${kilobytes(2 * content + CONSTANT)}`,
+    met: bytes <= 2 * content + CONSTANT,
+  },
 });

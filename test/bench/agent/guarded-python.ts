@@ -29,10 +29,23 @@ export async function measureGuardedPython(setting: Setting): Promise<Line[]> {
     const javascript = await add('guarded.json');
     const python = await add('guarded-python.json');
     for (const [what, ask] of Object.entries(CALLED))
-      lines.push(lineOf(`${what}, guarded in JavaScript and in Python`, await besideOpen(javascript, python, ask, calls), GUARDED));
+      lines.push(
+        lineOf(
+          `${what}, guarded in JavaScript and in Python`,
+          await besideOpen(javascript, python, ask, calls),
+          GUARDED,
+        ),
+      );
     const routes = await add('routes-python.json');
-    const ask = ({ server }: Subject): Promise<unknown> => call(`${server.url}/${server === routes.server ? 'hello' : 'info'}`);
-    lines.push(lineOf('a built-in route, and one of http.app in Python', await besideOpen(javascript, routes, ask, calls), OWN));
+    const ask = ({ server }: Subject): Promise<unknown> =>
+      call(`${server.url}/${server === routes.server ? 'hello' : 'info'}`);
+    lines.push(
+      lineOf(
+        'a built-in route, and one of http.app in Python',
+        await besideOpen(javascript, routes, ask, calls),
+        OWN,
+      ),
+    );
   } finally {
     for (const { server } of subjects) await server.stop();
   }

@@ -16,10 +16,19 @@ export type Setting = { checkout: Checkout; databases: Databases; scale: number 
 export type Subject = { server: BenchServer; thread: string };
 
 /** The client shows who it is in its address, to the open server as well. */
-const known = (server: BenchServer): BenchServer => ({ ...server, url: server.url.replace('http://', 'http://ann:secret@') });
+const known = (server: BenchServer): BenchServer => ({
+  ...server,
+  url: server.url.replace('http://', 'http://ann:secret@'),
+});
 
-export async function subject({ checkout, databases }: Setting, config: string, env?: Record<string, string>): Promise<Subject> {
-  const server = known(await checkout.start({ database: await databases.fresh(), config, ...(env && { env }) }));
+export async function subject(
+  { checkout, databases }: Setting,
+  config: string,
+  env?: Record<string, string>,
+): Promise<Subject> {
+  const server = known(
+    await checkout.start({ database: await databases.fresh(), config, ...(env && { env }) }),
+  );
   return { server, thread: await createThread(server) };
 }
 
@@ -76,9 +85,20 @@ export async function measureGuarded(setting: Setting): Promise<Line[]> {
     }
     const routes = await add('routes.json');
     const [without, through] = await besideOpen(open, routes, CALLED['GET of a thread']!, calls);
-    lines.push({ what: 'GET of a thread through middleware of http.app', figure: `${(through - without).toFixed(2)} ms more` });
-    const [plain, past] = await besideOpen(open, routes, ({ server }) => call(`${server.url}/info`), calls);
-    lines.push({ what: '/info past such middleware', figure: `${(past - plain).toFixed(2)} ms more` });
+    lines.push({
+      what: 'GET of a thread through middleware of http.app',
+      figure: `${(through - without).toFixed(2)} ms more`,
+    });
+    const [plain, past] = await besideOpen(
+      open,
+      routes,
+      ({ server }) => call(`${server.url}/info`),
+      calls,
+    );
+    lines.push({
+      what: '/info past such middleware',
+      figure: `${(past - plain).toFixed(2)} ms more`,
+    });
     const [, own] = await besideOpen(
       open,
       routes,

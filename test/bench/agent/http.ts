@@ -8,7 +8,11 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 const agent = new Agent({ keepAlive: true, maxSockets: 200 });
 
 /** An answer whose body has not been read. A status of 400 or more is an error with the body in its message. */
-async function open(url: string, body?: unknown, more: Record<string, string> = {}): Promise<IncomingMessage> {
+async function open(
+  url: string,
+  body?: unknown,
+  more: Record<string, string> = {},
+): Promise<IncomingMessage> {
   const payload = body === undefined ? undefined : JSON.stringify(body);
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const sent = request(url, {
@@ -16,12 +20,16 @@ async function open(url: string, body?: unknown, more: Record<string, string> = 
       method: payload === undefined ? 'GET' : 'POST',
       headers: {
         ...more,
-        ...(payload !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+        ...(payload !== undefined && {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(payload),
+        }),
       },
     });
     sent.on('response', resolve).on('error', reject).end(payload);
   });
-  if ((answer.statusCode ?? 500) >= 400) throw new Error(`${url}: ${answer.statusCode} ${await read(answer)}`);
+  if ((answer.statusCode ?? 500) >= 400)
+    throw new Error(`${url}: ${answer.statusCode} ${await read(answer)}`);
   return answer;
 }
 
@@ -32,12 +40,18 @@ async function read(answer: IncomingMessage): Promise<string> {
 }
 
 /** GET without a body, POST with one; returns the answer as text. */
-export const callForText = async (url: string, body?: unknown, headers?: Record<string, string>): Promise<string> =>
-  read(await open(url, body, headers));
+export const callForText = async (
+  url: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+): Promise<string> => read(await open(url, body, headers));
 
 /** Does the same, and returns what the answer holds. */
-export const call = async <T>(url: string, body?: unknown, headers?: Record<string, string>): Promise<T> =>
-  JSON.parse(await callForText(url, body, headers)) as T;
+export const call = async <T>(
+  url: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+): Promise<T> => JSON.parse(await callForText(url, body, headers)) as T;
 
 /** The milliseconds to the first `custom` event and to the end, and the number of those events. */
 export type Streamed = { first: number; whole: number; events: number };
@@ -63,10 +77,16 @@ export async function stream(url: string, body: unknown): Promise<Streamed> {
 
 /** Recognises the end of a run in event streaming. The graph itself reports it, and has no namespace. */
 const isRunEnd = (line: string): boolean =>
-  line.includes('"method":"lifecycle"') && line.includes('"namespace":[]') && line.includes('"event":"completed"');
+  line.includes('"method":"lifecycle"') &&
+  line.includes('"namespace":[]') &&
+  line.includes('"event":"completed"');
 
 /** Opens a stream that outlives the run, starts the run by `ask`, and leaves the stream when the run is over. */
-export async function follow(url: string, body: unknown, ask: () => Promise<unknown>): Promise<Streamed> {
+export async function follow(
+  url: string,
+  body: unknown,
+  ask: () => Promise<unknown>,
+): Promise<Streamed> {
   const started = performance.now();
   const asked = ask();
   const answer = await open(url, body);
@@ -89,13 +109,25 @@ export async function follow(url: string, body: unknown, ask: () => Promise<unkn
 }
 
 /** Opens a stream on a connection of its own and leaves it open. Returns what closes it. */
-export async function holdOpen(url: string, body: unknown, more: Record<string, string> = {}): Promise<() => void> {
+export async function holdOpen(
+  url: string,
+  body: unknown,
+  more: Record<string, string> = {},
+): Promise<() => void> {
   const payload = JSON.stringify(body);
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const headers = { ...more, 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) };
-    request(url, { agent: false, method: 'POST', headers }).on('response', resolve).on('error', reject).end(payload);
+    const headers = {
+      ...more,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(payload),
+    };
+    request(url, { agent: false, method: 'POST', headers })
+      .on('response', resolve)
+      .on('error', reject)
+      .end(payload);
   });
-  if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.statusCode} ${await read(answer)}`);
+  if (answer.statusCode !== 200)
+    throw new Error(`${url}: ${answer.statusCode} ${await read(answer)}`);
   answer.on('error', () => undefined).resume();
   return () => void answer.destroy();
 }

@@ -10,4 +10,8 @@ const called = ({ url }: BenchServer): Promise<void> =>
 
 /** Measures what an Idempotency-Key adds to a wait for a run, in turns with waits without one. */
 export const measureKeyed = (work: Work): Promise<Line[]> =>
-  measureBesideWaits(work, { what: 'runs/wait with an Idempotency-Key', called, bounds: { more: 0.3 } });
+  measureBesideWaits(work, {
+    what: 'runs/wait with an Idempotency-Key',
+    called,
+    bounds: { more: 0.3 },
+  });

@@ -20,7 +20,12 @@ const WITHIN = 1.5;
 
 type Work = { checkout: Checkout; databases: Databases; scale: number };
 /** `start` starts a server on a database; `fresh` makes one, because runs that were killed go on for long. */
-type Killing = { fresh: () => Promise<string>; start: (database: string) => Promise<BenchServer>; journal: Journal; kills: number };
+type Killing = {
+  fresh: () => Promise<string>;
+  start: (database: string) => Promise<BenchServer>;
+  journal: Journal;
+  kills: number;
+};
 
 const input = (journal: Journal): object => ({ left: 1000, pause: PAUSE, journal: journal.file });
 
@@ -29,7 +34,11 @@ async function underWay(server: BenchServer, journal: Journal): Promise<string[]
   const ids: string[] = [];
   for (let run = 0; run < RUNS; run += 1) {
     const url = `${server.url}/threads/${await createThread(server)}/runs`;
-    const body = { assistant_id: 'counted', input: input(journal), config: { recursion_limit: 2000 } };
+    const body = {
+      assistant_id: 'counted',
+      input: input(journal),
+      config: { recursion_limit: 2000 },
+    };
     ids.push((await call<{ run_id: string }>(url, body)).run_id);
   }
   await until('all runs are under way', () => ids.every((id) => journal.of(id).length > 3));
@@ -37,7 +46,11 @@ async function underWay(server: BenchServer, journal: Journal): Promise<string[]
 }
 
 /** Returns how many milliseconds after the kill each run has begun a step in another process. */
-async function untilGoesOn(ids: string[], journal: Journal, kill: (runner: Step) => Promise<unknown>): Promise<number[]> {
+async function untilGoesOn(
+  ids: string[],
+  journal: Journal,
+  kill: (runner: Step) => Promise<unknown>,
+): Promise<number[]> {
   const former = journal.of(ids[0]!).at(-1)!;
   const at = Date.now();
   await kill(former);
@@ -54,7 +67,9 @@ async function killRunners({ fresh, start, journal, kills }: Killing): Promise<n
   for (let kill = 0; kill < kills; kill += 1) {
     const server = await start(await fresh());
     const ids = await underWay(server, journal);
-    times.push(...(await untilGoesOn(ids, journal, async ({ runner }) => process.kill(runner!, 'SIGKILL'))));
+    times.push(
+      ...(await untilGoesOn(ids, journal, async ({ runner }) => process.kill(runner!, 'SIGKILL'))),
+    );
     await server.stop();
   }
   return times;
@@ -90,10 +105,17 @@ export async function measureKilledPython({ checkout, databases, scale }: Work):
   const kills = Math.max(2, Math.round(KILLS * scale));
   const env = { GX_PYTHON: `${await pythonTools()}/python` };
   const config = '../../../crash/graphs/python.json';
-  const start = (database: string): Promise<BenchServer> => checkout.start({ database, config, env });
+  const start = (database: string): Promise<BenchServer> =>
+    checkout.start({ database, config, env });
   const killing = { fresh: () => databases.fresh(), start, journal, kills };
   return [
-    lineOf('the runner of five runs is killed, and they go on in its server after', await killRunners(killing)),
-    lineOf('the server of five runs is killed, and they go on in another one after', await killServers(killing)),
+    lineOf(
+      'the runner of five runs is killed, and they go on in its server after',
+      await killRunners(killing),
+    ),
+    lineOf(
+      'the server of five runs is killed, and they go on in another one after',
+      await killServers(killing),
+    ),
   ];
 }

@@ -6,7 +6,10 @@ export function quantile(values: number[], share: number): number {
 }
 
 /** Returns the milliseconds that each of `repeats` calls took, one after the other. */
-export async function oneByOne(repeats: number, work: (index: number) => Promise<unknown>): Promise<number[]> {
+export async function oneByOne(
+  repeats: number,
+  work: (index: number) => Promise<unknown>,
+): Promise<number[]> {
   const times: number[] = [];
   for (let index = 0; index < repeats; index += 1) {
     const started = performance.now();
@@ -20,7 +23,11 @@ export async function oneByOne(repeats: number, work: (index: number) => Promise
  * Lets `clients` work at once, each starting its next call as soon as the last is answered, until `count` calls are
  * made. Returns the milliseconds for all of them.
  */
-export async function together(clients: number, count: number, work: (index: number) => Promise<unknown>): Promise<number> {
+export async function together(
+  clients: number,
+  count: number,
+  work: (index: number) => Promise<unknown>,
+): Promise<number> {
   const started = performance.now();
   let next = 0;
   const client = async (): Promise<void> => {

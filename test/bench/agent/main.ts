@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import process from 'node:process';
 import { DevError } from '../../../dev/errors.ts';
-import { program } from '../../../dev/steps.ts';
+import { runMain } from '../../../dev/steps.ts';
 import { PARTS, type Part } from './alone.ts';
 import { checkoutBeside, own, type Checkout } from './checkout.ts';
 import { besideContender, contendersOf, type Contender } from './contenders.ts';
@@ -18,14 +18,24 @@ import { measureInTurns } from './turns.ts';
 
 const began = performance.now();
 const tell = (line: string): void =>
-  void process.stderr.write(`${((performance.now() - began) / 1000).toFixed(0).padStart(4)} s  ${line}\n`);
+  void process.stderr.write(
+    `${((performance.now() - began) / 1000).toFixed(0).padStart(4)} s  ${line}\n`,
+  );
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** What every measurement gets. `broken` collects the names of the measurements that did not finish. */
-type Bench = { databases: Databases; options: BenchOptions; checkouts: Checkout[]; broken: string[] };
+type Bench = {
+  databases: Databases;
+  options: BenchOptions;
+  checkouts: Checkout[];
+  broken: string[];
+};
 
 /** Returns the peers that can be installed. The others are printed with the reason and left out. */
-function installed({ against, ...started }: BenchOptions): { peers: Contender[]; missing: string[] } {
+function installed({ against, ...started }: BenchOptions): {
+  peers: Contender[];
+  missing: string[];
+} {
   const missing: string[] = [];
   const peers = contendersOf(started).filter((contender) => {
     if (contender.who !== 'gx' && !against.includes(contender.who)) return false;
@@ -33,22 +43,38 @@ function installed({ against, ...started }: BenchOptions): { peers: Contender[];
       contender.install();
       return true;
     } catch (error) {
-      missing.push(`${contender.name} was not measured: ${(error as Error).message.split('\n')[0]}`);
+      missing.push(
+        `${contender.name} was not measured: ${(error as Error).message.split('\n')[0]}`,
+      );
       return false;
     }
   });
   return { peers, missing };
 }
 
-async function compare({ databases, options, checkouts: [, beside], broken }: Bench): Promise<void> {
+async function compare({
+  databases,
+  options,
+  checkouts: [, beside],
+  broken,
+}: Bench): Promise<void> {
   const { only, rounds, scale, python } = options;
   const all = [...runScenarios, ...streamScenarios, ...eventStreamScenarios, ...recordScenarios];
   const scenarios = (python ? inPython(all) : all).filter(({ id }) => only?.includes(id) ?? true);
   if (scenarios.length === 0) return;
   const { peers, missing } = installed(options);
   const contenders =
-    beside === undefined ? peers : peers.flatMap((peer) => (peer.who === 'gx' ? [peer, besideContender(beside, options)] : [peer]));
-  const rows = await measureInTurns(scenarios, contenders, databases, { rounds, scale, settle: 500, tell });
+    beside === undefined
+      ? peers
+      : peers.flatMap((peer) =>
+          peer.who === 'gx' ? [peer, besideContender(beside, options)] : [peer],
+        );
+  const rows = await measureInTurns(scenarios, contenders, databases, {
+    rounds,
+    scale,
+    settle: 500,
+    tell,
+  });
   broken.push(...brokenOff(rows, contenders));
   print(`${table(rows, contenders)}\n`);
   for (const { name, about } of contenders) print(`${name}: ${about}`);
@@ -57,7 +83,11 @@ async function compare({ databases, options, checkouts: [, beside], broken }: Be
 }
 
 /** Returns the lines of a part for one checkout, or one line that says why there are none. */
-async function linesOf(part: Part, checkout: Checkout, { databases, options, broken }: Bench): Promise<Line[]> {
+async function linesOf(
+  part: Part,
+  checkout: Checkout,
+  { databases, options, broken }: Bench,
+): Promise<Line[]> {
   try {
     return await part.measure({ checkout, databases, scale: options.scale });
   } catch (error) {
@@ -71,7 +101,8 @@ async function linesOf(part: Part, checkout: Checkout, { databases, options, bro
 /** Measures this server alone, and the checkout beside it. */
 async function alone(bench: Bench): Promise<void> {
   const { only, full, python } = bench.options;
-  const isAsked = ({ isLong, ofPython = false }: Part): boolean => ofPython === python && (!isLong || full);
+  const isAsked = ({ isLong, ofPython = false }: Part): boolean =>
+    ofPython === python && (!isLong || full);
   for (const part of PARTS.filter((one) => only?.includes(one.id) ?? isAsked(one))) {
     tell(part.id);
     const checkouts = part.isOfMachine ? bench.checkouts.slice(0, 1) : bench.checkouts;
@@ -96,7 +127,10 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const checkouts = [own, ...(options.beside === undefined ? [] : [checkoutBeside(options.beside)])];
+  const checkouts = [
+    own,
+    ...(options.beside === undefined ? [] : [checkoutBeside(options.beside)]),
+  ];
   for (const checkout of checkouts) checkout.compile();
   const databases = await startDatabases();
   const broken: string[] = [];
@@ -108,8 +142,10 @@ async function main(): Promise<void> {
     hangUp();
     await databases.stop();
   }
-  print(`${availableParallelism()} processors, Node ${process.version}, ${((performance.now() - began) / 1000).toFixed(0)} s`);
+  print(
+    `${availableParallelism()} processors, Node ${process.version}, ${((performance.now() - began) / 1000).toFixed(0)} s`,
+  );
   if (broken.length > 0) throw new DevError(`${broken.length} broke off: ${broken.join(', ')}`);
 }
 
-await program(main);
+await runMain(main);

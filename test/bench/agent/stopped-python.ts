@@ -50,9 +50,16 @@ async function untilStopped(server: BenchServer, cancels: number): Promise<numbe
   return times;
 }
 
-async function cancelLines({ checkout, databases, scale }: Work, env: Record<string, string>): Promise<Line[]> {
+async function cancelLines(
+  { checkout, databases, scale }: Work,
+  env: Record<string, string>,
+): Promise<Line[]> {
   const cancels = Math.max(10, Math.round(CANCELS * scale));
-  const settings = { database: await databases.fresh(), config: '../../../python/ends/gx.json', env };
+  const settings = {
+    database: await databases.fresh(),
+    config: '../../../python/ends/gx.json',
+    env,
+  };
   const lines: Line[] = [];
   for (const [what, apart] of [
     ['the process that executes it', false],
@@ -77,8 +84,11 @@ type Held = { ended: number; late: number[] };
 async function endHeld(server: BenchServer, journal: Journal, mark: string): Promise<Held> {
   const input = { left: 1000, pause: 50, journal: journal.file };
   const neighbours: string[] = [];
-  for (let index = 0; index < NEIGHBOURS; index += 1) neighbours.push((await begin(server, 'counted', input)).run);
-  await until('its neighbours are under way', () => neighbours.every((run) => journal.of(run).length > 2));
+  for (let index = 0; index < NEIGHBOURS; index += 1)
+    neighbours.push((await begin(server, 'counted', input)).run);
+  await until('its neighbours are under way', () =>
+    neighbours.every((run) => journal.of(run).length > 2),
+  );
   const held = await begin(server, 'counted', { ...input, left: 3, harm: 'holds', mark });
   await until('the loop is held', () => existsSync(mark));
   const { runner } = journal.of(held.run)[0]!;
@@ -94,11 +104,18 @@ async function endHeld(server: BenchServer, journal: Journal, mark: string): Pro
   return { ended: ended - asked, late: steps.map(({ at }) => at - ended) };
 }
 
-async function heldLines({ checkout, databases, scale }: Work, env: Record<string, string>): Promise<Line[]> {
+async function heldLines(
+  { checkout, databases, scale }: Work,
+  env: Record<string, string>,
+): Promise<Line[]> {
   const journal = openJournal();
   const all: Held[] = [];
   for (let index = 0; index < Math.max(2, Math.round(HELD * scale)); index += 1) {
-    const server = await checkout.start({ database: await databases.fresh(), config: '../../../crash/graphs/python.json', env });
+    const server = await checkout.start({
+      database: await databases.fresh(),
+      config: '../../../crash/graphs/python.json',
+      env,
+    });
     all.push(await endHeld(server, journal, `${journal.file}-${index}`));
     await server.stop();
   }

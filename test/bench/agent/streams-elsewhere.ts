@@ -26,18 +26,30 @@ type Round = { perSecond: number; databaseMilliseconds: number; lag: number };
 type Work = { checkout: Checkout; databases: Databases; scale: number };
 
 /** Returns the lines of the table: what the store gives, as shares of what the database does. */
-export async function measureStreamsElsewhere({ checkout, databases, scale }: Work): Promise<Line[]> {
+export async function measureStreamsElsewhere({
+  checkout,
+  databases,
+  scale,
+}: Work): Promise<Line[]> {
   const rounds: Record<Form, { full: Round; paced: Round }[]> = { database: [], store: [] };
   for (let pair = 0; pair < Math.max(1, Math.round(PAIRS * scale)); pair += 1) {
     const order: Form[] = pair % 2 === 0 ? ['database', 'store'] : ['store', 'database'];
     for (const form of order) rounds[form].push(await oneRound(form, { checkout, databases }));
   }
   const of = (speed: 'full' | 'paced', figure: keyof Round): Record<Form | 'share', number> => {
-    const [database, store] = (['database', 'store'] as const).map((form) => median(rounds[form].map((round) => round[speed][figure])));
-    const share = median(rounds.store.map((round, at) => round[speed][figure] / rounds.database[at]![speed][figure]));
+    const [database, store] = (['database', 'store'] as const).map((form) =>
+      median(rounds[form].map((round) => round[speed][figure])),
+    );
+    const share = median(
+      rounds.store.map((round, at) => round[speed][figure] / rounds.database[at]![speed][figure]),
+    );
     return { database: database!, store: store!, share };
   };
-  const figure = ({ database, store, share }: Record<Form | 'share', number>, unit: string, digits = 1): string =>
+  const figure = (
+    { database, store, share }: Record<Form | 'share', number>,
+    unit: string,
+    digits = 1,
+  ): string =>
     `${share.toFixed(2)}x (${store.toFixed(digits)} beside ${database.toFixed(digits)} ${unit})`;
   const [speed, cpuFull, cpuPaced, lag] = [
     of('full', 'perSecond'),
@@ -46,7 +58,11 @@ export async function measureStreamsElsewhere({ checkout, databases, scale }: Wo
     of('paced', 'lag'),
   ];
   return [
-    { what: 'events at full speed', figure: figure(speed, 'per s', 0), verdict: { goal: '>= 1.3x', met: speed.share >= 1.3 } },
+    {
+      what: 'events at full speed',
+      figure: figure(speed, 'per s', 0),
+      verdict: { goal: '>= 1.3x', met: speed.share >= 1.3 },
+    },
     {
       what: 'processor time of the database for 1,000 events at full speed',
       figure: figure(cpuFull, 'ms'),
@@ -65,7 +81,10 @@ export async function measureStreamsElsewhere({ checkout, databases, scale }: Wo
   ];
 }
 
-async function oneRound(form: Form, { checkout, databases }: Omit<Work, 'scale'>): Promise<{ full: Round; paced: Round }> {
+async function oneRound(
+  form: Form,
+  { checkout, databases }: Omit<Work, 'scale'>,
+): Promise<{ full: Round; paced: Round }> {
   const store = form === 'store' ? await startStore() : undefined;
   const database = await databases.fresh();
   const env = { GX_LOG_LEVEL: 'warn', ...(store && { GX_REDIS_URI: store.uri }) };
@@ -83,7 +102,11 @@ async function oneRound(form: Form, { checkout, databases }: Omit<Work, 'scale'>
 }
 
 /** Reads fifty streams at once, from their starts to their ends. */
-async function streams(api: BenchServer, database: string, { tokens, pause: between }: typeof FULL): Promise<Round> {
+async function streams(
+  api: BenchServer,
+  database: string,
+  { tokens, pause: between }: typeof FULL,
+): Promise<Round> {
   const lags: number[] = [];
   let events = 0;
   // What the round before left to do is done.
@@ -97,19 +120,33 @@ async function streams(api: BenchServer, database: string, { tokens, pause: betw
   });
   await pause(1500);
   const spent = (await databaseMilliseconds(database)) - before;
-  return { perSecond: (events / milliseconds) * 1000, databaseMilliseconds: (spent / events) * 1000, lag: quantile(lags, 0.99) };
+  return {
+    perSecond: (events / milliseconds) * 1000,
+    databaseMilliseconds: (spent / events) * 1000,
+    lag: quantile(lags, 0.99),
+  };
 }
 
 /** Streams one run, and returns the milliseconds that each token took from the graph to here. */
 async function readTokens({ url }: BenchServer, content: string): Promise<number[]> {
-  const body = JSON.stringify({ assistant_id: 'tokens', input: { messages: [{ role: 'user', content }] }, stream_mode: ['custom'] });
-  const answer = await fetch(`${url}/runs/stream`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const body = JSON.stringify({
+    assistant_id: 'tokens',
+    input: { messages: [{ role: 'user', content }] },
+    stream_mode: ['custom'],
+  });
+  const answer = await fetch(`${url}/runs/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
   const lags: number[] = [];
   let text = '';
   const decoder = new TextDecoder();
   for await (const chunk of answer.body!) {
     const now = performance.timeOrigin + performance.now();
-    const messages = (text + decoder.decode(chunk as Uint8Array, { stream: true })).split('\r\n\r\n');
+    const messages = (text + decoder.decode(chunk as Uint8Array, { stream: true })).split(
+      '\r\n\r\n',
+    );
     text = messages.pop() ?? '';
     for (const message of messages) {
       const at = /^event: custom\r\ndata: .*"at":([\d.]+)/.exec(message)?.[1];
@@ -129,10 +166,16 @@ async function databaseMilliseconds(uri: string): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   const server = Number(fieldsOf(rows[0]!.pid)[PARENT]);
   await client.end();
-  const children = globSync(`/proc/${server}/task/*/children`).flatMap((file) => readFileSync(file, 'utf8').split(' ').filter(Boolean));
-  const ticks = (pid: number, places: number[]): number => places.reduce((sum, place) => sum + Number(fieldsOf(pid)[place] ?? 0), 0);
+  const children = globSync(`/proc/${server}/task/*/children`).flatMap((file) =>
+    readFileSync(file, 'utf8').split(' ').filter(Boolean),
+  );
+  const ticks = (pid: number, places: number[]): number =>
+    places.reduce((sum, place) => sum + Number(fieldsOf(pid)[place] ?? 0), 0);
   const own = ticks(server, [USER, SYSTEM, ENDED_USER, ENDED_SYSTEM]);
-  return ((own + children.reduce((sum, pid) => sum + ticks(Number(pid), [USER, SYSTEM]), 0)) * 1000) / TICKS;
+  return (
+    ((own + children.reduce((sum, pid) => sum + ticks(Number(pid), [USER, SYSTEM]), 0)) * 1000) /
+    TICKS
+  );
 }
 
 /** Places in /proc/<pid>/stat behind the name of the process, which may hold spaces. */
@@ -153,7 +196,18 @@ async function startStore(): Promise<{ uri: string; stop(): Promise<void> }> {
   const port = await freePort();
   const child = spawn(
     tools['valkey-server'],
-    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--maxmemory', '256mb', '--maxmemory-policy', 'volatile-ttl'],
+    [
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--save',
+      '',
+      '--maxmemory',
+      '256mb',
+      '--maxmemory-policy',
+      'volatile-ttl',
+    ],
     {
       stdio: 'ignore',
     },

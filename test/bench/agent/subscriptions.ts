@@ -16,11 +16,17 @@ const SETTLE = 5;
 export type Subscriptions = { megabytes: number; without: number; with: number };
 
 /** Opens so many subscriptions to threads on which nothing happens. Some of these threads do not exist yet. */
-export async function measureSubscriptions(checkout: Checkout, databases: Databases, count: number): Promise<Subscriptions> {
+export async function measureSubscriptions(
+  checkout: Checkout,
+  databases: Databases,
+  count: number,
+): Promise<Subscriptions> {
   const wire = await countingWire(await databases.fresh());
   const server = await checkout.start({ database: wire.uri });
   const open = (): Promise<() => void> =>
-    holdOpen(`${server.url}/threads/${randomUUID()}/stream/events`, { channels: ['messages', 'lifecycle'] });
+    holdOpen(`${server.url}/threads/${randomUUID()}/stream/events`, {
+      channels: ['messages', 'lifecycle'],
+    });
   const tripsPerSecond = async (): Promise<number> => {
     const before = wire.count();
     await pause(COUNTED * 1000);
@@ -34,7 +40,11 @@ export async function measureSubscriptions(checkout: Checkout, databases: Databa
   const closes: (() => void)[] = [];
   await together(20, count, async () => closes.push(await open()));
   await pause(SETTLE * 1000);
-  const loaded = { megabytes: residentMegabytes(server.pid) - resident, without, with: await tripsPerSecond() };
+  const loaded = {
+    megabytes: residentMegabytes(server.pid) - resident,
+    without,
+    with: await tripsPerSecond(),
+  };
   for (const close of closes) close();
   await server.stop();
   wire.close();

@@ -32,7 +32,9 @@ export async function measureTraced({ checkout, databases, scale }: Work): Promi
     request.on('data', (chunk: Buffer) => (bytes += chunk.length)).on('end', () => response.end());
   }).listen(0, '127.0.0.1');
   await once(collector, 'listening');
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}` };
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
+  };
   const plain = await checkout.start({ database: await databases.fresh() });
   const traced = await checkout.start({ database: await databases.fresh(), env });
   const runs = Math.round(RUNS * scale);
@@ -43,7 +45,9 @@ export async function measureTraced({ checkout, databases, scale }: Work): Promi
     await pause(BREATHE * 1000);
     idle = residentMegabytes(traced.pid) - residentMegabytes(plain.pid);
     for (let round = 0; round <= ROUNDS; round += 1)
-      for (const kind of round % 2 === 0 ? (['plain', 'traced'] as const) : (['traced', 'plain'] as const)) {
+      for (const kind of round % 2 === 0
+        ? (['plain', 'traced'] as const)
+        : (['traced', 'plain'] as const)) {
         const found = await rate(kind === 'plain' ? plain : traced, runs);
         // The first one warms the code up.
         if (round > 0) rates[kind].push(found);
@@ -65,6 +69,9 @@ export async function measureTraced({ checkout, databases, scale }: Work): Promi
       figure: `${idle.toFixed(0)} MB`,
       verdict: { goal: '<= 15 MB', met: idle <= 15 },
     },
-    { what: 'sent for each run', figure: `${(bytes / (runs * (ROUNDS + 1) + 1)).toFixed(0)} bytes` },
+    {
+      what: 'sent for each run',
+      figure: `${(bytes / (runs * (ROUNDS + 1) + 1)).toFixed(0)} bytes`,
+    },
   ];
 }

@@ -41,9 +41,16 @@ const work = { rounds: 2, scale: 1, settle: 0, tell: () => undefined };
 test('a peer that dies in a round is named with its reason, the others go on, and it has a new start in the next row', async () => {
   const contenders = [stub('gx'), stub('js', 7), stub('aegra')];
 
-  const rows = await measureInTurns([scenario('first'), scenario('second')], contenders, databases, work);
+  const rows = await measureInTurns(
+    [scenario('first'), scenario('second')],
+    contenders,
+    databases,
+    work,
+  );
 
-  expect(rows.map(({ figures }) => figures)).toEqual(Array.from({ length: 2 }, () => ({ gx: [10, 10], js: [10], aegra: [10, 10] })));
+  expect(rows.map(({ figures }) => figures)).toEqual(
+    Array.from({ length: 2 }, () => ({ gx: [10, 10], js: [10], aegra: [10, 10] })),
+  );
   expect(brokenOff(rows, contenders)).toEqual(['js in first', 'js in second']);
   expect(table(rows, contenders)).toContain(
     '| calls (first)                      | ms  | 10.0; 10.0 | broke off: socket hang up | 10.0; 10.0 (1.0x) | <= 100 ms: met |',
@@ -51,7 +58,10 @@ test('a peer that dies in a round is named with its reason, the others go on, an
 });
 
 test('a peer that does not start is named, too', async () => {
-  const broken: Contender = { ...stub('js'), start: async () => Promise.reject(new Error('no such | program\nand its log')) };
+  const broken: Contender = {
+    ...stub('js'),
+    start: async () => Promise.reject(new Error('no such | program\nand its log')),
+  };
 
   const rows = await measureInTurns([scenario('only')], [stub('gx'), broken], databases, work);
 
@@ -75,17 +85,30 @@ test.each(['beside', 'encrypted'] as const)(
     const rows = await measureInTurns([scenario('only')], contenders, databases, work);
 
     expect(rows[0]?.figures).toEqual({ gx: [10, 10], [other]: [10, 10] });
-    expect(table([{ ...rows[0]!, figures }], contenders)).toContain('| 11.0; 24.0 (1.10x, rounds 0.90-1.20) |');
+    expect(table([{ ...rows[0]!, figures }], contenders)).toContain(
+      '| 11.0; 24.0 (1.10x, rounds 0.90-1.20) |',
+    );
   },
 );
 
 test('a row may have rounds of its own, and a goal for the worst of them', async () => {
   const contenders = [stub('gx')];
-  const row: Scenario = { ...scenario('only'), unit: 'per s', rounds: 3, limit: { atLeast: 300 }, worst: { atLeast: 250 } };
+  const row: Scenario = {
+    ...scenario('only'),
+    unit: 'per s',
+    rounds: 3,
+    limit: { atLeast: 300 },
+    worst: { atLeast: 250 },
+  };
 
-  const [measured] = await measureInTurns([row], contenders, databases, { ...work, rounds: undefined });
+  const [measured] = await measureInTurns([row], contenders, databases, {
+    ...work,
+    rounds: undefined,
+  });
 
   expect(measured!.figures).toEqual({ gx: [10, 10, 10] });
   const rows = [{ ...measured!, figures: { gx: [366, 39, 448] } }];
-  expect(table(rows, contenders)).toContain('| 366; 39 | >= 300 per s: met; worst >= 250 per s: MISSED |');
+  expect(table(rows, contenders)).toContain(
+    '| 366; 39 | >= 300 per s: met; worst >= 250 per s: MISSED |',
+  );
 });

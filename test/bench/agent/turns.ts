@@ -34,7 +34,8 @@ class Running {
   }
 
   async dropForgetful(): Promise<void> {
-    for (const contender of this.#servers.keys()) if (contender.forgetful) await this.drop(contender);
+    for (const contender of this.#servers.keys())
+      if (contender.forgetful) await this.drop(contender);
   }
 
   async stop(): Promise<void> {
@@ -46,7 +47,12 @@ class Running {
 const ROUNDS = 3;
 
 /** `settle` is the number of milliseconds in which a paused server catches up with its timers. */
-type Work = { rounds: number | undefined; scale: number; settle: number; tell: (line: string) => void };
+type Work = {
+  rounds: number | undefined;
+  scale: number;
+  settle: number;
+  tell: (line: string) => void;
+};
 
 /**
  * Runs all rounds of all scenarios. In each round the servers take turns, in every other round from the last to the
@@ -69,7 +75,12 @@ export async function measureInTurns(
   return rows;
 }
 
-async function measure(scenario: Scenario, contenders: Contender[], running: Running, { scale, tell, ...work }: Work): Promise<Measured> {
+async function measure(
+  scenario: Scenario,
+  contenders: Contender[],
+  running: Running,
+  { scale, tell, ...work }: Work,
+): Promise<Measured> {
   const rounds = work.rounds ?? scenario.rounds ?? ROUNDS;
   const measured: Measured = { scenario, figures: {}, brokeOff: {} };
   for (let round = 1; round <= rounds; round += 1)
@@ -78,7 +89,10 @@ async function measure(scenario: Scenario, contenders: Contender[], running: Run
       const size = sizeFor(scenario, who);
       if (size === undefined || measured.brokeOff[who] !== undefined) continue;
       try {
-        const figure = await scenario.measure(await running.turnOf(contender), Math.max(5, Math.round(size * scale)));
+        const figure = await scenario.measure(
+          await running.turnOf(contender),
+          Math.max(5, Math.round(size * scale)),
+        );
         (measured.figures[who] ??= []).push(figure);
         tell(`${scenario.id}, round ${round}: ${name} ${figure.toFixed(2)} ${scenario.unit}`);
       } catch (error) {

@@ -29,7 +29,8 @@ const TARGETS: Record<string, RequestListener | undefined> = {
   hangs: (request) => void request.resume(),
   'redirects to a metadata address': (request, response) =>
     void request.resume().on('end', () => response.writeHead(307, { location: METADATA }).end()),
-  'answers 500': (request, response) => void request.resume().on('end', () => response.writeHead(500).end()),
+  'answers 500': (request, response) =>
+    void request.resume().on('end', () => response.writeHead(500).end()),
 };
 
 type Speeds = { runs: number; streams: number };
@@ -40,7 +41,9 @@ const perSecond = async (count: number, work: () => Promise<unknown>): Promise<n
 /** Runs a second by 50 clients, and streams of 50 events a second by one. */
 async function speedsOf(server: BenchServer, scale: number): Promise<Speeds> {
   const runs = await perSecond(RUNS * scale, () => waitOnFreshThread(server));
-  const times = await oneByOne(STREAMS * scale, async () => streamRun(server, await createThread(server)));
+  const times = await oneByOne(STREAMS * scale, async () =>
+    streamRun(server, await createThread(server)),
+  );
   return { runs, streams: 1000 / median(times) };
 }
 
@@ -49,7 +52,11 @@ async function waitWith(server: BenchServer, webhook: string): Promise<void> {
   await call(`${server.url}/threads/${thread}/runs/wait`, { assistant_id: 'echo', input, webhook });
 }
 
-async function measured(server: BenchServer, webhook: string, scale: number): Promise<{ before: Speeds; told: number; beside: Speeds }> {
+async function measured(
+  server: BenchServer,
+  webhook: string,
+  scale: number,
+): Promise<{ before: Speeds; told: number; beside: Speeds }> {
   await perSecond(RUNS * scale, () => waitOnFreshThread(server));
   const before = await speedsOf(server, scale);
   const told = await perSecond(RUNS * scale, () => waitWith(server, webhook));

@@ -23,10 +23,28 @@ const listening = async (server: Server): Promise<number> => {
 
 /** A control plane that knows every key, and gives passes for one agent. */
 export async function startPlaneDouble(): Promise<{ port: number; stop: () => void }> {
-  const who = { name: 'me', role: 'write', tenant_id: 't', tenants: ['t'], expires_at: null, features: {} };
-  const names = { service: 'chat-agent', namespace: 'team', mount_prefix: '', guard: 'key', asleep_since: null, role: 'write' };
+  const who = {
+    name: 'me',
+    role: 'write',
+    tenant_id: 't',
+    tenants: ['t'],
+    expires_at: null,
+    features: {},
+  };
+  const names = {
+    service: 'chat-agent',
+    namespace: 'team',
+    mount_prefix: '',
+    guard: 'key',
+    asleep_since: null,
+    role: 'write',
+  };
   const server = createServer(({ url = '', headers }, reply) => {
-    const pass = { pass: 'gxp_pass', expires_at: new Date(Date.now() + 300_000).toISOString(), ...names };
+    const pass = {
+      pass: 'gxp_pass',
+      expires_at: new Date(Date.now() + 300_000).toISOString(),
+      ...names,
+    };
     const body = url === '/v2/whoami' ? { ...who, subject: headers['x-api-key'] } : pass;
     reply.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
@@ -48,7 +66,15 @@ export type Measured = { child: ChildProcess; url: string; used: () => Usage };
 export async function bundled(): Promise<string> {
   const outfile = resolve('.run/bench-console/main.js');
   const entryPoints = [process.argv[1] ?? ''];
-  await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'esm', packages: 'external', logLevel: 'error' });
+  await build({
+    entryPoints,
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    logLevel: 'error',
+  });
   return outfile;
 }
 
@@ -87,7 +113,13 @@ async function servesUntilLeft(url: string): Promise<void> {
 }
 
 /** Serves the console in front of two ports. */
-export async function serveConsoleFor({ plane, agent }: { plane: string; agent: string }): Promise<void> {
+export async function serveConsoleFor({
+  plane,
+  agent,
+}: {
+  plane: string;
+  agent: string;
+}): Promise<void> {
   const reach = (): { host: string; port: number } => ({ host: '127.0.0.1', port: Number(agent) });
   const running = await openConsole(`http://127.0.0.1:${plane}`, {}, undefined, reach);
   await servesUntilLeft(running.url);
@@ -115,14 +147,21 @@ export async function serveChats({ readers, seconds, pause }: Written): Promise<
 }
 
 /** Writes tokens, each with its number and the time at which it was written. */
-async function writeTokens(replies: ServerResponse[], { seconds, pause }: Omit<Written, 'readers'>): Promise<void> {
+async function writeTokens(
+  replies: ServerResponse[],
+  { seconds, pause }: Omit<Written, 'readers'>,
+): Promise<void> {
   // Chats begin at times of their own, as people do.
   await wait(Math.random() * pause);
   const end = now() + seconds * 1000;
   for (let number = 0; now() < end && replies.every(({ destroyed }) => !destroyed); number += 1) {
-    const token = JSON.stringify([{ type: 'AIMessageChunk', id: 'a', content: 'word ', number, at: now() }, {}]);
+    const token = JSON.stringify([
+      { type: 'AIMessageChunk', id: 'a', content: 'word ', number, at: now() },
+      {},
+    ]);
     // No reader is always the first one.
-    for (const reply of number % 2 === 0 ? replies : replies.toReversed()) reply.write(`event: messages\ndata: ${token}\n\n`);
+    for (const reply of number % 2 === 0 ? replies : replies.toReversed())
+      reply.write(`event: messages\ndata: ${token}\n\n`);
     await wait(pause);
   }
   for (const reply of replies) reply.end();

@@ -20,7 +20,9 @@ export class AuditTrail {
 
   /** Counts the requests of clients whose user agent begins with this text, except those for the Lease. */
   requests(userAgent: string): Timed[] {
-    return this.#events().filter((event) => event.userAgent?.startsWith(userAgent) && resourceOf(event) !== 'leases');
+    return this.#events().filter(
+      (event) => event.userAgent?.startsWith(userAgent) && resourceOf(event) !== 'leases',
+    );
   }
 
   /** Returns when each of their writes came in, in milliseconds since the epoch. */
@@ -58,7 +60,11 @@ const actorOf = ({ userAgent }: AuditEvent): string => userAgent.split(/[/ ]/)[0
 
 /** Returns the resource: `deployments.gx.dev/status`. */
 function pathOf({ objectRef }: AuditEvent): string {
-  const { apiGroup, resource = 'none', subresource } = (objectRef ?? {}) as { apiGroup?: string; resource?: string; subresource?: string };
+  const {
+    apiGroup,
+    resource = 'none',
+    subresource,
+  } = (objectRef ?? {}) as { apiGroup?: string; resource?: string; subresource?: string };
   const full = apiGroup === 'gx.dev' ? `${resource}.gx.dev` : resource;
   return subresource === undefined ? full : `${full}/${subresource}`;
 }
@@ -73,4 +79,5 @@ export const isWrite = ({ verb }: AuditEvent): boolean => WRITES.includes(verb);
 export const isChildWrite = ({ objectRef }: AuditEvent): boolean =>
   objectRef?.subresource === undefined &&
   objectRef?.resource !== 'events' &&
-  `${objectRef?.resource}.${(objectRef as { apiGroup?: string })?.apiGroup}` !== 'deployments.gx.dev';
+  `${objectRef?.resource}.${(objectRef as { apiGroup?: string })?.apiGroup}` !==
+    'deployments.gx.dev';

@@ -11,7 +11,9 @@ export type Cpu = Map<string, number>;
 
 /** Returns what this process, its children and their children have used until now. */
 export function cpuSoFar(): Cpu {
-  const programs = readdirSync('/proc').flatMap((entry) => (/^\d+$/.test(entry) ? (programOf(Number(entry)) ?? []) : []));
+  const programs = readdirSync('/proc').flatMap((entry) =>
+    /^\d+$/.test(entry) ? (programOf(Number(entry)) ?? []) : [],
+  );
   const ours = new Set([process.pid]);
   for (let before = 0; before < ours.size;) {
     before = ours.size;

@@ -25,7 +25,13 @@ const FLOOR_SHARE = 10;
 const PATIENCE = 1_200_000;
 
 /** `flags` are those of the operator's Node. */
-export type Given = { server: ApiServer; kube: Kube; count: number; flags: string[]; report: Report };
+export type Given = {
+  server: ApiServer;
+  kube: Kube;
+  count: number;
+  flags: string[];
+  report: Report;
+};
 
 /**
  * Runs the whole chain at once: REST, operator, Kubernetes' controllers and scheduler, kwok. It waits until all
@@ -35,14 +41,22 @@ async function serve({ server, kube, count, flags }: Given) {
   const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags });
   const cache = new Cache<DeploymentResource>();
   const observer = { relisted() {}, missed() {} };
-  const reflector = new Reflector({ kube, kind: kinds.deployment, cache, log: silentLog(), observer });
+  const reflector = new Reflector({
+    kube,
+    kind: kinds.deployment,
+    cache,
+    log: silentLog(),
+    observer,
+  });
   reflector.start();
-  const ready = (): number => cache.list().filter((deployment) => conditionOf(deployment, READY) === 'True').length;
+  const ready = (): number =>
+    cache.list().filter((deployment) => conditionOf(deployment, READY) === 'True').length;
   const before = cpuSoFar();
   const [began, started] = [Date.now(), performance.now()];
   const posting = post({ server, kube, count });
   while (ready() < count) {
-    if (performance.now() - started > PATIENCE) throw new Error(`${ready()} of ${count} deployments serve after ${seconds(PATIENCE)}`);
+    if (performance.now() - started > PATIENCE)
+      throw new Error(`${ready()} of ${count} deployments serve after ${seconds(PATIENCE)}`);
     await wait(100);
   }
   const took = performance.now() - started;
@@ -69,25 +83,48 @@ export async function measureCreation(given: Given, table: Table): Promise<void>
   const children = await childrenMade(kube);
   const applied = children.last - began;
   await pods.stop();
-  table.title(`${count} deployments through REST into ${NAMESPACES.length} namespaces (pods by kwok, on the same machine)`);
-  const goal = { says: `<= ${GOALS.seconds} s for ${GOALS.many}`, met: applied <= GOALS.seconds * 1000 };
+  table.title(
+    `${count} deployments through REST into ${NAMESPACES.length} namespaces (pods by kwok, on the same machine)`,
+  );
+  const goal = {
+    says: `<= ${GOALS.seconds} s for ${GOALS.many}`,
+    met: applied <= GOALS.seconds * 1000,
+  };
   table.row('until the last POST was answered', seconds(posted));
-  table.row(`until the last of ${children.count} children was made`, seconds(applied), count >= GOALS.many ? goal : undefined);
+  table.row(
+    `until the last of ${children.count} children was made`,
+    seconds(applied),
+    count >= GOALS.many ? goal : undefined,
+  );
   table.row('until the last of them serves', seconds(took));
-  table.row(`floor: Kubernetes alone with the children of ${few}, for all`, `${seconds(floor)}, ${seconds((floor * count) / few)}`);
+  table.row(
+    `floor: Kubernetes alone with the children of ${few}, for all`,
+    `${seconds(floor)}, ${seconds((floor * count) / few)}`,
+  );
   tellCpu(table, { count, cpu });
 }
 
-const CHILDREN: Kind[] = [kinds.tracingProject, kinds.secret, kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
+const CHILDREN: Kind[] = [
+  kinds.tracingProject,
+  kinds.secret,
+  kinds.service,
+  kinds.networkPolicy,
+  kinds.statefulSet,
+  kinds.workload,
+];
 
 /**
  * `last` is in milliseconds since the epoch, by the API server's own time. That time has whole seconds, and the end of
  * the second is taken.
  */
 async function childrenMade(kube: Kube): Promise<{ count: number; last: number }> {
-  const found = (await Promise.all(CHILDREN.map((kind) => kube.all(kind)))).flat();
+  const found = (await Promise.all(CHILDREN.map((kind) => kube.listAll(kind)))).flat();
   const made = found.filter(({ metadata }) => metadata.name.startsWith(PREFIX));
-  return { count: made.length, last: Math.max(...made.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''))) + 1000 };
+  return {
+    count: made.length,
+    last:
+      Math.max(...made.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''))) + 1000,
+  };
 }
 
 /** Measures what new deployments ask of the API server, by its audit log. */

@@ -19,10 +19,13 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 function operation(object: KubeObject): object {
   const folder = FOLDERS[`${object.apiVersion}/${object.kind}`];
-  if (folder === undefined) throw new Error(`where ${object.apiVersion} ${object.kind} is kept is not known`);
+  if (folder === undefined)
+    throw new Error(`where ${object.apiVersion} ${object.kind} is kept is not known`);
   const { resourceVersion: _, ...metadata } = object.metadata;
   const key = `/registry/${folder}/${metadata.namespace}/${metadata.name}`;
-  return { requestPut: { key: base64(key), value: base64(JSON.stringify({ ...object, metadata })) } };
+  return {
+    requestPut: { key: base64(key), value: base64(JSON.stringify({ ...object, metadata })) },
+  };
 }
 
 /**
@@ -34,13 +37,17 @@ export async function putIntoEtcd(address: string, objects: Iterator<KubeObject>
   let count = 0;
   const take = (): object[] => {
     const batch: object[] = [];
-    for (let next = objects.next(); next.done !== true; next = objects.next()) if (batch.push(operation(next.value)) === AT_ONCE) break;
+    for (let next = objects.next(); next.done !== true; next = objects.next())
+      if (batch.push(operation(next.value)) === AT_ONCE) break;
     count += batch.length;
     return batch;
   };
   const work = async (): Promise<void> => {
     for (let success = take(); success.length > 0; success = take()) {
-      const answer = await fetch(`${address}/v3/kv/txn`, { method: 'POST', body: JSON.stringify({ success }) });
+      const answer = await fetch(`${address}/v3/kv/txn`, {
+        method: 'POST',
+        body: JSON.stringify({ success }),
+      });
       if (!answer.ok) throw new Error(`etcd: ${answer.status} ${await answer.text()}`);
     }
   };

@@ -11,10 +11,15 @@ import { familyOf, kindOf } from './family.ts';
 const AT_ONCE = 10;
 
 /** Returns the milliseconds until the pods of so many deployments, spread over the namespaces, are ready. */
-export async function withoutOperator(kube: Kube, namespaces: string[], count: number): Promise<number> {
+export async function withoutOperator(
+  kube: Kube,
+  namespaces: string[],
+  count: number,
+): Promise<number> {
   const families = Array.from(
     { length: count },
-    (_, index) => familyOf(`floor-${index}`, namespaces[index % namespaces.length] as string).children,
+    (_, index) =>
+      familyOf(`floor-${index}`, namespaces[index % namespaces.length] as string).children,
   );
   const started = performance.now();
   const work = async (): Promise<void> => {
@@ -27,6 +32,9 @@ export async function withoutOperator(kube: Kube, namespaces: string[], count: n
 }
 
 async function isUp(kube: Kube): Promise<boolean> {
-  const [workloads, sets] = await Promise.all([kube.all(kinds.workload), kube.all(kinds.statefulSet)]);
+  const [workloads, sets] = await Promise.all([
+    kube.listAll(kinds.workload),
+    kube.listAll(kinds.statefulSet),
+  ]);
   return workloads.every(isRolledOut) && sets.every(isSetUp);
 }

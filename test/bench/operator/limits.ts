@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import { tracingProjectOf } from '../../../src/operator/deployment/parts/tracing-project.ts';
-import { withHash } from '../../../src/operator/kernel/owned.ts';
+import { buildTracingProject } from '../../../src/operator/deployment/parts/tracing-project.ts';
+import { addIntentHash } from '../../../src/operator/kernel/owned.ts';
 import { familyOf, kindOf, settings } from './family.ts';
 
 /*
@@ -33,7 +33,11 @@ export async function bestAtOnce(kube: Kube, milliseconds: number): Promise<numb
  * Writes the objects that deployments are made of, four creates and six server-side applies each, until the time is
  * over. Then it drops what is under way, so that nobody waits for another's last writes.
  */
-export async function writeFamilies(kube: Kube, milliseconds: number, atOnce: number): Promise<Written> {
+export async function writeFamilies(
+  kube: Kube,
+  milliseconds: number,
+  atOnce: number,
+): Promise<Written> {
   const started = performance.now();
   const isOver = (): boolean => performance.now() - started >= milliseconds;
   let count = 0;
@@ -61,7 +65,8 @@ function writesOf(name: string): Write[] {
     stringData: { uri: SECRET },
   }));
   return [
-    (kube) => kube.create(kinds.tracingProject, tracingProjectOf(deployment, settings.defaultTenantId)),
+    (kube) =>
+      kube.create(kinds.tracingProject, buildTracingProject(deployment, settings.defaultTenantId)),
     ...secrets.map(
       (secret): Write =>
         (kube) =>
@@ -70,7 +75,7 @@ function writesOf(name: string): Write[] {
     ...children.map(
       (child): Write =>
         (kube) =>
-          kube.apply(kindOf(child), withHash(child)),
+          kube.apply(kindOf(child), addIntentHash(child)),
     ),
   ];
 }

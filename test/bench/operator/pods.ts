@@ -28,13 +28,20 @@ const schedulerConfig = (kubeconfig: string): object => ({
     {
       schedulerName: 'default-scheduler',
       plugins: {
-        multiPoint: { disabled: ['VolumeBinding', 'VolumeRestrictions', 'VolumeZone', 'NodeVolumeLimits'].map((name) => ({ name })) },
+        multiPoint: {
+          disabled: ['VolumeBinding', 'VolumeRestrictions', 'VolumeZone', 'NodeVolumeLimits'].map(
+            (name) => ({ name }),
+          ),
+        },
       },
     },
   ],
 });
 
-export async function startPods(kube: Kube, kubeconfig: string): Promise<{ stop(): Promise<void> }> {
+export async function startPods(
+  kube: Kube,
+  kubeconfig: string,
+): Promise<{ stop(): Promise<void> }> {
   const tools = await ensureParts(['kube', 'kwok']);
   const dir = mkdtempSync(join(tmpdir(), 'gx-bench-pods-'));
   const config = join(dir, 'scheduler.yaml');
@@ -46,8 +53,9 @@ export async function startPods(kube: Kube, kubeconfig: string): Promise<{ stop(
     status: { allocatable: ENDLESS, capacity: ENDLESS },
   });
   // The API server taints every new node as not ready. The controller that would remove the taint does not run here.
-  await kube.jsonPatch(node, { name: 'kwok' }, [{ op: 'remove', path: '/spec/taints' }]);
-  const start = (tool: string, args: string[]): ChildProcess => leashed(tools[tool] as string, args, join(dir, `${tool}.log`));
+  await kube.patchJson(node, { name: 'kwok' }, [{ op: 'remove', path: '/spec/taints' }]);
+  const start = (tool: string, args: string[]): ChildProcess =>
+    leashed(tools[tool] as string, args, join(dir, `${tool}.log`));
   const running = [
     start('kube-scheduler', [`--config=${config}`, '--secure-port=0']),
     start('kwok', [`--kubeconfig=${kubeconfig}`, '--manage-all-nodes', `--config=${STAGES}`]),

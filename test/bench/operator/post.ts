@@ -34,14 +34,21 @@ export async function startRest({ server, kube, namespaces = NAMESPACES }: Given
     metadata: { name: 'default', namespace: 'default' },
     spec: { computeId: 'bench', namespaces },
   });
-  const { key } = await createKey(kube, 'default', { name: 'bench', role: 'write', tenantId: DEFAULT_TENANT_ID });
+  const { key } = await createKey(kube, 'default', {
+    name: 'bench',
+    role: 'write',
+    tenantId: DEFAULT_TENANT_ID,
+  });
   const { ask, stop } = await plane(server.kubeconfig, key);
   let posted = 0;
   const one = (number: number): Promise<unknown> =>
     ask('POST', '/v2/deployments', {
       name: `${PREFIX}${number}`,
       source: 'external_container',
-      source_config: { resource_spec: {}, listener_config: { k8s_namespace: namespaces[number % namespaces.length] } },
+      source_config: {
+        resource_spec: {},
+        listener_config: { k8s_namespace: namespaces[number % namespaces.length] },
+      },
       secrets: [],
       source_revision_config: { image_uri: 'registry.example/agent:1' },
     });
@@ -66,10 +73,16 @@ export async function post({ count, ...given }: Given & { count: number }): Prom
 
 /** Creates those that do not exist yet. */
 export async function makeNamespaces(kube: Kube, namespaces = NAMESPACES): Promise<void> {
-  const there = (await kube.all(kinds.namespace)).map(({ metadata }) => metadata.name);
+  const there = (await kube.listAll(kinds.namespace)).map(({ metadata }) => metadata.name);
   const missing = namespaces.filter((name) => !there.includes(name));
   const labels = { [TENANT]: DEFAULT_TENANT_ID };
   await Promise.all(
-    missing.map((name) => kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })),
+    missing.map((name) =>
+      kube.create(kinds.namespace, {
+        apiVersion: 'v1',
+        kind: 'Namespace',
+        metadata: { name, labels },
+      }),
+    ),
   );
 }

@@ -43,7 +43,10 @@ type Given = {
 };
 
 /** Starts a program of the platform as in a pod. Its log lies in a file of the machine's folder for such. */
-function started(program: string, { kubeconfig, flags = [], namespaces = [], env }: Given): ChildProcess {
+function started(
+  program: string,
+  { kubeconfig, flags = [], namespaces = [], env }: Given,
+): ChildProcess {
   const log = openSync(join(tmpdir(), `gx-bench-${program}.log`), 'w');
   return spawn(process.execPath, [...flags, ...LEASHED, 'src/main.ts', program], {
     stdio: ['pipe', log, log],
@@ -61,9 +64,13 @@ function started(program: string, { kubeconfig, flags = [], namespaces = [], env
 export async function startOperatorProcess(given: Given): Promise<OperatorUnderTest> {
   const port = await freePort();
   const startedAt = performance.now();
-  const child = started('operator', { ...given, env: { GX_HEALTH_PORT: String(port), ...SETTINGS, ...given.env } });
+  const child = started('operator', {
+    ...given,
+    env: { GX_HEALTH_PORT: String(port), ...SETTINGS, ...given.env },
+  });
   const pid = child.pid as number;
-  const metrics = async (): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const metrics = async (): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   await until('the operator answers', async () => (await metrics()) !== '');
   return {
     startedAt,
@@ -87,7 +94,13 @@ export const SETTINGS = {
 };
 
 /** The gateway as in a pod: where agents report, where the operator reads, and the milliseconds of CPU so far. */
-export type GatewayUnderTest = { url: string; address: string; reportsPort: number; cpu(): number; stop(): Promise<void> };
+export type GatewayUnderTest = {
+  url: string;
+  address: string;
+  reportsPort: number;
+  cpu(): number;
+  stop(): Promise<void>;
+};
 
 /** Starts a gateway at an address of this machine that an EndpointSlice may name: loopback ones it may not. */
 export async function startGatewayProcess(kubeconfig: string): Promise<GatewayUnderTest> {
@@ -95,11 +108,24 @@ export async function startGatewayProcess(kubeconfig: string): Promise<GatewayUn
   const address = addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
   if (address === undefined) throw new Error('This machine has no IPv4 address besides loopback.');
   const [port, healthPort, reportsPort] = [await freePort(), await freePort(), await freePort()];
-  const ports = { GX_SERVER_PORT: String(port), GX_HEALTH_PORT: String(healthPort), GX_REPORTS_PORT: String(reportsPort) };
+  const ports = {
+    GX_SERVER_PORT: String(port),
+    GX_HEALTH_PORT: String(healthPort),
+    GX_REPORTS_PORT: String(reportsPort),
+  };
   const env = { GX_SERVER_HOST: address, ...ports, GX_LOG_LEVEL: 'warn' };
   const child = started('gateway', { kubeconfig, env });
-  await until('the gateway knows all deployments', async () => (await fetch(`http://${address}:${healthPort}/readyz`)).ok);
-  return { url: `http://${address}:${port}`, address, reportsPort, cpu: () => cpuOf(child.pid as number), stop: () => stop(child) };
+  await until(
+    'the gateway knows all deployments',
+    async () => (await fetch(`http://${address}:${healthPort}/readyz`)).ok,
+  );
+  return {
+    url: `http://${address}:${port}`,
+    address,
+    reportsPort,
+    cpu: () => cpuOf(child.pid as number),
+    stop: () => stop(child),
+  };
 }
 
 async function stop(child: ChildProcess): Promise<void> {
@@ -110,9 +136,13 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 function sumOf(text: string, name: string, labels: string[]): number {
-  const samples = text.split('\n').filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+  const samples = text
+    .split('\n')
+    .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
   const wanted = samples.filter((line) => labels.every((label) => line.includes(label)));
-  return wanted.map((line) => Number(line.slice(line.lastIndexOf(' ')))).reduce((sum, value) => sum + value, 0);
+  return wanted
+    .map((line) => Number(line.slice(line.lastIndexOf(' '))))
+    .reduce((sum, value) => sum + value, 0);
 }
 
 function peakMemoryOf(pid: number): number {
@@ -133,9 +163,15 @@ const ESTABLISHED = '01';
 
 function connectionsOf(pid: number, port: number): number {
   const folder = `/proc/${pid}/fd`;
-  const sockets = new Set(readdirSync(folder).flatMap((fd) => /^socket:\[(\d+)\]$/.exec(linkOf(`${folder}/${fd}`))?.[1] ?? []));
+  const sockets = new Set(
+    readdirSync(folder).flatMap(
+      (fd) => /^socket:\[(\d+)\]$/.exec(linkOf(`${folder}/${fd}`))?.[1] ?? [],
+    ),
+  );
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
-  const lines = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8').split('\n').slice(1));
+  const lines = ['tcp', 'tcp6'].flatMap((table) =>
+    readFileSync(`/proc/${pid}/net/${table}`, 'utf8').split('\n').slice(1),
+  );
   return lines.filter((line) => {
     const [, , remote = '', state, , , , , , inode = ''] = line.trim().split(/\s+/);
     return remote.endsWith(`:${hex}`) && state === ESTABLISHED && sockets.has(inode);

@@ -19,7 +19,11 @@ const REST = 60_000;
 
 /** Fills the API server with so many deployments at rest. */
 export async function load(
-  { server, kube, resources }: { server: ApiServer; kube: Kube; resources?: Parameters<typeof settleOne>[1] },
+  {
+    server,
+    kube,
+    resources,
+  }: { server: ApiServer; kube: Kube; resources?: Parameters<typeof settleOne>[1] },
   count: number,
   report: Report,
 ): Promise<void> {
@@ -40,7 +44,10 @@ function watchOver(operator: OperatorUnderTest, port: number): Watched {
   const look = async (): Promise<void> => {
     while (!over.signal.aborted) {
       seen.connections = Math.max(seen.connections, operator.connectionsTo(port));
-      seen.blocked = Math.max(seen.blocked, (await operator.metric('nodejs_eventloop_lag_max_seconds')) * 1000);
+      seen.blocked = Math.max(
+        seen.blocked,
+        (await operator.metric('nodejs_eventloop_lag_max_seconds')) * 1000,
+      );
       await wait(LOOK);
     }
   };
@@ -54,8 +61,13 @@ function watchOver(operator: OperatorUnderTest, port: number): Watched {
 }
 
 export async function isDone(operator: OperatorUnderTest, count: number): Promise<boolean> {
-  const passes = await Promise.all(['deployment', 'revision'].map((controller) => reconciled(operator, controller)));
-  const [waiting, active] = await Promise.all([operator.metric('workqueue_depth'), operator.metric('controller_runtime_active_workers')]);
+  const passes = await Promise.all(
+    ['deployment', 'revision'].map((controller) => reconciled(operator, controller)),
+  );
+  const [waiting, active] = await Promise.all([
+    operator.metric('workqueue_depth'),
+    operator.metric('controller_runtime_active_workers'),
+  ]);
   return passes.every((pass) => pass >= count) && waiting === 0 && active === 0;
 }
 
@@ -73,7 +85,12 @@ async function changeSome(kube: Kube, count: number): Promise<number[]> {
     for await (const { object } of kube.watch(kinds.deployment, options, done.signal)) {
       const { metadata, status } = object as DeploymentResource;
       const since = asked.get(metadata.name);
-      if (since === undefined || metadata.generation === 1 || status?.observedGeneration !== metadata.generation) continue;
+      if (
+        since === undefined ||
+        metadata.generation === 1 ||
+        status?.observedGeneration !== metadata.generation
+      )
+        continue;
       asked.delete(metadata.name);
       if (times.push(performance.now() - since) === CHANGES) done.abort();
     }
@@ -83,7 +100,9 @@ async function changeSome(kube: Kube, count: number): Promise<number[]> {
     // The changes begin at the end, because those deployments are the last in the queue.
     const name = settledName(count - 1 - change * Math.floor(count / CHANGES / 2));
     asked.set(name, performance.now());
-    await kube.jsonPatch(kinds.deployment, { namespace: 'default', name }, [{ op: 'add', path: '/spec/revisionHistoryLimit', value: 19 }]);
+    await kube.patchJson(kinds.deployment, { namespace: 'default', name }, [
+      { op: 'add', path: '/spec/revisionHistoryLimit', value: 19 },
+    ]);
     await wait(PAUSE);
   }
   await Promise.race([heard, wait(REST)]);
@@ -93,7 +112,10 @@ async function changeSome(kube: Kube, count: number): Promise<number[]> {
 
 type Given = { server: ApiServer; kube: Kube; count: number; flags?: string[]; report: Report };
 
-export async function measureRestart({ server, kube, count, flags = [], report }: Given, table: Table): Promise<void> {
+export async function measureRestart(
+  { server, kube, count, flags = [], report }: Given,
+  table: Table,
+): Promise<void> {
   const trail = new AuditTrail(server.auditLog);
   const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags });
   const watched = watchOver(operator, server.port);
@@ -110,9 +132,15 @@ export async function measureRestart({ server, kube, count, flags = [], report }
   await watched.stop();
   const peak = operator.peakMemory();
   table.title(`Start with ${count} settled deployments (no pods)`);
-  table.row('every one reconciled once', seconds(all), { says: `<= ${GOALS.seconds} s`, met: all <= GOALS.seconds * 1000 });
+  table.row('every one reconciled once', seconds(all), {
+    says: `<= ${GOALS.seconds} s`,
+    met: all <= GOALS.seconds * 1000,
+  });
   table.row('of it until the caches are full', seconds(filled));
-  table.row('writes, but the answers to live changes', String(written), { says: '0', met: written === 0 });
+  table.row('writes, but the answers to live changes', String(written), {
+    says: '0',
+    met: written === 0,
+  });
   const peakGoal = { says: `<= ${megabytes(GOALS.bytes)}`, met: peak <= GOALS.bytes };
   table.row('memory (RSS): peak', megabytes(peak), peakGoal);
   const { blocked, connections } = watched;

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { operatorConfig } from '../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../src/config/operator.ts';
 import { AlreadyExists } from '../../../src/kube/errors.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
-import { databaseOf } from '../../../src/operator/database/engines.ts';
+import { getDatabaseEngine } from '../../../src/operator/database/engines.ts';
 import { desiredDeployment } from '../../kit/facts.ts';
-import { withHash } from '../../../src/operator/kernel/owned.ts';
-import { desiredRevision } from '../../../src/operator/revision/desired.ts';
-import { seenTemplate } from '../../../src/operator/pods/settled-template.ts';
+import { addIntentHash } from '../../../src/operator/kernel/owned.ts';
+import { buildRevisionWorkloads } from '../../../src/operator/revision/desired.ts';
+import { deriveSeenTemplate } from '../../../src/operator/pods/settled-template.ts';
 import { READY } from '../../../src/schema/platform/conditions.ts';
-import { type DeploymentResource, type RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
+import {
+  type DeploymentResource,
+  type RevisionResource,
+} from '../../../src/schema/platform/custom-resources.ts';
 import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import { names } from '../../../src/schema/names.ts';
 import { hashOf } from '../../../src/schema/canonical-json.ts';
@@ -29,7 +32,12 @@ export const settledName = (index: number): string => `settled-${String(index).p
 type ResourceSpec = NonNullable<DeploymentResource['spec']['template']['resourceSpec']>;
 
 /** Every object of one settled deployment. */
-export type Family = { deployment: DeploymentResource; revision: RevisionResource; project: KubeObject; children: KubeObject[] };
+export type Family = {
+  deployment: DeploymentResource;
+  revision: RevisionResource;
+  project: KubeObject;
+  children: KubeObject[];
+};
 
 const CHILDREN: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet, kinds.workload];
 
@@ -44,17 +52,30 @@ export async function settleOne(kube: Kube, resourceSpec?: ResourceSpec): Promis
     metadata: { name: PATTERN, namespace: NAMESPACE },
     spec: {
       source: 'external_container',
-      template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' }, ...(resourceSpec && { resourceSpec }) },
+      template: {
+        sourceRevisionConfig: { imageUri: 'registry.example/agent:1' },
+        ...(resourceSpec && { resourceSpec }),
+      },
     },
   });
   await until('the pattern is Ready', async () => {
     for (const kind of [kinds.statefulSet, kinds.workload])
-      for (const object of await kube.all(kind, { namespace: NAMESPACE })) await tellReady(kube, kind, object);
-    return conditionOf(await kube.get(kinds.deployment, { namespace: NAMESPACE, name: PATTERN }), READY) === 'True';
+      for (const object of await kube.listAll(kind, { namespace: NAMESPACE }))
+        await tellReady(kube, kind, object);
+    return (
+      conditionOf(
+        await kube.get(kinds.deployment, { namespace: NAMESPACE, name: PATTERN }),
+        READY,
+      ) === 'True'
+    );
   });
-  for (const { metadata } of await kube.all(kinds.pod, { namespace: NAMESPACE })) await kube.delete(kinds.pod, metadata);
-  const one = async <T extends KubeObject>(kind: Kind<T>): Promise<T> => (await kube.all(kind, { namespace: NAMESPACE }))[0] as T;
-  const lists = await Promise.all(CHILDREN.map((kind) => kube.all(kind, { namespace: NAMESPACE })));
+  for (const { metadata } of await kube.listAll(kinds.pod, { namespace: NAMESPACE }))
+    await kube.delete(kinds.pod, metadata);
+  const one = async <T extends KubeObject>(kind: Kind<T>): Promise<T> =>
+    (await kube.listAll(kind, { namespace: NAMESPACE }))[0] as T;
+  const lists = await Promise.all(
+    CHILDREN.map((kind) => kube.listAll(kind, { namespace: NAMESPACE })),
+  );
   return {
     deployment: await one(kinds.deployment),
     revision: await one(kinds.revision),
@@ -63,29 +84,51 @@ export async function settleOne(kube: Kube, resourceSpec?: ResourceSpec): Promis
   };
 }
 
-async function tellReady(kube: Kube, kind: Kind, { metadata, spec, status }: KubeObject): Promise<void> {
+async function tellReady(
+  kube: Kube,
+  kind: Kind,
+  { metadata, spec, status }: KubeObject,
+): Promise<void> {
   const { replicas = 1 } = spec as { replicas?: number };
   const { generation = 1 } = metadata;
-  const counts = { replicas, readyReplicas: replicas, availableReplicas: replicas, updatedReplicas: replicas };
+  const counts = {
+    replicas,
+    readyReplicas: replicas,
+    availableReplicas: replicas,
+    updatedReplicas: replicas,
+  };
   const told = status as { observedGeneration?: number };
   if (told.observedGeneration === generation) return;
-  if (kind === kinds.workload) await makePod(kube, metadata.name, (spec as { template: PodTemplate }).template);
+  if (kind === kinds.workload)
+    await makePod(kube, metadata.name, (spec as { template: PodTemplate }).template);
   await kube.patchStatus(kind, metadata, { observedGeneration: generation, ...counts });
 }
 
-type PodTemplate = { metadata: { labels: Record<string, string>; annotations: Record<string, string> }; spec: object };
+type PodTemplate = {
+  metadata: { labels: Record<string, string>; annotations: Record<string, string> };
+  spec: object;
+};
 
 /** A revision is deployed once one of its pods was seen ready. */
 async function makePod(kube: Kube, name: string, { metadata, spec }: PodTemplate): Promise<void> {
-  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name, namespace: NAMESPACE }, spec };
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...metadata, name, namespace: NAMESPACE },
+    spec,
+  };
   const isMade = await kube.create(kinds.pod, pod).catch((error: unknown) => {
     if (error instanceof AlreadyExists) return undefined;
     throw error;
   });
-  if (isMade) await kube.patchStatus(kinds.pod, pod.metadata, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] });
+  if (isMade)
+    await kube.patchStatus(kinds.pod, pod.metadata, {
+      phase: 'Running',
+      conditions: [{ type: 'Ready', status: 'True' }],
+    });
 }
 
-const settings = operatorConfig(SETTINGS).settings;
+const settings = readOperatorConfig(SETTINGS).settings;
 
 /** Returns the objects of copies number `from` to `to` (exclusive) of the family. */
 export function* copies(family: Family, from: number, to: number): Generator<KubeObject> {
@@ -97,36 +140,54 @@ function copyOf(family: Family, index: number): KubeObject[] {
   const database = children.find(({ kind }) => kind === 'StatefulSet');
   const intents = [
     ...desiredDeployment(deployment, settings, { database, active: revision.metadata.name }),
-    ...desiredRevision(revision, given(children, deployment), settings),
+    ...buildRevisionWorkloads(revision, given(children, deployment), settings),
   ];
   const hashed = children.map((child) => {
-    const intent = intents.find(({ kind, metadata }) => kind === child.kind && metadata.name === child.metadata.name);
-    if (intent === undefined) throw new Error(`${child.kind} ${child.metadata.name} is not what the operator makes`);
-    const annotations = { ...child.metadata.annotations, ...withHash(intent).metadata.annotations };
-    return { ...addressed(child, index), metadata: { ...child.metadata, annotations, uid: randomUUID() } };
+    const intent = intents.find(
+      ({ kind, metadata }) => kind === child.kind && metadata.name === child.metadata.name,
+    );
+    if (intent === undefined)
+      throw new Error(`${child.kind} ${child.metadata.name} is not what the operator makes`);
+    const annotations = {
+      ...child.metadata.annotations,
+      ...addIntentHash(intent).metadata.annotations,
+    };
+    return {
+      ...addressed(child, index),
+      metadata: { ...child.metadata, annotations, uid: randomUUID() },
+    };
   });
   const seen = (kind: string, suffix = ''): string | undefined =>
-    seenTemplate(
+    deriveSeenTemplate(
       hashed.find((child) => child.kind === kind && child.metadata.name.endsWith(suffix)),
       undefined,
     );
-  const pods = { apiTemplate: seen('Deployment', '-api'), queueTemplate: seen('Deployment', '-queue') };
+  const pods = {
+    apiTemplate: seen('Deployment', '-api'),
+    queueTemplate: seen('Deployment', '-queue'),
+  };
   const told = [
     { ...deployment, status: { ...deployment.status, databaseTemplate: seen('StatefulSet') } },
     { ...revision, status: { ...revision.status, ...pods, specHash: hashOf(revision.spec) } },
   ];
-  return [...(told as unknown as KubeObject[]), { ...project, metadata: { ...project.metadata, uid: randomUUID() } }, ...hashed];
+  return [
+    ...(told as unknown as KubeObject[]),
+    { ...project, metadata: { ...project.metadata, uid: randomUUID() } },
+    ...hashed,
+  ];
 }
 
 function given(pattern: KubeObject[], deployment: DeploymentResource) {
   const replicas = (suffix: string): number => {
-    const found = pattern.find(({ kind, metadata: { name } }) => kind === 'Deployment' && name.endsWith(suffix));
+    const found = pattern.find(
+      ({ kind, metadata: { name } }) => kind === 'Deployment' && name.endsWith(suffix),
+    );
     return (found?.spec as { replicas: number } | undefined)?.replicas ?? 0;
   };
   return {
     wish: { api: replicas('-api'), queue: replicas('-queue') },
     secretName: undefined,
-    address: databaseOf(deployment.spec).address(deployment),
+    address: getDatabaseEngine(deployment.spec).address(deployment),
   };
 }
 
@@ -144,13 +205,16 @@ function renamed(family: Family, index: number): Family {
     [revision.metadata.uid ?? '', randomUUID()],
     [PATTERN, name],
   ];
-  return JSON.parse(pairs.reduce((text, [from, to]) => text.replaceAll(from, to), JSON.stringify(family))) as Family;
+  return JSON.parse(
+    pairs.reduce((text, [from, to]) => text.replaceAll(from, to), JSON.stringify(family)),
+  ) as Family;
 }
 
 /** A Service has an address of its own. */
 function addressed(child: KubeObject, index: number): KubeObject {
   const spec = child.spec as { clusterIP?: string };
-  if (child.kind !== 'Service' || spec.clusterIP === undefined || spec.clusterIP === 'None') return child;
+  if (child.kind !== 'Service' || spec.clusterIP === undefined || spec.clusterIP === 'None')
+    return child;
   const address = `10.0.${100 + Math.floor(index / 250)}.${1 + (index % 250)}`;
   return { ...child, spec: { ...spec, clusterIP: address, clusterIPs: [address] } };
 }

@@ -39,12 +39,18 @@ type Span = { from: number; to: number };
 /** Returns the median of the rounds. */
 export function tellShare(shares: number[], table: Table): void {
   const share = shares.toSorted((a, b) => a - b)[Math.floor(shares.length / 2)] ?? 0;
-  table.title(`Children of new deployments, ${shares.length} rounds, each on an API server of its own`);
+  table.title(
+    `Children of new deployments, ${shares.length} rounds, each on an API server of its own`,
+  );
   const each = shares.map((one) => one.toFixed(2)).join(', ');
-  table.row('the operator beside a client that does nothing else: median', `${share.toFixed(2)} (${each})`, {
-    says: `>= ${SHARE}`,
-    met: share >= SHARE,
-  });
+  table.row(
+    'the operator beside a client that does nothing else: median',
+    `${share.toFixed(2)} (${each})`,
+    {
+      says: `>= ${SHARE}`,
+      met: share >= SHARE,
+    },
+  );
 }
 
 /** Returns the operator's writes of children, divided by the client's in the same time. */
@@ -55,20 +61,29 @@ export async function measureWrites(given: Given, table: Table): Promise<number>
   try {
     run(await startPods(kube, server.kubeconfig));
     const rest = run(await startRest({ server, kube, namespaces: [NAMESPACE] }));
-    const operator = run(await startOperatorProcess({ kubeconfig: server.kubeconfig, flags, namespaces: [NAMESPACE] }));
+    const operator = run(
+      await startOperatorProcess({ kubeconfig: server.kubeconfig, flags, namespaces: [NAMESPACE] }),
+    );
     await rest.post(FIRST);
-    await until('the first deployments serve', async () => (await serving(kube)) === FIRST, PATIENCE);
+    await until(
+      'the first deployments serve',
+      async () => (await serving(kube)) === FIRST,
+      PATIENCE,
+    );
     const atOnce = await bestAtOnce(kube, TURN);
     report(`the client writes for ${atOnce} deployments at once`);
     operator.pause();
     const posted = await rest.post(count);
     report(`${count} posted in ${seconds(posted)}`);
     const trail = new AuditTrail(server.auditLog);
-    const turns = await inTurn({ operator, auditLog: server.auditLog, children: count * CHILDREN }, async () => {
-      const written = await writeFamilies(kube, TURN, atOnce);
-      report(`the client: ${Math.round(written.count / written.seconds)} writes a second`);
-      return written;
-    });
+    const turns = await inTurn(
+      { operator, auditLog: server.auditLog, children: count * CHILDREN },
+      async () => {
+        const written = await writeFamilies(kube, TURN, atOnce);
+        report(`the client: ${Math.round(written.count / written.seconds)} writes a second`);
+        return written;
+      },
+    );
     return tell({ count, trail, ...turns }, table);
   } finally {
     for (const one of running) await one.stop();
@@ -76,7 +91,7 @@ export async function measureWrites(given: Given, table: Table): Promise<number>
 }
 
 async function serving(kube: Kube): Promise<number> {
-  const found = await kube.all(kinds.deployment);
+  const found = await kube.listAll(kinds.deployment);
   return found.filter((deployment) => conditionOf(deployment, READY) === 'True').length;
 }
 
@@ -85,11 +100,15 @@ type Turn = { operator: OperatorUnderTest; auditLog: string; children: number };
 type Turns = { turns: Span[]; limit: Written };
 
 /** The operator has turns until so many children are written. The client has one after each. */
-async function inTurn({ operator, auditLog, children }: Turn, client: () => Promise<Written>): Promise<Turns> {
+async function inTurn(
+  { operator, auditLog, children }: Turn,
+  client: () => Promise<Written>,
+): Promise<Turns> {
   const turns: Span[] = [];
   const limit: Written = { count: 0, seconds: 0 };
   for (let made = 0; made < children;) {
-    if (turns.length === TURNS) throw new Error(`${made} of ${children} children are written after ${TURNS} turns`);
+    if (turns.length === TURNS)
+      throw new Error(`${made} of ${children} children are written after ${TURNS} turns`);
     // Only this turn is read. The whole log would leave the client, which shares our process, much garbage to collect.
     const trail = new AuditTrail(auditLog);
     const from = Date.now();
@@ -113,9 +132,17 @@ function tell({ count, trail, turns, limit }: Round, table: Table): number {
   const children = perSecond(trail.times(USER_AGENT, isChildWrite), turns);
   const all = perSecond(trail.times(USER_AGENT), turns);
   const share = children.rate / best;
-  table.title(`Children of ${count} new deployments (posted at once to an operator at work; pods by kwok)`);
-  table.row(`the API server for a client that does nothing else (${limit.count})`, `${Math.round(best)} writes/s`);
-  table.row(`the operator, in turn with it: children (${children.count})`, `${Math.round(children.rate)}/s, ratio ${share.toFixed(2)}`);
+  table.title(
+    `Children of ${count} new deployments (posted at once to an operator at work; pods by kwok)`,
+  );
+  table.row(
+    `the API server for a client that does nothing else (${limit.count})`,
+    `${Math.round(best)} writes/s`,
+  );
+  table.row(
+    `the operator, in turn with it: children (${children.count})`,
+    `${Math.round(children.rate)}/s, ratio ${share.toFixed(2)}`,
+  );
   table.row(
     `the operator: all writes, with statuses and events (${all.count})`,
     `${Math.round(all.rate)}/s, ratio ${(all.rate / best).toFixed(2)}`,
@@ -126,6 +153,9 @@ function tell({ count, trail, turns, limit }: Round, table: Table): number {
 /** Returns the writes per second between the first and the last of these times, counting the turns alone. */
 function perSecond(times: number[], turns: Span[]): { count: number; rate: number } {
   const [first, last] = [Math.min(...times), Math.max(...times)];
-  const worked = turns.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, last) - Math.max(from, first)), 0);
+  const worked = turns.reduce(
+    (sum, { from, to }) => sum + Math.max(0, Math.min(to, last) - Math.max(from, first)),
+    0,
+  );
   return { count: times.length, rate: (times.length * 1000) / worked };
 }

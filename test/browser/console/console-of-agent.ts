@@ -18,13 +18,25 @@ export type ConsoleOfAgent = {
 };
 
 /** Opens a console whose deployment `chat` has an agent with this key, which answers like this. */
-export async function consoleOfAgent(name: string, { key, answered }: { key: string; answered: RequestListener }): Promise<ConsoleOfAgent> {
+export async function consoleOfAgent(
+  name: string,
+  { key, answered }: { key: string; answered: RequestListener },
+): Promise<ConsoleOfAgent> {
   const plane = await startPlane(name);
-  const deployment = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('chat') })).body;
-  const { uid = '' } = (await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: 'chat' })).metadata;
+  const deployment = (
+    await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('chat') })
+  ).body;
+  const { uid = '' } = (
+    await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: 'chat' })
+  ).metadata;
   const owner = { apiVersion: API_VERSION, kind: 'Deployment', name: 'chat', uid };
   const metadata = { name: 'chat-key', namespace: plane.namespace, ownerReferences: [owner] };
-  await plane.kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { 'api-key': key } });
+  await plane.kube.create(kinds.secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata,
+    stringData: { 'api-key': key },
+  });
   const agent = createServer(answered).listen(0, '127.0.0.1');
   await once(agent, 'listening');
   const { port } = agent.address() as AddressInfo;

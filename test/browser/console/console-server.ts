@@ -27,7 +27,8 @@ export async function serveConsole({ folder, api, logs, reach }: Served): Promis
   const server = createServer((incoming, response) => {
     const path = (incoming.url ?? '').slice(PREFIX.length);
     if (state.isCut) incoming.socket.destroy();
-    else if (logs !== undefined && path.split('?')[0]?.endsWith('/logs/stream') === true) logs(incoming, response);
+    else if (logs !== undefined && path.split('?')[0]?.endsWith('/logs/stream') === true)
+      logs(incoming, response);
     else pass(new URL(path, running.url), incoming, response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -48,10 +49,14 @@ export async function serveConsole({ folder, api, logs, reach }: Served): Promis
 }
 
 function pass(url: URL, incoming: IncomingMessage, response: ServerResponse): void {
-  const onward = request(url, { method: incoming.method, headers: incoming.headers }, (answered) => {
-    response.writeHead(answered.statusCode ?? 500, answered.headers);
-    answered.pipe(response);
-  });
+  const onward = request(
+    url,
+    { method: incoming.method, headers: incoming.headers },
+    (answered) => {
+      response.writeHead(answered.statusCode ?? 500, answered.headers);
+      answered.pipe(response);
+    },
+  );
   onward.on('error', () => response.destroy());
   response.on('close', () => onward.destroy());
   incoming.pipe(onward);

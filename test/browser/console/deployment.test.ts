@@ -3,9 +3,18 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
-import { ownLabels, PUSHED_AT, UNMATCHED_PUSH } from '../../../src/schema/platform/labels.ts';
+import {
+  buildManagedLabels,
+  PUSHED_AT,
+  UNMATCHED_PUSH,
+} from '../../../src/schema/platform/labels.ts';
 import type { Revision } from '../../../src/schema/platform/revision.ts';
-import { creation, letGo, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
+import {
+  creation,
+  letGo,
+  startPlane,
+  type Plane,
+} from '../../control-plane/kit/api-server-plane.ts';
 import { fromGit, GIT, newDeployment } from '../../kit/objects.ts';
 import { openConsole, type ConsoleStage, type OpenConsole } from './open-console.ts';
 
@@ -14,9 +23,16 @@ let stage: ConsoleStage;
 let tab: OpenConsole;
 const made: Record<string, Deployment> = {};
 
-const SERVING = { type: 'Serving', status: 'True', reason: 'Serving', message: 'It serves.', lastTransitionTime: '2026-01-01T00:00:00Z' };
+const SERVING = {
+  type: 'Serving',
+  status: 'True',
+  reason: 'Serving',
+  message: 'It serves.',
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+};
 const ref = (name: string) => ({ namespace: plane.namespace, name });
-const report = (name: string, status: object) => plane.kube.patchStatus(kinds.deployment, ref(name), status);
+const report = (name: string, status: object) =>
+  plane.kube.patchStatus(kinds.deployment, ref(name), status);
 const path = (name: string, rest = ''): string => `/v2/deployments/${made[name]?.id}${rest}`;
 const place = (name: string, rest = ''): string => `d/${made[name]?.id}${rest}`;
 const revisions = async (name: string): Promise<Revision[]> =>
@@ -30,18 +46,37 @@ async function create(name: string): Promise<void> {
   const body = creation(name, { secrets: [{ name: 'TOKEN', value: 'hidden-value' }] });
   made[name] = (await plane.call<Deployment>('POST', '/v2/deployments', { body })).body;
   await plane.kube.patchStatus(kinds.revision, ref(`${name}-00001`), { phase: 'DEPLOYED' });
-  await report(name, { phase: 'READY', activeRevision: `${name}-00001`, conditions: [SERVING], serverVersion: '1.2.3' });
+  await report(name, {
+    phase: 'READY',
+    activeRevision: `${name}-00001`,
+    conditions: [SERVING],
+    serverVersion: '1.2.3',
+  });
 }
 
 beforeAll(async () => {
   plane = await startPlane('console-deployment');
   for (const name of ['chat', 'doomed', 'sleeper', 'argo']) await create(name);
-  await plane.call('PATCH', path('chat'), { body: { source_revision_config: { image_uri: 'registry.example/agent:2' } } });
-  const failed = { phase: 'DEPLOY_FAILED', reason: 'CrashLooping', message: 'The container exits.', logTail: 'Error: no stove' };
+  await plane.call('PATCH', path('chat'), {
+    body: { source_revision_config: { image_uri: 'registry.example/agent:2' } },
+  });
+  const failed = {
+    phase: 'DEPLOY_FAILED',
+    reason: 'CrashLooping',
+    message: 'The container exits.',
+    logTail: 'Error: no stove',
+  };
   await plane.kube.patchStatus(kinds.revision, ref(await nameOfNewest('chat')), failed);
-  await report('sleeper', { phase: 'READY', activeRevision: 'sleeper-00001', asleepSince: '2026-01-01T00:00:00Z', conditions: [] });
-  const labels = [{ op: 'add', path: '/metadata/labels/argocd.argoproj.io~1instance', value: 'shop' }] as const;
-  await plane.kube.jsonPatch(kinds.deployment, ref('argo'), [...labels]);
+  await report('sleeper', {
+    phase: 'READY',
+    activeRevision: 'sleeper-00001',
+    asleepSince: '2026-01-01T00:00:00Z',
+    conditions: [],
+  });
+  const labels = [
+    { op: 'add', path: '/metadata/labels/argocd.argoproj.io~1instance', value: 'shop' },
+  ] as const;
+  await plane.kube.patchJson(kinds.deployment, ref('argo'), [...labels]);
   stage = await openConsole(plane.url);
 });
 afterAll(async () => {
@@ -64,25 +99,49 @@ async function open(at: string, key = plane.keys.write): Promise<void> {
 
 test('a failure stands in its place: the reason, its meaning, the remedy and the last log lines', async () => {
   await open(place('chat'));
-  expect(await tab.texts('.timeline > li h2')).toEqual([expect.stringContaining('agent:2'), expect.stringContaining('serves now')]);
+  expect(await tab.texts('.timeline > li h2')).toEqual([
+    expect.stringContaining('agent:2'),
+    expect.stringContaining('serves now'),
+  ]);
   const newest = await tab.text('.timeline > li');
-  for (const text of ['Failed', 'CrashLooping', "A container can't start", 'Read the log lines', 'Error: no stove'])
+  for (const text of [
+    'Failed',
+    'CrashLooping',
+    "A container can't start",
+    'Read the log lines',
+    'Error: no stove',
+  ])
     expect(newest).toContain(text);
 });
 
 test('two clicks roll back, and the first one shows the differences', async () => {
   await open(place('chat'));
-  await plane.kube.patchStatus(kinds.revision, ref(await nameOfNewest('chat')), { phase: 'DEPLOYED', reason: null, logTail: null });
-  await report('chat', { phase: 'READY', activeRevision: await nameOfNewest('chat'), conditions: [SERVING] });
-  await tab.until('the new one serves', `document.querySelector('.timeline > li').innerText.includes('serves now')`);
+  await plane.kube.patchStatus(kinds.revision, ref(await nameOfNewest('chat')), {
+    phase: 'DEPLOYED',
+    reason: null,
+    logTail: null,
+  });
+  await report('chat', {
+    phase: 'READY',
+    activeRevision: await nameOfNewest('chat'),
+    conditions: [SERVING],
+  });
+  await tab.until(
+    'the new one serves',
+    `document.querySelector('.timeline > li').innerText.includes('serves now')`,
+  );
   await tab.press('Roll back to this', '.timeline > li:last-child');
   await tab.shows('After the rollback');
   await expect
     .poll(() => tab.texts('dialog tbody tr'))
-    .toEqual([expect.stringMatching(/image_uri\s+registry\.example\/agent:2\s+registry\.example\/agent:1/)]);
+    .toEqual([
+      expect.stringMatching(/image_uri\s+registry\.example\/agent:2\s+registry\.example\/agent:1/),
+    ]);
   await tab.press('Roll back', 'dialog');
   await tab.shows('It is being rolled back.');
-  await expect.poll(async () => (await revisions('chat'))[0]?.source_revision_config.image_uri).toBe('registry.example/agent:1');
+  await expect
+    .poll(async () => (await revisions('chat'))[0]?.source_revision_config.image_uri)
+    .toBe('registry.example/agent:1');
   await expect.poll(() => tab.texts('.timeline > li')).toHaveLength(3);
   await tab.until('its dialog is closed', `document.querySelector('dialog') === null`);
 });
@@ -100,14 +159,18 @@ test('any two revisions are compared, and the address names them', async () => {
   const all = await revisions('chat');
   await open(place('chat', `/compare/${all.at(-1)?.id}/${all[1]?.id}`));
   await tab.shows('Compare two revisions');
-  await expect.poll(() => tab.texts('.differences tbody tr')).toEqual([expect.stringMatching(/image_uri\s+\S+agent:1\s+\S+agent:2/)]);
+  await expect
+    .poll(() => tab.texts('.differences tbody tr'))
+    .toEqual([expect.stringMatching(/image_uri\s+\S+agent:1\s+\S+agent:2/)]);
 });
 
 test('a sleeper is woken by a click and never by looking', async () => {
   await open(place('sleeper'));
   await tab.shows('Asleep since');
   const annotations = async (): Promise<string> =>
-    JSON.stringify((await plane.kube.get(kinds.deployment, ref('sleeper'))).metadata.annotations ?? {});
+    JSON.stringify(
+      (await plane.kube.get(kinds.deployment, ref('sleeper'))).metadata.annotations ?? {},
+    );
   expect(await annotations()).not.toContain('gx.dev/wake');
   await tab.press('Wake');
   await tab.shows('It is being woken.');
@@ -120,21 +183,31 @@ test('a deployment that follows a branch shows the last push event, and where it
   await plane.kube.create(kinds.gitIntegration, {
     apiVersion: API_VERSION,
     kind: 'GitIntegration',
-    metadata: { name: 'local', namespace: plane.namespace, annotations: { [UNMATCHED_PUSH]: unmatched } },
+    metadata: {
+      name: 'local',
+      namespace: plane.namespace,
+      annotations: { [UNMATCHED_PUSH]: unmatched },
+    },
     spec: { id: GIT.id, name: 'local', kind: 'generic', host: 'https://git.example' },
   });
   const given = fromGit('main', {
     spec: { database: { storageClass: 'fast' } },
     metadata: { name: 'follower', annotations: { [PUSHED_AT]: `c0ffee ${at}` } },
   });
-  const { uid } = (await plane.kube.create(kinds.deployment, newDeployment(plane.namespace, given))).metadata;
+  const { uid } = (await plane.kube.create(kinds.deployment, newDeployment(plane.namespace, given)))
+    .metadata;
   await report('follower', { followedRef: 'main', followedCommit: 'c0ffee', conditions: [] });
   tab = await stage.open(`d/${uid}/settings`);
   if ((await tab.text('h1')) === 'Sign in') await tab.signIn(plane.keys.write);
   await tab.shows('Pushes to main make revisions.');
   const text = await tab.text('main');
   expect(text).toMatch(/was for no deployment .*team\/chat-renamed and the branch main/s);
-  for (const part of ['of the class fast', 'The last push event came', `/v1/integrations/git/${GIT.id}/push`]) expect(text).toContain(part);
+  for (const part of [
+    'of the class fast',
+    'The last push event came',
+    `/v1/integrations/git/${GIT.id}/push`,
+  ])
+    expect(text).toContain(part);
 });
 
 test('a deployment that Argo CD keeps warns before a change', async () => {
@@ -148,7 +221,9 @@ test('a deployment that Argo CD keeps warns before a change', async () => {
 test('values of secrets are shown when somebody asks, and a .env file is pasted as it is', async () => {
   await open(place('chat', '/secrets'));
   await tab.shows('TOKEN');
-  expect(await tab.page.evaluate('document.documentElement.outerHTML')).not.toContain('hidden-value');
+  expect(await tab.page.evaluate('document.documentElement.outerHTML')).not.toContain(
+    'hidden-value',
+  );
   await tab.press('Show TOKEN');
   await tab.shows('hidden-value');
   await tab.press('Hide');
@@ -158,7 +233,11 @@ test('values of secrets are shown when somebody asks, and a .env file is pasted 
   await tab.press('Save the secrets');
   await tab.shows('The secrets come with a new revision.');
   await expect
-    .poll(async () => (await plane.call<Deployment>('GET', path('chat'))).body.secrets.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
+    .poll(async () =>
+      (await plane.call<Deployment>('GET', path('chat'))).body.secrets.toSorted((a, b) =>
+        a.name < b.name ? -1 : 1,
+      ),
+    )
     .toEqual([
       { name: 'MODE', value: 'a\nb' },
       { name: 'TOKEN', value: 'other' },
@@ -168,14 +247,20 @@ test('values of secrets are shown when somebody asks, and a .env file is pasted 
 test('a deployment that is deleted while it is looked at says so, and stays to be read', async () => {
   await open(place('doomed', '/settings'));
   await tab.press('Delete this deployment');
-  expect(await tab.page.evaluate(`document.querySelector('dialog [type=submit]').disabled`)).toBe(true);
+  expect(await tab.page.evaluate(`document.querySelector('dialog [type=submit]').disabled`)).toBe(
+    true,
+  );
   await tab.page.type('[name=confirm]', 'doomed');
   await tab.press('Delete', 'dialog');
   await tab.shows('Deleting');
   await letGo(plane, 'doomed');
   await tab.shows('This deployment was deleted');
   expect(await tab.text('h1')).toBe('doomed');
-  expect(await tab.page.evaluate(`[...document.querySelectorAll('.deployment button')].every((one) => one.disabled)`)).toBe(true);
+  expect(
+    await tab.page.evaluate(
+      `[...document.querySelectorAll('.deployment button')].every((one) => one.disabled)`,
+    ),
+  ).toBe(true);
 });
 
 test('one that does not exist is a sentence', async () => {
@@ -192,13 +277,26 @@ test('the YAML of the resource is shown, with the command that prints it', async
 });
 
 test('pods and events are shown, and a revision says all about itself when it is opened', async () => {
-  const labels = ownLabels('argo', 'queue', 'argo-00001');
-  const spec = { containers: [{ name: 'agent', image: 'agent:1' }], tolerations: [{ operator: 'Exists' }] };
-  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...ref('argo-00001-queue-1'), labels }, spec };
+  const labels = buildManagedLabels('argo', 'queue', 'argo-00001');
+  const spec = {
+    containers: [{ name: 'agent', image: 'agent:1' }],
+    tolerations: [{ operator: 'Exists' }],
+  };
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...ref('argo-00001-queue-1'), labels },
+    spec,
+  };
   await plane.kube.create(kinds.pod, pod);
   const waiting = { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } };
-  const containerStatuses = [{ name: 'agent', image: 'agent:1', imageID: '', ready: false, restartCount: 7, state: waiting }];
-  await plane.kube.patchStatus(kinds.pod, ref('argo-00001-queue-1'), { phase: 'Pending', containerStatuses });
+  const containerStatuses = [
+    { name: 'agent', image: 'agent:1', imageID: '', ready: false, restartCount: 7, state: waiting },
+  ];
+  await plane.kube.patchStatus(kinds.pod, ref('argo-00001-queue-1'), {
+    phase: 'Pending',
+    containerStatuses,
+  });
   await plane.kube.create(kinds.event, {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
@@ -215,11 +313,17 @@ test('pods and events are shown, and a revision says all about itself when it is
   await open(place('argo', '/pods'));
   await tab.shows('ImagePullBackOff');
   expect(await tab.texts('.deployment tbody tr')).toEqual([
-    expect.stringMatching(/argo-00001-queue-1\s+queue\s+1\s+✗ no, Pending\s+7\s+ImagePullBackOff no such image/),
-    expect.stringMatching(/Warning\s+BackOff\s+Pod argo-00001-queue-1\s+Back-off pulling image\s+1/),
+    expect.stringMatching(
+      /argo-00001-queue-1\s+queue\s+1\s+✗ no, Pending\s+7\s+ImagePullBackOff no such image/,
+    ),
+    expect.stringMatching(
+      /Warning\s+BackOff\s+Pod argo-00001-queue-1\s+Back-off pulling image\s+1/,
+    ),
   ]);
   await tab.press('Revisions');
-  await tab.page.evaluate(`document.querySelector('.timeline details:last-of-type summary').click()`);
+  await tab.page.evaluate(
+    `document.querySelector('.timeline details:last-of-type summary').click()`,
+  );
   await tab.shows('Made by');
   const facts = await tab.text('.facts');
   for (const text of ['writer', 'TOKEN', 'registry.example/agent:1']) expect(facts).toContain(text);
@@ -229,9 +333,16 @@ test('pods and events are shown, and a revision says all about itself when it is
 test('a page at twice its size needs no scrolling to the side', async () => {
   for (const rest of ['', '/pods', '/settings']) {
     await open(place('argo', rest));
-    await tab.session.send('Emulation.setDeviceMetricsOverride', { width: 640, height: 400, deviceScaleFactor: 2, mobile: false });
+    await tab.session.send('Emulation.setDeviceMetricsOverride', {
+      width: 640,
+      height: 400,
+      deviceScaleFactor: 2,
+      mobile: false,
+    });
     expect([rest, await tab.accessibilityFaults(axe.source)]).toEqual([rest, []]);
-    expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(640);
+    expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
+      640,
+    );
     if (rest !== '/settings') await tab.close();
   }
 });
@@ -247,9 +358,16 @@ test.each(['', '/secrets', '/settings', '/resource', '/logs', '/pods'])(
       ['dark', 1280],
     ] as const) {
       await tab.page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
-      await tab.session.send('Emulation.setDeviceMetricsOverride', { width, height: 800, deviceScaleFactor: 1, mobile: false });
+      await tab.session.send('Emulation.setDeviceMetricsOverride', {
+        width,
+        height: 800,
+        deviceScaleFactor: 1,
+        mobile: false,
+      });
       expect([theme, width, await tab.accessibilityFaults(axe.source)]).toEqual([theme, width, []]);
-      expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
+        width,
+      );
     }
   },
 );

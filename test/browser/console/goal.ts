@@ -1,4 +1,4 @@
-import { say } from '../../../dev/steps.ts';
+import { printLine } from '../../../dev/steps.ts';
 
 /* Times of the page beside their goals. A goal is for a quiet machine; a test fails at three times of it. */
 
@@ -10,6 +10,9 @@ export const share = (times: readonly number[], part: number): number =>
 
 /** Reports a time beside its goal, and fails where it is far above it. */
 export function measured(name: string, milliseconds: number, goal: number): void {
-  say(`    ${name.padEnd(60)} ${milliseconds.toFixed(0).padStart(6)} ms   goal ${goal} ms: ${milliseconds <= goal ? 'met' : 'MISSED'}`);
-  if (!(milliseconds <= goal * TOLERANCE)) throw new Error(`${name} took ${milliseconds.toFixed(0)} ms, far above its goal of ${goal} ms`);
+  printLine(
+    `    ${name.padEnd(60)} ${milliseconds.toFixed(0).padStart(6)} ms   goal ${goal} ms: ${milliseconds <= goal ? 'met' : 'MISSED'}`,
+  );
+  if (!(milliseconds <= goal * TOLERANCE))
+    throw new Error(`${name} took ${milliseconds.toFixed(0)} ms, far above its goal of ${goal} ms`);
 }

@@ -1,9 +1,15 @@
 import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createKey, revokeKey } from '../../../src/control-plane/auth/keys.ts';
+import { createKey, deleteApiKey } from '../../../src/control-plane/auth/keys.ts';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { creation, letGo, startPlane, TENANT_A, type Plane } from '../../control-plane/kit/api-server-plane.ts';
+import {
+  creation,
+  letGo,
+  startPlane,
+  TENANT_A,
+  type Plane,
+} from '../../control-plane/kit/api-server-plane.ts';
 import { openConsole, type ConsoleStage, type OpenConsole } from './open-console.ts';
 
 let plane: Plane;
@@ -11,16 +17,34 @@ let stage: ConsoleStage;
 let tab: OpenConsole;
 const made: Record<string, Deployment> = {};
 
-const SERVING = { type: 'Serving', status: 'True', reason: 'Serving', message: 'It serves.', lastTransitionTime: '2026-01-01T00:00:00Z' };
-const report = (name: string, status: object) => plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name }, status);
+const SERVING = {
+  type: 'Serving',
+  status: 'True',
+  reason: 'Serving',
+  message: 'It serves.',
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+};
+const report = (name: string, status: object) =>
+  plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name }, status);
 const revision = (name: string, status: object) =>
-  plane.kube.patchStatus(kinds.revision, { namespace: plane.namespace, name: `${name}-00001` }, status);
+  plane.kube.patchStatus(
+    kinds.revision,
+    { namespace: plane.namespace, name: `${name}-00001` },
+    status,
+  );
 const serve = async (name: string, more: object = {}): Promise<void> => {
   await revision(name, { phase: 'DEPLOYED' });
-  await report(name, { phase: 'READY', activeRevision: `${name}-00001`, conditions: [SERVING], ...more });
+  await report(name, {
+    phase: 'READY',
+    activeRevision: `${name}-00001`,
+    conditions: [SERVING],
+    ...more,
+  });
 };
 const create = async (name: string): Promise<void> => {
-  made[name] = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name) })).body;
+  made[name] = (
+    await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name) })
+  ).body;
 };
 
 beforeAll(async () => {
@@ -28,7 +52,11 @@ beforeAll(async () => {
   for (const name of ['asleep', 'broken', 'new', 'serves']) await create(name);
   await serve('serves', { serverVersion: '1.2.3' });
   await serve('asleep', { asleepSince: '2026-01-01T00:00:00Z', conditions: [] });
-  await revision('broken', { phase: 'DEPLOY_FAILED', reason: 'ImagePullFailed', message: 'There is no such image.' });
+  await revision('broken', {
+    phase: 'DEPLOY_FAILED',
+    reason: 'ImagePullFailed',
+    message: 'There is no such image.',
+  });
   stage = await openConsole(plane.url);
 });
 afterAll(async () => {
@@ -59,7 +87,9 @@ test('a wrong key is refused with a sentence, a right one shows the place that w
   await tab.shows('Live');
   await expect.poll(names).toEqual(['broken']);
   expect(await tab.page.evaluate('localStorage.length + sessionStorage.length')).toBe(3);
-  expect(await tab.page.evaluate('JSON.stringify({ ...localStorage })')).not.toContain(plane.keys.write);
+  expect(await tab.page.evaluate('JSON.stringify({ ...localStorage })')).not.toContain(
+    plane.keys.write,
+  );
 });
 
 test('each deployment is a row with a word for its state, and sleep is no fault', async () => {
@@ -115,7 +145,12 @@ test('a connection that is away is shown, and nothing is lost when it is back', 
   stage.server.cut();
   await tab.shows('No connection since');
   expect(await names()).toHaveLength(4);
-  await report('serves', { phase: 'READY', activeRevision: 'serves-00001', conditions: [SERVING], serverVersion: '1.3.0' });
+  await report('serves', {
+    phase: 'READY',
+    activeRevision: 'serves-00001',
+    conditions: [SERVING],
+    serverVersion: '1.3.0',
+  });
   stage.server.mend();
   await tab.shows('Live');
   await expect.poll(() => tab.texts('.rows .body .version')).toEqual(['', '', '', '1.3.0']);
@@ -130,7 +165,9 @@ test('ten tabs of one browser are all live by one stream', async () => {
   await tab.close();
   await revision('tenth', { phase: 'BUILD_FAILED', reason: 'DiskFull' });
   for (const other of others) await other.shows('DiskFull');
-  expect(await Promise.all(others.map((other) => other.text('.connection')))).toEqual(others.map(() => 'Live'));
+  expect(await Promise.all(others.map((other) => other.text('.connection')))).toEqual(
+    others.map(() => 'Live'),
+  );
   tab = others.pop() as OpenConsole;
   await Promise.all(others.map((other) => other.close()));
 });
@@ -149,10 +186,14 @@ test('a key that is revoked in mid-session ends it with the reason', async () =>
   await open();
   await tab.press('Settings');
   await tab.press('Sign out');
-  const { id, key } = await createKey(plane.kube, plane.namespace, { name: 'short-lived', tenantId: TENANT_A, role: 'write' });
+  const { id, key } = await createKey(plane.kube, plane.namespace, {
+    name: 'short-lived',
+    tenantId: TENANT_A,
+    role: 'write',
+  });
   await tab.signIn(key);
   await tab.shows('Live');
-  await revokeKey(plane.kube, plane.namespace, id);
+  await deleteApiKey(plane.kube, plane.namespace, id);
   await expect.poll(async () => (await plane.call('GET', '/v2/whoami', { key })).status).toBe(401);
   await tab.page.evaluate(`document.querySelector('.rows .body .name a').click()`);
   await tab.shows('its API key is no longer valid');
@@ -194,11 +235,18 @@ test.each([
 ] as const)('axe finds nothing in %s at %i pixels', async (theme, width) => {
   await open();
   await tab.page.evaluate(`localStorage.setItem('gx-console-theme', '${theme}')`);
-  await tab.session.send('Emulation.setDeviceMetricsOverride', { width, height: 800, deviceScaleFactor: 1, mobile: false });
+  await tab.session.send('Emulation.setDeviceMetricsOverride', {
+    width,
+    height: 800,
+    deviceScaleFactor: 1,
+    mobile: false,
+  });
   await tab.page.reload();
   await tab.shows('Live');
   await expect.poll(names).toContain('serves');
   await tab.press('Settings');
   expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
-  expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+  expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
+    width,
+  );
 });

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { say } from '../../../dev/steps.ts';
+import { printLine } from '../../../dev/steps.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { creation, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
 import type { LogFeed } from './console-server.ts';
@@ -21,7 +21,8 @@ const feed: LogFeed = (incoming, response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
   const send = (): void => {
     let text = '';
-    for (; at < lines.length; at += 1) text += `event: log\r\ndata: ${lines[at]}\r\nid: ${at}\r\n\r\n`;
+    for (; at < lines.length; at += 1)
+      text += `event: log\r\ndata: ${lines[at]}\r\nid: ${at}\r\n\r\n`;
     if (text !== '') response.write(text);
   };
   open.add(send);
@@ -31,14 +32,17 @@ const feed: LogFeed = (incoming, response) => {
 
 const write = (messages: string[], level = 'INFO'): void => {
   const now = new Date().toISOString();
-  for (const message of messages) lines.push(JSON.stringify({ id: '', timestamp: now, level, message }));
+  for (const message of messages)
+    lines.push(JSON.stringify({ id: '', timestamp: now, level, message }));
   for (const send of open) send();
 };
-const numbered = (from: number, count: number): string[] => Array.from({ length: count }, (_, index) => `line ${from + index}`);
+const numbered = (from: number, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `line ${from + index}`);
 
 beforeAll(async () => {
   plane = await startPlane('console-log');
-  id = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('chatty') })).body.id;
+  id = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('chatty') })).body
+    .id;
   stage = await openConsole(plane.url, feed);
   const first = await stage.open();
   await first.signIn(plane.keys.read);
@@ -61,7 +65,9 @@ afterEach(async () => {
 });
 
 const drawn = (): Promise<string[]> =>
-  tab.page.evaluate(`[...document.querySelectorAll('.log-lines .line')].map((one) => one.lastChild.textContent)`);
+  tab.page.evaluate(
+    `[...document.querySelectorAll('.log-lines .line')].map((one) => one.lastChild.textContent)`,
+  );
 
 test('follows the end, stops when the reader scrolls up, and goes on when asked', async () => {
   await expect.poll(async () => (await drawn()).at(-1)).toBe('line 499');
@@ -82,7 +88,9 @@ test('has no gap and no repeat after a connection that was away', async () => {
   await tab.shows('The connection is away');
   stage.server.mend();
   await tab.shows('600 lines');
-  await tab.page.evaluate(`[...document.querySelectorAll('label')].find((one) => one.innerText.trim() === 'Wrap').click()`);
+  await tab.page.evaluate(
+    `[...document.querySelectorAll('label')].find((one) => one.innerText.trim() === 'Wrap').click()`,
+  );
   await expect.poll(drawn).toEqual(numbered(0, 600));
 });
 
@@ -103,7 +111,9 @@ test('a line of 5 MB and markup in a line are text', async () => {
   write([`<img src=x onerror=alert(1)>${'x'.repeat(5_000_000)}`]);
   await tab.shows('501 lines');
   const last = (await drawn()).at(-1) ?? '';
-  expect(last).toMatch(/^<img src=x onerror=alert\(1\)>x+ … 5000028 characters; the download has all$/);
+  expect(last).toMatch(
+    /^<img src=x onerror=alert\(1\)>x+ … 5000028 characters; the download has all$/,
+  );
   expect(last.length).toBeLessThan(5000);
 });
 
@@ -120,7 +130,9 @@ test('100,000 lines at 2,000 a second leave the page quick', async () => {
   }
   await tab.shows('older ones are no longer kept');
   const longest = Math.max(0, ...(await tab.page.evaluate<number[]>('window.tasks')));
-  say(`    longest task while 2,000 lines a second come: ${longest.toFixed(0)} ms   goal 100 ms: ${longest <= 100 ? 'met' : 'MISSED'}`);
+  printLine(
+    `    longest task while 2,000 lines a second come: ${longest.toFixed(0)} ms   goal 100 ms: ${longest <= 100 ? 'met' : 'MISSED'}`,
+  );
   expect(longest).toBeLessThan(300);
   expect(await tab.page.evaluate('document.querySelectorAll("*").length')).toBeLessThan(1500);
 });

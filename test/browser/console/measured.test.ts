@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
 import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
-import { revisionOf } from '../../../src/schema/platform/revision-of.ts';
+import { buildRevision } from '../../../src/schema/platform/revision-of.ts';
 import { startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
 import { until } from '../../kit/until.ts';
 import { measured, share } from './goal.ts';
@@ -24,7 +24,10 @@ const resource = (name: string, namespace: string): DeploymentResource => ({
   apiVersion: API_VERSION,
   kind: 'Deployment',
   metadata: { name, namespace },
-  spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' } } },
+  spec: {
+    source: 'external_container',
+    template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' } },
+  },
 });
 
 async function fill({ kube, namespace }: { kube: Kube; namespace: string }): Promise<void> {
@@ -32,7 +35,7 @@ async function fill({ kube, namespace }: { kube: Kube; namespace: string }): Pro
   const worker = async (): Promise<void> => {
     while (next < MANY) {
       const made = await kube.create(kinds.deployment, resource(nameOf((next += 1)), namespace));
-      await kube.create(kinds.revision, revisionOf(made));
+      await kube.create(kinds.revision, buildRevision(made));
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
@@ -41,7 +44,8 @@ async function fill({ kube, namespace }: { kube: Kube; namespace: string }): Pro
 beforeAll(async () => {
   plane = await startPlane('console-measured');
   await fill(plane);
-  const total = async (): Promise<number> => (await plane.call<{ total: number }>('GET', '/v2/deployment-counts')).body.total;
+  const total = async (): Promise<number> =>
+    (await plane.call<{ total: number }>('GET', '/v2/deployment-counts')).body.total;
   await until('all are known', async () => (await total()) === MANY, 300);
   stage = await openConsole(plane.url);
   const tab = await stage.open();
@@ -68,7 +72,11 @@ async function opened(): Promise<OpenConsole> {
 }
 
 async function loaded(tab: OpenConsole): Promise<void> {
-  await tab.until('all are there', `document.querySelector('.heading p').innerText === '${MANY}'`, 60);
+  await tab.until(
+    'all are there',
+    `document.querySelector('.heading p').innerText === '${MANY}'`,
+    60,
+  );
   await tab.shows('Live');
 }
 
@@ -77,7 +85,11 @@ test(`the list of ${MANY} is painted and shown soon after navigation`, async () 
   const lists: number[] = [];
   for (let time = 0; time < 5; time += 1) {
     const tab = await opened();
-    paints.push(await tab.page.evaluate(`performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0`));
+    paints.push(
+      await tab.page.evaluate(
+        `performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0`,
+      ),
+    );
     lists.push(await tab.page.evaluate('window.listShown'));
     expect(tab.failures).toEqual([]);
     await tab.close();
@@ -100,8 +112,16 @@ test('a slow machine behind a slow line sees the page soon', async () => {
     });
     await tab.session.send('Emulation.setCPUThrottlingRate', { rate: 4 });
     await tab.page.reload();
-    await tab.until('it is painted', `performance.getEntriesByName('first-contentful-paint').length > 0`, 60);
-    paints.push(await tab.page.evaluate(`performance.getEntriesByName('first-contentful-paint')[0].startTime`));
+    await tab.until(
+      'it is painted',
+      `performance.getEntriesByName('first-contentful-paint').length > 0`,
+      60,
+    );
+    paints.push(
+      await tab.page.evaluate(
+        `performance.getEntriesByName('first-contentful-paint')[0].startTime`,
+      ),
+    );
     expect(tab.failures).toEqual([]);
     await tab.close();
   }
@@ -148,7 +168,11 @@ test('a status that is written is seen', async () => {
   for (let at = 1; at <= 20; at += 1) {
     const version = `9.0.${at}`;
     const written = Date.now();
-    await plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name: nameOf(1 + (at % 5)) }, { serverVersion: version });
+    await plane.kube.patchStatus(
+      kinds.deployment,
+      { namespace: plane.namespace, name: nameOf(1 + (at % 5)) },
+      { serverVersion: version },
+    );
     await tab.until('it is seen', `window.seen['${version}'] !== undefined`);
     times.push((await tab.page.evaluate<number>(`window.seen['${version}']`)) - written);
     await wait(50);

@@ -4,12 +4,26 @@ import { launch, type Browser, type Page, type Session } from '../chromium.ts';
 import { serveConsole, type ConsoleServer, type LogFeed, type Reach } from './console-server.ts';
 
 /** A browser, and the page of the console for an API. */
-export type ConsoleStage = { browser: Browser; server: ConsoleServer; open(path?: string): Promise<OpenConsole>; stop(): Promise<void> };
+export type ConsoleStage = {
+  browser: Browser;
+  server: ConsoleServer;
+  open(path?: string): Promise<OpenConsole>;
+  stop(): Promise<void>;
+};
 
 /** Serves the page for the API at an address, and starts a browser. `reach`: where the hosts of agents are. */
-export async function openConsole(api: string, logs?: LogFeed, reach?: Reach): Promise<ConsoleStage> {
+export async function openConsole(
+  api: string,
+  logs?: LogFeed,
+  reach?: Reach,
+): Promise<ConsoleStage> {
   const { chromium, packages, page } = inject('console');
-  const server = await serveConsole({ folder: page, api, ...(logs !== undefined && { logs }), ...(reach !== undefined && { reach }) });
+  const server = await serveConsole({
+    folder: page,
+    api,
+    ...(logs !== undefined && { logs }),
+    ...(reach !== undefined && { reach }),
+  });
   const browser = await launch(chromium, packages);
   return {
     browser,
@@ -39,7 +53,8 @@ export class OpenConsole {
     const tab = new OpenConsole(page, session);
     page.on('pageerror', (error) => tab.failures.push(error.message));
     page.on('console', (message) => {
-      if (/Content Security Policy|TrustedType|Trusted Type/.test(message.text())) tab.failures.push(message.text());
+      if (/Content Security Policy|TrustedType|Trusted Type/.test(message.text()))
+        tab.failures.push(message.text());
     });
     await page.goto(url);
     return tab;
@@ -54,11 +69,15 @@ export class OpenConsole {
 
   /** All text of the page, as one sees it. */
   text(selector = 'body'): Promise<string> {
-    return this.page.evaluate(`document.querySelector(${JSON.stringify(selector)})?.innerText ?? ''`);
+    return this.page.evaluate(
+      `document.querySelector(${JSON.stringify(selector)})?.innerText ?? ''`,
+    );
   }
 
   texts(selector: string): Promise<string[]> {
-    return this.page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((one) => one.innerText)`);
+    return this.page.evaluate(
+      `[...document.querySelectorAll(${JSON.stringify(selector)})].map((one) => one.innerText)`,
+    );
   }
 
   /** Clicks the button or link of this text. */
@@ -76,8 +95,15 @@ export class OpenConsole {
       for (const key of isNamed ? [name] : name) {
         const text = key === 'Enter' ? '\r' : isNamed ? undefined : key;
         const code = { Tab: 9, Enter: 13, Escape: 27 }[key];
-        const event = { key, ...(text !== undefined && { text }), ...(code !== undefined && { windowsVirtualKeyCode: code }) };
-        await this.session.send('Input.dispatchKeyEvent', { type: text === undefined ? 'rawKeyDown' : 'keyDown', ...event });
+        const event = {
+          key,
+          ...(text !== undefined && { text }),
+          ...(code !== undefined && { windowsVirtualKeyCode: code }),
+        };
+        await this.session.send('Input.dispatchKeyEvent', {
+          type: text === undefined ? 'rawKeyDown' : 'keyDown',
+          ...event,
+        });
         await this.session.send('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
       }
     }
@@ -85,14 +111,23 @@ export class OpenConsole {
 
   /** Waits until the script returns true in the page. */
   async until(situation: string, script: string, seconds = 30): Promise<void> {
-    await until(situation, () => this.page.evaluate<boolean>(script), seconds).catch(async (error: Error) => {
-      throw new Error(`${error.message}; the page shows: ${await this.text()}; ${this.failures.join(', ')}`, { cause: error });
-    });
+    await until(situation, () => this.page.evaluate<boolean>(script), seconds).catch(
+      async (error: Error) => {
+        throw new Error(
+          `${error.message}; the page shows: ${await this.text()}; ${this.failures.join(', ')}`,
+          { cause: error },
+        );
+      },
+    );
   }
 
   /** Waits until the page shows a text. */
   shows(text: string, seconds = 30): Promise<void> {
-    return this.until(`it shows "${text}"`, `document.body.innerText.includes(${JSON.stringify(text)})`, seconds);
+    return this.until(
+      `it shows "${text}"`,
+      `document.body.innerText.includes(${JSON.stringify(text)})`,
+      seconds,
+    );
   }
 
   /** Returns the faults that axe finds on the page as it is. */

@@ -26,8 +26,15 @@ const condition = (status: string, reason: string, message: string) => ({
 const SERVING = condition('True', 'Serving', 'It serves.');
 const ref = (name: string) => ({ namespace: plane.namespace, name });
 
-async function create(name: string, image: string, status: object, revision: object = { phase: 'DEPLOYED' }): Promise<void> {
-  const body = creation(name, { source_revision_config: { image_uri: `registry.example/${image}` } });
+async function create(
+  name: string,
+  image: string,
+  status: object,
+  revision: object = { phase: 'DEPLOYED' },
+): Promise<void> {
+  const body = creation(name, {
+    source_revision_config: { image_uri: `registry.example/${image}` },
+  });
   made[name] = (await plane.call<Deployment>('POST', '/v2/deployments', { body })).body;
   await plane.kube.patchStatus(kinds.revision, ref(`${name}-00001`), revision);
   await plane.kube.patchStatus(kinds.deployment, ref(name), status);
@@ -45,8 +52,16 @@ const serving = (name: string, more: object = {}) => ({
 beforeAll(async () => {
   plane = await startPlane('agents');
   await create('support', 'support:2.3.0', serving('support', { interruptedThreads: 4 }));
-  await create('research', 'research:1.9.1', serving('research', { queueReplicas: 6, queueReady: 5 }));
-  await create('invoices', 'invoices:0.8.0', serving('invoices', { asleepSince: '2026-01-01T00:00:00Z', conditions: [] }));
+  await create(
+    'research',
+    'research:1.9.1',
+    serving('research', { queueReplicas: 6, queueReady: 5 }),
+  );
+  await create(
+    'invoices',
+    'invoices:0.8.0',
+    serving('invoices', { asleepSince: '2026-01-01T00:00:00Z', conditions: [] }),
+  );
   await create(
     'summaries',
     'summaries:3.0.0',
@@ -75,7 +90,12 @@ async function opened(path: string, shown: string): Promise<OpenConsole> {
   const tab = await stage.open(path);
   await tab.until('it is there', `document.querySelector('.top, [name=api_key]') !== null`);
   if ((await tab.text('h1')) === 'Sign in') await tab.signIn(plane.keys.write);
-  await tab.session.send('Emulation.setDeviceMetricsOverride', { width: 1280, height: 720, deviceScaleFactor: 1, mobile: false });
+  await tab.session.send('Emulation.setDeviceMetricsOverride', {
+    width: 1280,
+    height: 720,
+    deviceScaleFactor: 1,
+    mobile: false,
+  });
   await tab.page.evaluate(`document.documentElement.dataset.theme = 'light'`);
   await tab.shows('Live');
   await tab.shows(shown);
@@ -88,7 +108,9 @@ test.each([
   ['resource', (): string => `d/${made['shop']?.id}/resource`, 'kubectl get'],
 ])('the picture "%s" is drawn, and docs have it', async (name, path, shown) => {
   const tab = await opened(path(), shown);
-  const { data } = (await tab.session.send('Page.captureScreenshot', { format: 'png' })) as { data: string };
+  const { data } = (await tab.session.send('Page.captureScreenshot', { format: 'png' })) as {
+    data: string;
+  };
   const picture = Buffer.from(data, 'base64');
   expect(picture.length).toBeGreaterThan(LEAST_BYTES);
   const file = new URL(`console-${name}.png`, FOLDER);

@@ -3,8 +3,8 @@ import { json as bodyOf } from 'node:stream/consumers';
 import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { agentKeyHash } from '../../../src/schema/wire/agent-key.ts';
-import { passKeyOf, wordsOfPass } from '../../../src/tokens/agent-pass.ts';
+import { hashAgentKey } from '../../../src/schema/wire/agent-key.ts';
+import { passKeyOf, verifySignedPass } from '../../../src/tokens/agent-pass.ts';
 import { consoleOfAgent, type ConsoleOfAgent } from './console-of-agent.ts';
 import type { OpenConsole } from './open-console.ts';
 
@@ -19,13 +19,19 @@ let asked: string[] = [];
 let roles: (string | undefined)[] = [];
 let runs = 0;
 
-const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>[a](javascript:window.hacked=1)';
+const HOSTILE =
+  '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>[a](javascript:window.hacked=1)';
 
 const state = (checkpoint: string) => ({
   values: {
     messages: [
       { type: 'human', id: 'a', content: HOSTILE },
-      { type: 'ai', id: 'b', content: `answer at ${checkpoint}`, tool_calls: [{ id: 't', name: 'search', args: { q: 1 } }] },
+      {
+        type: 'ai',
+        id: 'b',
+        content: `answer at ${checkpoint}`,
+        tool_calls: [{ id: 't', name: 'search', args: { q: 1 } }],
+      },
       { type: 'tool', id: 'c', tool_call_id: 't', content: 'found nothing' },
     ],
     topic: `of ${checkpoint}`,
@@ -55,13 +61,20 @@ type Answer = { body: unknown; headers?: Record<string, string> };
 
 function answerTo(line: string, body: Record<string, unknown>): Answer {
   if (line === 'POST /threads/search' && body['cursor'] === undefined)
-    return { body: [thread(THREAD, HOSTILE)], headers: { 'x-pagination-next': '50', 'x-pagination-cursor': 'behind-it' } };
-  if (line === 'POST /threads/search') return { body: [thread('22222222-2222-4222-8222-222222222222', 'an older one')] };
+    return {
+      body: [thread(THREAD, HOSTILE)],
+      headers: { 'x-pagination-next': '50', 'x-pagination-cursor': 'behind-it' },
+    };
+  if (line === 'POST /threads/search')
+    return { body: [thread('22222222-2222-4222-8222-222222222222', 'an older one')] };
   if (line === `GET /threads/${THREAD}`) return { body: thread(THREAD, 'x') };
   if (line === `GET /threads/${THREAD}/state`) return { body: state('c2') };
   if (line === `POST /threads/${THREAD}/history`)
-    return { body: [...(runs > 0 ? [checkpoint('c3', 3)] : []), checkpoint('c2', 2), checkpoint('c1', 1)] };
-  if (line.startsWith(`GET /threads/${THREAD}/state/`)) return { body: state(line.split('/').at(-1)!) };
+    return {
+      body: [...(runs > 0 ? [checkpoint('c3', 3)] : []), checkpoint('c2', 2), checkpoint('c1', 1)],
+    };
+  if (line.startsWith(`GET /threads/${THREAD}/state/`))
+    return { body: state(line.split('/').at(-1)!) };
   if (line === `POST /threads/${THREAD}/runs`) runs += 1;
   if (line === `POST /threads/${THREAD}/runs`) return { body: { run_id: 'r1' } };
   return { body: {} };
@@ -69,16 +82,24 @@ function answerTo(line: string, body: Record<string, unknown>): Answer {
 
 async function answered(incoming: IncomingMessage, reply: ServerResponse): Promise<void> {
   const line = `${incoming.method} ${incoming.url}`;
-  const body = incoming.method === 'POST' ? ((await bodyOf(incoming)) as Record<string, unknown>) : {};
-  asked.push(incoming.method === 'POST' && line.endsWith('/runs') ? `${line} ${JSON.stringify(body)}` : line);
+  const body =
+    incoming.method === 'POST' ? ((await bodyOf(incoming)) as Record<string, unknown>) : {};
+  asked.push(
+    incoming.method === 'POST' && line.endsWith('/runs') ? `${line} ${JSON.stringify(body)}` : line,
+  );
   const pass = incoming.headers.authorization?.replace('Bearer ', '') ?? '';
-  roles.push(wordsOfPass(pass, [passKeyOf(agentKeyHash(KEY))])?.role);
+  roles.push(verifySignedPass(pass, [passKeyOf(hashAgentKey(KEY))])?.role);
   const { body: sent, headers = {} } = answerTo(line, body);
-  reply.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(sent));
+  reply
+    .writeHead(200, { 'content-type': 'application/json', ...headers })
+    .end(JSON.stringify(sent));
 }
 
 beforeAll(async () => {
-  scene = await consoleOfAgent('console-studio', { key: KEY, answered: (incoming, reply) => void answered(incoming, reply) });
+  scene = await consoleOfAgent('console-studio', {
+    key: KEY,
+    answered: (incoming, reply) => void answered(incoming, reply),
+  });
 });
 afterAll(() => scene?.stop());
 beforeEach(() => {
@@ -87,7 +108,8 @@ beforeEach(() => {
 });
 afterEach(async () => {
   const { failures } = tab;
-  if ((await tab.page.evaluate('window.hacked')) !== undefined) failures.push('a script of the agent ran');
+  if ((await tab.page.evaluate('window.hacked')) !== undefined)
+    failures.push('a script of the agent ran');
   await tab.close();
   if (failures.length > 0) throw new Error(`The page has failed: ${failures.join(', ')}`);
 });
@@ -114,11 +136,20 @@ test('a thread shows its messages, and its state at each checkpoint', async () =
   await open(`/${THREAD}`);
   await tab.shows('answer at c2');
   const messages = await tab.texts('.messages > li');
-  expect(messages).toEqual([expect.stringContaining('<script>'), expect.stringContaining('search')]);
-  expect(await tab.page.evaluate(`document.querySelectorAll('.messages img, .messages script, .messages a').length`)).toBe(0);
+  expect(messages).toEqual([
+    expect.stringContaining('<script>'),
+    expect.stringContaining('search'),
+  ]);
+  expect(
+    await tab.page.evaluate(
+      `document.querySelectorAll('.messages img, .messages script, .messages a').length`,
+    ),
+  ).toBe(0);
   await tab.press('Checkpoints');
   await tab.shows('"of c2"');
-  await tab.page.evaluate(`[...document.querySelectorAll('[role=option]')].find(({ innerText }) => innerText.includes('Step 1')).click()`);
+  await tab.page.evaluate(
+    `[...document.querySelectorAll('[role=option]')].find(({ innerText }) => innerText.includes('Step 1')).click()`,
+  );
   await tab.shows('"of c1"');
   expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
 });
@@ -130,27 +161,36 @@ test('a click runs from a checkpoint on, and shows where that ended', async () =
   await tab.press('Run from here');
   await tab.shows('The run has ended.');
   await tab.shows('"of c3"');
-  expect(asked).toContain(`POST /threads/${THREAD}/runs {"assistant_id":"chat","checkpoint_id":"c2","input":null}`);
+  expect(asked).toContain(
+    `POST /threads/${THREAD}/runs {"assistant_id":"chat","checkpoint_id":"c2","input":null}`,
+  );
   expect(new Set(roles)).toEqual(new Set(['write']));
 });
 
 test('who may only read looks and does not run', async () => {
   await open(`/${THREAD}`);
-  await tab.page.evaluate(`fetch('session', { method: 'DELETE', headers: { 'x-gx-console': '1' } })`);
+  await tab.page.evaluate(
+    `fetch('session', { method: 'DELETE', headers: { 'x-gx-console': '1' } })`,
+  );
   await tab.close();
   await open(`/${THREAD}`, scene.plane.keys.read);
   await tab.shows('answer at');
   await tab.press('Checkpoints');
   await tab.shows('Your key may only read.');
   expect(
-    await tab.page.evaluate(`[...document.querySelectorAll('button')].find((one) => one.innerText === 'Run from here').disabled`),
+    await tab.page.evaluate(
+      `[...document.querySelectorAll('button')].find((one) => one.innerText === 'Run from here').disabled`,
+    ),
   ).toBe(true);
   expect(roles.at(-1)).toBe('read');
 });
 
 test('a deployment that sleeps is shown as that, and its agent is not asked', async () => {
   const name = { namespace: scene.plane.namespace, name: 'chat' };
-  await scene.plane.kube.patchStatus(kinds.deployment, name, { asleepSince: '2026-01-01T00:00:00Z', conditions: [] });
+  await scene.plane.kube.patchStatus(kinds.deployment, name, {
+    asleepSince: '2026-01-01T00:00:00Z',
+    conditions: [],
+  });
   await open();
   await tab.shows('Looking does not wake it.');
   expect(asked).toEqual([]);

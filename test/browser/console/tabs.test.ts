@@ -16,7 +16,8 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-const create = (name: string): Promise<unknown> => plane.call('POST', '/v2/deployments', { body: creation(name) });
+const create = (name: string): Promise<unknown> =>
+  plane.call('POST', '/v2/deployments', { body: creation(name) });
 
 async function open(): Promise<OpenConsole> {
   const tab = await stage.open();
@@ -52,7 +53,12 @@ test('streams that are cut again and again lose no change', async () => {
   }
   await tab.shows('Live');
   const names = await tab.texts('.rows .body .name a');
-  expect(names.filter((name) => name.startsWith('round'))).toEqual(['round-0', 'round-1', 'round-2', 'round-3']);
+  expect(names.filter((name) => name.startsWith('round'))).toEqual([
+    'round-0',
+    'round-1',
+    'round-2',
+    'round-3',
+  ]);
   expect(tab.failures).toEqual([]);
   await tab.close();
 });

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { say } from '../../../dev/steps.ts';
+import { printLine } from '../../../dev/steps.ts';
 import { until } from '../../kit/until.ts';
 import { consoleOfAgent, type ConsoleOfAgent } from './console-of-agent.ts';
 import { measured, share } from './goal.ts';
@@ -24,8 +24,14 @@ const run = (): object[] => (isOver ? [] : [{ run_id: 'r1', status: 'running' }]
 const answers: [start: string, body: () => unknown][] = [
   ['POST /assistants/search', () => [{ assistant_id: 'a', graph_id: 'chat', name: 'chat' }]],
   [`GET /threads/${THREAD}/runs`, run],
-  [`GET /threads/${THREAD}/state`, () => ({ values: { messages: [] }, next: [], interrupts: [], created_at: null })],
-  [`GET /threads/${THREAD}`, () => ({ thread_id: THREAD, status: 'busy', metadata: { graph_id: 'chat' } })],
+  [
+    `GET /threads/${THREAD}/state`,
+    () => ({ values: { messages: [] }, next: [], interrupts: [], created_at: null }),
+  ],
+  [
+    `GET /threads/${THREAD}`,
+    () => ({ thread_id: THREAD, status: 'busy', metadata: { graph_id: 'chat' } }),
+  ],
 ];
 
 function answered({ method, url = '' }: IncomingMessage, reply: ServerResponse): void {
@@ -35,7 +41,9 @@ function answered({ method, url = '' }: IncomingMessage, reply: ServerResponse):
     return;
   }
   const found = answers.find(([start]) => `${method} ${url}`.startsWith(start));
-  reply.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(found?.[1]() ?? []));
+  reply
+    .writeHead(200, { 'content-type': 'application/json' })
+    .end(JSON.stringify(found?.[1]() ?? []));
 }
 
 beforeAll(async () => {
@@ -94,7 +102,9 @@ test('a token is painted soon after a direct reader has it', async () => {
   expect([came.size, seen.length]).toEqual([TOKENS, TOKENS]);
   const added = seen.map((at, number) => at - (came.get(number) ?? NaN)).slice(WARM);
   measured('a token to the pixel, behind a direct read, p50', share(added, 0.5), 15);
-  say(`    the same, p99 and the most: ${share(added, 0.99).toFixed(0)} ms, ${Math.max(...added).toFixed(0)} ms`);
+  printLine(
+    `    the same, p99 and the most: ${share(added, 0.99).toFixed(0)} ms, ${Math.max(...added).toFixed(0)} ms`,
+  );
   expect(tab.failures).toEqual([]);
   await tab.close();
 });

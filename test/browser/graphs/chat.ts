@@ -1,6 +1,13 @@
 import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import { FakeListChatModel } from '@langchain/core/utils/testing';
-import { Annotation, interrupt, MessagesAnnotation, START, StateGraph, type LangGraphRunnableConfig } from '@langchain/langgraph';
+import {
+  Annotation,
+  interrupt,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+  type LangGraphRunnableConfig,
+} from '@langchain/langgraph';
 
 /** The answer has `words` words, with a pause of `pause` milliseconds between two letters. */
 const State = Annotation.Root({
@@ -15,7 +22,10 @@ export const chat = new StateGraph(State)
   .addNode('answer', async ({ words, pause }, config: LangGraphRunnableConfig) => {
     config.writer?.({ name: 'progress', payload: { step: 'answer' } });
     const text = Array.from({ length: words }, (_, at) => `word${at}`).join(' ');
-    const message = await new FakeListChatModel({ responses: [text], sleep: pause }).invoke([new HumanMessage('hi')], config);
+    const message = await new FakeListChatModel({ responses: [text], sleep: pause }).invoke(
+      [new HumanMessage('hi')],
+      config,
+    );
     return { messages: [message] };
   })
   .addNode('ask', ({ asks }) => {

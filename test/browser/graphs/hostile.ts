@@ -26,19 +26,31 @@ const message = (): AIMessage =>
       { type: HTML },
       { type: 'image_url', image_url: { url: SCRIPT } },
       { type: 'image_url', image_url: { url: `data:text/html,${HTML}` } },
-      { type: 'file', url: 'data:text/html;base64,PHNjcmlwdD53aW5kb3cuaGFja2VkPTE8L3NjcmlwdD4=', filename: HTML },
+      {
+        type: 'file',
+        url: 'data:text/html;base64,PHNjcmlwdD53aW5kb3cuaGFja2VkPTE8L3NjcmlwdD4=',
+        filename: HTML,
+      },
     ] as never,
     tool_calls: [{ id: HTML, name: `${HTML}${BIDI}`, args: { [HTML]: SCRIPT } }],
   });
 
 /** Everything that it names or says is hostile. */
 export const hostile = new StateGraph(State)
-  .addNode(NODE, () => ({ messages: [message()], [HTML]: { [HTML]: HTML, [SCRIPT]: SCRIPT }, [SCRIPT]: HUGE, [BIDI]: BIDI }))
+  .addNode(NODE, () => ({
+    messages: [message()],
+    [HTML]: { [HTML]: HTML, [SCRIPT]: SCRIPT },
+    [SCRIPT]: HUGE,
+    [BIDI]: BIDI,
+  }))
   .addNode(HUGE, ({ asks }) => {
     if (asks)
       interrupt({
         message: HTML,
-        requestedSchema: { type: 'object', properties: { [HTML]: { type: 'string', title: HTML, description: SCRIPT } } },
+        requestedSchema: {
+          type: 'object',
+          properties: { [HTML]: { type: 'string', title: HTML, description: SCRIPT } },
+        },
       });
     return {};
   })

@@ -9,4 +9,7 @@ const inner = new StateGraph(MessagesAnnotation)
   .compile();
 
 /** A graph with a graph as a node. */
-export const nested = new StateGraph(MessagesAnnotation).addNode('inner', inner).addEdge(START, 'inner').compile();
+export const nested = new StateGraph(MessagesAnnotation)
+  .addNode('inner', inner)
+  .addEdge(START, 'inner')
+  .compile();

@@ -14,18 +14,27 @@ const SHAPES: Record<string, unknown> = {
     ],
   },
   inbox: [
-    { action_request: { action: 'book', args: { seats: 2 } }, config: { allow_accept: true, allow_edit: true, allow_respond: true } },
+    {
+      action_request: { action: 'book', args: { seats: 2 } },
+      config: { allow_accept: true, allow_edit: true, allow_respond: true },
+    },
   ],
   form: {
     message: 'How many seats?',
-    requestedSchema: { type: 'object', properties: { seats: { type: 'integer', title: 'Seats' } }, required: ['seats'] },
+    requestedSchema: {
+      type: 'object',
+      properties: { seats: { type: 'integer', title: 'Seats' } },
+      required: ['seats'],
+    },
   },
   hostile: { question: '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>' },
 };
 
 const State = Annotation.Root({ ...MessagesAnnotation.spec, kind: Annotation<string> });
 
-const said = (name: string, answer: unknown) => ({ messages: [new AIMessage(`${name}: ${JSON.stringify(answer)}`)] });
+const said = (name: string, answer: unknown) => ({
+  messages: [new AIMessage(`${name}: ${JSON.stringify(answer)}`)],
+});
 
 /** A graph within the graph, which speaks for itself. */
 const inner = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec }))
@@ -40,7 +49,9 @@ export const questions = new StateGraph(State)
     return {};
   })
   .addNode('first', ({ kind }) => said('first', interrupt(SHAPES[kind] ?? 'the first question')))
-  .addNode('second', ({ kind }) => (kind === 'both' ? said('second', interrupt('the second question')) : {}))
+  .addNode('second', ({ kind }) =>
+    kind === 'both' ? said('second', interrupt('the second question')) : {},
+  )
   .addEdge(START, 'within')
   .addEdge('within', 'first')
   .addEdge('within', 'second')

@@ -9,7 +9,17 @@ import { useChannel, useChannelEffect, useExtension, useStream } from '@langchai
 const address = new URL(location.href);
 const apiUrl = address.searchParams.get('api');
 const transport = address.searchParams.get('transport') ?? 'sse';
-const channels = ['values', 'lifecycle', 'input', 'messages', 'tools', 'custom', 'updates', 'tasks', 'checkpoints'];
+const channels = [
+  'values',
+  'lifecycle',
+  'input',
+  'messages',
+  'tools',
+  'custom',
+  'updates',
+  'tasks',
+  'checkpoints',
+];
 
 window.told = [];
 
@@ -31,14 +41,19 @@ function Chat({ threadId, input, onThreadId }) {
       </ol>
       {stream.interrupt && (
         <p className="question">
-          {stream.interrupt.value.question} <button onClick={() => stream.respond('yes')}>Yes</button>
+          {stream.interrupt.value.question}{' '}
+          <button onClick={() => stream.respond('yes')}>Yes</button>
         </p>
       )}
-      <button className="send" onClick={() => stream.submit({ messages: [{ type: 'human', content: 'hello' }], ...input })}>
+      <button
+        className="send"
+        onClick={() => stream.submit({ messages: [{ type: 'human', content: 'hello' }], ...input })}
+      >
         Send
       </button>
       {address.searchParams.has('record') && <Record stream={stream} />}
-      {address.searchParams.has('channels') && channels.slice(0, 7).map((name) => <Channel key={name} stream={stream} name={name} />)}
+      {address.searchParams.has('channels') &&
+        channels.slice(0, 7).map((name) => <Channel key={name} stream={stream} name={name} />)}
       {address.searchParams.has('channels') && <Progress stream={stream} />}
     </section>
   );
@@ -72,6 +87,11 @@ const input = JSON.parse(address.searchParams.get('input'));
 const chats = Number(address.searchParams.get('chats') ?? 1);
 createRoot(document.querySelector('main')).render(
   Array.from({ length: chats }, (_, at) => (
-    <Chat key={at} input={input} threadId={address.searchParams.get('thread')} onThreadId={chats === 1 ? remember : undefined} />
+    <Chat
+      key={at}
+      input={input}
+      threadId={address.searchParams.get('thread')}
+      onThreadId={chats === 1 ? remember : undefined}
+    />
   )),
 );

@@ -1,21 +1,39 @@
 import { describe, expect, test } from 'vitest';
-import { differences } from '../../../src/console/page/deployment/differences.ts';
-import { differingNames, readDotEnv } from '../../../src/console/page/deployment/dot-env.ts';
-import { gitOpsManager } from '../../../src/console/page/deployment/git-ops-manager.ts';
-import { originText, rolloutSteps } from '../../../src/console/page/deployment/revision-words.ts';
-import { DRAWN, LogLines, withoutColours, type ShownLine } from '../../../src/console/page/logs/log-lines.ts';
+import { listDifferences } from '../../../src/console/page/deployment/differences.ts';
+import { listDifferingNames, readDotEnv } from '../../../src/console/page/deployment/dot-env.ts';
+import { findGitOpsManager } from '../../../src/console/page/deployment/git-ops-manager.ts';
+import {
+  formatOrigin,
+  listRolloutSteps,
+} from '../../../src/console/page/deployment/revision-words.ts';
+import {
+  DRAWN,
+  LogLines,
+  stripColours,
+  type ShownLine,
+} from '../../../src/console/page/logs/log-lines.ts';
 import type { Revision } from '../../../src/schema/platform/revision.ts';
 
 describe('two revisions', () => {
   test('differ in the fields that are not the same, whatever their depth', () => {
-    const before = { image_uri: 'a:1', auth: { mode: 'key' }, placement: { zones: ['a', 'b'] }, repo_ref: null };
-    const after = { image_uri: 'a:2', auth: { mode: 'key' }, placement: { zones: ['a', 'c'] }, gx_config_path: 'gx.json' };
-    expect(differences(before, after)).toEqual([
+    const before = {
+      image_uri: 'a:1',
+      auth: { mode: 'key' },
+      placement: { zones: ['a', 'b'] },
+      repo_ref: null,
+    };
+    const after = {
+      image_uri: 'a:2',
+      auth: { mode: 'key' },
+      placement: { zones: ['a', 'c'] },
+      gx_config_path: 'gx.json',
+    };
+    expect(listDifferences(before, after)).toEqual([
       { path: 'gx_config_path', before: undefined, after: 'gx.json' },
       { path: 'image_uri', before: 'a:1', after: 'a:2' },
       { path: 'placement.zones[1]', before: 'b', after: 'c' },
     ]);
-    expect(differences(before, { ...before })).toEqual([]);
+    expect(listDifferences(before, { ...before })).toEqual([]);
   });
 
   const revision = {
@@ -25,13 +43,24 @@ describe('two revisions', () => {
   };
   test.each([
     [revision, 'v1 @ 01234567'],
-    [{ ...revision, source: 'external_container', source_revision_config: { image_uri: 'r.example/a:1' } }, 'a:1'],
     [
-      { source: 'external_container', source_revision_config: { image_uri: 'r.example/a:1' }, image_digest: `sha256:${'f'.repeat(64)}` },
+      {
+        ...revision,
+        source: 'external_container',
+        source_revision_config: { image_uri: 'r.example/a:1' },
+      },
+      'a:1',
+    ],
+    [
+      {
+        source: 'external_container',
+        source_revision_config: { image_uri: 'r.example/a:1' },
+        image_digest: `sha256:${'f'.repeat(64)}`,
+      },
       'a:1 @ffffffffffff',
     ],
   ])('are named by their origin', (given, text) => {
-    expect(originText(given as Revision)).toBe(text);
+    expect(formatOrigin(given as Revision)).toBe(text);
   });
 });
 
@@ -41,7 +70,9 @@ test.each([
   ['DEPLOYED', 'git', []],
   ['BUILD_FAILED', 'git', []],
 ] as const)('a revision that is %s from %s is shown in steps', (status, source, steps) => {
-  expect(rolloutSteps({ status, source }).map(({ label, is }) => `${label} ${is}`)).toEqual(steps);
+  expect(listRolloutSteps({ status, source }).map(({ label, is }) => `${label} ${is}`)).toEqual(
+    steps,
+  );
 });
 
 describe('a .env file', () => {
@@ -80,33 +111,50 @@ describe('a .env file', () => {
 
   test('is read as the language of the project does, and the names are told that differ', () => {
     const text = 'A=pa#ss\nB="x\\ty"\nC=${A}/x\nD=`same # in one`\nE=equal # note\n';
-    const values = (reading: 'python' | 'javascript'): string[] => readDotEnv(text, reading).variables.map(({ value }) => value);
+    const values = (reading: 'python' | 'javascript'): string[] =>
+      readDotEnv(text, reading).variables.map(({ value }) => value);
     expect(values('python')).toEqual(['pa#ss', 'x\ty', 'pa#ss/x', '`same', 'equal']);
-    expect(values('javascript')).toEqual(['pa', String.raw`x\ty`, '${A}/x', 'same # in one', 'equal']);
-    expect(differingNames(text)).toEqual(['A', 'B', 'C', 'D']);
+    expect(values('javascript')).toEqual([
+      'pa',
+      String.raw`x\ty`,
+      '${A}/x',
+      'same # in one',
+      'equal',
+    ]);
+    expect(listDifferingNames(text)).toEqual(['A', 'B', 'C', 'D']);
     expect(readDotEnv('A=${ELSEWHERE}/x\nB=${ELSE:-}', 'python').faults).toEqual([
       '${ELSEWHERE} is in none of these lines: write its value.',
     ]);
   });
 
   test('names the lines that are no variables', () => {
-    expect(readDotEnv('A=1\n2B=3\njust words', 'python').faults).toEqual(['Line 2 is no variable.', 'Line 3 is no variable.']);
+    expect(readDotEnv('A=1\n2B=3\njust words', 'python').faults).toEqual([
+      'Line 2 is no variable.',
+      'Line 3 is no variable.',
+    ]);
   });
 });
 
 test.each([
-  [{ annotations: { 'argocd.argoproj.io/tracking-id': 'shop:gx.dev/Deployment:team/a' } }, { tool: 'Argo CD', name: 'shop' }],
+  [
+    { annotations: { 'argocd.argoproj.io/tracking-id': 'shop:gx.dev/Deployment:team/a' } },
+    { tool: 'Argo CD', name: 'shop' },
+  ],
   [{ labels: { 'argocd.argoproj.io/instance': 'shop' } }, { tool: 'Argo CD', name: 'shop' }],
   [{ labels: { 'kustomize.toolkit.fluxcd.io/name': 'apps' } }, { tool: 'Flux', name: 'apps' }],
   [{ annotations: { 'meta.helm.sh/release-name': 'r' } }, { tool: 'Helm', name: 'r' }],
   [{ labels: { app: 'a' } }, undefined],
   [{}, undefined],
 ])('an object with %j is kept by %j', (marked, manager) => {
-  expect(gitOpsManager(marked)).toEqual(manager);
+  expect(findGitOpsManager(marked)).toEqual(manager);
 });
 
 describe('the lines of a log', () => {
-  const line = (text: string, level: ShownLine['level'] = 'INFO'): ShownLine => ({ at: '2026-01-01T00:00:00Z', level, text });
+  const line = (text: string, level: ShownLine['level'] = 'INFO'): ShownLine => ({
+    at: '2026-01-01T00:00:00Z',
+    level,
+    text,
+  });
   const texts = (lines: readonly ShownLine[]): string[] => lines.map(({ text }) => text);
 
   test('are filtered by level and text, those that come later, too', () => {
@@ -123,11 +171,16 @@ describe('the lines of a log', () => {
     const log = new LogLines();
     log.filter({ level: 'DEBUG', text: '9' });
     log.add(Array.from({ length: 100_001 }, (_, index) => line(String(index))));
-    expect([log.all.length, log.dropped, log.all[0]?.text, log.passing[0]?.text]).toEqual([95_001, 5000, '5000', '5009']);
+    expect([log.all.length, log.dropped, log.all[0]?.text, log.passing[0]?.text]).toEqual([
+      95_001,
+      5000,
+      '5000',
+      '5009',
+    ]);
   });
 
   test('lose the colours of terminals', () => {
-    expect(withoutColours('\u001B[31mred\u001B[0m [1m]')).toBe('red [1m]');
+    expect(stripColours('\u001B[31mred\u001B[0m [1m]')).toBe('red [1m]');
     expect(DRAWN).toBeLessThan(10_000);
   });
 });

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { jumpTargets } from '../../../src/console/page/deployments/jump-targets.ts';
-import { filterIn, firstPageQuery, queryWith, shownRows } from '../../../src/console/page/deployments/list-query.ts';
-import { rowWindow } from '../../../src/console/page/deployments/row-window.ts';
-import { shortImage, sourceText } from '../../../src/console/page/deployments/source-text.ts';
+import { listJumpTargets } from '../../../src/console/page/deployments/jump-targets.ts';
+import {
+  filterIn,
+  buildFirstPageQuery,
+  buildFilterQuery,
+  filterRows,
+} from '../../../src/console/page/deployments/list-query.ts';
+import { measureRowWindow } from '../../../src/console/page/deployments/row-window.ts';
+import { formatImage, formatSource } from '../../../src/console/page/deployments/source-text.ts';
 import type { DeploymentSummary } from '../../../src/schema/platform/deployment-summary.ts';
 
 const row = (name: string, parts: Partial<DeploymentSummary> = {}): DeploymentSummary => ({
@@ -38,7 +43,8 @@ const ROWS = [
   row('c', { state: 'asleep', namespace: 'other', image_version: '2' }),
   row('a', { updated_at: '2026-02-01T00:00:00Z', repo_commit_sha: 'abcdef0123' }),
 ];
-const names = (query: string): string[] => shownRows(ROWS, filterIn(new URLSearchParams(query))).rows.map(({ name }) => name);
+const names = (query: string): string[] =>
+  filterRows(ROWS, filterIn(new URLSearchParams(query))).rows.map(({ name }) => name);
 
 describe('the list of deployments', () => {
   test.each([
@@ -58,20 +64,29 @@ describe('the list of deployments', () => {
   });
 
   test('counts each state behind all other filters', () => {
-    const { facets } = shownRows(ROWS, filterIn(new URLSearchParams('namespace=team&state=failed')));
+    const { facets } = filterRows(
+      ROWS,
+      filterIn(new URLSearchParams('namespace=team&state=failed')),
+    );
     expect(facets.states).toMatchObject({ failed: 1, serving: 1, asleep: 0 });
-    expect([facets.reasons, facets.namespaces, facets.versions]).toEqual([['CrashLooping'], ['other', 'team'], ['2']]);
+    expect([facets.reasons, facets.namespaces, facets.versions]).toEqual([
+      ['CrashLooping'],
+      ['other', 'team'],
+      ['2'],
+    ]);
   });
 
-  test.each(['', 'q=x&state=failed&state=asleep&reason=R&source=git&namespace=n&version=1&sort=-state'])(
-    'an address ?%s is read and written without a change',
-    (query) => {
-      expect(queryWith(filterIn(new URLSearchParams(query))).toString()).toBe(query);
-    },
-  );
+  test.each([
+    '',
+    'q=x&state=failed&state=asleep&reason=R&source=git&namespace=n&version=1&sort=-state',
+  ])('an address ?%s is read and written without a change', (query) => {
+    expect(buildFilterQuery(filterIn(new URLSearchParams(query))).toString()).toBe(query);
+  });
 
   test('the server is asked for the rows that are shown first', () => {
-    expect(firstPageQuery(filterIn(new URLSearchParams('q=x&state=failed&sort=-updated_at')))).toEqual({
+    expect(
+      buildFirstPageQuery(filterIn(new URLSearchParams('q=x&state=failed&sort=-updated_at'))),
+    ).toEqual({
       sort: '-updated_at',
       name_contains: 'x',
       state: ['failed'],
@@ -84,11 +99,13 @@ test.each([
   ['B', ['b']],
   ['x', []],
 ])('the letters %j go to %j', (text, found) => {
-  expect(jumpTargets(ROWS, text).map(({ name }) => name)).toEqual(found);
+  expect(listJumpTargets(ROWS, text).map(({ name }) => name)).toEqual(found);
 });
 
 test('a name that begins with the letters is offered first', () => {
-  const found = jumpTargets([row('a-chat'), row('chat-b'), row('chat-a')], 'chat').map(({ name }) => name);
+  const found = listJumpTargets([row('a-chat'), row('chat-b'), row('chat-a')], 'chat').map(
+    ({ name }) => name,
+  );
   expect(found).toEqual(['chat-a', 'chat-b', 'a-chat']);
 });
 
@@ -110,7 +127,7 @@ test.each([
     { first: 0, count: 0, before: 0, behind: 0, slots: 31 },
   ],
 ])('of a long list, %j draws %j', (given, drawn) => {
-  expect(rowWindow({ ...given, row: 40 })).toEqual(drawn);
+  expect(measureRowWindow({ ...given, row: 40 })).toEqual(drawn);
 });
 
 test.each([
@@ -120,12 +137,12 @@ test.each([
   [`localhost:5000/a@sha256:${'0123456789ab'.padEnd(64, 'c')}`, 'a@0123456789ab'],
   [null, ''],
 ])('an image %s is shown as %s', (image, text) => {
-  expect(shortImage(image)).toBe(text);
+  expect(formatImage(image)).toBe(text);
 });
 
 test.each([
   ['https://git.example/team/repo.git', 'team/repo · main'],
   ['git@git.example:team/repo', 'team/repo · main'],
 ])('a repository %s is shown as %s', (repo_url, text) => {
-  expect(sourceText({ source: 'git', image_uri: null, repo_url, repo_ref: 'main' })).toBe(text);
+  expect(formatSource({ source: 'git', image_uri: null, repo_url, repo_ref: 'main' })).toBe(text);
 });

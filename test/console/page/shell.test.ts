@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { commandOfKey } from '../../../src/console/page/shell/key-commands.ts';
-import { locate, pathTo } from '../../../src/console/page/shell/routes.ts';
-import { allTimeTexts, timeText } from '../../../src/console/page/shell/time-text.ts';
+import { findKeyCommand } from '../../../src/console/page/shell/key-commands.ts';
+import { parsePagePath, buildPagePath } from '../../../src/console/page/shell/routes.ts';
+import { formatAllTimes, formatTime } from '../../../src/console/page/shell/time-text.ts';
 
 describe('the paths of the page', () => {
   test.each([
@@ -12,18 +12,21 @@ describe('the paths of the page', () => {
     ['d/x/revisions/r/build', 'buildLog', { id: 'x', revision: 'r' }, undefined],
     ['d/%E0%A4%A', 'deployment', { id: '%E0%A4%A' }, undefined],
   ] as const)('%s is %s', (path, name, parameters, tenant) => {
-    expect(locate(path)).toEqual({ tenant, place: { name, parameters } });
+    expect(parsePagePath(path)).toEqual({ tenant, place: { name, parameters } });
   });
 
   test('a path that no place has is none', () => {
-    expect(locate('d/x/elsewhere').place).toBeUndefined();
-    expect(locate('index').place).toBeUndefined();
+    expect(parsePagePath('d/x/elsewhere').place).toBeUndefined();
+    expect(parsePagePath('index').place).toBeUndefined();
   });
 
   test('a path leads back to its place, in its tenant', () => {
-    const path = pathTo('compare', { id: 'a/b', from: '1', to: '2' }, 'one');
-    expect(locate(path)).toEqual({ tenant: 'one', place: { name: 'compare', parameters: { id: 'a/b', from: '1', to: '2' } } });
-    expect(pathTo('deployments', {})).toBe('./');
+    const path = buildPagePath('compare', { id: 'a/b', from: '1', to: '2' }, 'one');
+    expect(parsePagePath(path)).toEqual({
+      tenant: 'one',
+      place: { name: 'compare', parameters: { id: 'a/b', from: '1', to: '2' } },
+    });
+    expect(buildPagePath('deployments', {})).toBe('./');
   });
 });
 
@@ -36,12 +39,14 @@ describe('a time', () => {
     [{ mode: 'utc', now: at, zone: 'Asia/Tokyo' }, '29 Mar 2026, 00:30:00 UTC'],
     [{ mode: 'local', now: at, zone: 'Asia/Tokyo' }, '29 Mar 2026, 09:30:00 GMT+9'],
   ] as const)('is shown by %j as %s', (how, text) => {
-    expect(timeText(at, how)).toBe(text);
+    expect(formatTime(at, how)).toBe(text);
   });
 
   test('has all forms in its title, and none that is wrong', () => {
-    expect(allTimeTexts(at, 'Asia/Tokyo')).toBe('29 Mar 2026, 09:30:00 GMT+9 · 29 Mar 2026, 00:30:00 UTC');
-    expect(timeText(NaN, { mode: 'utc', now: at })).toBe('unknown');
+    expect(formatAllTimes(at, 'Asia/Tokyo')).toBe(
+      '29 Mar 2026, 09:30:00 GMT+9 · 29 Mar 2026, 00:30:00 UTC',
+    );
+    expect(formatTime(NaN, { mode: 'utc', now: at })).toBe('unknown');
   });
 });
 
@@ -57,6 +62,6 @@ describe('a key', () => {
     [{ ...press, key: 'j', singleKeys: false }, undefined],
     [{ ...press, key: 'ArrowDown', singleKeys: false }, 'next'],
   ])('%j is %s', (given, command) => {
-    expect(commandOfKey(given)).toBe(command);
+    expect(findKeyCommand(given)).toBe(command);
   });
 });

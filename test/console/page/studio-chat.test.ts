@@ -1,20 +1,33 @@
 import { describe, expect, test } from 'vitest';
-import { filesOf } from '../../../src/console/page/studio/message-files.ts';
-import { firstWith, forkPoint } from '../../../src/console/page/studio/chat/forks.ts';
+import { listMessageFiles } from '../../../src/console/page/studio/message-files.ts';
+import { findFirstWith, findForkPoint } from '../../../src/console/page/studio/chat/forks.ts';
 import {
-  afterEvent,
-  beforeRun,
+  applyRunEvent,
+  prepareRun,
   NO_RUN,
-  pastTasks,
-  withMessages,
-  withPast,
+  listPastTasks,
+  mergeStateMessages,
+  mergePastMessages,
   type LiveRun,
 } from '../../../src/console/page/studio/chat/live-run.ts';
-import { runStreamEvents, type RunStreamEvent } from '../../../src/console/page/studio/run-stream.ts';
-import { formContent, formFields } from '../../../src/console/page/studio/forms/schema-fields.ts';
-import { lineageOf } from '../../../src/console/page/studio/history/lineage.ts';
-import { draftedAnswer, firstDraft } from '../../../src/console/page/studio/questions/drafts.ts';
-import { askedBy, questionsOfState, resumeWith } from '../../../src/console/page/studio/questions/questions.ts';
+import {
+  runStreamEvents,
+  type RunStreamEvent,
+} from '../../../src/console/page/studio/run-stream.ts';
+import {
+  readFormContent,
+  readFormFields,
+} from '../../../src/console/page/studio/forms/schema-fields.ts';
+import { listLineage } from '../../../src/console/page/studio/history/lineage.ts';
+import {
+  buildDraftedAnswer,
+  buildFirstDraft,
+} from '../../../src/console/page/studio/questions/drafts.ts';
+import {
+  readQuestion,
+  listThreadQuestions,
+  resumeWith,
+} from '../../../src/console/page/studio/questions/questions.ts';
 
 const event = (kind: string, data: unknown, within = ''): RunStreamEvent => ({
   kind,
@@ -22,12 +35,17 @@ const event = (kind: string, data: unknown, within = ''): RunStreamEvent => ({
   text: JSON.stringify(data),
   id: undefined,
 });
-const piece = (id: string, content: unknown, more = {}) => [{ type: 'AIMessageChunk', id, content, ...more }, {}];
-const after = (events: RunStreamEvent[], from: LiveRun = NO_RUN): LiveRun => events.reduce(afterEvent, from);
+const piece = (id: string, content: unknown, more = {}) => [
+  { type: 'AIMessageChunk', id, content, ...more },
+  {},
+];
+const after = (events: RunStreamEvent[], from: LiveRun = NO_RUN): LiveRun =>
+  events.reduce(applyRunEvent, from);
 
 describe('events of a run', () => {
   test('are read from pieces of any length, with the graph that they are of', async () => {
-    const sent = 'id: 1-0\nevent: messages|sub:1\ndata: [1]\n\n: alive\n\nevent: values\ndata: {}\n\n';
+    const sent =
+      'id: 1-0\nevent: messages|sub:1\ndata: [1]\n\n: alive\n\nevent: values\ndata: {}\n\n';
     async function* letters(): AsyncGenerator<string> {
       yield* sent;
     }
@@ -38,24 +56,40 @@ describe('events of a run', () => {
   });
 
   test('that are too long are passed over, wherever their pieces are cut', async () => {
-    const sent = ['event: values\ndata: ', 'x'.repeat(600_000), 'x'.repeat(600_000), '\n', '\nevent: values\r\ndata: {}\r\n', '\r\n'];
+    const sent = [
+      'event: values\ndata: ',
+      'x'.repeat(600_000),
+      'x'.repeat(600_000),
+      '\n',
+      '\nevent: values\r\ndata: {}\r\n',
+      '\r\n',
+    ];
     async function* pieces(): AsyncGenerator<string> {
       yield* sent;
     }
-    expect(await Array.fromAsync(runStreamEvents(pieces()))).toEqual([{ kind: 'values', within: '', text: '{}', id: undefined }]);
+    expect(await Array.fromAsync(runStreamEvents(pieces()))).toEqual([
+      { kind: 'values', within: '', text: '{}', id: undefined },
+    ]);
   });
 
   test('put pieces together, with the calls in them, and the state has the last word', () => {
-    const chunk = (args: string, more = {}) => ({ tool_call_chunks: [{ index: 0, args, ...more }] });
+    const chunk = (args: string, more = {}) => ({
+      tool_call_chunks: [{ index: 0, args, ...more }],
+    });
     const live = after([
       event('messages', piece('a', 'Hel')),
       event('messages', piece('a', 'lo', chunk('{"x":', { id: 't', name: 'search' }))),
       event('messages', piece('a', '', chunk('1}'))),
     ]);
-    expect(live.messages).toMatchObject([{ content: 'Hello', tool_calls: [{ id: 't', name: 'search', args: { x: 1 } }] }]);
+    expect(live.messages).toMatchObject([
+      { content: 'Hello', tool_calls: [{ id: 't', name: 'search', args: { x: 1 } }] },
+    ]);
     const whole = { type: 'ai', id: 'a', content: 'Hello!' };
     expect(after([event('values', { messages: [whole] })], live).messages).toEqual([whole]);
-    expect(after([event('values', { messages: [whole] }), event('messages', piece('a', 'late'))], live).messages).toEqual([whole]);
+    expect(
+      after([event('values', { messages: [whole] }), event('messages', piece('a', 'late'))], live)
+        .messages,
+    ).toEqual([whole]);
   });
 
   test('of another attempt begin its messages once more', () => {
@@ -68,13 +102,18 @@ describe('events of a run', () => {
   });
 
   test('of a graph within the graph stand at their place, until the thread has their messages', () => {
-    const live = after([event('messages', piece('b', 'in'), 'sub:1')], withMessages(NO_RUN, [{ type: 'human', id: 'a', content: 'x' }]));
-    expect(live.nested).toMatchObject([{ within: 'sub:1', behind: 1, messages: [{ content: 'in' }] }]);
-    expect(withMessages(live, [{ type: 'ai', id: 'b', content: 'in' }]).nested).toEqual([]);
+    const live = after(
+      [event('messages', piece('b', 'in'), 'sub:1')],
+      mergeStateMessages(NO_RUN, [{ type: 'human', id: 'a', content: 'x' }]),
+    );
+    expect(live.nested).toMatchObject([
+      { within: 'sub:1', behind: 1, messages: [{ content: 'in' }] },
+    ]);
+    expect(mergeStateMessages(live, [{ type: 'ai', id: 'b', content: 'in' }]).nested).toEqual([]);
     // Those of earlier runs stay when another run begins, unless it takes the place of what they stand behind.
-    const next = after([event('metadata', { run_id: 'r2' })], beforeRun(live, live.messages));
+    const next = after([event('metadata', { run_id: 'r2' })], prepareRun(live, live.messages));
     expect(next.nested).toMatchObject([{ within: 'sub:1', messages: [{ content: 'in' }] }]);
-    expect(beforeRun(live, []).nested).toEqual([]);
+    expect(prepareRun(live, []).nested).toEqual([]);
   });
 
   test('that are over are read from the steps that led to the thread as it is', () => {
@@ -84,37 +123,44 @@ describe('events of a run', () => {
       { id: 'b', parent: 'a', messages: 1, tasks: ['sub:1', 'other:2'] },
       { id: 'a', parent: '', messages: 0, tasks: [] },
     ];
-    const tasks = pastTasks(steps, 'd');
+    const tasks = listPastTasks(steps, 'd');
     expect(tasks).toEqual([
       { within: 'sub:1', behind: 1 },
       { within: 'other:2', behind: 1 },
     ]);
     const messages = [{ type: 'ai', id: 'b', content: 'in' }];
     const live = after([event('messages', piece('c', 'now'), 'sub:1')]);
-    expect(withPast(live, [{ within: 'sub:1', behind: 1, messages }]).nested).toEqual(live.nested);
-    expect(withPast(live, [{ within: 'sub:0', behind: 0, messages }]).nested).toMatchObject([{ within: 'sub:0' }, { within: 'sub:1' }]);
+    expect(mergePastMessages(live, [{ within: 'sub:1', behind: 1, messages }]).nested).toEqual(
+      live.nested,
+    );
+    expect(
+      mergePastMessages(live, [{ within: 'sub:0', behind: 0, messages }]).nested,
+    ).toMatchObject([{ within: 'sub:0' }, { within: 'sub:1' }]);
   });
 
-  test.each([['no JSON'], ['null'], ['[]'], ['[null]'], ['{"messages": 5}']])('of %s change nothing', (text) => {
-    for (const kind of ['messages', 'values', 'other'])
-      expect(afterEvent(NO_RUN, { kind, within: '', text, id: undefined })).toEqual(NO_RUN);
-  });
+  test.each([['no JSON'], ['null'], ['[]'], ['[null]'], ['{"messages": 5}']])(
+    'of %s change nothing',
+    (text) => {
+      for (const kind of ['messages', 'values', 'other'])
+        expect(applyRunEvent(NO_RUN, { kind, within: '', text, id: undefined })).toEqual(NO_RUN);
+    },
+  );
 });
 
 describe('a question', () => {
   test('in Python and in JavaScript is answered in the same spelling', () => {
-    const python = askedBy({
+    const python = readQuestion({
       action_requests: [{ name: 'a', args: {} }],
       review_configs: [{ action_name: 'a', allowed_decisions: ['edit'] }],
     });
-    const javascript = askedBy({
+    const javascript = readQuestion({
       actionRequests: [{ name: 'a', args: {} }],
       reviewConfigs: [{ actionName: 'a', allowedDecisions: ['edit'] }],
     });
-    expect(draftedAnswer(python, firstDraft(python))).toEqual({
+    expect(buildDraftedAnswer(python, buildFirstDraft(python))).toEqual({
       answer: { decisions: [{ type: 'edit', edited_action: { name: 'a', args: {} } }] },
     });
-    expect(draftedAnswer(javascript, firstDraft(javascript))).toEqual({
+    expect(buildDraftedAnswer(javascript, buildFirstDraft(javascript))).toEqual({
       answer: { decisions: [{ type: 'edit', editedAction: { name: 'a', args: {} } }] },
     });
   });
@@ -126,25 +172,31 @@ describe('a question', () => {
     ['{"a":1}', { a: 1 }],
     ['{broken', '{broken'],
   ])('of no known shape takes %s as %j', (text, answer) => {
-    const asked = askedBy('Go on?');
-    expect(draftedAnswer(asked, { ...firstDraft(asked), text })).toEqual({ answer });
+    const asked = readQuestion('Go on?');
+    expect(buildDraftedAnswer(asked, { ...buildFirstDraft(asked), text })).toEqual({ answer });
   });
 
   test('whose schema no form can be made of takes JSON', () => {
-    const asked = askedBy({ message: 'm', requestedSchema: { type: 'array' } });
-    expect(draftedAnswer(asked, { ...firstDraft(asked), text: '[1]' })).toEqual({ answer: [1] });
-    expect(draftedAnswer(asked, { ...firstDraft(asked), text: '[' })).toHaveProperty('faults.text');
+    const asked = readQuestion({ message: 'm', requestedSchema: { type: 'array' } });
+    expect(buildDraftedAnswer(asked, { ...buildFirstDraft(asked), text: '[1]' })).toEqual({
+      answer: [1],
+    });
+    expect(buildDraftedAnswer(asked, { ...buildFirstDraft(asked), text: '[' })).toHaveProperty(
+      'faults.text',
+    );
   });
 
   test('is answered by its id; one without an id alone', () => {
     expect(resumeWith([{ id: 'a', answer: 1 }])).toEqual({ a: 1 });
     expect(resumeWith([{ id: '', answer: 1 }])).toBe(1);
-    expect(questionsOfState([null, { id: 'a', value: 'x' }, 'y'])).toEqual([{ id: 'a', asked: { kind: 'free', value: 'x' } }]);
+    expect(listThreadQuestions([null, { id: 'a', value: 'x' }, 'y'])).toEqual([
+      { id: 'a', asked: { kind: 'free', value: 'x' } },
+    ]);
   });
 });
 
 describe('a form', () => {
-  const fields = formFields({
+  const fields = readFormFields({
     type: 'object',
     required: ['name', 'when'],
     $defs: { Size: { enum: ['small', 'large'] } },
@@ -158,7 +210,9 @@ describe('a form', () => {
   })!;
 
   test('has a field for each property, of its kind', () => {
-    expect(fields.map(({ name, kind, isRequired, initial }) => [name, kind, isRequired, initial])).toEqual([
+    expect(
+      fields.map(({ name, kind, isRequired, initial }) => [name, kind, isRequired, initial]),
+    ).toEqual([
       ['name', 'text', true, ''],
       ['seats', 'integer', false, '2'],
       ['size', 'choice', false, ''],
@@ -168,20 +222,27 @@ describe('a form', () => {
   });
 
   test('is read, and says what is wrong', () => {
-    expect(formContent(fields, { name: 'a', size: '1', more: '{"x":1}' })).toEqual({
+    expect(readFormContent(fields, { name: 'a', size: '1', more: '{"x":1}' })).toEqual({
       value: { name: 'a', seats: 2, size: 'large', when: false, more: { x: 1 } },
     });
-    expect(formContent(fields, { seats: '1.5', more: '{' })).toEqual({
-      faults: { name: 'It is required.', seats: 'It is no whole number.', more: expect.stringContaining('It is no JSON') as string },
+    expect(readFormContent(fields, { seats: '1.5', more: '{' })).toEqual({
+      faults: {
+        name: 'It is required.',
+        seats: 'It is no whole number.',
+        more: expect.stringContaining('It is no JSON') as string,
+      },
     });
   });
 
-  test.each([[null], ['x'], [{}], [{ properties: [] }], [{ $ref: '#/$defs/A', $defs: { A: { $ref: '#/$defs/A' } } }]])(
-    'can not be made of %j',
-    (schema) => {
-      expect(formFields(schema)).toBeUndefined();
-    },
-  );
+  test.each([
+    [null],
+    ['x'],
+    [{}],
+    [{ properties: [] }],
+    [{ $ref: '#/$defs/A', $defs: { A: { $ref: '#/$defs/A' } } }],
+  ])('can not be made of %j', (schema) => {
+    expect(readFormFields(schema)).toBeUndefined();
+  });
 });
 
 describe('a message that is written once more', () => {
@@ -194,17 +255,21 @@ describe('a message that is written once more', () => {
   ];
 
   test('is first in one checkpoint of the lineage, and begins before its step or its input', async () => {
-    const lineage = lineageOf(known, 'c4');
+    const lineage = listLineage(known, 'c4');
     expect(lineage).toEqual(['c4', 'c3', 'c2', 'c1']);
-    const first = await firstWith(lineage, 'm', (id) => Promise.resolve({ messages: id === 'c4' || id === 'c3' ? [{ id: 'm' }] : [] }));
+    const first = await findFirstWith(lineage, 'm', (id) =>
+      Promise.resolve({ messages: id === 'c4' || id === 'c3' ? [{ id: 'm' }] : [] }),
+    );
     expect(first).toBe('c3');
-    expect(forkPoint(known, first, 'before its step')).toBe('c2');
-    expect(forkPoint(known, first, 'before its input')).toBe('c1');
-    expect(forkPoint(known, undefined, 'before its step')).toBeUndefined();
+    expect(findForkPoint(known, first, 'before its step')).toBe('c2');
+    expect(findForkPoint(known, first, 'before its input')).toBe('c1');
+    expect(findForkPoint(known, undefined, 'before its step')).toBeUndefined();
   });
 
   test('is in no checkpoint where none has it', async () => {
-    expect(await firstWith(['a', 'b'], 'm', () => Promise.resolve({ messages: [] }))).toBeUndefined();
+    expect(
+      await findFirstWith(['a', 'b'], 'm', () => Promise.resolve({ messages: [] })),
+    ).toBeUndefined();
   });
 });
 
@@ -217,7 +282,7 @@ test('pictures and files of a message are found in each form that they have, and
     { type: 'image', url: 'https://example.com/a.png' },
     { type: 'file', url: 'javascript:alert(1)' },
   ];
-  expect(filesOf(content)).toEqual([
+  expect(listMessageFiles(content)).toEqual([
     { kind: 'picture', name: 'pixel.png', url: 'data:image/png;base64,AAAA' },
     { kind: 'picture', name: 'A picture', url: 'data:image/gif;base64,BBBB' },
     { kind: 'bytes', name: 'A file (application/pdf)', url: 'data:application/pdf;base64,CCCC' },

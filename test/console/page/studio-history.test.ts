@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
-import { lanesOf } from '../../../src/console/page/studio/history/lanes.ts';
-import { jsonDifferences } from '../../../src/console/page/studio/json/json-difference.ts';
+import { buildLanes } from '../../../src/console/page/studio/history/lanes.ts';
+import { listJsonDifferences } from '../../../src/console/page/studio/json/json-difference.ts';
 import type { JsonNode } from '../../../src/console/page/studio/json/json-scan.ts';
 import { ScannedJson } from '../../../src/console/page/studio/json/json-text.ts';
 import { PiecedText } from '../../../src/console/page/studio/json/pieced-text.ts';
@@ -14,7 +14,7 @@ test('checkpoints of branches stand in lanes beside each other, and meet where t
     ['b', 'a'],
     ['a', ''],
   ] as const;
-  expect(lanesOf(links.map(([id, parent]) => ({ id, parent })))).toEqual([
+  expect(buildLanes(links.map(([id, parent]) => ({ id, parent })))).toEqual([
     { lane: 0, passing: [], joined: [], hasChild: false, isRoot: false },
     { lane: 1, passing: [0], joined: [], hasChild: false, isRoot: false },
     { lane: 0, passing: [], joined: [1], hasChild: true, isRoot: false },
@@ -28,11 +28,13 @@ describe('a JSON that is looked into without being parsed', () => {
   test('has the parts of the parsed one', async () => {
     for (const text of [JSON.stringify(value), JSON.stringify(value, undefined, 2)]) {
       const json = new ScannedJson(text);
-      const { found, left } = await json.children(json.root);
-      expect(Object.fromEntries(found.map((one) => [one.name, json.small(one)]))).toEqual(value);
+      const { found, left } = await json.listChildren(json.root);
+      expect(Object.fromEntries(found.map((one) => [one.name, json.parseSmall(one)]))).toEqual(
+        value,
+      );
       expect(left).toBe(0);
-      const list = await json.children(found[0]!);
-      expect(list.found.map((one) => [one.name, json.small(one)])).toEqual([
+      const list = await json.listChildren(found[0]!);
+      expect(list.found.map((one) => [one.name, json.parseSmall(one)])).toEqual([
         ['0', 1],
         ['1', 'x'],
         ['2', { b: null }],
@@ -40,27 +42,44 @@ describe('a JSON that is looked into without being parsed', () => {
     }
   });
 
-  test.each([[''], ['{'], ['{"a'], ['[1,,2'], ['}'], ['"x'], ['{"a":1}}}'], ['[[[['], ['{a:1}']])('may be none, as %j', async (text) => {
-    const json = new ScannedJson(text);
-    const { found } = await json.children(json.root);
-    for (const { end } of found) expect(end).toBeLessThanOrEqual(text.length + 1);
-    expect(json.root.start).toBeLessThanOrEqual(text.length);
-  });
+  test.each([[''], ['{'], ['{"a'], ['[1,,2'], ['}'], ['"x'], ['{"a":1}}}'], ['[[[['], ['{a:1}']])(
+    'may be none, as %j',
+    async (text) => {
+      const json = new ScannedJson(text);
+      const { found } = await json.listChildren(json.root);
+      for (const { end } of found) expect(end).toBeLessThanOrEqual(text.length + 1);
+      expect(json.root.start).toBeLessThanOrEqual(text.length);
+    },
+  );
 
   test.each([1, 2, 3, 7, 100])('has the same parts in pieces of %d letters', async (size) => {
     const text = ` ${JSON.stringify({ ...value, 'long "name"': [-12.5e3, '\\\\"'] }, undefined, 2)} \n `;
-    const [whole, pieced] = [new ScannedJson(text), new ScannedJson(PiecedText.of(text, size))];
+    const [whole, pieced] = [
+      new ScannedJson(text),
+      new ScannedJson(PiecedText.splitText(text, size)),
+    ];
     const partsIn = async (json: ScannedJson, node: JsonNode): Promise<unknown> => {
-      const { found } = await json.children(node);
-      return Promise.all(found.map(async (one) => [one.name, one.kind, json.slice(one), await partsIn(json, one)]));
+      const { found } = await json.listChildren(node);
+      return Promise.all(
+        found.map(async (one) => [
+          one.name,
+          one.kind,
+          json.getSlice(one),
+          await partsIn(json, one),
+        ]),
+      );
     };
     expect(pieced.root).toEqual(whole.root);
     expect(await partsIn(pieced, pieced.root)).toEqual(await partsIn(whole, whole.root));
-    expect(pieced.slices(pieced.root).join('')).toBe(text.trim());
+    expect(pieced.listSlices(pieced.root).join('')).toBe(text.trim());
   });
 
   test('of 20 MB is looked into a few milliseconds of processor time at once', async () => {
-    const json = new ScannedJson(JSON.stringify({ large: Array.from({ length: 200_000 }, (_, at) => ({ at, text: 'x"\\'.repeat(20) })) }));
+    const json = new ScannedJson(
+      JSON.stringify({
+        large: Array.from({ length: 200_000 }, (_, at) => ({ at, text: 'x"\\'.repeat(20) })),
+      }),
+    );
     expect(json.text.length).toBeGreaterThan(20_000_000);
     let longest = 0;
     let since = process.threadCpuUsage();
@@ -69,8 +88,8 @@ describe('a JSON that is looked into without being parsed', () => {
       longest = Math.max(longest, (user + system) / 1000);
       since = process.threadCpuUsage();
     });
-    const large = await json.child(json.root, 'large');
-    const { found, left } = await json.children(large!);
+    const large = await json.findChild(json.root, 'large');
+    const { found, left } = await json.listChildren(large!);
     clearInterval(timer);
     expect([found.length, left]).toEqual([10_000, 190_000]);
     expect(longest).toBeLessThan(200);
@@ -82,8 +101,17 @@ test('two states differ at the places at which their texts do', async () => {
     { a: 1, b: [1, 2], c: { d: 'x' }, gone: 1 },
     { a: 1, b: [1, 3], c: { d: 'y' }, made: [] },
   ].map((one) => new ScannedJson(JSON.stringify(one)));
-  const found = await jsonDifferences({ json: before!, node: before!.root }, { json: after!, node: after!.root });
-  expect(found.map(({ path, before: was, after: is }) => [path, was && before!.slice(was), is && after!.slice(is)])).toEqual([
+  const found = await listJsonDifferences(
+    { json: before!, node: before!.root },
+    { json: after!, node: after!.root },
+  );
+  expect(
+    found.map(({ path, before: was, after: is }) => [
+      path,
+      was && before!.getSlice(was),
+      is && after!.getSlice(is),
+    ]),
+  ).toEqual([
     ['b[1]', '2', '3'],
     ['c.d', '"x"', '"y"'],
     ['made', undefined, '[]'],
@@ -95,7 +123,11 @@ test('a test case has the calls before a checkpoint, the oldest first, and the s
   const runs = [
     { madeAt: '2026-01-01T00:00:03Z', assistant: 'later', sent: {} },
     { madeAt: '2026-01-01T00:00:02Z', assistant: 'a', sent: { command: '{"resume": "yes"}' } },
-    { madeAt: '2026-01-01T00:00:01Z', assistant: 'a', sent: { input: '{"x": 12345678901234567890}', context: 'null' } },
+    {
+      madeAt: '2026-01-01T00:00:01Z',
+      assistant: 'a',
+      sent: { input: '{"x": 12345678901234567890}', context: 'null' },
+    },
   ];
   const names = { graph: 'g', thread: 't', checkpoint: 'c', madeAt: '2026-01-01T00:00:02Z' };
   const text = testCaseText({ ...names, runs, state: ['{"y": ', '"\\u0000"}'] }).join('');

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import {
-  bytesText,
+  formatBytes,
   cronCatalog,
-  itemCatalog,
+  buildItemCatalog,
   runCatalog,
-  storedParts,
-  webhookWords,
+  listStoredParts,
+  describeWebhook,
   type Catalog,
 } from '../../../src/console/page/studio/records/catalogs.ts';
 import { listRefusal } from '../../../src/console/page/studio/records/list-refusal.ts';
 import { recordAt } from '../../../src/console/page/studio/records/listed-record.ts';
-import { traceAddress } from '../../../src/console/page/studio/agent-answers.ts';
+import { buildTraceAddress } from '../../../src/console/page/studio/agent-answers.ts';
 import { ScannedJson } from '../../../src/console/page/studio/json/json-text.ts';
 
 const cells = ({ columns }: Catalog, fields: Record<string, unknown>) =>
@@ -18,13 +18,17 @@ const cells = ({ columns }: Catalog, fields: Record<string, unknown>) =>
 
 test('a cron shows when it fires next, unless it rests or has ended', () => {
   const next_run_date = '2027-01-01T00:00:00Z';
-  expect(cells(cronCatalog, { schedule: '* * * * *', timezone: null, next_run_date, enabled: true })).toMatchObject({
+  expect(
+    cells(cronCatalog, { schedule: '* * * * *', timezone: null, next_run_date, enabled: true }),
+  ).toMatchObject({
     Schedule: { text: '* * * * *' },
     Zone: { text: 'UTC' },
     Next: { time: next_run_date },
     Ends: { time: '' },
   });
-  expect(cells(cronCatalog, { next_run_date, enabled: false })['Next']).toEqual({ text: 'It rests' });
+  expect(cells(cronCatalog, { next_run_date, enabled: false })['Next']).toEqual({
+    text: 'It rests',
+  });
   expect(cells(cronCatalog, { next_run_date: 'x' })['Next']).toEqual({ text: 'Never again' });
 });
 
@@ -32,19 +36,30 @@ test.each([
   [null, ''],
   [{ state: 'pending', attempts: 0, last_error: null }, 'pending'],
   [{ state: 'sent', attempts: 1, last_error: null }, 'sent after 1 attempt'],
-  [{ state: 'failed', attempts: 3, last_error: 'It answered 500.' }, 'failed after 3 attempts: It answered 500.'],
+  [
+    { state: 'failed', attempts: 3, last_error: 'It answered 500.' },
+    'failed after 3 attempts: It answered 500.',
+  ],
   [{ state: {}, attempts: 'x' }, ''],
 ])('the webhook %j is shown as "%s"', (status, words) => {
-  expect(webhookWords(status)).toBe(words);
+  expect(describeWebhook(status)).toBe(words);
 });
 
 test('ids of a hostile agent stay one part of a path', () => {
-  expect(runCatalog('../a').whole?.({ run_id: '../../info?x=#' })).toBe('threads/..%2Fa/runs/..%2F..%2Finfo%3Fx%3D%23');
+  expect(runCatalog('../a').whole?.({ run_id: '../../info?x=#' })).toBe(
+    'threads/..%2Fa/runs/..%2F..%2Finfo%3Fx%3D%23',
+  );
 });
 
 test('a store is searched by meaning only where somebody asks for it', () => {
-  expect(itemCatalog(['a'], { query: '', filter: {} }).body).toEqual({ namespace_prefix: ['a'], filter: {} });
-  expect(itemCatalog([], { query: 'warm', filter: { kind: 'note' } }).body).toMatchObject({ query: 'warm', filter: { kind: 'note' } });
+  expect(buildItemCatalog(['a'], { query: '', filter: {} }).body).toEqual({
+    namespace_prefix: ['a'],
+    filter: {},
+  });
+  expect(buildItemCatalog([], { query: 'warm', filter: { kind: 'note' } }).body).toMatchObject({
+    query: 'warm',
+    filter: { kind: 'note' },
+  });
 });
 
 test('the room of a thread is listed by its parts, the largest first', () => {
@@ -53,35 +68,63 @@ test('the room of a thread is listed by its parts, the largest first', () => {
     pending_writes: { count: 1, bytes: 10 },
     channel_values: { count: 3, bytes: 300, by_channel: { messages: { count: 3, bytes: 300 } } },
   };
-  expect(storedParts(answer)).toEqual([
+  expect(listStoredParts(answer)).toEqual([
     { name: 'Values of messages', count: 3, bytes: 300 },
     { name: 'Checkpoints', count: 2, bytes: 20 },
     { name: 'Writes of steps', count: 1, bytes: 10 },
   ]);
-  expect(storedParts('nothing')).toHaveLength(2);
-  expect([bytesText(999), bytesText(1000), bytesText(20_500_000)]).toEqual(['999 bytes', '1.0 kB', '20.5 MB']);
+  expect(listStoredParts('nothing')).toHaveLength(2);
+  expect([formatBytes(999), formatBytes(1000), formatBytes(20_500_000)]).toEqual([
+    '999 bytes',
+    '1.0 kB',
+    '20.5 MB',
+  ]);
 });
 
 test.each([
   ['that caused it', { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` }, 'a'.repeat(32)],
   ['of its own', undefined, '01234567012340128012012345678901'],
-  ['of its own, where the other one is no trace', { traceparent: '../x' }, '01234567012340128012012345678901'],
+  [
+    'of its own, where the other one is no trace',
+    { traceparent: '../x' },
+    '01234567012340128012012345678901',
+  ],
 ])('a run links to the trace %s', (_, trace, id) => {
   const run = { run_id: '01234567-0123-4012-8012-012345678901', kwargs: { trace } };
-  expect(traceAddress({ trace_link: 'https://jaeger.example/trace/{trace_id}?x' }, run)).toBe(`https://jaeger.example/trace/${id}?x`);
-  for (const trace_link of [undefined, 7, 'https://jaeger.example', 'javascript:window.hacked={trace_id}', 'http:///{trace_id}'])
-    expect(traceAddress({ trace_link }, run)).toBeUndefined();
-  expect(traceAddress({ trace_link: 'https://jaeger.example/{trace_id}' }, { run_id: '../..' })).toBeUndefined();
+  expect(buildTraceAddress({ trace_link: 'https://jaeger.example/trace/{trace_id}?x' }, run)).toBe(
+    `https://jaeger.example/trace/${id}?x`,
+  );
+  for (const trace_link of [
+    undefined,
+    7,
+    'https://jaeger.example',
+    'javascript:window.hacked={trace_id}',
+    'http:///{trace_id}',
+  ])
+    expect(buildTraceAddress({ trace_link }, run)).toBeUndefined();
+  expect(
+    buildTraceAddress({ trace_link: 'https://jaeger.example/{trace_id}' }, { run_id: '../..' }),
+  ).toBeUndefined();
 });
 
 test('a list that the agent does not serve or show is one sentence', () => {
-  expect(listRefusal({ status: 404, message: 'Not Found' }, 'crons')).toBe('This agent does not serve crons.');
-  expect(listRefusal({ status: 404, message: 'Thread with ID 1 not found' }, 'runs')).toBe('Thread with ID 1 not found');
-  expect(listRefusal({ status: 403, message: 'Forbidden' }, 'crons')).toBe('This agent does not let you see crons.');
+  expect(listRefusal({ status: 404, message: 'Not Found' }, 'crons')).toBe(
+    'This agent does not serve crons.',
+  );
+  expect(listRefusal({ status: 404, message: 'Thread with ID 1 not found' }, 'runs')).toBe(
+    'Thread with ID 1 not found',
+  );
+  expect(listRefusal({ status: 403, message: 'Forbidden' }, 'crons')).toBe(
+    'This agent does not let you see crons.',
+  );
   expect(listRefusal({ message: 'No answer.' }, 'crons')).toBe('No answer.');
 });
 
 test('a record keeps its short fields, and leaves long ones and those that are no JSON', async () => {
   const json = new ScannedJson(`{"key": "a", "value": "${'x'.repeat(5000)}", "bad": nothing}`);
-  expect((await recordAt(json, json.root)).fields).toEqual({ key: 'a', value: undefined, bad: undefined });
+  expect((await recordAt(json, json.root)).fields).toEqual({
+    key: 'a',
+    value: undefined,
+    bad: undefined,
+  });
 });

@@ -1,9 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { studioCheckpoint, listOf, stateOfAnswer, studioThread } from '../../../src/console/page/studio/agent-answers.ts';
+import {
+  toStudioCheckpoint,
+  listOf,
+  toShownState,
+  toStudioThread,
+} from '../../../src/console/page/studio/agent-answers.ts';
 import { ScannedJson } from '../../../src/console/page/studio/json/json-text.ts';
-import { slicedState } from '../../../src/console/page/studio/json/sliced-state.ts';
-import { cutText, lastMessages, shownMessages } from '../../../src/console/page/studio/shown-messages.ts';
-import { checkpointWords, namesText, stateText } from '../../../src/console/page/studio/state-text.ts';
+import { readSlicedState } from '../../../src/console/page/studio/json/sliced-state.ts';
+import {
+  trimShownText,
+  takeLastMessages,
+  toShownMessages,
+} from '../../../src/console/page/studio/shown-messages.ts';
+import {
+  describeCheckpoint,
+  formatNames,
+  formatState,
+} from '../../../src/console/page/studio/state-text.ts';
 
 describe('messages of a state', () => {
   test('are shown with the tools that they call, and the answers of these', () => {
@@ -22,7 +35,7 @@ describe('messages of a state', () => {
       { type: 'tool', tool_call_id: 't2', content: 'no clock', status: 'error' },
       { type: 'ai', id: 'd', name: 'forecaster', content: [{ type: 'text', text: '20 °C.' }] },
     ];
-    expect(shownMessages(messages)).toMatchObject([
+    expect(toShownMessages(messages)).toMatchObject([
       { key: 'a', who: 'User', text: 'How warm is it?', reasoning: '', calls: [] },
       {
         key: 'b',
@@ -30,7 +43,13 @@ describe('messages of a state', () => {
         text: '',
         reasoning: '',
         calls: [
-          { id: 't1', name: 'weather', input: '{\n  "at": "Bonn"\n}', result: '20 °C', failed: false },
+          {
+            id: 't1',
+            name: 'weather',
+            input: '{\n  "at": "Bonn"\n}',
+            result: '20 °C',
+            failed: false,
+          },
           { id: 't2', name: 'clock', input: '{}', result: 'no clock', failed: true },
         ],
       },
@@ -46,28 +65,39 @@ describe('messages of a state', () => {
       { type: 'image_url', image_url: { url: 'javascript:alert(1)' } },
       { type: 'tool_use', id: 't', name: 'x', input: {} },
     ];
-    expect(shownMessages([{ role: 'assistant', content }])).toMatchObject([
+    expect(toShownMessages([{ role: 'assistant', content }])).toMatchObject([
       { key: '0', who: 'Agent', text: 'Look: \n[image_url]', reasoning: 'Hm.\nSo.', calls: [] },
     ]);
   });
 
   test('that answer no call stand for themselves', () => {
     const messages = [{ type: 'tool', tool_call_id: 'gone', content: 'late' }];
-    expect(shownMessages(messages)).toMatchObject([{ who: 'Tool', text: 'late' }]);
+    expect(toShownMessages(messages)).toMatchObject([{ who: 'Tool', text: 'late' }]);
   });
 
-  test.each([[null], ['text'], [{ type: 'letter', content: 'x' }], [{ type: 'toString', content: 'x' }]])('are none in %j', (message) => {
-    expect(shownMessages([message])).toEqual([]);
+  test.each([
+    [null],
+    ['text'],
+    [{ type: 'letter', content: 'x' }],
+    [{ type: 'toString', content: 'x' }],
+  ])('are none in %j', (message) => {
+    expect(toShownMessages([message])).toEqual([]);
   });
 });
 
 test('of messages that are long together the last ones are shown, and of one that is long its beginning', () => {
-  const messages = Array.from({ length: 100 }, (_, at) => ({ type: 'human', id: String(at), content: 'x'.repeat(15_000) }));
-  const { first, shown } = lastMessages(messages);
+  const messages = Array.from({ length: 100 }, (_, at) => ({
+    type: 'human',
+    id: String(at),
+    content: 'x'.repeat(15_000),
+  }));
+  const { first, shown } = takeLastMessages(messages);
   expect([first, shown.length, shown.at(-1)?.key]).toEqual([95, 5, '99']);
-  expect(lastMessages([{ type: 'human', content: 'x'.repeat(900_000) }]).shown).toHaveLength(1);
-  expect(lastMessages(Array.from({ length: 300 }, () => ({ type: 'human', content: 'hi' }))).first).toBe(100);
-  expect(cutText('x'.repeat(30_000))).toHaveLength(8000 + ' … (30000 letters)'.length);
+  expect(takeLastMessages([{ type: 'human', content: 'x'.repeat(900_000) }]).shown).toHaveLength(1);
+  expect(
+    takeLastMessages(Array.from({ length: 300 }, () => ({ type: 'human', content: 'hi' }))).first,
+  ).toBe(100);
+  expect(trimShownText('x'.repeat(30_000))).toHaveLength(8000 + ' … (30000 letters)'.length);
 });
 
 test('a large state is read a message at a time, and long fields are cut', async () => {
@@ -79,9 +109,21 @@ test('a large state is read a message at a time, and long fields are cut', async
     ],
     other: long,
   };
-  const state = { values, checkpoint_id: 'c', next: ['say'], interrupts: [{ id: 'i', value: 'why' }], created_at: '2026-01-01T00:00:00Z' };
-  const { messages, ...rest } = await slicedState(new ScannedJson(JSON.stringify(state)));
-  expect(rest).toEqual({ id: 'c', next: ['say'], interrupts: [{ id: 'i', value: 'why' }], madeAt: '2026-01-01T00:00:00Z', fault: '' });
+  const state = {
+    values,
+    checkpoint_id: 'c',
+    next: ['say'],
+    interrupts: [{ id: 'i', value: 'why' }],
+    created_at: '2026-01-01T00:00:00Z',
+  };
+  const { messages, ...rest } = await readSlicedState(new ScannedJson(JSON.stringify(state)));
+  expect(rest).toEqual({
+    id: 'c',
+    next: ['say'],
+    interrupts: [{ id: 'i', value: 'why' }],
+    madeAt: '2026-01-01T00:00:00Z',
+    fault: '',
+  });
   expect(messages[1]).toEqual({ type: 'ai', id: 'b', content: 'short' });
   const [first] = messages as { id: string; content: string }[];
   expect(first).toMatchObject({ type: 'human', id: 'a' });
@@ -90,27 +132,47 @@ test('a large state is read a message at a time, and long fields are cut', async
 });
 
 test('of many messages the last ones are read, and the ids of those before them', async () => {
-  const many = Array.from({ length: 300 }, (_, at) => ({ id: `m${at}`, type: 'human', content: `${at}` }));
-  const { messages, interrupts } = await slicedState(new ScannedJson(JSON.stringify({ values: { messages: many }, interrupts: many })));
+  const many = Array.from({ length: 300 }, (_, at) => ({
+    id: `m${at}`,
+    type: 'human',
+    content: `${at}`,
+  }));
+  const { messages, interrupts } = await readSlicedState(
+    new ScannedJson(JSON.stringify({ values: { messages: many }, interrupts: many })),
+  );
   expect(messages).toHaveLength(300);
-  expect([messages[0], messages[49], messages[50]]).toEqual([{ id: 'm0' }, { id: 'm49' }, many[50]]);
+  expect([messages[0], messages[49], messages[50]]).toEqual([
+    { id: 'm0' },
+    { id: 'm49' },
+    many[50],
+  ]);
   expect(interrupts).toEqual(many);
 });
 
-test.each(['', 'no JSON', '{"values": {"messages": [', 'null', '[1]'])('a state that is "%s" is as good as an empty one', async (text) => {
-  expect(await slicedState(new ScannedJson(text))).toEqual({ id: '', messages: [], next: [], interrupts: [], madeAt: '', fault: '' });
-});
+test.each(['', 'no JSON', '{"values": {"messages": [', 'null', '[1]'])(
+  'a state that is "%s" is as good as an empty one',
+  async (text) => {
+    expect(await readSlicedState(new ScannedJson(text))).toEqual({
+      id: '',
+      messages: [],
+      next: [],
+      interrupts: [],
+      madeAt: '',
+      fault: '',
+    });
+  },
+);
 
 test('a large state is cut before it is shown, and never in the middle of a letter', () => {
-  expect(stateText({ a: 1 })).toEqual({ shown: '{\n  "a": 1\n}', letters: 12 });
-  const { shown, letters } = stateText('😀'.repeat(10), 4);
+  expect(formatState({ a: 1 })).toEqual({ shown: '{\n  "a": 1\n}', letters: 12 });
+  const { shown, letters } = formatState('😀'.repeat(10), 4);
   expect([shown, letters]).toEqual(['"😀', 22]);
-  expect(stateText(undefined)).toEqual({ shown: '', letters: 0 });
+  expect(formatState(undefined)).toEqual({ shown: '', letters: 0 });
 });
 
 test('names of nodes in a sentence are cut, and so are many of them', () => {
-  expect(namesText(['a', 'n'.repeat(70)])).toBe(`a, ${'n'.repeat(60)} …`);
-  expect(namesText(Array.from({ length: 22 }, () => 'a')).endsWith(', a, 2 more')).toBe(true);
+  expect(formatNames(['a', 'n'.repeat(70)])).toBe(`a, ${'n'.repeat(60)} …`);
+  expect(formatNames(Array.from({ length: 22 }, () => 'a')).endsWith(', a, 2 more')).toBe(true);
 });
 
 test.each([
@@ -120,7 +182,7 @@ test.each([
   [{ source: 'toString' }, 'Checkpoint'],
   [null, 'Checkpoint'],
 ])('a checkpoint of %j is called %s', (metadata, words) => {
-  expect(checkpointWords(metadata)).toBe(words);
+  expect(describeCheckpoint(metadata)).toBe(words);
 });
 
 test.each([
@@ -130,7 +192,7 @@ test.each([
   [null, null, ''],
   [{ title: 5 }, { first: [] }, ''],
 ])('a thread of %j is known by its beginning %j', (metadata, extracted, title) => {
-  expect(studioThread({ metadata, extracted }).title).toBe(title);
+  expect(toStudioThread({ metadata, extracted }).title).toBe(title);
 });
 
 test.each([
@@ -138,11 +200,41 @@ test.each([
   ['text'],
   [[1]],
   [{}],
-  [{ thread_id: {}, status: [], updated_at: 'never', created_at: 1, next: [{}], interrupts: 'x', metadata: 'm' }],
+  [
+    {
+      thread_id: {},
+      status: [],
+      updated_at: 'never',
+      created_at: 1,
+      next: [{}],
+      interrupts: 'x',
+      metadata: 'm',
+    },
+  ],
 ])('an answer of %j is as good as an empty one', (answer) => {
-  expect(studioThread(answer)).toEqual({ id: '', status: '', changedAt: '', metadata: {}, title: '', error: '' });
-  expect(studioCheckpoint(answer)).toEqual({ id: '', parent: '', madeAt: '', metadata: {}, next: [] });
-  expect(stateOfAnswer(answer)).toEqual({ id: '', messages: [], next: [], interrupts: [], madeAt: '', fault: '' });
+  expect(toStudioThread(answer)).toEqual({
+    id: '',
+    status: '',
+    changedAt: '',
+    metadata: {},
+    title: '',
+    error: '',
+  });
+  expect(toStudioCheckpoint(answer)).toEqual({
+    id: '',
+    parent: '',
+    madeAt: '',
+    metadata: {},
+    next: [],
+  });
+  expect(toShownState(answer)).toEqual({
+    id: '',
+    messages: [],
+    next: [],
+    interrupts: [],
+    madeAt: '',
+    fault: '',
+  });
 });
 
 test.each([
@@ -150,7 +242,7 @@ test.each([
   [{ message: 'count is -1' }, 'count is -1'],
   ['text', ''],
 ])('a state with the error %j says "%s"', (error, fault) => {
-  expect(stateOfAnswer({ checkpoint_id: 'c', error })).toMatchObject({ id: 'c', fault });
+  expect(toShownState({ checkpoint_id: 'c', error })).toMatchObject({ id: 'c', fault });
 });
 
 test('anything but a list has no items', () => {

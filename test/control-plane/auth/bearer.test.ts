@@ -1,6 +1,6 @@
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { controlPlaneConfig } from '../../../src/config/control-plane.ts';
+import { readControlPlaneConfig } from '../../../src/config/control-plane.ts';
 import { Authenticator } from '../../../src/control-plane/auth/authenticate.ts';
 import { BearerTokens } from '../../../src/control-plane/auth/bearer.ts';
 import type { Problem } from '../../../src/errors.ts';
@@ -27,12 +27,19 @@ const member = (claims: Record<string, unknown> = {}, options = {}) =>
 function gateWith(settings: Record<string, string> = {}) {
   let time = 0;
   const clock = (): number => time;
-  const { oidc } = controlPlaneConfig({ GX_OIDC_ISSUER: issuer.url, GX_OIDC_AUDIENCE: 'gx', ...settings });
+  const { oidc } = readControlPlaneConfig({
+    GX_OIDC_ISSUER: issuer.url,
+    GX_OIDC_AUDIENCE: 'gx',
+    ...settings,
+  });
   if (oidc === undefined) throw new Error('no issuer is configured');
   const tokens = new BearerTokens({ config: oidc, log: silentLog(), clock });
   const gate = new Authenticator({ kube: {} as Kube, namespace: 'gx', log: silentLog(), tokens });
   const ask = (token: string, tenant?: string) =>
-    gate.authenticate({ authorization: `Bearer ${token}`, ...(tenant !== undefined && { 'x-tenant-id': tenant }) }, 'read');
+    gate.authenticate(
+      { authorization: `Bearer ${token}`, ...(tenant !== undefined && { 'x-tenant-id': tenant }) },
+      'read',
+    );
   const refusal = async (token: string, tenant?: string): Promise<Problem> => {
     const outcome: unknown = await ask(token, tenant).catch((error: unknown) => error);
     expect(outcome).toHaveProperty('status');
@@ -45,11 +52,18 @@ describe('a token of the configured issuer', () => {
   test('opens the API for its tenant, with its role', async () => {
     const { ask, gate } = gateWith();
     const caller = await ask(await member());
-    expect(caller).toMatchObject({ tenantId: TENANT, role: 'write', keyName: 'somebody', tenants: [TENANT] });
+    expect(caller).toMatchObject({
+      tenantId: TENANT,
+      role: 'write',
+      keyName: 'somebody',
+      tenants: [TENANT],
+    });
     expect(Date.parse(caller.expiresAt ?? '')).toBeGreaterThan(Date.now());
     const reader = await member({ role: 'read' });
     expect((await ask(reader)).role).toBe('read');
-    await expect(gate.authenticate({ authorization: `bearer ${reader}` }, 'write')).rejects.toMatchObject({ status: 403 });
+    await expect(
+      gate.authenticate({ authorization: `bearer ${reader}` }, 'write'),
+    ).rejects.toMatchObject({ status: 403 });
   });
 
   test.each<[string, Record<string, string>, Record<string, unknown>, string]>([
@@ -81,7 +95,10 @@ describe('a token of the configured issuer', () => {
     ['in none, with one tenant for all', { GX_OIDC_TENANT_ID: TENANT }, { role: 'write' }, 'write'],
     ['in capitals', {}, { tenant_id: TENANT.toUpperCase(), role: 'write' }, 'write'],
   ])('tells tenant and role %s', async (_, settings, claims, role) => {
-    expect(await gateWith(settings).ask(await issuer.token(claims))).toMatchObject({ tenantId: TENANT, role });
+    expect(await gateWith(settings).ask(await issuer.token(claims))).toMatchObject({
+      tenantId: TENANT,
+      role,
+    });
   });
 
   test.each<[string, Record<string, unknown>, RegExp]>([
@@ -90,29 +107,45 @@ describe('a token of the configured issuer', () => {
     ['no role', { role: undefined }, /role names no role/],
     ['a role that is none of this API', { role: ['owner'] }, /role names no role/],
   ])('that names %s is refused with 403', async (_, claims, sentence) => {
-    expect(await gateWith().refusal(await member(claims))).toMatchObject({ status: 403, message: expect.stringMatching(sentence) });
+    expect(await gateWith().refusal(await member(claims))).toMatchObject({
+      status: 403,
+      message: expect.stringMatching(sentence),
+    });
   });
 
   test('of several tenants needs X-Tenant-Id, which chooses one of them and no other', async () => {
     const { ask, refusal } = gateWith();
     const token = await member({ tenant_id: [TENANT, OTHER] });
-    expect(await refusal(token)).toMatchObject({ status: 403, message: expect.stringContaining('requires workspace specification') });
+    expect(await refusal(token)).toMatchObject({
+      status: 403,
+      message: expect.stringContaining('requires workspace specification'),
+    });
     expect((await ask(token, OTHER.toUpperCase())).tenantId).toBe(OTHER);
-    expect(await refusal(token, '55555555-5555-4555-8555-555555555555')).toMatchObject({ status: 403 });
+    expect(await refusal(token, '55555555-5555-4555-8555-555555555555')).toMatchObject({
+      status: 403,
+    });
   });
 
   test('of one tenant is refused when X-Tenant-Id names another', async () => {
-    expect(await gateWith().refusal(await member(), OTHER)).toMatchObject({ status: 403, message: expect.stringContaining('X-Tenant-Id') });
+    expect(await gateWith().refusal(await member(), OTHER)).toMatchObject({
+      status: 403,
+      message: expect.stringContaining('X-Tenant-Id'),
+    });
   });
 
   test.each(['JWT', 'at+jwt', 'application/at+JWT'])('of the type %s is taken', async (typ) => {
     expect((await gateWith().ask(await member({}, { header: { typ } }))).tenantId).toBe(TENANT);
   });
 
-  test.each(['ES256', 'PS512', 'EdDSA'])('signed by %s is taken when that is configured', async (alg) => {
-    await issuer.rotate({ alg });
-    expect((await gateWith({ GX_OIDC_ALGORITHMS: alg.toLowerCase() }).ask(await member())).tenantId).toBe(TENANT);
-  });
+  test.each(['ES256', 'PS512', 'EdDSA'])(
+    'signed by %s is taken when that is configured',
+    async (alg) => {
+      await issuer.rotate({ alg });
+      expect(
+        (await gateWith({ GX_OIDC_ALGORITHMS: alg.toLowerCase() }).ask(await member())).tenantId,
+      ).toBe(TENANT);
+    },
+  );
 });
 
 describe('a token is refused with 401, a sentence and a challenge', () => {
@@ -121,7 +154,11 @@ describe('a token is refused with 401, a sentence and a challenge', () => {
     ['without an expiry', () => member({ exp: undefined }), /no time of expiry/],
     ['that is not valid yet', () => member({ nbf: seconds() + 60 }), /not valid yet/],
     ['for another audience', () => member({ aud: ['another'] }), /another audience/],
-    ['of a type for another purpose', () => member({}, { header: { typ: 'logout+jwt' } }), /is of a type that is not made for/],
+    [
+      'of a type for another purpose',
+      () => member({}, { header: { typ: 'logout+jwt' } }),
+      /is of a type that is not made for/,
+    ],
     ['of another issuer', () => member({ iss: 'https://elsewhere.example' }), /another issuer/],
     [
       'signed by another key under the same id',
@@ -134,12 +171,18 @@ describe('a token is refused with 401, a sentence and a challenge', () => {
       /algorithm that is not accepted/,
     ],
     ['that is no token', () => 'e30.e30.e30', /not a signed JSON Web Token/],
-    ['that is not signed', () => new UnsecuredJWT({ sub: 'x' }).encode(), /not a signed JSON Web Token|algorithm/],
+    [
+      'that is not signed',
+      () => new UnsecuredJWT({ sub: 'x' }).encode(),
+      /not a signed JSON Web Token|algorithm/,
+    ],
     ['signed with the public key as a shared secret', forged, /algorithm that is not accepted/],
   ])('%s', async (_, make, sentence) => {
     const { status, message, headers } = await gateWith().refusal(await make());
     expect([status, message]).toEqual([401, expect.stringMatching(sentence)]);
-    expect(headers['www-authenticate']).toBe(`Bearer realm="gx-platform", error="invalid_token", error_description="${message}"`);
+    expect(headers['www-authenticate']).toBe(
+      `Bearer realm="gx-platform", error="invalid_token", error_description="${message}"`,
+    );
   });
 
   test('but clocks may differ by as much as is configured', async () => {
@@ -153,7 +196,10 @@ async function forged(): Promise<string> {
   const { jwk, kid = '' } = await issuer.rotate();
   const claims = { iss: issuer.url, aud: 'gx', sub: 'x', tenant_id: TENANT, role: 'write' };
   const secret = new TextEncoder().encode(JSON.stringify(jwk));
-  return new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid }).setExpirationTime('1h').sign(secret);
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: 'HS256', kid })
+    .setExpirationTime('1h')
+    .sign(secret);
 }
 
 describe("the issuer's keys", () => {
@@ -202,7 +248,10 @@ describe("the issuer's keys", () => {
     const first = await member();
     await issuer.rotate({ kid: '' });
     const { ask, refusal } = gateWith();
-    expect([(await ask(first)).tenantId, (await ask(await member())).tenantId]).toEqual([TENANT, TENANT]);
+    expect([(await ask(first)).tenantId, (await ask(await member())).tenantId]).toEqual([
+      TENANT,
+      TENANT,
+    ]);
     const stranger = await member({}, { key: await issuer.rotate({ kid: '', publish: 'not' }) });
     expect((await refusal(stranger)).status).toBe(401);
   });
@@ -228,7 +277,10 @@ describe('while the issuer is away', () => {
     const { ask, refusal, pass } = gateWith();
     const token = await member();
     await issuer.down();
-    expect(await refusal(token)).toMatchObject({ status: 503, message: expect.stringContaining(issuer.url) });
+    expect(await refusal(token)).toMatchObject({
+      status: 503,
+      message: expect.stringContaining(issuer.url),
+    });
     await issuer.up();
     pass(1001);
     expect((await ask(token)).tenantId).toBe(TENANT);
@@ -258,9 +310,17 @@ describe('while the issuer is away', () => {
 
 test('without credentials the answer names both ways in, and without an issuer a token is told that it opens nothing', async () => {
   const { gate } = gateWith();
-  const challenge = { 'www-authenticate': 'ApiKey realm="gx-platform", Bearer realm="gx-platform"' };
-  await expect(gate.authenticate({}, 'read')).rejects.toMatchObject({ status: 401, headers: challenge });
-  await expect(gate.authenticate({ authorization: 'Basic eDp5' }, 'read')).rejects.toMatchObject({ status: 401, headers: challenge });
+  const challenge = {
+    'www-authenticate': 'ApiKey realm="gx-platform", Bearer realm="gx-platform"',
+  };
+  await expect(gate.authenticate({}, 'read')).rejects.toMatchObject({
+    status: 401,
+    headers: challenge,
+  });
+  await expect(gate.authenticate({ authorization: 'Basic eDp5' }, 'read')).rejects.toMatchObject({
+    status: 401,
+    headers: challenge,
+  });
   const closed = new Authenticator({ kube: {} as Kube, namespace: 'gx', log: silentLog() });
   await expect(closed.authenticate({ authorization: 'Bearer x' }, 'read')).rejects.toMatchObject({
     status: 401,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { controlPlaneConfig } from '../../../src/config/control-plane.ts';
+import { readControlPlaneConfig } from '../../../src/config/control-plane.ts';
 import { Authenticator } from '../../../src/control-plane/auth/authenticate.ts';
 import { runApiKeyCommand } from '../../../src/control-plane/auth/command.ts';
 import { MAC_SECRET } from '../../../src/control-plane/auth/key-mac.ts';
@@ -18,21 +18,24 @@ let plane: Plane;
 let deployment: Deployment;
 beforeAll(async () => {
   plane = await startPlane('keys');
-  deployment = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('mine') })).body;
+  deployment = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('mine') }))
+    .body;
 });
 afterAll(() => plane.stop());
 
-const status = async (key: string): Promise<number> => (await plane.call('GET', '/v2/deployments', { key })).status;
+const status = async (key: string): Promise<number> =>
+  (await plane.call('GET', '/v2/deployments', { key })).status;
 const idIn = (note = ''): string => /Id ([0-9a-f]{16})/.exec(note)?.[1] ?? '';
 
 /** The command as a person runs it; returns what it printed. */
 async function run(...args: string[]): Promise<string[]> {
   const lines: string[] = [];
-  const config = { ...controlPlaneConfig({}), namespace: plane.namespace };
+  const config = { ...readControlPlaneConfig({}), namespace: plane.namespace };
   await runApiKeyCommand(args, { kube: plane.kube, config, out: (line) => lines.push(line) });
   return lines;
 }
-const rowOf = async (id: string): Promise<string> => (await run('list')).find((line) => line.startsWith(id)) ?? '';
+const rowOf = async (id: string): Promise<string> =>
+  (await run('list')).find((line) => line.startsWith(id)) ?? '';
 
 describe('api-key', () => {
   test('explains itself', async () => {
@@ -47,9 +50,9 @@ describe('api-key', () => {
     expect(await status(key)).toBe(200);
     expect(await rowOf(id)).toMatch(/ read .* never .* ci$/);
     expect((await run('list')).join()).not.toContain(key);
-    expect(JSON.stringify(await plane.kube.all(kinds.secret, { namespace: plane.namespace }))).not.toContain(
-      Buffer.from(key).toString('base64'),
-    );
+    expect(
+      JSON.stringify(await plane.kube.listAll(kinds.secret, { namespace: plane.namespace })),
+    ).not.toContain(Buffer.from(key).toString('base64'));
     expect(await run('revoke', id)).toEqual([expect.stringContaining(`Key ${id} is revoked`)]);
     await expect(run('revoke', id)).rejects.toMatchObject({ name: 'StartError' });
   });
@@ -58,7 +61,9 @@ describe('api-key', () => {
     const [key = '', note] = await run('create', '--name', 'seldom');
     expect(await rowOf(idIn(note))).toMatch(/ never +never +seldom$/);
     await status(key);
-    await until('the use is stored', async () => / never +20\d\d-[-\d]+T[:\d]+Z +seldom$/.test(await rowOf(idIn(note))));
+    await until('the use is stored', async () =>
+      / never +20\d\d-[-\d]+T[:\d]+Z +seldom$/.test(await rowOf(idIn(note))),
+    );
   });
 
   test('makes a key that expires, and shows when', async () => {
@@ -71,17 +76,25 @@ describe('api-key', () => {
       role: 'read',
       expiresAt: '2020-01-01T00:00:00Z',
     });
-    const { status: refused, body } = await plane.call<{ detail: string }>('GET', '/v2/deployments', { key: over.key });
+    const { status: refused, body } = await plane.call<{ detail: string }>(
+      'GET',
+      '/v2/deployments',
+      { key: over.key },
+    );
     expect([refused, body.detail]).toEqual([401, 'The API key has expired.']);
     expect(await rowOf(over.id)).toMatch(/ expired +never +over$/);
   });
 
   test('a key that is revoked ends the stream that it opened', async () => {
     const [key = '', note] = await run('create', '--name', 'follower', '--role', 'read');
-    const stream = await fetch(`${plane.url}/v2/deployments/${deployment.id}/events`, { headers: { 'x-api-key': key } });
+    const stream = await fetch(`${plane.url}/v2/deployments/${deployment.id}/events`, {
+      headers: { 'x-api-key': key },
+    });
     expect(stream.status).toBe(200);
     await run('revoke', idIn(note));
-    expect(await stream.text()).toMatch(/^event: deployment[^]*event: end\r\ndata: \{"reason":"refused"\}\s*$/);
+    expect(await stream.text()).toMatch(
+      /^event: deployment[^]*event: end\r\ndata: \{"reason":"refused"\}\s*$/,
+    );
   });
 
   test('prints the key alone when asked to be quiet', async () => {
@@ -143,7 +156,11 @@ function gateWith({ kube, namespace }: Pick<Stage, 'kube' | 'namespace'>, away =
     if (away.now) throw new Unavailable('away');
     return kube.find(...args);
   }) as Kube['find'];
-  const store = { find, create: kube.create.bind(kube), replace: kube.replace.bind(kube) } as Partial<Kube> as Kube;
+  const store = {
+    find,
+    create: kube.create.bind(kube),
+    replace: kube.replace.bind(kube),
+  } as Partial<Kube> as Kube;
   const gate = new Authenticator({ kube: store, namespace, log: silentLog(), clock: () => time });
   const ask = (key: string) => gate.authenticate({ 'x-api-key': key }, 'read');
   return { ask, reads: () => read, pass: (milliseconds: number) => (time += milliseconds) };
@@ -156,7 +173,11 @@ describe('a key', () => {
     await ask(plane.keys.read);
     expect(reads()).toBe(2);
     pass(3501);
-    expect(await ask(plane.keys.read)).toMatchObject({ tenantId: TENANT_A, role: 'read', keyName: 'reader' });
+    expect(await ask(plane.keys.read)).toMatchObject({
+      tenantId: TENANT_A,
+      role: 'read',
+      keyName: 'reader',
+    });
     expect(reads()).toBe(3);
   });
 
@@ -211,8 +232,16 @@ describe('a key', () => {
     const { key } = await createKey(stage.kube, stage.namespace, NEW);
     const metadata = { name: MAC_SECRET, namespace: stage.namespace };
     await stage.kube.delete(kinds.secret, metadata);
-    await stage.kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { mac: 'x' } });
-    await expect(gateWith(stage).ask(key)).rejects.toMatchObject({ status: 503, message: expect.stringContaining(MAC_SECRET) });
+    await stage.kube.create(kinds.secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata,
+      stringData: { mac: 'x' },
+    });
+    await expect(gateWith(stage).ask(key)).rejects.toMatchObject({
+      status: 503,
+      message: expect.stringContaining(MAC_SECRET),
+    });
     await stage.stop();
   });
 });

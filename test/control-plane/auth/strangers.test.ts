@@ -35,18 +35,30 @@ beforeAll(async () => {
 afterAll(() => plane.stop());
 
 let reached = 0;
-type Document = { paths: Record<string, Record<string, { parameters?: { name: string; in: string; required: boolean }[] }>> };
+type Document = {
+  paths: Record<
+    string,
+    Record<string, { parameters?: { name: string; in: string; required: boolean }[] }>
+  >;
+};
 
 test("another tenant's key finds nothing by any operation that names something, in our words or the vendor's", async () => {
   const { paths } = (await (await fetch(`${plane.url}/openapi.json`)).json()) as Document;
-  const named = Object.entries(paths).filter(([path]) => path.includes('{') && !path.includes('integration'));
+  const named = Object.entries(paths).filter(
+    ([path]) => path.includes('{') && !path.includes('integration'),
+  );
   expect(named.length).toBeGreaterThan(10);
   const before = (await plane.call('GET', `/v2/deployments/${ids.deployment_id}`)).body;
   const found: string[] = [];
   for (const [template, operations] of named) {
     for (const [method, { parameters = [] }] of Object.entries(operations)) {
-      const query = parameters.some(({ name, required }) => name === 'type' && required) ? '?type=deploy' : '';
-      const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `unknown-${name}`);
+      const query = parameters.some(({ name, required }) => name === 'type' && required)
+        ? '?type=deploy'
+        : '';
+      const path = template.replaceAll(
+        /\{(\w+)\}/g,
+        (_, name: string) => ids[name] ?? `unknown-${name}`,
+      );
       expect(path).not.toContain('unknown');
       for (const prefix of ['', '/api-host']) {
         const answer = await fetch(`${plane.url}${prefix}${path}${query}`, {
@@ -62,39 +74,70 @@ test("another tenant's key finds nothing by any operation that names something, 
   }
   expect(found).toEqual([]);
   expect((await plane.call('GET', `/v2/deployments/${ids.deployment_id}`)).body).toEqual(before);
-  const bulk = await plane.call('DELETE', `/v2/deployments?deployment_ids=${ids.deployment_id}`, { key: plane.keys.otherAdmin });
+  const bulk = await plane.call('DELETE', `/v2/deployments?deployment_ids=${ids.deployment_id}`, {
+    key: plane.keys.otherAdmin,
+  });
   expect(bulk).toMatchObject({ status: 207, body: { deleted: [], failed: [{ status: 404 }] } });
 });
 
 test.each<[string, object, number]>([
   ['a path of the host', { volumes: [{ name: 'v', hostPath: { path: '/' } }] }, 422],
-  ['a volume that makes a claim', { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: {} } }] }, 422],
+  [
+    'a volume that makes a claim',
+    { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: {} } }] },
+    422,
+  ],
   ['the network of the host', { host_network: true }, 422],
   ['the network of the host, in the words of Kubernetes', { hostNetwork: true }, 422],
   ['processes of the host', { hostPID: true }, 422],
-  ['a port of the host', { sidecars: [{ name: 's', image: 'i', ports: [{ containerPort: 1, hostPort: 1 }] }] }, 422],
+  [
+    'a port of the host',
+    { sidecars: [{ name: 's', image: 'i', ports: [{ containerPort: 1, hostPort: 1 }] }] },
+    422,
+  ],
   ['a device of the host', { sidecars: [{ name: 's', image: 'i', volumeDevices: [] }] }, 422],
   ['a hook', { sidecars: [{ name: 's', image: 'i', lifecycle: {} }] }, 422],
-  ['processes unmasked', { sidecars: [{ name: 's', image: 'i', securityContext: { procMount: 'Unmasked' } }] }, 400],
-  ['options of SELinux', { init_containers: [{ name: 's', image: 'i', securityContext: { seLinuxOptions: {} } }] }, 400],
-  ['root in an init container', { init_containers: [{ name: 's', image: 'i', securityContext: { runAsUser: 0 } }] }, 400],
+  [
+    'processes unmasked',
+    { sidecars: [{ name: 's', image: 'i', securityContext: { procMount: 'Unmasked' } }] },
+    400,
+  ],
+  [
+    'options of SELinux',
+    { init_containers: [{ name: 's', image: 'i', securityContext: { seLinuxOptions: {} } }] },
+    400,
+  ],
+  [
+    'root in an init container',
+    { init_containers: [{ name: 's', image: 'i', securityContext: { runAsUser: 0 } }] },
+    400,
+  ],
   [
     'a profile of the host',
-    { init_containers: [{ name: 's', image: 'i', securityContext: { seccompProfile: { type: 'Unconfined' } } }] },
+    {
+      init_containers: [
+        { name: 's', image: 'i', securityContext: { seccompProfile: { type: 'Unconfined' } } },
+      ],
+    },
     400,
   ],
   ["the platform's own label", { labels: { 'app.kubernetes.io/name': 'gx-platform' } }, 400],
   ['a service account that is not there', { service_account_name: 'nobody' }, 400],
-])('a REST user may not ask for %s: by POST, PATCH or a new revision', async (_, resource_spec, status) => {
-  const source_config = { resource_spec };
-  const at = `/v2/deployments/${ids.deployment_id}`;
-  const answers = await Promise.all([
-    plane.call('POST', '/v2/deployments', { body: creation(`reaching-${reached++}`, { source_config }) }),
-    plane.call('PATCH', at, { body: { source_config } }),
-    plane.call('POST', `${at}/revisions`, { body: { source_config } }),
-  ]);
-  expect(answers.map((answer) => answer.status)).toEqual([status, status, status]);
-});
+])(
+  'a REST user may not ask for %s: by POST, PATCH or a new revision',
+  async (_, resource_spec, status) => {
+    const source_config = { resource_spec };
+    const at = `/v2/deployments/${ids.deployment_id}`;
+    const answers = await Promise.all([
+      plane.call('POST', '/v2/deployments', {
+        body: creation(`reaching-${reached++}`, { source_config }),
+      }),
+      plane.call('PATCH', at, { body: { source_config } }),
+      plane.call('POST', `${at}/revisions`, { body: { source_config } }),
+    ]);
+    expect(answers.map((answer) => answer.status)).toEqual([status, status, status]);
+  },
+);
 
 test('Secrets of the platform may be named by nobody, not even where Secrets are granted', async () => {
   const granting = await startPlane('granting', { grants: ['secrets', 'csi', 'projected'] });
@@ -102,23 +145,43 @@ test('Secrets of the platform may be named by nobody, not even where Secrets are
     body: creation('owner', { secrets: [{ name: 'A', value: 'hidden' }] }),
   });
   expect(body.name).toBe('owner');
-  const all = await granting.kube.all(kinds.secret, { namespace: granting.namespace, labelSelector: 'gx.dev/secrets-of' });
+  const all = await granting.kube.listAll(kinds.secret, {
+    namespace: granting.namespace,
+    labelSelector: 'gx.dev/secrets-of',
+  });
   const name = all[0]?.metadata.name;
   const ways: object[] = [
     { volumes: [{ name: 'v', secret: { secretName: name } }] },
     { volumes: [{ name: 'v', csi: { driver: 'd', nodePublishSecretRef: { name } } }] },
     { volumes: [{ name: 'v', projected: { sources: [{ secret: { name } }] } }] },
     { sidecars: [{ name: 's', image: 'i', envFrom: [{ secretRef: { name } }] }] },
-    { init_containers: [{ name: 's', image: 'i', env: [{ name: 'E', valueFrom: { secretKeyRef: { name, key: 'A' } } }] }] },
+    {
+      init_containers: [
+        {
+          name: 's',
+          image: 'i',
+          env: [{ name: 'E', valueFrom: { secretKeyRef: { name, key: 'A' } } }],
+        },
+      ],
+    },
     { image_pull_secrets: [{ name }] },
   ];
   for (const resource_spec of ways) {
-    const answer = await granting.call('POST', '/v2/deployments', { body: creation('thief', { source_config: { resource_spec } }) });
-    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining('belongs to the platform') } });
+    const answer = await granting.call('POST', '/v2/deployments', {
+      body: creation('thief', { source_config: { resource_spec } }),
+    });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('belongs to the platform') },
+    });
   }
   const pull = { image_pull_secrets: [{ name: 'made-later' }] };
   expect(
-    (await granting.call('POST', '/v2/deployments', { body: creation('puller', { source_config: { resource_spec: pull } }) })).status,
+    (
+      await granting.call('POST', '/v2/deployments', {
+        body: creation('puller', { source_config: { resource_spec: pull } }),
+      })
+    ).status,
   ).toBe(201);
   await granting.stop();
 });

@@ -1,4 +1,7 @@
-import type { DeploymentCreateRequest, DeploymentPatchRequest } from '../../../src/schema/platform/deployment.ts';
+import type {
+  DeploymentCreateRequest,
+  DeploymentPatchRequest,
+} from '../../../src/schema/platform/deployment.ts';
 
 /*
  * Situations that the platform must refuse. Every row is proven three times: by the pure rules, by POST or PATCH, and
@@ -9,8 +12,22 @@ type Body = Omit<DeploymentCreateRequest, 'name' | 'secrets'>;
 type Row = { situation: string; path: string; door: 'both' | 'rest' };
 
 const INTEGRATION = '22222222-2222-4222-8222-222222222222';
-const ELSEWHERE = { id: 1, name: 'chat', owner: 'team', url: 'https://git.example:8443/team/chat', default_branch: 'main' };
-export const INTEGRATIONS = [{ id: INTEGRATION, name: 'acme', installation_id: 7, host: 'https://git.example', repos: [ELSEWHERE] }];
+const ELSEWHERE = {
+  id: 1,
+  name: 'chat',
+  owner: 'team',
+  url: 'https://git.example:8443/team/chat',
+  default_branch: 'main',
+};
+export const INTEGRATIONS = [
+  {
+    id: INTEGRATION,
+    name: 'acme',
+    installation_id: 7,
+    host: 'https://git.example',
+    repos: [ELSEWHERE],
+  },
+];
 
 export const container: Body = {
   source: 'external_container',
@@ -20,11 +37,19 @@ export const container: Body = {
 
 export const git: Body = {
   source: 'git',
-  source_config: { integration_id: INTEGRATION, repo_url: 'https://git.example/acme/agent', deployment_type: 'dev', build_on_push: false },
+  source_config: {
+    integration_id: INTEGRATION,
+    repo_url: 'https://git.example/acme/agent',
+    deployment_type: 'dev',
+    build_on_push: false,
+  },
   source_revision_config: { repo_ref: 'main', gx_config_path: 'gx.json' },
 };
 
-const withConfig = (body: Body, config: object): Body => ({ ...body, source_config: { ...body.source_config, ...config } });
+const withConfig = (body: Body, config: object): Body => ({
+  ...body,
+  source_config: { ...body.source_config, ...config },
+});
 const withRevision = (body: Body, config: object): Body => ({
   ...body,
   source_revision_config: { ...body.source_revision_config, ...config },
@@ -72,7 +97,9 @@ export const FORBIDDEN: (Row & { body: Body })[] = [
     situation: 'a container of an image that was built for another tenant',
     path: 'source_revision_config.image_uri',
     door: 'rest',
-    body: withRevision(container, { image_uri: 'registry.example/agents/somebody/chat:chat-00001' }),
+    body: withRevision(container, {
+      image_uri: 'registry.example/agents/somebody/chat:chat-00001',
+    }),
   },
   {
     situation: 'a container with a build command',
@@ -92,21 +119,36 @@ export const FORBIDDEN: (Row & { body: Body })[] = [
     door: 'both',
     body: withRevision(container, { gx_config_path: 'gx.json' }),
   },
-  { situation: 'git without a repository', path: 'source_config.repo_url', door: 'both', body: withConfig(git, { repo_url: null }) },
+  {
+    situation: 'git without a repository',
+    path: 'source_config.repo_url',
+    door: 'both',
+    body: withConfig(git, { repo_url: null }),
+  },
   {
     situation: 'git without an integration',
     path: 'source_config.integration_id',
     door: 'both',
     body: withConfig(git, { integration_id: null }),
   },
-  { situation: 'git without a branch', path: 'source_revision_config.repo_ref', door: 'both', body: withRevision(git, { repo_ref: null }) },
+  {
+    situation: 'git without a branch',
+    path: 'source_revision_config.repo_ref',
+    door: 'both',
+    body: withRevision(git, { repo_ref: null }),
+  },
   {
     situation: 'git without a path to gx.json',
     path: 'source_revision_config.gx_config_path',
     door: 'both',
     body: withRevision(git, { gx_config_path: null }),
   },
-  { situation: 'git with an image', path: 'source_revision_config.image_uri', door: 'both', body: withRevision(git, { image_uri: 'a:1' }) },
+  {
+    situation: 'git with an image',
+    path: 'source_revision_config.image_uri',
+    door: 'both',
+    body: withRevision(git, { image_uri: 'a:1' }),
+  },
   {
     situation: 'git with a URL of its own',
     path: 'source_config.custom_url',
@@ -183,7 +225,9 @@ export const FORBIDDEN: (Row & { body: Body })[] = [
     situation: 'a privileged sidecar',
     path: 'source_config.resource_spec.sidecars.0.securityContext.privileged',
     door: 'rest',
-    body: withSizes({ sidecars: [{ name: 'a', image: 'a', securityContext: { privileged: true } }] }),
+    body: withSizes({
+      sidecars: [{ name: 'a', image: 'a', securityContext: { privileged: true } }],
+    }),
   },
   {
     situation: 'a volume of a Secret',
@@ -206,7 +250,9 @@ export const FORBIDDEN: (Row & { body: Body })[] = [
 ];
 
 /** The rows of FORBIDDEN that need no cluster to be refused. */
-export const FORBIDDEN_BY_SHAPE = FORBIDDEN.filter(({ path }) => !path.endsWith('service_account_name'));
+export const FORBIDDEN_BY_SHAPE = FORBIDDEN.filter(
+  ({ path }) => !path.endsWith('service_account_name'),
+);
 
 const OTHER = '33333333-3333-4333-8333-333333333333';
 
@@ -216,14 +262,22 @@ export const FORBIDDEN_CHANGES: (Row & { of: Body; patch: DeploymentPatchRequest
     path: 'source_revision_config.image_uri',
     door: 'rest',
     of: container,
-    patch: { source_revision_config: { image_uri: 'registry.example/agents/somebody/chat:chat-00001' } },
+    patch: {
+      source_revision_config: { image_uri: 'registry.example/agents/somebody/chat:chat-00001' },
+    },
   },
   {
     situation: 'an init container of a build for another tenant',
     path: 'source_config.resource_spec.init_containers.0.image',
     door: 'rest',
     of: container,
-    patch: { source_config: { resource_spec: { init_containers: [{ name: 'x', image: 'registry.example/agents/somebody/chat:1' }] } } },
+    patch: {
+      source_config: {
+        resource_spec: {
+          init_containers: [{ name: 'x', image: 'registry.example/agents/somebody/chat:1' }],
+        },
+      },
+    },
   },
   {
     situation: 'the credential for images of builds',
@@ -267,7 +321,13 @@ export const FORBIDDEN_CHANGES: (Row & { of: Body; patch: DeploymentPatchRequest
     of: withRevision(git, { repo_ref: 'refs/tags/v1' }),
     patch: { source_config: { build_on_push: true } },
   },
-  { situation: 'another source', path: 'source', door: 'both', of: git, patch: { source: 'external_container' } },
+  {
+    situation: 'another source',
+    path: 'source',
+    door: 'both',
+    of: git,
+    patch: { source: 'external_container' },
+  },
   {
     // With kubectl the change is accepted and has no effect, as the deployment's conditions say. A revert in git must
     // not get stuck.
@@ -277,7 +337,13 @@ export const FORBIDDEN_CHANGES: (Row & { of: Body; patch: DeploymentPatchRequest
     of: withSizes({ db_storage_gi: 20 }),
     patch: { source_config: { resource_spec: { db_storage_gi: 19 } } },
   },
-  { situation: 'another name', path: 'name', door: 'rest', of: container, patch: { name: 'other' } },
+  {
+    situation: 'another name',
+    path: 'name',
+    door: 'rest',
+    of: container,
+    patch: { name: 'other' },
+  },
   {
     situation: 'another listener',
     path: 'source_config.listener_id',

@@ -22,7 +22,8 @@ const get = (id: string) => plane.call<Deployment>('GET', `/v2/deployments/${id}
 const stored = (of: Deployment): Promise<DeploymentResource> =>
   plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: of.name });
 const revisions = async (id: string): Promise<Revision[]> =>
-  (await plane.call<{ resources: Revision[] }>('GET', `/v2/deployments/${id}/revisions`)).body.resources;
+  (await plane.call<{ resources: Revision[] }>('GET', `/v2/deployments/${id}/revisions`)).body
+    .resources;
 
 describe('PATCH', () => {
   test.each([
@@ -36,13 +37,23 @@ describe('PATCH', () => {
     const before = await make();
     const { status, body: after } = await patch(before.id, body);
     expect(status).toBe(200);
-    expect((await revisions(before.id)).map(({ id }) => id)).toEqual([after.latest_revision_id, before.latest_revision_id]);
+    expect((await revisions(before.id)).map(({ id }) => id)).toEqual([
+      after.latest_revision_id,
+      before.latest_revision_id,
+    ]);
     expect((await get(before.id)).body).toEqual(after);
   });
 
   test.each([
     ['nothing', {}],
-    ['nulls', { secrets: null, source_config: { custom_url: null, resource_spec: null }, source_revision_config: { image_uri: null } }],
+    [
+      'nulls',
+      {
+        secrets: null,
+        source_config: { custom_url: null, resource_spec: null },
+        source_revision_config: { image_uri: null },
+      },
+    ],
     ['null parts', { source_config: null, source_revision_config: null }],
   ])('of %s changes nothing', async (_, body) => {
     const before = await make({
@@ -57,7 +68,9 @@ describe('PATCH', () => {
 
   test('of a URL changes it without a revision', async () => {
     const before = await make();
-    const { body: after } = await patch(before.id, { source_config: { custom_url: 'https://agent.example' } });
+    const { body: after } = await patch(before.id, {
+      source_config: { custom_url: 'https://agent.example' },
+    });
     expect(after.source_config.custom_url).toBe('https://agent.example');
     expect(after.latest_revision_id).toBe(before.latest_revision_id);
   });
@@ -70,11 +83,19 @@ describe('PATCH', () => {
       ],
       source_config: { resource_spec: { cpu: 1, memory_mb: 512 } },
     });
-    const second = await patch(before.id, { secrets: [{ name: 'C', value: '3' }], source_config: { resource_spec: { cpu: 2 } } });
+    const second = await patch(before.id, {
+      secrets: [{ name: 'C', value: '3' }],
+      source_config: { resource_spec: { cpu: 2 } },
+    });
     expect(second.body.secrets).toEqual([{ name: 'C', value: '3' }]);
     expect(second.body.source_config.resource_spec).toMatchObject({ cpu: 2, memory_mb: null });
-    const third = await patch(before.id, { source_revision_config: { image_uri: 'registry.example/agent:3' } });
-    expect([third.body.secrets, third.body.source_config.resource_spec?.cpu]).toEqual([second.body.secrets, 2]);
+    const third = await patch(before.id, {
+      source_revision_config: { image_uri: 'registry.example/agent:3' },
+    });
+    expect([third.body.secrets, third.body.source_config.resource_spec?.cpu]).toEqual([
+      second.body.secrets,
+      2,
+    ]);
     const cleared = await patch(before.id, { secrets: [] });
     expect(cleared.body.secrets).toEqual([]);
     expect((await stored(before)).spec.template).not.toHaveProperty('secretName');
@@ -83,7 +104,9 @@ describe('PATCH', () => {
   test('touches only what it changes: what kubectl set meanwhile stays', async () => {
     const before = await make();
     const ref = { namespace: plane.namespace, name: before.name };
-    await plane.kube.jsonPatch(kinds.deployment, ref, [{ op: 'add', path: '/spec/progressDeadlineSeconds', value: 77 }]);
+    await plane.kube.patchJson(kinds.deployment, ref, [
+      { op: 'add', path: '/spec/progressDeadlineSeconds', value: 77 },
+    ]);
     await patch(before.id, { source_revision_config: { image_uri: 'registry.example/agent:2' } });
     expect((await stored(before)).spec.progressDeadlineSeconds).toBe(77);
   });
@@ -108,7 +131,8 @@ describe('PATCH', () => {
   test('of a version that is not the present one is answered with 412', async () => {
     const before = await make();
     const tag = (await get(before.id)).headers.get('etag') ?? '';
-    const change = (image: string) => patch(before.id, { source_revision_config: { image_uri: image } }, { 'If-Match': tag });
+    const change = (image: string) =>
+      patch(before.id, { source_revision_config: { image_uri: image } }, { 'If-Match': tag });
     expect((await change('a:2')).status).toBe(200);
     expect((await change('a:3')).status).toBe(412);
     expect((await patch(before.id, { secrets: [] }, { 'If-Match': '*' })).status).toBe(200);
@@ -116,17 +140,36 @@ describe('PATCH', () => {
 
   test('that only tries writes nothing', async () => {
     const before = await make();
-    const { status, body } = await plane.call<WrittenDeployment>('PATCH', `/v2/deployments/${before.id}?dry_run=true`, {
-      body: { source_revision_config: { image_uri: 'a:2' }, secrets: [{ name: 'A', value: 'b' }] },
-    });
-    expect([status, body.source_revision_config.image_uri, body.latest_revision_id]).toEqual([200, 'a:2', before.latest_revision_id]);
+    const { status, body } = await plane.call<WrittenDeployment>(
+      'PATCH',
+      `/v2/deployments/${before.id}?dry_run=true`,
+      {
+        body: {
+          source_revision_config: { image_uri: 'a:2' },
+          secrets: [{ name: 'A', value: 'b' }],
+        },
+      },
+    );
+    expect([status, body.source_revision_config.image_uri, body.latest_revision_id]).toEqual([
+      200,
+      'a:2',
+      before.latest_revision_id,
+    ]);
     expect(body.plan).toMatchObject({
       revision: { number: 2, source_revision_config: { image_uri: 'a:2' } },
-      objects: [{ kind: 'Secret' }, { kind: 'Deployment' }, { kind: 'Revision', metadata: { name: `${before.name}-00002` } }],
+      objects: [
+        { kind: 'Secret' },
+        { kind: 'Deployment' },
+        { kind: 'Revision', metadata: { name: `${before.name}-00002` } },
+      ],
     });
-    const quiet = await plane.call<WrittenDeployment>('PATCH', `/v2/deployments/${before.id}?dry_run=true`, {
-      body: { source_config: { custom_url: 'https://a.example' } },
-    });
+    const quiet = await plane.call<WrittenDeployment>(
+      'PATCH',
+      `/v2/deployments/${before.id}?dry_run=true`,
+      {
+        body: { source_config: { custom_url: 'https://a.example' } },
+      },
+    );
     expect(quiet.body.plan).toMatchObject({
       revision: null,
       objects: [{ kind: 'Deployment', spec: { sourceConfig: { customUrl: 'https://a.example' } } }],
@@ -150,7 +193,10 @@ describe('DELETE', () => {
     const made = await make();
     expect((await plane.call('DELETE', `/v2/deployments/${made.id}`)).status).toBe(204);
     expect((await get(made.id)).body.status).toBe('AWAITING_DELETE');
-    const going = await plane.call<{ resources: Deployment[] }>('GET', `/v2/deployments?status=AWAITING_DELETE&name=${made.name}`);
+    const going = await plane.call<{ resources: Deployment[] }>(
+      'GET',
+      `/v2/deployments?status=AWAITING_DELETE&name=${made.name}`,
+    );
     expect(going.body.resources.map(({ id }) => id)).toEqual([made.id]);
     expect((await plane.call('DELETE', `/v2/deployments/${made.id}`)).status).toBe(204);
     expect((await patch(made.id, { secrets: [] })).status).toBe(409);
@@ -165,7 +211,10 @@ describe('DELETE', () => {
     ['?delete_tracing_project=false&delete_data=false', {}],
     ['?delete_tracing_project=true', { deleteTracingProject: true }],
     ['?delete_data=true', { deletionPolicy: 'Delete' }],
-    ['?delete_tracing_project=true&delete_data=true', { deleteTracingProject: true, deletionPolicy: 'Delete' }],
+    [
+      '?delete_tracing_project=true&delete_data=true',
+      { deleteTracingProject: true, deletionPolicy: 'Delete' },
+    ],
   ])('asks for the end of what it names: %s', async (query, expected) => {
     const made = await make();
     const { spec } = await stored(made);
@@ -184,7 +233,10 @@ describe('DELETE', () => {
       );
     expect((await remove(a.id, b.id)).status).toBe(200);
     const mixed = await remove(c.id, missing);
-    expect(mixed).toMatchObject({ status: 207, body: { deleted: [c.id], failed: [{ id: missing, status: 404 }] } });
+    expect(mixed).toMatchObject({
+      status: 207,
+      body: { deleted: [c.id], failed: [{ id: missing, status: 404 }] },
+    });
     expect((await plane.call('DELETE', '/v2/deployments')).status).toBe(422);
     expect((await plane.call('DELETE', '/v2/deployments?deployment_ids=x')).status).toBe(422);
   });
@@ -193,14 +245,30 @@ describe('DELETE', () => {
 describe('a deployment made with kubectl', () => {
   test('has an id, shows up, can be changed and deleted', async () => {
     const metadata = { name: name(), namespace: plane.namespace };
-    const spec: DeploymentResource['spec'] = { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'a:1' } } };
-    const { metadata: made } = await plane.kube.create(kinds.deployment, { apiVersion: API_VERSION, kind: 'Deployment', metadata, spec });
+    const spec: DeploymentResource['spec'] = {
+      source: 'external_container',
+      template: { sourceRevisionConfig: { imageUri: 'a:1' } },
+    };
+    const { metadata: made } = await plane.kube.create(kinds.deployment, {
+      apiVersion: API_VERSION,
+      kind: 'Deployment',
+      metadata,
+      spec,
+    });
     const id = made.uid ?? '';
     const first = await get(id);
-    expect(first).toMatchObject({ status: 200, body: { id, name: metadata.name, latest_revision_id: null, secrets: [] } });
-    const changed = await patch(id, { source_revision_config: { image_uri: 'a:2' }, secrets: [{ name: 'A', value: 'b' }] });
+    expect(first).toMatchObject({
+      status: 200,
+      body: { id, name: metadata.name, latest_revision_id: null, secrets: [] },
+    });
+    const changed = await patch(id, {
+      source_revision_config: { image_uri: 'a:2' },
+      secrets: [{ name: 'A', value: 'b' }],
+    });
     expect(changed.status).toBe(200);
-    expect((await revisions(id)).map((revision) => revision.id)).toEqual([changed.body.latest_revision_id]);
+    expect((await revisions(id)).map((revision) => revision.id)).toEqual([
+      changed.body.latest_revision_id,
+    ]);
     expect((await plane.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
   });
 
@@ -213,7 +281,11 @@ describe('a deployment made with kubectl', () => {
       apiVersion: API_VERSION,
       kind: 'Deployment',
       metadata,
-      spec: { id, source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'a:1' } } },
+      spec: {
+        id,
+        source: 'external_container',
+        template: { sourceRevisionConfig: { imageUri: 'a:1' } },
+      },
     });
     expect((await get(id)).body.id).toBe(id.toLowerCase());
     expect((await get(id.toUpperCase())).status).toBe(200);
@@ -247,16 +319,28 @@ test('what the operator reports is what is answered', async () => {
     });
   await expect
     .poll(async () => (await revisions(made.id))[0])
-    .toMatchObject({ status: 'DEPLOY_FAILED', reason: 'CrashLooping', status_message: 'It crashes.', log_tail: 'boom' });
+    .toMatchObject({
+      status: 'DEPLOY_FAILED',
+      reason: 'CrashLooping',
+      status_message: 'It crashes.',
+      log_tail: 'boom',
+    });
 });
 
 test('a volume grows, and goes back only while the growth is not done', async () => {
-  const sized = (db_storage_gi: number) => ({ source_config: { resource_spec: { db_storage_gi } } });
-  const { body } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('volume', sized(10)) });
+  const sized = (db_storage_gi: number) => ({
+    source_config: { resource_spec: { db_storage_gi } },
+  });
+  const { body } = await plane.call<Deployment>('POST', '/v2/deployments', {
+    body: creation('volume', sized(10)),
+  });
   const path = `/v2/deployments/${body.id}`;
-  const resize = async (size: number): Promise<number> => (await plane.call('PATCH', path, { body: sized(size) })).status;
+  const resize = async (size: number): Promise<number> =>
+    (await plane.call('PATCH', path, { body: sized(size) })).status;
   expect([await resize(20), await resize(20), await resize(10)]).toEqual([200, 200, 400]);
-  const revision = await plane.call<{ detail: string }>('POST', `${path}/revisions`, { body: sized(10) });
+  const revision = await plane.call<{ detail: string }>('POST', `${path}/revisions`, {
+    body: sized(10),
+  });
   expect(revision).toMatchObject({
     status: 400,
     body: { detail: "source_config.resource_spec.db_storage_gi: a volume can't shrink: it is 20" },
@@ -268,6 +352,10 @@ test('a volume grows, and goes back only while the growth is not done', async ()
     message: '',
     lastTransitionTime: '2026-01-01T00:00:00Z',
   };
-  await plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name: 'volume' }, { conditions: [condition] });
+  await plane.kube.patchStatus(
+    kinds.deployment,
+    { namespace: plane.namespace, name: 'volume' },
+    { conditions: [condition] },
+  );
   expect(await resize(10)).toBe(200);
 });

@@ -40,7 +40,7 @@ test('a deployment that a quota got in the way of is not told as taken: 503, not
   const first = await plane.call('POST', '/v2/deployments', { body });
   expect(first).toMatchObject({ status: 503, body: { detail: COUNTED } });
   const scope = { namespace: plane.namespace, labelSelector: 'gx.dev/secrets-of=counted' };
-  expect(await plane.kube.all(kinds.secret, scope)).toEqual([]);
+  expect(await plane.kube.listAll(kinds.secret, scope)).toEqual([]);
   expect((await plane.call('POST', '/v2/deployments', { body })).status).toBe(201);
   await plane.stop();
 });
@@ -62,28 +62,52 @@ test('of several deletions one that the cluster refuses stops no other, and is w
         : kube.delete(kind, ref, ...rest),
     );
   const plane = await startPlane('refused', {}, { through: refused });
-  const make = async (name: string) => (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name) })).body.id;
+  const make = async (name: string) =>
+    (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name) })).body.id;
   const [kept, gone] = [await make('kept'), await make('gone')];
   const detail = 'The control plane lacks a permission in the cluster; its log names it.';
-  expect(await plane.call('DELETE', `/v2/deployments?deployment_ids=${kept}&deployment_ids=${gone}`)).toMatchObject({
+  expect(
+    await plane.call('DELETE', `/v2/deployments?deployment_ids=${kept}&deployment_ids=${gone}`),
+  ).toMatchObject({
     status: 207,
     body: { deleted: [gone], failed: [{ id: kept, status: 503, detail }] },
   });
-  expect(await plane.call('DELETE', `/v2/deployments/${kept}`)).toMatchObject({ status: 503, body: { detail } });
+  expect(await plane.call('DELETE', `/v2/deployments/${kept}`)).toMatchObject({
+    status: 503,
+    body: { detail },
+  });
   await plane.stop();
 });
 
 test('a name is free as soon as who had it is gone, though a watch has not told of that yet', async () => {
   const proxy = await faultProxy(inject('kubeconfig'));
-  proxy.rules = { event: ({ resource }, line) => (resource !== 'revisions' && line.includes('"DELETED"') ? 'drop' : 'pass') };
+  proxy.rules = {
+    event: ({ resource }, line) =>
+      resource !== 'revisions' && line.includes('"DELETED"') ? 'drop' : 'pass',
+  };
   const plane = await startPlane('late', {}, { own: () => Promise.resolve(proxy.kubeconfig) });
   const { kube, namespace } = plane;
-  expect((await plane.call('POST', '/v2/deployments', { body: creation('late') })).status).toBe(201);
-  const project = { apiVersion: API_VERSION, kind: 'TracingProject', metadata: { name: 'late', namespace } };
-  await kube.create(kinds.tracingProject, { ...project, spec: { projectName: 'late', tenantId: TENANT_A } });
-  const shown = async (path: string): Promise<number> => (await plane.call<{ resources: [] }>('GET', path)).body.resources.length;
-  await until('its project is known', async () => (await shown('/v2/tracing-projects?name=late')) === 1);
-  expect((await plane.call('POST', '/v2/deployments', { body: creation('late') })).status).toBe(409);
+  expect((await plane.call('POST', '/v2/deployments', { body: creation('late') })).status).toBe(
+    201,
+  );
+  const project = {
+    apiVersion: API_VERSION,
+    kind: 'TracingProject',
+    metadata: { name: 'late', namespace },
+  };
+  await kube.create(kinds.tracingProject, {
+    ...project,
+    spec: { projectName: 'late', tenantId: TENANT_A },
+  });
+  const shown = async (path: string): Promise<number> =>
+    (await plane.call<{ resources: [] }>('GET', path)).body.resources.length;
+  await until(
+    'its project is known',
+    async () => (await shown('/v2/tracing-projects?name=late')) === 1,
+  );
+  expect((await plane.call('POST', '/v2/deployments', { body: creation('late') })).status).toBe(
+    409,
+  );
   await letGo(plane, 'late').catch(() => undefined);
   await kube.delete(kinds.deployment, { namespace, name: 'late' });
   expect(await plane.call('POST', '/v2/deployments', { body: creation('late') })).toMatchObject({
@@ -91,7 +115,9 @@ test('a name is free as soon as who had it is gone, though a watch has not told 
     body: { detail: expect.stringMatching(/a tracing project named late\.$/) as string },
   });
   await kube.delete(kinds.tracingProject, { namespace, name: 'late' });
-  expect((await plane.call('POST', '/v2/deployments', { body: creation('late') })).status).toBe(201);
+  expect((await plane.call('POST', '/v2/deployments', { body: creation('late') })).status).toBe(
+    201,
+  );
   await plane.stop();
   proxy.stop();
 });

@@ -1,16 +1,31 @@
 import { expect, test } from 'vitest';
-import { laterThan } from '../../../src/control-plane/deployments/patch.ts';
-import { deploymentStatus, deploymentAnswer, deploymentResource } from '../../../src/control-plane/deployments/resource.ts';
-import { jsonPatchOf } from '../../../src/control-plane/json-patch.ts';
-import { updatedAt } from '../../../src/control-plane/stored/metadata.ts';
+import { deriveLaterTime } from '../../../src/control-plane/deployments/patch.ts';
+import {
+  getDeploymentStatus,
+  toDeploymentAnswer,
+  toDeploymentResource,
+} from '../../../src/control-plane/deployments/resource.ts';
+import { buildJsonPatch } from '../../../src/control-plane/json-patch.ts';
+import { getUpdatedAt } from '../../../src/control-plane/stored/metadata.ts';
 import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
 import { Deployment, SourceConfig } from '../../../src/schema/platform/deployment.ts';
 import { container, git } from './cases.ts';
 
 const place = { namespace: 'team', tenantId: '00000000-0000-4000-8000-000000000000' };
 const stored = (parts: Partial<DeploymentResource> = {}): DeploymentResource => {
-  const made = deploymentResource({ ...container, name: 'chat', secrets: [] }, place, { listener: 'default' });
-  return { ...made, ...parts, metadata: { ...made.metadata, uid: 'u-1', creationTimestamp: '2026-01-01T00:00:00Z', ...parts.metadata } };
+  const made = toDeploymentResource({ ...container, name: 'chat', secrets: [] }, place, {
+    listener: 'default',
+  });
+  return {
+    ...made,
+    ...parts,
+    metadata: {
+      ...made.metadata,
+      uid: 'u-1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      ...parts.metadata,
+    },
+  };
 };
 const around = { id: 'i', tenantId: place.tenantId, secrets: [] };
 
@@ -19,16 +34,27 @@ test('a request becomes a resource in camelCase, without nulls at any depth', ()
     queue_memory_mb: 256,
     memory_mb: null,
     volumes: [{ name: 'a', emptyDir: {}, configMap: null }],
-    sidecars: [{ name: 's', image: 'i', securityContext: { runAsUser: null, seLinuxOptions: { level: null } } }],
+    sidecars: [
+      {
+        name: 's',
+        image: 'i',
+        securityContext: { runAsUser: null, seLinuxOptions: { level: null } },
+      },
+    ],
     labels: { Team_Name: 'kept_as_it_is' },
   };
   const body = {
     ...container,
     name: 'chat',
     secrets: [],
-    source_config: { ...container.source_config, resource_spec, custom_url: 'https://a.example', listener_id: null },
+    source_config: {
+      ...container.source_config,
+      resource_spec,
+      custom_url: 'https://a.example',
+      listener_id: null,
+    },
   };
-  expect(deploymentResource(body, place, { secretName: 's', listener: 'default' })).toEqual({
+  expect(toDeploymentResource(body, place, { secretName: 's', listener: 'default' })).toEqual({
     apiVersion: 'gx.dev/v1alpha1',
     kind: 'Deployment',
     metadata: {
@@ -55,30 +81,42 @@ test('a request becomes a resource in camelCase, without nulls at any depth', ()
 });
 
 test('an answer has every field, null where unset', () => {
-  const answer = deploymentAnswer(stored(), around);
+  const answer = toDeploymentAnswer(stored(), around);
   expect(Object.keys(answer).toSorted()).toEqual(Object.keys(Deployment.properties).toSorted());
-  expect(Object.keys(answer.source_config).toSorted()).toEqual(Object.keys(SourceConfig.properties).toSorted());
+  expect(Object.keys(answer.source_config).toSorted()).toEqual(
+    Object.keys(SourceConfig.properties).toSorted(),
+  );
   expect(Object.values(answer)).not.toContain(undefined);
 });
 
 test('the URL comes from status unless one was set', () => {
   const spec = { ...stored().spec, id: '44444444-4444-4444-8444-444444444444' };
-  const answer = deploymentAnswer(stored({ spec, status: { url: 'http://chat.team', serverVersion: '0.1.0' } }), around);
+  const answer = toDeploymentAnswer(
+    stored({ spec, status: { url: 'http://chat.team', serverVersion: '0.1.0' } }),
+    around,
+  );
   expect(answer).toMatchObject({
     url: 'http://chat.team',
     image_version: '0.1.0',
     source_config: { custom_url: 'http://chat.team' },
   });
-  const own = deploymentAnswer(
-    stored({ spec: { ...spec, sourceConfig: { customUrl: 'https://own.example' } }, status: { url: 'http://chat.team' } }),
+  const own = toDeploymentAnswer(
+    stored({
+      spec: { ...spec, sourceConfig: { customUrl: 'https://own.example' } },
+      status: { url: 'http://chat.team' },
+    }),
     around,
   );
   expect(own.source_config.custom_url).toBe('https://own.example');
 });
 
 test('a git deployment tells no place', () => {
-  const made = deploymentResource({ ...git, name: 'chat', secrets: [] }, place, {});
-  expect(deploymentAnswer(made, around).source_config).toMatchObject({ listener_id: null, listener_config: null, resource_spec: null });
+  const made = toDeploymentResource({ ...git, name: 'chat', secrets: [] }, place, {});
+  expect(toDeploymentAnswer(made, around).source_config).toMatchObject({
+    listener_id: null,
+    listener_config: null,
+    resource_spec: null,
+  });
 });
 
 test.each([
@@ -87,23 +125,40 @@ test.each([
   ['it is hibernated', { status: { phase: 'UNUSED' } }, 'UNUSED'],
   [
     'it is being deleted',
-    { metadata: { name: 'chat', deletionTimestamp: '2026-01-02T00:00:00Z' }, status: { phase: 'READY' } },
+    {
+      metadata: { name: 'chat', deletionTimestamp: '2026-01-02T00:00:00Z' },
+      status: { phase: 'READY' },
+    },
     'AWAITING_DELETE',
   ],
 ] as const)('when %s, the status is %3$s', (_, parts, status) => {
-  expect(deploymentStatus(stored(parts as Partial<DeploymentResource>))).toBe(status);
+  expect(getDeploymentStatus(stored(parts as Partial<DeploymentResource>))).toBe(status);
 });
 
 test('it was updated when any of its fields, or a condition, was last written', () => {
   const [apiVersion, kind] = ['gx.dev/v1alpha1', 'Deployment'];
   const managedFields = [{ time: '2026-02-01T00:00:00Z' }, { time: '2026-03-01T00:00:00Z' }];
-  expect(updatedAt({ apiVersion, kind, metadata: { name: 'chat', creationTimestamp: '2026-01-01T00:00:00Z', managedFields } })).toBe(
-    '2026-03-01T00:00:00Z',
-  );
   expect(
-    updatedAt(
+    getUpdatedAt({
+      apiVersion,
+      kind,
+      metadata: { name: 'chat', creationTimestamp: '2026-01-01T00:00:00Z', managedFields },
+    }),
+  ).toBe('2026-03-01T00:00:00Z');
+  expect(
+    getUpdatedAt(
       stored({
-        status: { conditions: [{ type: 'Ready', status: 'True', reason: 'R', message: '', lastTransitionTime: '2026-04-01T00:00:00Z' }] },
+        status: {
+          conditions: [
+            {
+              type: 'Ready',
+              status: 'True',
+              reason: 'R',
+              message: '',
+              lastTransitionTime: '2026-04-01T00:00:00Z',
+            },
+          ],
+        },
       }),
     ),
   ).toBe('2026-04-01T00:00:00Z');
@@ -111,20 +166,30 @@ test('it was updated when any of its fields, or a condition, was last written', 
 
 test.each([
   ['nothing changed', { a: 1, b: [1] }, { a: 1, b: [1] }, []],
-  ['a field changed', { a: 1, b: { c: 1, d: 2 } }, { a: 1, b: { c: 2, d: 2 } }, [{ op: 'replace', path: '/spec/b/c', value: 2 }]],
+  [
+    'a field changed',
+    { a: 1, b: { c: 1, d: 2 } },
+    { a: 1, b: { c: 2, d: 2 } },
+    [{ op: 'replace', path: '/spec/b/c', value: 2 }],
+  ],
   ['a field is new', {}, { a: { b: 1 } }, [{ op: 'add', path: '/spec/a', value: { b: 1 } }]],
   ['a field is gone', { a: 1 }, {}, [{ op: 'remove', path: '/spec/a' }]],
   ['a list changed', { a: [1, 2] }, { a: [2] }, [{ op: 'replace', path: '/spec/a', value: [2] }]],
-  ['a key needs escaping', { 'a/b~c': 1 }, { 'a/b~c': 2 }, [{ op: 'replace', path: '/spec/a~1b~0c', value: 2 }]],
+  [
+    'a key needs escaping',
+    { 'a/b~c': 1 },
+    { 'a/b~c': 2 },
+    [{ op: 'replace', path: '/spec/a~1b~0c', value: 2 }],
+  ],
 ])('when %s, the patch touches only that', (_, before, after, patch) => {
-  expect(jsonPatchOf(before, after, '/spec')).toEqual(patch);
+  expect(buildJsonPatch(before, after, '/spec')).toEqual(patch);
 });
 
 test('a second request within a millisecond is still a later one', () => {
   const now = new Date('2026-01-01T00:00:00.000Z');
-  expect(laterThan(undefined, now)).toBe('2026-01-01T00:00:00.000Z');
-  expect(laterThan('2026-01-01T00:00:00.000Z', now)).toBe('2026-01-01T00:00:00.001Z');
-  expect(laterThan('2026-01-01T00:00:05.000Z', now)).toBe('2026-01-01T00:00:05.001Z');
+  expect(deriveLaterTime(undefined, now)).toBe('2026-01-01T00:00:00.000Z');
+  expect(deriveLaterTime('2026-01-01T00:00:00.000Z', now)).toBe('2026-01-01T00:00:00.001Z');
+  expect(deriveLaterTime('2026-01-01T00:00:05.000Z', now)).toBe('2026-01-01T00:00:05.001Z');
 });
 
 test('a deployment with a route shows where it is, and whether callers are led to it', () => {
@@ -135,7 +200,8 @@ test('a deployment with a route shows where it is, and whether callers are led t
     message: 'another has it',
     lastTransitionTime: '2026-01-01T00:00:00Z',
   } as const;
-  const shown = (status: DeploymentResource['status']) => deploymentAnswer(stored({ ...(status && { status }) }), around).route;
+  const shown = (status: DeploymentResource['status']) =>
+    toDeploymentAnswer(stored({ ...(status && { status }) }), around).route;
   expect(shown(undefined)).toBeNull();
   const answer = { status: 'False', reason: 'HostTaken', message: 'another has it' };
   expect(shown({ conditions: [routed] })).toEqual({ hosts: [], path: null, ...answer });

@@ -20,7 +20,8 @@ const create = (rollout: object) => {
 };
 const patch = (id: string, rollout: object) =>
   plane.call<Answer>('PATCH', `/v2/deployments/${id}`, { body: { source_config: { rollout } } });
-const specOf = async ({ name }: Deployment) => (await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name })).spec;
+const specOf = async ({ name }: Deployment) =>
+  (await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name })).spec;
 
 test('what is kept is stored where the operator reads it, and a change makes no revision', async () => {
   const { status, body: made } = await create({ pin: 'Thread', pin_seconds: 60 });
@@ -84,20 +85,36 @@ test('a replaced revision with work is shown, and lets it go when asked; others 
   const { body: made } = await create({});
   const ref = { namespace: plane.namespace, name: made.name };
   const first = `${made.name}-00001`;
-  const release = () => plane.call<Answer>('POST', `/v2/deployments/${made.id}/revisions/${made.latest_revision_id}/release`);
+  const release = () =>
+    plane.call<Answer>(
+      'POST',
+      `/v2/deployments/${made.id}/revisions/${made.latest_revision_id}/release`,
+    );
   const refused = await release();
   expect(refused.status).toBe(400);
   expect(refused.body.detail).toMatch(/revision: keeps no work/);
   const at = '2026-11-26T12:00:00Z';
   const draining = [{ revision: first, since: at, runs: 2, threads: 3 }];
   await plane.kube.patchStatus(kinds.deployment, ref, {
-    rollout: { madeAt: at, current: `${made.name}-00002`, living: [first, `${made.name}-00002`], draining },
+    rollout: {
+      madeAt: at,
+      current: `${made.name}-00002`,
+      living: [first, `${made.name}-00002`],
+      draining,
+    },
   });
   await expect
     .poll(async () => (await plane.call<Answer>('GET', `/v2/deployments/${made.id}`)).body.rollout)
-    .toEqual({ candidate: null, aborted: null, draining: [{ revision_id: made.latest_revision_id, since: at, runs: 2, threads: 3 }] });
+    .toEqual({
+      candidate: null,
+      aborted: null,
+      draining: [{ revision_id: made.latest_revision_id, since: at, runs: 2, threads: 3 }],
+    });
   expect((await release()).status).toBe(200);
-  const { metadata } = await plane.kube.get(kinds.revision, { namespace: plane.namespace, name: first });
+  const { metadata } = await plane.kube.get(kinds.revision, {
+    namespace: plane.namespace,
+    name: first,
+  });
   expect(metadata.annotations?.[RELEASE]).toMatch(/^2\d{3}-/);
   expect((await release()).status).toBe(200);
 });
@@ -112,12 +129,25 @@ test('steps of a rollout are stored as they are asked', async () => {
   const { body: made } = await create({ steps: RISING, by: 'user' });
   expect(made.source_config.rollout).toMatchObject({ steps: RISING, by: 'user' });
   expect((await specOf(made)).rollout).toEqual({ steps: RISING, by: 'user' });
-  const { body: changed } = await patch(made.id, { steps: RISING, checks: [{ figure: 'p95', worse_by: 50 }], check_seconds: 30 });
+  const { body: changed } = await patch(made.id, {
+    steps: RISING,
+    checks: [{ figure: 'p95', worse_by: 50 }],
+    check_seconds: 30,
+  });
   expect(changed.source_config.rollout?.checks).toEqual([{ figure: 'p95', worse_by: 50 }]);
-  expect((await specOf(made)).rollout).toEqual({ steps: RISING, checks: [{ figure: 'p95', worseBy: 50 }], checkSeconds: 30 });
+  expect((await specOf(made)).rollout).toEqual({
+    steps: RISING,
+    checks: [{ figure: 'p95', worseBy: 50 }],
+    checkSeconds: 30,
+  });
   const gate = { assistant: 'echo', input: { messages: [], nothing: null } };
-  expect((await patch(made.id, { steps: RISING, gate })).body.source_config.rollout?.gate).toEqual(gate);
-  expect((await specOf(made)).rollout?.gate).toEqual({ assistant: 'echo', input: '{"messages":[],"nothing":null}' });
+  expect((await patch(made.id, { steps: RISING, gate })).body.source_config.rollout?.gate).toEqual(
+    gate,
+  );
+  expect((await specOf(made)).rollout?.gate).toEqual({
+    assistant: 'echo',
+    input: '{"messages":[],"nothing":null}',
+  });
 });
 
 test('checks by figures and queries are stored as they are asked', async () => {
@@ -137,18 +167,30 @@ test("a query is refused where nobody answers it, and one that kubectl has store
   const without = await startPlane('no-prometheus');
   const asked = (method: string, path: string, rollout: object) => {
     const config = { source_config: { rollout } };
-    return without.call<Answer>(method, path, { body: method === 'POST' ? creation('queries', config) : config });
+    return without.call<Answer>(method, path, {
+      body: method === 'POST' ? creation('queries', config) : config,
+    });
   };
   const { body: made } = await asked('POST', '/v2/deployments', { steps: RISING });
   const value = { checks: [{ query: QUERY, worseBy: 30 }] };
   const ref = { namespace: without.namespace, name: made.name };
-  await without.kube.jsonPatch(kinds.deployment, ref, [{ op: 'replace', path: '/spec/rollout', value }]);
+  await without.kube.patchJson(kinds.deployment, ref, [
+    { op: 'replace', path: '/spec/rollout', value },
+  ]);
   const other = { checks: [{ query: `${QUERY} * 2`, worse_by: 30 }] };
-  for (const { status, body } of [await asked('POST', '/v2/deployments', other), await asked('PATCH', `/v2/deployments/${made.id}`, other)])
-    expect([status, body.detail]).toEqual([400, expect.stringMatching(/rollout\.checks: query .*settings\.prometheus\.url/)]);
+  for (const { status, body } of [
+    await asked('POST', '/v2/deployments', other),
+    await asked('PATCH', `/v2/deployments/${made.id}`, other),
+  ])
+    expect([status, body.detail]).toEqual([
+      400,
+      expect.stringMatching(/rollout\.checks: query .*settings\.prometheus\.url/),
+    ]);
   const { body: whole } = await without.call<Answer>('GET', `/v2/deployments/${made.id}`);
   expect(whole.source_config.rollout?.checks).toEqual([{ query: QUERY, worse_by: 30 }]);
-  const { status } = await without.call('PATCH', `/v2/deployments/${made.id}`, { body: { source_config: whole.source_config } });
+  const { status } = await without.call('PATCH', `/v2/deployments/${made.id}`, {
+    body: { source_config: whole.source_config },
+  });
   await without.stop();
   expect(status).toBe(200);
 });
@@ -157,29 +199,62 @@ test.each([
   ['shares that fall', { steps: RISING.toReversed() }, /rollout\.steps: shares must rise/],
   ['shares that stay', { steps: [RISING[0], RISING[0]] }, /rollout\.steps: shares must rise/],
   ['steps without an end', { steps: [{ share: 10 }] }, /rollout\.steps: each has either/],
-  ['steps with two ends', { steps: [{ share: 10, seconds: 1, pause: true }] }, /rollout\.steps: each has either/],
+  [
+    'steps with two ends',
+    { steps: [{ share: 10, seconds: 1, pause: true }] },
+    /rollout\.steps: each has either/,
+  ],
   [
     'a comparison that is too fine',
     { checks: [{ figure: 'p95', worse_by: 19 }] },
     /rollout\.checks: worse(_b|B)y of p95 and wait must be at least 20/,
   ],
-  ['one of waits, too', { checks: [{ figure: 'wait', worse_by: 19 }] }, /of p95 and wait must be at least 20/],
-  ['a check of nothing', { checks: [{ worse_by: 20 }] }, /rollout\.checks: each has either figure or query/],
-  ['a check of two things', { checks: [{ figure: 'lost', query: QUERY, worse_by: 20 }] }, /rollout\.checks: each has either/],
-  ['a query about no revision', { checks: [{ query: 'up', worse_by: 20 }] }, /rollout\.checks: query must contain \{revision\}/],
-  ['runs of a query', { checks: [{ query: QUERY, worse_by: 20, least: 5 }] }, /rollout\.checks: least is not for a query/],
-  ['an input that is too long', { gate: { assistant: 'echo', input: { text: 'x'.repeat(16_384) } } }, /gate\.input/],
+  [
+    'one of waits, too',
+    { checks: [{ figure: 'wait', worse_by: 19 }] },
+    /of p95 and wait must be at least 20/,
+  ],
+  [
+    'a check of nothing',
+    { checks: [{ worse_by: 20 }] },
+    /rollout\.checks: each has either figure or query/,
+  ],
+  [
+    'a check of two things',
+    { checks: [{ figure: 'lost', query: QUERY, worse_by: 20 }] },
+    /rollout\.checks: each has either/,
+  ],
+  [
+    'a query about no revision',
+    { checks: [{ query: 'up', worse_by: 20 }] },
+    /rollout\.checks: query must contain \{revision\}/,
+  ],
+  [
+    'runs of a query',
+    { checks: [{ query: QUERY, worse_by: 20, least: 5 }] },
+    /rollout\.checks: least is not for a query/,
+  ],
+  [
+    'an input that is too long',
+    { gate: { assistant: 'echo', input: { text: 'x'.repeat(16_384) } } },
+    /gate\.input/,
+  ],
   ['steps without pins', { steps: RISING, pin: 'None' }, /rollout\.steps: not with pin None/],
-])('%s are refused by REST and by the API server, and change nothing', async (_, rollout, reason) => {
-  const { body: made } = await create({ steps: [] });
-  const { status, body } = await patch(made.id, rollout);
-  expect([status, body.detail]).toEqual([400, expect.stringMatching(reason)]);
-  const ref = { namespace: plane.namespace, name: made.name };
-  const value: unknown = JSON.parse(JSON.stringify(rollout).replaceAll('worse_by', 'worseBy'));
-  const byKubectl = plane.kube.jsonPatch(kinds.deployment, ref, [{ op: 'add', path: '/spec/rollout', value }]);
-  await expect(byKubectl).rejects.toThrow(reason);
-  expect((await specOf(made)).rollout).toEqual({ steps: [] });
-});
+])(
+  '%s are refused by REST and by the API server, and change nothing',
+  async (_, rollout, reason) => {
+    const { body: made } = await create({ steps: [] });
+    const { status, body } = await patch(made.id, rollout);
+    expect([status, body.detail]).toEqual([400, expect.stringMatching(reason)]);
+    const ref = { namespace: plane.namespace, name: made.name };
+    const value: unknown = JSON.parse(JSON.stringify(rollout).replaceAll('worse_by', 'worseBy'));
+    const byKubectl = plane.kube.patchJson(kinds.deployment, ref, [
+      { op: 'add', path: '/spec/rollout', value },
+    ]);
+    await expect(byKubectl).rejects.toThrow(reason);
+    expect((await specOf(made)).rollout).toEqual({ steps: [] });
+  },
+);
 
 test('a revision that is tried out is shown and moved; what can not be done is refused with its field', async () => {
   const { body: made } = await create({ steps: RISING });
@@ -192,31 +267,62 @@ test('a revision that is tried out is shown and moved; what can not be done is r
     for (const each of asked) answers.push(await move(each));
     return answers.map(({ status, body }) => [status, body.detail]);
   };
-  expect(await details({ promote: true })).toEqual([[400, 'rollout.promote: no revision is tried out']]);
+  expect(await details({ promote: true })).toEqual([
+    [400, 'rollout.promote: no revision is tried out'],
+  ]);
   const at = '2026-11-26T12:00:00Z';
   const plan = { madeAt: at, current: `${made.name}-00000`, living: [name], draining: [] };
-  const candidate = { revision: name, step: 1, share: 10, by: 'thread', since: at, verdict: 'It waits.' };
+  const candidate = {
+    revision: name,
+    step: 1,
+    share: 10,
+    by: 'thread',
+    since: at,
+    verdict: 'It waits.',
+  };
   await plane.kube.patchStatus(kinds.deployment, ref, { rollout: { ...plan, candidate } });
   await expect
-    .poll(async () => (await plane.call<Answer>('GET', `/v2/deployments/${made.id}`)).body.rollout?.candidate)
-    .toEqual({ revision_id: made.latest_revision_id, step: 1, share: 10, by: 'thread', since: at, gate: null, verdict: 'It waits.' });
-  expect(await details({}, { share: 20, promote: true }, { share: 10 }, { promote: false })).toEqual([
+    .poll(
+      async () =>
+        (await plane.call<Answer>('GET', `/v2/deployments/${made.id}`)).body.rollout?.candidate,
+    )
+    .toEqual({
+      revision_id: made.latest_revision_id,
+      step: 1,
+      share: 10,
+      by: 'thread',
+      since: at,
+      gate: null,
+      verdict: 'It waits.',
+    });
+  expect(
+    await details({}, { share: 20, promote: true }, { share: 10 }, { promote: false }),
+  ).toEqual([
     [400, expect.stringMatching(/^rollout: needs exactly one/)],
     [400, expect.stringMatching(/^rollout: needs exactly one/)],
     [400, 'rollout.share: must be above 10, which it is now'],
     [400, expect.stringMatching(/^rollout: needs exactly one/)],
   ]);
   expect((await move({ share: 101 })).status).toBe(422);
-  expect((await move({ abort: true }, { source_revision_config: { image_uri: 'other:1' } })).body.detail).toMatch(/^rollout: not together/);
+  expect(
+    (await move({ abort: true }, { source_revision_config: { image_uri: 'other:1' } })).body.detail,
+  ).toMatch(/^rollout: not together/);
   const annotated = async () =>
-    (await plane.kube.get(kinds.revision, { namespace: plane.namespace, name })).metadata.annotations?.[ROLLOUT];
+    (await plane.kube.get(kinds.revision, { namespace: plane.namespace, name })).metadata
+      .annotations?.[ROLLOUT];
   expect(await annotated()).toBeUndefined();
   expect((await move({ share: 25 })).status).toBe(200);
   expect(await annotated()).toBe('share=25');
   expect((await move({ abort: true })).status).toBe(200);
   expect(await annotated()).toBe('abort');
-  expect((await move({ promote: true })).body.detail).toBe('rollout: somebody has asked for abort already');
+  expect((await move({ promote: true })).body.detail).toBe(
+    'rollout: somebody has asked for abort already',
+  );
   const aborted = { revision: name, since: at, message: 'Somebody gave it up.' };
-  await plane.kube.patchStatus(kinds.deployment, ref, { rollout: { ...plan, candidate: null, aborted } });
-  await expect.poll(async () => (await move({ promote: true })).body.detail).toBe(`rollout.promote: revision ${name} was given up`);
+  await plane.kube.patchStatus(kinds.deployment, ref, {
+    rollout: { ...plan, candidate: null, aborted },
+  });
+  await expect
+    .poll(async () => (await move({ promote: true })).body.detail)
+    .toBe(`rollout.promote: revision ${name} was given up`);
 });

@@ -1,22 +1,30 @@
 import { describe, expect, test } from 'vitest';
-import { deploymentAnswer, deploymentResource, toWanted } from '../../../src/control-plane/deployments/resource.ts';
 import {
-  afterPatch,
-  brokenRules,
-  brokenSecrets,
-  brokenSize,
-  makesRevision,
+  toDeploymentAnswer,
+  toDeploymentResource,
+  toWanted,
+} from '../../../src/control-plane/deployments/resource.ts';
+import {
+  applyPatch,
+  checkRules,
+  checkSecrets,
+  checkSpecSize,
+  needsRevision,
   findLargeVariables,
-  withoutEcho,
+  stripEcho,
 } from '../../../src/control-plane/deployments/rules.ts';
-import { brokenImages } from '../../../src/control-plane/pod-policy/image-rules.ts';
-import { brokenPodRules } from '../../../src/control-plane/pod-policy/rules.ts';
+import { checkImages } from '../../../src/control-plane/pod-policy/image-rules.ts';
+import { checkPodRules } from '../../../src/control-plane/pod-policy/rules.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { container, FORBIDDEN_BY_SHAPE, git } from './cases.ts';
 
 const answerOf = (body: typeof container): Deployment => {
-  const resource = deploymentResource({ ...body, name: 'a', secrets: [] }, { namespace: 'team', tenantId: 't' }, {});
-  return deploymentAnswer(resource, { id: 'i', tenantId: 't', secrets: [] });
+  const resource = toDeploymentResource(
+    { ...body, name: 'a', secrets: [] },
+    { namespace: 'team', tenantId: 't' },
+    {},
+  );
+  return toDeploymentAnswer(resource, { id: 'i', tenantId: 't', secrets: [] });
 };
 
 describe('a variable of the environment', () => {
@@ -35,12 +43,27 @@ describe('a variable of the environment', () => {
         type: 'value_error',
       },
     ]);
-    expect(findLargeVariables({ secrets: [{ name: 'A', value: 'é'.repeat(65_535) }] })).toHaveLength(1);
+    expect(
+      findLargeVariables({ secrets: [{ name: 'A', value: 'é'.repeat(65_535) }] }),
+    ).toHaveLength(1);
   });
   test.each(['sidecars', 'init_containers'])('of %s, too', (field) => {
-    const large = { name: 'x', image: 'y', env: [{ name: 'E' }, { name: 'BIG', value: 'x'.repeat(140_000) }] };
+    const large = {
+      name: 'x',
+      image: 'y',
+      env: [{ name: 'E' }, { name: 'BIG', value: 'x'.repeat(140_000) }],
+    };
     const [fault] = findLargeVariables({ source_config: { resource_spec: { [field]: [large] } } });
-    expect(fault?.loc).toEqual(['body', 'source_config', 'resource_spec', field, 0, 'env', 1, 'value']);
+    expect(fault?.loc).toEqual([
+      'body',
+      'source_config',
+      'resource_spec',
+      field,
+      0,
+      'env',
+      1,
+      'value',
+    ]);
   });
 });
 
@@ -50,7 +73,11 @@ describe('a deployment', () => {
     const { resource_spec: spec } = body.source_config;
     const built = { repository: 'registry.example/agents', pullSecret: 'pull' };
     const asked = { spec, image: body.source_revision_config.image_uri, namespaces: ['team'] };
-    const broken = [...brokenRules(body, { hosting }), ...brokenPodRules(spec, []), ...brokenImages(built, asked)];
+    const broken = [
+      ...checkRules(body, { hosting }),
+      ...checkPodRules(spec, []),
+      ...checkImages(built, asked),
+    ];
     expect(broken[0]).toMatch(new RegExp(`^${path.replaceAll('.', '\\.')}: `));
   });
 
@@ -58,14 +85,14 @@ describe('a deployment', () => {
     ['git', git, 'cloud'],
     ['container', container, 'self-hosted'],
   ] as const)('from %s breaks no rule', (_, body, hosting) => {
-    expect(brokenRules(body, { hosting })).toEqual([]);
+    expect(checkRules(body, { hosting })).toEqual([]);
   });
 
   test.each([
     ['git', git, 'self-hosted'],
     ['container', container, 'cloud'],
   ] as const)('from %s is not for %3$s installations', (_, body, hosting) => {
-    expect(brokenRules(body, { hosting })[0]).toMatch(/^source: /);
+    expect(checkRules(body, { hosting })[0]).toMatch(/^source: /);
   });
 });
 
@@ -77,39 +104,64 @@ test.each([
   ['who the pod is', ['GX_REVISION'], 'secrets.0.name'],
   ['what Kubernetes sets', ['KUBERNETES_SERVICE_HOST'], 'secrets.0.name'],
 ])('a secret may not be %s', (_, names, path) => {
-  const broken = brokenSecrets(names.map((name) => ({ name, value: 'x' })));
+  const broken = checkSecrets(names.map((name) => ({ name, value: 'x' })));
   expect(broken).toEqual([expect.stringContaining(`${path}: `)]);
 });
 
 test('secrets may not be larger together than what Kubernetes stores', () => {
-  const large = Array.from({ length: 5 }, (_, index) => ({ name: `A${index}`, value: 'x'.repeat(250_000) }));
-  expect(brokenSecrets(large)).toEqual([expect.stringMatching(/^secrets: /)]);
+  const large = Array.from({ length: 5 }, (_, index) => ({
+    name: `A${index}`,
+    value: 'x'.repeat(250_000),
+  }));
+  expect(checkSecrets(large)).toEqual([expect.stringMatching(/^secrets: /)]);
 });
 
 test('a secret may be a setting that the server leaves to its user', () => {
-  expect(brokenSecrets(['GX_AES_JSON_KEYS', 'MOUNT_PREFIX', 'N_JOBS_PER_WORKER'].map((name) => ({ name, value: '' })))).toEqual([]);
+  expect(
+    checkSecrets(
+      ['GX_AES_JSON_KEYS', 'MOUNT_PREFIX', 'N_JOBS_PER_WORKER'].map((name) => ({
+        name,
+        value: '',
+      })),
+    ),
+  ).toEqual([]);
 });
 
 test.each([
-  ['an image, even the same one', { source_revision_config: { image_uri: 'registry.example/agent:1' } }, true],
+  [
+    'an image, even the same one',
+    { source_revision_config: { image_uri: 'registry.example/agent:1' } },
+    true,
+  ],
   ['a resource spec, even an empty one', { source_config: { resource_spec: {} } }, true],
   ['secrets, even none', { secrets: [] }, true],
   ['a branch', { source_revision_config: { repo_ref: 'main' } }, true],
   ['a path to gx.json', { source_revision_config: { gx_config_path: 'gx.json' } }, true],
   ['nothing', {}, false],
-  ['only nulls', { secrets: null, source_config: { resource_spec: null }, source_revision_config: { image_uri: null } }, false],
+  [
+    'only nulls',
+    {
+      secrets: null,
+      source_config: { resource_spec: null },
+      source_revision_config: { image_uri: null },
+    },
+    false,
+  ],
   ['a URL', { source_config: { custom_url: 'https://a.example' } }, false],
   ['whether pushes are built', { source_config: { build_on_push: true } }, false],
 ])('a patch of %s makes a revision: %s', (_, patch, makes) => {
-  expect(makesRevision(patch)).toBe(makes);
+  expect(needsRevision(patch)).toBe(makes);
 });
 
 test('null keeps what is there, and a resource spec is replaced as a whole', () => {
   const stored = toWanted(
-    deploymentResource(
+    toDeploymentResource(
       {
         ...container,
-        source_config: { custom_url: 'https://a.example', resource_spec: { cpu: 1, memory_mb: 512 } },
+        source_config: {
+          custom_url: 'https://a.example',
+          resource_spec: { cpu: 1, memory_mb: 512 },
+        },
         name: 'a',
         secrets: [],
       },
@@ -117,7 +169,7 @@ test('null keeps what is there, and a resource spec is replaced as a whole', () 
       {},
     ),
   );
-  const { source_config: after } = afterPatch(stored, {
+  const { source_config: after } = applyPatch(stored, {
     source_config: { custom_url: null, resource_spec: { cpu: 2 } },
     source_revision_config: null,
   });
@@ -127,7 +179,7 @@ test('null keeps what is there, and a resource spec is replaced as a whole', () 
 
 test('an answer that is sent back whole changes nothing but asks for a revision', () => {
   const current = answerOf(container);
-  const patch = withoutEcho(current, {
+  const patch = stripEcho(current, {
     source_config: current.source_config,
     source_revision_config: { image_uri: 'registry.example/agent:1' },
   });
@@ -136,9 +188,17 @@ test('an answer that is sent back whole changes nothing but asks for a revision'
 
 test('a deployment that is larger than a spec may be is refused by its size', () => {
   const wanted = (count: number) => {
-    const labels = Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'x'.repeat(50)]));
-    return { source: 'external_container', source_config: { resource_spec: { labels } }, source_revision_config: {} } as const;
+    const labels = Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [`k${index}`, 'x'.repeat(50)]),
+    );
+    return {
+      source: 'external_container',
+      source_config: { resource_spec: { labels } },
+      source_revision_config: {},
+    } as const;
   };
-  expect(brokenSize(wanted(3000))).toEqual([]);
-  expect(brokenSize(wanted(6000))).toEqual([expect.stringMatching(/^source_config: it has some \d+ characters of JSON, and 262144 are/)]);
+  expect(checkSpecSize(wanted(3000))).toEqual([]);
+  expect(checkSpecSize(wanted(6000))).toEqual([
+    expect.stringMatching(/^source_config: it has some \d+ characters of JSON, and 262144 are/),
+  ]);
 });

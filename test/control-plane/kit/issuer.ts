@@ -15,9 +15,16 @@ export type Issuer = {
    * Returns a token of this issuer for the API `gx`, valid for ten minutes. Claims and header may be replaced or left
    * out.
    */
-  token(claims?: Record<string, unknown>, options?: { key?: Pair; header?: Record<string, unknown> }): Promise<string>;
+  token(
+    claims?: Record<string, unknown>,
+    options?: { key?: Pair; header?: Record<string, unknown> },
+  ): Promise<string>;
   /** Makes a new key pair, which signs from now on. It is published beside the others, alone or not at all. */
-  rotate(options?: { kid?: string | undefined; alg?: string; publish?: 'beside' | 'alone' | 'not' }): Promise<Pair>;
+  rotate(options?: {
+    kid?: string | undefined;
+    alg?: string;
+    publish?: 'beside' | 'alone' | 'not';
+  }): Promise<Pair>;
   /** Stops all answers from now on, as if the issuer were down. */
   down(): Promise<void>;
   up(): Promise<void>;
@@ -41,7 +48,10 @@ export async function startIssuer(): Promise<Issuer> {
     server = createServer((request, response) => {
       const document = documents()[request.url ?? ''];
       asked.push(request.url ?? '');
-      response.writeHead(document === undefined ? 404 : 200, { 'content-type': 'application/json', connection: 'close' });
+      response.writeHead(document === undefined ? 404 : 200, {
+        'content-type': 'application/json',
+        connection: 'close',
+      });
       response.end(JSON.stringify(document ?? {}));
     });
     server.listen(port, '127.0.0.1');
@@ -50,7 +60,11 @@ export async function startIssuer(): Promise<Issuer> {
   await listen(0);
   const { port } = server.address() as AddressInfo;
   url = `http://127.0.0.1:${port}`;
-  const rotate: Issuer['rotate'] = async ({ kid = crypto.randomUUID(), alg = 'RS256', publish = 'beside' } = {}) => {
+  const rotate: Issuer['rotate'] = async ({
+    kid = crypto.randomUUID(),
+    alg = 'RS256',
+    publish = 'beside',
+  } = {}) => {
     const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
     const id = kid === '' ? undefined : kid;
     const pair: Pair = {
@@ -68,9 +82,15 @@ export async function startIssuer(): Promise<Issuer> {
   await rotate();
   const token: Issuer['token'] = async (claims = {}, { key = signing, header = {} } = {}) => {
     const whole = { iss: url, aud: 'gx', sub: 'somebody', iat: now(), exp: now() + 600, ...claims };
-    const given = Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== undefined));
+    const given = Object.fromEntries(
+      Object.entries(whole).filter(([, value]) => value !== undefined),
+    );
     return new SignJWT(given)
-      .setProtectedHeader({ alg: key.alg, ...(key.kid !== undefined && { kid: key.kid }), ...header })
+      .setProtectedHeader({
+        alg: key.alg,
+        ...(key.kid !== undefined && { kid: key.kid }),
+        ...header,
+      })
       .sign(key.privateKey);
   };
   const down = async (): Promise<void> => {

@@ -7,7 +7,13 @@ import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { TENANT } from '../../../src/schema/platform/labels.ts';
 import { until } from '../../kit/until.ts';
-import { makeNamespace, startPlane, TENANT_A, TENANT_B, type Plane } from '../kit/api-server-plane.ts';
+import {
+  makeNamespace,
+  startPlane,
+  TENANT_A,
+  TENANT_B,
+  type Plane,
+} from '../kit/api-server-plane.ts';
 
 /* A control plane for the whole cluster. Namespaces join tenants; admins of tenants claim them. */
 let plane: Plane;
@@ -19,7 +25,11 @@ afterAll(() => plane.stop());
 const claim = (namespace: string, key = plane.keys.otherAdmin) =>
   plane.call<Listener & { detail: string }>('POST', '/v2/listeners', {
     key,
-    body: { compute_type: 'k8s', compute_id: randomUUID(), compute_config: { k8s_namespaces: [namespace] } },
+    body: {
+      compute_type: 'k8s',
+      compute_id: randomUUID(),
+      compute_config: { k8s_namespaces: [namespace] },
+    },
   });
 const apply = (namespace: string, metadata: Partial<DeploymentResource['metadata']> = {}) =>
   plane.kube.create(kinds.deployment, {
@@ -29,14 +39,17 @@ const apply = (namespace: string, metadata: Partial<DeploymentResource['metadata
     spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'a:1' } } },
   });
 const label = (name: string, tenant: string | null) =>
-  plane.kube.jsonPatch(kinds.namespace, { name }, [
+  plane.kube.patchJson(kinds.namespace, { name }, [
     tenant === null
       ? { op: 'remove', path: '/metadata/labels/gx.dev~1tenant' }
       : { op: 'add', path: '/metadata/labels/gx.dev~1tenant', value: tenant },
   ]);
-const statusFor = async (id: string, key: string): Promise<number> => (await plane.call('GET', `/v2/deployments/${id}`, { key })).status;
+const statusFor = async (id: string, key: string): Promise<number> =>
+  (await plane.call('GET', `/v2/deployments/${id}`, { key })).status;
 const namesFor = async (key: string): Promise<string[]> =>
-  (await plane.call<{ resources: Deployment[] }>('GET', '/v2/deployments?limit=100', { key })).body.resources.map(({ name }) => name);
+  (
+    await plane.call<{ resources: Deployment[] }>('GET', '/v2/deployments?limit=100', { key })
+  ).body.resources.map(({ name }) => name);
 
 describe('what lies in a namespace that nobody has claimed', () => {
   test.each([
@@ -80,7 +93,10 @@ describe('a namespace is not claimed', () => {
   test('by a change of a Listener either', async () => {
     const [own, victim] = [await makeNamespace(plane, TENANT_B), await makeNamespace(plane)];
     const { body: listener } = await claim(own);
-    const change = { key: plane.keys.otherAdmin, body: { compute_config: { k8s_namespaces: [own, victim] } } };
+    const change = {
+      key: plane.keys.otherAdmin,
+      body: { compute_config: { k8s_namespaces: [own, victim] } },
+    };
     expect((await plane.call('PATCH', `/v2/listeners/${listener.id}`, change)).status).toBe(400);
   });
 
@@ -89,7 +105,9 @@ describe('a namespace is not claimed', () => {
     const { metadata: made } = await apply(namespace, { labels: { [TENANT]: TENANT_A } });
     expect(await claim(namespace)).toMatchObject({
       status: 409,
-      body: { detail: `compute_config.k8s_namespaces: ${namespace} holds deployments of another tenant` },
+      body: {
+        detail: `compute_config.k8s_namespaces: ${namespace} holds deployments of another tenant`,
+      },
     });
     expect(await statusFor(made.uid ?? '', plane.keys.other)).toBe(404);
   });
@@ -97,7 +115,10 @@ describe('a namespace is not claimed', () => {
   test('on the word of a label that is gone by then', async () => {
     const namespace = await makeNamespace(plane, TENANT_B);
     const { body: listener } = await claim(namespace);
-    expect((await plane.call('DELETE', `/v2/listeners/${listener.id}`, { key: plane.keys.otherAdmin })).status).toBe(204);
+    expect(
+      (await plane.call('DELETE', `/v2/listeners/${listener.id}`, { key: plane.keys.otherAdmin }))
+        .status,
+    ).toBe(204);
     await label(namespace, null);
     expect((await claim(namespace)).status).toBe(400);
   });
@@ -108,21 +129,41 @@ test('a Listener that kubectl makes gets nothing of a namespace that has not joi
   const { metadata: victim } = await apply(namespace);
   const metadata = { name: `greedy-${randomUUID().slice(0, 8)}`, namespace: plane.namespace };
   const spec = { tenantId: TENANT_B, computeId: metadata.name, namespaces: [namespace] };
-  const greedy = await plane.kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata, spec });
+  const greedy = await plane.kube.create(kinds.listener, {
+    apiVersion: API_VERSION,
+    kind: 'Listener',
+    metadata,
+    spec,
+  });
   const path = `/v2/listeners/${greedy.metadata.uid}`;
   const key = plane.keys.otherAdmin;
-  await until('the listener is seen', async () => (await plane.call('GET', path, { key })).status === 200);
+  await until(
+    'the listener is seen',
+    async () => (await plane.call('GET', path, { key })).status === 200,
+  );
   expect(await statusFor(victim.uid ?? '', key)).toBe(404);
-  const body = { name: 'x', source: 'external_container', source_revision_config: { image_uri: 'a:1' }, secrets: [] };
+  const body = {
+    name: 'x',
+    source: 'external_container',
+    source_revision_config: { image_uri: 'a:1' },
+    secrets: [],
+  };
   const placed = await plane.call('POST', '/v2/deployments', {
     key,
     body: { ...body, source_config: { listener_id: greedy.metadata.uid } },
   });
-  expect(placed).toMatchObject({ status: 400, body: { detail: expect.stringMatching(/^source_config\.listener_id: no namespace/) } });
+  expect(placed).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringMatching(/^source_config\.listener_id: no namespace/) },
+  });
   await label(namespace, TENANT_B);
   await until('the label counts', async () => (await statusFor(victim.uid ?? '', key)) === 200, 60);
   await label(namespace, TENANT_A);
-  await until('the other label counts', async () => (await statusFor(victim.uid ?? '', key)) === 404, 60);
+  await until(
+    'the other label counts',
+    async () => (await statusFor(victim.uid ?? '', key)) === 404,
+    60,
+  );
 });
 
 describe('an installation whose namespaces have no label', () => {
@@ -134,12 +175,19 @@ describe('an installation whose namespaces have no label', () => {
     theirs = await makeNamespace(unlabelled);
     const metadata = { name: 'listener-b', namespace: unlabelled.namespace };
     const spec = { tenantId: TENANT_B, computeId: 'b', namespaces: [theirs] };
-    await unlabelled.kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata, spec });
+    await unlabelled.kube.create(kinds.listener, {
+      apiVersion: API_VERSION,
+      kind: 'Listener',
+      metadata,
+      spec,
+    });
   });
   afterAll(() => unlabelled.stop());
 
   const seen = async (key: string): Promise<string[]> =>
-    (await unlabelled.call<{ resources: Deployment[] }>('GET', '/v2/deployments', { key })).body.resources
+    (
+      await unlabelled.call<{ resources: Deployment[] }>('GET', '/v2/deployments', { key })
+    ).body.resources
       .map(({ name }) => name)
       .toSorted();
   const made = (name: string, namespace: string, labels: Record<string, string>) =>
@@ -147,7 +195,10 @@ describe('an installation whose namespaces have no label', () => {
       apiVersion: API_VERSION,
       kind: 'Deployment',
       metadata: { name, namespace, labels },
-      spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'a:1' } } },
+      spec: {
+        source: 'external_container',
+        template: { sourceRevisionConfig: { imageUri: 'a:1' } },
+      },
     });
 
   test("shows each deployment in the chart's namespaces, by whichever door it came", async () => {
@@ -160,10 +211,14 @@ describe('an installation whose namespaces have no label', () => {
     await made('of-b', theirs, { [TENANT]: TENANT_B });
     expect(await seen(unlabelled.keys.other)).toEqual([]);
     expect(await seen(unlabelled.keys.read)).not.toContain('of-b');
-    await unlabelled.kube.jsonPatch(kinds.namespace, { name: theirs }, [
+    await unlabelled.kube.patchJson(kinds.namespace, { name: theirs }, [
       { op: 'add', path: '/metadata/labels/gx.dev~1tenant', value: TENANT_B },
     ]);
-    await until('the label counts', async () => (await seen(unlabelled.keys.other)).includes('of-b'), 60);
+    await until(
+      'the label counts',
+      async () => (await seen(unlabelled.keys.other)).includes('of-b'),
+      60,
+    );
     expect(await seen(unlabelled.keys.read)).not.toContain('of-b');
   });
 });

@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import { packedLog } from '../../../src/operator/revision/build/keep-log.ts';
+import { packBuildLog } from '../../../src/operator/revision/build/keep-log.ts';
 import type { RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { AGENTS_NAMESPACE, ownLabels, REVISION_UID } from '../../../src/schema/platform/labels.ts';
+import {
+  AGENTS_NAMESPACE,
+  buildManagedLabels,
+  REVISION_UID,
+} from '../../../src/schema/platform/labels.ts';
 import { BUILD_STAGES } from '../../../src/schema/names.ts';
 import { openStage, type Stage } from '../../kit/stage.ts';
 import { until } from '../../kit/until.ts';
@@ -15,9 +19,16 @@ const written: Record<string, string[]> = { clone: [], restore: [], build: [], p
 const withLogs = (kube: Kube): Kube =>
   new Proxy(kube, {
     get: (target, name) => {
-      if (name === 'podLog')
-        return (_ref: object, { container, sinceTime = '' }: { container: string; sinceTime?: string }) =>
-          Promise.resolve((written[container] ?? []).filter((line) => line.slice(0, 19) >= sinceTime.slice(0, 19)).join('\n'));
+      if (name === 'readPodLog')
+        return (
+          _ref: object,
+          { container, sinceTime = '' }: { container: string; sinceTime?: string },
+        ) =>
+          Promise.resolve(
+            (written[container] ?? [])
+              .filter((line) => line.slice(0, 19) >= sinceTime.slice(0, 19))
+              .join('\n'),
+          );
       const value: unknown = Reflect.get(target, name);
       return typeof value === 'function' ? value.bind(target) : value;
     },
@@ -41,14 +52,26 @@ beforeAll(async () => {
     source_config: { integration_id: integration.id, repo_url: 'https://git.example/acme/agent' },
     source_revision_config: { repo_ref: 'main', gx_config_path: 'gx.json' },
   };
-  const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('built', given) });
+  const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments', {
+    body: creation('built', given),
+  });
   path = `/v2/deployments/${made.id}/revisions/${made.latest_revision_id}/logs/stream?type=build`;
-  stored = await plane.kube.get(kinds.revision, { namespace: plane.namespace, name: 'built-00001' });
-  const labels = { ...ownLabels('built', 'build', 'built-00001'), [AGENTS_NAMESPACE]: plane.namespace };
+  stored = await plane.kube.get(kinds.revision, {
+    namespace: plane.namespace,
+    name: 'built-00001',
+  });
+  const labels = {
+    ...buildManagedLabels('built', 'build', 'built-00001'),
+    [AGENTS_NAMESPACE]: plane.namespace,
+  };
   await plane.kube.create(kinds.pod, {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: 'build', namespace: builds.namespace, labels: { ...labels, [REVISION_UID]: stored.metadata.uid ?? '' } },
+    metadata: {
+      name: 'build',
+      namespace: builds.namespace,
+      labels: { ...labels, [REVISION_UID]: stored.metadata.uid ?? '' },
+    },
     spec: { containers: [{ name: 'push', image: 'i' }] },
   });
   await phase({ phase: 'BUILDING' });
@@ -59,40 +82,69 @@ afterAll(async () => {
 });
 
 const phase = async (status: RevisionResource['status'] & object): Promise<void> => {
-  await plane.kube.patchStatus(kinds.revision, { namespace: plane.namespace, name: 'built-00001' }, status);
+  await plane.kube.patchStatus(
+    kinds.revision,
+    { namespace: plane.namespace, name: 'built-00001' },
+    status,
+  );
 };
 
 /** Ends the build as the operator does: the log is kept, the status says where, and the pod goes. */
 async function end(): Promise<void> {
-  const packed = packedLog(BUILD_STAGES.map((stage) => ({ stage, text: (written[stage] ?? []).join('\n') })));
-  const owner = { apiVersion: stored.apiVersion, kind: stored.kind, name: stored.metadata.name, uid: stored.metadata.uid ?? '' };
+  const packed = packBuildLog(
+    BUILD_STAGES.map((stage) => ({ stage, text: (written[stage] ?? []).join('\n') })),
+  );
+  const owner = {
+    apiVersion: stored.apiVersion,
+    kind: stored.kind,
+    name: stored.metadata.name,
+    uid: stored.metadata.uid ?? '',
+  };
   await plane.kube.create(kinds.configMap, {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: { name: 'built-00001-build-log', namespace: plane.namespace, ownerReferences: [owner] },
+    metadata: {
+      name: 'built-00001-build-log',
+      namespace: plane.namespace,
+      ownerReferences: [owner],
+    },
     binaryData: { 'log.gz': packed.toString('base64') },
   });
   await phase({ phase: 'INTERRUPTED', buildLog: 'built-00001-build-log' });
   await plane.kube.delete(kinds.pod, { namespace: builds.namespace, name: 'build' });
   await until(
     'the pod is gone',
-    async () => (await plane.kube.find(kinds.pod, { namespace: builds.namespace, name: 'build' })) === undefined,
+    async () =>
+      (await plane.kube.find(kinds.pod, { namespace: builds.namespace, name: 'build' })) ===
+      undefined,
   );
 }
 
 type Heard = { text: string; id: string };
 
 /** Reads the stream until it closes. Returns the messages of its lines, and the name of an event without one. */
-async function heardFrom(last: string | undefined, onEach: (message: string) => Promise<void> | void): Promise<Heard[]> {
-  const headers = { 'x-api-key': plane.keys.read, ...(last !== undefined && { 'last-event-id': last }) };
-  const response = await fetch(`${plane.url}${path}`, { headers, signal: AbortSignal.timeout(90_000) });
+async function heardFrom(
+  last: string | undefined,
+  onEach: (message: string) => Promise<void> | void,
+): Promise<Heard[]> {
+  const headers = {
+    'x-api-key': plane.keys.read,
+    ...(last !== undefined && { 'last-event-id': last }),
+  };
+  const response = await fetch(`${plane.url}${path}`, {
+    headers,
+    signal: AbortSignal.timeout(90_000),
+  });
   const heard: Heard[] = [];
   let text = '';
-  for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+  for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(
+    new TextDecoderStream(),
+  )) {
     const blocks = (text + chunk).split('\r\n\r\n');
     text = blocks.pop() ?? '';
     for (const block of blocks) {
-      const [, event = '', data = '{}', id = ''] = /^event: (.*)\r\ndata: (.*?)(?:\r\nid: (.*))?$/.exec(block) ?? [];
+      const [, event = '', data = '{}', id = ''] =
+        /^event: (.*)\r\ndata: (.*?)(?:\r\nid: (.*))?$/.exec(block) ?? [];
       if (event === '') continue;
       const { message = event } = JSON.parse(data) as { message?: string };
       heard.push({ text: message, id });
@@ -112,7 +164,10 @@ test('the log of a build is followed while it runs, closes when it has ended, an
   });
   const lines = ['[clone] cloned', '[build] npm ci', '[build] stopped'];
   expect(all.map(({ text }) => text)).toEqual([...lines, 'end']);
-  const page = await plane.call<{ logs: { message: string }[] }>('GET', path.replace('/stream', ''));
+  const page = await plane.call<{ logs: { message: string }[] }>(
+    'GET',
+    path.replace('/stream', ''),
+  );
   expect(page.body.logs.map(({ message }) => message)).toEqual(lines);
   const again = await heardFrom(all[0]?.id, () => undefined);
   expect(again.map(({ text }) => text)).toEqual(['[build] npm ci', '[build] stopped', 'end']);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { choosePods } from '../../../src/control-plane/logs/choose-pods.ts';
-import { ownLabels, type Component } from '../../../src/schema/platform/labels.ts';
+import { buildManagedLabels, type Component } from '../../../src/schema/platform/labels.ts';
 
 const podsOf = (component: Component, revision: string, count: number) =>
   Array.from({ length: count }, (_, at) => ({
@@ -9,7 +9,7 @@ const podsOf = (component: Component, revision: string, count: number) =>
     metadata: {
       name: `${component}-${revision}-${String(at).padStart(2, '0')}`,
       creationTimestamp: new Date(Date.UTC(2026, 0, 1, 0, 0, at)).toISOString(),
-      labels: ownLabels('chat', component, `chat-0000${revision}`),
+      labels: buildManagedLabels('chat', component, `chat-0000${revision}`),
     },
   }));
 
@@ -34,5 +34,9 @@ test('fewer pods than places are all read', () => {
 
 test('of revisions that pushes made, the tenth is newer than the ninth', () => {
   const pods = [...podsOf('api', '1-9', 1), ...podsOf('api', '1-10', 1), ...podsOf('api', '1', 1)];
-  expect(choosePods(pods, 20).map(({ metadata }) => metadata.name)).toEqual(['api-1-10-00', 'api-1-9-00', 'api-1-00']);
+  expect(choosePods(pods, 20).map(({ metadata }) => metadata.name)).toEqual([
+    'api-1-10-00',
+    'api-1-9-00',
+    'api-1-00',
+  ]);
 });

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import type { ControlPlane } from '../../../src/control-plane/control-plane.ts';
 import { FeedReader, LogFeeds } from '../../../src/control-plane/logs/feeds.ts';
 import type { Line } from '../../../src/control-plane/logs/best-lines.ts';
-import { linesOf, pageFor } from '../../../src/control-plane/logs/lines.ts';
+import { parseLines, createLogPage } from '../../../src/control-plane/logs/lines.ts';
 import { LogReads } from '../../../src/control-plane/logs/log-reads.ts';
-import { podLogs } from '../../../src/control-plane/logs/pod-logs.ts';
+import { readPodLogs } from '../../../src/control-plane/logs/pod-logs.ts';
 import type { PodLogOptions } from '../../../src/kube/kube.ts';
 import { createLog } from '../../../src/log.ts';
 import { newDeployment } from '../../kit/objects.ts';
@@ -16,9 +16,12 @@ function cluster(pods: string[], log: (options: PodLogOptions) => string) {
   const asked: PodLogOptions[] = [];
   let [reading, most] = [0, 0];
   const plane = {
-    kube: { list: () => Promise.resolve({ items: pods.map((name) => ({ metadata: { name, namespace: 'team' } })) }) },
+    kube: {
+      list: () =>
+        Promise.resolve({ items: pods.map((name) => ({ metadata: { name, namespace: 'team' } })) }),
+    },
     logs: {
-      podLog: async (_ref: unknown, options: PodLogOptions) => {
+      readPodLog: async (_ref: unknown, options: PodLogOptions) => {
         asked.push(options);
         most = Math.max(most, (reading += 1));
         await Promise.resolve();
@@ -30,7 +33,14 @@ function cluster(pods: string[], log: (options: PodLogOptions) => string) {
     config: { defaultTenantId: 'default' },
     // Two namespaces of one tenant, and one of another.
     stored: {
-      owners: () => new Map(Object.entries({ team: { spec: {} }, 'team-b': { spec: {} }, other: { spec: { tenantId: 'other' } } })),
+      getOwners: () =>
+        new Map(
+          Object.entries({
+            team: { spec: {} },
+            'team-b': { spec: {} },
+            other: { spec: { tenantId: 'other' } },
+          }),
+        ),
     },
   } as unknown as ControlPlane;
   const reads = new LogReads(plane);
@@ -43,7 +53,7 @@ const { signal } = new AbortController();
 async function linesFrom(plane: ControlPlane, since?: () => string) {
   const all: Line[] = [];
   let isMissed = false;
-  await podLogs(plane, { deployment, signal, ...(since && { since }) }, (lines, missed) => {
+  await readPodLogs(plane, { deployment, signal, ...(since && { since }) }, (lines, missed) => {
     all.push(...lines);
     isMissed ||= missed;
   });
@@ -52,17 +62,23 @@ async function linesFrom(plane: ControlPlane, since?: () => string) {
 
 test('fifty readers of one deployment cost one read a look, and all of them hear of each line', async () => {
   const { feeds, asked } = cluster(['a'], () => '2026-01-01T00:00:01Z hello\n');
-  const joined = Array.from({ length: 50 }, () => feeds.join({ deployment, since: () => '2026-01-01T00:00:00Z' }));
-  await expect.poll(() => joined[49]!.reader.take().lines.length, { interval: 5 }).toBeGreaterThan(0);
+  const joined = Array.from({ length: 50 }, () =>
+    feeds.join({ deployment, since: () => '2026-01-01T00:00:00Z' }),
+  );
+  await expect
+    .poll(() => joined[49]!.reader.take().lines.length, { interval: 5 })
+    .toBeGreaterThan(0);
   const reads = asked.length;
   expect(reads).toBeLessThan(5);
-  expect(joined.slice(0, 49).map(({ reader }) => reader.take().lines[0]?.message)).toEqual(Array.from({ length: 49 }, () => 'hello'));
+  expect(joined.slice(0, 49).map(({ reader }) => reader.take().lines[0]?.message)).toEqual(
+    Array.from({ length: 49 }, () => 'hello'),
+  );
   for (const { leave } of joined) leave();
 });
 
 test('a reader that does not read holds few lines, the newest, and is told that it missed some', () => {
   const reader = new FeedReader();
-  const lines = linesOf('2026-01-01T00:00:01Z a\n2026-01-01T00:00:02Z b\n', 'pod');
+  const lines = parseLines('2026-01-01T00:00:01Z a\n2026-01-01T00:00:02Z b\n', 'pod');
   reader.push(lines);
   expect(reader.take()).toEqual({ lines, missed: false });
   for (let count = 0; count < 10_000; count += 1) reader.push(lines);
@@ -77,8 +93,10 @@ test('forty who ask for the logs of twenty chatty pods at once cost two reads of
     Array.from({ length: 20 }, (_, index) => `pod-${index}`),
     ({ tailLines = 0 }) => line.repeat(tailLines),
   );
-  const pages = Array.from({ length: 40 }, () => pageFor({ limit: 50 }));
-  await Promise.all(pages.map((page) => reads.last({ deployment }, (lines) => page.add(lines))));
+  const pages = Array.from({ length: 40 }, () => createLogPage({ limit: 50 }));
+  await Promise.all(
+    pages.map((page) => reads.readLast({ deployment }, (lines) => page.add(lines))),
+  );
   expect([asked.length, most()]).toEqual([2 * 20, 4]);
   expect(new Set(pages.map(({ lines }) => lines.length))).toEqual(new Set([50]));
   // Each line is a copy: a part of a text would hold all of it.
@@ -87,12 +105,17 @@ test('forty who ask for the logs of twenty chatty pods at once cost two reads of
 
 test('logs of few deployments are read at a time; whoever asks for more is to come again', async () => {
   const { reads } = cluster(['a'], () => '2026-01-01T00:00:01Z hello\n');
-  const others = Array.from({ length: 10 }, (_, index) => ({ ...deployment, metadata: { ...deployment.metadata, uid: `${index}` } }));
-  const reading = others.map((other) => reads.last({ deployment: other }, () => undefined));
+  const others = Array.from({ length: 10 }, (_, index) => ({
+    ...deployment,
+    metadata: { ...deployment.metadata, uid: `${index}` },
+  }));
+  const reading = others.map((other) => reads.readLast({ deployment: other }, () => undefined));
   const refused = (await Promise.allSettled(reading)).filter(({ status }) => status === 'rejected');
   expect(refused).toHaveLength(6);
-  expect(refused[0]).toMatchObject({ reason: { status: 429, headers: { 'retry-after': expect.any(String) as string } } });
-  await reads.last({ deployment }, () => undefined);
+  expect(refused[0]).toMatchObject({
+    reason: { status: 429, headers: { 'retry-after': expect.any(String) as string } },
+  });
+  await reads.readLast({ deployment }, () => undefined);
 });
 
 test('two namespaces of one tenant leave places to another tenant', async () => {
@@ -102,14 +125,27 @@ test('two namespaces of one tenant leave places to another tenant', async () => 
       ...deployment,
       metadata: { ...deployment.metadata, namespace, uid: `${namespace}${index}` },
     }));
-  const asked = [...inNamespace('team', 4), ...inNamespace('team-b', 4), ...inNamespace('other', 2)];
-  const answers = await Promise.allSettled(asked.map((one) => reads.last({ deployment: one }, () => undefined)));
-  expect(answers.map(({ status }) => status === 'fulfilled')).toEqual([...Array<boolean>(6).fill(true), false, false, true, true]);
+  const asked = [
+    ...inNamespace('team', 4),
+    ...inNamespace('team-b', 4),
+    ...inNamespace('other', 2),
+  ];
+  const answers = await Promise.allSettled(
+    asked.map((one) => reads.readLast({ deployment: one }, () => undefined)),
+  );
+  expect(answers.map(({ status }) => status === 'fulfilled')).toEqual([
+    ...Array<boolean>(6).fill(true),
+    false,
+    false,
+    true,
+    true,
+  ]);
 });
 
 test('long lines are read in a bounded part, the newest, of a few pods at a time', async () => {
   const line = `2026-01-01T00:00:01Z ${'x'.repeat(10_000)}\n`;
-  const written = (options: PodLogOptions): string => line.repeat(options.tailLines ?? 0).slice(0, options.limitBytes);
+  const written = (options: PodLogOptions): string =>
+    line.repeat(options.tailLines ?? 0).slice(0, options.limitBytes);
   const { plane, asked, most } = cluster(
     Array.from({ length: 20 }, (_, index) => `pod-${index}`),
     written,
@@ -123,14 +159,22 @@ test('long lines are read in a bounded part, the newest, of a few pods at a time
 
 test('more lines in one second than a read brings are never read as a whole: the newest are shown, and what is left out is told', async () => {
   const line = `2026-01-01T00:00:01.5Z ${'x'.repeat(10_000)}\n`;
-  const { plane, asked } = cluster(['a'], ({ limitBytes, tailLines = 200 }) => line.repeat(tailLines).slice(0, limitBytes));
+  const { plane, asked } = cluster(['a'], ({ limitBytes, tailLines = 200 }) =>
+    line.repeat(tailLines).slice(0, limitBytes),
+  );
   const { lines, missed } = await linesFrom(plane, () => '2026-01-01T00:00:01Z');
   expect(missed).toBe(true);
-  expect([lines.length, asked.every(({ limitBytes }) => limitBytes === 1024 * 1024)]).toEqual([50, true]);
+  expect([lines.length, asked.every(({ limitBytes }) => limitBytes === 1024 * 1024)]).toEqual([
+    50,
+    true,
+  ]);
 });
 
 test('of very many short lines, the newest are parsed', async () => {
-  const short = Array.from({ length: 20_000 }, (_, index) => `2026-01-01T00:00:01Z ${index}\n`).join('');
+  const short = Array.from(
+    { length: 20_000 },
+    (_, index) => `2026-01-01T00:00:01Z ${index}\n`,
+  ).join('');
   const { plane } = cluster(['a'], () => short);
   const { lines, missed } = await linesFrom(plane, () => '2026-01-01T00:00:00Z');
   expect([lines.length, lines.at(-1)?.message, missed]).toEqual([5000, '19999', true]);

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ControlPlane } from '../../../src/control-plane/control-plane.ts';
 import type { Line } from '../../../src/control-plane/logs/best-lines.ts';
-import { podLogs } from '../../../src/control-plane/logs/pod-logs.ts';
+import { readPodLogs } from '../../../src/control-plane/logs/pod-logs.ts';
 import type { LogPage } from '../../../src/control-plane/logs/schema.ts';
 import { KubeRefused } from '../../../src/kube/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { ownLabels } from '../../../src/schema/platform/labels.ts';
+import { buildManagedLabels } from '../../../src/schema/platform/labels.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;
@@ -26,8 +26,14 @@ test.each([
   ['POST', '/v1/projects/{id}/revisions/{revision}/build_logs', undefined],
 ])('%s %s is empty while there are no pods', async (method, path, body) => {
   const at = path.replace('{id}', made.id).replace('{revision}', made.latest_revision_id ?? '');
-  const answer = await plane.call(method, at, { key: plane.keys.read, ...(body !== undefined && { body }) });
-  expect(answer).toMatchObject({ status: 200, body: { logs: [], next_offset: null, pods_left_out: 0 } });
+  const answer = await plane.call(method, at, {
+    key: plane.keys.read,
+    ...(body !== undefined && { body }),
+  });
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { logs: [], next_offset: null, pods_left_out: 0 },
+  });
 });
 
 test.each([
@@ -47,50 +53,72 @@ test('lines come from the agent containers of the revision, and from before a re
     await plane.kube.create(kinds.pod, {
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: { name, namespace, labels: ownLabels('chat', 'api', revision) },
+      metadata: { name, namespace, labels: buildManagedLabels('chat', 'api', revision) },
       spec,
     });
-    const containerStatuses = [{ name: 'agent', restartCount: restarts ?? 0, ready: true, image: 'i', imageID: '' }];
-    if (restarts !== undefined) await plane.kube.patchStatus(kinds.pod, { namespace, name }, { containerStatuses });
+    const containerStatuses = [
+      { name: 'agent', restartCount: restarts ?? 0, ready: true, image: 'i', imageID: '' },
+    ];
+    if (restarts !== undefined)
+      await plane.kube.patchStatus(kinds.pod, { namespace, name }, { containerStatuses });
   };
   await Promise.all([pod('a', 'chat-00001', 1), pod('b', 'chat-00001'), pod('c', 'chat-00002')]);
   const asked: string[] = [];
-  const podLog: Kube['podLog'] = async ({ name }, { previous }) => {
+  const podLog: Kube['readPodLog'] = async ({ name }, { previous }) => {
     asked.push(`${name}${previous === true ? ' before' : ''}`);
-    if (name === 'b') throw new KubeRefused(400, 'is waiting to start', { reason: 'BadRequest', causes: [] });
+    if (name === 'b')
+      throw new KubeRefused(400, 'is waiting to start', { reason: 'BadRequest', causes: [] });
     return `2026-01-01T00:00:00Z from ${name}\n`;
   };
   const list = plane.kube.list.bind(plane.kube);
-  const doors = { kube: { list }, logs: { podLog } } as unknown as ControlPlane;
+  const doors = { kube: { list }, logs: { readPodLog: podLog } } as unknown as ControlPlane;
   const deployment = await plane.kube.get(kinds.deployment, { namespace, name: 'chat' });
   const revision = await plane.kube.get(kinds.revision, { namespace, name: 'chat-00001' });
   const lines: Line[] = [];
-  await podLogs(doors, { deployment, revision, signal: new AbortController().signal }, (some) => void lines.push(...some));
+  await readPodLogs(
+    doors,
+    { deployment, revision, signal: new AbortController().signal },
+    (some) => void lines.push(...some),
+  );
   expect(asked.toSorted()).toEqual(['a', 'a before', 'b']);
   expect(lines.map(({ message }) => message)).toEqual(['from a', 'from a']);
 });
 
 test('of more pods than have a place, each component and revision has some, the newest first, and the others are counted', async () => {
   const { namespace } = plane;
-  const many = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('many') })).body;
+  const many = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('many') }))
+    .body;
   const pods = (component: 'api' | 'queue', revision: string, count: number) =>
     Array.from({ length: count }, (_, at) =>
       plane.kube.create(kinds.pod, {
         apiVersion: 'v1',
         kind: 'Pod',
-        metadata: { name: `${revision}-${component}-${at}`, namespace, labels: ownLabels('many', component, revision) },
+        metadata: {
+          name: `${revision}-${component}-${at}`,
+          namespace,
+          labels: buildManagedLabels('many', component, revision),
+        },
         spec: { containers: [{ name: 'agent', image: 'i' }] },
       }),
     );
-  await Promise.all([...pods('api', 'many-00001', 20), ...pods('api', 'many-00002', 4), ...pods('queue', 'many-00002', 3)]);
+  await Promise.all([
+    ...pods('api', 'many-00001', 20),
+    ...pods('api', 'many-00002', 4),
+    ...pods('queue', 'many-00002', 3),
+  ]);
   const asked: string[] = [];
-  const podLog: Kube['podLog'] = async ({ name }) => {
+  const podLog: Kube['readPodLog'] = async ({ name }) => {
     asked.push(name);
     return `2026-01-01T00:00:00Z from ${name}\n`;
   };
   const deployment = await plane.kube.get(kinds.deployment, { namespace, name: 'many' });
-  const doors = { kube: { list: plane.kube.list.bind(plane.kube) }, logs: { podLog } } as unknown as ControlPlane;
-  expect(await podLogs(doors, { deployment, signal: new AbortController().signal }, () => undefined)).toBe(7);
+  const doors = {
+    kube: { list: plane.kube.list.bind(plane.kube) },
+    logs: { readPodLog: podLog },
+  } as unknown as ControlPlane;
+  expect(
+    await readPodLogs(doors, { deployment, signal: new AbortController().signal }, () => undefined),
+  ).toBe(7);
   const counted = Map.groupBy(asked, (name) => name.replace(/-\d+$/, ''));
   expect(Object.fromEntries([...counted].map(([group, names]) => [group, names.length]))).toEqual({
     'many-00002-api': 4,

@@ -6,7 +6,9 @@ test('however many streams have lines to send, they send them one after the othe
   const { signal } = new AbortController();
   const began = performance.now();
   const order: number[] = [];
-  await Promise.all(Array.from({ length: 20 }, (_, stream) => turns.begin(signal).then(() => order.push(stream))));
+  await Promise.all(
+    Array.from({ length: 20 }, (_, stream) => turns.begin(signal).then(() => order.push(stream))),
+  );
   expect(order).toEqual(Array.from({ length: 20 }, (_, stream) => stream));
   // The first turn begins at once. A timer of Node may fire a millisecond early.
   expect(performance.now() - began).toBeGreaterThan(19 * 5 - 2);

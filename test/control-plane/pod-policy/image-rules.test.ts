@@ -1,21 +1,32 @@
 import { expect, test } from 'vitest';
-import { brokenImages } from '../../../src/control-plane/pod-policy/image-rules.ts';
-import { nameBuiltRepository, nameCacheRepository } from '../../../src/schema/platform/built-image.ts';
+import { checkImages } from '../../../src/control-plane/pod-policy/image-rules.ts';
+import {
+  buildImageRepository,
+  buildCacheRepository,
+} from '../../../src/schema/platform/built-image.ts';
 
 const BUILT = { repository: 'registry.example.com/agents', pullSecret: 'pull' };
 const OWN = ['team-a', 'team-a-staging'];
-const brokenBy = (image: string) => brokenImages(BUILT, { spec: undefined, image, namespaces: OWN });
+const brokenBy = (image: string) => checkImages(BUILT, { spec: undefined, image, namespaces: OWN });
 
 test.each([
   ['of another tenant', 'registry.example.com/agents/team-b/chat:chat-00001'],
-  ['of another tenant by digest', `registry.example.com/agents/team-b/chat@sha256:${'a'.repeat(64)}`],
+  [
+    'of another tenant by digest',
+    `registry.example.com/agents/team-b/chat@sha256:${'a'.repeat(64)}`,
+  ],
   ['of a namespace that begins alike', 'registry.example.com/agents/team-ab/chat:1'],
   ['of another tenant, at the registry in capitals', 'Registry.Example.com/agents/team-b/chat:1'],
   ['of another tenant, at the usual port', 'registry.example.com:443/agents/team-b/chat:1'],
-  ['of another tenant, at the usual port in other words', 'registry.example.com:00443/agents/team-b/chat:1'],
+  [
+    'of another tenant, at the usual port in other words',
+    'registry.example.com:00443/agents/team-b/chat:1',
+  ],
   ['of packages of another tenant', 'registry.example.com/agents/team-b/chat/cache:1'],
 ])('a deployment runs no image %s', (_what, image) => {
-  expect(brokenBy(image)).toEqual([expect.stringMatching(/^source_revision_config\.image_uri: images of builds/)]);
+  expect(brokenBy(image)).toEqual([
+    expect.stringMatching(/^source_revision_config\.image_uri: images of builds/),
+  ]);
 });
 
 test.each([
@@ -30,14 +41,27 @@ test.each([
 
 test('on Docker Hub, which has two levels, an image is of the namespace before the dot', () => {
   const onHub = (image: string) =>
-    brokenImages({ repository: 'docker.io/acme', pullSecret: 'pull' }, { spec: undefined, image, namespaces: OWN });
+    checkImages(
+      { repository: 'docker.io/acme', pullSecret: 'pull' },
+      { spec: undefined, image, namespaces: OWN },
+    );
   const built = { namespace: 'team-a', deployment: 'chat' };
-  expect(nameBuiltRepository('docker.io/acme', built)).toBe('docker.io/acme/team-a.chat');
-  expect(nameCacheRepository('docker.io/acme/team-a.chat')).toBe('docker.io/acme/team-a.chat.cache');
-  expect(nameBuiltRepository('registry.example.com/agents', built)).toBe('registry.example.com/agents/team-a/chat');
-  expect(nameCacheRepository('registry.example.com/agents/team-a/chat')).toBe('registry.example.com/agents/team-a/chat/cache');
+  expect(buildImageRepository('docker.io/acme', built)).toBe('docker.io/acme/team-a.chat');
+  expect(buildCacheRepository('docker.io/acme/team-a.chat')).toBe(
+    'docker.io/acme/team-a.chat.cache',
+  );
+  expect(buildImageRepository('registry.example.com/agents', built)).toBe(
+    'registry.example.com/agents/team-a/chat',
+  );
+  expect(buildCacheRepository('registry.example.com/agents/team-a/chat')).toBe(
+    'registry.example.com/agents/team-a/chat/cache',
+  );
   expect(onHub('acme/team-a.chat:1')).toEqual([]);
-  for (const image of ['acme/team-b.chat:1', 'docker.io/acme/team-b.chat.cache:1', 'index.docker.io/acme/team-b.team-a:1'])
+  for (const image of [
+    'acme/team-b.chat:1',
+    'docker.io/acme/team-b.chat.cache:1',
+    'index.docker.io/acme/team-b.team-a:1',
+  ])
     expect(onHub(image)).toEqual([expect.stringMatching(/images of builds/)]);
 });
 
@@ -51,27 +75,44 @@ test('init containers and sidecars are bound as the agent is, and nobody names t
     ],
     image_pull_secrets: [{ name: 'own' }, { name: 'pull' }],
   };
-  expect(brokenImages(BUILT, { spec, namespaces: OWN })).toEqual([
+  expect(checkImages(BUILT, { spec, namespaces: OWN })).toEqual([
     expect.stringMatching(/^source_config\.resource_spec\.init_containers\.0\.image: /),
     expect.stringMatching(/^source_config\.resource_spec\.sidecars\.1\.image: /),
     'source_config.resource_spec.image_pull_secrets.1: pull is for images that the platform built',
   ]);
 });
 
-test.each(['registry.example.com', 'registry.example.com:443', 'registry:5000'])('images of builds may be right below %s', (repository) => {
-  const broken = (image: string) => brokenImages({ repository, pullSecret: undefined }, { spec: undefined, image, namespaces: OWN });
-  expect(broken(`${repository}/team-b/chat:1`)).toHaveLength(1);
-  expect(broken(`${repository}/team-a/chat:1`)).toEqual([]);
-});
+test.each(['registry.example.com', 'registry.example.com:443', 'registry:5000'])(
+  'images of builds may be right below %s',
+  (repository) => {
+    const broken = (image: string) =>
+      checkImages(
+        { repository, pullSecret: undefined },
+        { spec: undefined, image, namespaces: OWN },
+      );
+    expect(broken(`${repository}/team-b/chat:1`)).toHaveLength(1);
+    expect(broken(`${repository}/team-a/chat:1`)).toEqual([]);
+  },
+);
 
 test('a registry of Docker Hub has several names', () => {
   const hub = { repository: 'docker.io/acme', pullSecret: undefined };
-  for (const image of ['acme/team-b/chat:1', 'docker.io/acme/team-b/chat:1', 'index.docker.io/acme/team-b/chat:1'])
-    expect(brokenImages(hub, { spec: undefined, image, namespaces: OWN })).toHaveLength(1);
+  for (const image of [
+    'acme/team-b/chat:1',
+    'docker.io/acme/team-b/chat:1',
+    'index.docker.io/acme/team-b/chat:1',
+  ])
+    expect(checkImages(hub, { spec: undefined, image, namespaces: OWN })).toHaveLength(1);
 });
 
 test('without builds every image and every credential may be named', () => {
   const spec = { image_pull_secrets: [{ name: 'pull' }] };
   const given = { repository: undefined, pullSecret: undefined };
-  expect(brokenImages(given, { spec, image: 'registry.example.com/agents/team-b/chat:1', namespaces: [] })).toEqual([]);
+  expect(
+    checkImages(given, {
+      spec,
+      image: 'registry.example.com/agents/team-b/chat:1',
+      namespaces: [],
+    }),
+  ).toEqual([]);
 });

@@ -4,7 +4,11 @@ import { kinds } from '../../../src/kube/kube.ts';
 import { type DeploymentSpec } from '../../../src/schema/platform/custom-resources.ts';
 import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { REVISION_STATUSES, type Revision, type RevisionStatus } from '../../../src/schema/platform/revision.ts';
+import {
+  REVISION_STATUSES,
+  type Revision,
+  type RevisionStatus,
+} from '../../../src/schema/platform/revision.ts';
 import { until } from '../../kit/until.ts';
 import { buildsIn } from '../../kit/build-stage.ts';
 import { newDeployment } from '../../kit/objects.ts';
@@ -25,9 +29,16 @@ beforeAll(async () => {
   images = await startPlane('words');
   const { namespace } = images;
   // Installations in the cloud deploy from git, and all others from images. Two of them share the namespace here.
-  repositories = await startPlane('words-git', { hosting: 'cloud', gitIntegrations: INTEGRATIONS, namespace, namespaces: [namespace] });
+  repositories = await startPlane('words-git', {
+    hosting: 'cloud',
+    gitIntegrations: INTEGRATIONS,
+    namespace,
+    namespaces: [namespace],
+  });
   images.startKubelet();
-  await images.startOperator({ settings: { ...buildsIn(namespace), gitIntegrations: INTEGRATIONS } });
+  await images.startOperator({
+    settings: { ...buildsIn(namespace), gitIntegrations: INTEGRATIONS },
+  });
   endPolicies = await policies();
 });
 afterAll(async () => {
@@ -45,7 +56,10 @@ async function policies(): Promise<() => Promise<unknown>> {
     metadata: { name: 'unwanted-x', namespace },
     spec: {
       selector: { matchLabels: { a: 'b' } },
-      template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+      template: {
+        metadata: { labels: { a: 'b' } },
+        spec: { containers: [{ name: 'c', image: 'i' }] },
+      },
     },
   };
   const yes = () => true;
@@ -93,11 +107,15 @@ async function policies(): Promise<() => Promise<unknown>> {
 type Made = { plane: Plane; deployment: string; revision: string };
 
 const make = async (plane: Plane, body: Record<string, unknown>): Promise<Made> => {
-  const { status, body: made } = await plane.call<Deployment>('POST', '/v2/deployments', { body, key: images.keys.write });
+  const { status, body: made } = await plane.call<Deployment>('POST', '/v2/deployments', {
+    body,
+    key: images.keys.write,
+  });
   if (status !== 201) throw new Error(`not made: ${status} ${JSON.stringify(made)}`);
   return { plane, deployment: made.id, revision: made.latest_revision_id ?? '' };
 };
-const ofImage = (name: string, image: string) => make(images, creation(name, { source_revision_config: { image_uri: image } }));
+const ofImage = (name: string, image: string) =>
+  make(images, creation(name, { source_revision_config: { image_uri: image } }));
 const ofRef = (name: string, ref: string) =>
   make(repositories, {
     ...git,
@@ -108,11 +126,17 @@ const ofRef = (name: string, ref: string) =>
   });
 const changed = async ({ plane, deployment }: Made, image: string): Promise<Made> => {
   const body = { source_revision_config: { image_uri: image } };
-  const { body: answer } = await plane.call<Deployment>('PATCH', `/v2/deployments/${deployment}`, { body });
+  const { body: answer } = await plane.call<Deployment>('PATCH', `/v2/deployments/${deployment}`, {
+    body,
+  });
   return { plane, deployment, revision: answer.latest_revision_id ?? '' };
 };
 const read = async ({ plane, deployment, revision }: Made): Promise<Revision> =>
-  (await plane.call<Revision>('GET', `/v2/deployments/${deployment}/revisions/${revision}`, { key: images.keys.write })).body;
+  (
+    await plane.call<Revision>('GET', `/v2/deployments/${deployment}/revisions/${revision}`, {
+      key: images.keys.write,
+    })
+  ).body;
 const reached = async (made: Made, word: RevisionStatus): Promise<Made> => {
   await until(`the revision is ${word}`, async () => (await read(made)).status === word);
   return made;
@@ -120,12 +144,21 @@ const reached = async (made: Made, word: RevisionStatus): Promise<Made> => {
 /** The revision is made with kubectl, then found by REST. */
 const byKubectl = async (name: string, spec: Partial<DeploymentSpec>): Promise<Made> => {
   const { template, ...rest } = spec;
-  const given = newDeployment(images.namespace, { metadata: { name }, spec: rest, ...(template && { template }) });
+  const given = newDeployment(images.namespace, {
+    metadata: { name },
+    spec: rest,
+    ...(template && { template }),
+  });
   const { metadata } = await images.kube.create(kinds.deployment, given);
   return { plane: images, deployment: metadata.uid ?? '', revision: '' };
 };
 
-type Situation = { word: RevisionStatus; when: string; name: string; arrange: (name: string) => Promise<Made> };
+type Situation = {
+  word: RevisionStatus;
+  when: string;
+  name: string;
+  arrange: (name: string) => Promise<Made>;
+};
 
 const SITUATIONS: Situation[] = [
   {
@@ -134,7 +167,10 @@ const SITUATIONS: Situation[] = [
     name: 'creating',
     arrange: async (name) => {
       const made = await byKubectl(name, { suspend: true });
-      const { body } = await images.call<Revision>('POST', `/v2/deployments/${made.deployment}/revisions`);
+      const { body } = await images.call<Revision>(
+        'POST',
+        `/v2/deployments/${made.deployment}/revisions`,
+      );
       return { ...made, revision: body.id };
     },
   },
@@ -142,10 +178,21 @@ const SITUATIONS: Situation[] = [
     word: 'QUEUED',
     when: 'an earlier one is being rolled out',
     name: 'queued',
-    arrange: async (name) => changed(await reached(await ofImage(name, 'mute:1'), 'DEPLOYING'), 'mute:2'),
+    arrange: async (name) =>
+      changed(await reached(await ofImage(name, 'mute:1'), 'DEPLOYING'), 'mute:2'),
   },
-  { word: 'AWAITING_BUILD', when: 'its builder has not started', name: 'awaiting-build', arrange: (name) => ofRef(name, 'waits') },
-  { word: 'BUILDING', when: 'its builder runs', name: 'building', arrange: (name) => ofRef(name, 'runs') },
+  {
+    word: 'AWAITING_BUILD',
+    when: 'its builder has not started',
+    name: 'awaiting-build',
+    arrange: (name) => ofRef(name, 'waits'),
+  },
+  {
+    word: 'BUILDING',
+    when: 'its builder runs',
+    name: 'building',
+    arrange: (name) => ofRef(name, 'runs'),
+  },
   {
     word: 'AWAITING_DEPLOY',
     when: 'its Secret is not there',
@@ -157,12 +204,42 @@ const SITUATIONS: Situation[] = [
       return { ...made, revision: (await latest(made)) ?? '' };
     },
   },
-  { word: 'DEPLOYING', when: 'its pods are not ready', name: 'deploying', arrange: (name) => ofImage(name, 'mute:1') },
-  { word: 'CREATE_FAILED', when: 'its workload is refused', name: 'unwanted', arrange: (name) => ofImage(name, 'agent:1') },
-  { word: 'BUILD_FAILED', when: 'its builder fails', name: 'build-failed', arrange: (name) => ofRef(name, 'breaks') },
-  { word: 'DEPLOY_FAILED', when: 'its image is missing', name: 'deploy-failed', arrange: (name) => ofImage(name, 'missing:1') },
-  { word: 'DEPLOYED', when: 'its pods are ready and serve', name: 'deployed', arrange: (name) => ofImage(name, 'agent:1') },
-  { word: 'DEPLOYED', when: 'what was built for it serves', name: 'built', arrange: (name) => ofRef(name, 'main') },
+  {
+    word: 'DEPLOYING',
+    when: 'its pods are not ready',
+    name: 'deploying',
+    arrange: (name) => ofImage(name, 'mute:1'),
+  },
+  {
+    word: 'CREATE_FAILED',
+    when: 'its workload is refused',
+    name: 'unwanted',
+    arrange: (name) => ofImage(name, 'agent:1'),
+  },
+  {
+    word: 'BUILD_FAILED',
+    when: 'its builder fails',
+    name: 'build-failed',
+    arrange: (name) => ofRef(name, 'breaks'),
+  },
+  {
+    word: 'DEPLOY_FAILED',
+    when: 'its image is missing',
+    name: 'deploy-failed',
+    arrange: (name) => ofImage(name, 'missing:1'),
+  },
+  {
+    word: 'DEPLOYED',
+    when: 'its pods are ready and serve',
+    name: 'deployed',
+    arrange: (name) => ofImage(name, 'agent:1'),
+  },
+  {
+    word: 'DEPLOYED',
+    when: 'what was built for it serves',
+    name: 'built',
+    arrange: (name) => ofRef(name, 'main'),
+  },
   {
     word: 'SKIPPED',
     when: 'a newer one came before its turn',
@@ -180,7 +257,10 @@ const SITUATIONS: Situation[] = [
     name: 'interrupted',
     arrange: async (name) => {
       const made = await reached(await ofImage(name, 'mute:1'), 'DEPLOYING');
-      await images.call('POST', `/v2/deployments/${made.deployment}/revisions/${made.revision}/interrupt`);
+      await images.call(
+        'POST',
+        `/v2/deployments/${made.deployment}/revisions/${made.revision}/interrupt`,
+      );
       return made;
     },
   },
@@ -198,27 +278,37 @@ const SITUATIONS: Situation[] = [
 
 /** What `kubectl get` shows. */
 const stored = async ({ revision }: Made): Promise<object> => {
-  const all = await images.kube.all(kinds.revision, { namespace: images.namespace });
-  const { phase, reason = null, message = null } = all.find(({ metadata }) => metadata.uid === revision)?.status ?? {};
+  const all = await images.kube.listAll(kinds.revision, { namespace: images.namespace });
+  const {
+    phase,
+    reason = null,
+    message = null,
+  } = all.find(({ metadata }) => metadata.uid === revision)?.status ?? {};
   return { phase, reason, message };
 };
 
 const latest = async ({ deployment }: Made): Promise<string | null> =>
   (await images.call<Deployment>('GET', `/v2/deployments/${deployment}`)).body.latest_revision_id;
 
-test.concurrent.each(SITUATIONS)('a revision is $word when $when', async ({ word, name, arrange }) => {
-  const made = await arrange(name);
-  await reached(made, word);
-  // A sentence may follow a moment after its word. In the end both doors say the same.
-  await until('both doors tell the same', async () => {
-    const { status, reason, status_message } = await read(made);
-    return status === word && isDeepStrictEqual({ phase: status, reason, message: status_message }, await stored(made));
-  });
-  const answer = await read(made);
-  // A failure has a word for machines and a sentence for people.
-  const isExplained = answer.reason !== null && answer.status_message !== null;
-  expect(isExplained || !word.endsWith('_FAILED')).toBe(true);
-});
+test.concurrent.each(SITUATIONS)(
+  'a revision is $word when $when',
+  async ({ word, name, arrange }) => {
+    const made = await arrange(name);
+    await reached(made, word);
+    // A sentence may follow a moment after its word. In the end both doors say the same.
+    await until('both doors tell the same', async () => {
+      const { status, reason, status_message } = await read(made);
+      return (
+        status === word &&
+        isDeepStrictEqual({ phase: status, reason, message: status_message }, await stored(made))
+      );
+    });
+    const answer = await read(made);
+    // A failure has a word for machines and a sentence for people.
+    const isExplained = answer.reason !== null && answer.status_message !== null;
+    expect(isExplained || !word.endsWith('_FAILED')).toBe(true);
+  },
+);
 
 test('no word is without its situation', () => {
   expect(new Set(SITUATIONS.map(({ word }) => word))).toEqual(new Set(REVISION_STATUSES));

@@ -40,7 +40,11 @@ test('a key that may write sees it, and no cache keeps it', async () => {
   await plane.startOperator();
   await until('there is a key', async () => (await plane.call('GET', at())).status === 200);
   const { headers, body: shown } = await plane.call<Key>('GET', at());
-  expect(shown).toEqual({ api_key: expect.stringMatching(/^gxa_[\w-]{43}$/), previous_api_key: null, previous_until: null });
+  expect(shown).toEqual({
+    api_key: expect.stringMatching(/^gxa_[\w-]{43}$/),
+    previous_api_key: null,
+    previous_until: null,
+  });
   expect(headers.get('cache-control')).toBe('no-store');
 });
 
@@ -70,7 +74,9 @@ test('a rotation answers with the new key, and the one before it with its end', 
 
 test('a Secret of that name that is not the deployment’s own is not shown', async () => {
   const { kube, namespace } = plane;
-  const { body: other } = await plane.call<Deployment>('POST', '/v2/deployments?dry_run=true', { body: body('foreign') });
+  const { body: other } = await plane.call<Deployment>('POST', '/v2/deployments?dry_run=true', {
+    body: body('foreign'),
+  });
   expect(other.name).toBe('foreign');
   await kube.create(kinds.secret, {
     apiVersion: 'v1',
@@ -83,13 +89,19 @@ test('a Secret of that name that is not the deployment’s own is not shown', as
 });
 
 describe('the check that agents ask for', () => {
-  const check = (key: string | null, id = deployment.id) => plane.call('POST', '/v2/auth/check', { key, body: { deployment_id: id } });
+  const check = (key: string | null, id = deployment.id) =>
+    plane.call('POST', '/v2/auth/check', { key, body: { deployment_id: id } });
 
   test('says whose a key of the tenant is, and what it may do', async () => {
     const { status, body: shown } = await check(plane.keys.write);
     expect([status, shown]).toEqual([
       200,
-      { tenant_id: TENANT_A, role: 'write', subject: expect.stringMatching(/^[0-9a-f]{16}$/), name: expect.any(String) },
+      {
+        tenant_id: TENANT_A,
+        role: 'write',
+        subject: expect.stringMatching(/^[0-9a-f]{16}$/),
+        name: expect.any(String),
+      },
     ]);
     expect((await check(plane.keys.read)).body).toMatchObject({ role: 'read' });
   });
@@ -102,8 +114,14 @@ describe('the check that agents ask for', () => {
   });
 
   test('is what an agent understands', async () => {
-    const agent = new TenantKeys({ place: { url: plane.url, deploymentId: deployment.id }, log: silentLog() });
-    expect(await agent.find(plane.keys.read, { reads: true, source: '10.0.0.1' })).toMatchObject({ role: 'read', tenant_id: TENANT_A });
+    const agent = new TenantKeys({
+      place: { url: plane.url, deploymentId: deployment.id },
+      log: silentLog(),
+    });
+    expect(await agent.find(plane.keys.read, { reads: true, source: '10.0.0.1' })).toMatchObject({
+      role: 'read',
+      tenant_id: TENANT_A,
+    });
     expect(await agent.find(plane.keys.other, { reads: true, source: '10.0.0.1' })).toBeUndefined();
   });
 });
@@ -111,7 +129,10 @@ describe('the check that agents ask for', () => {
 test('no key stands in a log, an event or a resource', async () => {
   const { body: shown } = await plane.call<Key>('GET', at());
   const { kube, namespace } = plane;
-  const resources = [await kube.all(kinds.deployment, { namespace }), await kube.all(kinds.revision, { namespace })];
+  const resources = [
+    await kube.listAll(kinds.deployment, { namespace }),
+    await kube.listAll(kinds.revision, { namespace }),
+  ];
   for (const key of [shown.api_key, shown.previous_api_key ?? '']) {
     expect(plane.logged()).not.toContain(key);
     expect(JSON.stringify(resources)).not.toContain(key);
@@ -120,22 +141,38 @@ test('no key stands in a log, an event or a resource', async () => {
 
 test('who may call the agents is part of a deployment, and a change makes a revision', async () => {
   const path = `/v2/deployments/${deployment.id}`;
-  const patched = await plane.call<Deployment>('PATCH', path, { body: { source_revision_config: { auth: { mode: 'open' } } } });
+  const patched = await plane.call<Deployment>('PATCH', path, {
+    body: { source_revision_config: { auth: { mode: 'open' } } },
+  });
   expect(patched.status).toBe(200);
   expect(patched.body.source_revision_config.auth).toEqual({ mode: 'open' });
   expect(patched.body.latest_revision_id).not.toBe(deployment.latest_revision_id);
-  const back = await plane.call<Deployment>('PATCH', path, { body: { source_revision_config: { auth: { mode: 'key' } } } });
+  const back = await plane.call<Deployment>('PATCH', path, {
+    body: { source_revision_config: { auth: { mode: 'key' } } },
+  });
   expect(back.body.source_revision_config.auth).toEqual({ mode: 'key' });
 });
 
 test.each([
-  [{ mode: 'open', issuer: 'https://id.example', audiences: ['a'] }, 400, 'source_revision_config.auth.issuer: not while mode is open'],
-  [{ issuer: 'https://id.example' }, 400, 'source_revision_config.auth.audiences: required with an issuer'],
+  [
+    { mode: 'open', issuer: 'https://id.example', audiences: ['a'] },
+    400,
+    'source_revision_config.auth.issuer: not while mode is open',
+  ],
+  [
+    { issuer: 'https://id.example' },
+    400,
+    'source_revision_config.auth.audiences: required with an issuer',
+  ],
   [{ mode: 'closed' }, 422, 'mode'],
   [{ keys: [] }, 422, 'keys'],
 ])('%o is refused', async (auth, status, sentence) => {
   const patch = { body: { source_revision_config: { auth } } };
-  const refused = await plane.call<{ detail: unknown }>('PATCH', `/v2/deployments/${deployment.id}`, patch);
+  const refused = await plane.call<{ detail: unknown }>(
+    'PATCH',
+    `/v2/deployments/${deployment.id}`,
+    patch,
+  );
   expect(refused.status).toBe(status);
   expect(JSON.stringify(refused.body.detail)).toContain(sentence);
 });

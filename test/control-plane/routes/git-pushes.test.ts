@@ -33,11 +33,20 @@ describe.each(GIT_KINDS)('a push event of %s', (kind) => {
   const name = `on-${kind}`;
   beforeAll(async () => {
     const body = { name: kind, kind, host: HOSTS[kind], webhook_secret: SECRET };
-    id = (await plane.call<{ id: string }>('POST', '/v1/integrations/git', { key: plane.keys.admin, body })).body.id;
+    id = (
+      await plane.call<{ id: string }>('POST', '/v1/integrations/git', {
+        key: plane.keys.admin,
+        body,
+      })
+    ).body.id;
     const made = await plane.call('POST', '/v2/deployments', {
       body: creation(name, {
         source: 'git',
-        source_config: { integration_id: id, repo_url: `${HOSTS[kind]}/acme/agent.git`, build_on_push: true },
+        source_config: {
+          integration_id: id,
+          repo_url: `${HOSTS[kind]}/acme/agent.git`,
+          build_on_push: true,
+        },
         source_revision_config: { repo_ref: 'main', gx_config_path: 'gx.json' },
       }),
     });
@@ -45,33 +54,65 @@ describe.each(GIT_KINDS)('a push event of %s', (kind) => {
   });
   const deliver = async (
     more: object = {},
-    { secret = SECRET, to = id, headers = {} }: { secret?: string; to?: string; headers?: Record<string, string> } = {},
+    {
+      secret = SECRET,
+      to = id,
+      headers = {},
+    }: { secret?: string; to?: string; headers?: Record<string, string> } = {},
   ) => {
     const body = JSON.stringify(PAYLOADS[kind](more as Record<string, unknown>));
-    const sent = { 'content-type': 'application/json', ...HEADERS[kind], ...signed(kind, body, secret), ...headers };
-    const response = await fetch(`${plane.url}/v1/integrations/git/${to}/push`, { method: 'POST', body, headers: sent });
-    return { status: response.status, body: (await response.json()) as { accepted?: boolean; deployments?: number; detail: string } };
+    const sent = {
+      'content-type': 'application/json',
+      ...HEADERS[kind],
+      ...signed(kind, body, secret),
+      ...headers,
+    };
+    const response = await fetch(`${plane.url}/v1/integrations/git/${to}/push`, {
+      method: 'POST',
+      body,
+      headers: sent,
+    });
+    return {
+      status: response.status,
+      body: (await response.json()) as { accepted?: boolean; deployments?: number; detail: string },
+    };
   };
   const stored = () => plane.kube.get(kinds.deployment, { namespace: plane.namespace, name });
   const noted = async () => (await stored()).metadata.annotations?.[PUSHED_AT];
 
   test('wakes the deployment that follows the branch, and changes nothing of its spec', async () => {
     const before = await stored();
-    expect(await deliver()).toEqual({ status: 202, body: { accepted: true, deployments: 1, detail: expect.any(String) } });
+    expect(await deliver()).toEqual({
+      status: 202,
+      body: { accepted: true, deployments: 1, detail: expect.any(String) },
+    });
     const after = await stored();
     expect(await noted()).toMatch(new RegExp(`^${AFTER} `));
-    expect([after.spec, after.metadata.generation]).toEqual([before.spec, before.metadata.generation]);
+    expect([after.spec, after.metadata.generation]).toEqual([
+      before.spec,
+      before.metadata.generation,
+    ]);
     const audited = plane
       .logged()
       .split('\n')
       .filter((line) => line.includes('"audit":true') && line.includes('"pushGitEvent"'));
-    expect(JSON.parse(audited.at(-1)!)).toMatchObject({ action: 'pushGitEvent', id, outcome: 'done', status: 202 });
+    expect(JSON.parse(audited.at(-1)!)).toMatchObject({
+      action: 'pushGitEvent',
+      id,
+      outcome: 'done',
+      status: 202,
+    });
   });
 
   test('is shown with the deployment, and so is where the next one goes', async () => {
-    const { id: deployment } = (await plane.call<{ resources: Deployment[] }>('GET', `/v2/deployments?name_contains=${name}`)).body
-      .resources[0]!;
-    await plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name }, { followedRef: 'main', followedCommit: AFTER });
+    const { id: deployment } = (
+      await plane.call<{ resources: Deployment[] }>('GET', `/v2/deployments?name_contains=${name}`)
+    ).body.resources[0]!;
+    await plane.kube.patchStatus(
+      kinds.deployment,
+      { namespace: plane.namespace, name },
+      { followedRef: 'main', followedCommit: AFTER },
+    );
     const branch = {
       ref: 'main',
       commit: AFTER,
@@ -80,7 +121,11 @@ describe.each(GIT_KINDS)('a push event of %s', (kind) => {
       unmatched_push: null,
     };
     await expect
-      .poll(async () => (await plane.call<DeploymentDetails>('GET', `/v2/deployments/${deployment}/state`)).body.branch)
+      .poll(
+        async () =>
+          (await plane.call<DeploymentDetails>('GET', `/v2/deployments/${deployment}/state`)).body
+            .branch,
+      )
       .toEqual(branch);
   });
 
@@ -108,51 +153,80 @@ describe.each(GIT_KINDS)('a push event of %s', (kind) => {
       status: 200,
       body: { accepted: false, detail: expect.stringContaining('is built from acme/other') },
     });
-    const connections = await plane.call<{ id: string; unmatched_push: object }[]>('GET', '/v1/integrations/git', {
-      key: plane.keys.admin,
-    });
+    const connections = await plane.call<{ id: string; unmatched_push: object }[]>(
+      'GET',
+      '/v1/integrations/git',
+      {
+        key: plane.keys.admin,
+      },
+    );
     const unmatched = connections.body.find((one) => one.id === id)?.unmatched_push;
     expect(unmatched).toMatchObject({ repository: 'acme/other', branch: 'main' });
     // Each deployment of the connection shows it, and other replicas read it from the resource.
-    const { id: deployment } = (await plane.call<{ resources: Deployment[] }>('GET', `/v2/deployments?name_contains=${name}`)).body
-      .resources[0]!;
+    const { id: deployment } = (
+      await plane.call<{ resources: Deployment[] }>('GET', `/v2/deployments?name_contains=${name}`)
+    ).body.resources[0]!;
     const state = await plane.call<DeploymentDetails>('GET', `/v2/deployments/${deployment}/state`);
     expect(state.body.branch?.unmatched_push).toEqual(unmatched);
-    const resources = await plane.kube.all(kinds.gitIntegration, { namespace: plane.namespace });
-    const annotation = resources.find(({ metadata }) => metadata.uid === id)?.metadata.annotations?.[UNMATCHED_PUSH];
+    const resources = await plane.kube.listAll(kinds.gitIntegration, {
+      namespace: plane.namespace,
+    });
+    const annotation = resources.find(({ metadata }) => metadata.uid === id)?.metadata
+      .annotations?.[UNMATCHED_PUSH];
     expect(JSON.parse(annotation ?? '{}')).toMatchObject({ repository: expect.any(String) });
   });
 
-  test.each(kind === 'generic' ? [] : [kind])('of a repository that was renamed or moved is followed by its id (%s)', async () => {
-    const known = { github: 186853002, gitlab: 15, gitea: 140, generic: 0 }[kind];
-    const before = await noted();
-    await expect
-      .poll(() => deliver(called('other-org/agent-renamed', known)))
-      .toMatchObject({
-        status: 202,
-        body: { deployments: 1, detail: expect.stringContaining('is called other-org/agent-renamed by now') },
-      });
-    expect(await noted()).not.toBe(before);
-    // Another repository that has the former name by now is the one that its address leads to.
-    expect(await deliver(called('acme/agent', 7))).toMatchObject({ status: 202 });
-    await expect.poll(() => deliver(called('other-org/agent-renamed', known))).toMatchObject({ status: 200 });
-  });
+  test.each(kind === 'generic' ? [] : [kind])(
+    'of a repository that was renamed or moved is followed by its id (%s)',
+    async () => {
+      const known = { github: 186853002, gitlab: 15, gitea: 140, generic: 0 }[kind];
+      const before = await noted();
+      await expect
+        .poll(() => deliver(called('other-org/agent-renamed', known)))
+        .toMatchObject({
+          status: 202,
+          body: {
+            deployments: 1,
+            detail: expect.stringContaining('is called other-org/agent-renamed by now'),
+          },
+        });
+      expect(await noted()).not.toBe(before);
+      // Another repository that has the former name by now is the one that its address leads to.
+      expect(await deliver(called('acme/agent', 7))).toMatchObject({ status: 202 });
+      await expect
+        .poll(() => deliver(called('other-org/agent-renamed', known)))
+        .toMatchObject({ status: 200 });
+    },
+  );
 
-  test.each(kind === 'gitlab' ? [] : [kind])('comes in the default form of GitHub, too (%s)', async () => {
-    const json = JSON.stringify(PAYLOADS[kind]());
-    const form = new URLSearchParams({ payload: json }).toString();
-    const headers = {
-      ...HEADERS[kind],
-      ...signed(kind, kind === 'gitea' ? json : form, SECRET),
-      'content-type': 'application/x-www-form-urlencoded',
-    };
-    const response = await fetch(`${plane.url}/v1/integrations/git/${id}/push`, { method: 'POST', body: form, headers });
-    expect([response.status, await response.json()]).toMatchObject([202, { accepted: true, deployments: 1 }]);
-  });
+  test.each(kind === 'gitlab' ? [] : [kind])(
+    'comes in the default form of GitHub, too (%s)',
+    async () => {
+      const json = JSON.stringify(PAYLOADS[kind]());
+      const form = new URLSearchParams({ payload: json }).toString();
+      const headers = {
+        ...HEADERS[kind],
+        ...signed(kind, kind === 'gitea' ? json : form, SECRET),
+        'content-type': 'application/x-www-form-urlencoded',
+      };
+      const response = await fetch(`${plane.url}/v1/integrations/git/${id}/push`, {
+        method: 'POST',
+        body: form,
+        headers,
+      });
+      expect([response.status, await response.json()]).toMatchObject([
+        202,
+        { accepted: true, deployments: 1 },
+      ]);
+    },
+  );
 
   test('without the right secret says the same as one to nobody', async () => {
     const before = await noted();
-    const [wrong, unknown] = [await deliver({}, { secret: 'not it' }), await deliver({}, { to: randomUUID() })];
+    const [wrong, unknown] = [
+      await deliver({}, { secret: 'not it' }),
+      await deliver({}, { to: randomUUID() }),
+    ];
     expect(wrong.status).toBe(401);
     expect(unknown).toEqual(wrong);
     expect(await noted()).toBe(before);
@@ -167,7 +241,11 @@ test('an integration without a webhook secret takes no event', async () => {
   const sent = JSON.stringify(PAYLOADS.github());
   for (const secret of ['', 'undefined', 'there is no such integration']) {
     const headers = { ...HEADERS.github, ...signed('github', sent, secret) };
-    const response = await fetch(`${plane.url}/v1/integrations/git/${body.id}/push`, { method: 'POST', body: sent, headers });
+    const response = await fetch(`${plane.url}/v1/integrations/git/${body.id}/push`, {
+      method: 'POST',
+      body: sent,
+      headers,
+    });
     expect(response.status).toBe(401);
   }
 });

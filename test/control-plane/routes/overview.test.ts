@@ -3,7 +3,11 @@ import { parse } from 'yaml';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import type { DeploymentCounts, DeploymentDetails, DeploymentSummary } from '../../../src/schema/platform/deployment-summary.ts';
+import type {
+  DeploymentCounts,
+  DeploymentDetails,
+  DeploymentSummary,
+} from '../../../src/schema/platform/deployment-summary.ts';
 import { until } from '../../kit/until.ts';
 import { creation, letGo, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 import { messagesOf, type Message } from '../kit/event-stream.ts';
@@ -15,7 +19,9 @@ beforeAll(async () => {
   plane = await startPlane('overview');
   for (const name of NAMES)
     made[name] = (
-      await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name, { secrets: [{ name: 'A', value: 'hidden' }] }) })
+      await plane.call<Deployment>('POST', '/v2/deployments', {
+        body: creation(name, { secrets: [{ name: 'A', value: 'hidden' }] }),
+      })
     ).body;
   const serving = {
     type: 'Serving',
@@ -26,25 +32,51 @@ beforeAll(async () => {
   };
   const serve = async (name: string, more: object = {}) => {
     await revision(name, { phase: 'DEPLOYED' });
-    await report(name, { phase: 'READY', activeRevision: `${name}-00001`, conditions: [serving], ...more });
+    await report(name, {
+      phase: 'READY',
+      activeRevision: `${name}-00001`,
+      conditions: [serving],
+      ...more,
+    });
   };
   await serve('serves', { serverVersion: '1.2.3' });
-  await serve('asleep', { asleepSince: '2026-01-01T00:00:00Z', nextDueAt: '2027-01-01T00:00:00Z', conditions: [] });
-  await revision('broken', { phase: 'DEPLOY_FAILED', reason: 'ImagePullFailed', message: 'There is no such image.' });
-  await until('all states are seen', async () => (await counts()).by_state.failed === 1 && (await counts()).by_state.asleep === 1);
+  await serve('asleep', {
+    asleepSince: '2026-01-01T00:00:00Z',
+    nextDueAt: '2027-01-01T00:00:00Z',
+    conditions: [],
+  });
+  await revision('broken', {
+    phase: 'DEPLOY_FAILED',
+    reason: 'ImagePullFailed',
+    message: 'There is no such image.',
+  });
+  await until(
+    'all states are seen',
+    async () => (await counts()).by_state.failed === 1 && (await counts()).by_state.asleep === 1,
+  );
 });
 afterAll(() => plane.stop());
 
-const report = (name: string, status: object) => plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name }, status);
+const report = (name: string, status: object) =>
+  plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name }, status);
 const revision = (name: string, status: object) =>
-  plane.kube.patchStatus(kinds.revision, { namespace: plane.namespace, name: `${name}-00001` }, status);
+  plane.kube.patchStatus(
+    kinds.revision,
+    { namespace: plane.namespace, name: `${name}-00001` },
+    status,
+  );
 const counts = async (): Promise<DeploymentCounts> =>
-  (await plane.call<DeploymentCounts>('GET', '/v2/deployment-counts', { key: plane.keys.read })).body;
+  (await plane.call<DeploymentCounts>('GET', '/v2/deployment-counts', { key: plane.keys.read }))
+    .body;
 const list = async (query: string) =>
   (
-    await plane.call<{ resources: DeploymentSummary[]; offset: number; total?: number }>('GET', `/v2/deployments?view=summary${query}`, {
-      key: plane.keys.read,
-    })
+    await plane.call<{ resources: DeploymentSummary[]; offset: number; total?: number }>(
+      'GET',
+      `/v2/deployments?view=summary${query}`,
+      {
+        key: plane.keys.read,
+      },
+    )
   ).body;
 const pathOf = (name: string, rest = ''): string => `/v2/deployments/${made[name]?.id}${rest}`;
 const stateOf = async (name: string): Promise<DeploymentDetails> =>
@@ -84,8 +116,13 @@ test.each([
 });
 
 test('a sorted list is paged without gap or repeat', async () => {
-  const page = async (offset: number) => (await list(`&sort=-name&limit=3&offset=${offset}`)).resources.map(({ name }) => name);
-  expect([await page(0), await page(3), await page(4)]).toEqual([['serves', 'new', 'broken'], ['asleep'], []]);
+  const page = async (offset: number) =>
+    (await list(`&sort=-name&limit=3&offset=${offset}`)).resources.map(({ name }) => name);
+  expect([await page(0), await page(3), await page(4)]).toEqual([
+    ['serves', 'new', 'broken'],
+    ['asleep'],
+    [],
+  ]);
   expect((await plane.call('GET', '/v2/deployments?view=summary&limit=501')).status).toBe(422);
   expect((await plane.call('GET', '/v2/deployments?view=summary&limit=500')).status).toBe(200);
   expect((await plane.call('GET', '/v2/deployments?sort=color')).status).toBe(422);
@@ -98,13 +135,20 @@ test('deployments are counted by state, status and reason; another tenant counts
     by_status: { READY: 2, AWAITING_DATABASE: 2 },
     by_reason: { ImagePullFailed: 1 },
   });
-  const { body } = await plane.call<DeploymentCounts>('GET', '/v2/deployment-counts', { key: plane.keys.other });
+  const { body } = await plane.call<DeploymentCounts>('GET', '/v2/deployment-counts', {
+    key: plane.keys.other,
+  });
   expect(body).toMatchObject({ total: 0, by_reason: {} });
 });
 
 test('the resource is shown as kubectl shows it, as JSON or YAML', async () => {
-  const { body } = await plane.call<DeploymentResource>('GET', pathOf('serves', '/resource'), { key: plane.keys.read });
-  const stored = await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: 'serves' });
+  const { body } = await plane.call<DeploymentResource>('GET', pathOf('serves', '/resource'), {
+    key: plane.keys.read,
+  });
+  const stored = await plane.kube.get(kinds.deployment, {
+    namespace: plane.namespace,
+    name: 'serves',
+  });
   const { managedFields: _fields, ...metadata } = stored.metadata;
   expect(body).toEqual({ ...stored, metadata });
   const headers = { 'x-api-key': plane.keys.read, accept: 'application/yaml' };
@@ -115,26 +159,48 @@ test('the resource is shown as kubectl shows it, as JSON or YAML', async () => {
 
 test('a caller learns whose credentials these are', async () => {
   const { body } = await plane.call('GET', '/v2/whoami', { key: plane.keys.read });
-  expect(body).toMatchObject({ name: 'reader', role: 'read', tenant_id: TENANT_A, tenants: [TENANT_A], expires_at: null });
+  expect(body).toMatchObject({
+    name: 'reader',
+    role: 'read',
+    tenant_id: TENANT_A,
+    tenants: [TENANT_A],
+    expires_at: null,
+  });
   expect(body).toMatchObject({ features: { hosting: 'self-hosted', routes: false } });
   expect((await plane.call('GET', '/v2/whoami', { key: null })).status).toBe(401);
 });
 
 test('a deployment is hibernated and woken again without a revision', async () => {
-  const patch = (body: object, headers = {}) => plane.call<DeploymentDetails>('PATCH', pathOf('serves', '/lifecycle'), { body, headers });
+  const patch = (body: object, headers = {}) =>
+    plane.call<DeploymentDetails>('PATCH', pathOf('serves', '/lifecycle'), { body, headers });
   const { headers } = await plane.call('GET', pathOf('serves', '/state'));
-  const first = await patch({ hibernate: true, sleep: { after_seconds: 60 } }, { 'if-match': headers.get('etag') ?? '' });
+  const first = await patch(
+    { hibernate: true, sleep: { after_seconds: 60 } },
+    { 'if-match': headers.get('etag') ?? '' },
+  );
   expect(first.body).toMatchObject({
     state: 'hibernated',
-    lifecycle: { hibernate: true, suspend: null, sleep: { after_seconds: 60, database: null }, queue_replicas: null },
+    lifecycle: {
+      hibernate: true,
+      suspend: null,
+      sleep: { after_seconds: 60, database: null },
+      queue_replicas: null,
+    },
   });
-  expect((await patch({ hibernate: false }, { 'if-match': headers.get('etag') ?? '' })).status).toBe(412);
-  const stored = await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: 'serves' });
+  expect(
+    (await patch({ hibernate: false }, { 'if-match': headers.get('etag') ?? '' })).status,
+  ).toBe(412);
+  const stored = await plane.kube.get(kinds.deployment, {
+    namespace: plane.namespace,
+    name: 'serves',
+  });
   expect(stored.spec).toMatchObject({ hibernate: true, sleep: { afterSeconds: 60 } });
   expect(stored.metadata.annotations?.['gx.dev/requested-by']).toContain('writer');
   const last = await patch({ hibernate: null, sleep: null });
   expect(last.body.lifecycle).toMatchObject({ hibernate: null, sleep: null });
-  expect((await plane.call<Deployment>('GET', pathOf('serves'))).body.latest_revision_id).toBe(made.serves?.latest_revision_id);
+  expect((await plane.call<Deployment>('GET', pathOf('serves'))).body.latest_revision_id).toBe(
+    made.serves?.latest_revision_id,
+  );
 });
 
 test.each([
@@ -146,18 +212,24 @@ test.each([
   const answer = await plane.call('PATCH', pathOf('serves', '/lifecycle'), { body });
   expect(answer.status).toBe(status);
   expect(JSON.stringify(answer.body)).toContain(field);
-  expect((await plane.call('PATCH', pathOf('serves', '/lifecycle'), { body, key: plane.keys.read })).status).toBe(403);
+  expect(
+    (await plane.call('PATCH', pathOf('serves', '/lifecycle'), { body, key: plane.keys.read }))
+      .status,
+  ).toBe(403);
 });
 
 test('a sleeper is woken by name of its sleep; one that is awake stays as it is', async () => {
   const { status, body } = await plane.call<DeploymentDetails>('POST', pathOf('asleep', '/wake'));
   expect([status, body.next_due_at]).toEqual([202, '2027-01-01T00:00:00Z']);
   const annotationsOf = async (name: string) =>
-    (await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name })).metadata.annotations;
+    (await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name })).metadata
+      .annotations;
   expect(await annotationsOf('asleep')).toMatchObject({ 'gx.dev/wake': '2026-01-01T00:00:00Z' });
   expect((await plane.call('POST', pathOf('new', '/wake'))).status).toBe(202);
   expect(await annotationsOf('new')).not.toHaveProperty('gx.dev/wake');
-  expect((await plane.call('POST', pathOf('asleep', '/wake'), { key: plane.keys.read })).status).toBe(403);
+  expect(
+    (await plane.call('POST', pathOf('asleep', '/wake'), { key: plane.keys.read })).status,
+  ).toBe(403);
 });
 
 /** Reads the stream of all changes until `enough` of the messages so far. */
@@ -185,7 +257,11 @@ test('one stream brings the changes of all deployments, newer than the list, and
       begun = true;
       await revision('broken', { phase: 'DEPLOYED', reason: null, message: null });
     }
-    return events.some(({ event, data }) => event === 'deployment' && (data.latest_revision as { status: string }).status === 'DEPLOYED');
+    return events.some(
+      ({ event, data }) =>
+        event === 'deployment' &&
+        (data.latest_revision as { status: string }).status === 'DEPLOYED',
+    );
   });
   expect(seen[0]).toMatchObject({ event: 'ready', id: expect.stringMatching(/^\w+\.\d+$/) });
   const last = seen.at(-1);
@@ -195,8 +271,13 @@ test('one stream brings the changes of all deployments, newer than the list, and
   const { id } = (await plane.call<Deployment>('POST', '/v2/deployments', { body })).body;
   await plane.call('DELETE', `/v2/deployments/${id}`);
   await letGo(plane, 'later');
-  await until('it is gone', async () => (await plane.call('GET', `/v2/deployments/${id}`)).status === 404);
-  const missed = await messages({ after: last?.id ?? '' }, (events) => events.some(({ event }) => event === 'gone'));
+  await until(
+    'it is gone',
+    async () => (await plane.call('GET', `/v2/deployments/${id}`)).status === 404,
+  );
+  const missed = await messages({ after: last?.id ?? '' }, (events) =>
+    events.some(({ event }) => event === 'gone'),
+  );
   expect(missed.map(({ event, data }) => [event, data.id])).toContainEqual(['gone', id]);
   expect(missed.map(({ event }) => event)).not.toContain('ready');
 });
@@ -214,7 +295,7 @@ test("a stream brings nothing of another tenant's", async () => {
     await report('serves', { message: 'Changed.' });
     await until('the change is seen', async () => JSON.stringify(await stateOf('serves')) !== '');
     // A change of a listener may give any deployment another owner, so everybody hears of it.
-    await plane.kube.jsonPatch(kinds.listener, { namespace: plane.namespace, name: 'default' }, [
+    await plane.kube.patchJson(kinds.listener, { namespace: plane.namespace, name: 'default' }, [
       { op: 'replace', path: '/spec/computeId', value: 'other' },
     ]);
     return false;

@@ -22,7 +22,11 @@ const countingSecrets = (kube: Kube): Kube =>
 
 let plane: Plane;
 beforeAll(async () => {
-  plane = await startPlane('push-door', { hosting: 'both', gitNamespace: 'default' }, { through: countingSecrets });
+  plane = await startPlane(
+    'push-door',
+    { hosting: 'both', gitNamespace: 'default' },
+    { through: countingSecrets },
+  );
 });
 afterAll(() => plane.stop());
 
@@ -33,14 +37,21 @@ afterEach(() => {
 
 async function integration(name: string): Promise<string> {
   const body = { name, kind: 'github', webhook_secret: SECRET };
-  return (await plane.call<{ id: string }>('POST', '/v1/integrations/git', { key: plane.keys.admin, body })).body.id;
+  return (
+    await plane.call<{ id: string }>('POST', '/v1/integrations/git', {
+      key: plane.keys.admin,
+      body,
+    })
+  ).body.id;
 }
 
 async function deliver(id: string, secret = SECRET): Promise<number> {
   const body = JSON.stringify(PAYLOADS.github());
   const hmac = createHmac('sha256', secret).update(body).digest('hex');
   const headers = { ...HEADERS.github, 'x-hub-signature-256': `sha256=${hmac}` };
-  return (await fetch(`${plane.url}/v1/integrations/git/${id}/push`, { method: 'POST', body, headers })).status;
+  return (
+    await fetch(`${plane.url}/v1/integrations/git/${id}/push`, { method: 'POST', body, headers })
+  ).status;
 }
 
 /** Announces an event of 5 MiB, and sends all but its last byte. Returns the status once there is one. */
@@ -50,10 +61,14 @@ function withheld(id: string): Promise<number> {
   open.push(socket);
   socket.on('error', () => undefined);
   const bytes = 5 * MEBIBYTE;
-  socket.write(`POST /v1/integrations/git/${id}/push HTTP/1.1\r\nhost: x\r\ncontent-length: ${bytes}\r\n\r\n`);
+  socket.write(
+    `POST /v1/integrations/git/${id}/push HTTP/1.1\r\nhost: x\r\ncontent-length: ${bytes}\r\n\r\n`,
+  );
   socket.write(Buffer.alloc(bytes - 1, ' '));
   return new Promise((resolve) => {
-    socket.once('data', (chunk) => resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(chunk.toString())?.[1])));
+    socket.once('data', (chunk) =>
+      resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(chunk.toString())?.[1])),
+    );
   });
 }
 
@@ -76,7 +91,9 @@ test('whoever knows an id keeps few bytes in memory, not for long, and keeps no 
 test('a secret is read once for many events', async () => {
   const id = await integration('busy');
   const before = secretReads;
-  expect(await Promise.all(Array.from({ length: 20 }, () => deliver(id)))).toEqual(Array.from({ length: 20 }, () => 200));
+  expect(await Promise.all(Array.from({ length: 20 }, () => deliver(id)))).toEqual(
+    Array.from({ length: 20 }, () => 200),
+  );
   expect(secretReads - before).toBe(1);
 });
 

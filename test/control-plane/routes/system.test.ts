@@ -20,7 +20,10 @@ describe('a control plane', () => {
     ['/docs', 'text/html'],
   ])('answers %s to anybody', async (path, type) => {
     const response = await fetch(`${plane.url}${path}`);
-    expect([response.status, response.headers.get('content-type')]).toEqual([200, expect.stringContaining(type)]);
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringContaining(type),
+    ]);
   });
 
   test('counts its requests by route', async () => {
@@ -45,7 +48,11 @@ describe('a control plane', () => {
         .toSorted(),
     ).toEqual(['docs', 'healthz', 'openapi', 'pushGitEvent', 'readyz', 'root']);
     expect([document.openapi, document.info.version]).toEqual(['3.0.3', '0.1.0']);
-    expect(document.paths['/v2/deployments']?.post?.security).toEqual([{ ApiKey: [] }, { TenantId: [] }, { Bearer: [] }]);
+    expect(document.paths['/v2/deployments']?.post?.security).toEqual([
+      { ApiKey: [] },
+      { TenantId: [] },
+      { Bearer: [] },
+    ]);
     const versioned = Object.entries(document.paths).filter(([, methods]) =>
       Object.values(methods).some(({ security }) => security.length > 0),
     );
@@ -53,22 +60,41 @@ describe('a control plane', () => {
   });
 
   test('keeps values of secrets in the Secret alone', async () => {
-    const canary = (what: string): { name: string; value: string }[] => [{ name: 'TOKEN', value: `canary-${what}-91f3` }];
-    const { body } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('canary', { secrets: canary('made') }) });
-    await plane.call('PATCH', `/v2/deployments/${body.id}`, { body: { secrets: canary('patched') } });
-    await plane.call('POST', '/v2/deployments', { body: creation('canary', { secrets: canary('taken') }) });
-    await plane.call('POST', '/v2/deployments', {
-      body: creation('x', { secrets: canary('rule'), source_config: { repo_url: 'https://git.example/a' } }),
+    const canary = (what: string): { name: string; value: string }[] => [
+      { name: 'TOKEN', value: `canary-${what}-91f3` },
+    ];
+    const { body } = await plane.call<Deployment>('POST', '/v2/deployments', {
+      body: creation('canary', { secrets: canary('made') }),
     });
-    const shape = await plane.call('POST', '/v2/deployments', { body: creation('x', { secrets: canary('shape'), extra: 1 }) });
+    await plane.call('PATCH', `/v2/deployments/${body.id}`, {
+      body: { secrets: canary('patched') },
+    });
+    await plane.call('POST', '/v2/deployments', {
+      body: creation('canary', { secrets: canary('taken') }),
+    });
+    await plane.call('POST', '/v2/deployments', {
+      body: creation('x', {
+        secrets: canary('rule'),
+        source_config: { repo_url: 'https://git.example/a' },
+      }),
+    });
+    const shape = await plane.call('POST', '/v2/deployments', {
+      body: creation('x', { secrets: canary('shape'), extra: 1 }),
+    });
     expect(shape.status).toBe(422);
     const scope = { namespace: plane.namespace };
-    const resources = await Promise.all([plane.kube.all(kinds.deployment, scope), plane.kube.all(kinds.revision, scope)]);
+    const resources = await Promise.all([
+      plane.kube.listAll(kinds.deployment, scope),
+      plane.kube.listAll(kinds.revision, scope),
+    ]);
     const everything = JSON.stringify(resources) + plane.logged() + JSON.stringify(shape.body);
     expect(everything.length).toBeGreaterThan(1000);
     expect(everything).not.toContain('91f3');
     expect(everything).not.toContain(Buffer.from('canary').toString('base64').slice(0, 6));
-    expect((await plane.kube.all(kinds.secret, { ...scope, labelSelector: 'gx.dev/secrets-of' })).length).toBe(2);
+    expect(
+      (await plane.kube.listAll(kinds.secret, { ...scope, labelSelector: 'gx.dev/secrets-of' }))
+        .length,
+    ).toBe(2);
     expect(plane.logged()).not.toContain(plane.keys.write);
   });
 });
@@ -76,7 +102,9 @@ describe('a control plane', () => {
 describe('stopping', () => {
   test('is told by readiness, ends streams, and lets requests finish', async () => {
     const plane = await startPlane('stopping', { graceSeconds: 30 });
-    const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('a') });
+    const { body: made } = await plane.call<Deployment>('POST', '/v2/deployments', {
+      body: creation('a'),
+    });
     const headers = { 'x-api-key': plane.keys.read };
     const path = `${plane.url}/v2/deployments/${made.id}`;
     const stream = await fetch(`${path}/events`, { headers });
@@ -112,13 +140,29 @@ describe('while the API server is away', () => {
     await call('GET', '/v2/deployments', { key: plane.keys.read });
     await server.kill();
     expect((await call<Deployment>('GET', `/v2/deployments/${made.id}`)).body).toEqual(made);
-    const refused = await call<{ detail: string }>('POST', '/v2/deployments', { body: creation('during') });
+    const refused = await call<{ detail: string }>('POST', '/v2/deployments', {
+      body: creation('during'),
+    });
     expect([refused.status, typeof refused.body.detail]).toEqual([503, 'string']);
-    expect((await call('PATCH', `/v2/deployments/${made.id}`, { body: { secrets: [] } })).status).toBe(503);
+    expect(
+      (await call('PATCH', `/v2/deployments/${made.id}`, { body: { secrets: [] } })).status,
+    ).toBe(503);
     expect((await call('DELETE', `/v2/deployments/${made.id}`)).status).toBe(503);
     await server.restart();
-    await until('writes work again', async () => (await call('POST', '/v2/deployments', { body: creation('after') })).status === 201);
-    await plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name: 'before' }, { phase: 'READY' });
-    await until('the watch is back', async () => (await call<Deployment>('GET', `/v2/deployments/${made.id}`)).body.status === 'READY');
+    await until(
+      'writes work again',
+      async () =>
+        (await call('POST', '/v2/deployments', { body: creation('after') })).status === 201,
+    );
+    await plane.kube.patchStatus(
+      kinds.deployment,
+      { namespace: plane.namespace, name: 'before' },
+      { phase: 'READY' },
+    );
+    await until(
+      'the watch is back',
+      async () =>
+        (await call<Deployment>('GET', `/v2/deployments/${made.id}`)).body.status === 'READY',
+    );
   });
 });

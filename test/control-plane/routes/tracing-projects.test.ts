@@ -35,28 +35,45 @@ test('those of a namespace are of its tenant; one that names another tenant is n
   expect(await names(plane.keys.other)).toEqual([]);
   for (const key of [plane.keys.write, plane.keys.other]) {
     expect((await plane.call('GET', `/v2/tracing-projects/${foreign}`, { key })).status).toBe(404);
-    expect((await plane.call('DELETE', `/v2/tracing-projects/${foreign}`, { key })).status).toBe(404);
+    expect((await plane.call('DELETE', `/v2/tracing-projects/${foreign}`, { key })).status).toBe(
+      404,
+    );
   }
-  expect((await plane.call('POST', '/v2/deployments', { body: creation('foreign') })).status).toBe(201);
+  expect((await plane.call('POST', '/v2/deployments', { body: creation('foreign') })).status).toBe(
+    201,
+  );
 });
 
 test('one whose deployment is there can not be removed', async () => {
   const metadata = { name: 'in-use', namespace: plane.namespace };
-  const spec = { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'a:1' } } } as const;
-  await plane.kube.create(kinds.deployment, { apiVersion: API_VERSION, kind: 'Deployment', metadata, spec });
+  const spec = {
+    source: 'external_container',
+    template: { sourceRevisionConfig: { imageUri: 'a:1' } },
+  } as const;
+  await plane.kube.create(kinds.deployment, {
+    apiVersion: API_VERSION,
+    kind: 'Deployment',
+    metadata,
+    spec,
+  });
   const path = `/v2/tracing-projects/${await idOf('in-use')}`;
-  const seen = async (): Promise<Page> => (await plane.call<Page>('GET', '/v2/deployments?name=in-use')).body;
+  const seen = async (): Promise<Page> =>
+    (await plane.call<Page>('GET', '/v2/deployments?name=in-use')).body;
   await until('the deployment is seen', async () => (await seen()).resources.length === 1);
   expect((await plane.call('DELETE', path)).status).toBe(409);
   expect((await plane.call('GET', path)).status).toBe(200);
 });
 
 test('one that is left over blocks its name until it is removed', async () => {
-  expect((await plane.call('POST', '/v2/deployments', { body: creation('left-over') })).status).toBe(409);
+  expect(
+    (await plane.call('POST', '/v2/deployments', { body: creation('left-over') })).status,
+  ).toBe(409);
   const path = `/v2/tracing-projects/${await idOf('left-over')}`;
   expect((await plane.call('DELETE', path, { key: plane.keys.read })).status).toBe(403);
   expect((await plane.call('DELETE', path)).status).toBe(204);
   expect((await plane.call('GET', path)).status).toBe(404);
-  expect((await plane.call('POST', '/v2/deployments', { body: creation('left-over') })).status).toBe(201);
+  expect(
+    (await plane.call('POST', '/v2/deployments', { body: creation('left-over') })).status,
+  ).toBe(201);
   expect((await plane.call('GET', `/v2/tracing-projects/${randomUUID()}`)).status).toBe(404);
 });

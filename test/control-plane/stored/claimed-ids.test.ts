@@ -16,10 +16,14 @@ afterAll(() => plane.stop());
 
 const apply = async (name: string, id?: string): Promise<string> => {
   const spec = id === undefined ? {} : { spec: { id } };
-  const made = await plane.kube.create(kinds.deployment, newDeployment(plane.namespace, { metadata: { name }, ...spec }));
+  const made = await plane.kube.create(
+    kinds.deployment,
+    newDeployment(plane.namespace, { metadata: { name }, ...spec }),
+  );
   return made.metadata.uid ?? '';
 };
-const nameOf = async (id: string): Promise<string> => (await plane.call<Shown>('GET', `/v2/deployments/${id}`)).body.name;
+const nameOf = async (id: string): Promise<string> =>
+  (await plane.call<Shown>('GET', `/v2/deployments/${id}`)).body.name;
 
 test('a claimed id takes no deployment from the one whose uid it is', async () => {
   const owner = await apply('owner');

@@ -1,9 +1,15 @@
 import { expect, test } from 'vitest';
-import { NewestFirst, newestCreatedFirst } from '../../../src/control-plane/stored/newest-first.ts';
+import { NewestFirst, compareNewestFirst } from '../../../src/control-plane/stored/newest-first.ts';
 import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
 
 const made = (number: number, second: number): DeploymentResource =>
-  ({ metadata: { name: `n${number % 40}`, namespace: `s${number % 3}`, creationTimestamp: `2026-01-01T00:00:0${second}Z` } }) as never;
+  ({
+    metadata: {
+      name: `n${number % 40}`,
+      namespace: `s${number % 3}`,
+      creationTimestamp: `2026-01-01T00:00:0${second}Z`,
+    },
+  }) as never;
 
 test('whatever comes, changes, is made again or goes: the order is that of a sort', () => {
   const newest = new NewestFirst();
@@ -15,8 +21,8 @@ test('whatever comes, changes, is made again or goes: the order is that of a sor
     const now = step % 5 === 0 ? undefined : made(number, (step * 31) % 10);
     if (now === undefined) held.delete(`${namespace}/${name}`);
     else held.set(`${namespace}/${name}`, now);
-    newest.change(old, now);
+    newest.applyChange(old, now);
   }
   expect(held.size).toBeGreaterThan(50);
-  expect(newest.all).toEqual([...held.values()].toSorted(newestCreatedFirst));
+  expect(newest.all).toEqual([...held.values()].toSorted(compareNewestFirst));
 });

@@ -7,9 +7,12 @@ const gone = newDeployment('space', { metadata: { name: 'gone' }, image: 'agent:
 test('each deployment is named once, in the order of its last change', () => {
   const changes = new RecentChanges();
   for (const uid of ['a', 'b', 'a', 'c']) changes.note({ uid });
-  expect(changes.since(0)).toEqual({ changes: [{ uid: 'b' }, { uid: 'a' }, { uid: 'c' }], at: 4 });
-  expect(changes.since(3)).toEqual({ changes: [{ uid: 'c' }], at: 4 });
-  expect(changes.since(4)).toEqual({ changes: [], at: 4 });
+  expect(changes.listSince(0)).toEqual({
+    changes: [{ uid: 'b' }, { uid: 'a' }, { uid: 'c' }],
+    at: 4,
+  });
+  expect(changes.listSince(3)).toEqual({ changes: [{ uid: 'c' }], at: 4 });
+  expect(changes.listSince(4)).toEqual({ changes: [], at: 4 });
 });
 
 test('a deleted deployment stays gone when its revisions go after it', () => {
@@ -17,27 +20,29 @@ test('a deleted deployment stays gone when its revisions go after it', () => {
   changes.note({ uid: 'a' });
   changes.note({ uid: 'a', gone });
   changes.note({ uid: 'a' });
-  expect(changes.since(0)?.changes).toEqual([{ uid: 'a', gone }]);
+  expect(changes.listSince(0)?.changes).toEqual([{ uid: 'a', gone }]);
 });
 
 test('places that are forgotten, and places that nobody was given, have no changes', () => {
   const changes = new RecentChanges(2);
   for (const uid of ['a', 'b', 'c', 'd']) changes.note({ uid });
-  expect(changes.since(1)).toBeUndefined();
-  expect(changes.since(2)).toEqual({ changes: [{ uid: 'c' }, { uid: 'd' }], at: 4 });
-  expect(changes.since(5)).toBeUndefined();
-  expect(changes.since(-1)).toBeUndefined();
+  expect(changes.listSince(1)).toBeUndefined();
+  expect(changes.listSince(2)).toEqual({ changes: [{ uid: 'c' }, { uid: 'd' }], at: 4 });
+  expect(changes.listSince(5)).toBeUndefined();
+  expect(changes.listSince(-1)).toBeUndefined();
   const { at } = changes;
-  changes.forget();
-  expect(changes.since(at)).toBeUndefined();
-  expect(changes.since(changes.at)).toEqual({ changes: [], at: changes.at });
+  changes.clear();
+  expect(changes.listSince(at)).toBeUndefined();
+  expect(changes.listSince(changes.at)).toEqual({ changes: [], at: changes.at });
 });
 
 test('the place of the last change of a deployment is known until it is gone', () => {
   const changes = new RecentChanges();
   changes.note({ uid: 'a' });
   changes.note({ uid: 'b' });
-  expect([changes.lastOf('a'), changes.lastOf('b'), changes.lastOf('c')]).toEqual([1, 2, 0]);
+  expect([changes.getLastPlace('a'), changes.getLastPlace('b'), changes.getLastPlace('c')]).toEqual(
+    [1, 2, 0],
+  );
   changes.note({ uid: 'a', gone });
-  expect(changes.lastOf('a')).toBe(0);
+  expect(changes.getLastPlace('a')).toBe(0);
 });

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
-import { stateOf } from '../../../src/control-plane/stored/state.ts';
-import type { DeploymentResource, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
-import { revisionOf } from '../../../src/schema/platform/revision-of.ts';
+import { decideState } from '../../../src/control-plane/stored/state.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../../src/schema/platform/custom-resources.ts';
+import { buildRevision } from '../../../src/schema/platform/revision-of.ts';
 import { newDeployment } from '../../kit/objects.ts';
 
 const condition = (type: string, status: 'True' | 'False', reason: string) => ({
@@ -16,17 +19,29 @@ const DOWN = condition('Serving', 'False', 'NoReplicaAvailable');
 
 type Parts = { spec?: object; metadata?: object; status?: object };
 const deployment = ({ spec = {}, metadata = {}, status = {} }: Parts = {}): DeploymentResource => {
-  const made = newDeployment('space', { metadata: { name: 'chat', ...metadata }, image: 'agent:1' });
+  const made = newDeployment('space', {
+    metadata: { name: 'chat', ...metadata },
+    image: 'agent:1',
+  });
   return { ...made, spec: { ...made.spec, ...spec }, status };
 };
-const revision = (status: object): RevisionResource => ({ ...revisionOf(deployment()), status });
+const revision = (status: object): RevisionResource => ({ ...buildRevision(deployment()), status });
 
 const DEPLOYED = revision({ phase: 'DEPLOYED' });
 const FAILED = revision({ phase: 'DEPLOY_FAILED', reason: 'CrashLooping', message: 'It crashes.' });
-const served = (conditions: object[], more: object = {}) => ({ conditions, activeRevision: 'chat-00001', ...more });
+const served = (conditions: object[], more: object = {}) => ({
+  conditions,
+  activeRevision: 'chat-00001',
+  ...more,
+});
 
 test.each<[string, DeploymentResource, RevisionResource | undefined, object]>([
-  ['one without a revision', deployment(), undefined, { state: 'waiting', reason: null, serving: false }],
+  [
+    'one without a revision',
+    deployment(),
+    undefined,
+    { state: 'waiting', reason: null, serving: false },
+  ],
   [
     'a rollout that says how far it is',
     deployment({ status: served([SERVES]) }),
@@ -45,7 +60,12 @@ test.each<[string, DeploymentResource, RevisionResource | undefined, object]>([
     DEPLOYED,
     { state: 'failed', reason: 'QuotaExceeded', serving: true },
   ],
-  ['one that serves', deployment({ status: served([SERVES]) }), DEPLOYED, { state: 'serving', reason: 'Serving', serving: true }],
+  [
+    'one that serves',
+    deployment({ status: served([SERVES]) }),
+    DEPLOYED,
+    { state: 'serving', reason: 'Serving', serving: true },
+  ],
   [
     'one whose pods are away',
     deployment({ status: served([DOWN]) }),
@@ -60,22 +80,32 @@ test.each<[string, DeploymentResource, RevisionResource | undefined, object]>([
   ],
   [
     'a sleeper whose newest revision failed',
-    deployment({ status: served([condition('Asleep', 'True', 'Idle')], { asleepSince: '2026-01-01T00:00:00Z' }) }),
+    deployment({
+      status: served([condition('Asleep', 'True', 'Idle')], {
+        asleepSince: '2026-01-01T00:00:00Z',
+      }),
+    }),
     FAILED,
     { state: 'asleep', reason: 'Idle', serving: false },
   ],
   [
     'one that hibernates',
-    deployment({ spec: { hibernate: true }, status: served([condition('Serving', 'False', 'Hibernated')]) }),
+    deployment({
+      spec: { hibernate: true },
+      status: served([condition('Serving', 'False', 'Hibernated')]),
+    }),
     DEPLOYED,
     { state: 'hibernated', reason: 'Hibernated', serving: false },
   ],
   [
     'one that is deleted while it serves',
-    deployment({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' }, status: served([SERVES]) }),
+    deployment({
+      metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' },
+      status: served([SERVES]),
+    }),
     DEPLOYED,
     { state: 'deleting', serving: true },
   ],
 ])('the state of %s', (_, given, latest, expected) => {
-  expect(stateOf(given, latest)).toMatchObject(expected);
+  expect(decideState(given, latest)).toMatchObject(expected);
 });

@@ -12,7 +12,8 @@ const connection = (id: string, annotations?: Annotations): KnownIntegration => 
   const metadata = { name: id, namespace: 'gx', ...(annotations && { annotations }) };
   return { id, resource: { metadata } as GitIntegrationResource } as KnownIntegration;
 };
-const ofSettings = (id: string): KnownIntegration => ({ id, resource: undefined }) as KnownIntegration;
+const ofSettings = (id: string): KnownIntegration =>
+  ({ id, resource: undefined }) as KnownIntegration;
 
 type Written = { op: string; path: string; value: unknown };
 const started = (fails?: Error): { pushes: UnmatchedPushes; written: Written[] } => {
@@ -20,15 +21,23 @@ const started = (fails?: Error): { pushes: UnmatchedPushes; written: Written[] }
   const jsonPatch = ((_kind: unknown, _ref: unknown, patch: Written[]) => {
     written.push(...patch);
     return fails === undefined ? Promise.resolve({ metadata: {} }) : Promise.reject(fails);
-  }) as unknown as Kube['jsonPatch'];
-  return { pushes: new UnmatchedPushes({ jsonPatch }), written };
+  }) as unknown as Kube['patchJson'];
+  return { pushes: new UnmatchedPushes({ patchJson: jsonPatch }), written };
 };
-const at = (time: string) => ({ repository: 'acme/agent', branch: 'main', at: new Date(`2026-01-05T${time}Z`) });
+const at = (time: string) => ({
+  repository: 'acme/agent',
+  branch: 'main',
+  at: new Date(`2026-01-05T${time}Z`),
+});
 
 test('an event for no deployment is remembered without the megabytes that its sender may have named it by', async () => {
   const { pushes, written } = started();
   const one = connection('one');
-  await pushes.note(one, { repository: 'r'.repeat(5_000_000), branch: 'b'.repeat(5_000_000), at: new Date() });
+  await pushes.note(one, {
+    repository: 'r'.repeat(5_000_000),
+    branch: 'b'.repeat(5_000_000),
+    at: new Date(),
+  });
   const { repository, branch } = pushes.last(one)!;
   expect([repository.length, branch.length].every((length) => length < 310)).toBe(true);
   expect(JSON.stringify(written).length).toBeLessThan(1000);
@@ -39,14 +48,23 @@ test('nothing is remembered of a connection that is gone', async () => {
   await pushes.note(ofSettings('one'), at('10:00:00'));
   await pushes.note(ofSettings('two'), at('10:00:00'));
   pushes.keepOnly(new Set(['two']));
-  expect([pushes.last(ofSettings('one')), pushes.last(ofSettings('two'))?.branch]).toEqual([undefined, 'main']);
+  expect([pushes.last(ofSettings('one')), pushes.last(ofSettings('two'))?.branch]).toEqual([
+    undefined,
+    'main',
+  ]);
 });
 
 test('it is written to the resource once a minute, beside the annotations that are there', async () => {
   const { pushes, written } = started();
   await pushes.note(connection('one', { 'example.com/other': 'stays' }), at('10:00:00'));
-  const value = JSON.stringify({ repository: 'acme/agent', branch: 'main', at: '2026-01-05T10:00:00Z' });
-  expect(written.splice(0)).toEqual([{ op: 'add', path: '/metadata/annotations/gx.dev~1unmatched-push', value }]);
+  const value = JSON.stringify({
+    repository: 'acme/agent',
+    branch: 'main',
+    at: '2026-01-05T10:00:00Z',
+  });
+  expect(written.splice(0)).toEqual([
+    { op: 'add', path: '/metadata/annotations/gx.dev~1unmatched-push', value },
+  ]);
   const known = connection('one', { [UNMATCHED_PUSH]: value });
   await pushes.note(known, at('10:00:59'));
   expect(written).toEqual([]);
@@ -67,7 +85,11 @@ test.each([
 });
 
 test('another replica knows it by the resource, and one of an earlier Role remembers it alone', async () => {
-  const value = JSON.stringify({ repository: 'acme/agent', branch: 'main', at: '2026-01-05T10:00:00Z' });
+  const value = JSON.stringify({
+    repository: 'acme/agent',
+    branch: 'main',
+    at: '2026-01-05T10:00:00Z',
+  });
   const { pushes } = started(new Forbidden('no'));
   const known = connection('one', { [UNMATCHED_PUSH]: value });
   expect(pushes.last(known)).toEqual(JSON.parse(value));

@@ -9,7 +9,9 @@ const turns = async (): Promise<void> => {
 test('a change wakes those who follow its deployment, and none of a thousand others', async () => {
   const waiting = new Waiting();
   const leaving = new AbortController();
-  const stored = { changed: (signal: AbortSignal, uid?: string) => waiting.next(signal, uid) };
+  const stored = {
+    waitForChange: (signal: AbortSignal, uid?: string) => waiting.waitForChange(signal, uid),
+  };
   const reads = new Map<string, number>();
   const streams = Array.from({ length: 1001 }, (_, index) => {
     const uid = `uid-${index}`;
@@ -17,7 +19,12 @@ test('a change wakes those who follow its deployment, and none of a thousand oth
       reads.set(uid, (reads.get(uid) ?? 0) + 1);
       return Promise.resolve(reads.get(uid)!);
     };
-    const stream = follow({ stored, stopping: leaving.signal }, leaving, { event: 'deployment', uid, read, ended: () => false });
+    const stream = follow({ stored, stopping: leaving.signal }, leaving, {
+      event: 'deployment',
+      uid,
+      read,
+      ended: () => false,
+    });
     return { stream, next: stream.next() };
   });
   await Promise.all(streams.map(({ next }) => next));
@@ -34,10 +41,10 @@ test('a change wakes those who follow its deployment, and none of a thousand oth
 test('who waits for any change hears of each, and who is told that all may have changed as well', async () => {
   const waiting = new Waiting();
   const { signal } = new AbortController();
-  const any = waiting.next(signal).then(() => 'any');
+  const any = waiting.waitForChange(signal).then(() => 'any');
   waiting.wake('somebody');
-  const one = waiting.next(signal, 'one').then(() => 'one');
+  const one = waiting.waitForChange(signal, 'one').then(() => 'one');
   waiting.wakeAll();
-  const left = waiting.next(AbortSignal.abort(), 'one').then(() => 'left');
+  const left = waiting.waitForChange(AbortSignal.abort(), 'one').then(() => 'left');
   expect(await Promise.all([any, one, left])).toEqual(['any', 'one', 'left']);
 });

@@ -5,7 +5,15 @@ import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import type { Json } from '../../../src/schema/json.ts';
 import { faultsOfResource } from './data.ts';
-import { chartValues, definitionOf, faultsBy, faultsOfRequest, hasField, restApi, type Definition } from './schemas.ts';
+import {
+  chartValues,
+  definitionOf,
+  faultsBy,
+  faultsOfRequest,
+  hasField,
+  restApi,
+  type Definition,
+} from './schemas.ts';
 import type { Call } from './shell.ts';
 
 /* What may be wrong with a command of a page: a route, a field, a flag, a target or a file that is not there. */
@@ -17,17 +25,33 @@ const sources = globSync('src/**/*.ts').map(read).join('\n');
 function flag(args: string[], ...names: string[]): string | undefined {
   const at = args.findIndex((arg) => names.includes(arg));
   if (at >= 0) return args[at + 1];
-  return args.find((arg) => names.some((name) => arg.startsWith(`${name}=`)))?.replace(/^[^=]+=/, '');
+  return args
+    .find((arg) => names.some((name) => arg.startsWith(`${name}=`)))
+    ?.replace(/^[^=]+=/, '');
 }
 
-export type Request = { method: string; url: URL; headers: Record<string, string>; body: string | undefined; at: string };
+export type Request = {
+  method: string;
+  url: URL;
+  headers: Record<string, string>;
+  body: string | undefined;
+  at: string;
+};
 
 /** Returns the request that curl would send. */
 export function requestOf({ args, at }: Call): Request {
   const body = flag(args, '-d', '--data');
-  const headers = args.flatMap((arg, index) => (args[index - 1] === '-H' ? [arg.split(/: */, 2) as [string, string]] : []));
+  const headers = args.flatMap((arg, index) =>
+    args[index - 1] === '-H' ? [arg.split(/: */, 2) as [string, string]] : [],
+  );
   const method = flag(args, '-X') ?? (body === undefined ? 'GET' : 'POST');
-  return { method, url: new URL(args.find((arg) => /^https?:/.test(arg)) ?? 'nowhere:'), headers: Object.fromEntries(headers), body, at };
+  return {
+    method,
+    url: new URL(args.find((arg) => /^https?:/.test(arg)) ?? 'nowhere:'),
+    headers: Object.fromEntries(headers),
+    body,
+    at,
+  };
 }
 
 /** Says whether a request is for the REST API; the others are for an agent. */
@@ -38,7 +62,10 @@ function faultsOfCurl(call: Call): string[] {
   // A server answers the others.
   if (!isForRest(request)) return [];
   const hasKey = Object.keys(request.headers).some((name) => name.toLowerCase() === 'x-api-key');
-  return [...(hasKey ? [] : ['it has no X-Api-Key']), ...faultsOfRequest(restApi, { ...request, path: request.url.pathname })];
+  return [
+    ...(hasKey ? [] : ['it has no X-Api-Key']),
+    ...faultsOfRequest(restApi, { ...request, path: request.url.pathname }),
+  ];
 }
 
 /** Kinds of Kubernetes, and of others, by the names that pages use. */
@@ -66,7 +93,16 @@ const PROCESSES = ['gx-operator', 'gx-control-plane', 'gx-gateway', 'gx-console'
 
 /** Returns the kinds of objects that a command is about. */
 function kindsOf(verb: string, [objects = '']: string[], args: string[]): string[] {
-  const isAboutKinds = ['get', 'patch', 'annotate', 'label', 'wait', 'delete', 'describe', 'scale'].includes(verb);
+  const isAboutKinds = [
+    'get',
+    'patch',
+    'annotate',
+    'label',
+    'wait',
+    'delete',
+    'describe',
+    'scale',
+  ].includes(verb);
   const comesByFile = args.some((arg) => ['-f', '-k'].includes(arg) || arg.startsWith('--raw'));
   return isAboutKinds && !comesByFile ? objects.split('/')[0]!.split(',') : [];
 }
@@ -75,13 +111,19 @@ function faultsOfKubectl({ args: given, input }: Call): string[] {
   const end = given.indexOf('--');
   const args = end < 0 ? given : given.slice(0, end);
   const words = args.filter(
-    (arg, at) => !arg.startsWith('-') && !/^(-n|-o|-l|-p|-f|-k|-c|--tail|--type|--from-literal|--cert|--key)$/.test(args[at - 1] ?? ''),
+    (arg, at) =>
+      !arg.startsWith('-') &&
+      !/^(-n|-o|-l|-p|-f|-k|-c|--tail|--type|--from-literal|--cert|--key)$/.test(
+        args[at - 1] ?? '',
+      ),
   );
   const [verb = '', ...rest] = words;
   if (!VERBS.includes(verb)) return [`kubectl has no "${verb}"`];
   const faults: string[] = [];
   const kinds = kindsOf(verb, rest, args);
-  for (const kind of kinds) if (!KINDS.test(kind) && definitionOf(kind) === undefined) faults.push(`nobody knows the kind "${kind}"`);
+  for (const kind of kinds)
+    if (!KINDS.test(kind) && definitionOf(kind) === undefined)
+      faults.push(`nobody knows the kind "${kind}"`);
   const definition = kinds.length === 1 ? definitionOf(kinds[0]!) : undefined;
   faults.push(...faultsOfPatch(definition, flag(args, '-p'), flag(args, '--type')));
   if (definition !== undefined) faults.push(...faultsOfPaths(definition, args));
@@ -97,7 +139,11 @@ function faultsOfKubectl({ args: given, input }: Call): string[] {
 /** Says whether a document comes from a program before, which only wrote down how it was called. */
 const isOfAProgram = (input: string): boolean => /^(answer-\d+)?$/.test(input);
 
-function faultsOfPatch(definition: Definition | undefined, text: string | undefined, type: string | undefined): string[] {
+function faultsOfPatch(
+  definition: Definition | undefined,
+  text: string | undefined,
+  type: string | undefined,
+): string[] {
   if (definition === undefined || text === undefined) return [];
   let change: unknown;
   try {
@@ -119,11 +165,19 @@ function faultsOfPatch(definition: Definition | undefined, text: string | undefi
 
 /** Fields that JSON paths and columns name, and the conditions that are waited for. */
 function faultsOfPaths(definition: Definition, args: string[]): string[] {
-  const paths = args.flatMap((arg) => [...arg.matchAll(/(?<![\w@])\.((?:status|spec)(?:\.[A-Za-z]+)+)/g)].map(([, path = '']) => path));
+  const paths = args.flatMap((arg) =>
+    [...arg.matchAll(/(?<![\w@])\.((?:status|spec)(?:\.[A-Za-z]+)+)/g)].map(
+      ([, path = '']) => path,
+    ),
+  );
   const condition = args.find((arg) => arg.startsWith('--for=condition='))?.split('=')[2];
   return [
-    ...paths.filter((path) => !hasField(definition, path)).map((path) => `${definition.kind} has no ${path}`),
-    ...(condition !== undefined && !sources.includes(`'${condition}'`) ? [`nothing states the condition ${condition}`] : []),
+    ...paths
+      .filter((path) => !hasField(definition, path))
+      .map((path) => `${definition.kind} has no ${path}`),
+    ...(condition !== undefined && !sources.includes(`'${condition}'`)
+      ? [`nothing states the condition ${condition}`]
+      : []),
   ];
 }
 
@@ -132,7 +186,9 @@ function faultsOfNames(arg: string): string[] {
   const keys = [...arg.matchAll(/gx\.dev\/([a-z-]+)/g)].map(([, name = '']) => name);
   const [, , name] = /^(deploy|svc)\/(gx-.*)$/.exec(arg) ?? [];
   return [
-    ...keys.filter((key) => !new RegExp(`/${key}(?![\\w-])`).test(sources)).map((key) => `nothing reads gx.dev/${key}`),
+    ...keys
+      .filter((key) => !new RegExp(`/${key}(?![\\w-])`).test(sources))
+      .map((key) => `nothing reads gx.dev/${key}`),
     ...(name !== undefined && !PROCESSES.includes(name) ? [`the chart has no ${name}`] : []),
   ];
 }
@@ -150,14 +206,21 @@ const HELM_FLAGS = [
 
 function faultsOfHelm({ args }: Call): string[] {
   const [verb = '', , chart] = args;
-  const faults = ['install', 'upgrade', 'rollback', 'uninstall', 'template'].includes(verb) ? [] : [`helm has no "${verb}"`];
-  if (chart?.startsWith('charts/') === true && !existsSync(`${chart}/Chart.yaml`)) faults.push(`there is no ${chart}`);
-  for (const arg of args) if (arg.startsWith('--') && !HELM_FLAGS.includes(arg.split('=')[0]!)) faults.push(`nobody knows ${arg}`);
+  const faults = ['install', 'upgrade', 'rollback', 'uninstall', 'template'].includes(verb)
+    ? []
+    : [`helm has no "${verb}"`];
+  if (chart?.startsWith('charts/') === true && !existsSync(`${chart}/Chart.yaml`))
+    faults.push(`there is no ${chart}`);
+  for (const arg of args)
+    if (arg.startsWith('--') && !HELM_FLAGS.includes(arg.split('=')[0]!))
+      faults.push(`nobody knows ${arg}`);
   for (const [at, arg] of args.entries()) {
     if (args[at - 1] !== '--set') continue;
     const [path = '', text = ''] = arg.split(/=(.*)/s);
     const value: unknown = /^\{.*\}$/.test(text) ? text.slice(1, -1).split(',') : text;
-    const values = path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
+    const values = path
+      .split('.')
+      .reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
     faults.push(...faultsBy(chartValues, values));
   }
   return faults;
@@ -183,9 +246,9 @@ const helps = new Map<string, string>();
 /** Asks our programs for their options, which the checks below compare. */
 export async function readHelps(): Promise<void> {
   const asked = Object.entries(HELP).map(async ([name, args]) => {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [...args], { timeout: 60_000 }).catch(
-      (error: { stdout: string; stderr: string }) => error,
-    );
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [...args], {
+      timeout: 60_000,
+    }).catch((error: { stdout: string; stderr: string }) => error);
     helps.set(name, stdout + stderr);
   });
   await Promise.all(asked);
@@ -200,25 +263,38 @@ const faultsOfOwn = (name: keyof typeof HELP, args: string[]): string[] =>
 
 function faultsOfKeys(args: string[]): string[] {
   const [verb = ''] = args;
-  return [...(['create', 'list', 'revoke'].includes(verb) ? [] : [`api-key has no "${verb}"`]), ...faultsOfOwn('api-key', args)];
+  return [
+    ...(['create', 'list', 'revoke'].includes(verb) ? [] : [`api-key has no "${verb}"`]),
+    ...faultsOfOwn('api-key', args),
+  ];
 }
 
 function faultsOfGx([command = '', ...args]: string[]): string[] {
   if (command === '--version') return [];
-  return command === 'new' || command === 'dev' ? faultsOfOwn(`gx ${command}`, args) : [`gx has no "${command}"`];
+  return command === 'new' || command === 'dev'
+    ? faultsOfOwn(`gx ${command}`, args)
+    : [`gx has no "${command}"`];
 }
 
 function faultsOfNode([file = '', command = '', ...args]: string[]): string[] {
   const place = file.replace(/^\/app\//, '');
   if (!existsSync(place)) return [`there is no ${file}`];
   if (place === 'examples/ci/preview.mjs') return faultsOfOwn('preview', args);
-  return command in HELP ? faultsOfOwn(command as keyof typeof HELP, args) : [`nobody knows the command "${command}"`];
+  return command in HELP
+    ? faultsOfOwn(command as keyof typeof HELP, args)
+    : [`nobody knows the command "${command}"`];
 }
 
 function faultsOfNpm(args: string[]): string[] {
   const [verb = '', name = '', ...rest] = args;
-  if (verb !== 'run') return ['install', 'init', 'pack', 'ci', 'prune'].includes(verb) ? [] : [`npm has no "${verb}"`];
-  return [...(name in scripts ? [] : [`there is no script ${name}`]), ...(name === 'build-agent' ? faultsOfOwn('builder', rest) : [])];
+  if (verb !== 'run')
+    return ['install', 'init', 'pack', 'ci', 'prune'].includes(verb)
+      ? []
+      : [`npm has no "${verb}"`];
+  return [
+    ...(name in scripts ? [] : [`there is no script ${name}`]),
+    ...(name === 'build-agent' ? faultsOfOwn('builder', rest) : []),
+  ];
 }
 
 /** Programs of others, whose words a page may use as their makers say. */
@@ -243,27 +319,42 @@ const CHECKS: Record<string, (call: Call) => string[]> = {
   curl: faultsOfCurl,
   kubectl: faultsOfKubectl,
   helm: faultsOfHelm,
-  make: ({ args }) => args.filter((target) => !targets.has(target)).map((target) => `there is no target ${target}`),
+  make: ({ args }) =>
+    args.filter((target) => !targets.has(target)).map((target) => `there is no target ${target}`),
   npm: ({ args }) => faultsOfNpm(args),
   npx: ({ args: [name, ...args] }) =>
-    name === 'gx-platform' ? faultsOfGx(args) : name === '@modelcontextprotocol/inspector' ? [] : [`nobody knows ${name}`],
+    name === 'gx-platform'
+      ? faultsOfGx(args)
+      : name === '@modelcontextprotocol/inspector'
+        ? []
+        : [`nobody knows ${name}`],
   gx: ({ args }) => faultsOfGx(args),
   node: ({ args }) => faultsOfNode(args),
   python: ({ args: [file = ''] }) => (existsSync(file) ? [] : [`there is no ${file}`]),
-  sh: ({ args: [file = ''] }) => (file === 'mirror' || existsSync(file) ? [] : [`nobody knows ${file}`]),
+  sh: ({ args: [file = ''] }) =>
+    file === 'mirror' || existsSync(file) ? [] : [`nobody knows ${file}`],
   'api-key': ({ args }) => faultsOfKeys(args),
 };
 
 /** Returns what is wrong with a command. */
 export function faultsOfCall(call: Call): string[] {
   const check = CHECKS[call.program];
-  const faults = check === undefined ? (call.program in FOREIGN ? [] : [`nobody knows the program`]) : check(call);
-  return faults.map((fault) => `${call.at} ${call.program} ${call.args.join(' ').slice(0, 200)}: ${fault}`);
+  const faults =
+    check === undefined
+      ? call.program in FOREIGN
+        ? []
+        : [`nobody knows the program`]
+      : check(call);
+  return faults.map(
+    (fault) => `${call.at} ${call.program} ${call.args.join(' ').slice(0, 200)}: ${fault}`,
+  );
 }
 
 /** Returns what is wrong with a Dockerfile. */
 export function faultsOfDockerfile(text: string): string[] {
-  const stages = new Set([...read('Dockerfile').matchAll(/^FROM .* AS (\S+)$/gim)].map(([, name]) => name));
+  const stages = new Set(
+    [...read('Dockerfile').matchAll(/^FROM .* AS (\S+)$/gim)].map(([, name]) => name),
+  );
   return text.split('\n').flatMap((line) => {
     const [word = '', ...rest] = line.split(' ');
     if (word === 'FROM') return stages.has(rest[0]) ? [] : [`the Dockerfile makes no ${rest[0]}`];
@@ -283,10 +374,14 @@ export function faultsOfDockerfile(text: string): string[] {
 
 /** Returns what is wrong with expressions of Prometheus: figures that nothing reports. */
 export function faultsOfQueries(text: string): string[] {
-  const page = read('docs/reference/metrics.md') + read('docs/how-to/backups.md').replaceAll(/^```[\s\S]*?^```/gm, '');
+  const page =
+    read('docs/reference/metrics.md') +
+    read('docs/how-to/backups.md').replaceAll(/^```[\s\S]*?^```/gm, '');
   const figures = [...text.matchAll(/\b(gx_\w+|kubelet_\w+)/g)].map(([, name = '']) => name);
   if (figures.length === 0) return ['no figure stands in it'];
   return figures
-    .filter((name) => !name.startsWith('kubelet_') && !page.includes(name) && !sources.includes(name))
+    .filter(
+      (name) => !name.startsWith('kubelet_') && !page.includes(name) && !sources.includes(name),
+    )
     .map((name) => `nothing reports ${name}`);
 }

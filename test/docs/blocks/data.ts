@@ -9,14 +9,19 @@ import { chartValues, definitionOf, faultsBy, gxJson } from './schemas.ts';
 
 /** Kinds of others, of which the API server or their controllers have the schema. */
 const FOREIGN_KINDS: Record<string, string> = {
-  'keda.sh/v1alpha1': 'KEDA brings its definitions; test/operator reads the figures that it asks for',
-  'admissionregistration.k8s.io/v1': 'test/operator/admission.test.ts applies it to a real API server',
+  'keda.sh/v1alpha1':
+    'KEDA brings its definitions; test/operator reads the figures that it asks for',
+  'admissionregistration.k8s.io/v1':
+    'test/operator/admission.test.ts applies it to a real API server',
   'postgresql.cnpg.io/v1': 'make test-cnpg applies it',
   'rbac.authorization.k8s.io/v1': 'make test-company applies it to a real API server',
 };
 
 /** A deployment that is whole, to which a page shows a part. */
-const WHOLE = { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'i' } } };
+const WHOLE = {
+  source: 'external_container',
+  template: { sourceRevisionConfig: { imageUri: 'i' } },
+};
 
 /** Returns what is wrong with a block of YAML. */
 export function faultsOfYaml(text: string): string[] {
@@ -24,7 +29,8 @@ export function faultsOfYaml(text: string): string[] {
     if (document.errors.length > 0) return document.errors.map(String);
     const value = document.toJS() as Json;
     if ('apiVersion' in value) return faultsOfResource(value);
-    if ('checks' in value) return faultsOfPart({ spec: { rollout: { steps: [{ share: 5, seconds: 60 }], ...value } } });
+    if ('checks' in value)
+      return faultsOfPart({ spec: { rollout: { steps: [{ share: 5, seconds: 60 }], ...value } } });
     if ('status' in value) return faultsBy(definitionOf('Deployment')!.change, value);
     if ('spec' in value) return faultsOfPart(value);
     return faultsBy(chartValues, value);
@@ -33,26 +39,41 @@ export function faultsOfYaml(text: string): string[] {
 
 /** Returns what is wrong with a part of a Deployment. */
 export const faultsOfPart = ({ spec, ...others }: Json): string[] =>
-  faultsOfResource({ apiVersion: 'gx.dev/v1alpha1', kind: 'Deployment', ...others, spec: { ...WHOLE, ...(isObject(spec) ? spec : {}) } });
+  faultsOfResource({
+    apiVersion: 'gx.dev/v1alpha1',
+    kind: 'Deployment',
+    ...others,
+    spec: { ...WHOLE, ...(isObject(spec) ? spec : {}) },
+  });
 
 export function faultsOfResource(value: Json): string[] {
   const { apiVersion, kind } = value as { apiVersion: string; kind: string };
   if (apiVersion in FOREIGN_KINDS) return [];
   const definition = apiVersion === 'gx.dev/v1alpha1' ? definitionOf(kind) : undefined;
-  return definition === undefined ? [`nobody knows ${apiVersion} ${kind}`] : faultsBy(definition.check, value);
+  return definition === undefined
+    ? [`nobody knows ${apiVersion} ${kind}`]
+    : faultsBy(definition.check, value);
 }
 
 const ajv = new Ajv({ strict: false });
 const INDEXES = Type.Array(
   Type.Object(
-    { url: Type.String(), username: Type.String(), password: Type.String(), tenants: Type.Array(Type.String()) },
+    {
+      url: Type.String(),
+      username: Type.String(),
+      password: Type.String(),
+      tenants: Type.Array(Type.String()),
+    },
     { additionalProperties: false },
   ),
 );
 
 /** What a block of JSON may be, and how that is known. */
 const FORMS: { is: (value: Json) => boolean; faults: (value: Json) => string[] }[] = [
-  { is: (value) => 'graphs' in value || 'http' in value, faults: (value) => faultsBy(gxJson, { graphs: { a: './a.ts:graph' }, ...value }) },
+  {
+    is: (value) => 'graphs' in value || 'http' in value,
+    faults: (value) => faultsBy(gxJson, { graphs: { a: './a.ts:graph' }, ...value }),
+  },
   {
     is: (value) => 'issuer' in value,
     faults: (issuer) => faultsBy(ajv.compile(AuthSpec as object), issuer),

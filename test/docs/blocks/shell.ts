@@ -1,5 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Block } from './read.ts';
@@ -108,7 +117,8 @@ export function typePage(blocks: Block[]): { calls: Call[]; faults: string[] } {
       writeFileSync(join(programs, name), STUB);
       chmodSync(join(programs, name), 0o755);
     }
-    for (const name of AS_THEY_ARE) symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(programs, name));
+    for (const name of AS_THEY_ARE)
+      symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(programs, name));
     const work = join(folder, 'work');
     for (const [place, name] of Object.entries(ELSEWHERE)) {
       mkdirSync(join(work, place, '..'), { recursive: true });
@@ -118,7 +128,9 @@ export function typePage(blocks: Block[]): { calls: Call[]; faults: string[] } {
     writeFileSync(join(work, '.run/env'), '');
     writeFileSync(join(work, 'install.yaml'), '');
     const log = join(folder, 'calls');
-    const text = blocks.map(({ at, text: block }) => `export AT='${at}'\n${withoutCopies(filledIn(block))}`).join('\n');
+    const text = blocks
+      .map(({ at, text: block }) => `export AT='${at}'\n${withoutCopies(filledIn(block))}`)
+      .join('\n');
     const ran = spawnSync('/bin/bash', ['-c', `${PRELUDE}\n${text}\nwait`], {
       cwd: work,
       env: { ...VARIABLES, GX_LOG: log, AT: '', PATH: programs, HOME: folder },

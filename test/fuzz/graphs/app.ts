@@ -20,21 +20,32 @@ async function shown(asked: Promise<unknown>): Promise<Response> {
     return Response.json(await asked);
   } catch (error) {
     const { status } = error as { status?: number };
-    if (status !== undefined && status < 500) return Response.json({ refused: status }, { status: 404 });
+    if (status !== undefined && status < 500)
+      return Response.json({ refused: status }, { status: 404 });
     throw error;
   }
 }
 
 const json = { 'application/json': { schema: {} } };
-const answers = { 200: { description: 'What the caller has.', content: json }, 404: { description: 'None of it.', content: json } };
-const id = { name: 'thread_id', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } };
+const answers = {
+  200: { description: 'What the caller has.', content: json },
+  404: { description: 'None of it.', content: json },
+};
+const id = {
+  name: 'thread_id',
+  in: 'path',
+  required: true,
+  schema: { type: 'string', format: 'uuid' },
+};
 
 /** What the routes say of themselves, so that requests are generated for them. */
 const DOCUMENT = {
   openapi: '3.1.0',
   paths: {
     '/own/threads': { get: { operationId: 'own_threads', responses: answers } },
-    '/own/threads/{thread_id}': { get: { operationId: 'own_thread', parameters: [id], responses: answers } },
+    '/own/threads/{thread_id}': {
+      get: { operationId: 'own_thread', parameters: [id], responses: answers },
+    },
     '/own/crons': { get: { operationId: 'own_crons', responses: answers } },
   },
 };
@@ -42,5 +53,7 @@ const DOCUMENT = {
 export const app = new Hono()
   .get('/openapi.json', (c) => c.json(DOCUMENT))
   .get('/own/threads', (c) => shown(clientOf(c).threads.search({ limit: 10 })))
-  .get('/own/threads/:thread_id', (c) => shown(clientOf(c).threads.getState(c.req.param('thread_id'))))
+  .get('/own/threads/:thread_id', (c) =>
+    shown(clientOf(c).threads.getState(c.req.param('thread_id'))),
+  )
   .get('/own/crons', (c) => shown(clientOf(c).crons.search({ limit: 10 })));

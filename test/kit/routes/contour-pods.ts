@@ -19,26 +19,44 @@ import type { Entrance } from './way.ts';
 
 const NAMESPACE = 'projectcontour';
 /** The namespace of the proxy as settings.route.proxies has it. */
-export const PROXIES = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': NAMESPACE } } }];
+export const PROXIES = [
+  { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': NAMESPACE } } },
+];
 
 /** Files of Contour's installation: its namespace and accounts, permissions, and the Service of Envoy. */
-const MANIFESTS = ['00-common.yaml', '02-role-contour.yaml', '02-rbac.yaml', '02-service-envoy.yaml'];
+const MANIFESTS = [
+  '00-common.yaml',
+  '02-role-contour.yaml',
+  '02-rbac.yaml',
+  '02-service-envoy.yaml',
+];
 
 type Pods = { kube: Kube; entrance: Entrance; stop(): Promise<void> };
 
 export async function installContour(system: SystemUnderTest): Promise<Pods> {
   const { contour } = await ensureTools(['contour']);
   const files = (name: string): string => join(dirname(contour), 'contour-files', name);
-  const kube = await connect({ fieldManager: 'test', userAgent: 'test/routes', kubeconfig: system.kubeconfig });
+  const kube = await connect({
+    fieldManager: 'test',
+    userAgent: 'test/routes',
+    kubeconfig: system.kubeconfig,
+  });
   const kubectl = kubectlFor(system);
   await installDefinitionsIn([files('examples/contour'), files('config/crd/experimental')], kube);
   for (const name of MANIFESTS) await kubectl('apply', '-f', join(files('examples/contour'), name));
-  await applyGateway(kube, { controllerName: 'projectcontour.io/gateway-controller', ports: { http: 80, https: 443 } });
+  await applyGateway(kube, {
+    controllerName: 'projectcontour.io/gateway-controller',
+    ports: { http: 80, https: 443 },
+  });
   const folder = await programsIn(contour);
   await kubectl.apply(settings);
   await kubectl.apply(pod(system.image, folder));
   const address = new URL(system.controlPlane).hostname;
-  await kube.patchStatus(kinds.service, { namespace: NAMESPACE, name: 'envoy' }, { loadBalancer: { ingress: [{ ip: address }] } });
+  await kube.patchStatus(
+    kinds.service,
+    { namespace: NAMESPACE, name: 'envoy' },
+    { loadBalancer: { ingress: [{ ip: address }] } },
+  );
   await kubectl('wait', 'pod/contour', '-n', NAMESPACE, '--for=condition=Ready', '--timeout=90s');
   return {
     kube,
@@ -71,8 +89,23 @@ const settings = {
 };
 
 const XDS = ['--xds-address=127.0.0.1', '--xds-port=8001'];
-const SERVE = ['--incluster', '--config-path=/settings/contour.yaml', '--disable-leader-election', '--insecure', ...XDS];
-const ENVOY = ['-c', '/config/envoy.json', '--service-cluster', NAMESPACE, '--service-node', 'envoy', '--concurrency', '1'];
+const SERVE = [
+  '--incluster',
+  '--config-path=/settings/contour.yaml',
+  '--disable-leader-election',
+  '--insecure',
+  ...XDS,
+];
+const ENVOY = [
+  '-c',
+  '/config/envoy.json',
+  '--service-cluster',
+  NAMESPACE,
+  '--service-node',
+  'envoy',
+  '--concurrency',
+  '1',
+];
 
 const pod = (image: string, folder: string): object => {
   const programs = { name: 'programs', mountPath: '/programs', readOnly: true };
@@ -94,7 +127,11 @@ const pod = (image: string, folder: string): object => {
     '--resources-dir=/config/resources',
     ...XDS,
   ];
-  const status = ['--ingress-class-name=contour', '--envoy-service-name=envoy', `--envoy-service-namespace=${NAMESPACE}`];
+  const status = [
+    '--ingress-class-name=contour',
+    '--envoy-service-name=envoy',
+    `--envoy-service-namespace=${NAMESPACE}`,
+  ];
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -110,7 +147,12 @@ const pod = (image: string, folder: string): object => {
         }),
         container('envoy', ['envoy', ...ENVOY, '--log-level', 'warn'], {
           // A busy machine answers late, and one that is not ready gets no requests.
-          readinessProbe: { httpGet: { path: '/ready', port: 8002 }, periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 10 },
+          readinessProbe: {
+            httpGet: { path: '/ready', port: 8002 },
+            periodSeconds: 1,
+            timeoutSeconds: 5,
+            failureThreshold: 10,
+          },
         }),
       ],
       volumes: [

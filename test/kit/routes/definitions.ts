@@ -12,9 +12,13 @@ const KIND = 'CustomResourceDefinition';
 /** Installs every definition in the files of these folders, and waits until the API server serves them. */
 export async function installDefinitionsIn(folders: readonly string[], kube: Kube): Promise<void> {
   const found = (await Promise.all(folders.map(definitionsIn))).flat();
-  await Promise.all(found.map((definition) => kube.apply(kinds.customResourceDefinition, definition)));
+  await Promise.all(
+    found.map((definition) => kube.apply(kinds.customResourceDefinition, definition)),
+  );
   await until('the definitions are established', async () => {
-    const live = await Promise.all(found.map(({ metadata: { name } }) => kube.get(kinds.customResourceDefinition, { name })));
+    const live = await Promise.all(
+      found.map(({ metadata: { name } }) => kube.get(kinds.customResourceDefinition, { name })),
+    );
     return live.every((definition) => conditionOf(definition, 'Established') === 'True');
   });
 }
@@ -23,7 +27,11 @@ async function definitionsIn(folder: string): Promise<KubeObject[]> {
   const files = (await readdir(folder)).filter((name) => name.endsWith('.yaml'));
   const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
   return texts
-    .flatMap((text) => parseAllDocuments(withoutTemplates(text)).map((document) => document.toJS() as KubeObject | null))
+    .flatMap((text) =>
+      parseAllDocuments(withoutTemplates(text)).map(
+        (document) => document.toJS() as KubeObject | null,
+      ),
+    )
     .filter(isDefinition);
 }
 

@@ -9,14 +9,20 @@ type Renewal = Reached & { entrance: Entrance; authority: string; renew: () => P
 type Found = { failures: string[]; rounds: number; left: number[]; broke: boolean };
 
 /** Asks on new connections all the time, and reads a stream, while a certificate is replaced and until it is shown. */
-export async function underRenewal({ entrance, authority, renew, ...reached }: Renewal): Promise<Found> {
+export async function underRenewal({
+  entrance,
+  authority,
+  renew,
+  ...reached
+}: Renewal): Promise<Found> {
   const ask = async (): Promise<void> => {
     const answer = await fetch(`${reached.url}/ok`, { headers: { connection: 'close' } });
     if (!answer.ok) throw new Error(`/ok answered ${answer.status}`);
   };
   const load = [prober(ask, 5), prober(ask, 5)];
   const stream = post(reached, '/runs/stream', stepping(5, 1000)).then((answer) => read(answer));
-  const shown = (): Promise<string> => serialOf({ entrance, authority, host: new URL(reached.url).hostname });
+  const shown = (): Promise<string> =>
+    serialOf({ entrance, authority, host: new URL(reached.url).hostname });
   const before = await shown();
   await renew();
   await until('the new certificate is shown', async () => (await shown()) !== before, 60);
@@ -31,7 +37,11 @@ export async function underRenewal({ entrance, authority, renew, ...reached }: R
 }
 
 /** Returns the serial number of the certificate that a new connection gets. */
-async function serialOf({ entrance, authority, host }: Pick<Renewal, 'entrance' | 'authority'> & { host: string }): Promise<string> {
+async function serialOf({
+  entrance,
+  authority,
+  host,
+}: Pick<Renewal, 'entrance' | 'authority'> & { host: string }): Promise<string> {
   const socket = connect({ ...entrance.https, servername: host, ca: authority });
   await once(socket, 'secureConnect');
   const { serialNumber } = socket.getPeerCertificate() as DetailedPeerCertificate;

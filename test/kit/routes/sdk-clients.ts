@@ -16,11 +16,19 @@ type Target = { url: string; key?: string; entrance: Entrance; authority: string
 type Heard = { whole: number[]; first: number[]; rest: number[] };
 
 type Part = { id?: string; event: string; data: unknown };
-const leftOf = ({ event, data }: Part): number[] => (event === 'updates' ? [(data as { step: { left: number } }).step.left] : []);
-const ASKED = { input: { left: 5, pause: 200 }, streamMode: 'updates', streamResumable: true } as const;
+const leftOf = ({ event, data }: Part): number[] =>
+  event === 'updates' ? [(data as { step: { left: number } }).step.left] : [];
+const ASKED = {
+  input: { left: 5, pause: 200 },
+  streamMode: 'updates',
+  streamResumable: true,
+} as const;
 
 /** Plays the client for JavaScript in this process, which knows the way to the gateway. */
-export async function heardInJavaScript({ url, key }: Omit<Target, 'entrance' | 'authority'>): Promise<Heard> {
+export async function heardInJavaScript({
+  url,
+  key,
+}: Omit<Target, 'entrance' | 'authority'>): Promise<Heard> {
   const client = new Client({ apiUrl: url, apiKey: key ?? null, callerOptions: { maxRetries: 0 } });
   const whole = (await Array.fromAsync(client.runs.stream(null, 'steps', ASKED))).flatMap(leftOf);
   const { thread_id } = await client.threads.create();
@@ -32,8 +40,15 @@ export async function heardInJavaScript({ url, key }: Omit<Target, 'entrance' | 
     first.push(...leftOf(part));
     if (first.length > 0) break;
   }
-  const joined = client.runs.joinStream(thread_id, runId, { lastEventId: last, streamMode: 'updates' });
-  return { whole, first, rest: (await Array.fromAsync(joined as AsyncIterable<Part>)).flatMap(leftOf) };
+  const joined = client.runs.joinStream(thread_id, runId, {
+    lastEventId: last,
+    streamMode: 'updates',
+  });
+  return {
+    whole,
+    first,
+    rest: (await Array.fromAsync(joined as AsyncIterable<Part>)).flatMap(leftOf),
+  };
 }
 
 /** Plays the client for Python, which resolves all hosts to the gateway. */
@@ -43,7 +58,13 @@ export async function heardInPython({ url, key, entrance, authority }: Target): 
     const file = join(folder, 'ca.crt');
     await writeFile(file, authority);
     const { host, port } = entrance.https;
-    const args = ['test/kit/routes/routed_client.py', url, host, String(port), ...(key === undefined ? [] : [key])];
+    const args = [
+      'test/kit/routes/routed_client.py',
+      url,
+      host,
+      String(port),
+      ...(key === undefined ? [] : [key]),
+    ];
     const env = { PATH: process.env.PATH, SSL_CERT_FILE: file, LANGSMITH_TRACING: 'false' };
     const { stdout } = await run(join(await pythonTools(), 'python'), args, { env });
     return JSON.parse(stdout) as Heard;

@@ -18,7 +18,10 @@ export type Way = {
  * proxy as companies have for the way out, so that clients use the addresses as the platform tells them. They trust the
  * authority besides the usual ones.
  */
-export async function openWay(entrance: Entrance, { authority, direct }: { authority: string; direct: string[] }): Promise<Way> {
+export async function openWay(
+  entrance: Entrance,
+  { authority, direct }: { authority: string; direct: string[] },
+): Promise<Way> {
   const sockets = new Set<Socket>();
   const kept = (socket: Socket): Socket => {
     // Else small pieces wait for the acknowledgement of those before.
@@ -39,7 +42,11 @@ export async function openWay(entrance: Entrance, { authority, direct }: { autho
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const proxy = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const env = { http_proxy: proxy, https_proxy: proxy, no_proxy: ['127.0.0.1', 'localhost', ...direct].join(',') };
+  const env = {
+    http_proxy: proxy,
+    https_proxy: proxy,
+    no_proxy: ['127.0.0.1', 'localhost', ...direct].join(','),
+  };
   const [restore, trusted] = [setGlobalProxyFromEnv(env), getCACertificates('default')];
   setDefaultCACertificates([...trusted, authority]);
   return {

@@ -17,13 +17,18 @@ const weather = tool(({ city }) => `It rains in ${city}.`, {
 /** An agent that a tool of another agent runs. */
 const forecaster = createAgent({
   name: 'forecaster',
-  model: new ScriptedModel({ call: { name: 'weather', args: { city: 'Kyoto' } }, text: 'Take an umbrella.' }),
+  model: new ScriptedModel({
+    call: { name: 'weather', args: { city: 'Kyoto' } },
+    text: 'Take an umbrella.',
+  }),
   tools: [weather],
 });
 
 const forecast = tool(
   async ({ city }) => {
-    const { messages } = await forecaster.invoke({ messages: [{ role: 'user', content: `How is it in ${city}?` }] });
+    const { messages } = await forecaster.invoke({
+      messages: [{ role: 'user', content: `How is it in ${city}?` }],
+    });
     return messages.at(-1).text;
   },
   { name: 'forecast', description: 'Asks the forecaster.', schema: z.object({ city: z.string() }) },
@@ -35,7 +40,8 @@ function calls() {
   return {
     init: () => ({ calls: channel }),
     process: ({ method, params }) => {
-      if (method === 'tools' && params.data.event === 'tool-started') channel.push(params.data.tool_name);
+      if (method === 'tools' && params.data.event === 'tool-started')
+        channel.push(params.data.tool_name);
       return true;
     },
   };
@@ -44,14 +50,20 @@ function calls() {
 export const agent = createAgent({
   name: 'planner',
   streamTransformers: [calls],
-  model: new ScriptedModel({ call: { name: 'forecast', args: { city: 'Kyoto' } }, text: 'Bring an umbrella to Kyoto.' }),
+  model: new ScriptedModel({
+    call: { name: 'forecast', args: { city: 'Kyoto' } },
+    text: 'Bring an umbrella to Kyoto.',
+  }),
   tools: [forecast],
 });
 
 export const deep = createDeepAgent({
   name: 'chief',
   model: new ScriptedModel({
-    call: { name: 'task', args: { description: 'Where does tea grow?', subagent_type: 'researcher' } },
+    call: {
+      name: 'task',
+      args: { description: 'Where does tea grow?', subagent_type: 'researcher' },
+    },
     text: 'Tea comes from Asia.',
   }),
   subagents: [

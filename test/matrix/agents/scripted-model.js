@@ -27,7 +27,8 @@ export class ScriptedModel extends BaseChatModel {
 
   async _generate(messages) {
     const { text = '', call } = this.#turn(messages);
-    const tool_calls = call === undefined ? [] : [{ type: 'tool_call', id: `call-${call.name}`, ...call }];
+    const tool_calls =
+      call === undefined ? [] : [{ type: 'tool_call', id: `call-${call.name}`, ...call }];
     return { generations: [{ text, message: new AIMessage({ content: text, tool_calls }) }] };
   }
 
@@ -35,8 +36,17 @@ export class ScriptedModel extends BaseChatModel {
     const { text, call } = this.#turn(messages);
     if (call !== undefined) {
       const args = JSON.stringify(call.args);
-      const chunk = { type: 'tool_call_chunk', index: 0, id: `call-${call.name}`, name: call.name, args };
-      yield new ChatGenerationChunk({ text: '', message: new AIMessageChunk({ content: '', tool_call_chunks: [chunk] }) });
+      const chunk = {
+        type: 'tool_call_chunk',
+        index: 0,
+        id: `call-${call.name}`,
+        name: call.name,
+        args,
+      };
+      yield new ChatGenerationChunk({
+        text: '',
+        message: new AIMessageChunk({ content: '', tool_call_chunks: [chunk] }),
+      });
       return;
     }
     for (const word of text.split(/(?<= )/)) {

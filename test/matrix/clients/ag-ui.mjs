@@ -8,7 +8,12 @@ import { LangGraphAgent } from '@ag-ui/langgraph';
  */
 
 const [deploymentUrl] = process.argv.slice(2);
-const agent = new LangGraphAgent({ deploymentUrl, graphId: 'agent', emitInterruptOutcome: true, threadId: randomUUID() });
+const agent = new LangGraphAgent({
+  deploymentUrl,
+  graphId: 'agent',
+  emitInterruptOutcome: true,
+  threadId: randomUUID(),
+});
 
 /** Runs the agent, and returns the events that a page receives. */
 async function run(parameters = {}) {
@@ -33,7 +38,10 @@ assert.deepEqual(
   of(greeted, 'TEXT_MESSAGE_CONTENT').map(({ delta }) => delta),
   ['Hello', ' from', ' the', ' agent.'],
 );
-assert.deepEqual([...new Set(of(greeted, 'STEP_STARTED').map(({ stepName }) => stepName))], ['model']);
+assert.deepEqual(
+  [...new Set(of(greeted, 'STEP_STARTED').map(({ stepName }) => stepName))],
+  ['model'],
+);
 assert.deepEqual(told(greeted), [
   ['user', 'hello'],
   ['assistant', 'Hello from the agent.'],
@@ -72,6 +80,8 @@ const stopped = await run();
 const { outcome } = stopped.at(-1);
 assert.equal(outcome.type, 'interrupt');
 assert.equal(outcome.interrupts.length, 1);
-const resumed = await run({ resume: [{ interruptId: outcome.interrupts[0].id, status: 'resolved', payload: 'yes' }] });
+const resumed = await run({
+  resume: [{ interruptId: outcome.interrupts[0].id, status: 'resolved', payload: 'yes' }],
+});
 assert.equal(of(resumed, 'TOOL_CALL_RESULT').at(-1).content, 'a.txt is deleted.');
 assert.deepEqual(told(resumed).at(-1), ['assistant', 'The tool said: a.txt is deleted.']);

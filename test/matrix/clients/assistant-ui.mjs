@@ -13,15 +13,23 @@ Object.assign(globalThis, { window: page, document: page.document });
 const { createElement, useEffect, useMemo } = await import('react');
 const { createRoot } = await import('react-dom/client');
 const { AssistantRuntimeProvider } = await import('@assistant-ui/core/react');
-const { unstable_createLangGraphStream, useLangGraphInterruptState, useLangGraphRuntime, useLangGraphSendCommand } =
-  await import('@assistant-ui/react-langgraph');
+const {
+  unstable_createLangGraphStream,
+  useLangGraphInterruptState,
+  useLangGraphRuntime,
+  useLangGraphSendCommand,
+} = await import('@assistant-ui/react-langgraph');
 const { Client } = await import('@langchain/langgraph-sdk');
 
 const [apiUrl] = process.argv.slice(2);
 const client = new Client({ apiUrl, apiKey: null });
 const by = `assistant-ui ${randomUUID()}`;
 
-const listed = ({ thread_id }) => ({ status: 'regular', remoteId: thread_id, externalId: thread_id });
+const listed = ({ thread_id }) => ({
+  status: 'regular',
+  remoteId: thread_id,
+  externalId: thread_id,
+});
 
 /** The page's list of threads is the server's. */
 const threadList = {
@@ -35,7 +43,10 @@ const threadList = {
 function open(threadId) {
   const seen = { texts: new Set() };
   function Chat() {
-    const stream = useMemo(() => unstable_createLangGraphStream({ client, assistantId: 'agent' }), []);
+    const stream = useMemo(
+      () => unstable_createLangGraphStream({ client, assistantId: 'agent' }),
+      [],
+    );
     const runtime = useLangGraphRuntime({
       stream,
       initialThreadId: threadId,
@@ -70,7 +81,8 @@ async function until(what, isSo) {
 }
 
 const messages = ({ runtime }) => runtime?.thread.getState().messages ?? [];
-const parts = (seen, type) => messages(seen).flatMap(({ content }) => content.filter((part) => part.type === type));
+const parts = (seen, type) =>
+  messages(seen).flatMap(({ content }) => content.filter((part) => part.type === type));
 const texts = (seen) => parts(seen, 'text').map(({ text }) => text);
 const isIdle = ({ runtime }) => runtime.thread.getState().isRunning === false;
 
@@ -80,13 +92,22 @@ const steps = new Set();
 seen.runtime.thread.subscribe(() => steps.add(texts(seen).at(-1)));
 seen.runtime.thread.append('hello');
 await until('the answer', () => texts(seen).at(-1) === 'Hello from the agent.' && isIdle(seen));
-assert.ok([...steps].includes('Hello from'), `the answer grows on the page: ${[...steps].join(' | ')}`);
+assert.ok(
+  [...steps].includes('Hello from'),
+  `the answer grows on the page: ${[...steps].join(' | ')}`,
+);
 assert.deepEqual(texts(seen), ['hello', 'Hello from the agent.']);
 
 seen.runtime.thread.append('what is the weather?');
-await until('what the tool said', () => texts(seen).at(-1) === 'The tool said: Sunny in Rome.' && isIdle(seen));
+await until(
+  'what the tool said',
+  () => texts(seen).at(-1) === 'The tool said: Sunny in Rome.' && isIdle(seen),
+);
 const [call] = parts(seen, 'tool-call');
-assert.deepEqual([call.toolName, JSON.parse(call.argsText), call.result], ['weather', { city: 'Rome' }, 'Sunny in Rome.']);
+assert.deepEqual(
+  [call.toolName, JSON.parse(call.argsText), call.result],
+  ['weather', { city: 'Rome' }, 'Sunny in Rome.'],
+);
 
 seen.runtime.thread.append('delete the file');
 await until('the question', () => seen.interrupt !== undefined && isIdle(seen));
@@ -99,7 +120,10 @@ assert.equal(threads.length, 1);
 const { seen: later, close: end } = open(threads[0].remoteId);
 await until('the question again', () => later.interrupt !== undefined);
 await later.command({ resume: 'yes' });
-await until('the answer to it', () => texts(later).at(-1) === 'The tool said: a.txt is deleted.' && isIdle(later));
+await until(
+  'the answer to it',
+  () => texts(later).at(-1) === 'The tool said: a.txt is deleted.' && isIdle(later),
+);
 assert.equal(later.interrupt, undefined);
 assert.equal(parts(later, 'tool-call').at(-1).result, 'a.txt is deleted.');
 end();

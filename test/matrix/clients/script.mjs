@@ -20,7 +20,9 @@ const by = `${name} ${randomUUID()}`;
 const { thread_id } = await client.threads.create({ metadata: { by } });
 const input = { left: 2, pause: 10 };
 assert.equal((await client.runs.wait(thread_id, 'steps', { input })).done, 2);
-const events = await Array.fromAsync(client.runs.stream(thread_id, 'steps', { input, streamMode: ['values', 'custom'] }));
+const events = await Array.fromAsync(
+  client.runs.stream(thread_id, 'steps', { input, streamMode: ['values', 'custom'] }),
+);
 assert.equal(events[0].event, 'metadata');
 assert.deepEqual(
   events.filter(({ event }) => event === 'custom').map(({ data }) => data.left),
@@ -34,8 +36,15 @@ assert.equal((await client.runs.get(thread_id, long.run_id)).status, 'interrupte
 const receiver = createServer().listen(0, '127.0.0.1');
 await once(receiver, 'listening');
 const webhook = `http://127.0.0.1:${receiver.address().port}/`;
-const [told] = await Promise.all([once(receiver, 'request'), client.runs.create(thread_id, 'steps', { input, webhook })]);
-assert.partialDeepStrictEqual(await json(told[0]), { thread_id, status: 'success', values: { done: 8 } });
+const [told] = await Promise.all([
+  once(receiver, 'request'),
+  client.runs.create(thread_id, 'steps', { input, webhook }),
+]);
+assert.partialDeepStrictEqual(await json(told[0]), {
+  thread_id,
+  status: 'success',
+  values: { done: 8 },
+});
 told[1].writeHead(204).end();
 receiver.close();
 assert.deepEqual(
@@ -51,7 +60,10 @@ const asked = await client.threads.create();
 const question = await client.runs.wait(asked.thread_id, 'approval', { input: { request: 'go' } });
 assert.deepEqual(question.__interrupt__[0].value, { question: 'May I go?' });
 assert.equal((await client.threads.get(asked.thread_id)).status, 'interrupted');
-assert.equal((await client.runs.wait(asked.thread_id, 'approval', { command: { resume: 'yes' } })).answer, 'yes');
+assert.equal(
+  (await client.runs.wait(asked.thread_id, 'approval', { command: { resume: 'yes' } })).answer,
+  'yes',
+);
 const history = await client.threads.getHistory(asked.thread_id);
 assert.deepEqual(history.map(({ values }) => values.answer).filter(Boolean), ['yes']);
 const copy = await client.threads.copy(asked.thread_id);
@@ -59,11 +71,19 @@ await client.threads.updateState(copy.thread_id, { values: { answer: 'no' }, asN
 assert.equal((await client.threads.getState(copy.thread_id)).values.answer, 'no');
 
 // A reader that leaves comes back where it was.
-const { run_id } = await client.runs.create(thread_id, 'steps', { input, streamMode: ['custom'], streamResumable: true });
+const { run_id } = await client.runs.create(thread_id, 'steps', {
+  input,
+  streamMode: ['custom'],
+  streamResumable: true,
+});
 await client.runs.join(thread_id, run_id);
-const replayed = await Array.fromAsync(client.runs.joinStream(thread_id, run_id, { lastEventId: '-1', streamMode: 'custom' }));
+const replayed = await Array.fromAsync(
+  client.runs.joinStream(thread_id, run_id, { lastEventId: '-1', streamMode: 'custom' }),
+);
 const [, first, ...others] = replayed;
-const resumed = await Array.fromAsync(client.runs.joinStream(thread_id, run_id, { lastEventId: first.id, streamMode: 'custom' }));
+const resumed = await Array.fromAsync(
+  client.runs.joinStream(thread_id, run_id, { lastEventId: first.id, streamMode: 'custom' }),
+);
 assert.deepEqual(resumed, others);
 
 // Old versions of the package have no event streaming.
@@ -79,7 +99,9 @@ for (const transport of client.threads.stream === undefined ? [] : ['sse', 'webs
   await thread.run.start({ input: { messages: [{ role: 'user', content: 'hello' }] } });
   await reading;
   assert.deepEqual(tokens, ['Hello', ' from', ' the', ' agent.']);
-  assert.deepEqual((await thread.output).messages.at(-1).content, [{ type: 'text', text: 'Hello from the agent.' }]);
+  assert.deepEqual((await thread.output).messages.at(-1).content, [
+    { type: 'text', text: 'Hello from the agent.' },
+  ]);
   await thread.close();
 
   const asking = client.threads.stream({ assistantId: 'approval', transport });

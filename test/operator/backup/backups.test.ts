@@ -3,7 +3,11 @@ import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
 import type { BackupSpec } from '../../../src/schema/platform/backup-spec.ts';
 import type { BackupResource } from '../../../src/schema/platform/custom-resources.ts';
 import { AWAITED_BACKUP } from '../../../src/schema/platform/labels.ts';
-import type { BackupDone, BackupFailure, BackupOrder } from '../../../src/schema/wire/backup-message.ts';
+import type {
+  BackupDone,
+  BackupFailure,
+  BackupOrder,
+} from '../../../src/schema/wire/backup-message.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import { metricOf, type look, type RunningOperator } from '../../kit/operator.ts';
 import { setStage, type OperatedStage } from '../../kit/stage.ts';
@@ -18,7 +22,13 @@ const TARGET = {
   pathStyle: true,
   secretName: 'store',
 };
-const BACKUPS = { targets: { main: TARGET }, atOnce: 2, deadlineMinutes: 60, verifyDays: 0, image: 'silent-platform' };
+const BACKUPS = {
+  targets: { main: TARGET },
+  atOnce: 2,
+  deadlineMinutes: 60,
+  verifyDays: 0,
+  image: 'silent-platform',
+};
 const DAILY = { target: 'main', schedule: '0 2 * * *', timeZone: 'Europe/Berlin' };
 
 let stage: OperatedStage;
@@ -33,25 +43,43 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 const deploy = (name: string, backup: BackupSpec): Promise<object> =>
-  kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec: { database: { backup } } }));
+  kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name }, spec: { database: { backup } } }),
+  );
 const backups = async (name: string): Promise<BackupResource[]> =>
-  (await kube.all(kinds.backup, { namespace }))
+  (await kube.listAll(kinds.backup, { namespace }))
     .filter(({ spec }) => spec.deployment === name)
     .toSorted((a, b) => (a.spec.backup < b.spec.backup ? -1 : 1));
-const condition = async (name: string) => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'BackedUp');
+const condition = async (name: string) =>
+  (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'BackedUp');
 const jobs = (name: string): Promise<KubeObject[]> =>
-  kube.all(kinds.job, { namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=backup` });
+  kube.listAll(kinds.job, {
+    namespace,
+    labelSelector: `gx.dev/deployment=${name},gx.dev/component=backup`,
+  });
 const request = (name: string, requestedAt: string): Promise<object> =>
-  kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/spec/database/backup/requestedAt', value: requestedAt }]);
+  kube.patchJson(kinds.deployment, { namespace, name }, [
+    { op: 'add', path: '/spec/database/backup/requestedAt', value: requestedAt },
+  ]);
 
-type Container = { name: string; env: { name: string; value?: string }[]; resources: Record<'requests' | 'limits', { cpu: string }> };
+type Container = {
+  name: string;
+  env: { name: string; value?: string }[];
+  resources: Record<'requests' | 'limits', { cpu: string }>;
+};
 type Pod = KubeObject & { spec: { containers: Container[] } };
 async function podOf(name: string): Promise<Pod> {
   let found: Pod | undefined;
   await until(`${name} has a pod that makes a backup`, async () => {
-    const pods = (await kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=backup` })) as Pod[];
+    const pods = (await kube.listAll(kinds.pod, {
+      namespace,
+      labelSelector: `gx.dev/deployment=${name},gx.dev/component=backup`,
+    })) as Pod[];
     found = pods.find(
-      ({ metadata, status }) => metadata.deletionTimestamp === undefined && (status as { phase?: string }).phase === 'Pending',
+      ({ metadata, status }) =>
+        metadata.deletionTimestamp === undefined &&
+        (status as { phase?: string }).phase === 'Pending',
     );
     return found !== undefined;
   });
@@ -78,14 +106,23 @@ async function ends(name: string, message: BackupDone | BackupFailure): Promise<
       finishedAt: null,
     },
   };
-  const containerStatuses = [{ name: 'send', image: 'x', imageID: '', ready: false, restartCount: 0, state }];
+  const containerStatuses = [
+    { name: 'send', image: 'x', imageID: '', ready: false, restartCount: 0, state },
+  ];
   const ref = { namespace, name: pod.metadata.name };
-  await kube.patchStatus(kinds.pod, ref, { phase: exitCode === 0 ? 'Succeeded' : 'Failed', containerStatuses });
+  await kube.patchStatus(kinds.pod, ref, {
+    phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+    containerStatuses,
+  });
   return pod;
 }
 
 const untilReason = (name: string, reason: string): Promise<true> =>
-  until(`BackedUp of ${name} is ${reason}`, async () => (await condition(name))?.reason === reason, 40);
+  until(
+    `BackedUp of ${name} is ${reason}`,
+    async () => (await condition(name))?.reason === reason,
+    40,
+  );
 
 test('the first backup is made at once, and its pod knows the target, the folder and what the backup is to hold', async () => {
   const spoken = '$(GX_BACKUP_SECRET_ACCESS_KEY)';
@@ -93,12 +130,17 @@ test('the first backup is made at once, and its pod knows the target, the folder
     kinds.deployment,
     newDeployment(namespace, {
       metadata: { name: 'first' },
-      spec: { database: { backup: { ...DAILY, keep: { days: 30 } } }, sourceConfig: { customUrl: `https://${spoken}` } },
+      spec: {
+        database: { backup: { ...DAILY, keep: { days: 30 } } },
+        sourceConfig: { customUrl: `https://${spoken}` },
+      },
     }),
   );
   const pod = await ends('first', DONE);
   const env = pod.spec.containers.find(({ name }) => name === 'send')?.env ?? [];
-  const order = JSON.parse(env.find(({ name }) => name === 'GX_BACKUP')?.value ?? '') as BackupOrder;
+  const order = JSON.parse(
+    env.find(({ name }) => name === 'GX_BACKUP')?.value ?? '',
+  ) as BackupOrder;
   const { metadata } = await see.deployment('first');
   expect(order).toMatchObject({
     target: { endpoint: TARGET.endpoint, bucket: TARGET.bucket, prefix: 'gx' },
@@ -107,7 +149,9 @@ test('the first backup is made at once, and its pod knows the target, the folder
     holds: { deployment: { name: 'first', spec: { database: { backup: { target: 'main' } } } } },
   });
   // Kubernetes would put the credential in its place.
-  expect(order.holds).toMatchObject({ deployment: { spec: { sourceConfig: { customUrl: `https://${spoken}` } } } });
+  expect(order.holds).toMatchObject({
+    deployment: { spec: { sourceConfig: { customUrl: `https://${spoken}` } } },
+  });
   expect(env.find(({ name }) => name === 'GX_BACKUP')?.value).not.toContain('$');
   expect(JSON.stringify(pod.spec)).toContain('"secretName":"store"');
   await untilReason('first', 'BackedUp');
@@ -120,9 +164,14 @@ test('the first backup is made at once, and its pod knows the target, the folder
     from: '2026-11-26T02:00:01Z',
     expires: '2026-12-26T02:00:09Z',
   });
-  expect(await condition('first')).toMatchObject({ status: 'True', message: expect.stringContaining('The next is due at') as string });
+  expect(await condition('first')).toMatchObject({
+    status: 'True',
+    message: expect.stringContaining('The next is due at') as string,
+  });
   await until('the Job is gone', async () => (await jobs('first')).length === 0);
-  expect(await metricOf(operator, 'gx_backup_last_success_timestamp_seconds', 'deployment="first"')).toBe(Date.parse(DONE.from) / 1000);
+  expect(
+    await metricOf(operator, 'gx_backup_last_success_timestamp_seconds', 'deployment="first"'),
+  ).toBe(Date.parse(DONE.from) / 1000);
   expect(await metricOf(operator, 'gx_backup_size_bytes', 'deployment="first"')).toBe(DONE.bytes);
 });
 
@@ -131,10 +180,18 @@ test('a backup is made on request, once for each, and a failed one is told with 
   await untilReason('asked', 'NoBackupYet');
   expect(await backups('asked')).toEqual([]);
   await request('asked', '2026-11-26T10:00:00Z');
-  await ends('asked', { reason: 'TargetRefused', message: 'The store answers 403 (AccessDenied: not you).' });
+  await ends('asked', {
+    reason: 'TargetRefused',
+    message: 'The store answers 403 (AccessDenied: not you).',
+  });
   await untilReason('asked', 'TargetRefused');
-  expect(await condition('asked')).toMatchObject({ status: 'False', message: expect.stringContaining('AccessDenied: not you') as string });
-  expect(await metricOf(operator, 'gx_backup_last_failure_timestamp_seconds', 'deployment="asked"')).toBeGreaterThan(0);
+  expect(await condition('asked')).toMatchObject({
+    status: 'False',
+    message: expect.stringContaining('AccessDenied: not you') as string,
+  });
+  expect(
+    await metricOf(operator, 'gx_backup_last_failure_timestamp_seconds', 'deployment="asked"'),
+  ).toBeGreaterThan(0);
   await request('asked', '2026-11-26T11:00:00Z');
   await ends('asked', DONE);
   await untilReason('asked', 'BackedUp');
@@ -151,13 +208,16 @@ test('a backup leaves the processor time of its database to runs, but for one th
   const later = '2026-11-26T09:30:00Z';
   const metadata = { name: 'paced', annotations: { [AWAITED_BACKUP]: later } };
   await kube.create(kinds.deployment, newDeployment(namespace, { metadata, spec, template }));
-  const cores = (pod: Pod): string[][] => pod.spec.containers.map(({ resources: { requests, limits } }) => [requests.cpu, limits.cpu]);
+  const cores = (pod: Pod): string[][] =>
+    pod.spec.containers.map(({ resources: { requests, limits } }) => [requests.cpu, limits.cpu]);
   await request('paced', '2026-11-26T09:00:00Z');
   expect(cores(await ends('paced', DONE))).toEqual([
     ['10m', '300m'],
     ['10m', '500m'],
   ]);
-  await until('it is complete', async () => (await backups('paced')).every(({ status }) => status?.phase === 'Succeeded'));
+  await until('it is complete', async () =>
+    (await backups('paced')).every(({ status }) => status?.phase === 'Succeeded'),
+  );
   await request('paced', later);
   expect(cores(await podOf('paced'))).toEqual([
     ['50m', '500m'],
@@ -173,13 +233,17 @@ test('a backup under way ends under another operator, and nothing is made twice'
   operator = await stage.startOperator({ identity: 'two', settings: { backups: BACKUPS } });
   await untilReason('handed', 'BackedUp');
   expect(await backups('handed')).toHaveLength(1);
-  expect(await metricOf(operator, 'gx_backup_last_success_timestamp_seconds', 'deployment="handed"')).toBe(Date.parse(DONE.from) / 1000);
+  expect(
+    await metricOf(operator, 'gx_backup_last_success_timestamp_seconds', 'deployment="handed"'),
+  ).toBe(Date.parse(DONE.from) / 1000);
 });
 
 test('no more backups are made at once than the installation allows', async () => {
   for (const name of ['turn-a', 'turn-b', 'turn-c']) await deploy(name, DAILY);
   const open = async (): Promise<string[]> =>
-    (await kube.all(kinds.backup, { namespace })).filter(({ status }) => status?.phase === 'Running').map(({ spec }) => spec.deployment);
+    (await kube.listAll(kinds.backup, { namespace }))
+      .filter(({ status }) => status?.phase === 'Running')
+      .map(({ spec }) => spec.deployment);
   await until('two are being made', async () => (await open()).length === 2);
   for (const name of ['turn-a', 'turn-b', 'turn-c']) await see.untilReady(name);
   const [one, two, ...more] = await open();
@@ -205,9 +269,17 @@ test('a target that is not there is told with those that are, and a schedule tha
 test('a Secret that is not there fails the backup, and the condition names it', async () => {
   await deploy('keyless', DAILY);
   const pod = await podOf('keyless');
-  const state = { waiting: { reason: 'CreateContainerConfigError', message: 'secret "store" not found' } };
-  const containerStatuses = [{ name: 'send', image: 'x', imageID: '', ready: false, restartCount: 0, state }];
-  await kube.patchStatus(kinds.pod, { namespace, name: pod.metadata.name }, { phase: 'Pending', containerStatuses });
+  const state = {
+    waiting: { reason: 'CreateContainerConfigError', message: 'secret "store" not found' },
+  };
+  const containerStatuses = [
+    { name: 'send', image: 'x', imageID: '', ready: false, restartCount: 0, state },
+  ];
+  await kube.patchStatus(
+    kinds.pod,
+    { namespace, name: pod.metadata.name },
+    { phase: 'Pending', containerStatuses },
+  );
   await untilReason('keyless', 'TargetMissing');
   expect((await condition('keyless'))?.message).toContain('secret "store" not found');
   await until('the Job is gone', async () => (await jobs('keyless')).length === 0);
@@ -220,13 +292,28 @@ test('a deployment that is deleted takes the objects of its backups along', asyn
 
 describe('the API server refuses, with the field and the reason', () => {
   const create = (database: object): Promise<object> =>
-    kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'refused' }, spec: { database } }));
+    kube.create(
+      kinds.deployment,
+      newDeployment(namespace, { metadata: { name: 'refused' }, spec: { database } }),
+    );
 
   test.each([
     ['a method that is none', { target: 'main', method: 'often' }, 'method'],
-    ['a schedule with too few fields', { target: 'main', schedule: '@daily' }, 'database.backup.schedule: five fields'],
-    ['a time zone alone', { target: 'main', timeZone: 'UTC' }, 'database.backup.timeZone: only beside a schedule'],
-    ['a count and days', { target: 'main', keep: { count: 1, days: 1 } }, 'database.backup.keep: either count or days'],
+    [
+      'a schedule with too few fields',
+      { target: 'main', schedule: '@daily' },
+      'database.backup.schedule: five fields',
+    ],
+    [
+      'a time zone alone',
+      { target: 'main', timeZone: 'UTC' },
+      'database.backup.timeZone: only beside a schedule',
+    ],
+    [
+      'a count and days',
+      { target: 'main', keep: { count: 1, days: 1 } },
+      'database.backup.keep: either count or days',
+    ],
     ['a count of none', { target: 'main', keep: { count: 0 } }, 'keep.count'],
     ['no target', { schedule: '0 2 * * *' }, 'target'],
   ])('%s', async (_what, backup, words) => {

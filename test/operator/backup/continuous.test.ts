@@ -17,7 +17,11 @@ let kube: Kube;
 let namespace: string;
 let see: ReturnType<typeof look>;
 beforeAll(async () => {
-  const targets = { main: TARGET, plain: { ...TARGET, endpoint: 'http://s3.example.com' }, disk: { claim: 'disk', prefix: '' } };
+  const targets = {
+    main: TARGET,
+    plain: { ...TARGET, endpoint: 'http://s3.example.com' },
+    disk: { claim: 'disk', prefix: '' },
+  };
   stage = await setStage('continuous', { settings: { backups: { ...BACKUPS, targets } } });
   ({ kube, namespace, see } = stage);
   await kube.create(kinds.secret, {
@@ -30,25 +34,47 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 const deploy = (name: string, database: DatabaseSpec): Promise<object> =>
-  kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec: { database } }));
+  kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name }, spec: { database } }),
+  );
 const setBackup = (name: string, value: DatabaseSpec['backup']): Promise<object> =>
-  kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/spec/database', value: { backup: value } }]);
+  kube.patchJson(kinds.deployment, { namespace, name }, [
+    { op: 'add', path: '/spec/database', value: { backup: value } },
+  ]);
 const files = async (name: string): Promise<Record<string, string>> => {
   const found = await kube.find(kinds.secret, { namespace, name: `${name}-db-archive` });
-  return Object.fromEntries(Object.entries(found?.data ?? {}).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]));
+  return Object.fromEntries(
+    Object.entries(found?.data ?? {}).map(([key, text]) => [
+      key,
+      Buffer.from(text, 'base64').toString(),
+    ]),
+  );
 };
 const condition = async (name: string, wanted = 'BackedUp') =>
   (await see.deployment(name)).status?.conditions?.find(({ type }) => type === wanted);
 const untilReason = (name: string, reason: string, type = 'BackedUp'): Promise<true> =>
-  until(`${type} of ${name} is ${reason}`, async () => (await condition(name, type))?.reason === reason, 40);
+  until(
+    `${type} of ${name} is ${reason}`,
+    async () => (await condition(name, type))?.reason === reason,
+    40,
+  );
 const backups = async (name: string): Promise<BackupResource[]> =>
-  (await kube.all(kinds.backup, { namespace })).filter(({ spec }) => spec.deployment === name);
-const set = (name: string): Promise<KubeObject | undefined> => kube.find(kinds.statefulSet, { namespace, name: `${name}-db` });
+  (await kube.listAll(kinds.backup, { namespace })).filter(({ spec }) => spec.deployment === name);
+const set = (name: string): Promise<KubeObject | undefined> =>
+  kube.find(kinds.statefulSet, { namespace, name: `${name}-db` });
 const ordered = <T>(pod: JobPod, variable: string): T =>
-  JSON.parse(pod.spec.containers.flatMap(({ env }) => env).find(({ name }) => name === variable)?.value ?? '') as T;
+  JSON.parse(
+    pod.spec.containers.flatMap(({ env }) => env).find(({ name }) => name === variable)?.value ??
+      '',
+  ) as T;
 const again = (name: string): Promise<object> =>
-  kube.jsonPatch(kinds.deployment, { namespace, name }, [
-    { op: 'add', path: '/metadata/annotations', value: { 'gx.dev/reconcile-now': new Date().toISOString() } },
+  kube.patchJson(kinds.deployment, { namespace, name }, [
+    {
+      op: 'add',
+      path: '/metadata/annotations',
+      value: { 'gx.dev/reconcile-now': new Date().toISOString() },
+    },
   ]);
 
 test('copies are asked for without another pod: the first is made at once, and the log is taken from then on', async () => {
@@ -63,26 +89,41 @@ test('copies are asked for without another pod: the first is made at once, and t
   const written = await files('chat');
   const { metadata } = await see.deployment('chat');
   expect(written['pgbackrest.conf']).toContain('repo1-s3-key-secret=the-first-key\n');
-  expect(written['pgbackrest.conf']).toMatch(new RegExp(`repo1-path=/[^/]+/${metadata.uid}/archive\n`));
+  expect(written['pgbackrest.conf']).toMatch(
+    new RegExp(`repo1-path=/[^/]+/${metadata.uid}/archive\n`),
+  );
   const pod = await endJob(stage, 'chat', { step: 'backup', message: SAVED });
   expect(ordered<BackupOrder>(pod, 'GX_BACKUP').files).toMatchObject({
     door: { host: expect.stringMatching(/^chat-db\./) as string, port: 8432 },
   });
   await untilReason('chat', 'BackedUp');
-  expect((await condition('chat'))?.message).toContain(`Every second since ${SAVED.from.replace('.000', '')} can be restored.`);
+  expect((await condition('chat'))?.message).toContain(
+    `Every second since ${SAVED.from.replace('.000', '')} can be restored.`,
+  );
   expect((await backups('chat')).map(({ spec }) => spec.method)).toEqual(['continuous']);
   const policy = await kube.get(kinds.networkPolicy, { namespace, name: 'chat-db' });
   expect(JSON.stringify(policy.spec)).toContain('"port":8432');
   const after = await set('chat');
-  expect([after?.metadata.uid, after?.metadata.generation]).toEqual([before?.metadata.uid, before?.metadata.generation]);
+  expect([after?.metadata.uid, after?.metadata.generation]).toEqual([
+    before?.metadata.uid,
+    before?.metadata.generation,
+  ]);
 });
 
 test('another credential of the target comes to the database, and another method takes the files away', async () => {
-  await kube.jsonPatch(kinds.secret, { namespace, name: TARGET.secretName }, [
-    { op: 'add', path: '/data/secretAccessKey', value: Buffer.from('the-second-key').toString('base64') },
+  await kube.patchJson(kinds.secret, { namespace, name: TARGET.secretName }, [
+    {
+      op: 'add',
+      path: '/data/secretAccessKey',
+      value: Buffer.from('the-second-key').toString('base64'),
+    },
   ]);
   await again('chat');
-  await until('it has come', async () => (await files('chat'))['pgbackrest.conf']?.includes('the-second-key') === true, 40);
+  await until(
+    'it has come',
+    async () => (await files('chat'))['pgbackrest.conf']?.includes('the-second-key') === true,
+    40,
+  );
   await setBackup('chat', { target: 'main' });
   await until('they are gone', async () => Object.keys(await files('chat')).length === 0, 40);
   // A log with a gap is worth nothing before the next copy.
@@ -95,7 +136,10 @@ test('another credential of the target comes to the database, and another method
 test('a first copy that fails lets the log go again, so that the volume does not fill up', async () => {
   await deploy('unlucky', { backup: { target: 'main', method: 'continuous' } });
   await see.untilReady('unlucky');
-  await endJob(stage, 'unlucky', { step: 'backup', message: { reason: 'CopyFailed', message: 'ERROR: [028]: no way.' } });
+  await endJob(stage, 'unlucky', {
+    step: 'backup',
+    message: { reason: 'CopyFailed', message: 'ERROR: [028]: no way.' },
+  });
   await untilReason('unlucky', 'CopyFailed');
   await until('the log goes', async () => (await files('unlucky')).push === undefined, 40);
   expect(Object.keys(await files('unlucky'))).toEqual(['pgbackrest.conf']);
@@ -114,18 +158,33 @@ test.each([
 test('a new deployment begins with a copy: its volume is filled before the database starts', async () => {
   const at = '2026-11-25T03:00:00Z';
   await deploy('copy', { restore: { deployment: SOURCE, target: 'main', at } });
-  const look = await endJob(stage, 'copy', { step: 'check', message: { ...FOUND, copy: '20261125-020000F' } });
+  const look = await endJob(stage, 'copy', {
+    step: 'check',
+    message: { ...FOUND, copy: '20261125-020000F' },
+  });
   expect(ordered<RestoreOrder>(look, 'GX_RESTORE')).toMatchObject({ owner: { id: SOURCE }, at });
-  const pod = await endJob(stage, 'copy', { step: 'restore', message: { ...FOUND, from: '2026-11-25T02:59:59.500Z' } });
+  const pod = await endJob(stage, 'copy', {
+    step: 'restore',
+    message: { ...FOUND, from: '2026-11-25T02:59:59.500Z' },
+  });
   // The files were there before the database.
   const written = await files('copy');
   expect(Object.keys(written).toSorted()).toEqual(['refill', 'refill.conf']);
-  expect(written.refill).toContain("'--set=20261125-020000F' '--type=time' '--target=2026-11-25 03:00:00.000+00'");
+  expect(written.refill).toContain(
+    "'--set=20261125-020000F' '--type=time' '--target=2026-11-25 03:00:00.000+00'",
+  );
   expect(written['refill.conf']).toContain(`/${SOURCE}/archive\n`);
-  expect(ordered<RestoreOrder>(pod, 'GX_RESTORE')).toMatchObject({ name: '20261125t020000z', filled: true, at });
+  expect(ordered<RestoreOrder>(pod, 'GX_RESTORE')).toMatchObject({
+    name: '20261125t020000z',
+    filled: true,
+    at,
+  });
   await untilReason('copy', 'Restored', 'Restored');
   await see.untilReady('copy');
-  expect((await see.deployment('copy')).status).toMatchObject({ restoredBackup: FOUND.backup, restoredFrom: '2026-11-25T02:59:59Z' });
+  expect((await see.deployment('copy')).status).toMatchObject({
+    restoredBackup: FOUND.backup,
+    restoredFrom: '2026-11-25T02:59:59Z',
+  });
   await until('the files are gone', async () => Object.keys(await files('copy')).length === 0, 40);
   expect((await see.deployment('copy')).status?.chosenBackup).toBeUndefined();
 });
@@ -147,16 +206,30 @@ test('a living deployment goes back to a second of its own log, on a new volume,
   await endJob(stage, 'living', { step: 'backup', message: SAVED });
   await untilReason('living', 'BackedUp');
   const { uid = '' } = (await see.deployment('living')).metadata;
-  const value = { deployment: uid, at: '2026-11-27T06:00:00Z', replaceRequestedAt: new Date(Date.now() + 2000).toISOString() };
-  await kube.jsonPatch(kinds.deployment, { namespace, name: 'living' }, [{ op: 'add', path: '/spec/database/restore', value }]);
+  const value = {
+    deployment: uid,
+    at: '2026-11-27T06:00:00Z',
+    replaceRequestedAt: new Date(Date.now() + 2000).toISOString(),
+  };
+  await kube.patchJson(kinds.deployment, { namespace, name: 'living' }, [
+    { op: 'add', path: '/spec/database/restore', value },
+  ]);
   await endJob(stage, 'living', {
     step: 'check',
     message: { backup: `${uid}/20261127t050000z`, from: SAVED.from, copy: '20261127-050000F' },
   });
   await endJob(stage, 'living', { step: 'backup', message: SAVED });
-  const pod = await endJob(stage, 'living', { step: 'restore', message: { backup: `${uid}/20261127t050000z`, from: value.at } });
+  const pod = await endJob(stage, 'living', {
+    step: 'restore',
+    message: { backup: `${uid}/20261127t050000z`, from: value.at },
+  });
   const written = await files('living');
-  expect(Object.keys(written).toSorted()).toEqual(['pgbackrest.conf', 'push', 'refill', 'refill.conf']);
+  expect(Object.keys(written).toSorted()).toEqual([
+    'pgbackrest.conf',
+    'push',
+    'refill',
+    'refill.conf',
+  ]);
   expect(ordered<RestoreOrder>(pod, 'GX_RESTORE')).toMatchObject({ filled: true, at: value.at });
   await untilReason('living', 'Restored', 'Restored');
   await endJob(stage, 'living', { step: 'backup', message: SAVED });
@@ -165,14 +238,25 @@ test('a living deployment goes back to a second of its own log, on a new volume,
 
   // The log of the former volume has a gap by now.
   const [former] = (await see.deployment('living')).status?.formerVolumes ?? [];
-  const back = { volume: former?.claim ?? '', replaceRequestedAt: new Date(Date.now() + 4000).toISOString() };
-  await kube.jsonPatch(kinds.deployment, { namespace, name: 'living' }, [{ op: 'add', path: '/spec/database/restore', value: back }]);
+  const back = {
+    volume: former?.claim ?? '',
+    replaceRequestedAt: new Date(Date.now() + 4000).toISOString(),
+  };
+  await kube.patchJson(kinds.deployment, { namespace, name: 'living' }, [
+    { op: 'add', path: '/spec/database/restore', value: back },
+  ]);
   const count = (await backups('living')).length;
-  await until('it is back', async () => (await condition('living', 'Restored'))?.message.includes(back.volume) === true, 40);
+  await until(
+    'it is back',
+    async () => (await condition('living', 'Restored'))?.message.includes(back.volume) === true,
+    40,
+  );
   await endJob(stage, 'living', { step: 'backup', message: SAVED });
   await until(
     'the copy is noted',
-    async () => (await backups('living')).filter(({ status }) => status?.phase === 'Succeeded').length === count + 1,
+    async () =>
+      (await backups('living')).filter(({ status }) => status?.phase === 'Succeeded').length ===
+      count + 1,
     40,
   );
 });

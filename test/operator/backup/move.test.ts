@@ -18,17 +18,26 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 const deploy = async (name: string): Promise<void> => {
-  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec: { database: { backup: { target: 'main' } } } }));
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, {
+      metadata: { name },
+      spec: { database: { backup: { target: 'main' } } },
+    }),
+  );
   await stage.see.untilReady(name);
 };
 const ask = async (name: string, more: object = {}): Promise<string> => {
   const replaceRequestedAt = new Date(Date.now() + 2000).toISOString();
   const value = { replaceRequestedAt, ...more };
-  await kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/spec/database/restore', value }]);
+  await kube.patchJson(kinds.deployment, { namespace, name }, [
+    { op: 'add', path: '/spec/database/restore', value },
+  ]);
   return replaceRequestedAt;
 };
 const status = async (name: string) => (await stage.see.deployment(name)).status ?? {};
-const condition = async (name: string) => (await status(name)).conditions?.find(({ type }) => type === 'Restored');
+const condition = async (name: string) =>
+  (await status(name)).conditions?.find(({ type }) => type === 'Restored');
 type Set = KubeObject & {
   spec: {
     volumeClaimTemplates: { metadata: { name: string } }[];
@@ -38,7 +47,9 @@ type Set = KubeObject & {
 /** Returns the claim and the image of a database. */
 const database = async (name: string): Promise<{ claim: string; image: string | undefined }> => {
   const { spec } = (await kube.get(kinds.statefulSet, { namespace, name: `${name}-db` })) as Set;
-  const image = spec.template.spec.containers.find((container) => container.name === 'postgres')?.image;
+  const image = spec.template.spec.containers.find(
+    (container) => container.name === 'postgres',
+  )?.image;
   return { claim: `${spec.volumeClaimTemplates[0]?.metadata.name}-${name}-db-0`, image };
 };
 
@@ -58,13 +69,19 @@ test('the agents stop, the data is backed up, and that backup is restored into a
   // A dump by programs of another version may hold what only one of them knows.
   const dump = await endJob(stage, 'chat', { step: 'backup', message: SAVED });
   expect(imagesOf(dump)).toEqual([before.image, 'silent-platform']);
-  const [saved, ...others] = await kube.all(kinds.backup, { namespace });
+  const [saved, ...others] = await kube.listAll(kinds.backup, { namespace });
   expect([saved?.spec.requestedAt, others]).toEqual([requestedAt, []]);
   const pod = await endJob(stage, 'chat', { step: 'restore', message: FOUND });
   expect(imagesOf(pod)).toEqual(['gx-postgres:18', 'silent-platform']);
-  const order = pod.spec.containers.flatMap(({ env }) => env).find(({ name }) => name === 'GX_RESTORE')?.value ?? '';
+  const order =
+    pod.spec.containers.flatMap(({ env }) => env).find(({ name }) => name === 'GX_RESTORE')
+      ?.value ?? '';
   const { metadata } = await stage.see.deployment('chat');
-  expect(JSON.parse(order) as RestoreOrder).toMatchObject({ name: saved?.spec.backup, owner: { id: metadata.uid }, resume: true });
+  expect(JSON.parse(order) as RestoreOrder).toMatchObject({
+    name: saved?.spec.backup,
+    owner: { id: metadata.uid },
+    resume: true,
+  });
   await until('it is over', async () => (await condition('chat'))?.reason === 'Restored', 40);
   await stage.see.untilReady('chat', 40);
   const after = await database('chat');
@@ -74,15 +91,28 @@ test('the agents stop, the data is backed up, and that backup is restored into a
 
 test('a restore that fails goes back to the former volume with the image that the data has', async () => {
   await stage.operator.stop();
-  stage.operator = await stage.startOperator({ settings: { backups: BACKUPS }, identity: 'former' });
+  stage.operator = await stage.startOperator({
+    settings: { backups: BACKUPS },
+    identity: 'former',
+  });
   await deploy('unlucky');
   const before = await database('unlucky');
   await stage.operator.stop();
-  stage.operator = await stage.startOperator({ settings: { backups: BACKUPS, databaseImage: 'gx-postgres:18' }, identity: 'later' });
+  stage.operator = await stage.startOperator({
+    settings: { backups: BACKUPS, databaseImage: 'gx-postgres:18' },
+    identity: 'later',
+  });
   await ask('unlucky');
   await endJob(stage, 'unlucky', { step: 'backup', message: SAVED });
-  await endJob(stage, 'unlucky', { step: 'restore', message: { reason: 'RestoreFailed', message: 'unrecognized parameter' } });
-  await until('it is told', async () => (await condition('unlucky'))?.reason === 'RestoreFailed', 40);
+  await endJob(stage, 'unlucky', {
+    step: 'restore',
+    message: { reason: 'RestoreFailed', message: 'unrecognized parameter' },
+  });
+  await until(
+    'it is told',
+    async () => (await condition('unlucky'))?.reason === 'RestoreFailed',
+    40,
+  );
   await stage.see.untilReady('unlucky', 40);
   expect(await database('unlucky')).toEqual(before);
 });
@@ -91,8 +121,15 @@ test('data that could not be backed up stays where it is, and the agents serve a
   await deploy('unsaved');
   const before = await database('unsaved');
   await ask('unsaved');
-  await endJob(stage, 'unsaved', { step: 'backup', message: { reason: 'DumpFailed', message: 'server version mismatch' } });
-  await until('it is told', async () => (await condition('unsaved'))?.reason === 'BackupFailed', 40);
+  await endJob(stage, 'unsaved', {
+    step: 'backup',
+    message: { reason: 'DumpFailed', message: 'server version mismatch' },
+  });
+  await until(
+    'it is told',
+    async () => (await condition('unsaved'))?.reason === 'BackupFailed',
+    40,
+  );
   await stage.see.untilReady('unsaved', 40);
   expect((await database('unsaved')).claim).toBe(before.claim);
   expect((await condition('unsaved'))?.message).toContain('server version mismatch');
@@ -102,8 +139,12 @@ test('it goes by a backup: without a target, or without one by wish, nothing sto
   await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'bare' } }));
   await stage.see.untilReady('bare');
   const value = { restore: { replaceRequestedAt: new Date(Date.now() + 2000).toISOString() } };
-  await kube.jsonPatch(kinds.deployment, { namespace, name: 'bare' }, [{ op: 'add', path: '/spec/database', value }]);
+  await kube.patchJson(kinds.deployment, { namespace, name: 'bare' }, [
+    { op: 'add', path: '/spec/database', value },
+  ]);
   await until('it is told', async () => (await condition('bare'))?.reason === 'TargetMissing', 40);
-  await expect(ask('bare', { withoutBackup: true })).rejects.toThrow('database.restore.withoutBackup: not without backup');
+  await expect(ask('bare', { withoutBackup: true })).rejects.toThrow(
+    'database.restore.withoutBackup: not without backup',
+  );
   expect((await status('bare')).phase).toBe('READY');
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import { workPath, type WorkReport } from '../../../src/schema/wire/work-report.ts';
+import { buildWorkPath, type WorkReport } from '../../../src/schema/wire/work-report.ts';
 import type { Gateway } from '../../../src/gateway/start.ts';
 import { gatewayOf } from '../../kit/gateway-of-stage.ts';
 import { newDeployment } from '../../kit/objects.ts';
@@ -39,11 +39,17 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 const status = async () => (await stage.see.deployment(NAME)).status ?? {};
-const reasonOf = async (condition: string) => (await status()).conditions?.find(({ type }) => type === condition)?.reason;
+const reasonOf = async (condition: string) =>
+  (await status()).conditions?.find(({ type }) => type === condition)?.reason;
 const podsOf = async (component: string): Promise<number> =>
-  (await kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${NAME},gx.dev/component in (${component})` })).length;
+  (
+    await kube.listAll(kinds.pod, {
+      namespace,
+      labelSelector: `gx.dev/deployment=${NAME},gx.dev/component in (${component})`,
+    })
+  ).length;
 const report = (key: string, body: WorkReport): Promise<Response> =>
-  fetch(`http://127.0.0.1:${gateway.port}${workPath(namespace, NAME)}`, {
+  fetch(`http://127.0.0.1:${gateway.port}${buildWorkPath(namespace, NAME)}`, {
     method: 'POST',
     headers: { 'x-api-key': key, 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -52,12 +58,27 @@ const report = (key: string, body: WorkReport): Promise<Response> =>
 /** Deploys one whose pods report that nobody needs it, until it sleeps. */
 async function deployAsleep(): Promise<void> {
   const template = { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { minScale: 0 } };
-  const spec = { sleep: { afterSeconds: 30, database: true }, database: { backup: { target: 'main' } } };
-  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: NAME }, template, spec }));
-  const { data } = await until('there is a key', () => stage.see.secret(`${NAME}-key`).catch(() => undefined));
+  const spec = {
+    sleep: { afterSeconds: 30, database: true },
+    database: { backup: { target: 'main' } },
+  };
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name: NAME }, template, spec }),
+  );
+  const { data } = await until('there is a key', () =>
+    stage.see.secret(`${NAME}-key`).catch(() => undefined),
+  );
   const key = Buffer.from(data?.['api-key'] ?? '', 'base64').toString('utf8');
-  const server: WorkReport['server'] = { revision: `${NAME}-00001`, version: 'v1.2.3', guard: 'key' };
-  await until('the gateway takes a report', async () => (await report(key, { from: 'worker', slots: 10, idle_seconds: 0, server })).ok);
+  const server: WorkReport['server'] = {
+    revision: `${NAME}-00001`,
+    version: 'v1.2.3',
+    guard: 'key',
+  };
+  await until(
+    'the gateway takes a report',
+    async () => (await report(key, { from: 'worker', slots: 10, idle_seconds: 0, server })).ok,
+  );
   await stage.see.untilReady(NAME);
   const queue = { due: 0, running: 0, webhooks: 0, next_due: null };
   await until('it sleeps', async () => {
@@ -67,16 +88,30 @@ async function deployAsleep(): Promise<void> {
 }
 
 test('a request that is refused wakes nobody', async () => {
-  const value = { replaceRequestedAt: new Date(Date.now() + 2000).toISOString(), volume: 'data-of-nobody' };
-  await kube.jsonPatch(kinds.deployment, { namespace, name: NAME }, [{ op: 'add', path: '/spec/database/restore', value }]);
+  const value = {
+    replaceRequestedAt: new Date(Date.now() + 2000).toISOString(),
+    volume: 'data-of-nobody',
+  };
+  await kube.patchJson(kinds.deployment, { namespace, name: NAME }, [
+    { op: 'add', path: '/spec/database/restore', value },
+  ]);
   await until('it is refused', async () => (await reasonOf('Restored')) === 'VolumeMissing', 40);
-  expect([(await status()).asleepSince === undefined, await podsOf('api,queue,database')]).toEqual([false, 0]);
+  expect([(await status()).asleepSince === undefined, await podsOf('api,queue,database')]).toEqual([
+    false,
+    0,
+  ]);
 });
 
 test('the database is woken for the backup and the restore, and the agents for the work in the other data', async () => {
   const former = (await status()).databaseVolume;
-  const value = { replaceRequestedAt: new Date(Date.now() + 2000).toISOString(), deployment: SOURCE, target: 'main' };
-  await kube.jsonPatch(kinds.deployment, { namespace, name: NAME }, [{ op: 'add', path: '/spec/database/restore', value }]);
+  const value = {
+    replaceRequestedAt: new Date(Date.now() + 2000).toISOString(),
+    deployment: SOURCE,
+    target: 'main',
+  };
+  await kube.patchJson(kinds.deployment, { namespace, name: NAME }, [
+    { op: 'add', path: '/spec/database/restore', value },
+  ]);
   await endJob(stage, NAME, { step: 'check', message: FOUND });
   await until('its database runs', async () => (await podsOf('database')) === 1);
   expect(await podsOf('api,queue')).toBe(0);
@@ -87,5 +122,9 @@ test('the database is woken for the backup and the restore, and the agents for t
   await stage.see.untilReady(NAME, 40);
   expect(await reasonOf('Asleep')).toBe('DataReplaced');
   const { asleepSince, formerVolumes, databaseVolume } = await status();
-  expect([asleepSince, formerVolumes?.length, databaseVolume === former]).toEqual([undefined, 1, false]);
+  expect([asleepSince, formerVolumes?.length, databaseVolume === former]).toEqual([
+    undefined,
+    1,
+    false,
+  ]);
 });

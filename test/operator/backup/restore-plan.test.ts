@@ -1,32 +1,69 @@
 import { describe, expect, test } from 'vitest';
 import { planBackup } from '../../../src/operator/backup/plan.ts';
 import { planRestore } from '../../../src/operator/backup/restore-plan.ts';
-import type { BackupResource, DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../../src/schema/platform/custom-resources.ts';
 import type { RestoreSpec } from '../../../src/schema/platform/restore-spec.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
 // A store without TLS has dumps alone.
-const TARGET = { endpoint: 'http://s3.example.com', bucket: 'ours', region: 'eu-1', prefix: '', pathStyle: false, secretName: 'store' };
+const TARGET = {
+  endpoint: 'http://s3.example.com',
+  bucket: 'ours',
+  region: 'eu-1',
+  prefix: '',
+  pathStyle: false,
+  secretName: 'store',
+};
 const by = settings({
-  backups: { targets: { main: TARGET, far: TARGET }, atOnce: 2, deadlineMinutes: 60, verifyDays: 0, image: 'platform' },
+  backups: {
+    targets: { main: TARGET, far: TARGET },
+    atOnce: 2,
+    deadlineMinutes: 60,
+    verifyDays: 0,
+    image: 'platform',
+  },
 });
 const SOURCE = '22222222-2222-4222-8222-222222222222';
 const CLAIMED = '33333333-3333-4333-8333-333333333333';
 
 const copy = (restore: RestoreSpec, status?: DeploymentResource['status']): DeploymentResource =>
-  deployment({ metadata: { name: 'copy', namespace: 'team' }, spec: { database: { restore } }, ...(status && { status }) });
-const source = deployment({ metadata: { name: 'chat', uid: SOURCE }, spec: { id: CLAIMED, database: { backup: { target: 'main' } } } });
-const backup = (namespace: string, phase: 'Running' | 'Succeeded' | 'Failed' = 'Succeeded'): BackupResource => ({
+  deployment({
+    metadata: { name: 'copy', namespace: 'team' },
+    spec: { database: { restore } },
+    ...(status && { status }),
+  });
+const source = deployment({
+  metadata: { name: 'chat', uid: SOURCE },
+  spec: { id: CLAIMED, database: { backup: { target: 'main' } } },
+});
+const backup = (
+  namespace: string,
+  phase: 'Running' | 'Succeeded' | 'Failed' = 'Succeeded',
+): BackupResource => ({
   apiVersion: 'gx.dev/v1alpha1',
   kind: 'Backup',
   metadata: { name: 'chat-20261126t020000z', namespace },
-  spec: { deployment: 'chat', deploymentUid: SOURCE, backup: '20261126t020000z', target: 'main', method: 'dump' },
+  spec: {
+    deployment: 'chat',
+    deploymentUid: SOURCE,
+    backup: '20261126t020000z',
+    target: 'main',
+    method: 'dump',
+  },
   status: { phase, ...(phase === 'Failed' && { message: 'The store is full.' }) },
 });
-const planned = (wanted: DeploymentResource, backups: BackupResource[] = [], deployments: DeploymentResource[] = [source]) =>
+const planned = (
+  wanted: DeploymentResource,
+  backups: BackupResource[] = [],
+  deployments: DeploymentResource[] = [source],
+) =>
   planRestore(wanted, {
     backups,
-    deployments: (id) => deployments.filter(({ metadata, spec }) => metadata.uid === id || spec.id === id),
+    deployments: (id) =>
+      deployments.filter(({ metadata, spec }) => metadata.uid === id || spec.id === id),
     tenant: 'a-tenant',
     settings: by,
   });
@@ -38,7 +75,13 @@ describe('the backup that a deployment begins with', () => {
       state: 'ready',
       target: 'main',
       order: {
-        target: { endpoint: TARGET.endpoint, bucket: 'ours', region: 'eu-1', prefix: '', pathStyle: false },
+        target: {
+          endpoint: TARGET.endpoint,
+          bucket: 'ours',
+          region: 'eu-1',
+          prefix: '',
+          pathStyle: false,
+        },
         owner: { tenant: 'a-tenant', id: CLAIMED },
         name: '20261126t020000z',
         into: copy(NAMED).metadata.uid,
@@ -48,7 +91,9 @@ describe('the backup that a deployment begins with', () => {
   });
 
   test('is that of its own namespace, where several have one of the name', () => {
-    expect(planned(copy(NAMED), [backup('elsewhere'), backup('team')])).toMatchObject({ state: 'ready' });
+    expect(planned(copy(NAMED), [backup('elsewhere'), backup('team')])).toMatchObject({
+      state: 'ready',
+    });
     expect(planned(copy(NAMED), [backup('elsewhere'), backup('other')])).toMatchObject({
       reason: 'BackupMissing',
       message: expect.stringContaining('several namespaces') as string,
@@ -64,13 +109,20 @@ describe('the backup that a deployment begins with', () => {
   });
 
   test('is found in the folder of a deployment that nobody here knows any more', () => {
-    const unknown = { deployment: '44444444-4444-4444-8444-444444444444', target: 'far', at: '2026-11-26T00:00:00Z' };
+    const unknown = {
+      deployment: '44444444-4444-4444-8444-444444444444',
+      target: 'far',
+      at: '2026-11-26T00:00:00Z',
+    };
     expect(planned(copy(unknown))).toMatchObject({
       state: 'ready',
       target: 'far',
       order: { owner: { id: unknown.deployment }, at: unknown.at },
     });
-    expect(planned(copy({ deployment: unknown.deployment }))).toMatchObject({ state: 'fault', reason: 'TargetMissing' });
+    expect(planned(copy({ deployment: unknown.deployment }))).toMatchObject({
+      state: 'fault',
+      reason: 'TargetMissing',
+    });
     expect(planned(copy({ ...unknown, target: 'gone' }))).toMatchObject({
       message: expect.stringContaining('The installation has: far, main') as string,
     });
@@ -87,12 +139,27 @@ describe('the backup that a deployment begins with', () => {
 });
 
 describe('a moment after the data of an original was replaced', () => {
-  const [BEFORE, R, LATER] = ['2026-11-26T03:00:00Z', '2026-11-26T04:00:00Z', '2026-11-26T04:30:00Z'];
-  const spec = { id: CLAIMED, database: { backup: { target: 'main', method: 'continuous' as const } } };
-  const living = deployment({ metadata: { name: 'chat', uid: SOURCE }, spec, status: { restoredAt: R } });
+  const [BEFORE, R, LATER] = [
+    '2026-11-26T03:00:00Z',
+    '2026-11-26T04:00:00Z',
+    '2026-11-26T04:30:00Z',
+  ];
+  const spec = {
+    id: CLAIMED,
+    database: { backup: { target: 'main', method: 'continuous' as const } },
+  };
+  const living = deployment({
+    metadata: { name: 'chat', uid: SOURCE },
+    spec,
+    status: { restoredAt: R },
+  });
   const copyOf = (name: string, from: string): BackupResource => {
     const made = backup('team');
-    return { ...made, spec: { ...made.spec, backup: name, method: 'continuous' }, status: { phase: 'Succeeded', from } };
+    return {
+      ...made,
+      spec: { ...made.spec, backup: name, method: 'continuous' },
+      status: { phase: 'Succeeded', from },
+    };
   };
   const first = copyOf('20261126t020000z', '2026-11-26T02:00:01Z');
   const next = copyOf('20261126t044000z', '2026-11-26T04:40:05Z');
@@ -101,7 +168,11 @@ describe('a moment after the data of an original was replaced', () => {
 
   test('is not kept before the next copy, and the newest is waited for', () => {
     for (const backups of [[first], [first, next]])
-      expect(plan(LATER, backups)).toMatchObject({ state: 'fault', reason: 'TimeNotKept', message: expect.stringContaining(R) as string });
+      expect(plan(LATER, backups)).toMatchObject({
+        state: 'fault',
+        reason: 'TimeNotKept',
+        message: expect.stringContaining(R) as string,
+      });
     expect(plan(undefined, [first])).toMatchObject({ state: 'waits', method: 'continuous' });
   });
 
@@ -114,7 +185,10 @@ describe('a moment after the data of an original was replaced', () => {
 
 describe('a clone', () => {
   const [A, B] = ['2026-11-26T01:00:00Z', '2026-11-26T01:00:01Z'];
-  const asked = (requestedAt: string, phase: 'Running' | 'Succeeded' | 'Failed'): BackupResource => {
+  const asked = (
+    requestedAt: string,
+    phase: 'Running' | 'Succeeded' | 'Failed',
+  ): BackupResource => {
     const made = backup('elsewhere', phase);
     return { ...made, spec: { ...made.spec, requestedAt } };
   };
@@ -122,7 +196,9 @@ describe('a clone', () => {
 
   test('waits for the backup that was asked for, and takes that and no older one', () => {
     expect(planned(clone, [backup('elsewhere')])).toMatchObject({ state: 'waits' });
-    expect(planned(clone, [backup('elsewhere'), asked(A, 'Running')])).toMatchObject({ state: 'waits' });
+    expect(planned(clone, [backup('elsewhere'), asked(A, 'Running')])).toMatchObject({
+      state: 'waits',
+    });
     expect(planned(clone, [asked(A, 'Succeeded')])).toMatchObject({
       state: 'ready',
       order: { name: '20261126t020000z', owner: { id: CLAIMED } },
@@ -130,8 +206,12 @@ describe('a clone', () => {
   });
 
   test('takes that of a later request, which has taken the place of its own', () => {
-    expect(planned(clone, [asked(A, 'Failed'), asked(B, 'Succeeded')])).toMatchObject({ state: 'ready' });
-    expect(planned(copy({ deployment: SOURCE, requestedAt: B }), [asked(A, 'Succeeded')])).toMatchObject({ state: 'waits' });
+    expect(planned(clone, [asked(A, 'Failed'), asked(B, 'Succeeded')])).toMatchObject({
+      state: 'ready',
+    });
+    expect(
+      planned(copy({ deployment: SOURCE, requestedAt: B }), [asked(A, 'Succeeded')]),
+    ).toMatchObject({ state: 'waits' });
   });
 
   test('ends with the words of a backup that failed, and without its original', () => {
@@ -139,7 +219,10 @@ describe('a clone', () => {
       reason: 'BackupMissing',
       message: expect.stringContaining('The store is full.') as string,
     });
-    expect(planned(clone, [asked(A, 'Succeeded')], [])).toMatchObject({ state: 'fault', reason: 'BackupMissing' });
+    expect(planned(clone, [asked(A, 'Succeeded')], [])).toMatchObject({
+      state: 'fault',
+      reason: 'BackupMissing',
+    });
   });
 });
 
@@ -153,9 +236,22 @@ test('no backup is made of a database that is still to be restored', () => {
   const wanted = copy(NAMED);
   const backed = {
     ...wanted,
-    spec: { ...wanted.spec, database: { ...wanted.spec.database, backup: { target: 'main', requestedAt: '2026-11-26T02:00:00Z' } } },
+    spec: {
+      ...wanted.spec,
+      database: {
+        ...wanted.spec.database,
+        backup: { target: 'main', requestedAt: '2026-11-26T02:00:00Z' },
+      },
+    },
   };
-  const seen = { backups: [], settings: by, now: new Date('2026-11-26T03:00:00Z'), asleepSince: undefined };
+  const seen = {
+    backups: [],
+    settings: by,
+    now: new Date('2026-11-26T03:00:00Z'),
+    asleepSince: undefined,
+  };
   expect(planBackup(backed, seen)).toMatchObject({ isDue: false });
-  expect(planBackup({ ...backed, status: { restoredBackup: 'x' } }, seen)).toMatchObject({ isDue: true });
+  expect(planBackup({ ...backed, status: { restoredBackup: 'x' } }, seen)).toMatchObject({
+    isDue: true,
+  });
 });

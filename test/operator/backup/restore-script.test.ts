@@ -1,6 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -14,7 +22,8 @@ import { until } from '../../kit/until.ts';
 let folder: string;
 let script: ChildProcess;
 const at = (name: string): string => path.join(folder, name);
-const read = (name: string): string => (existsSync(at(name)) ? readFileSync(at(name), 'utf8').trim() : '');
+const read = (name: string): string =>
+  existsSync(at(name)) ? readFileSync(at(name), 'utf8').trim() : '';
 const program = (name: string, text: string): void => {
   writeFileSync(at(`bin/${name}`), `#!/bin/sh\n${text}\n`);
   chmodSync(at(`bin/${name}`), 0o755);
@@ -33,7 +42,13 @@ afterEach(() => {
 });
 
 function run(): void {
-  const env = { PATH: `${at('bin')}:/usr/bin:/bin`, PIPE: at('pipe'), SQL: at('sql'), STATE: 'select 1', ADDRESS_FILE: at('address') };
+  const env = {
+    PATH: `${at('bin')}:/usr/bin:/bin`,
+    PIPE: at('pipe'),
+    SQL: at('sql'),
+    STATE: 'select 1',
+    ADDRESS_FILE: at('address'),
+  };
   writeFileSync(at('address'), 'postgresql://db');
   script = spawn('/bin/sh', ['-c', RESTORE], { env, stdio: 'inherit' });
 }
@@ -43,7 +58,8 @@ async function begun(): Promise<void> {
   expect(read('pipe/answers/found')).toBe('17.6\nempty');
   writeFileSync(at('pipe/orders/marker.sql'), 'the marker;\n');
 }
-const say = (name: string, text = ''): void => writeFileSync(at(`pipe/${name === 'dump' ? 'answers' : 'orders'}/${name}`), text);
+const say = (name: string, text = ''): void =>
+  writeFileSync(at(`pipe/${name === 'dump' ? 'answers' : 'orders'}/${name}`), text);
 const ended = async (): Promise<string> => {
   if (script.exitCode === null) await once(script, 'exit');
   return read('pipe/answers/end');
@@ -56,7 +72,13 @@ test('all is one transaction, which is committed once the bytes were whole', asy
   say('dump', 'the data;\n');
   say('whole');
   expect(await ended()).toBe('0');
-  expect(read('said').split('\n')).toEqual(['begin;', 'the data;', 'be quiet;', 'the marker;', 'commit;']);
+  expect(read('said').split('\n')).toEqual([
+    'begin;',
+    'the data;',
+    'be quiet;',
+    'the marker;',
+    'commit;',
+  ]);
 });
 
 test('the SQL that a deployment asks for runs in the same transaction, file by file', async () => {
@@ -100,7 +122,10 @@ test('what pg_restore refuses is never committed, and its words are kept', async
 });
 
 test('a statement that Postgres refuses ends it with the status and the words of psql', async () => {
-  program('psql', `case "$*" in *-c*) printf '17.6\\nempty\\n' ;; *) head -n 1 > /dev/null; echo "ERROR: no room" >&2; exit 3 ;; esac`);
+  program(
+    'psql',
+    `case "$*" in *-c*) printf '17.6\\nempty\\n' ;; *) head -n 1 > /dev/null; echo "ERROR: no room" >&2; exit 3 ;; esac`,
+  );
   await begun();
   say('go');
   say('dump', 'the data;\n');
@@ -110,7 +135,10 @@ test('a statement that Postgres refuses ends it with the status and the words of
 });
 
 test('a connection that is refused at first, as of a pod that the network does not know yet, is tried again', async () => {
-  program('psql', `[ -e ${at('once')} ] || { : > ${at('once')}; echo "refused" >&2; exit 2; }; printf '17.6\\nempty\\n'`);
+  program(
+    'psql',
+    `[ -e ${at('once')} ] || { : > ${at('once')}; echo "refused" >&2; exit 2; }; printf '17.6\\nempty\\n'`,
+  );
   await begun();
   expect(read('pipe/answers/error')).toBe('');
 });

@@ -15,14 +15,16 @@ const NOBODY = '77777777-7777-4777-8777-777777777777';
 let [crowd, other]: Stage[] = [];
 
 beforeAll(async () => {
-  [crowd, other] = await Promise.all(['backup-crowd', 'backup-other'].map((name) => openStage(name)));
+  [crowd, other] = await Promise.all(
+    ['backup-crowd', 'backup-other'].map((name) => openStage(name)),
+  );
   for (const [tenantId, stage] of [
     [CROWD, crowd!],
     [OTHER, other!],
   ] as const) {
     const { kube, namespace: name } = stage;
     stage.startKubelet();
-    await kube.jsonPatch(kinds.namespace, { name }, [
+    await kube.patchJson(kinds.namespace, { name }, [
       { op: 'add', path: `/metadata/labels/${TENANT.replace('/', '~1')}`, value: tenantId },
     ]);
     const metadata = { name, namespace: crowd!.namespace };
@@ -44,24 +46,46 @@ afterAll(async () => {
 });
 
 /** A Backup as somebody writes it with kubectl. */
-const written = ({ namespace }: Stage, name: string, spec: Partial<BackupResource['spec']> = {}): BackupResource => ({
+const written = (
+  { namespace }: Stage,
+  name: string,
+  spec: Partial<BackupResource['spec']> = {},
+): BackupResource => ({
   apiVersion: API_VERSION,
   kind: 'Backup',
   metadata: { name, namespace },
-  spec: { deployment: 'nobody', deploymentUid: NOBODY, backup: '20261126t020000z', target: 'main', method: 'dump', ...spec },
+  spec: {
+    deployment: 'nobody',
+    deploymentUid: NOBODY,
+    backup: '20261126t020000z',
+    target: 'main',
+    method: 'dump',
+    ...spec,
+  },
 });
 const backedUp = ({ kube, namespace }: Stage, name: string): Promise<KubeObject> =>
   kube.create(
     kinds.deployment,
-    newDeployment(namespace, { metadata: { name }, spec: { database: { backup: { target: 'main', schedule: '0 2 * * *' } } } }),
+    newDeployment(namespace, {
+      metadata: { name },
+      spec: { database: { backup: { target: 'main', schedule: '0 2 * * *' } } },
+    }),
   );
-const backupsOf = async ({ kube, namespace }: Stage, deployment: string): Promise<BackupResource[]> =>
-  (await kube.all(kinds.backup, { namespace })).filter(({ spec }) => spec.deployment === deployment);
-const hasBegun = (stage: Stage, name: string) => until(`${name} is backed up`, async () => (await backupsOf(stage, name)).length > 0, 40);
+const backupsOf = async (
+  { kube, namespace }: Stage,
+  deployment: string,
+): Promise<BackupResource[]> =>
+  (await kube.listAll(kinds.backup, { namespace })).filter(
+    ({ spec }) => spec.deployment === deployment,
+  );
+const hasBegun = (stage: Stage, name: string) =>
+  until(`${name} is backed up`, async () => (await backupsOf(stage, name)).length > 0, 40);
 
 test('a name that is no moment is refused: it would become a part of keys at the store', async () => {
   for (const backup of ['../../other', 'x', '20261326T020000Z', '20269926t020000z'])
-    await expect(crowd!.kube.create(kinds.backup, written(crowd!, 'odd', { backup }))).rejects.toThrow(/spec.backup/);
+    await expect(
+      crowd!.kube.create(kinds.backup, written(crowd!, 'odd', { backup })),
+    ).rejects.toThrow(/spec.backup/);
 });
 
 test('backups of nobody, of whatever year, hold no turn, and are collected', async () => {
@@ -75,7 +99,9 @@ test('backups of nobody, of whatever year, hold no turn, and are collected', asy
   await crowd!.kube.create(kinds.backup, written(crowd!, 'former', { deployment: 'first' }));
   await hasBegun(crowd!, 'first');
   await until('they are collected', async () => {
-    const left = (await crowd!.kube.all(kinds.backup, { namespace: crowd!.namespace })).map(({ metadata }) => metadata.name);
+    const left = (await crowd!.kube.listAll(kinds.backup, { namespace: crowd!.namespace })).map(
+      ({ metadata }) => metadata.name,
+    );
     return ['late', 'early', 'former'].every((name) => !left.includes(name));
   });
   expect(await backupsOf(crowd!, 'first')).toHaveLength(1);

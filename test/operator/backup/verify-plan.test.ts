@@ -1,21 +1,45 @@
 import { describe, expect, test } from 'vitest';
-import { backupEndOf, lastBackups } from '../../../src/operator/backup/last.ts';
+import { backupEndOf, summarizeLastBackups } from '../../../src/operator/backup/last.ts';
 import { planBackup } from '../../../src/operator/backup/plan.ts';
 import { backupStatement } from '../../../src/operator/backup/statement.ts';
 import { planVerification } from '../../../src/operator/backup/verify-plan.ts';
-import type { BackupResource, DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+} from '../../../src/schema/platform/custom-resources.ts';
 import { backupName } from '../../../src/schema/wire/backup-message.ts';
 import { deployment, fromGit, settings } from '../../kit/objects.ts';
 
-const TARGET = { endpoint: 'https://s3.example.com', bucket: 'ours', region: 'eu-1', prefix: '', pathStyle: false, secretName: 'store' };
+const TARGET = {
+  endpoint: 'https://s3.example.com',
+  bucket: 'ours',
+  region: 'eu-1',
+  prefix: '',
+  pathStyle: false,
+  secretName: 'store',
+};
 const by = (verifyDays = 7) =>
-  settings({ backups: { targets: { main: TARGET }, atOnce: 2, deadlineMinutes: 60, verifyDays, image: 'platform' } });
+  settings({
+    backups: {
+      targets: { main: TARGET },
+      atOnce: 2,
+      deadlineMinutes: 60,
+      verifyDays,
+      image: 'platform',
+    },
+  });
 const chat: DeploymentResource = deployment({ spec: { database: { backup: { target: 'main' } } } });
 const record = (time: string, more: BackupResource['status'] = {}): BackupResource => ({
   apiVersion: 'gx.dev/v1alpha1',
   kind: 'Backup',
   metadata: { name: `chat-${backupName(new Date(time))}`, namespace: 'team' },
-  spec: { deployment: 'chat', deploymentUid: chat.metadata.uid ?? '', backup: backupName(new Date(time)), target: 'main', method: 'dump' },
+  spec: {
+    deployment: 'chat',
+    deploymentUid: chat.metadata.uid ?? '',
+    backup: backupName(new Date(time)),
+    target: 'main',
+    method: 'dump',
+  },
   status: { phase: 'Succeeded', from: time, until: time, size: '1 MB', ...more },
 });
 const plan = (now: string, backups: BackupResource[], { of = chat, days = 7 } = {}) =>
@@ -37,12 +61,21 @@ describe('a backup is verified', () => {
     expect(plan('2026-11-02T02:59:00Z', [failed])).toMatchObject({ due: undefined, failed });
     expect(plan('2026-11-02T03:00:00Z', [failed])?.due).toBe(failed);
     const running = record('2026-11-01T02:00:00Z', { verifying: '2026-11-02T03:00:00Z' });
-    expect(plan('2026-11-09T03:00:00Z', [running, record('2026-11-08T02:00:00Z')])).toMatchObject({ running, due: undefined });
+    expect(plan('2026-11-09T03:00:00Z', [running, record('2026-11-08T02:00:00Z')])).toMatchObject({
+      running,
+      due: undefined,
+    });
   });
 
   test('only where it is asked for: not of a dev type, and not where the installation has none', () => {
     const dev = deployment(
-      fromGit('main', { spec: { source: 'git', sourceConfig: { deploymentType: 'dev' }, database: { backup: { target: 'main' } } } }),
+      fromGit('main', {
+        spec: {
+          source: 'git',
+          sourceConfig: { deploymentType: 'dev' },
+          database: { backup: { target: 'main' } },
+        },
+      }),
     );
     expect(plan('2026-11-01T02:01:00Z', [first], { of: dev })).toBeUndefined();
     expect(plan('2026-11-01T02:01:00Z', [first], { days: 0 })).toBeUndefined();
@@ -58,7 +91,12 @@ test('a backup that did not come back as it was makes BackedUp False, until anot
   const state = (backups: BackupResource[]) => {
     const now = new Date('2026-11-02T12:00:00Z');
     const backup = planBackup(chat, { backups, settings: by(), now, asleepSince: undefined })!;
-    return backupStatement(backup, { settings: by(), now, hibernates: false, verification: plan('2026-11-02T12:00:00Z', backups) });
+    return backupStatement(backup, {
+      settings: by(),
+      now,
+      hibernates: false,
+      verification: plan('2026-11-02T12:00:00Z', backups),
+    });
   };
   expect(state([failed])).toMatchObject({
     status: 'False',
@@ -71,5 +109,7 @@ test('a backup that did not come back as it was makes BackedUp False, until anot
     message: expect.stringContaining('last verified at 2026-11-02T03:00:00Z') as string,
   });
   const ends = [better, failed].map((one) => backupEndOf(one)!);
-  expect(lastBackups(ends)).toMatchObject({ verifiedAt: Date.parse('2026-11-02T03:00:00Z') / 1000 });
+  expect(summarizeLastBackups(ends)).toMatchObject({
+    verifiedAt: Date.parse('2026-11-02T03:00:00Z') / 1000,
+  });
 });

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { BranchFollower } from '../../../src/operator/branches/branch-follower.ts';
-import { looksToBegin, type BranchFound, type Follower, type WaitingLook } from '../../../src/operator/branches/branch-look.ts';
+import {
+  chooseLooks,
+  type BranchFound,
+  type Follower,
+  type WaitingLook,
+} from '../../../src/operator/branches/branch-look.ts';
 import { silentLog } from '../../kit/log.ts';
 import { until } from '../../kit/until.ts';
 
@@ -12,12 +17,21 @@ const waits = (tenant: string, host: string, at: number): WaitingLook => {
   return { key, uid: key, subject: 'main', push: undefined, tenant, host, every: 10 };
 };
 const begun = (waiting: WaitingLook[], underWay: WaitingLook[] = []): string[] =>
-  looksToBegin(waiting, underWay, BOUNDS).map(({ key }) => key);
+  chooseLooks(waiting, underWay, BOUNDS).map(({ key }) => key);
 
 test('a tenant has few places, and so have the hosts that several tenants share', () => {
-  const many = [1, 2, 3].flatMap((at) => [waits('a', 'slow', at), waits('b', 'slow', at), waits('c', 'other', at)]);
+  const many = [1, 2, 3].flatMap((at) => [
+    waits('a', 'slow', at),
+    waits('b', 'slow', at),
+    waits('c', 'other', at),
+  ]);
   expect(begun(many)).toEqual(['a/1', 'b/1', 'c/1', 'a/2', 'c/2']);
-  expect(begun([waits('a', 'other', 9), waits('b', 'slow', 9)], [waits('a', 'slow', 1), waits('a', 'slow', 2)])).toEqual(['b/9']);
+  expect(
+    begun(
+      [waits('a', 'other', 9), waits('b', 'slow', 9)],
+      [waits('a', 'slow', 1), waits('a', 'slow', 2)],
+    ),
+  ).toEqual(['b/9']);
 });
 
 /** Follows these deployments, each every hour, until the test has seen enough. */
@@ -39,9 +53,16 @@ function followed(answers: (key: string) => Promise<BranchFound>) {
   const end = new AbortController();
   const set = (key: string, more: Partial<Follower> = {}): void => {
     followers.set(key, { key, uid: key, subject: 'main', push: undefined, ...more });
-    follower.hurry();
+    follower.searchNow();
   };
-  return { follower, asked, woken, set, run: () => follower.run(end.signal), end: () => end.abort() };
+  return {
+    follower,
+    asked,
+    woken,
+    set,
+    run: () => follower.run(end.signal),
+    end: () => end.abort(),
+  };
 }
 
 test('a branch is looked at once, again at a push event and for another branch, and wakes its deployment each time', async () => {
@@ -49,7 +70,11 @@ test('a branch is looked at once, again at a push event and for another branch, 
   const running = run();
   set('a/1');
   await until('it is looked at', () => woken.length === 1);
-  expect(follower.look('a/1')).toEqual({ subject: 'main', push: undefined, found: { head: 'abc' } });
+  expect(follower.look('a/1')).toEqual({
+    subject: 'main',
+    push: undefined,
+    found: { head: 'abc' },
+  });
   set('a/1');
   set('a/1', { push: 'one' });
   await until('it is looked at for the event', () => woken.length === 2);
@@ -64,7 +89,9 @@ test('a branch is looked at once, again at a push event and for another branch, 
 test('an answer that never comes holds up no other tenant, and one that comes makes room', async () => {
   let free: ((found: BranchFound) => void) | undefined;
   const { asked, set, run, end } = followed((key) =>
-    key.startsWith('a/') ? new Promise((resolve) => (free = resolve)) : Promise.resolve({ head: 'abc' }),
+    key.startsWith('a/')
+      ? new Promise((resolve) => (free = resolve))
+      : Promise.resolve({ head: 'abc' }),
   );
   for (const at of [1, 2, 3]) set(`a/${at}`);
   set('b/1');

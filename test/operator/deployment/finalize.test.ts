@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
-import { removable } from '../../../src/operator/deployment/finalize.ts';
+import { listRemovableChildren } from '../../../src/operator/deployment/finalize.ts';
 import { OPERATOR_KINDS } from '../../../src/operator/kinds/table.ts';
 import { COMPONENT } from '../../../src/schema/platform/labels.ts';
 
 type Name = 'pod' | 'revision' | 'secret' | 'service' | 'statefulSet' | 'workload';
-const object = (kind: Name, name: string, component?: string, deletionTimestamp?: string): KubeObject => ({
+const object = (
+  kind: Name,
+  name: string,
+  component?: string,
+  deletionTimestamp?: string,
+): KubeObject => ({
   apiVersion: kinds[kind].apiVersion,
   kind: kinds[kind].kind,
   metadata: {
@@ -16,20 +21,28 @@ const object = (kind: Name, name: string, component?: string, deletionTimestamp?
   },
 });
 
-const database = [object('statefulSet', 'a-db'), object('service', 'a-db'), object('pod', 'a-db-0', 'database'), object('secret', 'a-env')];
+const database = [
+  object('statefulSet', 'a-db'),
+  object('service', 'a-db'),
+  object('pod', 'a-db-0', 'database'),
+  object('secret', 'a-env'),
+];
 const namesOf = (children: KubeObject[]): string[] =>
-  removable(children, OPERATOR_KINDS).map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+  listRemovableChildren(children, OPERATOR_KINDS).map(
+    ({ kind, metadata }) => `${kind}/${metadata.name}`,
+  );
 
 describe('what goes next when a deployment is deleted', () => {
   test('revisions and workloads, while the database stays', () => {
-    expect(namesOf([...database, object('revision', 'a-00001'), object('workload', 'a-00001-api')])).toEqual([
-      'Revision/a-00001',
-      'Deployment/a-00001-api',
-    ]);
+    expect(
+      namesOf([...database, object('revision', 'a-00001'), object('workload', 'a-00001-api')]),
+    ).toEqual(['Revision/a-00001', 'Deployment/a-00001-api']);
   });
 
   test('nothing, while an agent pod still writes its last', () => {
-    expect(namesOf([...database, object('pod', 'a-00001-queue-x', 'queue', '2026-01-01T00:00:00Z')])).toEqual([]);
+    expect(
+      namesOf([...database, object('pod', 'a-00001-queue-x', 'queue', '2026-01-01T00:00:00Z')]),
+    ).toEqual([]);
   });
 
   test('the rest, once the agents are gone', () => {
@@ -38,7 +51,9 @@ describe('what goes next when a deployment is deleted', () => {
 
   test('the set stays until it has taken a pod that lost its earlier one', () => {
     const { ownerReferences: _, ...alone } = object('pod', 'a-db-0', 'database').metadata;
-    expect(namesOf([object('statefulSet', 'a-db'), { apiVersion: 'v1', kind: 'Pod', metadata: alone }])).toEqual([]);
+    expect(
+      namesOf([object('statefulSet', 'a-db'), { apiVersion: 'v1', kind: 'Pod', metadata: alone }]),
+    ).toEqual([]);
   });
 
   test('nothing twice', () => {

@@ -3,8 +3,8 @@ import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
 import type { Part } from '../../../src/operator/deployment/part.ts';
 import { DEPLOYMENT_PARTS } from '../../../src/operator/deployment/parts.ts';
 import { reconcileDeployment } from '../../../src/operator/deployment/reconcile.ts';
-import { appliedMetadata } from '../../../src/operator/objects/metadata.ts';
-import { waiting } from '../../../src/operator/kernel/outcome.ts';
+import { buildAppliedMetadata } from '../../../src/operator/objects/metadata.ts';
+import { buildWaitingOutcome } from '../../../src/operator/kernel/outcome.ts';
 import { deployment, revision } from '../../kit/objects.ts';
 import { paperCluster } from '../../kit/paper-cluster.ts';
 
@@ -20,7 +20,14 @@ const route: Part = {
   desired: ({ deployment: of, target }): KubeObject[] =>
     target === undefined
       ? []
-      : [{ apiVersion: 'v1', kind: 'Service', metadata: appliedMetadata(of, 'agent', 'chat-route'), spec: { target } }],
+      : [
+          {
+            apiVersion: 'v1',
+            kind: 'Service',
+            metadata: buildAppliedMetadata(of, 'agent', 'chat-route'),
+            spec: { target },
+          },
+        ],
   async prepare() {
     done.push(`prepared, made: ${isThere()}`);
     return { status: { storeSecret: 'of the route' } };
@@ -34,13 +41,24 @@ const route: Part = {
     return {};
   },
   report: ({ written }) => ({
-    statements: [{ type: 'RouteAccepted', status: isAccepted ? 'True' : 'False', reason: 'Seen', message: `${written.length > 0}` }],
-    ...(!isAccepted && { unready: waiting('RouteNotAccepted', 'Nobody routes it yet.') }),
+    statements: [
+      {
+        type: 'RouteAccepted',
+        status: isAccepted ? 'True' : 'False',
+        reason: 'Seen',
+        message: `${written.length > 0}`,
+      },
+    ],
+    ...(!isAccepted && {
+      unready: buildWaitingOutcome('RouteNotAccepted', 'Nobody routes it yet.'),
+    }),
   }),
 };
 
 const pass = (): Promise<void> =>
-  cluster.pass('deployment', cluster.caches.deployments, KEY, (deps) => reconcileDeployment(deps, [...DEPLOYMENT_PARTS, route]));
+  cluster.pass('deployment', cluster.caches.deployments, KEY, (deps) =>
+    reconcileDeployment(deps, [...DEPLOYMENT_PARTS, route]),
+  );
 const status = () => cluster.caches.deployments.get(KEY)?.status;
 const condition = (type: string) => status()?.conditions?.find((one) => one.type === type);
 
@@ -55,7 +73,10 @@ test('it is prepared before its objects are made, takes a step after it, and is 
   await pass();
   expect(done).toEqual(['prepared, made: false', 'stepped, made: true']);
   expect(status()).toMatchObject({ phase: 'READY', storeSecret: 'of the route' });
-  expect([condition('Ready')?.status, condition('RouteAccepted')?.status]).toEqual(['True', 'True']);
+  expect([condition('Ready')?.status, condition('RouteAccepted')?.status]).toEqual([
+    'True',
+    'True',
+  ]);
 });
 
 test('the deployment waits for it while it is not ready', async () => {
@@ -65,7 +86,10 @@ test('the deployment waits for it while it is not ready', async () => {
 });
 
 test('what is in the way of the deployment holds it back, and it still reports', async () => {
-  cluster.put(kinds.revision, revision(deployment({ metadata: { generation: 9, uid: 'earlier' } })));
+  cluster.put(
+    kinds.revision,
+    revision(deployment({ metadata: { generation: 9, uid: 'earlier' } })),
+  );
   await pass();
   expect([done, isThere()]).toEqual([['held'], false]);
   expect(status()?.storeSecret).toBe('of the route, as it was');

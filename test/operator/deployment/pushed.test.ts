@@ -1,28 +1,54 @@
 import { describe, expect, test } from 'vitest';
-import type { DeploymentResource, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../../src/schema/platform/custom-resources.ts';
 import { PUSHED_AT } from '../../../src/schema/platform/labels.ts';
-import { newestFirst, orderOfRevision } from '../../../src/schema/platform/revision-of.ts';
-import { asksForRevision, asksUnseen, followedBranch, isPushNews, pushedRevision } from '../../../src/operator/deployment/pushed.ts';
+import { sortRevisions, computeRevisionOrder } from '../../../src/schema/platform/revision-of.ts';
+import {
+  isRevisionNeeded,
+  hasUnseenPush,
+  getFollowedBranch,
+  isPushNews,
+  buildPushedRevision,
+} from '../../../src/operator/deployment/pushed.ts';
 import { deployment, fromGit, revision } from '../../kit/objects.ts';
 import { randomFrom } from '../../kit/random-changes.ts';
 
 const commit = (number: number): string => number.toString(16).padStart(40, '0');
-const following = (status: object = {}, more: { ref?: string; buildOnPush?: boolean } = {}): DeploymentResource => {
+const following = (
+  status: object = {},
+  more: { ref?: string; buildOnPush?: boolean } = {},
+): DeploymentResource => {
   const of = deployment(fromGit(more.ref ?? 'main'));
-  return { ...of, spec: { ...of.spec, sourceConfig: { ...of.spec.sourceConfig, buildOnPush: more.buildOnPush ?? true } }, status };
+  return {
+    ...of,
+    spec: {
+      ...of.spec,
+      sourceConfig: { ...of.spec.sourceConfig, buildOnPush: more.buildOnPush ?? true },
+    },
+    status,
+  };
 };
-const built = (of: DeploymentResource, status: NonNullable<RevisionResource['status']>): RevisionResource => revision(of, { status });
+const built = (
+  of: DeploymentResource,
+  status: NonNullable<RevisionResource['status']>,
+): RevisionResource => revision(of, { status });
 
 test('a branch is followed where pushes are to build, a tag never', () => {
-  expect(followedBranch(following())).toBe('main');
-  expect(followedBranch(following({}, { ref: 'refs/tags/v1' }))).toBeUndefined();
-  expect(followedBranch(following({}, { buildOnPush: false }))).toBeUndefined();
+  expect(getFollowedBranch(following())).toBe('main');
+  expect(getFollowedBranch(following({}, { ref: 'refs/tags/v1' }))).toBeUndefined();
+  expect(getFollowedBranch(following({}, { buildOnPush: false }))).toBeUndefined();
 });
 
 describe('a head of the branch', () => {
   const seen = (head: number) => ({ followedRef: 'main', followedCommit: commit(head) });
-  const asks = (of: DeploymentResource, revisions: RevisionResource[], head: number, isPush = false) =>
-    asksForRevision(of, revisions, { head: commit(head), isPush });
+  const asks = (
+    of: DeploymentResource,
+    revisions: RevisionResource[],
+    head: number,
+    isPush = false,
+  ) => isRevisionNeeded(of, revisions, { head: commit(head), isPush });
   const deployed = (number: number) => ({ phase: 'DEPLOYED', commitSha: commit(number) }) as const;
 
   test.each<[string, object, NonNullable<RevisionResource['status']>, number, boolean, boolean]>([
@@ -33,8 +59,22 @@ describe('a head of the branch', () => {
     ['that the first build has passed already', {}, deployed(1), 2, false, true],
     ['that a build which has not begun will take', {}, { phase: 'AWAITING_BUILD' }, 2, true, false],
     ['that a build which failed never learnt of', {}, { phase: 'BUILD_FAILED' }, 2, true, true],
-    ['that a build which failed never learnt of, without an event', {}, { phase: 'BUILD_FAILED' }, 2, false, false],
-    ['of another branch than was followed before', { followedRef: 'old', followedCommit: commit(2) }, deployed(1), 2, false, true],
+    [
+      'that a build which failed never learnt of, without an event',
+      {},
+      { phase: 'BUILD_FAILED' },
+      2,
+      false,
+      false,
+    ],
+    [
+      'of another branch than was followed before',
+      { followedRef: 'old', followedCommit: commit(2) },
+      deployed(1),
+      2,
+      false,
+      true,
+    ],
   ])('%s', (...[, status, newest, head, isPush, expected]) => {
     const of = following(status);
     expect(asks(of, [built(of, newest)], head, isPush)).toBe(expected);
@@ -48,15 +88,26 @@ describe('a head of the branch', () => {
 test('an event is news once', () => {
   const of = following({ pushHandled: 'x' });
   expect(isPushNews(of)).toBe(false);
-  const noted = (value: string) => ({ ...of, metadata: { ...of.metadata, annotations: { [PUSHED_AT]: value } } });
+  const noted = (value: string) => ({
+    ...of,
+    metadata: { ...of.metadata, annotations: { [PUSHED_AT]: value } },
+  });
   expect([noted('x'), noted('y')].map(isPushNews)).toEqual([false, true]);
 });
 
 test('over ssh, an event asks for a commit that no revision is of', () => {
   const of = following();
-  const noted = { ...of, metadata: { ...of.metadata, annotations: { [PUSHED_AT]: `${commit(2)} now` } } };
-  expect(asksUnseen(noted, [built(of, { commitSha: commit(1) })])).toBe(true);
-  expect(asksUnseen(noted, [built(of, { commitSha: commit(2) }), built(of, { commitSha: commit(3) })])).toBe(false);
+  const noted = {
+    ...of,
+    metadata: { ...of.metadata, annotations: { [PUSHED_AT]: `${commit(2)} now` } },
+  };
+  expect(hasUnseenPush(noted, [built(of, { commitSha: commit(1) })])).toBe(true);
+  expect(
+    hasUnseenPush(noted, [
+      built(of, { commitSha: commit(2) }),
+      built(of, { commitSha: commit(3) }),
+    ]),
+  ).toBe(false);
 });
 
 /*
@@ -72,14 +123,18 @@ test('whatever order deliveries come in, each head that was looked at has one re
     let delivery = 0;
     const looked = new Set([1]);
     const look = (): void => {
-      if (asksForRevision(of, revisions, { head: commit(head), isPush: isPushNews(of) })) {
-        const made = pushedRevision(of, revisions, commit(head));
-        revisions = newestFirst([made, ...revisions]);
+      if (isRevisionNeeded(of, revisions, { head: commit(head), isPush: isPushNews(of) })) {
+        const made = buildPushedRevision(of, revisions, commit(head));
+        revisions = sortRevisions([made, ...revisions]);
       }
       looked.add(head);
       of = {
         ...of,
-        status: { followedRef: 'main', followedCommit: commit(head), pushHandled: of.metadata.annotations?.[PUSHED_AT] ?? '' },
+        status: {
+          followedRef: 'main',
+          followedCommit: commit(head),
+          pushHandled: of.metadata.annotations?.[PUSHED_AT] ?? '',
+        },
       };
     };
     for (let step = 0; step < 20; step += 1) {
@@ -88,7 +143,10 @@ test('whatever order deliveries come in, each head that was looked at has one re
       // A delivery names any head so far: it may be late, or the same again.
       else if (chance < 0.7) {
         const named = commit(1 + Math.floor(random() * head));
-        of = { ...of, metadata: { ...of.metadata, annotations: { [PUSHED_AT]: `${named} ${(delivery += 1)}` } } };
+        of = {
+          ...of,
+          metadata: { ...of.metadata, annotations: { [PUSHED_AT]: `${named} ${(delivery += 1)}` } },
+        };
       } else if (chance < 0.9) look();
       else
         revisions = revisions.map((one) => ({
@@ -103,16 +161,21 @@ test('whatever order deliveries come in, each head that was looked at has one re
     expect(new Set(commits).size).toBe(commits.length);
     expect(commits[0]).toBe(commit(head));
     expect(commits.toSorted()).toEqual([...looked].map(commit).toSorted());
-    expect(revisions.map(orderOfRevision)).toEqual(revisions.map(orderOfRevision).toSorted((a, b) => b - a));
+    expect(revisions.map(computeRevisionOrder)).toEqual(
+      revisions.map(computeRevisionOrder).toSorted((a, b) => b - a),
+    );
   }
 });
 
 test('the revision of a push comes after those of its generation, has its own name and repeats nothing', () => {
   const base = following();
   const of = { ...base, spec: { ...base.spec, rollbackOf: 'chat-00001' } };
-  const first = pushedRevision(of, [revision(of)], commit(2));
-  const second = pushedRevision(of, [revision(of), first]);
-  expect([first, second].map(({ metadata }) => metadata.name)).toEqual(['chat-00001-1', 'chat-00001-2']);
+  const first = buildPushedRevision(of, [revision(of)], commit(2));
+  const second = buildPushedRevision(of, [revision(of), first]);
+  expect([first, second].map(({ metadata }) => metadata.name)).toEqual([
+    'chat-00001-1',
+    'chat-00001-2',
+  ]);
   expect([first, second].map(({ spec }) => [spec.push, spec.commit, spec.rollbackOf])).toEqual([
     [1, commit(2), undefined],
     [2, undefined, undefined],

@@ -1,10 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { decideRollout } from '../../../src/operator/deployment/rollout.ts';
-import { decideShare, waitingRevision, type ShareDecision, type ShareFacts } from '../../../src/operator/deployment/shares.ts';
+import {
+  decideShare,
+  findWaitingRevision,
+  type ShareDecision,
+  type ShareFacts,
+} from '../../../src/operator/deployment/shares.ts';
 import { isTriedOut } from '../../../src/operator/rollout/by-share.ts';
 import type { GateReport } from '../../../src/schema/wire/work-report.ts';
 import type { VerdictOnShare } from '../../../src/operator/scale/verdict.ts';
-import type { DeploymentResource, DeploymentSpec, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  DeploymentSpec,
+  RevisionResource,
+} from '../../../src/schema/platform/custom-resources.ts';
 import { ROLLOUT } from '../../../src/schema/platform/labels.ts';
 import type { AbortCause, CandidateRevision } from '../../../src/schema/platform/rollout-spec.ts';
 import { newDeployment } from '../../kit/objects.ts';
@@ -28,8 +37,14 @@ const planOf = (more: Partial<NonNullable<Rollout>> = {}): NonNullable<Rollout> 
   ...more,
 });
 
-function deployment(rollout?: Partial<NonNullable<Rollout>>, spec: Partial<DeploymentSpec> = {}): DeploymentResource {
-  const made = newDeployment('team', { metadata: { name: 'chat' }, spec: { rollout: { steps: STEPS }, ...spec } });
+function deployment(
+  rollout?: Partial<NonNullable<Rollout>>,
+  spec: Partial<DeploymentSpec> = {},
+): DeploymentResource {
+  const made = newDeployment('team', {
+    metadata: { name: 'chat' },
+    spec: { rollout: { steps: STEPS }, ...spec },
+  });
   return { ...made, status: { activeRevision: 'chat-1', rollout: planOf(rollout) } };
 }
 
@@ -40,14 +55,28 @@ type Given = {
   endedAt?: string;
   at?: string;
 };
-const revision = (number: number, { phase = 'DEPLOYED', move, rollbackOf, endedAt, at }: Given = {}): RevisionResource =>
+const revision = (
+  number: number,
+  { phase = 'DEPLOYED', move, rollbackOf, endedAt, at }: Given = {},
+): RevisionResource =>
   ({
-    metadata: { name: `chat-${number}`, creationTimestamp: at ?? ago(100), annotations: { ...(move && { [ROLLOUT]: move }) } },
+    metadata: {
+      name: `chat-${number}`,
+      creationTimestamp: at ?? ago(100),
+      annotations: { ...(move && { [ROLLOUT]: move }) },
+    },
     spec: { number, ...(rollbackOf && { rollbackOf }) },
-    status: { phase, pin: 'Run', startedAt: ago(100), message: `It is ${phase}.`, ...(endedAt && { endedAt }) },
+    status: {
+      phase,
+      pin: 'Run',
+      startedAt: ago(100),
+      message: `It is ${phase}.`,
+      ...(endedAt && { endedAt }),
+    },
   }) as unknown as RevisionResource;
 const FIRST = revision(1);
-const underWay = (given: Given = {}): RevisionResource => revision(2, { phase: 'DEPLOYING', ...given });
+const underWay = (given: Given = {}): RevisionResource =>
+  revision(2, { phase: 'DEPLOYING', ...given });
 
 const decide = (of: DeploymentResource, facts: Partial<ShareFacts> = {}): ShareDecision =>
   decideShare(of, {
@@ -60,7 +89,11 @@ const decide = (of: DeploymentResource, facts: Partial<ShareFacts> = {}): ShareD
     ...facts,
   });
 
-const tried = (share: number, seconds: number, more: Partial<CandidateRevision> = {}): CandidateRevision => ({
+const tried = (
+  share: number,
+  seconds: number,
+  more: Partial<CandidateRevision> = {},
+): CandidateRevision => ({
   revision: 'chat-2',
   step: STEPS.filter((step) => step.share <= share).length,
   share,
@@ -85,8 +118,12 @@ describe('a new revision', () => {
   });
 
   test('waits while its pods are not ready, and where somebody has to go on', () => {
-    expect(decide(at(10, 90), { complete: undefined }).candidate).toEqual(tried(10, 90, { unreadySince: NOW.toISOString() }));
-    expect(decide(at(10, 90, { unreadySince: ago(9) }), { complete: undefined }).candidate?.unreadySince).toBe(ago(9));
+    expect(decide(at(10, 90), { complete: undefined }).candidate).toEqual(
+      tried(10, 90, { unreadySince: NOW.toISOString() }),
+    );
+    expect(
+      decide(at(10, 90, { unreadySince: ago(9) }), { complete: undefined }).candidate?.unreadySince,
+    ).toBe(ago(9));
     expect(decide(at(50, 900_000))).toEqual({ candidate: tried(50, 900_000) });
   });
 
@@ -97,11 +134,15 @@ describe('a new revision', () => {
     ['share=200', tried(50, 9)],
     ['faster', tried(50, 9)],
   ])('is moved by hand: %s', (move, candidate) => {
-    expect(decide(at(50, 9), { revisions: [FIRST, underWay({ move })] }).candidate).toEqual(candidate);
+    expect(decide(at(50, 9), { revisions: [FIRST, underWay({ move })] }).candidate).toEqual(
+      candidate,
+    );
   });
 
   test('serves at once where the deployment has lost its steps', () => {
-    expect(decide({ ...at(10, 1), spec: { ...at(10, 1).spec, rollout: {} } }).candidate?.promoted).toBe(true);
+    expect(
+      decide({ ...at(10, 1), spec: { ...at(10, 1).spec, rollout: {} } }).candidate?.promoted,
+    ).toBe(true);
   });
 
   test('keeps its share while the deployment hibernates, and its time begins anew', () => {
@@ -115,7 +156,8 @@ describe('a new revision', () => {
       return { ...of, status: { ...of.status, asleepSince: ago(90) } };
     };
     expect(decide(asleep(50), { complete: undefined })).toEqual({ candidate: tried(50, 900) });
-    const moved = (move: string): ShareDecision => decide(asleep(50), { complete: undefined, revisions: [FIRST, underWay({ move })] });
+    const moved = (move: string): ShareDecision =>
+      decide(asleep(50), { complete: undefined, revisions: [FIRST, underWay({ move })] });
     expect(moved('promote').candidate?.promoted).toBe(true);
     expect(moved('share=90').candidate).toEqual(tried(90, 0));
     expect(moved('abort').aborted?.message).toBe('Somebody gave it up.');
@@ -123,24 +165,46 @@ describe('a new revision', () => {
 
   test('waits at a step that somebody has to end, and nowhere else unless checks have no result', () => {
     const waits = (of: DeploymentResource, more: Partial<ShareFacts> = {}): boolean => {
-      const facts = { revisions: [FIRST, underWay()], active: 'chat-1', complete: 'chat-2', verdict: undefined, gate: undefined, now: NOW };
+      const facts = {
+        revisions: [FIRST, underWay()],
+        active: 'chat-1',
+        complete: 'chat-2',
+        verdict: undefined,
+        gate: undefined,
+        now: NOW,
+      };
       const { candidate } = of.status!.rollout!;
-      return waitingRevision(of, { ...(candidate && { candidate }) }, { ...facts, ...more }) !== undefined;
+      return (
+        findWaitingRevision(of, { ...(candidate && { candidate }) }, { ...facts, ...more }) !==
+        undefined
+      );
     };
     expect([waits(at(50, 9)), waits(at(10, 9)), waits(at(90, 90))]).toEqual([true, false, false]);
     expect(waits(at(50, 9, { promoted: true }))).toBe(false);
     expect(waits(at(50, 9, { unreadySince: ago(1) }))).toBe(false);
     const rollout = { steps: STEPS, checks: [{ figure: 'errors' as const, worseBy: 5 }] };
     const checked = (seconds: number) => deployment({ candidate: tried(10, seconds) }, { rollout });
-    const fine: VerdictOnShare = { state: 'fine', message: 'Fine.', share: 10, candidate: 'chat-2' };
-    expect([waits(checked(59)), waits(checked(60)), waits(checked(60), { verdict: fine })]).toEqual([false, true, false]);
+    const fine: VerdictOnShare = {
+      state: 'fine',
+      message: 'Fine.',
+      share: 10,
+      candidate: 'chat-2',
+    };
+    expect([waits(checked(59)), waits(checked(60)), waits(checked(60), { verdict: fine })]).toEqual(
+      [false, true, false],
+    );
     const gate = { assistant: 'chat', input: '{}' };
-    const gated = deployment({ candidate: tried(0, 9, { gate: { since: ago(9) } }) }, { rollout: { steps: STEPS, gate } });
+    const gated = deployment(
+      { candidate: tried(0, 9, { gate: { since: ago(9) } }) },
+      { rollout: { steps: STEPS, gate } },
+    );
     expect(waits(gated)).toBe(false);
   });
 
   test('is tried out no longer once it serves', () => {
-    expect(decide(at(90, 30, { promoted: true }), { active: 'chat-2', complete: undefined })).toEqual({});
+    expect(
+      decide(at(90, 30, { promoted: true }), { active: 'chat-2', complete: undefined }),
+    ).toEqual({});
   });
 });
 
@@ -164,7 +228,9 @@ describe('with checks', () => {
       'The check of errors needs 50 runs of each revision.',
     ],
   ])('a step waits while %s', (_, verdict, message) => {
-    expect(decide(of(10, 900), { verdict }).candidate).toEqual(tried(10, 900, { verdict: message }));
+    expect(decide(of(10, 900), { verdict }).candidate).toEqual(
+      tried(10, 900, { verdict: message }),
+    );
   });
   test('a step is over when its time is over and all are fine', () => {
     expect(decide(of(10, 59), { verdict: said('fine', 'Fine.') }).candidate?.share).toBe(10);
@@ -173,18 +239,33 @@ describe('with checks', () => {
   test('a failed one gives the revision up, unless somebody has let it serve', () => {
     const verdict = said('failed', 'errors: 20.0 % of 100 runs, and 1.0 % of 500 of the other');
     expect(decide(of(10, 5), { verdict })).toEqual({
-      aborted: { revision: 'chat-2', since: NOW.toISOString(), cause: 'Check', message: `A check failed: ${verdict.message}.` },
+      aborted: {
+        revision: 'chat-2',
+        since: NOW.toISOString(),
+        cause: 'Check',
+        message: `A check failed: ${verdict.message}.`,
+      },
     });
-    expect(decide(of(90, 5, { promoted: true }), { verdict: { ...verdict, share: 90 } }).candidate?.promoted).toBe(true);
-    expect(decide(of(10, 5), { verdict: { ...verdict, candidate: 'chat-3' } }).aborted).toBeUndefined();
+    expect(
+      decide(of(90, 5, { promoted: true }), { verdict: { ...verdict, share: 90 } }).candidate
+        ?.promoted,
+    ).toBe(true);
+    expect(
+      decide(of(10, 5), { verdict: { ...verdict, candidate: 'chat-3' } }).aborted,
+    ).toBeUndefined();
   });
 });
 
 describe('with a gate', () => {
   const rollout = { steps: STEPS, gate: { assistant: 'echo', input: '{}', seconds: 60 } };
-  const at0 = (seconds: number): CandidateRevision => tried(0, seconds, { gate: { since: ago(seconds) } });
+  const at0 = (seconds: number): CandidateRevision =>
+    tried(0, seconds, { gate: { since: ago(seconds) } });
   const of = (candidate?: CandidateRevision) => deployment(candidate && { candidate }, { rollout });
-  const word = (status: GateReport['status'], since = 20): GateReport => ({ id: `chat-2/${ago(since)}`, status, message: 'run 7' });
+  const word = (status: GateReport['status'], since = 20): GateReport => ({
+    id: `chat-2/${ago(since)}`,
+    status,
+    message: 'run 7',
+  });
 
   test('it begins without a share', () => {
     expect(decide(of()).candidate).toEqual(at0(0));
@@ -198,7 +279,10 @@ describe('with a gate', () => {
   });
   test('its first step begins when its run has succeeded', () => {
     const gate = { since: ago(20), passed: true };
-    expect(decide(of(at0(20)), { gate: word('success') })).toEqual({ candidate: tried(10, 0, { gate }), again: 60 });
+    expect(decide(of(at0(20)), { gate: word('success') })).toEqual({
+      candidate: tried(10, 0, { gate }),
+      again: 60,
+    });
     expect(decide(of(tried(10, 60, { gate }))).candidate?.share).toBe(50);
   });
   test.each<[string, GateReport | undefined, number, RegExp]>([
@@ -209,7 +293,10 @@ describe('with a gate', () => {
     expect(decide(of(at0(seconds)), { gate }).aborted?.message).toMatch(message);
   });
   test('it is given up when its input is no JSON object', () => {
-    const faulty = deployment({ candidate: at0(1) }, { rollout: { ...rollout, gate: { ...rollout.gate, input: '[1]' } } });
+    const faulty = deployment(
+      { candidate: at0(1) },
+      { rollout: { ...rollout, gate: { ...rollout.gate, input: '[1]' } } },
+    );
     expect(decide(faulty).aborted).toMatchObject({
       cause: 'Gate',
       message: 'The gate failed: spec.rollout.gate.input is no JSON object.',
@@ -218,7 +305,9 @@ describe('with a gate', () => {
   test('somebody may go on without it', () => {
     const raised = decide(of(at0(20)), { revisions: [FIRST, underWay({ move: 'share=60' })] });
     expect(raised.candidate).toEqual(tried(60, 0, { gate: { since: ago(20), passed: true } }));
-    expect(decide(of(at0(900)), { revisions: [FIRST, underWay({ move: 'promote' })] }).aborted).toBeDefined();
+    expect(
+      decide(of(at0(900)), { revisions: [FIRST, underWay({ move: 'promote' })] }).aborted,
+    ).toBeDefined();
   });
   test('its time stands still while the deployment hibernates', () => {
     const hibernating = deployment({ candidate: at0(20) }, { rollout, hibernate: true });
@@ -228,15 +317,40 @@ describe('with a gate', () => {
 
 describe('a revision is given up', () => {
   test.each<[string, RevisionResource[], AbortCause, RegExp]>([
-    ['when somebody asks for it', [FIRST, underWay({ move: 'abort' })], 'Person', /Somebody gave it up/],
-    ['when it fails', [FIRST, underWay({ phase: 'DEPLOY_FAILED' })], 'Failure', /It is DEPLOY_FAILED/],
-    ['when somebody interrupts it', [FIRST, underWay({ phase: 'INTERRUPTED' })], 'Person', /It is INTERRUPTED/],
-    ['for a newer one', [FIRST, underWay(), revision(3, { phase: 'QUEUED' })], 'Person', /Revision chat-3 takes its place/],
+    [
+      'when somebody asks for it',
+      [FIRST, underWay({ move: 'abort' })],
+      'Person',
+      /Somebody gave it up/,
+    ],
+    [
+      'when it fails',
+      [FIRST, underWay({ phase: 'DEPLOY_FAILED' })],
+      'Failure',
+      /It is DEPLOY_FAILED/,
+    ],
+    [
+      'when somebody interrupts it',
+      [FIRST, underWay({ phase: 'INTERRUPTED' })],
+      'Person',
+      /It is INTERRUPTED/,
+    ],
+    [
+      'for a newer one',
+      [FIRST, underWay(), revision(3, { phase: 'QUEUED' })],
+      'Person',
+      /Revision chat-3 takes its place/,
+    ],
     ['when it is deleted', [FIRST], 'Person', /Somebody deleted it/],
   ])('%s', (_, revisions, cause, message) => {
     const decided = decide(at(50, 9), { revisions });
     expect(decided).toEqual({
-      aborted: { revision: 'chat-2', since: NOW.toISOString(), cause, message: expect.stringMatching(message) as string },
+      aborted: {
+        revision: 'chat-2',
+        since: NOW.toISOString(),
+        cause,
+        message: expect.stringMatching(message) as string,
+      },
     });
   });
 
@@ -248,7 +362,8 @@ describe('a revision is given up', () => {
   test('and is remembered until a newer one is asked for', () => {
     const aborted = { revision: 'chat-2', since: ago(9), message: 'Somebody gave it up.' };
     const failed = revision(2, { phase: 'DEPLOY_FAILED' });
-    const seen = (...revisions: RevisionResource[]) => decide(deployment({ aborted }), { revisions, complete: undefined });
+    const seen = (...revisions: RevisionResource[]) =>
+      decide(deployment({ aborted }), { revisions, complete: undefined });
     expect(seen(FIRST, underWay({ move: 'abort' }))).toEqual({ aborted });
     expect(seen(FIRST, failed)).toEqual({ aborted });
     expect(seen(FIRST, failed, revision(3, { phase: 'QUEUED' }))).toEqual({});
@@ -259,15 +374,32 @@ describe('a revision is given up', () => {
     const revisions = [FIRST, underWay({ move: 'abort' })];
     const share = decide(of, { revisions });
     const settings = { gateway: { service: 'gateway', namespace: 'gx' } };
-    const { status } = decideRollout(of, { revisions, active: 'chat-1', share, summary: undefined, settings, now: NOW });
+    const { status } = decideRollout(of, {
+      revisions,
+      active: 'chat-1',
+      share,
+      summary: undefined,
+      settings,
+      now: NOW,
+    });
     expect(status).toMatchObject({
       madeAt: NOW.toISOString(),
       living: ['chat-1', 'chat-2'],
       draining: [{ revision: 'chat-2', aborted: true, since: NOW.toISOString() }],
     });
     expect(status?.candidate).toBeUndefined();
-    const moving = { ...of, spec: { ...of.spec, rollout: { steps: STEPS, onAbort: 'Move' as const } } };
-    const moved = decideRollout(moving, { revisions, active: 'chat-1', share, summary: undefined, settings, now: NOW });
+    const moving = {
+      ...of,
+      spec: { ...of.spec, rollout: { steps: STEPS, onAbort: 'Move' as const } },
+    };
+    const moved = decideRollout(moving, {
+      revisions,
+      active: 'chat-1',
+      share,
+      summary: undefined,
+      settings,
+      now: NOW,
+    });
     expect(moved.status).toMatchObject({ living: ['chat-1'], draining: [] });
   });
 });
@@ -275,8 +407,18 @@ describe('a revision is given up', () => {
 describe('the plan', () => {
   const plan = (of: DeploymentResource) => {
     const facts = { revisions: [FIRST, underWay()], active: 'chat-1', now: NOW };
-    const share = decideShare(of, { ...facts, complete: 'chat-2', verdict: undefined, gate: undefined });
-    return decideRollout(of, { ...facts, share, summary: undefined, settings: { gateway: { service: 'g', namespace: 'gx' } } }).status;
+    const share = decideShare(of, {
+      ...facts,
+      complete: 'chat-2',
+      verdict: undefined,
+      gate: undefined,
+    });
+    return decideRollout(of, {
+      ...facts,
+      share,
+      summary: undefined,
+      settings: { gateway: { service: 'g', namespace: 'gx' } },
+    }).status;
   };
   test('is a new one when the share changes, and the same while it stays', () => {
     expect(plan(at(10, 20))?.madeAt).toBe(ago(1000));
@@ -294,7 +436,12 @@ describe('what serves without steps', () => {
   const back = revision(3, { phase: 'DEPLOYING', rollbackOf: 'chat-1', at: ago(10) });
   const again = revision(3, { phase: 'DEPLOYING', rollbackOf: 'chat-2', at: ago(10) });
   test.each<[string, RevisionResource, RevisionResource[], boolean]>([
-    ['a revision that repeats what served within the last hour', back, [former, serving(3600), back], false],
+    [
+      'a revision that repeats what served within the last hour',
+      back,
+      [former, serving(3600), back],
+      false,
+    ],
     ['one that repeats what serves', again, [former, serving(9000), again], false],
     ['but not one that repeats what served before', back, [former, serving(3700), back], true],
     ['nor a new one', revision(3), [former, serving(60), revision(3)], true],

@@ -10,9 +10,19 @@ const NOW = new Date('2026-11-23T12:00:00Z');
 const SINCE = '2026-11-23T11:00:00.000Z';
 const at = (seconds: number): string => new Date(NOW.getTime() + seconds * 1000).toISOString();
 
-const RESTING: WorkSummary = { due: 0, running: 0, webhooks: 0, nextDue: undefined, slots: 10, idleSeconds: 901, age: 3 };
+const RESTING: WorkSummary = {
+  due: 0,
+  running: 0,
+  webhooks: 0,
+  nextDue: undefined,
+  slots: 10,
+  idleSeconds: 901,
+  age: 3,
+};
 const SETTINGS = settings({ gateway: { service: 'gateway', namespace: 'gx-system' } });
-const ZERO = { template: { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { minScale: 0 } } };
+const ZERO = {
+  template: { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { minScale: 0 } },
+};
 
 type Given = {
   status?: DeploymentResource['status'];
@@ -26,8 +36,15 @@ const sleeper = ({ status, more }: Given): DeploymentResource =>
 
 function decided({ guard = 'key', ...given }: Given = {}) {
   const of = sleeper(given);
-  const serving = revision(of, { status: { phase: 'DEPLOYED', ...(guard !== 'unreported' && { guard }) } });
-  const api = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'chat-00001-api' }, status: { availableReplicas: 1 } };
+  const serving = revision(of, {
+    status: { phase: 'DEPLOYED', ...(guard !== 'unreported' && { guard }) },
+  });
+  const api = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'chat-00001-api' },
+    status: { availableReplicas: 1 },
+  };
   const facts: SleepFacts = {
     revisions: [serving],
     active: 'chat-00001',
@@ -62,7 +79,9 @@ describe('falls asleep', () => {
 
   test('after a time of its own', () => {
     const more = { spec: { sleep: { afterSeconds: 10 } } };
-    expect(decided({ more, facts: { summary: { ...RESTING, idleSeconds: 11 } } }).sleep.asleepSince).toBeDefined();
+    expect(
+      decided({ more, facts: { summary: { ...RESTING, idleSeconds: 11 } } }).sleep.asleepSince,
+    ).toBeDefined();
   });
 
   test.each([
@@ -107,25 +126,42 @@ describe('falls asleep', () => {
     const one = { template: { ...ZERO.template, resourceSpec: { minScale: 0, queueMinScale: 1 } } };
     expect(decided({ more: one })).toEqual({ sleep: {}, statements: [] });
     expect(decided({ facts: { settings: settings() } })).toEqual({ sleep: {}, statements: [] });
-    expect(decided({ more: { spec: { hibernate: true } }, status: { asleepSince: SINCE } })).toEqual({ sleep: {}, statements: [] });
+    expect(
+      decided({ more: { spec: { hibernate: true } }, status: { asleepSince: SINCE } }),
+    ).toEqual({ sleep: {}, statements: [] });
   });
 });
 
 describe('with a newest revision that ended without serving', () => {
   const of = sleeper({});
-  const withNewest = (phase: 'BUILD_FAILED' | 'DEPLOY_FAILED' | 'INTERRUPTED' | 'BUILDING'): Partial<SleepFacts> => {
-    const newer = revision({ ...of, metadata: { ...of.metadata, generation: 2 } }, { status: { phase } });
+  const withNewest = (
+    phase: 'BUILD_FAILED' | 'DEPLOY_FAILED' | 'INTERRUPTED' | 'BUILDING',
+  ): Partial<SleepFacts> => {
+    const newer = revision(
+      { ...of, metadata: { ...of.metadata, generation: 2 } },
+      { status: { phase } },
+    );
     return { revisions: [newer, revision(of, { status: { phase: 'DEPLOYED', guard: 'key' } })] };
   };
 
-  test.each(['BUILD_FAILED', 'DEPLOY_FAILED', 'INTERRUPTED'] as const)('%s: what serves falls asleep and sleeps on', (phase) => {
-    expect(reasonOf({ facts: withNewest(phase) })).toBe('Idle');
-    expect(reasonOf({ status: { asleepSince: SINCE }, facts: { ...withNewest(phase), summary: undefined } })).toBe('Idle');
-  });
+  test.each(['BUILD_FAILED', 'DEPLOY_FAILED', 'INTERRUPTED'] as const)(
+    '%s: what serves falls asleep and sleeps on',
+    (phase) => {
+      expect(reasonOf({ facts: withNewest(phase) })).toBe('Idle');
+      expect(
+        reasonOf({
+          status: { asleepSince: SINCE },
+          facts: { ...withNewest(phase), summary: undefined },
+        }),
+      ).toBe('Idle');
+    },
+  );
 
   test('one under way keeps it awake', () => {
     expect(reasonOf({ facts: withNewest('BUILDING') })).toBe('InUse');
-    expect(reasonOf({ status: { asleepSince: SINCE }, facts: withNewest('BUILDING') })).toBe('SpecChanged');
+    expect(reasonOf({ status: { asleepSince: SINCE }, facts: withNewest('BUILDING') })).toBe(
+      'SpecChanged',
+    );
   });
 });
 
@@ -134,8 +170,13 @@ describe('asleep', () => {
   const gone = { ...RESTING, age: 7200 };
 
   test('it sleeps on, with nothing reported, and looks again before what is due', () => {
-    expect(decided({ status, facts: { summary: undefined } }).sleep).toEqual({ asleepSince: SINCE });
-    const due = decided({ status: { ...status, nextDueAt: at(3600) }, facts: { summary: undefined } });
+    expect(decided({ status, facts: { summary: undefined } }).sleep).toEqual({
+      asleepSince: SINCE,
+    });
+    const due = decided({
+      status: { ...status, nextDueAt: at(3600) },
+      facts: { summary: undefined },
+    });
     expect(due).toMatchObject({ sleep: { asleepSince: SINCE, nextDueAt: at(3600) }, again: 3540 });
   });
 
@@ -153,35 +194,70 @@ describe('asleep', () => {
   });
 
   test('what is due within a minute wakes it', () => {
-    expect(reasonOf({ status: { ...status, nextDueAt: at(59) }, facts: { summary: undefined } })).toBe('DueSoon');
-    expect(reasonOf({ status: { ...status, nextDueAt: at(-500) }, facts: { summary: undefined } })).toBe('DueSoon');
+    expect(
+      reasonOf({ status: { ...status, nextDueAt: at(59) }, facts: { summary: undefined } }),
+    ).toBe('DueSoon');
+    expect(
+      reasonOf({ status: { ...status, nextDueAt: at(-500) }, facts: { summary: undefined } }),
+    ).toBe('DueSoon');
   });
 
   test('work that its last pods told of wakes it, and older counts do not', () => {
-    expect(reasonOf({ status, facts: { summary: { ...RESTING, due: 1, age: 5 } } })).toBe('WorkFound');
+    expect(reasonOf({ status, facts: { summary: { ...RESTING, due: 1, age: 5 } } })).toBe(
+      'WorkFound',
+    );
     expect(reasonOf({ status, facts: { summary: { ...gone, due: 1 } } })).toBe('Idle');
   });
 
   test('a delayed run that its last pods told of is kept in mind', () => {
-    expect(decided({ status, facts: { summary: { ...RESTING, nextDue: at(600), age: 5 } } }).sleep.nextDueAt).toBe(at(600));
+    expect(
+      decided({ status, facts: { summary: { ...RESTING, nextDue: at(600), age: 5 } } }).sleep
+        .nextDueAt,
+    ).toBe(at(600));
   });
 
   test('another revision wakes it', () => {
     const of = sleeper({ status });
     const newer = revision({ ...of, metadata: { ...of.metadata, generation: 2 } });
-    expect(reasonOf({ status, facts: { revisions: [newer, revision(of, { status: { phase: 'DEPLOYED' } })] } })).toBe('SpecChanged');
+    expect(
+      reasonOf({
+        status,
+        facts: { revisions: [newer, revision(of, { status: { phase: 'DEPLOYED' } })] },
+      }),
+    ).toBe('SpecChanged');
   });
 
   test('a revision that is tried out lets it sleep where it waits, and wakes it when it goes on', () => {
-    const candidate = { revision: 'chat-00002', step: 1, share: 50, by: 'thread' as const, since: SINCE };
-    const rollout = { madeAt: SINCE, current: 'chat-00001', living: ['chat-00001', 'chat-00002'], draining: [], candidate };
+    const candidate = {
+      revision: 'chat-00002',
+      step: 1,
+      share: 50,
+      by: 'thread' as const,
+      since: SINCE,
+    };
+    const rollout = {
+      madeAt: SINCE,
+      current: 'chat-00001',
+      living: ['chat-00001', 'chat-00002'],
+      draining: [],
+      candidate,
+    };
     const newer = (of: DeploymentResource) =>
-      revision({ ...of, metadata: { ...of.metadata, generation: 2 } }, { status: { phase: 'DEPLOYING' } });
-    const seen = (given: Partial<Record<'asleepSince' | 'waiting', string>>, guard: 'key' | 'handlers' = 'key') => {
+      revision(
+        { ...of, metadata: { ...of.metadata, generation: 2 } },
+        { status: { phase: 'DEPLOYING' } },
+      );
+    const seen = (
+      given: Partial<Record<'asleepSince' | 'waiting', string>>,
+      guard: 'key' | 'handlers' = 'key',
+    ) => {
       const { waiting, ...more } = given;
       const of = sleeper({ status: { ...more, rollout } });
       const revisions = [newer(of), revision(of, { status: { phase: 'DEPLOYED', guard } })];
-      const { sleep, statements } = decided({ status: { ...more, rollout }, facts: { revisions, waiting } });
+      const { sleep, statements } = decided({
+        status: { ...more, rollout },
+        facts: { revisions, waiting },
+      });
       return [sleep.asleepSince !== undefined, statements[0]?.reason];
     };
     expect(newer(sleeper({})).metadata.name).toBe('chat-00002');
@@ -193,9 +269,14 @@ describe('asleep', () => {
   });
 
   test('a restore wakes it once all is stopped for it, because other work may be due in other data', () => {
-    const replacing = (step: 'Checking' | 'BackingUp') => ({ ...status, replacement: { requestedAt: SINCE, since: SINCE, step } });
+    const replacing = (step: 'Checking' | 'BackingUp') => ({
+      ...status,
+      replacement: { requestedAt: SINCE, since: SINCE, step },
+    });
     expect(reasonOf({ status: replacing('Checking'), facts: { summary: gone } })).toBe('Idle');
-    expect(reasonOf({ status: replacing('BackingUp'), facts: { summary: gone } })).toBe('DataReplaced');
+    expect(reasonOf({ status: replacing('BackingUp'), facts: { summary: gone } })).toBe(
+      'DataReplaced',
+    );
   });
 
   test('a report of handlers wakes it, because nobody can answer for them', () => {
@@ -208,12 +289,35 @@ describe('asleep', () => {
 });
 
 test('what was reported before it woke does not put it to sleep again', () => {
-  const woken = { type: 'Asleep', status: 'False', reason: 'WokenByRequest', message: '', lastTransitionTime: at(-10) } as const;
-  expect(decided({ status: { conditions: [woken] }, facts: { summary: { ...RESTING, age: 9.5 } } }).sleep).toEqual({});
-  expect(decided({ status: { conditions: [woken] }, facts: { summary: { ...RESTING, age: 8 } } }).sleep.asleepSince).toBeDefined();
+  const woken = {
+    type: 'Asleep',
+    status: 'False',
+    reason: 'WokenByRequest',
+    message: '',
+    lastTransitionTime: at(-10),
+  } as const;
+  expect(
+    decided({ status: { conditions: [woken] }, facts: { summary: { ...RESTING, age: 9.5 } } })
+      .sleep,
+  ).toEqual({});
+  expect(
+    decided({ status: { conditions: [woken] }, facts: { summary: { ...RESTING, age: 8 } } }).sleep
+      .asleepSince,
+  ).toBeDefined();
 });
 
 test('awake, it tells what woke it until the next sleep', () => {
-  const woken = { type: 'Asleep', status: 'False', reason: 'WokenByRequest', message: '', lastTransitionTime: SINCE } as const;
-  expect(reasonOf({ status: { conditions: [woken] }, facts: { summary: { ...RESTING, idleSeconds: 1 } } })).toBe('WokenByRequest');
+  const woken = {
+    type: 'Asleep',
+    status: 'False',
+    reason: 'WokenByRequest',
+    message: '',
+    lastTransitionTime: SINCE,
+  } as const;
+  expect(
+    reasonOf({
+      status: { conditions: [woken] },
+      facts: { summary: { ...RESTING, idleSeconds: 1 } },
+    }),
+  ).toBe('WokenByRequest');
 });

@@ -1,12 +1,19 @@
 import { expect, test } from 'vitest';
-import { definitionsOf, droppedFields, type StructuralSchema } from '../../../src/operator/downgrade/dropped-fields.ts';
+import {
+  listDefinitions,
+  listDroppedFields,
+  type StructuralSchema,
+} from '../../../src/operator/downgrade/dropped-fields.ts';
 
 const schema: StructuralSchema = {
   properties: {
     size: {},
     labels: { additionalProperties: {} },
     free: { 'x-kubernetes-preserve-unknown-fields': true },
-    half: { 'x-kubernetes-preserve-unknown-fields': true, properties: { known: { properties: { a: {} } } } },
+    half: {
+      'x-kubernetes-preserve-unknown-fields': true,
+      properties: { known: { properties: { a: {} } } },
+    },
     parts: { items: { properties: { name: {} } } },
     bare: {},
   },
@@ -17,11 +24,19 @@ test.each<[string, object, string[]]>([
   ['any key of a map', { labels: { a: 'b' } }, []],
   ['anything in a free object', { free: { a: { b: 1 } } }, []],
   ['a field that it does not name', { size: 1, place: { zone: 'a' } }, ['spec.place']],
-  ['a field within an item of a list', { parts: [{ name: 'a' }, { name: 'b', zone: 'c' }] }, ['spec.parts[1].zone']],
-  ['a field of a named part of a free object', { half: { other: 1, known: { a: 1, b: 2 } } }, ['spec.half.known.b']],
+  [
+    'a field within an item of a list',
+    { parts: [{ name: 'a' }, { name: 'b', zone: 'c' }] },
+    ['spec.parts[1].zone'],
+  ],
+  [
+    'a field of a named part of a free object',
+    { half: { other: 1, known: { a: 1, b: 2 } } },
+    ['spec.half.known.b'],
+  ],
   ['fields of an object of which it names none', { bare: { a: 1 } }, ['spec.bare.a']],
 ])('%s', (_, value, dropped) => {
-  expect(droppedFields(value, schema, 'spec')).toEqual(dropped);
+  expect(listDroppedFields(value, schema, 'spec')).toEqual(dropped);
 });
 
 test('definitions are those of the group, by the version that is stored', () => {
@@ -30,10 +45,16 @@ test('definitions are those of the group, by the version that is stored', () => 
     spec: {
       group,
       names: { kind: 'Thing' },
-      versions: [{ schema: { openAPIV3Schema: { properties: {} } } }, { storage: true, schema: { openAPIV3Schema: schema } }],
+      versions: [
+        { schema: { openAPIV3Schema: { properties: {} } } },
+        { storage: true, schema: { openAPIV3Schema: schema } },
+      ],
     },
   });
-  expect(definitionsOf([null, { kind: 'Service' }, definition('other.dev'), definition('gx.dev')], 'gx.dev')).toEqual([
-    { kind: 'Thing', schema },
-  ]);
+  expect(
+    listDefinitions(
+      [null, { kind: 'Service' }, definition('other.dev'), definition('gx.dev')],
+      'gx.dev',
+    ),
+  ).toEqual([{ kind: 'Thing', schema }]);
 });

@@ -4,7 +4,7 @@ import { Cache } from '../../../src/kube/cache.ts';
 import { KubeRefused } from '../../../src/kube/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { Controller, type Reconciler } from '../../../src/operator/kernel/controller.ts';
-import { settled, stalled } from '../../../src/operator/kernel/outcome.ts';
+import { buildSettledOutcome, buildStalledOutcome } from '../../../src/operator/kernel/outcome.ts';
 import { WorkQueue } from '../../../src/operator/kernel/queue.ts';
 import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
 import { silentLog } from '../../kit/log.ts';
@@ -14,19 +14,23 @@ type Status = NonNullable<DeploymentResource['status']>;
 type Given = Reconciler<DeploymentResource, Status>;
 
 /** Makes one pass over one object, with a door that only takes notes. */
-async function pass(object: DeploymentResource, given: Pick<Given, 'reconcile'> & Partial<Given>, times = 1) {
+async function pass(
+  object: DeploymentResource,
+  given: Pick<Given, 'reconcile'> & Partial<Given>,
+  times = 1,
+) {
   const written: unknown[] = [];
   const told: unknown[] = [];
   const results: string[] = [];
   const cache = new Cache<DeploymentResource>();
-  cache.offer({ ...object, metadata: { ...object.metadata, resourceVersion: '1' } });
+  cache.addIfNewer({ ...object, metadata: { ...object.metadata, resourceVersion: '1' } });
   const answer = (what: string, value: unknown): Promise<DeploymentResource> => {
     written.push([what, value]);
     return Promise.resolve(object);
   };
   const kube = {
     patchStatus: (_: unknown, _ref: unknown, status: object) => answer('status', status),
-    jsonPatch: (_: unknown, _ref: unknown, patch: object) => answer('patch', patch),
+    patchJson: (_: unknown, _ref: unknown, patch: object) => answer('patch', patch),
     get: () => Promise.resolve(object),
   } as unknown as Kube;
   const queue = new WorkQueue();
@@ -56,7 +60,11 @@ async function pass(object: DeploymentResource, given: Pick<Given, 'reconcile'> 
   return { written, told, results };
 }
 
-const fine = { outcome: settled('fine', 'Fine'), status: { phase: 'READY' as const }, statements: [] };
+const fine = {
+  outcome: buildSettledOutcome('fine', 'Fine'),
+  status: { phase: 'READY' as const },
+  statements: [],
+};
 const reconcile = () => Promise.resolve(fine);
 const ready = {
   type: 'Ready',
@@ -69,20 +77,32 @@ const ready = {
 
 test('a new state is written and told once', async () => {
   const { written, told, results } = await pass(deployment(), { reconcile });
-  const status = { phase: 'READY', observedGeneration: 1, conditions: [{ ...ready, lastTransitionTime: '2026-01-01T00:00:00Z' }] };
+  const status = {
+    phase: 'READY',
+    observedGeneration: 1,
+    conditions: [{ ...ready, lastTransitionTime: '2026-01-01T00:00:00Z' }],
+  };
   expect(written).toEqual([['status', status]]);
   expect([told, results]).toEqual([['Fine'], ['success']]);
 });
 
 test('the same state writes and tells nothing', async () => {
   const status = { phase: 'READY' as const, observedGeneration: 1, conditions: [ready] };
-  expect(await pass(deployment({ status }), { reconcile })).toEqual({ written: [], told: [], results: ['success'] });
+  expect(await pass(deployment({ status }), { reconcile })).toEqual({
+    written: [],
+    told: [],
+    results: ['success'],
+  });
 });
 
 test('a failure is written too, keeps what was known, and is tried again', async () => {
   const status = { phase: 'READY' as const, url: 'http://x', conditions: [ready] };
-  const { written, results } = await pass(deployment({ status }), { reconcile: () => Promise.reject(new Unavailable('not now')) });
-  expect(written).toMatchObject([['status', { phase: 'READY', url: 'http://x', observedGeneration: 1 }]]);
+  const { written, results } = await pass(deployment({ status }), {
+    reconcile: () => Promise.reject(new Unavailable('not now')),
+  });
+  expect(written).toMatchObject([
+    ['status', { phase: 'READY', url: 'http://x', observedGeneration: 1 }],
+  ]);
   expect(JSON.stringify(written)).toContain('not now');
   expect(results).toEqual(['error']);
 });
@@ -90,31 +110,50 @@ test('a failure is written too, keeps what was known, and is tried again', async
 test('a race that is lost is told nobody, and run again; one that is lost again and again is', async () => {
   let count = 0;
   const race = () => Promise.reject(new Conflict(`lost ${(count += 1)}`));
-  const { written, told, results } = await pass(deployment({ status: { phase: 'READY', conditions: [ready] } }), { reconcile: race });
+  const { written, told, results } = await pass(
+    deployment({ status: { phase: 'READY', conditions: [ready] } }),
+    { reconcile: race },
+  );
   expect([written, told, results]).toEqual([[], [], ['error']]);
   const twice = await pass(deployment(), { reconcile: race }, 2);
   expect(JSON.stringify(twice.written)).toContain('lost 3');
 });
 
 test('a message of ours own faults stays in the log', async () => {
-  const { written } = await pass(deployment(), { reconcile: () => Promise.reject(new Error('password=hunter2')) });
+  const { written } = await pass(deployment(), {
+    reconcile: () => Promise.reject(new Error('password=hunter2')),
+  });
   expect(JSON.stringify(written)).not.toContain('hunter2');
 });
 
 test('a refusal by the API server stalls the object instead of being tried for ever', async () => {
-  const refused = (_: DeploymentResource, { message }: Problem) => ({ ...fine, outcome: stalled('Refused', message) });
+  const refused = (_: DeploymentResource, { message }: Problem) => ({
+    ...fine,
+    outcome: buildStalledOutcome('Refused', message),
+  });
   const error = new KubeRefused(422, 'spec.x: bad', { reason: 'Invalid', causes: [] });
-  const { results, told } = await pass(deployment(), { reconcile: () => Promise.reject(error), refused });
+  const { results, told } = await pass(deployment(), {
+    reconcile: () => Promise.reject(error),
+    refused,
+  });
   expect([results, told]).toEqual([['stalled'], ['Refused']]);
 });
 
 test('a paused object is left alone, and its status says so for the present generation', async () => {
-  const paused = { reconcile: () => Promise.reject(new Error('not to be called')), isPaused: () => true };
+  const paused = {
+    reconcile: () => Promise.reject(new Error('not to be called')),
+    isPaused: () => true,
+  };
   const reconciling = { ...ready, type: 'Reconciling' };
-  const before = deployment({ metadata: { generation: 2 }, status: { phase: 'READY', conditions: [ready, reconciling] } });
+  const before = deployment({
+    metadata: { generation: 2 },
+    status: { phase: 'READY', conditions: [ready, reconciling] },
+  });
   const { written, told } = await pass(before, paused);
   const suspended = { type: 'Suspended', status: 'True', observedGeneration: 2 };
-  expect(written).toMatchObject([['status', { phase: 'READY', observedGeneration: 2, conditions: [ready, suspended] }]]);
+  expect(written).toMatchObject([
+    ['status', { phase: 'READY', observedGeneration: 2, conditions: [ready, suspended] }],
+  ]);
   expect(told).toEqual(['Suspended']);
   const [, status] = written[0] as [string, Status];
   expect(await pass({ ...before, status }, paused)).toMatchObject({ written: [], told: [] });
@@ -123,18 +162,35 @@ test('a paused object is left alone, and its status says so for the present gene
 test('one that is paused from its first moment is not ready', async () => {
   const { written } = await pass(deployment(), { reconcile, isPaused: () => true });
   expect(written).toMatchObject([
-    ['status', { conditions: [{ type: 'Ready', status: 'Unknown', reason: 'Suspended' }, { type: 'Suspended' }] }],
+    [
+      'status',
+      {
+        conditions: [
+          { type: 'Ready', status: 'Unknown', reason: 'Suspended' },
+          { type: 'Suspended' },
+        ],
+      },
+    ],
   ]);
 });
 
 test('the finalizer is there before anything else, beside those of others', async () => {
   const finalizer = { name: 'gx.dev/children', finalize: reconcile };
-  const { written } = await pass(deployment({ metadata: { finalizers: ['theirs'] } }), { reconcile, finalizer });
-  expect(written[0]).toMatchObject(['patch', [{ op: 'test' }, { op: 'add', path: '/metadata/finalizers/-', value: 'gx.dev/children' }]]);
+  const { written } = await pass(deployment({ metadata: { finalizers: ['theirs'] } }), {
+    reconcile,
+    finalizer,
+  });
+  expect(written[0]).toMatchObject([
+    'patch',
+    [{ op: 'test' }, { op: 'add', path: '/metadata/finalizers/-', value: 'gx.dev/children' }],
+  ]);
 });
 
 test('only our finalizer goes, and only when what it stands for is done', async () => {
-  const metadata = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['theirs', 'gx.dev/children'] };
+  const metadata = {
+    deletionTimestamp: '2026-01-01T00:00:00Z',
+    finalizers: ['theirs', 'gx.dev/children'],
+  };
   const finalizer = { name: 'gx.dev/children', finalize: reconcile };
   const { written } = await pass(deployment({ metadata }), { reconcile, finalizer });
   expect(written.at(-1)).toMatchObject([
@@ -144,7 +200,13 @@ test('only our finalizer goes, and only when what it stands for is done', async 
       { op: 'remove', path: '/metadata/finalizers/1' },
     ],
   ]);
-  const waiting = { ...fine, outcome: { kind: 'waiting' as const, reason: 'Deleting', message: '' } };
-  const early = await pass(deployment({ metadata }), { reconcile, finalizer: { ...finalizer, finalize: () => Promise.resolve(waiting) } });
+  const waiting = {
+    ...fine,
+    outcome: { kind: 'waiting' as const, reason: 'Deleting', message: '' },
+  };
+  const early = await pass(deployment({ metadata }), {
+    reconcile,
+    finalizer: { ...finalizer, finalize: () => Promise.resolve(waiting) },
+  });
   expect(JSON.stringify(early.written)).not.toContain('remove');
 });

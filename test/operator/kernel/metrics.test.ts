@@ -11,11 +11,14 @@ test('a reconcile that hangs shows while it hangs, and no more once it is done',
     const body = await printed(metrics);
     return Number(new RegExp(`^${name}\\{name="deployment"\\} (\\S+)$`, 'm').exec(body)?.[1]);
   };
-  const names = ['workqueue_unfinished_work_seconds', 'workqueue_longest_running_processor_seconds'];
+  const names = [
+    'workqueue_unfinished_work_seconds',
+    'workqueue_longest_running_processor_seconds',
+  ];
   for (const name of names) expect(await value(name)).toBe(0);
   const key = await queue.take();
   for (const name of names) expect(await value(name)).toBeGreaterThan(0);
-  queue.done(key ?? '');
+  queue.finish(key ?? '');
   for (const name of names) expect(await value(name)).toBe(0);
   queue.close();
 });

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { backOff, WorkQueue } from '../../../src/operator/kernel/queue.ts';
+import { chooseRetryDelay, WorkQueue } from '../../../src/operator/kernel/queue.ts';
 
 test('a key that is added twice is handed out once', async () => {
   const queue = new WorkQueue();
@@ -16,7 +16,7 @@ test('a key is never worked on twice at a time, and comes again when it changed 
   await queue.take();
   queue.add('a');
   expect(queue.depth).toBe(0);
-  queue.done('a');
+  queue.finish('a');
   expect(await queue.take()).toBe('a');
 });
 
@@ -57,11 +57,11 @@ test('a delay keeps its own priority, and what is looked at is waited for no mor
   queue.addAfter('news', 20);
   await wait(40);
   expect([queue.depth, await queue.take(), await queue.take()]).toEqual([2, 'news', 'echo']);
-  queue.done('echo');
+  queue.finish('echo');
   queue.addAfter('echo', 10, 'background');
   queue.add('echo');
   expect(await queue.take()).toBe('echo');
-  queue.done('echo');
+  queue.finish('echo');
   await wait(30);
   expect(queue.depth).toBe(0);
   queue.close();
@@ -75,13 +75,13 @@ test('what changes while a key rests from being worked on is looked at together,
   // Node counts a timer from the beginning of the turn that sets it.
   await wait(0);
   const done = performance.now();
-  queue.done('a');
+  queue.finish('a');
   queue.add('a', 'background');
   queue.add('a');
   queue.add('b');
   expect([queue.depth, await queue.take(), await queue.take()]).toEqual([1, 'b', 'a']);
   expect(performance.now() - done).toBeGreaterThan(150);
-  queue.done('a');
+  queue.finish('a');
   expect(queue.depth).toBe(0);
 });
 
@@ -90,7 +90,7 @@ test('a failure is tried again after its back-off, however short', async () => {
   queue.add('a');
   await queue.take();
   queue.retry('a');
-  queue.done('a');
+  queue.finish('a');
   expect(await queue.take()).toBe('a');
 });
 
@@ -106,6 +106,8 @@ test('a closed queue hands out nothing, and ends those who wait', async () => {
 });
 
 test('delays double up to five minutes, up to half of each is random', () => {
-  expect([0, 1, 2, 30].map((failures) => backOff(failures, 0))).toEqual([5, 10, 20, 300_000]);
-  expect(backOff(1, 1)).toBe(5);
+  expect([0, 1, 2, 30].map((failures) => chooseRetryDelay(failures, 0))).toEqual([
+    5, 10, 20, 300_000,
+  ]);
+  expect(chooseRetryDelay(1, 1)).toBe(5);
 });

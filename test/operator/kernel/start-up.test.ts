@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Cache } from '../../../src/kube/cache.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { Controller } from '../../../src/operator/kernel/controller.ts';
-import { settled } from '../../../src/operator/kernel/outcome.ts';
+import { buildSettledOutcome } from '../../../src/operator/kernel/outcome.ts';
 import { WorkQueue } from '../../../src/operator/kernel/queue.ts';
 import { READY } from '../../../src/schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
@@ -12,19 +12,28 @@ import { deployment } from '../../kit/objects.ts';
 /* The first pass over many deployments at rest: each reconcile finds everything in order and waits for nothing. */
 
 const MANY = 100;
-const ready = { type: READY, status: 'True' as const, reason: 'Fine', message: 'fine', lastTransitionTime: 't', observedGeneration: 1 };
+const ready = {
+  type: READY,
+  status: 'True' as const,
+  reason: 'Fine',
+  message: 'fine',
+  lastTransitionTime: 't',
+  observedGeneration: 1,
+};
 const atRest = (index: number): DeploymentResource =>
   deployment({
     metadata: { name: `d${index}`, resourceVersion: '1' },
     status: { phase: 'READY', observedGeneration: 1, conditions: [ready] },
   });
 
-async function firstPass(meanwhile: (queue: WorkQueue, order: string[]) => void): Promise<string[]> {
+async function firstPass(
+  meanwhile: (queue: WorkQueue, order: string[]) => void,
+): Promise<string[]> {
   const cache = new Cache<DeploymentResource>();
   const queue = new WorkQueue();
   const order: string[] = [];
   for (let index = 0; index < MANY; index += 1) {
-    cache.offer(atRest(index));
+    cache.addIfNewer(atRest(index));
     queue.add(`team/d${index}`, 'background');
   }
   const all = Promise.withResolvers<void>();
@@ -36,7 +45,11 @@ async function firstPass(meanwhile: (queue: WorkQueue, order: string[]) => void)
       reconcile: ({ metadata }) => {
         order.push(metadata.name);
         if (queue.depth === 0) all.resolve();
-        return Promise.resolve({ outcome: settled('fine', 'Fine'), status: { phase: 'READY' as const }, statements: [] });
+        return Promise.resolve({
+          outcome: buildSettledOutcome('fine', 'Fine'),
+          status: { phase: 'READY' as const },
+          statements: [],
+        });
       },
     },
     queue,
@@ -45,7 +58,12 @@ async function firstPass(meanwhile: (queue: WorkQueue, order: string[]) => void)
     log: silentLog(),
     workers: 10,
     clock: () => new Date(),
-    observer: { started: () => undefined, timedOut: () => undefined, panicked: () => undefined, done: () => undefined },
+    observer: {
+      started: () => undefined,
+      timedOut: () => undefined,
+      panicked: () => undefined,
+      done: () => undefined,
+    },
   });
   controller.start();
   meanwhile(queue, order);

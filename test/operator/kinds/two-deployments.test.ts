@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Kind, Kube, KubeObject } from '../../../src/kube/kube.ts';
 import { kinds } from '../../../src/kube/kube.ts';
-import { removable } from '../../../src/operator/deployment/finalize.ts';
-import { difference, withHash } from '../../../src/operator/kernel/owned.ts';
+import { listRemovableChildren } from '../../../src/operator/deployment/finalize.ts';
+import { diffObjects, addIntentHash } from '../../../src/operator/kernel/owned.ts';
 import { Writer } from '../../../src/operator/kernel/writer.ts';
 import { OPERATOR_KINDS } from '../../../src/operator/kinds/table.ts';
 
@@ -24,18 +24,25 @@ function recordingWriter() {
   const kube = {
     apply: async ({ apiVersion }: Kind, object: KubeObject) => {
       written.push(`apply ${apiVersion}`);
-      return { ...object, spec: { stored: 'differently' }, metadata: { ...object.metadata, resourceVersion: '2' } };
+      return {
+        ...object,
+        spec: { stored: 'differently' },
+        metadata: { ...object.metadata, resourceVersion: '2' },
+      };
     },
     delete: async ({ apiVersion }: Kind) => written.push(`delete ${apiVersion}`),
   } as unknown as Kube;
-  return { written, writer: new Writer(kube, [{ kind: kinds.deployment }, { kind: kinds.workload }]) };
+  return {
+    written,
+    writer: new Writer(kube, [{ kind: kinds.deployment }, { kind: kinds.workload }]),
+  };
 }
 
 test('one that exists does not stand for the other that is desired', async () => {
-  const live = withHash(deployment);
-  expect(difference([workload], [live])).toEqual({ apply: [workload], remove: [live] });
+  const live = addIntentHash(deployment);
+  expect(diffObjects([workload], [live])).toEqual({ apply: [workload], remove: [live] });
   const { written, writer } = recordingWriter();
-  await writer.reconcile([deployment, workload], [withHash(workload), live], signal);
+  await writer.reconcile([deployment, workload], [addIntentHash(workload), live], signal);
   expect(written).toEqual([]);
   await writer.reconcile([workload], [live], signal);
   expect(written).toEqual(['apply apps/v1', `delete ${kinds.deployment.apiVersion}`]);
@@ -44,14 +51,21 @@ test('one that exists does not stand for the other that is desired', async () =>
 test('what the API server made of one is remembered beside what it made of the other', async () => {
   const { written, writer } = recordingWriter();
   const stored = await writer.reconcile([workload, deployment], [], signal);
-  expect(written).toEqual([`apply ${kinds.workload.apiVersion}`, `apply ${kinds.deployment.apiVersion}`]);
+  expect(written).toEqual([
+    `apply ${kinds.workload.apiVersion}`,
+    `apply ${kinds.deployment.apiVersion}`,
+  ]);
   await writer.reconcile([workload, deployment], stored, signal);
   expect(written).toHaveLength(2);
 });
 
 test('only the workload counts as an agent that goes before the rest', () => {
-  expect(removable([workload, named(kinds.service, {})], OPERATOR_KINDS)).toEqual([workload]);
-  expect(removable([deployment, named(kinds.service, {})], OPERATOR_KINDS)).toHaveLength(2);
+  expect(listRemovableChildren([workload, named(kinds.service, {})], OPERATOR_KINDS)).toEqual([
+    workload,
+  ]);
+  expect(
+    listRemovableChildren([deployment, named(kinds.service, {})], OPERATOR_KINDS),
+  ).toHaveLength(2);
 });
 
 test('the status of a workload is read by its owner, and that of a deployment is not', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listenerReport } from '../../../src/operator/listener/status.ts';
+import { buildListenerReport } from '../../../src/operator/listener/status.ts';
 import { type ListenerResource } from '../../../src/schema/platform/custom-resources.ts';
 import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 
@@ -11,7 +11,8 @@ const listener = (name: string, day: number, ...namespaces: string[]): ListenerR
 });
 
 const joined = (namespace: string): string => (namespace === 'theirs' ? 'another' : 'mine');
-const report = (one: ListenerResource, all: ListenerResource[]) => listenerReport(one, { all, joined, defaultTenantId: 'mine' });
+const report = (one: ListenerResource, all: ListenerResource[]) =>
+  buildListenerReport(one, { all, joined, defaultTenantId: 'mine' });
 
 test('a Listener that has all it names is settled', () => {
   const own = listener('own', 1, 'a', 'b');
@@ -38,6 +39,7 @@ test('one that names a namespace that has not joined its tenant is stalled, and 
   expect(report(own, [own]).outcome).toEqual({
     kind: 'stalled',
     reason: 'NamespaceNotJoined',
-    message: 'Not of this tenant: theirs. The owner of a namespace sets the label gx.dev/tenant=mine on it.',
+    message:
+      'Not of this tenant: theirs. The owner of a namespace sets the label gx.dev/tenant=mine on it.',
   });
 });

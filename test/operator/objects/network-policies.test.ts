@@ -1,21 +1,50 @@
 import { expect, test } from 'vitest';
 import type { OperatorSettings, AgentNetwork } from '../../../src/config/operator.ts';
-import { agentPolicy } from '../../../src/operator/objects/network-policies.ts';
+import { buildAgentPolicy } from '../../../src/operator/objects/network-policies.ts';
 import type { NetworkSpec } from '../../../src/schema/platform/network-spec.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
-type Spec = { podSelector: object; policyTypes: string[]; ingress?: { from: object[] }[]; egress?: { to?: object[]; ports?: object[] }[] };
-type Given = { network?: NetworkSpec; agentNetwork?: Partial<AgentNetwork>; exposeAs?: OperatorSettings['exposeAs']; apiServer?: string[] };
+type Spec = {
+  podSelector: object;
+  policyTypes: string[];
+  ingress?: { from: object[] }[];
+  egress?: { to?: object[]; ports?: object[] }[];
+};
+type Given = {
+  network?: NetworkSpec;
+  agentNetwork?: Partial<AgentNetwork>;
+  exposeAs?: OperatorSettings['exposeAs'];
+  apiServer?: string[];
+};
 
-function policyOf({ network, agentNetwork, exposeAs = 'ClusterIP', apiServer = [] }: Given): Spec | undefined {
+function policyOf({
+  network,
+  agentNetwork,
+  exposeAs = 'ClusterIP',
+  apiServer = [],
+}: Given): Spec | undefined {
   const usual = settings();
-  const installed = { ...usual, exposeAs, agentNetwork: { ...usual.agentNetwork, ...agentNetwork } };
-  return agentPolicy(deployment({ spec: { ...(network && { network }) } }), installed, apiServer)[0]?.spec as Spec | undefined;
+  const installed = {
+    ...usual,
+    exposeAs,
+    agentNetwork: { ...usual.agentNetwork, ...agentNetwork },
+  };
+  return buildAgentPolicy(
+    deployment({ spec: { ...(network && { network }) } }),
+    installed,
+    apiServer,
+  )[0]?.spec as Spec | undefined;
 }
 
 /** Who reads the metrics of agents, and nothing else of them. */
-const READERS = { from: [{ namespaceSelector: { matchLabels: { 'gx.dev/metrics': 'true' } } }], ports: [{ protocol: 'TCP', port: 8001 }] };
-const NAMESPACE = [{ podSelector: {} }, { namespaceSelector: { matchLabels: { 'gx.dev/gateway': 'true' } } }];
+const READERS = {
+  from: [{ namespaceSelector: { matchLabels: { 'gx.dev/metrics': 'true' } } }],
+  ports: [{ protocol: 'TCP', port: 8001 }],
+};
+const NAMESPACE = [
+  { podSelector: {} },
+  { namespaceSelector: { matchLabels: { 'gx.dev/gateway': 'true' } } },
+];
 
 test('agents are reached from their namespace and by gateways, and reach all but the metadata of clouds and the API server', () => {
   expect(policyOf({ apiServer: ['10.0.0.2', '10.0.0.1', '10.0.0.2', 'fd00::1'] })).toEqual({
@@ -34,7 +63,12 @@ test('agents are reached from their namespace and by gateways, and reach all but
       },
       {
         to: [
-          { ipBlock: { cidr: '0.0.0.0/0', except: ['10.0.0.1/32', '10.0.0.2/32', '169.254.0.0/16'] } },
+          {
+            ipBlock: {
+              cidr: '0.0.0.0/0',
+              except: ['10.0.0.1/32', '10.0.0.2/32', '169.254.0.0/16'],
+            },
+          },
           { ipBlock: { cidr: '::/0', except: ['fd00::1/128', 'fd00:ec2::/32'] } },
           { namespaceSelector: {} },
         ],
@@ -49,22 +83,41 @@ test('a block without addresses of a family has no exceptions', () => {
 });
 
 test('gateways of the installation are peers beside the labelled namespaces', () => {
-  const gateway = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } };
-  expect(policyOf({ agentNetwork: { gateways: [gateway] } })?.ingress).toEqual([{ from: [...NAMESPACE, gateway] }, READERS]);
+  const gateway = {
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } },
+  };
+  expect(policyOf({ agentNetwork: { gateways: [gateway] } })?.ingress).toEqual([
+    { from: [...NAMESPACE, gateway] },
+    READERS,
+  ]);
 });
 
 test('proxies of routes reach the API, and not the metrics', () => {
-  const proxy = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'proxies' } } };
-  const [policy] = agentPolicy(deployment(), settings({ routeProxies: [proxy] }), []);
+  const proxy = {
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'proxies' } },
+  };
+  const [policy] = buildAgentPolicy(deployment(), settings({ routeProxies: [proxy] }), []);
   expect(policy?.spec).toMatchObject({
-    ingress: [{ from: NAMESPACE }, { from: [proxy], ports: [{ protocol: 'TCP', port: 8000 }] }, READERS],
+    ingress: [
+      { from: NAMESPACE },
+      { from: [proxy], ports: [{ protocol: 'TCP', port: 8000 }] },
+      READERS,
+    ],
   });
 });
 
 test.each<[string, Given, string[] | undefined]>([
   ['node ports: their clients come from anywhere', { exposeAs: 'NodePort' }, ['Egress']],
-  ['node ports, but the installation closes them', { exposeAs: 'NodePort', agentNetwork: { ingress: 'Namespace' } }, ['Ingress', 'Egress']],
-  ['node ports, but the deployment closes them', { exposeAs: 'NodePort', network: { ingress: 'Namespace' } }, ['Ingress', 'Egress']],
+  [
+    'node ports, but the installation closes them',
+    { exposeAs: 'NodePort', agentNetwork: { ingress: 'Namespace' } },
+    ['Ingress', 'Egress'],
+  ],
+  [
+    'node ports, but the deployment closes them',
+    { exposeAs: 'NodePort', network: { ingress: 'Namespace' } },
+    ['Ingress', 'Egress'],
+  ],
   ['an installation that opens what comes', { agentNetwork: { ingress: 'Open' } }, ['Egress']],
   ['an installation that opens what goes', { agentNetwork: { egress: 'Open' } }, ['Ingress']],
   ['a deployment that opens what comes', { network: { ingress: 'Open' } }, ['Egress']],

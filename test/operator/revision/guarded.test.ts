@@ -1,15 +1,31 @@
 import { expect, test } from 'vitest';
-import { guarded } from '../../../src/operator/revision/objects/guarded.ts';
+import { buildGuardFields } from '../../../src/operator/revision/objects/guarded.ts';
 import { deployment, revision, settings } from '../../kit/objects.ts';
 
 /* What the pods of a revision are told about who may call. */
 
-type Auth = { mode?: 'key' | 'tenant' | 'open'; issuer?: string; audiences?: string[]; jwks?: string; roles?: string };
+type Auth = {
+  mode?: 'key' | 'tenant' | 'open';
+  issuer?: string;
+  audiences?: string[];
+  jwks?: string;
+  roles?: string;
+};
 
 const variablesOf = (auth: Auth | undefined, url?: string): Record<string, string> => {
-  const of = revision(deployment({ template: { sourceRevisionConfig: { imageUri: 'agent:1', ...(auth && { auth }) } } }));
-  const { variables } = guarded(of, { deploymentId: 'the-id' }, settings(url === undefined ? {} : { controlPlaneUrl: url }));
-  return Object.fromEntries((variables as { name: string; value: string }[]).map(({ name, value }) => [name, value]));
+  const of = revision(
+    deployment({
+      template: { sourceRevisionConfig: { imageUri: 'agent:1', ...(auth && { auth }) } },
+    }),
+  );
+  const { variables } = buildGuardFields(
+    of,
+    { deploymentId: 'the-id' },
+    settings(url === undefined ? {} : { controlPlaneUrl: url }),
+  );
+  return Object.fromEntries(
+    (variables as { name: string; value: string }[]).map(({ name, value }) => [name, value]),
+  );
 };
 const KEY = { GX_AGENT_KEY_FOLDER: '/etc/gx-key' };
 
@@ -27,7 +43,12 @@ test('keys of the tenant are checked by the control plane, where agents know its
 });
 
 test('tokens of an issuer are verified by the agent', () => {
-  const issuer = { issuer: 'https://id.example', audiences: ['a', 'b'], jwks: 'https://id.example/keys', roles: 'realm.roles' };
+  const issuer = {
+    issuer: 'https://id.example',
+    audiences: ['a', 'b'],
+    jwks: 'https://id.example/keys',
+    roles: 'realm.roles',
+  };
   expect(variablesOf(issuer)).toEqual({
     ...KEY,
     GX_AUTH_ISSUER: 'https://id.example',

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
-import { digestIn, repositoryOf } from '../../../src/operator/revision/image-name.ts';
-import { repeatedImage } from '../../../src/operator/revision/image.ts';
+import {
+  findImageDigest,
+  parseImageRepository,
+} from '../../../src/operator/revision/image-name.ts';
+import { findRepeatedImage } from '../../../src/operator/revision/image.ts';
 import { deployment, fromGit, revision } from '../../kit/objects.ts';
 
 const DIGEST = `sha256:${'c'.repeat(64)}`;
@@ -11,7 +14,7 @@ test.each([
   ['localhost:5000/a/agent', 'localhost:5000/a/agent'],
   [`localhost:5000/a/agent:1@${DIGEST}`, 'localhost:5000/a/agent'],
 ])('the name of %s is %s', (image, name) => {
-  expect(repositoryOf(image)).toBe(name);
+  expect(parseImageRepository(image)).toBe(name);
 });
 
 test.each([
@@ -22,18 +25,30 @@ test.each([
   [`docker.io/library/import-2026@${DIGEST}`, 'agent:1', undefined],
   ['', 'agent:1', undefined],
 ])('of %s for %s the digest is %s', (id, image, digest) => {
-  expect(digestIn(id, image)).toBe(digest);
+  expect(findImageDigest(id, image)).toBe(digest);
 });
 
 test('a rollback repeats the digest, or the built image; not when it asks for something else', () => {
   const rollback = deployment({ spec: { rollbackOf: 'chat-00001' }, metadata: { generation: 2 } });
   const former = (status: object) => revision(deployment(), { status });
-  expect(repeatedImage(revision(rollback), [former({ imageDigest: DIGEST })])).toEqual({ image: `agent@${DIGEST}` });
-  expect(repeatedImage(revision(rollback), [former({})])).toBeUndefined();
-  expect(repeatedImage(revision(rollback), [])).toBeUndefined();
-  const other = deployment({ spec: { rollbackOf: 'chat-00001' }, metadata: { generation: 2 }, image: 'agent:2' });
-  expect(repeatedImage(revision(other), [former({ imageDigest: DIGEST })])).toBeUndefined();
-  const built = revision(deployment(fromGit('main')), { status: { image: 'r/a:1', imageArchitecture: 'arm64' } });
-  const again = revision(deployment(fromGit('main', { spec: { rollbackOf: 'chat-00001' }, metadata: { generation: 2 } })));
-  expect(repeatedImage(again, [built])).toEqual({ image: 'r/a:1', architecture: 'arm64' });
+  expect(findRepeatedImage(revision(rollback), [former({ imageDigest: DIGEST })])).toEqual({
+    image: `agent@${DIGEST}`,
+  });
+  expect(findRepeatedImage(revision(rollback), [former({})])).toBeUndefined();
+  expect(findRepeatedImage(revision(rollback), [])).toBeUndefined();
+  const other = deployment({
+    spec: { rollbackOf: 'chat-00001' },
+    metadata: { generation: 2 },
+    image: 'agent:2',
+  });
+  expect(findRepeatedImage(revision(other), [former({ imageDigest: DIGEST })])).toBeUndefined();
+  const built = revision(deployment(fromGit('main')), {
+    status: { image: 'r/a:1', imageArchitecture: 'arm64' },
+  });
+  const again = revision(
+    deployment(
+      fromGit('main', { spec: { rollbackOf: 'chat-00001' }, metadata: { generation: 2 } }),
+    ),
+  );
+  expect(findRepeatedImage(again, [built])).toEqual({ image: 'r/a:1', architecture: 'arm64' });
 });

@@ -1,11 +1,19 @@
 import { expect, test } from 'vitest';
-import { agentService } from '../../../src/operator/deployment/parts/service.ts';
-import { once } from '../../../src/operator/revision/objects/containers.ts';
-import { workload, podSpec } from '../../../src/operator/revision/objects/workload.ts';
+import { buildAgentService } from '../../../src/operator/deployment/parts/service.ts';
+import { buildUserContainer } from '../../../src/operator/revision/objects/containers.ts';
+import {
+  buildWorkload,
+  buildAgentPodSpec,
+} from '../../../src/operator/revision/objects/workload.ts';
 import { deployment, revision, settings } from '../../kit/objects.ts';
 
 const contextOf = (securityContext?: object): object =>
-  (once({ name: 's', image: 'i', ...(securityContext && { securityContext }) }, settings()) as { securityContext: object }).securityContext;
+  (
+    buildUserContainer(
+      { name: 's', image: 'i', ...(securityContext && { securityContext }) },
+      settings(),
+    ) as { securityContext: object }
+  ).securityContext;
 
 test('what a container leaves open in its security context is restricted', () => {
   const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
@@ -19,46 +27,107 @@ test('what a container leaves open in its security context is restricted', () =>
 });
 
 test('what a container asks for stays for the namespace to decide about', () => {
-  expect(contextOf({ privileged: true })).toEqual({ privileged: true, capabilities: { drop: ['ALL'] } });
+  expect(contextOf({ privileged: true })).toEqual({
+    privileged: true,
+    capabilities: { drop: ['ALL'] },
+  });
 });
 
 test('where every image is pulled, no container of a pod takes one that lies on the node', () => {
   const own = { name: 'own', image: 'i', imagePullPolicy: 'Never' } as const;
-  const kept = { name: 'kept', image: 'i', imagePullPolicy: 'IfNotPresent', restartPolicy: 'Always' } as const;
-  const asked = revision(deployment({ template: { resourceSpec: { initContainers: [own], sidecars: [{ ...own, name: 'side' }, kept] } } }));
-  const wish = { component: 'api', replicas: 1, secretName: undefined, connections: 10, deploymentId: 'd', image: 'i' } as const;
+  const kept = {
+    name: 'kept',
+    image: 'i',
+    imagePullPolicy: 'IfNotPresent',
+    restartPolicy: 'Always',
+  } as const;
+  const asked = revision(
+    deployment({
+      template: {
+        resourceSpec: { initContainers: [own], sidecars: [{ ...own, name: 'side' }, kept] },
+      },
+    }),
+  );
+  const wish = {
+    component: 'api',
+    replicas: 1,
+    secretName: undefined,
+    connections: 10,
+    deploymentId: 'd',
+    image: 'i',
+  } as const;
   const policies = (imagePullPolicy: 'Always' | 'IfNotPresent') => {
-    const { initContainers, containers } = podSpec(
+    const { initContainers, containers } = buildAgentPodSpec(
       asked,
       { ...wish, address: { secretName: 's', key: 'uri', state: 'x' } as never },
       { ...settings(), imagePullPolicy },
     ) as PodContainers;
-    return Object.fromEntries([...initContainers, ...containers].map((each) => [each.name, each.imagePullPolicy]));
+    return Object.fromEntries(
+      [...initContainers, ...containers].map((each) => [each.name, each.imagePullPolicy]),
+    );
   };
-  expect(policies('Always')).toEqual({ own: 'Always', kept: 'Always', agent: 'Always', side: 'Always' });
-  expect(policies('IfNotPresent')).toEqual({ own: 'Never', kept: 'IfNotPresent', agent: 'IfNotPresent', side: 'Never' });
+  expect(policies('Always')).toEqual({
+    own: 'Always',
+    kept: 'Always',
+    agent: 'Always',
+    side: 'Always',
+  });
+  expect(policies('IfNotPresent')).toEqual({
+    own: 'Never',
+    kept: 'IfNotPresent',
+    agent: 'IfNotPresent',
+    side: 'Never',
+  });
 });
 
-type PodContainers = Record<'initContainers' | 'containers', { name: string; imagePullPolicy: string }[]>;
+type PodContainers = Record<
+  'initContainers' | 'containers',
+  { name: string; imagePullPolicy: string }[]
+>;
 
 test('agents are told the proxies whose word counts, if there are any', () => {
-  const wish = { component: 'api', replicas: 1, secretName: undefined, connections: 10, deploymentId: 'd', image: 'i' } as const;
+  const wish = {
+    component: 'api',
+    replicas: 1,
+    secretName: undefined,
+    connections: 10,
+    deploymentId: 'd',
+    image: 'i',
+  } as const;
   const toldWith = (trustedProxies: string[]): object[] => {
     const address = { secretName: 's', key: 'uri', state: 'x' } as never;
-    const pod = podSpec(revision(deployment()), { ...wish, address }, { ...settings(), trustedProxies });
+    const pod = buildAgentPodSpec(
+      revision(deployment()),
+      { ...wish, address },
+      { ...settings(), trustedProxies },
+    );
     const [agent] = (pod as { containers: { env: { name: string }[] }[] }).containers;
     return agent!.env.filter(({ name }) => name === 'GX_TRUSTED_PROXIES');
   };
   expect(toldWith([])).toEqual([]);
-  expect(toldWith(['10.0.0.0/8', 'fd00::7'])).toEqual([{ name: 'GX_TRUSTED_PROXIES', value: '10.0.0.0/8,fd00::7' }]);
+  expect(toldWith(['10.0.0.0/8', 'fd00::7'])).toEqual([
+    { name: 'GX_TRUSTED_PROXIES', value: '10.0.0.0/8,fd00::7' },
+  ]);
 });
 
 test('labels and annotations of users that something may obey go to the pods of agents alone', () => {
-  const words = { labels: { 'mesh.example/team': 'blue' }, annotations: { 'external-dns.alpha.kubernetes.io/hostname': 'bank.example' } };
+  const words = {
+    labels: { 'mesh.example/team': 'blue' },
+    annotations: { 'external-dns.alpha.kubernetes.io/hostname': 'bank.example' },
+  };
   const asked = deployment({ template: { resourceSpec: words } });
-  expect(JSON.stringify(agentService(asked, settings(), { active: 'chat-00001' }))).not.toMatch(/blue|bank/);
-  const wish = { component: 'api', replicas: 1, secretName: undefined, connections: 10, deploymentId: 'd', image: 'i' } as const;
-  const { metadata, spec } = workload(
+  expect(
+    JSON.stringify(buildAgentService(asked, settings(), { active: 'chat-00001' })),
+  ).not.toMatch(/blue|bank/);
+  const wish = {
+    component: 'api',
+    replicas: 1,
+    secretName: undefined,
+    connections: 10,
+    deploymentId: 'd',
+    image: 'i',
+  } as const;
+  const { metadata, spec } = buildWorkload(
     revision(asked),
     { ...wish, address: { secretName: 's', key: 'uri', state: 'x' } as never },
     settings(),

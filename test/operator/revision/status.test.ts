@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Decision } from '../../../src/operator/revision/decision.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
-import { revisionReport } from '../../../src/operator/revision/status.ts';
+import { buildRevisionReport } from '../../../src/operator/revision/status.ts';
 import { DIGEST } from '../../kit/fake-kubelet.ts';
 import { deployment, revision } from '../../kit/objects.ts';
 
@@ -44,7 +44,13 @@ const decided = (given: Partial<Decision>): Decision => ({
 });
 const told = (given: Partial<Decision>, status: Status = {}, now = '2026-01-02T00:00:00Z') => {
   const of = revision(deployment(), { status });
-  return revisionReport(of, { decision: decided(given), world: world(now), secondsLeft: 100, secretName: 'env', logTail: undefined });
+  return buildRevisionReport(of, {
+    decision: decided(given),
+    world: world(now),
+    secondsLeft: 100,
+    secretName: 'env',
+    logTail: undefined,
+  });
 };
 
 test('times, hash, Secret and digest are written once', () => {
@@ -55,18 +61,42 @@ test('times, hash, Secret and digest are written once', () => {
     secretName: 'env',
     imageDigest: DIGEST,
   });
-  const later = told({ rolledOut: true, phase: 'DEPLOYED' }, { ...first, imageDigest: 'sha256:first' }, '2026-02-02T00:00:00Z').status;
+  const later = told(
+    { rolledOut: true, phase: 'DEPLOYED' },
+    { ...first, imageDigest: 'sha256:first' },
+    '2026-02-02T00:00:00Z',
+  ).status;
   expect(later).toEqual({ ...first, imageDigest: 'sha256:first' });
 });
 
 test.each<[string, Partial<Decision>, object]>([
-  ['under way, it looks again at its deadline', {}, { kind: 'waiting', reason: 'RollingOut', after: 100 }],
-  ['without its Secret, it looks again soon', { reason: 'SecretMissing' }, { kind: 'waiting', after: 5 }],
+  [
+    'under way, it looks again at its deadline',
+    {},
+    { kind: 'waiting', reason: 'RollingOut', after: 100 },
+  ],
+  [
+    'without its Secret, it looks again soon',
+    { reason: 'SecretMissing' },
+    { kind: 'waiting', after: 5 },
+  ],
   ['queued, it waits to be woken', { phase: 'QUEUED', started: false }, { kind: 'waiting' }],
-  ['deployed, it is settled', { phase: 'DEPLOYED', rolledOut: true }, { kind: 'settled', reason: 'Deployed' }],
+  [
+    'deployed, it is settled',
+    { phase: 'DEPLOYED', rolledOut: true },
+    { kind: 'settled', reason: 'Deployed' },
+  ],
   ['skipped, it is settled', { phase: 'SKIPPED' }, { kind: 'settled', reason: 'Skipped' }],
-  ['failed, it is stalled', { phase: 'DEPLOY_FAILED', reason: 'OOMKilled' }, { kind: 'stalled', reason: 'OOMKilled' }],
-  ['changed, it is stalled though it serves', { phase: 'DEPLOYED', reason: 'SpecChanged' }, { kind: 'stalled', reason: 'SpecChanged' }],
+  [
+    'failed, it is stalled',
+    { phase: 'DEPLOY_FAILED', reason: 'OOMKilled' },
+    { kind: 'stalled', reason: 'OOMKilled' },
+  ],
+  [
+    'changed, it is stalled though it serves',
+    { phase: 'DEPLOYED', reason: 'SpecChanged' },
+    { kind: 'stalled', reason: 'SpecChanged' },
+  ],
 ])('%s', (_, given, outcome) => {
   expect(told(given).outcome).toMatchObject(outcome);
 });

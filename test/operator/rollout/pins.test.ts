@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { operatorConfig } from '../../../src/config/operator.ts';
-import { pinAsked } from '../../../src/operator/rollout/pins.ts';
+import { readOperatorConfig } from '../../../src/config/operator.ts';
+import { choosePin } from '../../../src/operator/rollout/pins.ts';
 import { deployment } from '../../kit/objects.ts';
 
 /* The work that the pods of a revision pin to it: by their deployment, else by the installation. */
 
 const NAMES = { GX_GATEWAY_SERVICE: 'gx-gateway', GX_NAMESPACE: 'gx' };
 const asked = (env: Record<string, string>, pin?: 'Run' | 'Thread' | 'None') =>
-  pinAsked(deployment(pin && { spec: { rollout: { pin } } }), operatorConfig(env).settings);
+  choosePin(deployment(pin && { spec: { rollout: { pin } } }), readOperatorConfig(env).settings);
 
 test.each([
   ['Run unless somebody says otherwise', NAMES, undefined, 'Run'],
@@ -19,5 +19,7 @@ test.each([
 });
 
 test('another word is refused by the name of its setting', () => {
-  expect(() => operatorConfig({ ...NAMES, GX_ROLLOUT_PIN: 'forever' })).toThrow(/GX_ROLLOUT_PIN must be one of run, thread, none/);
+  expect(() => readOperatorConfig({ ...NAMES, GX_ROLLOUT_PIN: 'forever' })).toThrow(
+    /GX_ROLLOUT_PIN must be one of run, thread, none/,
+  );
 });

@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
-import { operatorConfig } from '../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../src/config/operator.ts';
 import { Unavailable } from '../../../src/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { reconcileDeployment } from '../../../src/operator/deployment/reconcile.ts';
 import { Writer } from '../../../src/operator/kernel/writer.ts';
 import type { ReconcileOutcome } from '../../../src/operator/kernel/outcome.ts';
-import { writable } from '../../../src/operator/view/caches.ts';
+import { listWrittenKinds } from '../../../src/operator/view/caches.ts';
 import type { OperatorDeps } from '../../../src/operator/view/deps.ts';
 import { deployment } from '../../kit/objects.ts';
 import { paperCluster } from '../../kit/paper-cluster.ts';
@@ -13,11 +13,17 @@ import { paperCluster } from '../../kit/paper-cluster.ts';
 /* A deployment gives up its route, and the API server refuses to remove it. Nothing else would wake the deployment. */
 
 const KEY = 'team/chat';
-const ROUTE = { kind: 'HTTPRoute', parentRefs: [{ name: 'public', namespace: 'gateways' }], host: '{name}.{namespace}.example.com' };
+const ROUTE = {
+  kind: 'HTTPRoute',
+  parentRefs: [{ name: 'public', namespace: 'gateways' }],
+  host: '{name}.{namespace}.example.com',
+};
 let cluster: ReturnType<typeof paperCluster>;
 
 beforeEach(async () => {
-  const { route, formerRoutes, routeProxies } = operatorConfig({ GX_ROUTE: JSON.stringify(ROUTE) }).settings;
+  const { route, formerRoutes, routeProxies } = readOperatorConfig({
+    GX_ROUTE: JSON.stringify(ROUTE),
+  }).settings;
   const given = { ...(route && { route }), formerRoutes, routeProxies };
   cluster = paperCluster({ onRead: () => undefined, onPass: () => undefined }, given);
   cluster.put(kinds.deployment, deployment());
@@ -27,16 +33,23 @@ beforeEach(async () => {
 /** An API server that refuses to delete. */
 const refusing = (deps: OperatorDeps): OperatorDeps => {
   const kube = { ...deps.kube, delete: () => Promise.reject(new Unavailable('not now')) } as Kube;
-  return { ...deps, kube, writer: new Writer(kube, writable(cluster.caches)) };
+  return { ...deps, kube, writer: new Writer(kube, listWrittenKinds(cluster.caches)) };
 };
 
-async function reconciled(through: (deps: OperatorDeps) => OperatorDeps = (deps) => deps): Promise<ReconcileOutcome | undefined> {
+async function reconciled(
+  through: (deps: OperatorDeps) => OperatorDeps = (deps) => deps,
+): Promise<ReconcileOutcome | undefined> {
   let outcome: ReconcileOutcome | undefined;
-  await cluster.pass('deployment', cluster.caches.deployments, KEY, (deps) => async (object, context) => {
-    const report = await reconcileDeployment(through(deps))(object, context);
-    ({ outcome } = report);
-    return report;
-  });
+  await cluster.pass(
+    'deployment',
+    cluster.caches.deployments,
+    KEY,
+    (deps) => async (object, context) => {
+      const report = await reconcileDeployment(through(deps))(object, context);
+      ({ outcome } = report);
+      return report;
+    },
+  );
   return outcome;
 }
 const hasRoute = (): boolean => cluster.caches.httpRoutes.get('team/chat-route') !== undefined;

@@ -1,11 +1,14 @@
 import { beforeEach, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
-import { ownedMetadata } from '../../../src/operator/objects/metadata.ts';
+import { buildOwnedMetadata } from '../../../src/operator/objects/metadata.ts';
 import { createCaches, type Caches } from '../../../src/operator/view/caches.ts';
 import { MissingKinds } from '../../../src/operator/view/missing-kinds.ts';
-import { wireWakeUps } from '../../../src/operator/wake.ts';
+import { registerWakeUps } from '../../../src/operator/wake.ts';
 import type { WorkQueue } from '../../../src/operator/kernel/queue.ts';
-import type { DeploymentResource, ListenerResource } from '../../../src/schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  ListenerResource,
+} from '../../../src/schema/platform/custom-resources.ts';
 import { deployment } from '../../kit/objects.ts';
 
 /* Who is woken when a route, a grant or the kind of routes comes or goes. */
@@ -17,9 +20,12 @@ let version = 0;
 
 beforeEach(() => {
   [caches, missing, woken] = [createCaches(), new MissingKinds(), []];
-  const queue = { add: (key: string) => woken.push(key), addAfter: () => undefined } as unknown as WorkQueue;
+  const queue = {
+    add: (key: string) => woken.push(key),
+    addAfter: () => undefined,
+  } as unknown as WorkQueue;
   const other = { add: () => undefined, addAfter: () => undefined } as unknown as WorkQueue;
-  wireWakeUps(caches, { deployments: queue, revisions: other, listeners: other }, { missing });
+  registerWakeUps(caches, { deployments: queue, revisions: other, listeners: other }, { missing });
 });
 
 const versioned = <T extends { metadata: object }>(object: T): T => {
@@ -27,19 +33,30 @@ const versioned = <T extends { metadata: object }>(object: T): T => {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
 };
 function put(name: string, reason?: string): DeploymentResource {
-  const conditions = [{ type: 'Routed', status: 'False', reason, message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }];
+  const conditions = [
+    {
+      type: 'Routed',
+      status: 'False',
+      reason,
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    },
+  ];
   const of = deployment({ metadata: { name, uid: name } });
-  const object = { ...of, ...(reason !== undefined && { status: { conditions } }) } as DeploymentResource;
-  caches.deployments.offer(versioned(object));
+  const object = {
+    ...of,
+    ...(reason !== undefined && { status: { conditions } }),
+  } as DeploymentResource;
+  caches.deployments.addIfNewer(versioned(object));
   return object;
 }
 const routeOf = (owner: DeploymentResource, host: string, generation = 1): KubeObject => ({
   apiVersion: kinds.httpRoute.apiVersion,
   kind: kinds.httpRoute.kind,
-  metadata: { ...ownedMetadata(owner, 'agent', `${owner.metadata.name}-route`), generation },
+  metadata: { ...buildOwnedMetadata(owner, 'agent', `${owner.metadata.name}-route`), generation },
   spec: { hostnames: [host], rules: [{ matches: [{ path: { value: '/' } }] }] },
 });
-const offer = (route: KubeObject): boolean => caches.httpRoutes.offer(versioned(route));
+const offer = (route: KubeObject): boolean => caches.httpRoutes.addIfNewer(versioned(route));
 /** Returns the deployments that this wakes, each once. */
 function wakes(change: () => unknown): string[] {
   woken = [];
@@ -53,7 +70,9 @@ test('a route that leaves a place wakes those that wait for one', () => {
   put('third', 'HostNotAllowed');
   expect(wakes(() => offer(routeOf(first, 'a.example')))).toEqual(['team/first']);
   expect(wakes(() => offer(routeOf(first, 'b.example', 2)))).toEqual(['team/first', 'team/second']);
-  expect(wakes(() => caches.httpRoutes.remove('team/first-route', BigInt((version += 1))))).toEqual(['team/first', 'team/second']);
+  expect(wakes(() => caches.httpRoutes.remove('team/first-route', BigInt((version += 1))))).toEqual(
+    ['team/first', 'team/second'],
+  );
 });
 
 test('two routes with one place wake both deployments', () => {
@@ -71,9 +90,15 @@ test('a Listener that grants other hosts wakes the deployments of its namespaces
     metadata: { name: 'default', namespace: 'gx-system' },
     spec: { computeId, namespaces: ['team'], hosts },
   });
-  expect(wakes(() => caches.listeners.offer(versioned(listener(['a.example']))))).toEqual(['team/first']);
-  expect(wakes(() => caches.listeners.offer(versioned(listener(['a.example'], 'b'))))).toEqual([]);
-  expect(wakes(() => caches.listeners.offer(versioned(listener(['b.example'], 'b'))))).toEqual(['team/first']);
+  expect(wakes(() => caches.listeners.addIfNewer(versioned(listener(['a.example']))))).toEqual([
+    'team/first',
+  ]);
+  expect(wakes(() => caches.listeners.addIfNewer(versioned(listener(['a.example'], 'b'))))).toEqual(
+    [],
+  );
+  expect(wakes(() => caches.listeners.addIfNewer(versioned(listener(['b.example'], 'b'))))).toEqual(
+    ['team/first'],
+  );
 });
 
 test('the kind of routes, once it is installed, wakes those that wait for it', () => {

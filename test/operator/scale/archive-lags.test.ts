@@ -11,12 +11,12 @@ test('the lag of a log is passed on at each report, and once when nothing is kno
     (deployment) => lags.get(deployment),
     (...one) => heard.push(one),
   );
-  follower.hear(['team/chat', 'team/dumped']);
+  follower.reportLags(['team/chat', 'team/dumped']);
   lags.set('team/chat', 34);
-  follower.hear(['team/chat']);
+  follower.reportLags(['team/chat']);
   lags.delete('team/chat');
-  follower.hear([]);
-  follower.hear([]);
+  follower.reportLags([]);
+  follower.reportLags([]);
   expect(heard).toEqual([
     ['team/chat', 4],
     ['team/chat', 34],

@@ -1,14 +1,14 @@
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
-import { chanceOf, type HitsOf } from '../../../src/operator/scale/chance.ts';
+import { estimateHitChance, type HitsOf } from '../../../src/operator/scale/chance.ts';
 
 /* Fisher's exact test of one side, also with numbers that somebody has made up. */
 
 test('chance is that of exact tables', () => {
-  expect(chanceOf({ of: 10, hits: 3 }, { of: 10, hits: 1 })).toBeCloseTo(0.291, 3);
-  expect(chanceOf({ of: 8, hits: 7 }, { of: 10, hits: 2 })).toBeCloseTo(0.0077, 3);
-  expect(chanceOf({ of: 50, hits: 0 }, { of: 500, hits: 0 })).toBeCloseTo(1, 9);
-  expect(chanceOf({ of: 50, hits: 5 }, { of: 500, hits: 0 })).toBeLessThan(1e-4);
+  expect(estimateHitChance({ of: 10, hits: 3 }, { of: 10, hits: 1 })).toBeCloseTo(0.291, 3);
+  expect(estimateHitChance({ of: 8, hits: 7 }, { of: 10, hits: 2 })).toBeCloseTo(0.0077, 3);
+  expect(estimateHitChance({ of: 50, hits: 0 }, { of: 500, hits: 0 })).toBeCloseTo(1, 9);
+  expect(estimateHitChance({ of: 50, hits: 5 }, { of: 500, hits: 0 })).toBeLessThan(1e-4);
 });
 
 /** Returns numbers from 0 to 1 that are the same in each run of the test. */
@@ -27,15 +27,28 @@ function chances(seed: number): () => number {
 function summedChance(one: HitsOf, other: HitsOf): number {
   const hits = one.hits + other.hits;
   const [least, most] = [Math.max(0, hits - other.of), Math.min(one.of, hits)];
-  const mode = Math.max(least, Math.min(most, Math.floor(((one.of + 1) * (hits + 1)) / (one.of + other.of + 2))));
-  const quotient = (count: number): number => ((one.of - count) / (count + 1)) * ((hits - count) / (other.of - hits + count + 1));
+  const mode = Math.max(
+    least,
+    Math.min(most, Math.floor(((one.of + 1) * (hits + 1)) / (one.of + other.of + 2))),
+  );
+  const quotient = (count: number): number =>
+    ((one.of - count) / (count + 1)) * ((hits - count) / (other.of - hits + count + 1));
   let [all, tail] = [0, 0];
   const take = (count: number, term: number): void => {
     all += term;
     if (count >= one.hits) tail += term;
   };
-  for (let [count, term] = [mode, 1]; count <= most && term > 1e-18; term *= quotient(count), count += 1) take(count, term);
-  for (let [count, term] = [mode - 1, 1 / quotient(mode - 1)]; count >= least && term > 1e-18; count -= 1, term /= quotient(count))
+  for (
+    let [count, term] = [mode, 1];
+    count <= most && term > 1e-18;
+    term *= quotient(count), count += 1
+  )
+    take(count, term);
+  for (
+    let [count, term] = [mode - 1, 1 / quotient(mode - 1)];
+    count >= least && term > 1e-18;
+    count -= 1, term /= quotient(count)
+  )
     take(count, term);
   return tail / all;
 }
@@ -56,7 +69,7 @@ describe('a chance', () => {
   test('is that of the whole sum, as far as it decides anything', () => {
     const next = chances(3);
     const wrong = Array.from({ length: 3000 }, () => drawn(next, 1e5)).filter(
-      ([one, other]) => Math.abs(chanceOf(one, other) - summedChance(one, other)) > 1e-6,
+      ([one, other]) => Math.abs(estimateHitChance(one, other) - summedChance(one, other)) > 1e-6,
     );
     expect(wrong).toEqual([]);
   });
@@ -64,7 +77,7 @@ describe('a chance', () => {
   test('of numbers whose sum is too long differs from it by less than a half percent of one percent', () => {
     const next = chances(11);
     const compared = Array.from({ length: 400 }, () => drawn(next, 1e9)).map(([one, other]) => {
-      const [exact, found] = [summedChance(one, other), chanceOf(one, other)];
+      const [exact, found] = [summedChance(one, other), estimateHitChance(one, other)];
       return { one, other, exact, error: Math.abs(found - exact) };
     });
     expect(compared.filter(({ error }) => error > 2e-4)).toEqual([]);
@@ -98,7 +111,7 @@ describe('a chance', () => {
     let longest = 0;
     for (const [one, other] of asked) {
       const began = process.threadCpuUsage();
-      const chance = chanceOf(one, other);
+      const chance = estimateHitChance(one, other);
       const { user, system } = process.threadCpuUsage(began);
       longest = Math.max(longest, (user + system) / 1000);
       if (!(chance >= 0 && chance <= 1)) impossible.push([one, other]);

@@ -8,8 +8,23 @@ type Step = { at: number; work?: Partial<PinnedWork> };
 function play(steps: Step[], { live = 2, most = 4 } = {}): number[] {
   let state: DrainState | undefined;
   return steps.map(({ at, work }) => {
-    const counted = work && { revision: 'chat-1', due: 0, running: 0, later: 0, waiting: 0, next_due: null, ...work };
-    state = decideDrain(state, { work: counted, slots: 10, live, most, now: at * 1000, downSeconds: 30 });
+    const counted = work && {
+      revision: 'chat-1',
+      due: 0,
+      running: 0,
+      later: 0,
+      waiting: 0,
+      next_due: null,
+      ...work,
+    };
+    state = decideDrain(state, {
+      work: counted,
+      slots: 10,
+      live,
+      most,
+      now: at * 1000,
+      downSeconds: 30,
+    });
     return state.desired;
   });
 }

@@ -3,40 +3,54 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createLog } from '../../../src/log.ts';
-import { promValue } from '../../../src/operator/scale/prom-answer.ts';
+import { parsePromValue } from '../../../src/operator/scale/prom-answer.ts';
 import { PromQueries } from '../../../src/operator/scale/prom-queries.ts';
-import { queryAbout } from '../../../src/schema/platform/rollout-trial.ts';
+import { expandQuery } from '../../../src/schema/platform/rollout-trial.ts';
 import { until } from '../../kit/until.ts';
 
 /* Queries about revisions, and a server that does not answer as it should. */
 
 const vector = (...values: string[]): object => ({
   status: 'success',
-  data: { resultType: 'vector', result: values.map((value) => ({ metric: {}, value: [1, value] })) },
+  data: {
+    resultType: 'vector',
+    result: values.map((value) => ({ metric: {}, value: [1, value] })),
+  },
 });
 
 test('names stand in a query where its words in braces are, and nowhere else', () => {
-  const query = 'a{namespace="{namespace}", b="{deployment}/{revision}", c="{other}"} / a{revision="{revision}"}';
-  expect(queryAbout(query, { namespace: 'team', deployment: 'chat', revision: 'chat-00002' })).toBe(
-    'a{namespace="team", b="chat/chat-00002", c="{other}"} / a{revision="chat-00002"}',
-  );
+  const query =
+    'a{namespace="{namespace}", b="{deployment}/{revision}", c="{other}"} / a{revision="{revision}"}';
+  expect(
+    expandQuery(query, { namespace: 'team', deployment: 'chat', revision: 'chat-00002' }),
+  ).toBe('a{namespace="team", b="chat/chat-00002", c="{other}"} / a{revision="chat-00002"}');
 });
 
 describe('an answer', () => {
   test('of one number is that number', () => {
-    expect(promValue(vector('1.5'))).toEqual({ value: 1.5 });
-    expect(promValue({ status: 'success', data: { resultType: 'scalar', result: [1, '-2'] } })).toEqual({ value: -2 });
+    expect(parsePromValue(vector('1.5'))).toEqual({ value: 1.5 });
+    expect(
+      parsePromValue({ status: 'success', data: { resultType: 'scalar', result: [1, '-2'] } }),
+    ).toEqual({ value: -2 });
   });
   test.each([
     ['no series', vector(), 'has no data'],
     ['no number', vector('NaN'), 'has no data'],
     ['an infinite one', vector('+Inf'), 'has no data'],
     ['several series', vector('1', '2'), '2 series instead of one'],
-    ['a range', { status: 'success', data: { resultType: 'matrix', result: [] } }, 'something else'],
-    ['a refusal', { status: 'error', errorType: 'bad_data', error: 'parse error' }, 'refuses it: parse error'],
+    [
+      'a range',
+      { status: 'success', data: { resultType: 'matrix', result: [] } },
+      'something else',
+    ],
+    [
+      'a refusal',
+      { status: 'error', errorType: 'bad_data', error: 'parse error' },
+      'refuses it: parse error',
+    ],
     ['other JSON', ['success'], 'something else'],
   ])('of %s says what is wrong', (_, answer, words) => {
-    expect(promValue(answer)).toEqual({ lacks: expect.stringContaining(words) as string });
+    expect(parsePromValue(answer)).toEqual({ lacks: expect.stringContaining(words) as string });
   });
 });
 
@@ -63,16 +77,24 @@ async function served(answer: (response: ServerResponse) => void): Promise<PromQ
 
 test.each<[string, (response: ServerResponse) => void, string]>([
   ['with a page', (response) => response.writeHead(502).end('<html>'), 'answers 502'],
-  ['with more than anybody reads', (response) => response.end('x'.repeat(100_000)), 'more than a number'],
+  [
+    'with more than anybody reads',
+    (response) => response.end('x'.repeat(100_000)),
+    'more than a number',
+  ],
   ['elsewhere', (response) => response.writeHead(302, { location: '/' }).end(), 'does not answer'],
   ['by hanging up', (response) => response.destroy(), 'does not answer'],
 ])('a server that answers %s is waited for', async (_, answer, words) => {
   const queries = await served(answer);
   queries.ask('team/chat', { ...REVISIONS, queries: [QUERY] }, signal);
-  const found = await until('it is answered', () => queries.answers('team/chat', { ...REVISIONS, checks }).get(QUERY));
-  expect(found).toMatchObject({ lacks: expect.stringContaining(`${words} (chat-00002)`) as string });
-  queries.forget('team/chat');
-  expect(queries.answers('team/chat', { ...REVISIONS, checks }).size).toBe(0);
+  const found = await until('it is answered', () =>
+    queries.getAnswers('team/chat', { ...REVISIONS, checks }).get(QUERY),
+  );
+  expect(found).toMatchObject({
+    lacks: expect.stringContaining(`${words} (chat-00002)`) as string,
+  });
+  queries.dropAnswers('team/chat');
+  expect(queries.getAnswers('team/chat', { ...REVISIONS, checks }).size).toBe(0);
 });
 
 test('few are asked at a time, each once, and all in the end', async () => {
@@ -87,10 +109,16 @@ test('few are asked at a time, each once, and all in the end', async () => {
     }, 20);
   });
   const names = Array.from({ length: 20 }, (_, at) => `team/chat-${at}`);
-  for (const name of [...names, ...names]) queries.ask(name, { ...REVISIONS, queries: [QUERY] }, signal);
-  await until('all are answered', () => names.every((name) => queries.answers(name, { ...REVISIONS, checks }).size === 1));
+  for (const name of [...names, ...names])
+    queries.ask(name, { ...REVISIONS, queries: [QUERY] }, signal);
+  await until('all are answered', () =>
+    names.every((name) => queries.getAnswers(name, { ...REVISIONS, checks }).size === 1),
+  );
   expect([asked, most <= 8]).toEqual([40, true]);
-  expect(queries.answers(names[0]!, { ...REVISIONS, checks }).get(QUERY)).toMatchObject({ candidate: 1, stable: 1 });
+  expect(queries.getAnswers(names[0]!, { ...REVISIONS, checks }).get(QUERY)).toMatchObject({
+    candidate: 1,
+    stable: 1,
+  });
 });
 
 test('one namespace whose queries are never answered holds up none of another', async () => {
@@ -111,9 +139,14 @@ test('one namespace whose queries are never answered holds up none of another', 
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const queries = new PromQueries({ url, log: createLog({ level: 'silent', process: 'test' }) });
   const query = 'a{namespace="{namespace}", revision="{revision}"}';
-  for (let index = 0; index < 50; index += 1) queries.ask(`evil/flood-${index}`, { ...REVISIONS, queries: [query] }, signal);
+  for (let index = 0; index < 50; index += 1)
+    queries.ask(`evil/flood-${index}`, { ...REVISIONS, queries: [query] }, signal);
   await until('the first ones are held', () => held.size >= 4);
   queries.ask('team/chat', { ...REVISIONS, queries: [query] }, signal);
-  await until('the other one is answered', () => queries.answers('team/chat', { ...REVISIONS, checks: [{ query }] }).size === 1, 5);
+  await until(
+    'the other one is answered',
+    () => queries.getAnswers('team/chat', { ...REVISIONS, checks: [{ query }] }).size === 1,
+    5,
+  );
   expect(held.size).toBe(4);
 });

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { decideQueue, type QueueBounds, type QueueState } from '../../../src/operator/scale/queue-scale.ts';
+import {
+  decideQueue,
+  type QueueBounds,
+  type QueueState,
+} from '../../../src/operator/scale/queue-scale.ts';
 import type { WorkSummary } from '../../../src/schema/wire/work-summary.ts';
 import { randomFrom } from '../../kit/random-changes.ts';
 
@@ -7,7 +11,15 @@ import { randomFrom } from '../../kit/random-changes.ts';
 
 const START = Date.parse('2026-11-23T12:00:00Z');
 const DOWN = 300;
-const QUIET: WorkSummary = { due: 0, running: 0, webhooks: 0, nextDue: undefined, slots: 10, idleSeconds: 0, age: 0 };
+const QUIET: WorkSummary = {
+  due: 0,
+  running: 0,
+  webhooks: 0,
+  nextDue: undefined,
+  slots: 10,
+  idleSeconds: 0,
+  age: 0,
+};
 const BOUNDS: QueueBounds = { least: 1, most: 8 };
 
 type Moment = { second: number; summary?: Partial<WorkSummary> | undefined };
@@ -16,8 +28,17 @@ type Moment = { second: number; summary?: Partial<WorkSummary> | undefined };
 function decided(moments: Moment[], bounds = BOUNDS, live = bounds.least): QueueState[] {
   let state: QueueState | undefined;
   return moments.map(({ second, ...given }) => {
-    const summary = 'summary' in given && given.summary === undefined ? undefined : { ...QUIET, ...given.summary };
-    state = decideQueue(state, { summary, bounds, live, now: START + second * 1000, downSeconds: DOWN });
+    const summary =
+      'summary' in given && given.summary === undefined
+        ? undefined
+        : { ...QUIET, ...given.summary };
+    state = decideQueue(state, {
+      summary,
+      bounds,
+      live,
+      now: START + second * 1000,
+      downSeconds: DOWN,
+    });
     return state;
   });
 }
@@ -58,7 +79,9 @@ describe('from none', () => {
   });
 
   test('what is due later brings none', () => {
-    expect(sizes([{ second: 0, summary: { nextDue: new Date(START + 60_000).toISOString() } }], none)).toEqual([0]);
+    expect(
+      sizes([{ second: 0, summary: { nextDue: new Date(START + 60_000).toISOString() } }], none),
+    ).toEqual([0]);
   });
 });
 
@@ -74,9 +97,14 @@ describe('downwards', () => {
   });
 
   test('work that comes back in time keeps all', () => {
-    expect(sizes([{ second: 0, summary: { due: 35 } }, { second: 1 }, { second: 290, summary: { due: 40 } }, { second: 320 }])).toEqual([
-      4, 4, 4, 4,
-    ]);
+    expect(
+      sizes([
+        { second: 0, summary: { due: 35 } },
+        { second: 1 },
+        { second: 290, summary: { due: 40 } },
+        { second: 320 },
+      ]),
+    ).toEqual([4, 4, 4, 4]);
   });
 
   test('an operator that takes over waits for the whole time, too', () => {
@@ -110,10 +138,20 @@ test('other bounds count at once', () => {
 });
 
 test('it says why, with the counts of the moment in which it decided', () => {
-  const [up, , down] = decided([{ second: 0, summary: { due: 31, running: 4 } }, { second: 1 }, { second: 302 }]);
+  const [up, , down] = decided([
+    { second: 0, summary: { due: 31, running: 4 } },
+    { second: 1 },
+    { second: 302 },
+  ]);
   expect([up, down].map((state) => [state?.reason, state?.message])).toEqual([
-    ['Backlog', '4 queue pods are asked for: 31 runs were due and 4 under way, of which each pod takes 10.'],
-    ['Quiet', '1 queue pods are asked for: 0 runs were due and 0 under way, of which each pod takes 10. Fewer were enough for 300 s.'],
+    [
+      'Backlog',
+      '4 queue pods are asked for: 31 runs were due and 4 under way, of which each pod takes 10.',
+    ],
+    [
+      'Quiet',
+      '1 queue pods are asked for: 0 runs were due and 0 under way, of which each pod takes 10. Fewer were enough for 300 s.',
+    ],
   ]);
 });
 
@@ -122,20 +160,24 @@ test('it says why, with the counts of the moment in which it decided', () => {
  * rest.
  */
 function wave(random: () => number): Moment[] {
-  const [rise, top, fall, height] = [1 + random() * 60, random() * 60, 1 + random() * 120, 1 + random() * 100].map(Math.round) as [
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [rise, top, fall, height] = [
+    1 + random() * 60,
+    random() * 60,
+    1 + random() * 120,
+    1 + random() * 100,
+  ].map(Math.round) as [number, number, number, number];
   const load = (second: number): number => {
     if (second < rise) return height * (second / rise);
     if (second < rise + top) return height;
     return Math.max(0, height * (1 - (second - rise - top) / fall));
   };
   // Figures are never smooth.
-  const noisy = (value: number): number => Math.max(0, Math.round(value + (value > 0 ? (random() - 0.5) * 6 : 0)));
-  return Array.from({ length: rise + top + fall + 2 * DOWN }, (_, second) => ({ second, summary: { due: noisy(load(second)) } }));
+  const noisy = (value: number): number =>
+    Math.max(0, Math.round(value + (value > 0 ? (random() - 0.5) * 6 : 0)));
+  return Array.from({ length: rise + top + fall + 2 * DOWN }, (_, second) => ({
+    second,
+    summary: { due: noisy(load(second)) },
+  }));
 }
 
 describe('for any wave', () => {
@@ -153,6 +195,8 @@ describe('for any wave', () => {
   test('always enough for the work, as far as the bounds allow', () => {
     for (const one of waves)
       for (const [at, size] of sizes(one).entries())
-        expect(size).toBeGreaterThanOrEqual(Math.min(8, Math.ceil((one[at]?.summary?.due ?? 0) / 10)));
+        expect(size).toBeGreaterThanOrEqual(
+          Math.min(8, Math.ceil((one[at]?.summary?.due ?? 0) / 10)),
+        );
   });
 });

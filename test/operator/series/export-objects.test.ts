@@ -4,7 +4,11 @@ import { OperatorMetrics } from '../../../src/operator/kernel/metrics.ts';
 import { exportObjects } from '../../../src/operator/series/export-objects.ts';
 import { createCaches, type Caches } from '../../../src/operator/view/caches.ts';
 import type { Condition } from '../../../src/schema/platform/conditions.ts';
-import type { BackupResource, DeploymentResource, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
+import type {
+  BackupResource,
+  DeploymentResource,
+  RevisionResource,
+} from '../../../src/schema/platform/custom-resources.ts';
 import { deployment, revision } from '../../kit/objects.ts';
 import { printed } from '../../kit/operator.ts';
 
@@ -17,13 +21,22 @@ function watched(): Seen {
   exportObjects(metrics, caches);
   const series = async (name?: string): Promise<string[]> => {
     const lines = (await printed(metrics)).split('\n');
-    return lines.filter((line) => line.includes('namespace="') && (name === undefined || line.includes(`deployment="${name}"`)));
+    return lines.filter(
+      (line) =>
+        line.includes('namespace="') &&
+        (name === undefined || line.includes(`deployment="${name}"`)),
+    );
   };
   return { caches, series };
 }
 
 let version = 0;
-const at = (name: string, more: object = {}) => ({ name, namespace: 'team', resourceVersion: String((version += 1)), ...more });
+const at = (name: string, more: object = {}) => ({
+  name,
+  namespace: 'team',
+  resourceVersion: String((version += 1)),
+  ...more,
+});
 const stated = (type: string, status: Condition['status'], reason: string): Condition => ({
   type,
   status,
@@ -31,16 +44,32 @@ const stated = (type: string, status: Condition['status'], reason: string): Cond
   message: '',
   lastTransitionTime: '2026-11-01T00:00:00Z',
 });
-const chat = (name: string, conditions: Condition[], status: DeploymentResource['status'] = {}): DeploymentResource =>
-  deployment({ metadata: at(name), status: { conditions, ...status } });
-const backup = (name: string, deploymentName: string, status: NonNullable<BackupResource['status']>): BackupResource => ({
+const chat = (
+  name: string,
+  conditions: Condition[],
+  status: DeploymentResource['status'] = {},
+): DeploymentResource => deployment({ metadata: at(name), status: { conditions, ...status } });
+const backup = (
+  name: string,
+  deploymentName: string,
+  status: NonNullable<BackupResource['status']>,
+): BackupResource => ({
   apiVersion: 'gx.dev/v1alpha1',
   kind: 'Backup',
   metadata: at(`${deploymentName}-${name}`),
-  spec: { deployment: deploymentName, deploymentUid: '', backup: name, target: 'main', method: 'dump' },
+  spec: {
+    deployment: deploymentName,
+    deploymentUid: '',
+    backup: name,
+    target: 'main',
+    method: 'dump',
+  },
   status,
 });
-const revisionIn = (name: string, phase: NonNullable<RevisionResource['status']>['phase']): RevisionResource => ({
+const revisionIn = (
+  name: string,
+  phase: NonNullable<RevisionResource['status']>['phase'],
+): RevisionResource => ({
   ...revision(),
   metadata: at(name),
   spec: { ...revision().spec, deployment: name.slice(0, -6) },
@@ -49,7 +78,10 @@ const revisionIn = (name: string, phase: NonNullable<RevisionResource['status']>
 const databasePod = (name: string, words: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Pod',
-  metadata: at(`${name}-db-0`, { labels: { 'gx.dev/component': 'database' }, annotations: { 'gx.dev/deployment': name } }),
+  metadata: at(`${name}-db-0`, {
+    labels: { 'gx.dev/component': 'database' },
+    annotations: { 'gx.dev/deployment': name },
+  }),
   status: {
     containerStatuses: [
       { name: 'postgres', restartCount: 2 },
@@ -58,7 +90,11 @@ const databasePod = (name: string, words: string): KubeObject => ({
   },
 });
 
-const WELL = [stated('Ready', 'True', 'Ready'), stated('Serving', 'True', 'Serving'), stated('DatabaseReady', 'True', 'Ready')];
+const WELL = [
+  stated('Ready', 'True', 'Ready'),
+  stated('Serving', 'True', 'Serving'),
+  stated('DatabaseReady', 'True', 'Ready'),
+];
 
 test('a deployment shows Ready, Serving, and the conditions that are in a bad state', async () => {
   const { caches, series } = watched();
@@ -67,10 +103,14 @@ test('a deployment shows Ready, Serving, and the conditions that are in a bad st
     stated('Stalled', 'True', 'CrashLooping'),
     stated('Draining', 'True', 'PinnedWork'),
   ];
-  caches.deployments.offer(chat('good', WELL));
-  caches.deployments.offer(chat('bad', [stated('Ready', 'False', 'CrashLooping'), ...WELL.slice(1), ...bad]));
+  caches.deployments.addIfNewer(chat('good', WELL));
+  caches.deployments.addIfNewer(
+    chat('bad', [stated('Ready', 'False', 'CrashLooping'), ...WELL.slice(1), ...bad]),
+  );
   const shown = (lines: string[]): string[] =>
-    lines.map((line) => /condition="(\w+)",status="(\w+)",reason="(\w+)"/.exec(line)!.slice(1).join(' '));
+    lines.map((line) =>
+      /condition="(\w+)",status="(\w+)",reason="(\w+)"/.exec(line)!.slice(1).join(' '),
+    );
   expect(shown(await series('good'))).toEqual(['Ready True Ready', 'Serving True Serving']);
   expect(shown(await series('bad'))).toEqual([
     'Ready False CrashLooping',
@@ -82,14 +122,25 @@ test('a deployment shows Ready, Serving, and the conditions that are in a bad st
 
 test('a deployment that rests shows nothing bad', async () => {
   const { caches, series } = watched();
-  const resting = ['Ready', 'DatabaseReady', 'ApiScaled'].map((type) => stated(type, type === 'Ready' ? 'True' : 'False', 'Hibernated'));
-  caches.deployments.offer(chat('resting', [...resting, stated('Asleep', 'True', 'Idle'), stated('Serving', 'False', 'Hibernated')]));
-  expect((await series('resting')).map((line) => /condition="(\w+)"/.exec(line)![1])).toEqual(['Ready', 'Serving']);
+  const resting = ['Ready', 'DatabaseReady', 'ApiScaled'].map((type) =>
+    stated(type, type === 'Ready' ? 'True' : 'False', 'Hibernated'),
+  );
+  caches.deployments.addIfNewer(
+    chat('resting', [
+      ...resting,
+      stated('Asleep', 'True', 'Idle'),
+      stated('Serving', 'False', 'Hibernated'),
+    ]),
+  );
+  expect((await series('resting')).map((line) => /condition="(\w+)"/.exec(line)![1])).toEqual([
+    'Ready',
+    'Serving',
+  ]);
 });
 
 test('the reason of a condition is escaped as Prometheus reads it', async () => {
   const { caches, series } = watched();
-  caches.deployments.offer(chat('odd', [stated('Ready', 'False', 'a"b\\c\nd')]));
+  caches.deployments.addIfNewer(chat('odd', [stated('Ready', 'False', 'a"b\\c\nd')]));
   expect(await series('odd')).toEqual([
     String.raw`gx_deployment_condition{namespace="team",deployment="odd",condition="Ready",status="False",reason="a\"b\\c\nd"} 1`,
   ]);
@@ -98,16 +149,41 @@ test('the reason of a condition is escaped as Prometheus reads it', async () => 
 test('certificates, volumes, restarts, backups and a revision that was given up have their numbers', async () => {
   const { caches, series } = watched();
   const until = '2027-01-01T00:00:00Z';
-  const aborted = { revision: 'chat-00002', since: '2026-11-03T00:00:00Z', cause: 'Check', message: '' } as const;
-  const rollout = { madeAt: '2026-11-03T00:00:00Z', current: 'chat-00001', living: [], draining: [], aborted };
-  caches.deployments.offer(chat('chat', WELL, { databaseCertificateUntil: until, rollout }));
-  caches.pods.offer(databasePod('chat', 'nearly-full 8 10\n'));
-  caches.backups.offer(backup('20261102t000000z', 'chat', { phase: 'Succeeded', from: '2026-11-02T00:00:00Z', sizeBytes: 7 }));
-  caches.backups.offer(
-    backup('20261101t000000z', 'chat', { phase: 'Succeeded', from: '2026-11-01T00:00:00Z', sizeBytes: 5, verified: until }),
+  const aborted = {
+    revision: 'chat-00002',
+    since: '2026-11-03T00:00:00Z',
+    cause: 'Check',
+    message: '',
+  } as const;
+  const rollout = {
+    madeAt: '2026-11-03T00:00:00Z',
+    current: 'chat-00001',
+    living: [],
+    draining: [],
+    aborted,
+  };
+  caches.deployments.addIfNewer(chat('chat', WELL, { databaseCertificateUntil: until, rollout }));
+  caches.pods.addIfNewer(databasePod('chat', 'nearly-full 8 10\n'));
+  caches.backups.addIfNewer(
+    backup('20261102t000000z', 'chat', {
+      phase: 'Succeeded',
+      from: '2026-11-02T00:00:00Z',
+      sizeBytes: 7,
+    }),
+  );
+  caches.backups.addIfNewer(
+    backup('20261101t000000z', 'chat', {
+      phase: 'Succeeded',
+      from: '2026-11-01T00:00:00Z',
+      sizeBytes: 5,
+      verified: until,
+    }),
   );
   const values = Object.fromEntries(
-    (await series('chat')).map((line) => [line.slice(0, line.indexOf('{')), Number(line.split(' ').at(-1))]),
+    (await series('chat')).map((line) => [
+      line.slice(0, line.indexOf('{')),
+      Number(line.split(' ').at(-1)),
+    ]),
   );
   const seconds = (time: string): number => Date.parse(time) / 1000;
   expect(values).toEqual({
@@ -130,13 +206,13 @@ test('revisions are counted by phase, and those that have not ended are named', 
     ['one-00002', 'BUILDING'],
     ['two-00001', 'DEPLOYED'],
   ] as const)
-    caches.revisions.offer(revisionIn(name, phase));
+    caches.revisions.addIfNewer(revisionIn(name, phase));
   expect(await series()).toEqual([
     'gx_revision_phase{namespace="team",deployment="one",revision="one-00002",phase="BUILDING"} 1',
     'gx_revisions{namespace="team",phase="DEPLOYED"} 2',
     'gx_revisions{namespace="team",phase="BUILDING"} 1',
   ]);
-  caches.revisions.offer(revisionIn('one-00002', 'BUILD_FAILED'));
+  caches.revisions.addIfNewer(revisionIn('one-00002', 'BUILD_FAILED'));
   expect(await series()).toEqual([
     'gx_revisions{namespace="team",phase="DEPLOYED"} 2',
     'gx_revisions{namespace="team",phase="BUILD_FAILED"} 1',
@@ -148,18 +224,26 @@ test('a thousand deployments that are deleted leave no series, and at rest each 
   const names = Array.from({ length: 1000 }, (_, index) => `chat-${index}`);
   const until = '2027-01-01T00:00:00Z';
   for (const name of names) {
-    caches.deployments.offer(chat(name, WELL, { databaseCertificateUntil: until }));
-    caches.revisions.offer(revisionIn(`${name}-00001`, 'DEPLOYED'));
-    caches.pods.offer(databasePod(name, 'roomy 1 10'));
+    caches.deployments.addIfNewer(chat(name, WELL, { databaseCertificateUntil: until }));
+    caches.revisions.addIfNewer(revisionIn(`${name}-00001`, 'DEPLOYED'));
+    caches.pods.addIfNewer(databasePod(name, 'roomy 1 10'));
   }
   const before = (await series('chat-7')).length;
   expect(before).toBeLessThanOrEqual(8);
   for (const name of names) {
-    caches.backups.offer(backup('20261101t000000z', name, { phase: 'Failed' }));
-    caches.backups.offer(backup('20261102t000000z', name, { phase: 'Succeeded', from: until, verified: until, sizeBytes: 1 }));
+    caches.backups.addIfNewer(backup('20261101t000000z', name, { phase: 'Failed' }));
+    caches.backups.addIfNewer(
+      backup('20261102t000000z', name, {
+        phase: 'Succeeded',
+        from: until,
+        verified: until,
+        sizeBytes: 1,
+      }),
+    );
   }
   expect((await series('chat-7')).length - before).toBeLessThanOrEqual(6);
   for (const cache of [caches.pods, caches.backups, caches.revisions, caches.deployments])
-    for (const { metadata } of cache.list()) cache.remove(`${metadata.namespace}/${metadata.name}`, BigInt((version += 1)));
+    for (const { metadata } of cache.list())
+      cache.remove(`${metadata.namespace}/${metadata.name}`, BigInt((version += 1)));
   expect(await series()).toEqual([]);
 });

@@ -1,5 +1,12 @@
 import { AIMessage } from '@langchain/core/messages';
-import { Annotation, END, interrupt, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
+import {
+  Annotation,
+  END,
+  interrupt,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+} from '@langchain/langgraph';
 
 /* The tools that the conformance suite calls by name, as far as agents can be such tools. */
 
@@ -10,7 +17,8 @@ const form = (message: string, properties: object): object => ({
   requestedSchema: { type: 'object', properties, required: Object.keys(properties) },
 });
 
-const name = (message: string): string => interrupt<unknown, { name: string }>(form(message, { name: { type: 'string' } })).name;
+const name = (message: string): string =>
+  interrupt<unknown, { name: string }>(form(message, { name: { type: 'string' } })).name;
 
 export const simple = new StateGraph(State)
   .addNode('say', () => ({ text: 'This is a simple text response for testing.' }))
@@ -38,7 +46,10 @@ export const slow = new StateGraph(State)
 
 export const asking = new StateGraph(State)
   .addNode('ask', () => {
-    const asked = { ...form('What is your name?', { name: { type: 'string' } }), name: 'user_name' };
+    const asked = {
+      ...form('What is your name?', { name: { type: 'string' } }),
+      name: 'user_name',
+    };
     return { text: `Hello, ${interrupt<unknown, { name: string }>(asked).name}!` };
   })
   .addEdge(START, 'ask')
@@ -57,7 +68,9 @@ export const confirming = new StateGraph(State)
 export const twice = new StateGraph(State)
   .addNode('first', () => ({ text: name('Step 1: What is your name?') }))
   .addNode('second', ({ text }) => {
-    const { color } = interrupt<unknown, { color: string }>(form('Step 2: What is your favorite color?', { color: { type: 'string' } }));
+    const { color } = interrupt<unknown, { color: string }>(
+      form('Step 2: What is your favorite color?', { color: { type: 'string' } }),
+    );
     return { text: `${text} likes ${color}` };
   })
   .addEdge(START, 'first')
@@ -81,7 +94,11 @@ const pixel: Block = {
   mimeType: 'image/png',
   data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
 };
-const file = (mimeType: string, text: string): Block => ({ type: 'file', mimeType, data: base64(text) });
+const file = (mimeType: string, text: string): Block => ({
+  type: 'file',
+  mimeType,
+  data: base64(text),
+});
 
 export const picture = saying(pixel);
 export const sound = saying({ type: 'audio', mimeType: 'audio/wav', data: base64('RIFF....WAVE') });

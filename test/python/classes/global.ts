@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { say } from '../../../dev/steps.ts';
+import { printLine } from '../../../dev/steps.ts';
 import { SEEN, withClasses } from '../../kit/classes.ts';
 
 /** Counts what the steps of all graphs have found. Fails where none has looked, or one has missed a class. */
@@ -13,7 +13,10 @@ export default function setup(): () => void {
     const of = (kind: string): string[] => lines.filter((line) => line.startsWith(`${kind} `));
     const missing = [...new Set(of('misses'))];
     const nodes = new Set(of('finds')).size;
-    say(`classes in states: ${of('finds').length} steps of ${nodes} nodes found them, ${of('begins').length} had none before them`);
-    if (nodes === 0 || missing.length > 0) throw new Error(`Classes were missed, or nobody looked: ${missing.join(', ')}`);
+    printLine(
+      `classes in states: ${of('finds').length} steps of ${nodes} nodes found them, ${of('begins').length} had none before them`,
+    );
+    if (nodes === 0 || missing.length > 0)
+      throw new Error(`Classes were missed, or nobody looked: ${missing.join(', ')}`);
   };
 }

@@ -6,4 +6,6 @@ import { LEFT_OUT_WITH_CLASSES } from './table.ts';
 
 /* Where all states hold values of classes, tests of what only plain states have are skipped, with the reason. */
 
-leaveOut((file) => (withClasses() ? (LEFT_OUT_WITH_CLASSES[relative(process.cwd(), file)] ?? {}) : {}));
+leaveOut((file) =>
+  withClasses() ? (LEFT_OUT_WITH_CLASSES[relative(process.cwd(), file)] ?? {}) : {},
+);

@@ -6,7 +6,8 @@ const NAMED_ALONE = 'It is about classes that are not to come back.';
 
 export const LEFT_OUT_WITH_CLASSES: Readonly<Record<string, LeftOut>> = {
   'test/python/serde.test.ts': {
-    'a class that gx.json names comes back as such, and so does a pickled value where it asks for it; nobody else gets them': NAMED_ALONE,
+    'a class that gx.json names comes back as such, and so does a pickled value where it asks for it; nobody else gets them':
+      NAMED_ALONE,
     'with null, only the classes that classes names come back': NAMED_ALONE,
     'with null, only the classes that classes_of_data names come back': NAMED_ALONE,
     'with null, only the classes that configured names come back': NAMED_ALONE,

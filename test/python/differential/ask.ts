@@ -21,16 +21,24 @@ export async function askAll(url: string, requests: Asked[]): Promise<Map<string
 }
 
 const at = (value: unknown, field: string): unknown =>
-  field.split('.').reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], value);
+  field
+    .split('.')
+    .reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], value);
 
-async function ask(url: string, { name, method = 'POST', path, body }: Asked, kept: Kept): Promise<Answer> {
+async function ask(
+  url: string,
+  { name, method = 'POST', path, body }: Asked,
+  kept: Kept,
+): Promise<Answer> {
   const valueOf = (place: string): string => {
     const value = kept.get(place);
     // Two servers that are asked for a place that nobody filled refuse it alike, which compares nothing.
-    if (value === undefined) throw new DevError(`"${name}" asks for {${place}}, which no answer before it has.`);
+    if (value === undefined)
+      throw new DevError(`"${name}" asks for {${place}}, which no answer before it has.`);
     return value;
   };
-  const filled = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (_, place: string) => valueOf(place));
+  const filled = (text: string): string =>
+    text.replaceAll(/\{(\w+)\}/g, (_, place: string) => valueOf(place));
   const answer = await fetch(url + filled(path), {
     method,
     headers: { 'content-type': 'application/json' },
@@ -54,7 +62,10 @@ function parsed(text: string): unknown {
 function eventsIn(text: string): unknown[] {
   return text
     .split(/\r?\n\r?\n/)
-    .map((part) => ({ event: /^event: (.*)$/m.exec(part)?.[1], data: /^data: (.*)$/m.exec(part)?.[1] }))
+    .map((part) => ({
+      event: /^event: (.*)$/m.exec(part)?.[1],
+      data: /^data: (.*)$/m.exec(part)?.[1],
+    }))
     .filter(({ event }) => event !== undefined)
     .map(({ event, data }) => ({ event, data: parsed(data ?? '') }));
 }

@@ -10,23 +10,51 @@ export type Asked = {
   keeps?: Record<string, string>;
 };
 
-const newThread = (name: string): Asked => ({ name: `make ${name}`, path: '/threads', body: {}, keeps: { [name]: 'thread_id' } });
-const wait = (name: string, thread: string, body: object): Asked => ({ name, path: `/threads/{${thread}}/runs/wait`, body });
+const newThread = (name: string): Asked => ({
+  name: `make ${name}`,
+  path: '/threads',
+  body: {},
+  keeps: { [name]: 'thread_id' },
+});
+const wait = (name: string, thread: string, body: object): Asked => ({
+  name,
+  path: `/threads/{${thread}}/runs/wait`,
+  body,
+});
 const get = (name: string, path: string): Asked => ({ name, method: 'GET', path });
 
 const ASKING = { messages: [], value: 'init', items: [] };
 const QUESTION = { messages: [{ role: 'user', content: 'Hi there' }] };
-const MODES = ['values', 'updates', 'messages', 'messages-tuple', 'custom', 'tasks', 'checkpoints', 'debug'];
+const MODES = [
+  'values',
+  'updates',
+  'messages',
+  'messages-tuple',
+  'custom',
+  'tasks',
+  'checkpoints',
+  'debug',
+];
 const GRAPHS = ['echo', 'counter', 'approval', 'outer', 'agent', 'tools_agent', 'typed'];
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
 const ASSISTANTS: Asked[] = [
-  { name: 'search assistants', path: '/assistants/search', body: { graph_id: 'echo' }, keeps: { assistant: '0.assistant_id' } },
+  {
+    name: 'search assistants',
+    path: '/assistants/search',
+    body: { graph_id: 'echo' },
+    keeps: { assistant: '0.assistant_id' },
+  },
   get('get an assistant', '/assistants/{assistant}'),
   { name: 'count assistants', path: '/assistants/count', body: { graph_id: 'echo' } },
   get('get an assistant that is not there', `/assistants/${NOBODY}`),
   ...GRAPHS.flatMap((graph) => [
-    { name: `find ${graph}`, path: '/assistants/search', body: { graph_id: graph }, keeps: { [graph]: '0.assistant_id' } },
+    {
+      name: `find ${graph}`,
+      path: '/assistants/search',
+      body: { graph_id: graph },
+      keeps: { [graph]: '0.assistant_id' },
+    },
     get(`draw ${graph}`, `/assistants/{${graph}}/graph`),
     get(`schemas of ${graph}`, `/assistants/{${graph}}/schemas`),
     get(`subgraphs of ${graph}`, `/assistants/{${graph}}/subgraphs`),
@@ -34,9 +62,19 @@ const ASSISTANTS: Asked[] = [
 ];
 
 const THREADS: Asked[] = [
-  { name: 'make a thread', path: '/threads', body: { metadata: { kind: 'plain' } }, keeps: { plain: 'thread_id' } },
+  {
+    name: 'make a thread',
+    path: '/threads',
+    body: { metadata: { kind: 'plain' } },
+    keeps: { plain: 'thread_id' },
+  },
   get('get a thread', '/threads/{plain}'),
-  { name: 'change a thread', method: 'PATCH', path: '/threads/{plain}', body: { metadata: { more: 1 } } },
+  {
+    name: 'change a thread',
+    method: 'PATCH',
+    path: '/threads/{plain}',
+    body: { metadata: { more: 1 } },
+  },
   { name: 'search threads', path: '/threads/search', body: { metadata: { kind: 'plain' } } },
   { name: 'count threads', path: '/threads/count', body: { metadata: { kind: 'plain' } } },
   get('state of an empty thread', '/threads/{plain}/state'),
@@ -53,14 +91,30 @@ const RUNS: Asked[] = [
   get('state of echo', '/threads/{echo}/state'),
   get('history of echo', '/threads/{echo}/history?limit=5'),
   get('runs of echo', '/threads/{echo}/runs'),
-  { name: 'write a state', path: '/threads/{echo}/state', body: { values: { answer: 'by hand' }, as_node: 'answer' } },
+  {
+    name: 'write a state',
+    path: '/threads/{echo}/state',
+    body: { values: { answer: 'by hand' }, as_node: 'answer' },
+  },
   get('state that was written', '/threads/{echo}/state'),
   { name: 'copy a thread', path: '/threads/{echo}/copy', body: {}, keeps: { copy: 'thread_id' } },
   get('state of a copy', '/threads/{copy}/state'),
-  { name: 'wait without a thread', path: '/runs/wait', body: { assistant_id: 'spread', input: { words: ['a', 'bcd'] } } },
+  {
+    name: 'wait without a thread',
+    path: '/runs/wait',
+    body: { assistant_id: 'spread', input: { words: ['a', 'bcd'] } },
+  },
   { name: 'wait for odd values', path: '/runs/wait', body: { assistant_id: 'odd', input: {} } },
-  { name: 'wait for a state of a class', path: '/runs/wait', body: { assistant_id: 'typed', input: { profile: { name: 'q' } } } },
-  { name: 'wait for an assistant that is not there', path: '/runs/wait', body: { assistant_id: 'nobody', input: {} } },
+  {
+    name: 'wait for a state of a class',
+    path: '/runs/wait',
+    body: { assistant_id: 'typed', input: { profile: { name: 'q' } } },
+  },
+  {
+    name: 'wait for an assistant that is not there',
+    path: '/runs/wait',
+    body: { assistant_id: 'nobody', input: {} },
+  },
   newThread('fails'),
   wait('wait for a failure', 'fails', { assistant_id: 'fails', input: { question: 'q' } }),
   get('thread of a failure', '/threads/{fails}'),
@@ -97,14 +151,24 @@ const SUBGRAPH: Asked[] = [
     body: { checkpoint: { checkpoint_ns: '{ns}' } },
     keeps: { inner: '0.checkpoint.checkpoint_id' },
   },
-  wait('outer asks from within the subgraph', 'again', { assistant_id: 'outer', input: null, checkpoint: INNER }),
+  wait('outer asks from within the subgraph', 'again', {
+    assistant_id: 'outer',
+    input: null,
+    checkpoint: INNER,
+  }),
   get('thread of a run from within a subgraph', '/threads/{again}'),
-  wait('answer the subgraph that ran again', 'again', { assistant_id: 'outer', command: { resume: 'yes' } }),
+  wait('answer the subgraph that ran again', 'again', {
+    assistant_id: 'outer',
+    command: { resume: 'yes' },
+  }),
 ];
 
 const REFUSED: Asked[] = [
   newThread('bounded'),
-  wait('wait for a value that the state refuses', 'bounded', { assistant_id: 'bounded', input: { name: 'bad' } }),
+  wait('wait for a value that the state refuses', 'bounded', {
+    assistant_id: 'bounded',
+    input: { name: 'bad' },
+  }),
   get('thread of a refused value', '/threads/{bounded}'),
   get('state of a refused value', '/threads/{bounded}/state'),
 ];
@@ -131,7 +195,10 @@ const OF_CONTEXT: Asked[] = ['contextual', 'strict', 'runtime'].flatMap((graph) 
 const CLASSES: Asked[] = ['kept', 'kept_data', 'kept_model', 'kept_counts'].flatMap((graph) => [
   newThread(graph),
   ...['one', 'two'].flatMap((name) => [
-    wait(`${graph} asks ${name}`, graph, { assistant_id: graph, input: graph === 'kept_counts' ? name : { name } }),
+    wait(`${graph} asks ${name}`, graph, {
+      assistant_id: graph,
+      input: graph === 'kept_counts' ? name : { name },
+    }),
     wait(`${graph} goes on ${name}`, graph, { assistant_id: graph, command: { resume: 'yes' } }),
   ]),
   get(`state of ${graph}`, `/threads/{${graph}}/state`),
@@ -139,7 +206,11 @@ const CLASSES: Asked[] = ['kept', 'kept_data', 'kept_model', 'kept_counts'].flat
 
 const SENDS: Asked[] = [
   newThread('kept_sends'),
-  wait('kept_sends stops', 'kept_sends', { assistant_id: 'kept_sends', input: {}, interrupt_before: ['take'] }),
+  wait('kept_sends stops', 'kept_sends', {
+    assistant_id: 'kept_sends',
+    input: {},
+    interrupt_before: ['take'],
+  }),
   wait('kept_sends goes on', 'kept_sends', { assistant_id: 'kept_sends', input: null }),
 ];
 
@@ -155,17 +226,36 @@ const STREAMS: Asked[] = [
   {
     name: 'stream deep_agent with subgraphs',
     path: '/runs/stream',
-    body: { assistant_id: 'deep_agent', input: QUESTION, stream_mode: ['values', 'updates', 'messages-tuple'], stream_subgraphs: true },
+    body: {
+      assistant_id: 'deep_agent',
+      input: QUESTION,
+      stream_mode: ['values', 'updates', 'messages-tuple'],
+      stream_subgraphs: true,
+    },
   },
-  { name: 'stream a failure', path: '/runs/stream', body: { assistant_id: 'fails', input: { question: 'q' }, stream_mode: ['values'] } },
+  {
+    name: 'stream a failure',
+    path: '/runs/stream',
+    body: { assistant_id: 'fails', input: { question: 'q' }, stream_mode: ['values'] },
+  },
 ];
 
 const STORE: Asked[] = [
-  { name: 'put an item', method: 'PUT', path: '/store/items', body: { namespace: ['a', 'b'], key: 'k', value: { v: 1 } } },
+  {
+    name: 'put an item',
+    method: 'PUT',
+    path: '/store/items',
+    body: { namespace: ['a', 'b'], key: 'k', value: { v: 1 } },
+  },
   get('get an item', '/store/items?namespace=a.b&key=k'),
   { name: 'search items', path: '/store/items/search', body: { namespace_prefix: ['a'] } },
   { name: 'list namespaces', path: '/store/namespaces', body: {} },
-  { name: 'delete an item', method: 'DELETE', path: '/store/items', body: { namespace: ['a', 'b'], key: 'k' } },
+  {
+    name: 'delete an item',
+    method: 'DELETE',
+    path: '/store/items',
+    body: { namespace: ['a', 'b'], key: 'k' },
+  },
   get('get an item that is not there', '/store/items?namespace=a.b&key=k'),
 ];
 

@@ -6,4 +6,6 @@ import { LATER } from './table.ts';
 
 /* With an older LangGraph, the tests of what it does not have are skipped, with the reason. */
 
-leaveOut((file) => (inject('olderLangGraph') === undefined ? {} : (LATER[relative(process.cwd(), file)] ?? {})));
+leaveOut((file) =>
+  inject('olderLangGraph') === undefined ? {} : (LATER[relative(process.cwd(), file)] ?? {}),
+);

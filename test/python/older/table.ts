@@ -10,30 +10,39 @@ const STREAMING = 'Event streaming needs LangGraph 1.2.';
 
 /** Files and folders whose servers can't even start. */
 const LATER_FILES: Readonly<Record<string, string>> = {
-  'test/python/agents.test.ts': 'The packages of its agents need LangGraph 1.2, and are installed by its own file of requirements.',
+  'test/python/agents.test.ts':
+    'The packages of its agents need LangGraph 1.2, and are installed by its own file of requirements.',
   'test/python/encryption.test.ts':
     'Its module imports DecryptResult, which langgraph_sdk has since 0.4. The twins of test/agent/wire/encryption.test.ts show the rest.',
   'test/python/event-streaming.test.ts': STREAMING,
   'test/agent/event-streaming/': STREAMING,
 };
 
-const isOfLater = (file: string): boolean => Object.keys(LATER_FILES).some((name) => file.startsWith(name));
+const isOfLater = (file: string): boolean =>
+  Object.keys(LATER_FILES).some((name) => file.startsWith(name));
 
 /** It is about what an older LangGraph can't do. */
 const OF_OLDER = 'test/python/older-langgraph.test.ts';
 
 /** Leaves out the files that are about a later LangGraph than GX_TEST_LANGGRAPH names, or else about an older one. */
 export const thatItHas = (files: string[]): string[] =>
-  files.filter((file) => (process.env['GX_TEST_LANGGRAPH'] === undefined ? file !== OF_OLDER : !isOfLater(file)));
+  files.filter((file) =>
+    process.env['GX_TEST_LANGGRAPH'] === undefined ? file !== OF_OLDER : !isOfLater(file),
+  );
 
 const REMOTE = 'A RemoteGraph streams events since LangGraph 1.2.';
-const BY_STREAMING = { 'every input is read as it was given > event streaming, and the answer to its question': STREAMING };
+const BY_STREAMING = {
+  'every input is read as it was given > event streaming, and the answer to its question':
+    STREAMING,
+};
 
 export const LATER: Readonly<Record<string, LeftOut>> = {
   'test/python/clients.test.ts': {
     'the Python clients, with graphs in Python > streaming events': STREAMING,
-    'the Python clients, with graphs in JavaScript > streaming events': 'Its langgraph_sdk streams no events.',
-    'the Python clients, with graphs in Python > modes_at_once': 'A tool of its graph streams its output, as they do since 1.2.',
+    'the Python clients, with graphs in JavaScript > streaming events':
+      'Its langgraph_sdk streams no events.',
+    'the Python clients, with graphs in Python > modes_at_once':
+      'A tool of its graph streams its output, as they do since 1.2.',
     'the Python clients, with graphs in Python > remote_events': REMOTE,
     'the Python clients, with graphs in Python > plain_remote_events': REMOTE,
   },

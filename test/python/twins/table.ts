@@ -13,7 +13,8 @@ const BROKEN = 'Its gx.json names no graph that could have a twin.';
 
 export const TWINS: Record<string, LeftOut> = {
   'test/agent/wire/contract.test.ts': {
-    'a graph of annotations on a server without TypeScript is described by its fields and the zod schema of its context': ZOD,
+    'a graph of annotations on a server without TypeScript is described by its fields and the zod schema of its context':
+      ZOD,
   },
   'test/agent/wire/broken-graphs.test.ts': {
     'a graph that > throws a text fails alone, with a sentence': ONLY_JAVASCRIPT,
@@ -66,8 +67,10 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/wire/encryption-contexts.test.ts': {},
   'test/agent/wire/encryption-copies.test.ts': {},
   'test/agent/wire/encryption-faults.test.ts': {
-    'a start says in one sentence what is wrong with the module > it leaves some records out': ONE_HANDLER,
-    'a start says in one sentence what is wrong with the module > it names a kind that does not exist': ONE_HANDLER,
+    'a start says in one sentence what is wrong with the module > it leaves some records out':
+      ONE_HANDLER,
+    'a start says in one sentence what is wrong with the module > it names a kind that does not exist':
+      ONE_HANDLER,
     'a start says in one sentence what is wrong with the module > its handler for contexts is no function':
       'The package langgraph_sdk takes it by a decorator.',
     'a start says in one sentence what is wrong with the module > a handler is no function':
@@ -80,13 +83,16 @@ export const TWINS: Record<string, LeftOut> = {
       'Starlette answers a failure itself; test/python/http-app.test.ts shows it.',
   },
   'test/agent/custom-routes/guarded-routes.test.ts': {
-    'an application of @hono/zod-openapi > checks what it is sent, as it says it does': 'FastAPI refuses with the status 422.',
+    'an application of @hono/zod-openapi > checks what it is sent, as it says it does':
+      'FastAPI refuses with the status 422.',
   },
   'test/agent/custom-routes/webhooks-inside.test.ts': {},
   'test/agent/wire/keys.test.ts': {},
   'test/agent/wire/records.test.ts': {},
   'test/agent/wire/fields.test.ts': {},
-  'test/agent/wire/sdk.test.ts': { 'runs > a graph that throws what is no error takes nothing down': ONLY_JAVASCRIPT },
+  'test/agent/wire/sdk.test.ts': {
+    'runs > a graph that throws what is no error takes nothing down': ONLY_JAVASCRIPT,
+  },
   'test/agent/wire/webhooks.test.ts': {},
   'test/agent/expiry/expiry.test.ts': {},
   'test/agent/wire/queries.test.ts': {},

@@ -1,5 +1,14 @@
 import { until } from '../../kit/until.ts';
-import { deployed, isReady, labelsOf, NAMESPACE, newName, removed, sql, variablesOf } from '../agents.ts';
+import {
+  deployed,
+  isReady,
+  labelsOf,
+  NAMESPACE,
+  newName,
+  removed,
+  sql,
+  variablesOf,
+} from '../agents.ts';
 import { serveForeign, suspend } from '../certificates.ts';
 import type { Fault } from '../fault.ts';
 
@@ -16,7 +25,15 @@ export const badCertificate: Fault = {
     await until(
       'agents refuse it',
       async () => {
-        await scene.kubectl('annotate', 'pod', `${name}-db-0`, '-n', NAMESPACE, '--overwrite', `example.com/look=${Date.now()}`);
+        await scene.kubectl(
+          'annotate',
+          'pod',
+          `${name}-db-0`,
+          '-n',
+          NAMESPACE,
+          '--overwrite',
+          `example.com/look=${Date.now()}`,
+        );
         await sql(scene, name, CUT);
         return (await scene.watcher.value(`min(gx_database_up{deployment="${name}"})`)) === 0;
       },
@@ -25,7 +42,9 @@ export const badCertificate: Fault = {
     return {
       labels: labelsOf(name),
       variables: variablesOf(name),
-      isCured: async () => (await isReady(scene, name)) && (await scene.watcher.value(`min(gx_database_up{deployment="${name}"})`)) === 1,
+      isCured: async () =>
+        (await isReady(scene, name)) &&
+        (await scene.watcher.value(`min(gx_database_up{deployment="${name}"})`)) === 1,
       remove: () => removed(scene, name),
     };
   },

@@ -19,7 +19,10 @@ async function putCollector({ kubectl, system }: Scene, name: string): Promise<v
     spec: {
       replicas: 0,
       selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { terminationGracePeriodSeconds: 0, containers: [container] } },
+      template: {
+        metadata: { labels },
+        spec: { terminationGracePeriodSeconds: 0, containers: [container] },
+      },
     },
   });
   await kubectl.apply({
@@ -37,9 +40,12 @@ export const collectorAway: Fault = {
     const [name, collector] = [newName('traced'), newName('collector')];
     await putCollector(scene, collector);
     const endpoint = `http://${collector}.${collector}.svc.cluster.local:${PORT}`;
-    const agent = await deployCounting({ ...system, api }, name, { secrets: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } });
+    const agent = await deployCounting({ ...system, api }, name, {
+      secrets: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint },
+    });
     await makeRuns(agent.client, 2, 1);
-    const exported = (): Promise<number | undefined> => watcher.value(`sum(gx_api_spans_sent_total{deployment="${name}"})`);
+    const exported = (): Promise<number | undefined> =>
+      watcher.value(`sum(gx_api_spans_sent_total{deployment="${name}"})`);
     const before = (await exported()) ?? 0;
     return {
       labels: labelsOf(name),
@@ -49,7 +55,11 @@ export const collectorAway: Fault = {
         return ((await exported()) ?? 0) > before;
       },
       remove: async () => {
-        await call(api, 'DELETE', `/v2/deployments/${agent.id}?delete_data=true&delete_tracing_project=true`);
+        await call(
+          api,
+          'DELETE',
+          `/v2/deployments/${agent.id}?delete_data=true&delete_tracing_project=true`,
+        );
         await kubectl('delete', 'namespace', collector, '--wait=false');
       },
     };

@@ -1,7 +1,16 @@
-import { agentKey, call } from '../../../dev/run/control-plane.ts';
+import { fetchAgentKey, call } from '../../../dev/run/control-plane.ts';
 import { until } from '../../kit/until.ts';
 import { startStore, TARGET } from '../../restore/stage.ts';
-import { deployed, isReady, labelsOf, NAMESPACE, newName, removed, statusOf, variablesOf } from '../agents.ts';
+import {
+  deployed,
+  isReady,
+  labelsOf,
+  NAMESPACE,
+  newName,
+  removed,
+  statusOf,
+  variablesOf,
+} from '../agents.ts';
 import type { Fault, Scene } from '../fault.ts';
 import { startSecondNode, type SecondNode } from '../second-node.ts';
 
@@ -12,21 +21,50 @@ async function deployThere(scene: Scene, name: string, node: SecondNode): Promis
   const { kubectl, system } = scene;
   const first = `${system.name}-node`;
   await kubectl('cordon', first);
-  await deployed(scene, name, { database: { backup: { target: TARGET } } }).finally(() => kubectl('uncordon', first));
-  const { items } = await kubectl.json<Pods>('get', 'pods', '-n', NAMESPACE, '-l', `gx.dev/deployment=${name}`);
-  if (items.some(({ spec }) => spec.nodeName !== node.name)) throw new Error('a pod is on the first node');
+  await deployed(scene, name, { database: { backup: { target: TARGET } } }).finally(() =>
+    kubectl('uncordon', first),
+  );
+  const { items } = await kubectl.json<Pods>(
+    'get',
+    'pods',
+    '-n',
+    NAMESPACE,
+    '-l',
+    `gx.dev/deployment=${name}`,
+  );
+  if (items.some(({ spec }) => spec.nodeName !== node.name))
+    throw new Error('a pod is on the first node');
 }
 
 /** Asks an agent over its HTTP interface. */
 async function asked(scene: Scene, name: string, method: string, path: string): Promise<Response> {
   const { url } = await statusOf(scene, name);
-  const id = await scene.kubectl('get', 'gxd', name, '-n', NAMESPACE, '-o', 'jsonpath={.metadata.uid}');
-  const headers = { 'x-api-key': await agentKey(scene.api, { id }), 'content-type': 'application/json' };
+  const id = await scene.kubectl(
+    'get',
+    'gxd',
+    name,
+    '-n',
+    NAMESPACE,
+    '-o',
+    'jsonpath={.metadata.uid}',
+  );
+  const headers = {
+    'x-api-key': await fetchAgentKey(scene.api, { id }),
+    'content-type': 'application/json',
+  };
   return fetch(`${url}${path}`, { method, headers, ...(method === 'POST' && { body: '{}' }) });
 }
 
 async function backUp(scene: Scene, name: string): Promise<void> {
-  const id = await scene.kubectl('get', 'gxd', name, '-n', NAMESPACE, '-o', 'jsonpath={.metadata.uid}');
+  const id = await scene.kubectl(
+    'get',
+    'gxd',
+    name,
+    '-n',
+    NAMESPACE,
+    '-o',
+    'jsonpath={.metadata.uid}',
+  );
   const path = `/v2/deployments/${id}/backups`;
   await call(scene.api, 'POST', path);
   await until('it is backed up', async () => {
@@ -49,7 +87,9 @@ export const deadNode: Fault = {
     return {
       labels: labelsOf(name),
       variables: { ...variablesOf(name), NODE: node.name, NEW: again },
-      isCured: async () => (await isReady(scene, again)) && (await asked(scene, again, 'GET', `/threads/${thread}`)).ok,
+      isCured: async () =>
+        (await isReady(scene, again)) &&
+        (await asked(scene, again, 'GET', `/threads/${thread}`)).ok,
       remove: async () => {
         await node.remove();
         await removed(scene, name);

@@ -1,5 +1,14 @@
 import { X509Certificate } from 'node:crypto';
-import { deployed, isReady, labelsOf, NAMESPACE, newName, removed, statusOf, variablesOf } from '../agents.ts';
+import {
+  deployed,
+  isReady,
+  labelsOf,
+  NAMESPACE,
+  newName,
+  removed,
+  statusOf,
+  variablesOf,
+} from '../agents.ts';
 import { certificateOf, serveOld, suspend } from '../certificates.ts';
 import type { Fault } from '../fault.ts';
 
@@ -17,14 +26,28 @@ export const expiredCertificate: Fault = {
     const databaseCertificateUntil = (await serveOld(scene, name, AGE)).toISOString();
     // The operator wrote it three months ago, and nobody can wait so long.
     const status = JSON.stringify({ status: { databaseCertificateUntil } });
-    await scene.kubectl('patch', 'gxd', name, '-n', NAMESPACE, '--subresource=status', '--type=merge', '-p', status);
+    await scene.kubectl(
+      'patch',
+      'gxd',
+      name,
+      '-n',
+      NAMESPACE,
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      status,
+    );
     return {
       labels: labelsOf(name),
       variables: variablesOf(name),
       isCured: async () => {
         const { validToDate } = new X509Certificate(await certificateOf(scene, name));
         const { databaseCertificateUntil: until = '' } = await statusOf(scene, name);
-        return validToDate.getTime() > Date.now() + GOOD && Date.parse(until) > Date.now() + GOOD && isReady(scene, name);
+        return (
+          validToDate.getTime() > Date.now() + GOOD &&
+          Date.parse(until) > Date.now() + GOOD &&
+          isReady(scene, name)
+        );
       },
       remove: () => removed(scene, name),
     };

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
-import { command } from '../../../dev/commands.ts';
-import { environmentWith } from '../../../dev/env.ts';
+import { runProcess } from '../../../dev/commands.ts';
+import { extendEnvironment } from '../../../dev/env.ts';
 import { until } from '../../kit/until.ts';
 import type { Fault, Scene } from '../fault.ts';
 
@@ -19,8 +19,21 @@ function keyIn(printed: string): { key: string; id: string } {
 /** Makes a key that expires soon. Returns it, and its id. */
 async function shortLived({ system }: Scene): Promise<{ key: string; id: string }> {
   const expires = new Date(Date.now() + LIFE).toISOString();
-  const args = ['api-key', 'create', '--name', MADE_AGAIN, '--role', 'read', '--expires', expires, '--namespace', 'gx-system'];
-  const printed = await command(process.execPath, ['src/main.ts', ...args], { env: environmentWith({ KUBECONFIG: system.kubeconfig }) });
+  const args = [
+    'api-key',
+    'create',
+    '--name',
+    MADE_AGAIN,
+    '--role',
+    'read',
+    '--expires',
+    expires,
+    '--namespace',
+    'gx-system',
+  ];
+  const printed = await runProcess(process.execPath, ['src/main.ts', ...args], {
+    env: extendEnvironment({ KUBECONFIG: system.kubeconfig }),
+  });
   return keyIn(printed);
 }
 
@@ -28,7 +41,8 @@ export const expiredKey: Fault = {
   name: 'an API key that has expired and is used on',
   plant: async (scene) => {
     const { api, kubectl } = scene;
-    const call = (key: string): Promise<Response> => fetch(`${api.url}/v2/deployments?limit=1`, { headers: { 'x-api-key': key } });
+    const call = (key: string): Promise<Response> =>
+      fetch(`${api.url}/v2/deployments?limit=1`, { headers: { 'x-api-key': key } });
     const { key, id } = await shortLived(scene);
     await wait(LIFE);
     const answer = await until('it is refused', async () => {
@@ -44,10 +58,19 @@ export const expiredKey: Fault = {
       isCured: async (printed) => {
         const another = keyIn(printed);
         made.add(another.id);
-        return (await call(another.key)).ok && !(await (await call(key)).text()).includes('expired');
+        return (
+          (await call(another.key)).ok && !(await (await call(key)).text()).includes('expired')
+        );
       },
       remove: () =>
-        kubectl('delete', 'secret', '-n', 'gx-system', '--ignore-not-found', ...[id, ...made].map((one) => `gx-api-key-${one}`)),
+        kubectl(
+          'delete',
+          'secret',
+          '-n',
+          'gx-system',
+          '--ignore-not-found',
+          ...[id, ...made].map((one) => `gx-api-key-${one}`),
+        ),
     };
   },
   found: { alert: 'GxExpiredKeyUsed', seconds: 60 },

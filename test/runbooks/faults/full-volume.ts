@@ -1,6 +1,19 @@
 import { join } from 'node:path';
-import { layoutOf, preferredSlot, fileOf } from '../../../dev/cluster/native/layout.ts';
-import { conditionOf, deployed, labelsOf, newName, NAMESPACE, removed, sql, variablesOf } from '../agents.ts';
+import {
+  buildLayout,
+  choosePreferredSlot,
+  getStatePaths,
+} from '../../../dev/cluster/native/layout.ts';
+import {
+  conditionOf,
+  deployed,
+  labelsOf,
+  newName,
+  NAMESPACE,
+  removed,
+  sql,
+  variablesOf,
+} from '../agents.ts';
 import type { Fault, Scene } from '../fault.ts';
 import { onNode } from '../node.ts';
 
@@ -11,14 +24,19 @@ const ROWS = `insert into leftover select repeat(md5(i::text), 30) from generate
 
 /** Gives the database of a deployment a small disk of its own. Returns the folder of the node at which it is. */
 async function addDisk({ kubectl, system }: Scene, name: string): Promise<string> {
-  const { state, nodeName } = layoutOf(system.name, preferredSlot(system.name));
-  const [folder, disk] = [join(fileOf({ state }).volumes, name), join(state, `${name}.disk`)];
+  const { state, nodeName } = buildLayout(system.name, choosePreferredSlot(system.name));
+  const [folder, disk] = [
+    join(getStatePaths({ state }).volumes, name),
+    join(state, `${name}.disk`),
+  ];
   await onNode(system.name, 'mkdir', '-p', folder);
   await onNode(system.name, 'truncate', '--size', `${MEBIBYTES}M`, disk);
   await onNode(system.name, 'mkfs.ext4', '-q', '-m', '0', disk);
   await onNode(system.name, 'mount', '-o', 'loop', disk, folder);
   await onNode(system.name, 'chmod', '777', folder);
-  const terms = [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [nodeName] }] }];
+  const terms = [
+    { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [nodeName] }] },
+  ];
   await kubectl.apply({
     apiVersion: 'v1',
     kind: 'PersistentVolume',
@@ -38,7 +56,10 @@ async function addDisk({ kubectl, system }: Scene, name: string): Promise<string
 /** Returns the percent of the volume that are used. */
 async function used({ kubectl }: Scene, name: string): Promise<number> {
   const df = ['sh', '-c', 'df --output=pcent "$(dirname "$PGDATA")" | tail -n 1'];
-  return Number.parseInt(await kubectl('exec', `${name}-db-0`, '-n', NAMESPACE, '-c', 'postgres', '--', ...df), 10);
+  return Number.parseInt(
+    await kubectl('exec', `${name}-db-0`, '-n', NAMESPACE, '-c', 'postgres', '--', ...df),
+    10,
+  );
 }
 
 export const fullVolume: Fault = {

@@ -8,11 +8,16 @@ export const missingImage: Fault = {
     const name = newName('no-image');
     await scene.kubectl.apply(agent(name, 'registry.gx-platform.local:5000/nobody-pushed-it:1'));
     await until('its pods are made', async () =>
-      (await scene.kubectl('get', 'pods', '-n', NAMESPACE, '-o', 'name')).includes(`${name}-00001-api`),
+      (await scene.kubectl('get', 'pods', '-n', NAMESPACE, '-o', 'name')).includes(
+        `${name}-00001-api`,
+      ),
     );
     return {
       labels: labelsOf(name),
-      isSeen: async () => (await scene.kubectl('get', 'gxr', `${name}-00001`, '-n', NAMESPACE, '-o', 'yaml')).includes('ImagePullFailed'),
+      isSeen: async () =>
+        (
+          await scene.kubectl('get', 'gxr', `${name}-00001`, '-n', NAMESPACE, '-o', 'yaml')
+        ).includes('ImagePullFailed'),
       variables: { ...variablesOf(name), IMAGE: scene.system.image },
       isCured: () => isReady(scene, name),
       remove: () => removed(scene, name),

@@ -16,13 +16,23 @@ export const queueBacklog: Fault = {
     });
     await makeRuns(agent.client, RUNS, STEP);
     // They came ten minutes ago, and nobody can wait so long.
-    await sql(scene, name, `update gx.run set due_at = due_at - interval '10 minutes' where status = 'pending'`);
+    await sql(
+      scene,
+      name,
+      `update gx.run set due_at = due_at - interval '10 minutes' where status = 'pending'`,
+    );
     return {
       labels: labelsOf(name),
       variables: { ...variablesOf(name), PODS: '4' },
-      isCured: async () => (await sql(scene, name, `select count(*) from gx.run where status = 'pending'`)).trim() === '0',
+      isCured: async () =>
+        (await sql(scene, name, `select count(*) from gx.run where status = 'pending'`)).trim() ===
+        '0',
       remove: async () => {
-        await call(scene.api, 'DELETE', `/v2/deployments/${agent.id}?delete_data=true&delete_tracing_project=true`);
+        await call(
+          scene.api,
+          'DELETE',
+          `/v2/deployments/${agent.id}?delete_data=true&delete_tracing_project=true`,
+        );
         await removed(scene, name);
         await scene.kubectl('delete', 'configmap', name, '-n', NAMESPACE);
       },

@@ -1,4 +1,13 @@
-import { agent, conditionOf, isReady, labelsOf, NAMESPACE, newName, removed, variablesOf } from '../agents.ts';
+import {
+  agent,
+  conditionOf,
+  isReady,
+  labelsOf,
+  NAMESPACE,
+  newName,
+  removed,
+  variablesOf,
+} from '../agents.ts';
 import type { Fault } from '../fault.ts';
 
 /** A quota of pods would refuse that of the database, too, which its controller reports by an event alone. */

@@ -1,10 +1,23 @@
-import { conditionOf, deployed, labelsOf, NAMESPACE, newName, removed, variablesOf } from '../agents.ts';
+import {
+  conditionOf,
+  deployed,
+  labelsOf,
+  NAMESPACE,
+  newName,
+  removed,
+  variablesOf,
+} from '../agents.ts';
 import type { Fault } from '../fault.ts';
 import { installed } from '../platform.ts';
 
 const HOST = 'help.example.com';
 const NONE = { kind: 'None', host: '', className: '', former: ['Ingress'] };
-const BY_INGRESS = { kind: 'Ingress', host: '{name}.{namespace}.agents.example.com', className: 'of-nobody', former: [] };
+const BY_INGRESS = {
+  kind: 'Ingress',
+  host: '{name}.{namespace}.agents.example.com',
+  className: 'of-nobody',
+  former: [],
+};
 
 export const refusedRoute: Fault = {
   name: 'a route whose host nobody has allowed',
@@ -18,10 +31,30 @@ export const refusedRoute: Fault = {
       isSeen: async () => (await conditionOf(scene, name, 'Routed'))?.reason === 'HostNotAllowed',
       variables: { ...variablesOf(name), LISTENER: 'default', HOSTS: JSON.stringify([HOST]) },
       isCured: async () =>
-        (await kubectl('get', 'ingress', '-n', NAMESPACE, '-l', `gx.dev/deployment=${name}`, '-o', 'yaml')).includes(`host: ${HOST}`),
+        (
+          await kubectl(
+            'get',
+            'ingress',
+            '-n',
+            NAMESPACE,
+            '-l',
+            `gx.dev/deployment=${name}`,
+            '-o',
+            'yaml',
+          )
+        ).includes(`host: ${HOST}`),
       remove: async () => {
         await removed(scene, name);
-        await kubectl('patch', 'gxl', 'default', '-n', 'gx-system', '--type=merge', '-p', '{"spec":{"hosts":null}}');
+        await kubectl(
+          'patch',
+          'gxl',
+          'default',
+          '-n',
+          'gx-system',
+          '--type=merge',
+          '-p',
+          '{"spec":{"hosts":null}}',
+        );
         await installed(scene, { settings: { route: NONE } });
       },
     };

@@ -7,15 +7,28 @@ export const stuckFinalizer: Fault = {
   plant: async ({ kubectl, system }) => {
     const name = newName('held');
     const held = `${name}-db`;
-    const gone = async (): Promise<boolean> => (await kubectl('get', 'gxd', name, '-n', NAMESPACE, '--ignore-not-found')) === '';
+    const gone = async (): Promise<boolean> =>
+      (await kubectl('get', 'gxd', name, '-n', NAMESPACE, '--ignore-not-found')) === '';
     const hold = (finalizers: string[]): Promise<string> =>
-      kubectl('patch', 'statefulset', held, '-n', NAMESPACE, '--type=merge', '-p', JSON.stringify({ metadata: { finalizers } }));
+      kubectl(
+        'patch',
+        'statefulset',
+        held,
+        '-n',
+        NAMESPACE,
+        '--type=merge',
+        '-p',
+        JSON.stringify({ metadata: { finalizers } }),
+      );
     await kubectl.apply(agent(name, system.image));
     await until('its database is made', () => hold(['example.com/nobody-removes-it']));
     await kubectl('delete', 'gxd', name, '-n', NAMESPACE, '--wait=false');
     return {
       labels: labelsOf(name),
-      isSeen: async () => (await kubectl('get', 'statefulset', held, '-n', NAMESPACE, '-o', 'yaml')).includes('deletionTimestamp'),
+      isSeen: async () =>
+        (await kubectl('get', 'statefulset', held, '-n', NAMESPACE, '-o', 'yaml')).includes(
+          'deletionTimestamp',
+        ),
       variables: { ...variablesOf(name), KIND: 'statefulset', NAME: held },
       isCured: gone,
       remove: () => hold([]).catch(() => undefined),

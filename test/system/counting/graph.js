@@ -5,7 +5,11 @@ import { Annotation, StateGraph } from '@langchain/langgraph';
 
 const listed = { reducer: (before, after) => [...before, ...after], default: () => [] };
 /** `by` lists the revisions that have executed the steps so far. */
-const State = Annotation.Root({ round: Annotation(), milliseconds: Annotation(), by: Annotation(listed) });
+const State = Annotation.Root({
+  round: Annotation(),
+  milliseconds: Annotation(),
+  by: Annotation(listed),
+});
 
 /** Pods are named after their revision: `chat-00001-queue-…`. */
 const [revision] = /^.*-\d{5}(?=-)/.exec(hostname()) ?? [hostname()];

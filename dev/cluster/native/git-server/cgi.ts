@@ -1,9 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { environmentWith } from '../../../env.ts';
+import { extendEnvironment } from '../../../env.ts';
 
-const backend = join(execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim(), 'git-http-backend');
+const backend = join(
+  execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim(),
+  'git-http-backend',
+);
 
 /** Which repository a request is for: a folder, and the path below it, such as `/info/refs`. */
 export type GitRequest = {
@@ -15,11 +18,15 @@ export type GitRequest = {
 };
 
 /** Lets git's own program answer a request, which speaks CGI (RFC 3875). */
-export function runGitBackend(request: IncomingMessage, response: ServerResponse, { folder, path, query, user }: GitRequest): void {
+export function runGitBackend(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { folder, path, query, user }: GitRequest,
+): void {
   const { headers, method = 'GET' } = request;
   const child = spawn(backend, {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: environmentWith({
+    env: extendEnvironment({
       GIT_PROJECT_ROOT: folder,
       GIT_HTTP_EXPORT_ALL: '1',
       PATH_INFO: path,
@@ -48,7 +55,9 @@ export function runGitBackend(request: IncomingMessage, response: ServerResponse
     response.writeHead(status, Object.fromEntries(fields.filter(([name]) => name !== 'status')));
     response.write(head.subarray(end + 4));
   });
-  child.stdout.on('end', () => (response.headersSent ? response.end() : response.writeHead(500).end()));
+  child.stdout.on('end', () =>
+    response.headersSent ? response.end() : response.writeHead(500).end(),
+  );
 }
 
 function readField(line: string): [string, string] {

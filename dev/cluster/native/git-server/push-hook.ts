@@ -31,13 +31,18 @@ const readPushes = (lines: string): Push[] =>
 const isNothing = (commit: string): boolean => /^0+$/.test(commit);
 
 /** Returns the event of a push with the fields that GitHub documents and receivers read. */
-const eventOf = ({ before, after, ref }: Push, repository: string): object => ({
+const buildPushEvent = ({ before, after, ref }: Push, repository: string): object => ({
   ref,
   before,
   after,
   created: isNothing(before),
   deleted: isNothing(after),
-  repository: { name: basename(repository), full_name: repository, private: true, default_branch: 'main' },
+  repository: {
+    name: basename(repository),
+    full_name: repository,
+    private: true,
+    default_branch: 'main',
+  },
 });
 
 async function send({ url, secret }: Hook, event: object): Promise<string> {
@@ -47,7 +52,12 @@ async function send({ url, secret }: Hook, event: object): Promise<string> {
     'x-github-event': 'push',
     'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
   };
-  const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(PATIENCE_MS) });
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers,
+    body,
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  });
   return `the webhook answered ${answer.status}`;
 }
 
@@ -56,7 +66,9 @@ async function main([repository = '']: string[]): Promise<void> {
   if (!existsSync(file)) return;
   const hook = JSON.parse(readFileSync(file, 'utf8')) as Hook;
   for (const push of readPushes(await text(process.stdin))) {
-    const outcome = await send(hook, eventOf(push, repository)).catch((error: Error) => `the webhook did not answer: ${error.message}`);
+    const outcome = await send(hook, buildPushEvent(push, repository)).catch(
+      (error: Error) => `the webhook did not answer: ${error.message}`,
+    );
     process.stderr.write(`${push.ref}: ${outcome}\n`);
   }
 }

@@ -23,28 +23,32 @@ const PUSH_HOOK = join(import.meta.dirname, 'push-hook.ts');
  * Serves the repositories of a folder: git's own protocol by git's own program, and as much of GitHub's API as makes a
  * repository, lists them and has pushes reported.
  */
-export const gitServer = (server: GitServer): Server =>
+export const createGitServer = (server: GitServer): Server =>
   createServer((request, response) => {
     answer(server, request, response).catch((error: unknown) => {
       process.stderr.write(`${request.method} ${request.url}: ${String(error)}\n`);
       if (response.headersSent) response.destroy();
-      else reply(response, 500, { message: 'The git host failed; its log says why.' });
+      else sendJson(response, 500, { message: 'The git host failed; its log says why.' });
     });
   });
 
-async function answer(server: GitServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  server: GitServer,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://git');
-  if (url.pathname === '/healthz') return reply(response, 200, {});
+  if (url.pathname === '/healthz') return sendJson(response, 200, {});
   if (!isAllowed(server.account, request.headers.authorization)) {
     response.setHeader('www-authenticate', 'Basic realm="git"');
-    return reply(response, 401, { message: 'Bad credentials' });
+    return sendJson(response, 401, { message: 'Bad credentials' });
   }
-  if (url.pathname === REPOSITORIES_PATH) return repositories(server, request, response);
+  if (url.pathname === REPOSITORIES_PATH) return answerRepositories(server, request, response);
   const hooks = HOOKS_PATH.exec(url.pathname)?.groups;
   const named = hooks ?? GIT_PATH.exec(url.pathname)?.groups;
-  const folder = named && folderOf(server, named['name'] ?? '');
+  const folder = named && getRepositoryFolder(server, named['name'] ?? '');
   if (named?.['user'] !== server.account.user || folder === undefined || !existsSync(folder))
-    return reply(response, 404, { message: 'Not Found' });
+    return sendJson(response, 404, { message: 'Not Found' });
   if (hooks === undefined)
     return runGitBackend(request, response, {
       folder,
@@ -52,38 +56,55 @@ async function answer(server: GitServer, request: IncomingMessage, response: Ser
       query: url.search.slice(1),
       user: server.account.user,
     });
-  if (request.method !== 'POST') return reply(response, 405, { message: 'Only POST is known here.' });
+  if (request.method !== 'POST')
+    return sendJson(response, 405, { message: 'Only POST is known here.' });
   const { config } = (await bodyOf(request)) as { config: Hook };
-  await writeFile(join(folder, HOOK_FILE), JSON.stringify({ url: config.url, secret: config.secret }), { mode: 0o600 });
-  reply(response, 201, { active: true, events: ['push'] });
+  await writeFile(
+    join(folder, HOOK_FILE),
+    JSON.stringify({ url: config.url, secret: config.secret }),
+    { mode: 0o600 },
+  );
+  sendJson(response, 201, { active: true, events: ['push'] });
 }
 
 /** Returns whether the header shows the account's token: by Basic, as git does, or as GitHub's API takes it. */
 function isAllowed({ token }: GitCredential, authorization = ''): boolean {
   const [scheme = '', value = ''] = authorization.split(' ');
-  const shown = scheme.toLowerCase() === 'basic' ? Buffer.from(value, 'base64').toString().split(':').slice(1).join(':') : value;
+  const shown =
+    scheme.toLowerCase() === 'basic'
+      ? Buffer.from(value, 'base64').toString().split(':').slice(1).join(':')
+      : value;
   return shown === token;
 }
 
-const folderOf = ({ folder }: GitServer, name: string): string => join(folder, `${name}.git`);
+const getRepositoryFolder = ({ folder }: GitServer, name: string): string =>
+  join(folder, `${name}.git`);
 
-async function repositories(server: GitServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answerRepositories(
+  server: GitServer,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   if (request.method === 'GET') {
-    const names = existsSync(server.folder) ? readdirSync(server.folder).filter((name) => name.endsWith('.git')) : [];
-    return reply(
+    const names = existsSync(server.folder)
+      ? readdirSync(server.folder).filter((name) => name.endsWith('.git'))
+      : [];
+    return sendJson(
       response,
       200,
-      names.map((name, index) => described(server, name.replace(/\.git$/, ''), index + 1)),
+      names.map((name, index) => toRepositoryRecord(server, name.replace(/\.git$/, ''), index + 1)),
     );
   }
   const { name } = (await bodyOf(request)) as { name: string };
-  if (!NAME.test(name)) return reply(response, 422, { message: 'name: letters, digits, and . _ - are allowed.' });
-  if (existsSync(folderOf(server, name))) return reply(response, 422, { message: 'name already exists on this account' });
-  await makeRepository(folderOf(server, name), `${server.account.user}/${name}`);
-  reply(response, 201, described(server, name, 1));
+  if (!NAME.test(name))
+    return sendJson(response, 422, { message: 'name: letters, digits, and . _ - are allowed.' });
+  if (existsSync(getRepositoryFolder(server, name)))
+    return sendJson(response, 422, { message: 'name already exists on this account' });
+  await makeRepository(getRepositoryFolder(server, name), `${server.account.user}/${name}`);
+  sendJson(response, 201, toRepositoryRecord(server, name, 1));
 }
 
-const described = ({ account }: GitServer, name: string, id: number): object => ({
+const toRepositoryRecord = ({ account }: GitServer, name: string, id: number): object => ({
   id,
   name,
   full_name: `${account.user}/${name}`,
@@ -96,7 +117,13 @@ async function makeRepository(folder: string, fullName: string): Promise<void> {
   const unfinished = `${folder}.new`;
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { recursive: true });
-  await promisify(execFile)('git', ['init', '--quiet', '--bare', '--initial-branch=main', unfinished]);
+  await promisify(execFile)('git', [
+    'init',
+    '--quiet',
+    '--bare',
+    '--initial-branch=main',
+    unfinished,
+  ]);
   const hook = join(unfinished, 'hooks', 'post-receive');
   await mkdir(join(unfinished, 'hooks'), { recursive: true });
   await writeFile(hook, `#!/bin/sh\nexec '${process.execPath}' '${PUSH_HOOK}' '${fullName}'\n`);
@@ -104,6 +131,6 @@ async function makeRepository(folder: string, fullName: string): Promise<void> {
   await rename(unfinished, folder);
 }
 
-function reply(response: ServerResponse, status: number, body: unknown): void {
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }

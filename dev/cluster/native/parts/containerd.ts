@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { fileOf, nodePodRange, podRange } from '../layout.ts';
-import { json, type NodePart, type NodeSetup } from '../node-part.ts';
-import { registriesFolder } from './registry.ts';
+import { getStatePaths, nodePodRange, podRange } from '../layout.ts';
+import { formatJson, type NodePart, type NodeSetup } from '../node-part.ts';
+import { getRegistriesFolder } from './registry.ts';
 
 /** Where Debian installs the programs of pod networks. */
 export const cniFolder = '/usr/lib/cni';
@@ -12,26 +12,26 @@ export const pauseImage = 'gx-platform.local/pause:1';
 /** Runs containerd, and configures the network that it gives to pods. */
 export const containerd: NodePart = {
   files: (setup) => {
-    const { config, cniConfig } = fileOf(setup.layout);
+    const { config, cniConfig } = getStatePaths(setup.layout);
     return {
-      [config('containerd.toml')]: containerdConfiguration(setup),
+      [config('containerd.toml')]: formatContainerdConfig(setup),
       [config('masquerade.nft')]: masquerade,
-      [join(cniConfig, '10-pods.conflist')]: json(podNetwork),
+      [join(cniConfig, '10-pods.conflist')]: formatJson(podNetwork),
     };
   },
   processes: (layout) => [
     {
       name: 'containerd',
       tool: 'containerd',
-      args: ['--config', fileOf(layout).config('containerd.toml')],
+      args: ['--config', getStatePaths(layout).config('containerd.toml')],
       isEarly: true,
       isProxied: true,
     },
   ],
 };
 
-function containerdConfiguration({ layout, runc, snapshotter }: NodeSetup): string {
-  const { containerdRoot, containerdSocket, cniConfig } = fileOf(layout);
+function formatContainerdConfig({ layout, runc, snapshotter }: NodeSetup): string {
+  const { containerdRoot, containerdSocket, cniConfig } = getStatePaths(layout);
   return `version = 4
 imports = []
 root = "${containerdRoot}"
@@ -48,7 +48,7 @@ path = "${join(containerdRoot, 'opt')}"
 snapshotter = "${snapshotter}"
 
 [plugins."io.containerd.cri.v1.images".registry]
-config_path = "${registriesFolder(layout)}"
+config_path = "${getRegistriesFolder(layout)}"
 
 [plugins."io.containerd.cri.v1.images".pinned_images]
 sandbox = "${pauseImage}"

@@ -1,19 +1,24 @@
-import { flags } from '../../../commands.ts';
-import { fileOf, nodePortRange, serviceRange, type Layout } from '../layout.ts';
+import { formatFlags } from '../../../commands.ts';
+import { getStatePaths, nodePortRange, serviceRange, type Layout } from '../layout.ts';
 import type { NodePart, NodeProcess } from '../node-part.ts';
 
 /** Runs etcd, the API server, the controllers and the scheduler. */
 export const controlPlane: NodePart = {
-  processes: (layout) => [etcd(layout), apiServer(layout), controllerManager(layout), scheduler(layout)],
+  processes: (layout) => [
+    buildEtcd(layout),
+    buildApiServer(layout),
+    buildControllerManager(layout),
+    buildScheduler(layout),
+  ],
 };
 
-function etcd(layout: Layout): NodeProcess {
+function buildEtcd(layout: Layout): NodeProcess {
   return {
     name: 'etcd',
     tool: 'etcd',
     isEarly: true,
-    args: flags({
-      'data-dir': fileOf(layout).etcdData,
+    args: formatFlags({
+      'data-dir': getStatePaths(layout).etcdData,
       'listen-client-urls': 'http://127.0.0.1:2379',
       'advertise-client-urls': 'http://127.0.0.1:2379',
       'listen-peer-urls': 'http://127.0.0.1:2380',
@@ -24,13 +29,13 @@ function etcd(layout: Layout): NodeProcess {
   };
 }
 
-function apiServer(layout: Layout): NodeProcess {
-  const { pki } = fileOf(layout);
+function buildApiServer(layout: Layout): NodeProcess {
+  const { pki } = getStatePaths(layout);
   return {
     name: 'kube-apiserver',
     tool: 'kube-apiserver',
     isEarly: true,
-    args: flags({
+    args: formatFlags({
       'etcd-servers': 'http://127.0.0.1:2379',
       'bind-address': '0.0.0.0',
       'secure-port': 6443,
@@ -63,12 +68,12 @@ function apiServer(layout: Layout): NodeProcess {
   };
 }
 
-function controllerManager(layout: Layout): NodeProcess {
-  const { pki, volumePlugins } = fileOf(layout);
+function buildControllerManager(layout: Layout): NodeProcess {
+  const { pki, volumePlugins } = getStatePaths(layout);
   return {
     name: 'kube-controller-manager',
     tool: 'kube-controller-manager',
-    args: flags({
+    args: formatFlags({
       kubeconfig: pki('controller-manager.kubeconfig'),
       'authentication-kubeconfig': pki('controller-manager.kubeconfig'),
       'authorization-kubeconfig': pki('controller-manager.kubeconfig'),
@@ -87,12 +92,12 @@ function controllerManager(layout: Layout): NodeProcess {
   };
 }
 
-function scheduler(layout: Layout): NodeProcess {
-  const kubeconfig = fileOf(layout).pki('scheduler.kubeconfig');
+function buildScheduler(layout: Layout): NodeProcess {
+  const kubeconfig = getStatePaths(layout).pki('scheduler.kubeconfig');
   return {
     name: 'kube-scheduler',
     tool: 'kube-scheduler',
-    args: flags({
+    args: formatFlags({
       kubeconfig,
       'authentication-kubeconfig': kubeconfig,
       'authorization-kubeconfig': kubeconfig,

@@ -1,5 +1,5 @@
-import { dnsAddress, fileOf, type Layout } from '../layout.ts';
-import { roleBinding, type NodePart, type NodeSetup } from '../node-part.ts';
+import { dnsAddress, getStatePaths, type Layout } from '../layout.ts';
+import { buildRoleBinding, type NodePart, type NodeSetup } from '../node-part.ts';
 import { GIT_HOST } from './git-host.ts';
 import { REGISTRY } from './registry.ts';
 
@@ -8,18 +8,27 @@ const USER = 'system:coredns';
 /** Runs CoreDNS as a process of the node, and makes the Service through which pods ask it. */
 export const coredns: NodePart = {
   files: (setup) => {
-    const { config } = fileOf(setup.layout);
+    const { config } = getStatePaths(setup.layout);
     return {
-      [config('Corefile')]: corefile(setup),
-      [config('resolv.conf')]: setup.nameservers.map((address) => `nameserver ${address}\n`).join(''),
+      [config('Corefile')]: formatCorefile(setup),
+      [config('resolv.conf')]: setup.nameservers
+        .map((address) => `nameserver ${address}\n`)
+        .join(''),
     };
   },
-  manifest: (layout) => [role, roleBinding({ user: USER, role: USER }), service, endpoints(layout)],
-  processes: (layout) => [{ name: 'coredns', tool: 'coredns', args: ['-conf', fileOf(layout).config('Corefile')] }],
+  manifest: (layout) => [
+    role,
+    buildRoleBinding({ user: USER, role: USER }),
+    service,
+    buildEndpoints(layout),
+  ],
+  processes: (layout) => [
+    { name: 'coredns', tool: 'coredns', args: ['-conf', getStatePaths(layout).config('Corefile')] },
+  ],
 };
 
-function corefile({ layout, nameservers }: NodeSetup): string {
-  const { pki, resolvConf } = fileOf(layout);
+function formatCorefile({ layout, nameservers }: NodeSetup): string {
+  const { pki, resolvConf } = getStatePaths(layout);
   const upstream = nameservers.length > 0 ? `    forward . ${resolvConf}\n` : '';
   return `.:53 {
     bind ${layout.nodeAddress}
@@ -65,7 +74,7 @@ const service = {
   spec: { clusterIP: dnsAddress, ports },
 };
 
-const endpoints = (layout: Layout) => ({
+const buildEndpoints = (layout: Layout) => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
   metadata: {

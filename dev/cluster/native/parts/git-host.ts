@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { GitCredential } from '../../provider.ts';
-import { fileOf, type Layout } from '../layout.ts';
-import { json, type NodePart } from '../node-part.ts';
+import { getStatePaths, type Layout } from '../layout.ts';
+import { formatJson, type NodePart } from '../node-part.ts';
 
 /** The port at which the git host answers, at the node's address. */
 export const GIT_PORT = 3000;
@@ -17,13 +17,20 @@ const SERVER = join(import.meta.dirname, '..', 'git-server', 'main.ts');
 /** Runs git's own HTTP backend, so that a deployment can be built from a repository without any host elsewhere. */
 export const gitHost: NodePart = {
   extra: 'git',
-  files: ({ layout }) => ({ [accountFile(layout)]: json({ user: USER, token: randomBytes(16).toString('hex') }) }),
+  files: ({ layout }) => ({
+    [getAccountPath(layout)]: formatJson({ user: USER, token: randomBytes(16).toString('hex') }),
+  }),
   processes: (layout) => [
-    { name: 'git-host', tool: 'node', args: [SERVER, fileOf(layout).gitHost, accountFile(layout), String(GIT_PORT)] },
+    {
+      name: 'git-host',
+      tool: 'node',
+      args: [SERVER, getStatePaths(layout).gitHost, getAccountPath(layout), String(GIT_PORT)],
+    },
   ],
 };
 
-const accountFile = (layout: Layout): string => fileOf(layout).config('git-account.json');
+const getAccountPath = (layout: Layout): string => getStatePaths(layout).config('git-account.json');
 
 /** Returns the only account, which may do everything. */
-export const gitHostAccount = (layout: Layout): GitCredential => JSON.parse(readFileSync(accountFile(layout), 'utf8')) as GitCredential;
+export const readGitHostAccount = (layout: Layout): GitCredential =>
+  JSON.parse(readFileSync(getAccountPath(layout), 'utf8')) as GitCredential;

@@ -1,23 +1,23 @@
 import { join } from 'node:path';
-import { flags } from '../../../commands.ts';
-import { dnsAddress, fileOf, podRange, type Layout } from '../layout.ts';
-import { json, type NodePart, type NodeProcess } from '../node-part.ts';
+import { formatFlags } from '../../../commands.ts';
+import { dnsAddress, getStatePaths, podRange, type Layout } from '../layout.ts';
+import { formatJson, type NodePart, type NodeProcess } from '../node-part.ts';
 
 /** Runs the kubelet, and the proxy that makes services reachable. */
 export const kubelet: NodePart = {
   files: ({ layout }) => ({
-    [fileOf(layout).config('kubelet.json')]: json(kubeletConfiguration(layout)),
-    [fileOf(layout).config('proxy.json')]: json(proxyConfiguration(layout)),
+    [getStatePaths(layout).config('kubelet.json')]: formatJson(buildKubeletConfig(layout)),
+    [getStatePaths(layout).config('proxy.json')]: formatJson(buildProxyConfig(layout)),
   }),
-  processes: (layout) => [kubeletProcess(layout), proxyProcess(layout)],
+  processes: (layout) => [buildKubeletProcess(layout), buildProxyProcess(layout)],
 };
 
-function kubeletProcess(layout: Layout): NodeProcess {
-  const { pki, config } = fileOf(layout);
+function buildKubeletProcess(layout: Layout): NodeProcess {
+  const { pki, config } = getStatePaths(layout);
   return {
     name: 'kubelet',
     tool: 'kubelet',
-    args: flags({
+    args: formatFlags({
       kubeconfig: pki('kubelet.kubeconfig'),
       config: config('kubelet.json'),
       'hostname-override': layout.nodeName,
@@ -26,14 +26,14 @@ function kubeletProcess(layout: Layout): NodeProcess {
   };
 }
 
-const proxyProcess = (layout: Layout): NodeProcess => ({
+const buildProxyProcess = (layout: Layout): NodeProcess => ({
   name: 'kube-proxy',
   tool: 'kube-proxy',
-  args: flags({ config: fileOf(layout).config('proxy.json') }),
+  args: formatFlags({ config: getStatePaths(layout).config('proxy.json') }),
 });
 
-function kubeletConfiguration(layout: Layout) {
-  const { pki, containerdSocket, logFolder, resolvConf, volumePlugins } = fileOf(layout);
+function buildKubeletConfig(layout: Layout) {
+  const { pki, containerdSocket, logFolder, resolvConf, volumePlugins } = getStatePaths(layout);
   return {
     kind: 'KubeletConfiguration',
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -57,16 +57,20 @@ function kubeletConfiguration(layout: Layout) {
     volumePluginDir: volumePlugins,
     makeIPTablesUtilChains: false,
     // A developer's disk is often nearly full; images were loaded by hand and cannot be pulled again.
-    evictionHard: { 'memory.available': '50Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
+    evictionHard: {
+      'memory.available': '50Mi',
+      'nodefs.available': '1%',
+      'imagefs.available': '1%',
+    },
     imageGCHighThresholdPercent: 100,
   };
 }
 
-function proxyConfiguration(layout: Layout) {
+function buildProxyConfig(layout: Layout) {
   return {
     kind: 'KubeProxyConfiguration',
     apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
-    clientConnection: { kubeconfig: fileOf(layout).pki('proxy.kubeconfig') },
+    clientConnection: { kubeconfig: getStatePaths(layout).pki('proxy.kubeconfig') },
     hostnameOverride: layout.nodeName,
     mode: 'nftables',
     clusterCIDR: podRange,

@@ -1,6 +1,6 @@
-import { flags } from '../../../commands.ts';
-import { fileOf, type Layout } from '../layout.ts';
-import { roleBinding, type NodePart } from '../node-part.ts';
+import { formatFlags } from '../../../commands.ts';
+import { getStatePaths, type Layout } from '../layout.ts';
+import { buildRoleBinding, type NodePart } from '../node-part.ts';
 
 const USER = 'system:metrics-server';
 /** The kubelet has 10250, which is the usual one. */
@@ -13,20 +13,22 @@ export const metricsServer: NodePart = {
   extra: 'metrics',
   manifest: (layout) => [
     role,
-    roleBinding({ user: USER, role: USER }),
+    buildRoleBinding({ user: USER, role: USER }),
     delegator,
     authenticationReader,
     service,
-    endpoints(layout),
+    buildEndpoints(layout),
     apiService,
   ],
-  processes: (layout) => [{ name: 'metrics-server', tool: 'metrics-server', args: argumentsOf(layout) }],
+  processes: (layout) => [
+    { name: 'metrics-server', tool: 'metrics-server', args: buildArguments(layout) },
+  ],
 };
 
-function argumentsOf(layout: Layout): string[] {
-  const { pki, config } = fileOf(layout);
+function buildArguments(layout: Layout): string[] {
+  const { pki, config } = getStatePaths(layout);
   const kubeconfig = pki('metrics-server.kubeconfig');
-  return flags({
+  return formatFlags({
     kubeconfig,
     'authentication-kubeconfig': kubeconfig,
     'authorization-kubeconfig': kubeconfig,
@@ -53,7 +55,7 @@ const role = {
 };
 
 const delegator = {
-  ...roleBinding({ user: USER, role: 'system:auth-delegator' }),
+  ...buildRoleBinding({ user: USER, role: 'system:auth-delegator' }),
   metadata: { name: `${USER}:auth-delegator` },
 };
 
@@ -61,7 +63,11 @@ const authenticationReader = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'RoleBinding',
   metadata: { ...place, name: 'metrics-server-auth-reader' },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'extension-apiserver-authentication-reader' },
+  roleRef: {
+    apiGroup: 'rbac.authorization.k8s.io',
+    kind: 'Role',
+    name: 'extension-apiserver-authentication-reader',
+  },
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER }],
 };
 
@@ -72,10 +78,14 @@ const service = {
   spec: { ports: [{ name: 'https', port: 443, protocol: 'TCP' }] },
 };
 
-const endpoints = (layout: Layout) => ({
+const buildEndpoints = (layout: Layout) => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
-  metadata: { name: 'metrics-server-node', namespace: place.namespace, labels: { 'kubernetes.io/service-name': place.name } },
+  metadata: {
+    name: 'metrics-server-node',
+    namespace: place.namespace,
+    labels: { 'kubernetes.io/service-name': place.name },
+  },
   addressType: 'IPv4',
   ports: [{ name: 'https', port: PORT, protocol: 'TCP' }],
   endpoints: [{ addresses: [layout.nodeAddress], conditions: { ready: true } }],
@@ -85,5 +95,11 @@ const apiService = {
   apiVersion: 'apiregistration.k8s.io/v1',
   kind: 'APIService',
   metadata: { name: `${GROUP.version}.${GROUP.group}` },
-  spec: { ...GROUP, service: place, insecureSkipTLSVerify: true, groupPriorityMinimum: 100, versionPriority: 100 },
+  spec: {
+    ...GROUP,
+    service: place,
+    insecureSkipTLSVerify: true,
+    groupPriorityMinimum: 100,
+    versionPriority: 100,
+  },
 };

@@ -1,17 +1,20 @@
 import { join } from 'node:path';
-import { fileOf } from '../layout.ts';
-import { roleBinding, type NodePart } from '../node-part.ts';
+import { getStatePaths } from '../layout.ts';
+import { buildRoleBinding, type NodePart } from '../node-part.ts';
 
 const USER = 'system:policy-agent';
 
 /** Runs the agent that holds the pods' traffic to the NetworkPolicies. */
 export const networkPolicies: NodePart = {
-  manifest: () => [role, roleBinding({ user: USER, role: USER })],
+  manifest: () => [role, buildRoleBinding({ user: USER, role: USER })],
   processes: (layout) => [
     {
       name: 'policy-agent',
       tool: 'node',
-      args: [join(import.meta.dirname, '..', 'policies', 'agent.ts'), fileOf(layout).pki('policy-agent.kubeconfig')],
+      args: [
+        join(import.meta.dirname, '..', 'policies', 'agent.ts'),
+        getStatePaths(layout).pki('policy-agent.kubeconfig'),
+      ],
     },
   ],
 };

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RegistryAccount } from '../../provider.ts';
-import { fileOf, type Layout } from '../layout.ts';
-import { json, type NodePart } from '../node-part.ts';
+import { getStatePaths, type Layout } from '../layout.ts';
+import { formatJson, type NodePart } from '../node-part.ts';
 
 /** The port at which the registry answers, at the node's address. */
 export const REGISTRY_PORT = 5000;
@@ -14,30 +14,39 @@ export const REGISTRY = `registry.gx-platform.local:${REGISTRY_PORT}`;
 const USER = 'builds';
 
 /** Where containerd looks for a `hosts.toml` of each registry. */
-export const registriesFolder = (layout: Layout): string => fileOf(layout).config('registries');
+export const getRegistriesFolder = (layout: Layout): string =>
+  getStatePaths(layout).config('registries');
 
 /** Runs a registry for images that are built in the cluster, and tells containerd where it is. */
 export const registry: NodePart = {
   extra: 'registry',
   files: ({ layout }) => ({
-    ...withPassword(layout, randomBytes(16).toString('hex')),
-    [join(registriesFolder(layout), REGISTRY, 'hosts.toml')]: `server = "http://${layout.nodeAddress}:${REGISTRY_PORT}"\n`,
+    ...buildPasswordFiles(layout, randomBytes(16).toString('hex')),
+    [join(getRegistriesFolder(layout), REGISTRY, 'hosts.toml')]:
+      `server = "http://${layout.nodeAddress}:${REGISTRY_PORT}"\n`,
   }),
-  processes: (layout) => [{ name: 'registry', tool: 'registry', args: ['serve', fileOf(layout).config('registry.yaml')] }],
+  processes: (layout) => [
+    {
+      name: 'registry',
+      tool: 'registry',
+      args: ['serve', getStatePaths(layout).config('registry.yaml')],
+    },
+  ],
 };
 
-const accountFile = (layout: Layout): string => fileOf(layout).config('registry-account.json');
+const getAccountPath = (layout: Layout): string =>
+  getStatePaths(layout).config('registry-account.json');
 
 /** Returns the account that may push; everybody may pull. */
-export const registryAccount = (layout: Layout): RegistryAccount =>
-  JSON.parse(readFileSync(accountFile(layout), 'utf8')) as RegistryAccount;
+export const readRegistryAccount = (layout: Layout): RegistryAccount =>
+  JSON.parse(readFileSync(getAccountPath(layout), 'utf8')) as RegistryAccount;
 
-const withPassword = (layout: Layout, password: string): Record<string, string> => ({
-  [fileOf(layout).config('registry.yaml')]: configuration(layout, password),
-  [accountFile(layout)]: json({ username: USER, password }),
+const buildPasswordFiles = (layout: Layout, password: string): Record<string, string> => ({
+  [getStatePaths(layout).config('registry.yaml')]: formatConfiguration(layout, password),
+  [getAccountPath(layout)]: formatJson({ username: USER, password }),
 });
 
-const configuration = (layout: Layout, password: string): string => `version: 0.1
+const formatConfiguration = (layout: Layout, password: string): string => `version: 0.1
 log:
   level: warn
   accesslog:
@@ -46,7 +55,7 @@ storage:
   delete:
     enabled: true
   filesystem:
-    rootdirectory: ${fileOf(layout).registry}
+    rootdirectory: ${getStatePaths(layout).registry}
 auth:
   writer:
     username: ${USER}

@@ -1,6 +1,6 @@
-import { flags } from '../../../commands.ts';
-import { fileOf } from '../layout.ts';
-import { roleBinding, type NodePart } from '../node-part.ts';
+import { formatFlags } from '../../../commands.ts';
+import { getStatePaths } from '../layout.ts';
+import { buildRoleBinding, type NodePart } from '../node-part.ts';
 
 /** Gives each claim a folder of the node, which is deleted with the claim. */
 export const volumeProvisioner: NodePart = {
@@ -16,13 +16,19 @@ export const volumeProvisioner: NodePart = {
       reclaimPolicy: 'Delete',
       volumeBindingMode: 'WaitForFirstConsumer',
     },
-    roleBinding({ user: 'system:volume-provisioner', role: 'system:persistent-volume-provisioner' }),
+    buildRoleBinding({
+      user: 'system:volume-provisioner',
+      role: 'system:persistent-volume-provisioner',
+    }),
   ],
   processes: (layout) => [
     {
       name: 'volume-provisioner',
       tool: 'volume-provisioner',
-      args: flags({ kubeconfig: fileOf(layout).pki('volume-provisioner.kubeconfig'), root: fileOf(layout).volumes }),
+      args: formatFlags({
+        kubeconfig: getStatePaths(layout).pki('volume-provisioner.kubeconfig'),
+        root: getStatePaths(layout).volumes,
+      }),
     },
   ],
 };

@@ -1,14 +1,14 @@
 // The policy agent runs inside the node's namespaces. It ends only when it is killed, and may start again at any time.
 import { setTimeout as wait } from 'node:timers/promises';
-import { command } from '../../../commands.ts';
+import { runProcess } from '../../../commands.ts';
 import { Cache } from '../../../../src/kube/cache.ts';
 import { connect } from '../../../../src/kube/client.ts';
 import { kinds, type Kind } from '../../../../src/kube/kube.ts';
 import { Reflector } from '../../../../src/kube/watch.ts';
-import { asError } from '../../../../src/errors.ts';
+import { toError } from '../../../../src/errors.ts';
 import { createLog } from '../../../../src/log.ts';
-import { ruleset } from './ruleset.ts';
-import { namespaceFrom, podFrom, policyFrom } from './world.ts';
+import { formatRuleset } from './ruleset.ts';
+import { toNamespace, toPods, toPolicy } from './world.ts';
 
 /** Milliseconds that a change waits for others: pods start and end in groups. */
 const GATHER = 20;
@@ -18,26 +18,32 @@ const AGAIN = 1000;
 const log = createLog({ level: 'info', process: 'policy-agent' });
 
 async function main(kubeconfig: string): Promise<void> {
-  const kube = await connect({ fieldManager: 'policy-agent', userAgent: 'policy-agent', kubeconfig });
+  const kube = await connect({
+    fieldManager: 'policy-agent',
+    userAgent: 'policy-agent',
+    kubeconfig,
+  });
   const observer = { relisted: () => {}, missed: () => {} };
-  const watched = (kind: Kind): { cache: Cache; reflector: Reflector } => {
+  const createWatch = (kind: Kind): { cache: Cache; reflector: Reflector } => {
     const cache = new Cache();
     return { cache, reflector: new Reflector({ kube, kind, cache, log, observer }) };
   };
-  const [namespaces, pods, policies] = [kinds.namespace, kinds.pod, kinds.networkPolicy].map(watched) as [Watched, Watched, Watched];
-  const text = (): string =>
-    ruleset({
-      namespaces: namespaces.cache.list().map(namespaceFrom),
-      pods: pods.cache.list().flatMap(podFrom),
-      policies: policies.cache.list().map(policyFrom),
+  const [namespaces, pods, policies] = [kinds.namespace, kinds.pod, kinds.networkPolicy].map(
+    createWatch,
+  ) as [Watched, Watched, Watched];
+  const formatCurrentRuleset = (): string =>
+    formatRuleset({
+      namespaces: namespaces.cache.list().map(toNamespace),
+      pods: pods.cache.list().flatMap(toPods),
+      policies: policies.cache.list().map(toPolicy),
     });
   const all = [namespaces, pods, policies];
   for (const { reflector } of all) reflector.start();
   await Promise.all(all.map(({ reflector }) => reflector.synced));
-  const changes = changesOf(all.map(({ cache }) => cache));
+  const changes = buildChangeWaiter(all.map(({ cache }) => cache));
   let applied = '';
   for (;;) {
-    applied = await apply(text(), applied);
+    applied = await apply(formatCurrentRuleset(), applied);
     if (applied === '') await wait(AGAIN);
     else await changes.next();
   }
@@ -46,15 +52,15 @@ async function main(kubeconfig: string): Promise<void> {
 type Watched = { cache: Cache; reflector: Reflector };
 
 /** Returns a function that waits until something has changed since the last time. */
-function changesOf(caches: Cache[]): { next(): Promise<void> } {
+function buildChangeWaiter(caches: Cache[]): { next(): Promise<void> } {
   let change = Promise.withResolvers<void>();
-  for (const cache of caches) cache.onChange(() => change.resolve());
-  const next = async (): Promise<void> => {
+  for (const cache of caches) cache.addChangeListener(() => change.resolve());
+  const waitForChange = async (): Promise<void> => {
     await change.promise;
     await wait(GATHER);
     change = Promise.withResolvers<void>();
   };
-  return { next };
+  return { next: waitForChange };
 }
 
 /**
@@ -63,11 +69,11 @@ function changesOf(caches: Cache[]): { next(): Promise<void> } {
 async function apply(wanted: string, applied: string): Promise<string> {
   if (wanted === applied) return applied;
   try {
-    await command('nft', ['-f', '-'], { input: wanted });
+    await runProcess('nft', ['-f', '-'], { input: wanted });
     log.info({ lines: wanted.split('\n').length }, 'rules applied');
     return wanted;
   } catch (error) {
-    log.error({ err: asError(error) }, 'the kernel refused the rules');
+    log.error({ err: toError(error) }, 'the kernel refused the rules');
     return '';
   }
 }

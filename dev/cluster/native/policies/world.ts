@@ -6,7 +6,11 @@ export type Labels = Record<string, string>;
 
 export type LabelSelector = {
   matchLabels?: Labels;
-  matchExpressions?: { key: string; operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'; values?: string[] }[];
+  matchExpressions?: {
+    key: string;
+    operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+    values?: string[];
+  }[];
 };
 
 export type Peer = {
@@ -27,7 +31,13 @@ export type PolicySpec = {
 
 export type Policy = { name: string; namespace: string; spec: PolicySpec };
 export type NamedPort = { name: string; protocol: string; port: number };
-export type Pod = { name: string; namespace: string; labels: Labels; addresses: string[]; ports: NamedPort[] };
+export type Pod = {
+  name: string;
+  namespace: string;
+  labels: Labels;
+  addresses: string[];
+  ports: NamedPort[];
+};
 export type Namespace = { name: string; labels: Labels };
 
 /** Everything that decides who reaches whom. */
@@ -44,21 +54,27 @@ type ContainerPort = { name?: string; protocol?: string; containerPort: number }
 type PodStatus = { phase?: string; podIPs?: { ip: string }[] };
 
 /** Returns a pod that has addresses of its own. That of a pod which ended is another's. */
-export function podFrom({ metadata, spec, status }: KubeObject): Pod[] {
+export function toPods({ metadata, spec, status }: KubeObject): Pod[] {
   const { hostNetwork, containers = [], initContainers = [] } = spec as PodSpec;
   const { phase = '', podIPs = [] } = status as PodStatus;
-  if (hostNetwork === true || ['Succeeded', 'Failed'].includes(phase) || podIPs.length === 0) return [];
+  if (hostNetwork === true || ['Succeeded', 'Failed'].includes(phase) || podIPs.length === 0)
+    return [];
   const { name, namespace = '', labels = {} } = metadata;
-  const ports = [...containers, ...initContainers].flatMap((container) => container.ports ?? []).flatMap(namedPort);
+  const ports = [...containers, ...initContainers]
+    .flatMap((container) => container.ports ?? [])
+    .flatMap(toNamedPorts);
   return [{ name, namespace, labels, addresses: podIPs.map(({ ip }) => ip), ports }];
 }
 
-const namedPort = ({ name, protocol = 'TCP', containerPort }: ContainerPort): NamedPort[] =>
+const toNamedPorts = ({ name, protocol = 'TCP', containerPort }: ContainerPort): NamedPort[] =>
   name === undefined ? [] : [{ name, protocol, port: containerPort }];
 
-export const namespaceFrom = ({ metadata }: KubeObject): Namespace => ({ name: metadata.name, labels: metadata.labels ?? {} });
+export const toNamespace = ({ metadata }: KubeObject): Namespace => ({
+  name: metadata.name,
+  labels: metadata.labels ?? {},
+});
 
-export const policyFrom = ({ metadata, spec }: KubeObject): Policy => ({
+export const toPolicy = ({ metadata, spec }: KubeObject): Policy => ({
   name: metadata.name,
   namespace: metadata.namespace ?? '',
   spec: spec as PolicySpec,

@@ -1,12 +1,15 @@
 import type { Assistant } from '../../../schema/agent/assistant.ts';
-import { assistantsWhere, type AssistantFilters } from './assistants.ts';
+import { buildAssistantsWhere, type AssistantFilters } from './assistants.ts';
 import type { Db } from '../base/pool.ts';
 import { refuseByNamed } from '../base/unsearchable.ts';
 
 /* Protocols of other agents call an assistant by a name that is short, plain, and no other assistant's. */
 
 /** `tool` has letters, digits, `_` and `-`, at most 64. */
-export type AssistantTool = Pick<Assistant, 'assistant_id' | 'graph_id' | 'name' | 'description'> & { tool: string };
+export type AssistantTool = Pick<
+  Assistant,
+  'assistant_id' | 'graph_id' | 'name' | 'description'
+> & { tool: string };
 
 /** The name in the characters that every client takes, with room for a suffix that tells it from others. */
 const PLAIN = `coalesce(nullif(left(trim(both '_' from regexp_replace(name, '[^a-zA-Z0-9_-]+', '_', 'g')), 55), ''), 'assistant')`;
@@ -25,22 +28,42 @@ export function listAssistantTools(
   visible: Visible,
   { after, limit }: { after: string | undefined; limit: number },
 ): Promise<AssistantTool[]> {
-  return toolsWhere(db, visible, (parameter) => (after === undefined ? ['true', 'true'] : ['true', `tool > ${parameter(after)}`]), limit);
+  return loadTools(
+    db,
+    visible,
+    (parameter) =>
+      after === undefined ? ['true', 'true'] : ['true', `tool > ${parameter(after)}`],
+    limit,
+  );
 }
 
 /** Returns the assistant of that name; undefined if there is none that may be seen. */
-export async function findAssistantTool(db: Db, visible: Visible, tool: string): Promise<AssistantTool | undefined> {
+export async function findAssistantTool(
+  db: Db,
+  visible: Visible,
+  tool: string,
+): Promise<AssistantTool | undefined> {
   const plain = [tool, tool.replace(SUFFIX, '')];
-  const [found] = await toolsWhere(db, visible, (parameter) => [`${PLAIN} = any(${parameter(plain)})`, `tool = ${parameter(tool)}`], 1);
+  const [found] = await loadTools(
+    db,
+    visible,
+    (parameter) => [`${PLAIN} = any(${parameter(plain)})`, `tool = ${parameter(tool)}`],
+    1,
+  );
   return found;
 }
 
 type Conditions = (parameter: (value: unknown) => string) => [ofAssistant: string, ofTool: string];
 
-async function toolsWhere(db: Db, visible: Visible, conditions: Conditions, limit: number): Promise<AssistantTool[]> {
+async function loadTools(
+  db: Db,
+  visible: Visible,
+  conditions: Conditions,
+  limit: number,
+): Promise<AssistantTool[]> {
   await refuseByNamed(db.codec, 'assistant.metadata', visible.metadata);
   const values: unknown[] = [];
-  const seen = assistantsWhere(visible, values);
+  const seen = buildAssistantsWhere(visible, values);
   const [ofAssistant, ofTool] = conditions((value) => `$${values.push(value)}`);
   return db.query<AssistantTool>({
     text: `select distinct on (tool) tool, assistant_id, graph_id, name, description from (

@@ -1,38 +1,53 @@
 import type { Assistant, AssistantSearch } from '../../../schema/agent/assistant.ts';
 import { openRows } from '../../encryption/codec.ts';
 import { toField } from '../base/json-field.ts';
-import { patternsField, permits, permitsSearch, type Patterns } from '../base/permits.ts';
+import {
+  encodePatterns,
+  buildPermitSql,
+  buildSearchPermitSql,
+  type Patterns,
+} from '../base/permits.ts';
 import type { Database, Db } from '../base/pool.ts';
-import { namedField } from '../fields/sealed-fields.ts';
+import { sealNamedField } from '../fields/sealed-fields.ts';
 import { refuseByNamed } from '../base/unsearchable.ts';
 
-const COLUMNS = 'assistant_id, graph_id, name, description, config, context, metadata, version, created_at, updated_at';
+const COLUMNS =
+  'assistant_id, graph_id, name, description, config, context, metadata, version, created_at, updated_at';
 const VERSIONED = 'assistant_id, version, graph_id, name, description, config, context, metadata';
 
-export type NewAssistant = Pick<Assistant, 'assistant_id' | 'graph_id' | 'name' | 'description' | 'config' | 'context' | 'metadata'>;
+export type NewAssistant = Pick<
+  Assistant,
+  'assistant_id' | 'graph_id' | 'name' | 'description' | 'config' | 'context' | 'metadata'
+>;
 
-const openAssistants = <A extends Partial<Assistant>>({ codec }: Pick<Db, 'codec'>, rows: A[]): Promise<A[]> =>
+const openAssistants = <A extends Partial<Assistant>>(
+  { codec }: Pick<Db, 'codec'>,
+  rows: A[],
+): Promise<A[]> =>
   openRows<A>(codec, rows, { config: 'named', context: 'named', metadata: 'named' });
 
-const fieldsOf = async (db: Db, assistant: NewAssistant): Promise<unknown[]> => [
+const sealColumns = async (db: Db, assistant: NewAssistant): Promise<unknown[]> => [
   assistant.assistant_id,
   assistant.graph_id,
   assistant.name,
   assistant.description,
-  await namedField(db, 'assistant.config', assistant.config),
-  await namedField(db, 'assistant.context', assistant.context),
-  await namedField(db, 'assistant.metadata', assistant.metadata),
+  await sealNamedField(db, 'assistant.config', assistant.config),
+  await sealNamedField(db, 'assistant.context', assistant.context),
+  await sealNamedField(db, 'assistant.metadata', assistant.metadata),
 ];
 
 /** Inserts an assistant; returns undefined when the id is taken. */
-export async function insertAssistant(db: Db, assistant: NewAssistant): Promise<Assistant | undefined> {
+export async function insertAssistant(
+  db: Db,
+  assistant: NewAssistant,
+): Promise<Assistant | undefined> {
   const rows = await db.query<Assistant>({
     text: `with a as (
         insert into gx.assistant (assistant_id, graph_id, name, description, config, context, metadata) values ($1, $2, $3, $4, $5, $6, $7)
         on conflict (assistant_id) do nothing returning ${COLUMNS}),
       v as (insert into gx.assistant_version (${VERSIONED}) select ${VERSIONED} from a)
       select * from a`,
-    values: await fieldsOf(db, assistant),
+    values: await sealColumns(db, assistant),
   });
   return (await openAssistants(db, rows))[0];
 }
@@ -49,16 +64,20 @@ export async function keepSystemAssistant(db: Db, assistant: NewAssistant): Prom
           where a.version = 1 and (a.config, a.context) is distinct from (excluded.config, excluded.context) returning ${COLUMNS})
       insert into gx.assistant_version (${VERSIONED}) select ${VERSIONED} from a
       on conflict (assistant_id, version) do update set config = excluded.config, context = excluded.context`,
-    values: await fieldsOf(db, assistant),
+    values: await sealColumns(db, assistant),
   });
 }
 
 /** Returns the assistants with these ids, as far as they exist and may be seen. */
-export async function getAssistants(db: Db, assistantIds: string[], seen?: Patterns): Promise<Assistant[]> {
+export async function getAssistants(
+  db: Db,
+  assistantIds: string[],
+  seen?: Patterns,
+): Promise<Assistant[]> {
   const rows = await db.query<Assistant>({
     name: 'assistant_get',
-    text: `select ${COLUMNS} from gx.assistant where assistant_id = any($1) and ${permits('metadata', '$2')}`,
-    values: [assistantIds, patternsField(seen)],
+    text: `select ${COLUMNS} from gx.assistant where assistant_id = any($1) and ${buildPermitSql('metadata', '$2')}`,
+    values: [assistantIds, encodePatterns(seen)],
   });
   return openAssistants(db, rows);
 }
@@ -82,7 +101,7 @@ export async function patchAssistant(
           description = coalesce($4, description), config = (coalesce($5, config) - 'configurable') || ${MIRROR}, context = coalesce($6, context),
           metadata = metadata || coalesce($7, '{}'::jsonb), updated_at = now(),
           version = (select max(version) + 1 from gx.assistant_version v where v.assistant_id = a.assistant_id)
-        where assistant_id = $1 and ${permits('metadata', '$8')} returning ${COLUMNS}),
+        where assistant_id = $1 and ${buildPermitSql('metadata', '$8')} returning ${COLUMNS}),
       v as (insert into gx.assistant_version (${VERSIONED}) select ${VERSIONED} from a)
       select * from a`,
     values: [
@@ -90,25 +109,30 @@ export async function patchAssistant(
       patch.graph_id ?? null,
       patch.name ?? null,
       patch.description ?? null,
-      await namedField(db, 'assistant.config', patch.config),
-      await namedField(db, 'assistant.context', patch.context),
-      await namedField(db, 'assistant.metadata', patch.metadata),
-      patternsField(changeable),
+      await sealNamedField(db, 'assistant.config', patch.config),
+      await sealNamedField(db, 'assistant.context', patch.context),
+      await sealNamedField(db, 'assistant.metadata', patch.metadata),
+      encodePatterns(changeable),
     ],
   });
   return (await openAssistants(db, rows))[0];
 }
 
 /** Makes an older version the current one. */
-export async function setLatest(db: Db, assistantId: string, version: number, changeable?: Patterns): Promise<Assistant | undefined> {
+export async function setLatest(
+  db: Db,
+  assistantId: string,
+  version: number,
+  changeable?: Patterns,
+): Promise<Assistant | undefined> {
   const rows = await db.query<Assistant>({
     text: `update gx.assistant a set version = v.version, config = v.config, context = v.context, metadata = v.metadata, name = v.name,
         description = v.description, updated_at = now()
-      from gx.assistant_version v where v.assistant_id = a.assistant_id and a.assistant_id = $1 and v.version = $2 and ${permits('a.metadata', '$3')}
+      from gx.assistant_version v where v.assistant_id = a.assistant_id and a.assistant_id = $1 and v.version = $2 and ${buildPermitSql('a.metadata', '$3')}
       returning ${COLUMNS.split(', ')
         .map((name) => `a.${name}`)
         .join(', ')}`,
-    values: [assistantId, version, patternsField(changeable)],
+    values: [assistantId, version, encodePatterns(changeable)],
   });
   return (await openAssistants(db, rows))[0];
 }
@@ -128,17 +152,27 @@ export async function listVersions(
 }
 
 /** Returns the settings of a version of an assistant; undefined where there is none. */
-export async function settingsOfVersion(
+export async function loadVersionSettings(
   db: Pick<Database, 'query' | 'codec'>,
   { assistantId, version }: { assistantId: string; version: number },
-): Promise<Pick<Assistant, 'graph_id' | 'version' | 'config' | 'context' | 'metadata'> | undefined> {
+): Promise<
+  Pick<Assistant, 'graph_id' | 'version' | 'config' | 'context' | 'metadata'> | undefined
+> {
   const rows = await db.query<Assistant>({
     name: 'assistant_settings_of_version',
     text: 'select assistant_id, graph_id, version, config, context, metadata from gx.assistant_version where assistant_id = $1 and version = $2',
     values: [assistantId, version],
   });
   const [found] = await openAssistants(db, rows);
-  return found && { graph_id: found.graph_id, version, config: found.config, context: found.context, metadata: found.metadata };
+  return (
+    found && {
+      graph_id: found.graph_id,
+      version,
+      config: found.config,
+      context: found.context,
+      metadata: found.metadata,
+    }
+  );
 }
 
 /** The records that may be deleted: of the assistants, and of the threads that belong to one. */
@@ -155,19 +189,19 @@ export function deleteAssistant(
 ): Promise<{ threads: string[] } | undefined> {
   return db.transaction(async (tx) => {
     const gone = await tx.query({
-      text: `delete from gx.assistant where assistant_id = $1 and ${permits('metadata', '$2')} returning 1`,
-      values: [assistantId, patternsField(assistants)],
+      text: `delete from gx.assistant where assistant_id = $1 and ${buildPermitSql('metadata', '$2')} returning 1`,
+      values: [assistantId, encodePatterns(assistants)],
     });
     if (gone.length === 0) return undefined;
     const threads = await tx.query<{ thread_id: string }>({
-      text: `select thread_id from gx.thread where metadata @> jsonb_build_object('assistant_id', $1::text) and ${permits('metadata', '$2')}`,
-      values: [assistantId, patternsField(ofThreads)],
+      text: `select thread_id from gx.thread where metadata @> jsonb_build_object('assistant_id', $1::text) and ${buildPermitSql('metadata', '$2')}`,
+      values: [assistantId, encodePatterns(ofThreads)],
     });
     return { threads: threads.map((row) => row.thread_id) };
   });
 }
 
-export async function activeRunsOf(db: Db, assistantId: string): Promise<string[]> {
+export async function loadActiveRunIds(db: Db, assistantId: string): Promise<string[]> {
   const rows = await db.query<{ run_id: string }>({
     text: `select run_id from gx.run where assistant_id = $1 and status in ('pending', 'running')`,
     values: [assistantId],
@@ -175,16 +209,26 @@ export async function activeRunsOf(db: Db, assistantId: string): Promise<string[
   return rows.map((row) => row.run_id);
 }
 
-export type AssistantFilters = Pick<AssistantSearch, 'ids' | 'metadata' | 'graph_id' | 'name'> & { graphs: string[]; seen?: Patterns };
+export type AssistantFilters = Pick<AssistantSearch, 'ids' | 'metadata' | 'graph_id' | 'name'> & {
+  graphs: string[];
+  seen?: Patterns;
+};
 
 /** Decides, in one place, which assistants a search may see: those whose graph this server has. */
-export function assistantsWhere({ ids, metadata, graph_id, name, graphs, seen }: AssistantFilters, parameters: unknown[]): string {
-  const parameter = (value: unknown): string => `$${parameters.push(value)}`;
-  const conditions = [`graph_id = any(${parameter(graphs)})`, ...permitsSearch('metadata', seen, parameter)];
-  if (ids) conditions.push(`assistant_id = any(${parameter(ids)}::uuid[])`);
-  if (metadata && Object.keys(metadata).length > 0) conditions.push(`metadata @> ${parameter(toField(metadata))}`);
-  if (graph_id) conditions.push(`graph_id = ${parameter(graph_id)}`);
-  if (name) conditions.push(`position(lower(${parameter(name)}) in lower(name)) > 0`);
+export function buildAssistantsWhere(
+  { ids, metadata, graph_id, name, graphs, seen }: AssistantFilters,
+  parameters: unknown[],
+): string {
+  const addParameter = (value: unknown): string => `$${parameters.push(value)}`;
+  const conditions = [
+    `graph_id = any(${addParameter(graphs)})`,
+    ...buildSearchPermitSql('metadata', seen, addParameter),
+  ];
+  if (ids) conditions.push(`assistant_id = any(${addParameter(ids)}::uuid[])`);
+  if (metadata && Object.keys(metadata).length > 0)
+    conditions.push(`metadata @> ${addParameter(toField(metadata))}`);
+  if (graph_id) conditions.push(`graph_id = ${addParameter(graph_id)}`);
+  if (name) conditions.push(`position(lower(${addParameter(name)}) in lower(name)) > 0`);
   return conditions.join(' and ');
 }
 
@@ -195,7 +239,7 @@ export async function searchAssistants(
 ): Promise<Partial<Assistant>[]> {
   await refuseByNamed(db.codec, 'assistant.metadata', search.metadata);
   const parameters: unknown[] = [];
-  const condition = assistantsWhere(search, parameters);
+  const condition = buildAssistantsWhere(search, parameters);
   const order = `${search.sort_by ?? 'created_at'} ${search.sort_order ?? 'desc'}, assistant_id`;
   const page = `limit $${parameters.push(search.limit + 1)} offset $${parameters.push(search.offset)}`;
   const rows = await db.query<Partial<Assistant>>({
@@ -209,7 +253,7 @@ export async function countAssistants(db: Db, filters: AssistantFilters): Promis
   await refuseByNamed(db.codec, 'assistant.metadata', filters.metadata);
   const parameters: unknown[] = [];
   const [row] = await db.query<{ count: number }>({
-    text: `select count(*) as count from gx.assistant where ${assistantsWhere(filters, parameters)}`,
+    text: `select count(*) as count from gx.assistant where ${buildAssistantsWhere(filters, parameters)}`,
     values: parameters,
   });
   return row?.count ?? 0;

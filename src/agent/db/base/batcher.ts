@@ -4,7 +4,11 @@ import { Unavailable } from '../../../errors.ts';
 /** The most items of one statement; sharing it among more saves nothing. */
 const MOST = 100;
 
-type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void };
+type Waiting<Item, Result> = {
+  item: Item;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+};
 
 /**
  * Sends the items that come while a statement is under way together in the next one, because each alone would cost a
@@ -34,12 +38,13 @@ export class Batcher<Item, Result> {
     this.#writing = true;
     // Items that are asked for in the same turn of the event loop go along.
     await turn();
-    while (this.#waiting.length > 0) await this.#try(this.#waiting.splice(0, this.#untilTwice()));
+    while (this.#waiting.length > 0)
+      await this.#try(this.#waiting.splice(0, this.#countUnrepeated()));
     this.#writing = false;
   }
 
   /** Returns how many items, from the first, can share a statement. */
-  #untilTwice(): number {
+  #countUnrepeated(): number {
     const keyOf = this.#keyOf;
     if (keyOf === undefined || this.#waiting.length === 1) return MOST;
     const seen = new Set<string>();
@@ -55,7 +60,8 @@ export class Batcher<Item, Result> {
       const results = await this.#write(batch.map(({ item }) => item));
       for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Result);
     } catch (error) {
-      if (batch.length === 1 || error instanceof Unavailable) for (const { reject } of batch) reject(error);
+      if (batch.length === 1 || error instanceof Unavailable)
+        for (const { reject } of batch) reject(error);
       else for (const one of batch) await this.#try([one]);
     }
   }

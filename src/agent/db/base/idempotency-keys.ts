@@ -13,18 +13,24 @@ export const KEY_SECONDS = KEPT_HOURS * 3600;
 
 /** Refuses a request whose key came first with another one. A caller that looks it up finds the records of that one. */
 export function refuseTaken(): never {
-  throw new Conflict('A request with this Idempotency-Key was carried out a moment ago; send it again.');
+  throw new Conflict(
+    'A request with this Idempotency-Key was carried out a moment ago; send it again.',
+  );
 }
 
 /** Returns SQL that keeps keys, and yields a row for each that is new. Rivals wait until the first one is through. */
-export const keptKeys = (rows: string): string =>
+export const buildKeyInsertSql = (rows: string): string =>
   `insert into gx.idempotency_key (key, request, made) ${rows} on conflict (key) do nothing returning made`;
 
 /** Keeps the key of the records that a transaction makes. Throws `Conflict` for one that is kept already. */
-export async function keepRequestKey(tx: Db, { key, request }: RequestKey, made: string[]): Promise<void> {
+export async function keepRequestKey(
+  tx: Db,
+  { key, request }: RequestKey,
+  made: string[],
+): Promise<void> {
   const rows = await tx.query({
     name: 'idempotency_key_keep',
-    text: keptKeys('values ($1, $2, $3::uuid[])'),
+    text: buildKeyInsertSql('values ($1, $2, $3::uuid[])'),
     values: [key, request, made],
   });
   if (rows.length === 0) refuseTaken();
@@ -34,7 +40,10 @@ export async function keepRequestKey(tx: Db, { key, request }: RequestKey, made:
  * Returns the ids that the request with this key made; undefined for an unknown key. Throws `Invalid` for another
  * request.
  */
-export async function madeBy(db: Db, { key, request }: RequestKey): Promise<string[] | undefined> {
+export async function loadMadeIds(
+  db: Db,
+  { key, request }: RequestKey,
+): Promise<string[] | undefined> {
   const [row] = await db.query<{ request: Buffer; made: string[] }>({
     name: 'idempotency_key_get',
     text: 'select request, made from gx.idempotency_key where key = $1',
@@ -45,7 +54,7 @@ export async function madeBy(db: Db, { key, request }: RequestKey): Promise<stri
 }
 
 /** Forgets the key of a request that failed after all. */
-export async function forgetRequestKey(db: Db, { key }: RequestKey): Promise<void> {
+export async function deleteRequestKey(db: Db, { key }: RequestKey): Promise<void> {
   await db.query({ text: 'delete from gx.idempotency_key where key = $1', values: [key] });
 }
 

@@ -11,19 +11,19 @@ const REFUSED = /\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
  * and half a surrogate pair becomes \ufffd.
  */
 export function toField(value: unknown): string | null {
-  return value === undefined || value === null ? null : fieldText(JSON.stringify(value));
+  return value === undefined || value === null ? null : toFieldText(JSON.stringify(value));
 }
 
 /** Does the same for text that is already JSON. An escaped backslash before "u0000" is not a NUL. */
-export function fieldText(json: string): string {
+export function toFieldText(json: string): string {
   if (!json.includes('\\u0000') && !json.includes('\\ud')) return json;
   return json.replaceAll(REFUSED, (match, at: number) => {
-    if (backslashesBefore(json, at) % 2 === 1) return match;
+    if (countBackslashes(json, at) % 2 === 1) return match;
     return match === '\\u0000' ? '' : '\ufffd';
   });
 }
 
-function backslashesBefore(text: string, at: number): number {
+function countBackslashes(text: string, at: number): number {
   let count = 0;
   while (text[at - 1 - count] === '\\') count += 1;
   return count;

@@ -4,11 +4,11 @@
  */
 
 /** Returns a parameter whose value, or length, the planner can't see, so that the statement keeps its plan. */
-export const hidden = (parameter: string): string => `(select ${parameter})`;
+export const wrapParameter = (parameter: string): string => `(select ${parameter})`;
 
 /** Returns SQL for rows from such lists: column -> its type. The parameters follow each other, beginning with $1. */
-export function rowsFrom(columns: Record<string, string>, name: string): string {
-  const lists = Object.values(columns).map((type, at) => hidden(`$${at + 1}::${type}[]`));
+export function buildRowsSql(columns: Record<string, string>, name: string): string {
+  const lists = Object.values(columns).map((type, at) => wrapParameter(`$${at + 1}::${type}[]`));
   const names = Object.keys(columns).map((column) => `"${column}"`);
   return `unnest(${lists.join(', ')}) as ${name} (${names.join(', ')})`;
 }

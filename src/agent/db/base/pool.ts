@@ -1,6 +1,12 @@
-import { Pool, types as builtIn, type CustomTypesConfig, type PoolClient, type QueryConfig } from 'pg';
+import {
+  Pool,
+  types as builtIn,
+  type CustomTypesConfig,
+  type PoolClient,
+  type QueryConfig,
+} from 'pg';
 import { PLAIN, type Codec } from '../../encryption/codec.ts';
-import { byteaArray } from './bytea-array.ts';
+import { parseByteaArray } from './bytea-array.ts';
 import { Conflict, Rejected, Unavailable } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 
@@ -38,13 +44,13 @@ const INT8 = 20;
 const BYTEA_ARRAY = 1001;
 
 /** Returns `2026-11-21 07:25:02.734287+00` as ISO 8601 with all its digits. */
-const isoTime = (text: string): string => `${text.replace(' ', 'T')}:00`;
+const toIsoTime = (text: string): string => `${text.replace(' ', 'T')}:00`;
 
 const types: CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') => {
-    if (oid === TIMESTAMPTZ && format !== 'binary') return isoTime;
+    if (oid === TIMESTAMPTZ && format !== 'binary') return toIsoTime;
     if (oid === INT8 && format !== 'binary') return Number;
-    if (oid === BYTEA_ARRAY && format !== 'binary') return byteaArray;
+    if (oid === BYTEA_ARRAY && format !== 'binary') return parseByteaArray;
     // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the enum only lists the types that pg knows by name
     return builtIn.getTypeParser(oid, format);
   },
@@ -71,7 +77,7 @@ export function openDatabase(options: PoolOptions, log: Log): Database {
     pool,
     codec,
     query: (statement) => run(pool, statement),
-    transaction: (work) => transaction(pool, codec, work),
+    transaction: (work) => runTransaction(pool, codec, work),
     close: async () => {
       if (!pool.ending) await pool.end();
     },
@@ -83,13 +89,17 @@ async function run<R>(target: Pool | PoolClient, statement: Statement): Promise<
     const result = await target.query(statement as QueryConfig);
     return result.rows as R[];
   } catch (error) {
-    throw translated(error);
+    throw mapDatabaseError(error);
   }
 }
 
-async function transaction<T>(pool: Pool, codec: Codec, work: (tx: Db) => Promise<T>): Promise<T> {
+async function runTransaction<T>(
+  pool: Pool,
+  codec: Codec,
+  work: (tx: Db) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect().catch((error: unknown) => {
-    throw translated(error);
+    throw mapDatabaseError(error);
   });
   let broken: Error | undefined;
   try {
@@ -108,7 +118,16 @@ async function transaction<T>(pool: Pool, codec: Codec, work: (tx: Db) => Promis
 }
 
 /** Codes for an address where nobody is, or to which no way leads. */
-const NOBODY_CODES = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
+const NOBODY_CODES = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+];
 
 /** Codes of a Postgres that stops (admin_shutdown, crash_shutdown) or starts (cannot_connect_now). */
 const CLOSED_CODES = ['57P01', '57P02', '57P03'];
@@ -121,19 +140,23 @@ const FULL = '53300';
  * (docs/reference/database.md).
  */
 const NO_ROOM_CODES = ['25006', '53100'];
-const NO_ROOM = 'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
+const NO_ROOM =
+  'The database takes no writes, because its volume is full or somebody made it read-only; it can be read. Try again later.';
 
 /** Postgres' program_limit_exceeded: an index takes some 2,700 bytes of a name. */
 const TOO_LONG = '54000';
-const NOT_INDEXED = 'A key, namespace or name is longer than the database can index (some 2,600 bytes).';
+const NOT_INDEXED =
+  'A key, namespace or name is longer than the database can index (some 2,600 bytes).';
 
 /** Returns a database's error in our words; `cause` keeps the original. */
-function translated(error: unknown): unknown {
+function mapDatabaseError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const code = codeOf(error);
+  const code = readCode(error);
   if (code === '23505') return new Conflict('Already exists.', { cause: error });
   if (code === '40P01' || code === '40001')
-    return new Conflict('deadlock: another request changed the same record; try again.', { cause: error });
+    return new Conflict('deadlock: another request changed the same record; try again.', {
+      cause: error,
+    });
   if (code === TOO_LONG) return new Rejected(NOT_INDEXED, { cause: error });
   if (NO_ROOM_CODES.includes(code)) return new Unavailable(NO_ROOM, { cause: error });
   if (isLost(error)) return new Unavailable('The database does not answer.', { cause: error });
@@ -141,7 +164,8 @@ function translated(error: unknown): unknown {
 }
 
 /** pg's own messages for a lost connection. */
-const LOST = /Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect/i;
+const LOST =
+  /Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect/i;
 
 /**
  * OpenSSL's and Node's codes for a server whose certificate is not trusted: it has expired, or the certificate of a new
@@ -149,18 +173,21 @@ const LOST = /Connection terminated|connection error and is not queryable|timeou
  */
 const UNTRUSTED = /^(CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_(GET_ISSUER|VERIFY)_|ERR_TLS_)/;
 
-const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
+const readCode = (error: unknown): string => (error as { code?: string }).code ?? '';
 
 /**
  * Returns true when nobody answered as a database does, because it is not there yet or no longer. Takes pg's own error.
  */
 export const isAway = (error: unknown): boolean =>
-  [...NOBODY_CODES, ...CLOSED_CODES].includes(codeOf(error)) || LOST.test(error instanceof Error ? error.message : '');
+  [...NOBODY_CODES, ...CLOSED_CODES].includes(readCode(error)) ||
+  LOST.test(error instanceof Error ? error.message : '');
 
 /**
  * Returns true when the statement failed because the database went away, is full or can't be trusted, not because it
  * was wrong.
  */
-const isLost = (error: unknown): boolean => isAway(error) || codeOf(error) === FULL || UNTRUSTED.test(codeOf(error));
+const isLost = (error: unknown): boolean =>
+  isAway(error) || readCode(error) === FULL || UNTRUSTED.test(readCode(error));
 
-export const withoutPassword = (uri: string): string => uri.replace(/\/\/([^:/@]+):[^@]*@/, '//$1:***@');
+export const maskPassword = (uri: string): string =>
+  uri.replace(/\/\/([^:/@]+):[^@]*@/, '//$1:***@');

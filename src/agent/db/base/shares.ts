@@ -35,7 +35,7 @@ export function shareOut({ connections, poolSize, threads }: ConnectionBudget): 
  * Returns how many of the threads each language gets. All of JavaScript's go first, but for one of Python. Undefined
  * where there is only one thread for two languages.
  */
-export function sharesByLanguage(shares: Shares, wanted: Threads): LanguageShares | undefined {
+export function splitShares(shares: Shares, wanted: Threads): LanguageShares | undefined {
   const { threads } = shares;
   if (wanted.python === 0) return { ...shares, javascript: threads, python: 0 };
   if (wanted.javascript === 0) return { ...shares, javascript: 0, python: threads };

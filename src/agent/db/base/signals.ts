@@ -38,17 +38,19 @@ const LOOK_MILLISECONDS = 1000;
 const CHECK_MILLISECONDS = 10_000;
 
 /** Returns the channel that one process listens to. */
-export const channelOf = (processId: string): string => `gx_${processId.replaceAll('-', '')}`;
+export const formatProcessChannel = (processId: string): string =>
+  `gx_${processId.replaceAll('-', '')}`;
 
 /**
  * The beginning of the name that the session of a process has in the database, where others see that it is there.
  * Postgres keeps 63 characters, so of the revision it has the end, in which revisions of a deployment differ.
  */
-export const sessionOfProcess = (processId: string): string => `gx-signals ${processId}`;
+export const formatProcessSession = (processId: string): string => `gx-signals ${processId}`;
 const endOf = (revision: string): string => revision.slice(-15);
 
 /** A pattern (`like`) for the names of the sessions of a revision. */
-export const sessionOfRevision = (revision: string): string => `${sessionOfProcess('_'.repeat(36))} ${endOf(revision)}`;
+export const formatRevisionSession = (revision: string): string =>
+  `${formatProcessSession('_'.repeat(36))} ${endOf(revision)}`;
 
 export type Signals = {
   processId: string;
@@ -68,7 +70,7 @@ export type SessionUse = {
   begin(session: Session): Promise<void>;
   /** Uses the session, once a second. A failure means that it is lost. */
   look(session: Session): Promise<void>;
-  lost(): void;
+  handleLoss(): void;
   /** Ends the use, because the process closes the session. */
   end(): Promise<void>;
 };
@@ -84,17 +86,30 @@ export type SignalConnection = Signals & {
  * when it breaks.
  */
 export function openSignals(
-  { db, uri, processId, revision = '' }: { db: Db; uri: string; processId: string; revision?: string | undefined },
+  {
+    db,
+    uri,
+    processId,
+    revision = '',
+  }: { db: Db; uri: string; processId: string; revision?: string | undefined },
   log: Log,
 ): SignalConnection {
   const notes = new Batcher((some: Note[]) => notify(db, some));
   const listener = new Listener(
-    { uri, channels: [EVERYBODY, channelOf(processId)], session: `${sessionOfProcess(processId)} ${endOf(revision)}` },
+    {
+      uri,
+      channels: [EVERYBODY, formatProcessChannel(processId)],
+      session: `${formatProcessSession(processId)} ${endOf(revision)}`,
+    },
     log,
   );
   return {
     processId,
-    send: (signal, to) => notes.add({ channel: to === undefined ? EVERYBODY : channelOf(to), payload: JSON.stringify(signal) }),
+    send: (signal, to) =>
+      notes.add({
+        channel: to === undefined ? EVERYBODY : formatProcessChannel(to),
+        payload: JSON.stringify(signal),
+      }),
     listen: (handlers, use) => listener.open(handlers, use),
     close: () => listener.close(),
   };
@@ -116,7 +131,10 @@ class Listener {
   #looks: NodeJS.Timeout | undefined;
   #looking = false;
 
-  constructor({ uri, channels, session }: { uri: string; channels: string[]; session: string }, log: Log) {
+  constructor(
+    { uri, channels, session }: { uri: string; channels: string[]; session: string },
+    log: Log,
+  ) {
     this.#uri = uri;
     this.#channels = channels;
     this.#session = session;
@@ -127,7 +145,10 @@ class Listener {
     this.#use = use;
     const uses = { handlers, use };
     await this.#connect(uses);
-    this.#looks = setInterval(() => void this.#look(uses), use === undefined ? CHECK_MILLISECONDS : LOOK_MILLISECONDS);
+    this.#looks = setInterval(
+      () => void this.#look(uses),
+      use === undefined ? CHECK_MILLISECONDS : LOOK_MILLISECONDS,
+    );
   }
 
   async close(): Promise<void> {
@@ -140,16 +161,20 @@ class Listener {
 
   async #connect(uses: Uses): Promise<void> {
     const { handlers, use } = uses;
-    const next = new Client({ connectionString: this.#uri, application_name: this.#session, keepAlive: true });
-    next.on('error', (error) => this.#lost(next, error, uses));
-    next.on('end', () => this.#lost(next, undefined, uses));
+    const next = new Client({
+      connectionString: this.#uri,
+      application_name: this.#session,
+      keepAlive: true,
+    });
+    next.on('error', (error) => this.#handleLoss(next, error, uses));
+    next.on('end', () => this.#handleLoss(next, undefined, uses));
     next.on('notification', ({ payload = '' }) => handlers.signal(JSON.parse(payload) as Signal));
     try {
       await next.connect();
       await next.query(`listen ${this.#channels.join('; listen ')}`);
       await use?.begin(next);
     } catch (error) {
-      use?.lost();
+      use?.handleLoss();
       close(next);
       throw error;
     }
@@ -163,23 +188,23 @@ class Listener {
     if (client === undefined || this.#looking) return;
     this.#looking = true;
     const look = uses.use?.look(client) ?? client.query('select 1');
-    await look.catch((error: Error) => this.#lost(client, error, uses));
+    await look.catch((error: Error) => this.#handleLoss(client, error, uses));
     this.#looking = false;
   }
 
-  #lost(client: Client, error: Error | undefined, uses: Uses): void {
+  #handleLoss(client: Client, error: Error | undefined, uses: Uses): void {
     if (this.#closed || client !== this.#client) return;
     this.#log.warn({ err: error }, 'listening connection lost');
     client.removeAllListeners();
     client.on('error', () => undefined);
     close(client);
     this.#client = undefined;
-    uses.use?.lost();
+    uses.use?.handleLoss();
     this.#retryLater(uses, FIRST_RETRY_MILLISECONDS);
   }
 
   #retryLater(uses: Uses, milliseconds: number): void {
-    const again = async (): Promise<void> => {
+    const retryConnect = async (): Promise<void> => {
       try {
         await this.#connect(uses);
         uses.handlers.reconnected();
@@ -187,7 +212,7 @@ class Listener {
         if (!this.#closed) this.#retryLater(uses, RETRY_MILLISECONDS);
       }
     };
-    this.#retry = setTimeout(() => void again(), milliseconds);
+    this.#retry = setTimeout(() => void retryConnect(), milliseconds);
   }
 }
 

@@ -45,7 +45,7 @@ export type DatabaseStats = {
  * the owner whose role it acts in (docs/how-to/databases.md, "Change the password"), so it gives up that role for as
  * long as the statement takes.
  */
-export async function databaseStats(db: Db): Promise<DatabaseStats> {
+export async function loadDatabaseStats(db: Db): Promise<DatabaseStats> {
   const [row] = await db.query<DatabaseStats>({
     text: `with itself as materialized (select set_config('role', 'none', true) as role),
       sessions as materialized (

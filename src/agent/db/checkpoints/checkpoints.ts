@@ -1,9 +1,14 @@
-import { sealBlob, sealMetadata, valuePlace, writePlace } from '../fields/checkpoint-fields.ts';
-import { fieldText, toField } from '../base/json-field.ts';
-import { hidden } from '../base/plans.ts';
+import {
+  sealBlob,
+  sealMetadata,
+  buildValuePlace,
+  writePlace,
+} from '../fields/checkpoint-fields.ts';
+import { toFieldText, toField } from '../base/json-field.ts';
+import { wrapParameter } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
 import type { Place } from '../../encryption/codec.ts';
-import { underContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
+import { runUnderContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 
 type Key = [threadId: string, namespace: string, checkpointId: string];
 
@@ -17,7 +22,13 @@ export type NewCheckpoint = {
 };
 
 /** A value of a channel; `base` is the version that a list adds to. */
-export type NewValue = { channel: string; version: string; type: string; blob: Uint8Array | null; base?: string | undefined };
+export type NewValue = {
+  channel: string;
+  version: string;
+  type: string;
+  blob: Uint8Array | null;
+  base?: string | undefined;
+};
 
 export type NewWrites = {
   key: Key;
@@ -29,7 +40,7 @@ export type NewWrites = {
   writes: { index: number; channel: string; type: string; blob: Uint8Array }[];
 };
 
-const bytes = (value: Uint8Array | null): Buffer | null =>
+const toBuffer = (value: Uint8Array | null): Buffer | null =>
   value === null ? null : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 
 export type Step = { put: NewCheckpoint } | { writes: NewWrites };
@@ -37,17 +48,22 @@ export type Step = { put: NewCheckpoint } | { writes: NewWrites };
 export type AttemptOfRun = { run_id: string; attempt: number };
 
 /** Steps of one attempt of a run, and their context; `attempt` is undefined for those that no run makes. */
-export type AttemptSteps = { attempt: AttemptOfRun | undefined; steps: Step[]; context?: EncryptionContext | undefined };
+export type AttemptSteps = {
+  attempt: AttemptOfRun | undefined;
+  steps: Step[];
+  context?: EncryptionContext | undefined;
+};
 
 const WRITES = `insert into gx.checkpoint_writes as o
   (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, run_id, idx, channel, type, blob)`;
 /** A run's own write is gone when the run replaces it; another run's comes back when the run is rolled back. */
 const BEFORE = `case when o.run_id is not distinct from excluded.run_id then o.before else jsonb_build_object(
     'run_id', o.run_id, 'channel', o.channel, 'type', o.type, 'blob', encode(o.blob, 'base64'), 'before', o.before) end`;
-const WRITE_FIELDS = 'w (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, run_id, replaces, idx, channel, type, blob)';
+const WRITE_FIELDS =
+  'w (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, run_id, replaces, idx, channel, type, blob)';
 
 /** Attempts that no longer have their run, because it is back in the queue, or another attempt's, or has ended. */
-const OVER = `over as materialized (select a.run_id from unnest(${hidden('$25::uuid[]')}, ${hidden('$26::int[]')}) as a (run_id, attempt)
+const OVER = `over as materialized (select a.run_id from unnest(${wrapParameter('$25::uuid[]')}, ${wrapParameter('$26::int[]')}) as a (run_id, attempt)
     where (select r.attempt = a.attempt and r.status = 'running' from gx.run r where r.run_id = a.run_id limit 1) is false)`;
 const NONE_OVER = '(select count(*) from over) = 0';
 
@@ -79,7 +95,10 @@ const UNLESS_OVER = `with ${OVER},
  */
 export async function writeSteps(db: Db, given: AttemptSteps[]): Promise<Set<string>> {
   const lost = new Set(await writeUnlessOver(db, given));
-  const others = given.filter(({ attempt, steps }) => steps.length > 0 && (attempt === undefined || !lost.has(attempt.run_id)));
+  const others = given.filter(
+    ({ attempt, steps }) =>
+      steps.length > 0 && (attempt === undefined || !lost.has(attempt.run_id)),
+  );
   if (lost.size === 0 || others.length === 0) return lost;
   return new Set([...lost, ...(await writeSteps(db, others))]);
 }
@@ -87,14 +106,16 @@ export async function writeSteps(db: Db, given: AttemptSteps[]): Promise<Set<str
 async function writeUnlessOver(db: Db, given: AttemptSteps[]): Promise<string[]> {
   const attempts = given.flatMap(({ attempt }) => attempt ?? []);
   const steps = given.flatMap(({ steps: own, context }) => own.map((step) => ({ step, context })));
-  const puts = steps.flatMap(({ step, context }) => ('put' in step ? [{ ...step.put, context }] : []));
+  const puts = steps.flatMap(({ step, context }) =>
+    'put' in step ? [{ ...step.put, context }] : [],
+  );
   const blobs = puts.flatMap(({ key: [thread, namespace], blobs: own, context }) =>
     own.map((blob) => ({ thread, namespace, context, ...blob })),
   );
   const writes = steps.flatMap(({ step, context }) =>
     'put' in step ? [] : step.writes.writes.map((write) => ({ ...step.writes, context, ...write })),
   );
-  const sealed = await sealedSteps(db, { blobs, writes, puts });
+  const sealed = await sealSteps(db, { blobs, writes, puts });
   const over = await db.query<{ run_id: string }>({
     name: 'checkpoint_steps',
     text: UNLESS_OVER,
@@ -134,18 +155,34 @@ type Written = {
 };
 
 /** Returns the contents of the columns of values, writes and metadata. */
-async function sealedSteps({ codec }: Db, { blobs, writes, puts }: Written) {
-  const sealed = async ({ context }: Under, place: Place, value: Parameters<typeof sealBlob>[2]): Promise<Buffer | null> =>
-    bytes(await underContext(context, () => sealBlob(codec, place, value)));
-  const value = async ({ channel, version, type, blob, ...of }: Written['blobs'][number]): Promise<Buffer | null> =>
-    blob === null ? null : sealed(of, valuePlace(channel, version), { type, blob });
-  const write = ({ taskId, channel, type, blob, ...of }: Written['writes'][number]): Promise<Buffer | null> =>
-    sealed(of, writePlace(taskId, channel), { type, blob });
-  const metadataOf = ({ metadata, context }: Written['puts'][number]): Promise<string> =>
-    underContext(context, () => sealMetadata(codec, fieldText(metadata)));
+async function sealSteps({ codec }: Db, { blobs, writes, puts }: Written) {
+  const sealBytes = async (
+    { context }: Under,
+    place: Place,
+    value: Parameters<typeof sealBlob>[2],
+  ): Promise<Buffer | null> =>
+    toBuffer(await runUnderContext(context, () => sealBlob(codec, place, value)));
+  const sealValue = async ({
+    channel,
+    version,
+    type,
+    blob,
+    ...of
+  }: Written['blobs'][number]): Promise<Buffer | null> =>
+    blob === null ? null : sealBytes(of, buildValuePlace(channel, version), { type, blob });
+  const write = ({
+    taskId,
+    channel,
+    type,
+    blob,
+    ...of
+  }: Written['writes'][number]): Promise<Buffer | null> =>
+    sealBytes(of, writePlace(taskId, channel), { type, blob });
+  const sealPutMetadata = ({ metadata, context }: Written['puts'][number]): Promise<string> =>
+    runUnderContext(context, () => sealMetadata(codec, toFieldText(metadata)));
   return {
-    blobs: await Promise.all(blobs.map(value)),
+    blobs: await Promise.all(blobs.map(sealValue)),
     writes: await Promise.all(writes.map(write)),
-    metadata: await Promise.all(puts.map(metadataOf)),
+    metadata: await Promise.all(puts.map(sealPutMetadata)),
   };
 }

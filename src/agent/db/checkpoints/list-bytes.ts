@@ -8,7 +8,11 @@ import type { ListChange, StoredList } from './list-rows.ts';
  */
 
 /** The JSON of a row. */
-export type ListLengths = { steps: number; stored: number; parts: ([from: number, to: number] | { new: number[] })[] };
+export type ListLengths = {
+  steps: number;
+  stored: number;
+  parts: ([from: number, to: number] | { new: number[] })[];
+};
 
 /** A list as it was read: its JSON, and the bytes of its new elements. */
 export type ListBytes = ListLengths & { blob: Buffer };
@@ -25,16 +29,22 @@ export type ListRow = [
 ];
 
 /** An SQL condition: the row is a list's. */
-export const isListRow = (type: string): string => `(${type} = 'list' or ${type} like '${LIST_IN_BYTES}%')`;
+export const isListRow = (type: string): string =>
+  `(${type} = 'list' or ${type} like '${LIST_IN_BYTES}%')`;
 
 const LENGTH = 4;
 
-const bytesOf = (parts: ListLengths['parts']): number =>
-  parts.reduce((sum, part) => sum + (Array.isArray(part) ? 0 : part.new.reduce((own, length) => own + length, 0)), 0);
+const sumBytes = (parts: ListLengths['parts']): number =>
+  parts.reduce(
+    (sum, part) =>
+      sum + (Array.isArray(part) ? 0 : part.new.reduce((own, length) => own + length, 0)),
+    0,
+  );
 
 /** Returns the content of a row. Throws where the elements have other lengths than their list says. */
 export function toBytes({ steps, stored, parts }: ListLengths, blob: Uint8Array): Buffer {
-  if (bytesOf(parts) !== blob.length) throw new RangeError(`A list of ${bytesOf(parts)} bytes has ${blob.length}.`);
+  if (sumBytes(parts) !== blob.length)
+    throw new RangeError(`A list of ${sumBytes(parts)} bytes has ${blob.length}.`);
   const json = Buffer.from(JSON.stringify({ steps, stored, parts }));
   const length = Buffer.alloc(LENGTH);
   length.writeUInt32LE(json.length);
@@ -42,35 +52,51 @@ export function toBytes({ steps, stored, parts }: ListLengths, blob: Uint8Array)
 }
 
 /** Returns the content of a row, which comes as base64. */
-export function fromBytes(content: string): ListBytes {
+export function decodeListBytes(content: string): ListBytes {
   const row = Buffer.from(content, 'base64');
   const end = LENGTH + row.readUInt32LE(0);
-  return { ...(JSON.parse(row.subarray(LENGTH, end).toString()) as ListLengths), blob: row.subarray(end) };
+  return {
+    ...(JSON.parse(row.subarray(LENGTH, end).toString()) as ListLengths),
+    blob: row.subarray(end),
+  };
 }
 
 /** Returns the row of a list in JSON. */
-export const ofJson = ([threadId, namespace, channel, version, base, value]: ListRow): StoredList => [
+export const toStoredList = ([
   threadId,
   namespace,
   channel,
   version,
   base,
-  value as ListChange,
-];
+  value,
+]: ListRow): StoredList => [threadId, namespace, channel, version, base, value as ListChange];
 
 /** Returns the row of a list in bytes as one of a list whose elements are these. */
-export function withElements([threadId, namespace, channel, version, base, value]: ListRow): StoredList {
-  const { steps, stored, parts, blob } = fromBytes(value as string);
+export function splitListBytes([
+  threadId,
+  namespace,
+  channel,
+  version,
+  base,
+  value,
+]: ListRow): StoredList {
+  const { steps, stored, parts, blob } = decodeListBytes(value as string);
   let at = 0;
   const all: ListChange['parts'] = parts.map((part) =>
-    Array.isArray(part) ? part : { new: part.new.map((length) => blob.subarray(at, (at += length))) },
+    Array.isArray(part)
+      ? part
+      : { new: part.new.map((length) => blob.subarray(at, (at += length))) },
   );
   return [threadId, namespace, channel, version, base, { steps, stored, parts: all }];
 }
 
 /** Returns the content of the row of a whole list. */
-export const wholeBytes = (elements: readonly Uint8Array[]): Buffer =>
+export const encodeWholeBytes = (elements: readonly Uint8Array[]): Buffer =>
   toBytes(
-    { steps: 0, stored: elements.length + 1, parts: elements.length === 0 ? [] : [{ new: elements.map(({ length }) => length) }] },
+    {
+      steps: 0,
+      stored: elements.length + 1,
+      parts: elements.length === 0 ? [] : [{ new: elements.map(({ length }) => length) }],
+    },
     Buffer.concat(elements),
   );

@@ -1,4 +1,11 @@
-import { IN_A_PACK, packedIn, packsFor, UNPACKED, VALUE, writesIn } from './checkpoint-packs.ts';
+import {
+  IN_A_PACK,
+  buildPackedSql,
+  buildPacksSql,
+  UNPACKED,
+  VALUE,
+  buildPackedWritesSql,
+} from './checkpoint-packs.ts';
 import { openCheckpoints, type ListInBytes } from '../fields/checkpoint-fields.ts';
 import { toField } from '../base/json-field.ts';
 import { isListRow, type ListRow } from './list-bytes.ts';
@@ -7,12 +14,15 @@ import { refuseByNamed } from '../base/unsearchable.ts';
 
 /* This file reads checkpoints, wherever they are stored. */
 
-export async function hasCheckpoint(db: Db, key: [threadId: string, namespace: string, checkpointId: string]): Promise<boolean> {
+export async function hasCheckpoint(
+  db: Db,
+  key: [threadId: string, namespace: string, checkpointId: string],
+): Promise<boolean> {
   const rows = await db.query({
     name: 'checkpoint_has',
     text: `select 1 from gx.checkpoints where thread_id = $1 and checkpoint_ns = $2 and checkpoint_id = $3
-      union all select 1 from (${packedIn('gx.checkpoint_packs p')}
-        where p.thread_id = $1 and p.checkpoint_ns = $2 and ${packsFor({ key: 'thread_id = $1 and checkpoint_ns = $2', checkpointId: '$3' })}) c
+      union all select 1 from (${buildPackedSql('gx.checkpoint_packs p')}
+        where p.thread_id = $1 and p.checkpoint_ns = $2 and ${buildPacksSql({ key: 'thread_id = $1 and checkpoint_ns = $2', checkpointId: '$3' })}) c
       where checkpoint_id = $3`,
     values: key,
   });
@@ -38,7 +48,10 @@ export type StoredCheckpoint = {
   checkpoint_id: string;
   parent_checkpoint_id: string | null;
   /** LangGraph's checkpoint without the values of its channels; `v` is the version of its format. */
-  checkpoint: { v: number; id: string; ts: string } & { channel_versions?: Versions; versions_seen?: Record<string, Versions> };
+  checkpoint: { v: number; id: string; ts: string } & {
+    channel_versions?: Versions;
+    versions_seen?: Record<string, Versions>;
+  };
   metadata: Record<string, unknown>;
   values: StoredValue[] | null;
   writes: [taskId: string, channel: string, type: ValueType, value: unknown][] | null;
@@ -72,7 +85,7 @@ const LIST_KEY = 'b.thread_id, b.checkpoint_ns, b.channel, b.version, b.base';
  */
 const PACKED_WRITES = `(
   select distinct on (task_id, idx) task_id, task_path, idx, channel, type, value from (
-    select task_id, task_path, idx, channel, type, value, idx >= 0 as holds from (${writesIn('c')}) w
+    select task_id, task_path, idx, channel, type, value, idx >= 0 as holds from (${buildPackedWritesSql('c')}) w
     union all
     select task_id, task_path, idx, channel, type, ${VALUE}, idx < 0 from gx.checkpoint_writes w
     where w.thread_id = c.thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id) w
@@ -82,22 +95,38 @@ const PACKED_WRITES = `(
  * Returns checkpoints, newest first, each with its values and the writes of tasks on it. The newest are rows, which one
  * statement reads; another one looks into packs, where some that were asked for may be.
  */
-export async function readCheckpoints(db: Db, which: WhichCheckpoints): Promise<StoredCheckpoint[]> {
+export async function readCheckpoints(
+  db: Db,
+  which: WhichCheckpoints,
+): Promise<StoredCheckpoint[]> {
   const rows = await readFrom(db, which, false);
   if (!mayBePacked(which, rows.length)) return rows;
   const packed = await readFrom(db, which, true);
   if (packed.length === 0) return rows;
   const lists = [...rows, ...packed].flatMap((row) => row.lists ?? []);
   // Checkpoints that were packed between the two statements were read twice.
-  const all = new Map([...packed, ...rows].map((row) => [`${row.checkpoint_ns}\n${row.checkpoint_id}`, row]));
-  const found = [...all.values()].toSorted((a, b) => (a.checkpoint_id < b.checkpoint_id ? 1 : -1)).slice(0, which.limit);
+  const all = new Map(
+    [...packed, ...rows].map((row) => [`${row.checkpoint_ns}\n${row.checkpoint_id}`, row]),
+  );
+  const found = [...all.values()]
+    .toSorted((a, b) => (a.checkpoint_id < b.checkpoint_id ? 1 : -1))
+    .slice(0, which.limit);
   return found.map((row, at) => ({ ...row, lists: at === 0 ? lists : null }));
 }
 
 /** A graph that has packs has UNPACKED newer checkpoints, which are rows. */
-function mayBePacked({ namespace, checkpointId, before, metadata, limit }: WhichCheckpoints, found: number): boolean {
+function mayBePacked(
+  { namespace, checkpointId, before, metadata, limit }: WhichCheckpoints,
+  found: number,
+): boolean {
   if (checkpointId !== undefined) return found === 0;
-  if (before === undefined && metadata === undefined && found < UNPACKED && (limit === undefined || found < limit)) return false;
+  if (
+    before === undefined &&
+    metadata === undefined &&
+    found < UNPACKED &&
+    (limit === undefined || found < limit)
+  )
+    return false;
   return namespace === undefined || limit === undefined || found < limit;
 }
 
@@ -105,18 +134,36 @@ function mayBePacked({ namespace, checkpointId, before, metadata, limit }: Which
 type Terms = Record<'thread' | 'graph' | 'id' | 'end' | 'meta' | 'most', string | undefined>;
 
 /** Returns the condition for packs that are opened at all. A filter by metadata may have to open all of them. */
-function inPacks({ thread, graph, id, end, meta, most }: Terms): string {
+function buildPacksCondition({ thread, graph, id, end, meta, most }: Terms): string {
   if (thread === undefined || graph === undefined) return 'true';
-  const packs = most !== undefined && meta === undefined ? `${most}::int / ${IN_A_PACK} + 2` : undefined;
-  return packsFor({ key: `thread_id = ${thread} and checkpoint_ns = ${graph}`, checkpointId: id, before: end, packs });
+  const packs =
+    most !== undefined && meta === undefined ? `${most}::int / ${IN_A_PACK} + 2` : undefined;
+  return buildPacksSql({
+    key: `thread_id = ${thread} and checkpoint_ns = ${graph}`,
+    checkpointId: id,
+    before: end,
+    packs,
+  });
 }
 
 /** Returns the source of the checkpoints that are asked for, with its parameters. */
-function sourceOf({ threadId, namespace, checkpointId, before, metadata, limit }: WhichCheckpoints, packed: boolean) {
+function buildSource(
+  { threadId, namespace, checkpointId, before, metadata, limit }: WhichCheckpoints,
+  packed: boolean,
+) {
   const parameters: unknown[] = [];
-  const parameter = (value: unknown): string | undefined => (value === undefined ? undefined : `$${parameters.push(value)}`);
-  const [thread, graph, id] = [parameter(threadId), parameter(namespace), parameter(checkpointId)];
-  const [end, meta, most] = [parameter(before), parameter(metadata && toField(metadata)), parameter(limit)];
+  const addParameter = (value: unknown): string | undefined =>
+    value === undefined ? undefined : `$${parameters.push(value)}`;
+  const [thread, graph, id] = [
+    addParameter(threadId),
+    addParameter(namespace),
+    addParameter(checkpointId),
+  ];
+  const [end, meta, most] = [
+    addParameter(before),
+    addParameter(metadata && toField(metadata)),
+    addParameter(limit),
+  ];
   const conditions = [
     thread && `c.thread_id = ${thread}`,
     graph && `c.checkpoint_ns = ${graph}`,
@@ -125,32 +172,43 @@ function sourceOf({ threadId, namespace, checkpointId, before, metadata, limit }
     meta && `c.metadata @> ${meta}`,
   ];
   const source = packed
-    ? `(${packedIn('gx.checkpoint_packs p')} where ${inPacks({ thread, graph, id, end, meta, most })})`
+    ? `(${buildPackedSql('gx.checkpoint_packs p')} where ${buildPacksCondition({ thread, graph, id, end, meta, most })})`
     : 'gx.checkpoints';
-  const where = ['true', ...conditions.filter((condition) => condition !== undefined)].join(' and ');
-  return { parameters, source: `select * from ${source} c where ${where} order by c.checkpoint_id desc ${most ? `limit ${most}` : ''}` };
+  const where = ['true', ...conditions.filter((condition) => condition !== undefined)].join(
+    ' and ',
+  );
+  return {
+    parameters,
+    source: `select * from ${source} c where ${where} order by c.checkpoint_id desc ${most ? `limit ${most}` : ''}`,
+  };
 }
 
 /**
  * Reads checkpoints from rows, or from packs. It takes one statement, and one text to parse for each checkpoint.
  * Lateral joins keep the planner to the primary key: it would read all values of a long thread otherwise.
  */
-async function readFrom(db: Db, which: WhichCheckpoints, packed: boolean): Promise<StoredCheckpoint[]> {
+async function readFrom(
+  db: Db,
+  which: WhichCheckpoints,
+  packed: boolean,
+): Promise<StoredCheckpoint[]> {
   await refuseByNamed(db.codec, 'checkpoint.metadata', which.metadata);
   const { threadId, namespace, checkpointId, before, metadata, limit, known = [] } = which;
-  const { parameters, source } = sourceOf(which, packed);
-  const given = [threadId, namespace, checkpointId, before, metadata, limit].map((value) => Number(value !== undefined));
+  const { parameters, source } = buildSource(which, packed);
+  const given = [threadId, namespace, checkpointId, before, metadata, limit].map((value) =>
+    Number(value !== undefined),
+  );
   const rows = await db.query<StoredCheckpoint>({
     name: `checkpoint_read_${given.join('')}${packed ? '_packed' : ''}`,
     text: `with recursive c as materialized (
         ${source}),
-      ${chainOf('c', `$${parameters.push(known)}`)}
+      ${buildChainSql('c', `$${parameters.push(known)}`)}
       select thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata,
         (select json_agg(case when ${isListRow('type')} then json_build_array(channel, type, version, base) else json_build_array(channel, type, ${VALUE}) end)
           from jsonb_each_text(c.checkpoint->'channel_versions') v, lateral (
             select * from gx.checkpoint_blobs b where b.thread_id = c.thread_id and b.checkpoint_ns = c.checkpoint_ns
               and b.channel = v.key and b.version = v.value limit 1) b) as values,
-        ${packed ? writesOf('w.value', PACKED_WRITES) : writesOf(VALUE, ROW_WRITES)} as writes,
+        ${packed ? buildWritesSql('w.value', PACKED_WRITES) : buildWritesSql(VALUE, ROW_WRITES)} as writes,
         case when row_number() over (order by checkpoint_id desc) = 1 then (
           select json_agg(json_build_array(l.thread_id, l.checkpoint_ns, l.channel, l.version, l.base, b.value, b.type)) from chain l, lateral (
             select ${LIST_VALUE} as value, b.type from gx.checkpoint_blobs b where b.thread_id = l.thread_id
@@ -164,11 +222,11 @@ async function readFrom(db: Db, which: WhichCheckpoints, packed: boolean): Promi
 const ROW_WRITES = `gx.checkpoint_writes w
   where w.thread_id = c.thread_id and w.checkpoint_ns = c.checkpoint_ns and w.checkpoint_id = c.checkpoint_id`;
 
-const writesOf = (value: string, from: string): string =>
+const buildWritesSql = (value: string, from: string): string =>
   `(select json_agg(json_build_array(task_id, channel, type, ${value}) ${WRITES_ORDER}) from ${from})`;
 
 /** The rows of all lists of checkpoints, down to those that are whole; not the ones that the reader knows. */
-const chainOf = (checkpoints: string, known: string): string => `chain as (
+const buildChainSql = (checkpoints: string, known: string): string => `chain as (
     select ${LIST_KEY} from ${checkpoints} c, jsonb_each_text(c.checkpoint->'channel_versions') v, lateral (
       select * from gx.checkpoint_blobs b where b.thread_id = c.thread_id and b.checkpoint_ns = c.checkpoint_ns
         and b.channel = v.key and b.version = v.value and ${isListRow('b.type')} limit 1) b

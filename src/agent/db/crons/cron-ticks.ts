@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../../schema/agent/agent-types.ts';
+import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import type { Cron, CronCall } from '../../../schema/agent/cron.ts';
-import { sealedUnder } from '../../encryption/codec.ts';
+import { readSealContext } from '../../encryption/codec.ts';
 import type { EncryptionContext } from '../../kernel/encryption-context.ts';
 import type { Db } from '../base/pool.ts';
-import { rowsFrom } from '../base/plans.ts';
-import { openedCrons } from './crons.ts';
+import { buildRowsSql } from '../base/plans.ts';
+import { openCrons } from './crons.ts';
 
 /*
  * A tick is a time at which a cron fires. The process that moves the cron to its next date has the tick, and makes its
@@ -22,7 +22,10 @@ const mayFire = (revision: string): string =>
  * Returns in how many milliseconds the next cron of these graphs is due, by the clock of the database; undefined when
  * none is.
  */
-export async function untilNextTick(db: Db, { graphs, except, revision }: Looked): Promise<number | undefined> {
+export async function loadNextTickDelay(
+  db: Db,
+  { graphs, except, revision }: Looked,
+): Promise<number | undefined> {
   const [row] = await db.query<{ wait: number }>({
     name: 'cron_next',
     text: `select extract(epoch from c.next_run_date - now())::float8 * 1000 as wait from gx.cron c join gx.assistant a using (assistant_id)
@@ -37,13 +40,16 @@ export async function untilNextTick(db: Db, { graphs, except, revision }: Looked
 export type DueCron = Omit<Cron, 'payload' | 'next_run_date'> & {
   context: EncryptionContext | undefined;
   payload: CronCall;
-  owner: JsonObject | null;
+  owner: buildJsonObjectSchema | null;
   next_run_date: string;
   now: string;
 };
 
 /** Returns crons that are due, those that have waited longest first. It holds none of them. */
-export async function dueCrons(db: Db, { graphs, except, revision, limit }: Looked & { limit: number }): Promise<DueCron[]> {
+export async function loadDueCrons(
+  db: Db,
+  { graphs, except, revision, limit }: Looked & { limit: number },
+): Promise<DueCron[]> {
   const rows = await db.query<DueCron>({
     name: 'cron_due',
     text: `select c.*, now() as now from gx.cron c join gx.assistant a using (assistant_id)
@@ -52,16 +58,24 @@ export async function dueCrons(db: Db, { graphs, except, revision, limit }: Look
     values: [graphs, except, limit, revision ?? null],
   });
   // Its runs have the same context.
-  return openedCrons(
+  return openCrons(
     db,
-    rows.map((row) => ({ ...row, context: sealedUnder(row.payload) })),
+    rows.map((row) => ({ ...row, context: readSealContext(row.payload) })),
   );
 }
 
 /** A tick as it was seen, and the date of the next one; null when the cron fires no more. */
-export type SeenTick = { cron: Pick<DueCron, 'cron_id' | 'next_run_date' | 'updated_at'>; next: string | null };
+export type SeenTick = {
+  cron: Pick<DueCron, 'cron_id' | 'next_run_date' | 'updated_at'>;
+  next: string | null;
+};
 
-const SEEN = { cron_id: 'uuid', tick: 'timestamptz', updated_at: 'timestamptz', next: 'timestamptz' };
+const SEEN = {
+  cron_id: 'uuid',
+  tick: 'timestamptz',
+  updated_at: 'timestamptz',
+  next: 'timestamptz',
+};
 
 /**
  * Takes the ticks that nobody else has, or is about to have, and whose crons have not changed since. Returns the ids of
@@ -71,7 +85,7 @@ export async function takeTicks(tx: Db, ticks: SeenTick[]): Promise<Set<string>>
   const rows = await tx.query<{ cron_id: string }>({
     name: 'cron_take',
     text: `with held as (
-        select c.cron_id, a.next from ${rowsFrom(SEEN, 'a')} join gx.cron c using (cron_id)
+        select c.cron_id, a.next from ${buildRowsSql(SEEN, 'a')} join gx.cron c using (cron_id)
         where c.enabled and c.next_run_date = a.tick and c.updated_at = a.updated_at order by c.cron_id for no key update of c skip locked)
       update gx.cron c set next_run_date = held.next from held where c.cron_id = held.cron_id returning c.cron_id`,
     values: [

@@ -1,16 +1,16 @@
-import { asError } from '../../../errors.ts';
+import { toError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
-import { slept } from '../../../pause.ts';
+import { sleepUnlessAborted } from '../../../pause.ts';
 import type { Replacements } from '../../encryption/codec.ts';
 import type { Database, Db } from '../base/pool.ts';
 import { replaceWord, useKey } from './encryption-keys.ts';
 import { MODULE_KEY } from '../../../schema/agent/aes-key-id.ts';
-import { replacingCodec } from '../../encryption/custom.ts';
+import { buildReplacingCodec } from '../../encryption/custom.ts';
 import {
   endPass,
-  forgetKeys,
-  olderKeys,
-  rewriteSome,
+  deleteUnusedKeys,
+  loadOlderKeys,
+  runRewriteStep,
   takePass,
   type OlderKeys,
   type Pass,
@@ -51,19 +51,22 @@ export class Reencryption {
   }
 
   /** Works until the signal. A process that does not `rewrite` only says which key it encrypts with. Never throws. */
-  async work(signal: AbortSignal, rewrites: boolean): Promise<void> {
+  async run(signal: AbortSignal, rewrites: boolean): Promise<void> {
     const { db, keyId, log } = this.#options;
     const { replacements } = db.codec;
     if (keyId === undefined && replacements === undefined) return;
-    const looks = async (): Promise<void> => {
+    const lookOnce = async (): Promise<void> => {
       if (keyId !== undefined) await this.#look(keyId, rewrites, signal);
       if (replacements !== undefined) await this.#replace(replacements, rewrites, signal);
     };
     do
-      await looks().catch((error: unknown) =>
-        log.warn({ err: asError(error) }, 'values of earlier keys could not be encrypted again; the next look tries again'),
+      await lookOnce().catch((error: unknown) =>
+        log.warn(
+          { err: toError(error) },
+          'values of earlier keys could not be encrypted again; the next look tries again',
+        ),
       );
-    while (await slept(LOOK_EVERY, signal));
+    while (await sleepUnlessAborted(LOOK_EVERY, signal));
   }
 
   async #look(keyId: string, rewrites: boolean, signal: AbortSignal): Promise<void> {
@@ -72,42 +75,51 @@ export class Reencryption {
       this.#signed = performance.now();
       await useKey(db, keyId);
     }
-    const { all, readable } = await olderKeys(db, keyId);
+    const { all, readable } = await loadOlderKeys(db, keyId);
     this.olderKeys = all.ids.length;
-    if (!rewrites || readable.ids.length === 0 || this.#waits(readable)) return;
+    if (!rewrites || readable.ids.length === 0 || this.#mustWait(readable)) return;
     const pass = await takePass(db, { keyId, older: readable.ids, worker });
-    if (pass !== undefined) await this.#go(pass, readable.ids, signal);
+    if (pass !== undefined) await this.#runPass(pass, readable.ids, signal);
   }
 
   /** While a server encrypts with an earlier key, as in a rollout, nothing is ever finished. */
-  #waits({ ids, used }: OlderKeys): boolean {
+  #mustWait({ ids, used }: OlderKeys): boolean {
     const report = `${used} ${ids.join()}`;
     if (report !== this.#reported)
       this.#options.log.info(
         { keys: ids },
-        used ? 'values of earlier keys wait: some server still encrypts with them' : 'values of earlier keys are encrypted again',
+        used
+          ? 'values of earlier keys wait: some server still encrypts with them'
+          : 'values of earlier keys are encrypted again',
       );
     this.#reported = report;
     return used;
   }
 
-  async #go(first: Pass, older: string[], signal: AbortSignal): Promise<void> {
-    const ended = await this.#through(first, { codec: this.#options.db.codec, older }, signal);
+  async #runPass(first: Pass, older: string[], signal: AbortSignal): Promise<void> {
+    const ended = await this.#runSteps(first, { codec: this.#options.db.codec, older }, signal);
     if (ended !== undefined) await this.#finish(ended.pass, older, ended.left);
   }
 
   /** Stores values that the module wants in place of others that it has read. */
-  async #replace(replacements: Replacements, rewrites: boolean, signal: AbortSignal): Promise<void> {
+  async #replace(
+    replacements: Replacements,
+    rewrites: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { db, worker, log } = this.#options;
     if (await replacements.areAsked()) await askForReplacements(db);
-    const codec = rewrites ? replacingCodec(db.codec) : undefined;
+    const codec = rewrites ? buildReplacingCodec(db.codec) : undefined;
     const first = codec && (await takeReplacements(db, worker));
     if (codec === undefined || first === undefined) return;
     log.info('values are replaced as the decrypt handlers of encryption.path ask for it');
-    const ended = await this.#through(first, { codec, older: [MODULE_KEY] }, signal);
+    const ended = await this.#runSteps(first, { codec, older: [MODULE_KEY] }, signal);
     if (ended === undefined) return;
     const { pass, left } = ended;
-    log.info({ rewritten: pass.rewritten - first.rewritten, left }, 'all values of encryption.path were looked at');
+    log.info(
+      { rewritten: pass.rewritten - first.rewritten, left },
+      'all values of encryption.path were looked at',
+    );
     if (left === 0) await replaceWord(db, replacements);
     await endReplacements(db, worker, left > 0);
   }
@@ -116,7 +128,7 @@ export class Reencryption {
    * Goes through all tables, with rests between the steps. Returns how many rows it left because their threads were
    * busy; undefined if it was stopped, or another server has the pass.
    */
-  async #through(
+  async #runSteps(
     first: Pass,
     what: Pick<Rewriting, 'codec' | 'older'>,
     signal: AbortSignal,
@@ -124,24 +136,28 @@ export class Reencryption {
     const { db, worker } = this.#options;
     for (let pass = first, left = 0; ;) {
       const began = performance.now();
-      const step = await rewriteSome(db, pass, { ...what, worker });
+      const step = await runRewriteStep(db, pass, { ...what, worker });
       this.rewritten += step.pass.rewritten - pass.rewritten;
       left += step.left;
       if (step.isLost) return undefined;
       if (step.isOver) return { pass, left };
       pass = step.pass;
-      if (!(await slept((performance.now() - began) * REST, signal))) return undefined;
+      if (!(await sleepUnlessAborted((performance.now() - began) * REST, signal))) return undefined;
     }
   }
 
   async #finish(pass: Pass, older: string[], left: number): Promise<void> {
     const { db, worker, log } = this.#options;
-    log.info({ keys: older, found: pass.found, left, rewritten: pass.rewritten }, 'all tables were searched for values of earlier keys');
+    log.info(
+      { keys: older, found: pass.found, left, rewritten: pass.rewritten },
+      'all tables were searched for values of earlier keys',
+    );
     await endPass(db, pass, worker, left > 0);
     if (pass.found > 0) return;
-    const gone = await forgetKeys(db, older);
+    const gone = await deleteUnusedKeys(db, older);
     this.olderKeys = (this.olderKeys ?? gone.length) - gone.length;
-    if (gone.length > 0) log.info({ keys: gone }, 'no value of these keys is left; GX_AES_KEY needs them no more');
+    if (gone.length > 0)
+      log.info({ keys: gone }, 'no value of these keys is left; GX_AES_KEY needs them no more');
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Codec } from '../../encryption/codec.ts';
-import { marksOf, type Marks } from '../../encryption/marks.ts';
-import { keyPlace } from './encryption-keys.ts';
-import { fieldText } from '../base/json-field.ts';
+import { buildKeyMarks, type Marks } from '../../encryption/marks.ts';
+import { buildKeyPlace } from './encryption-keys.ts';
+import { toFieldText } from '../base/json-field.ts';
 import type { Database, Db } from '../base/pool.ts';
 import { SEALED_TABLES, type SealedTable } from './sealed-tables.ts';
 import { UNFINISHED } from '../fields/thread-fields.ts';
@@ -14,7 +14,13 @@ import { isHeld } from '../runs/thread-holds.ts';
  */
 
 /** How far a pass has come. `found` counts the rows that it changed, or had to leave for the next. */
-export type Pass = { key_id: string; place: number; after: string; found: number; rewritten: number };
+export type Pass = {
+  key_id: string;
+  place: number;
+  after: string;
+  found: number;
+  rewritten: number;
+};
 
 /** Seconds without a sign of a server that encrypts with a key, after which no server does. */
 const USED_WITHIN = 300;
@@ -28,25 +34,31 @@ const NEXT_PASS = 60;
 const ROWS = 50;
 const PACKS = 5;
 
-export type OlderKeys = { ids: string[]; /** Whether some server still encrypts with one of them. */ used: boolean };
+export type OlderKeys = {
+  ids: string[];
+  /** Whether some server still encrypts with one of them. */ used: boolean;
+};
 
 /** Returns the keys beside the one that encrypts that have encrypted something here, and those that this server has. */
-export async function olderKeys(db: Db, keyId: string): Promise<{ all: OlderKeys; readable: OlderKeys }> {
+export async function loadOlderKeys(
+  db: Db,
+  keyId: string,
+): Promise<{ all: OlderKeys; readable: OlderKeys }> {
   const rows = await db.query<{ key_id: string; sealed: unknown; used: boolean }>({
     text: `select key_id, sealed, used_at > now() - ${USED_WITHIN} * interval '1 second' as used from gx.encryption_key where key_id <> $1`,
     values: [keyId],
   });
   const readable: typeof rows = [];
   for (const row of rows)
-    await db.codec.open(keyPlace(row.key_id), row.sealed).then(
+    await db.codec.open(buildKeyPlace(row.key_id), row.sealed).then(
       () => readable.push(row),
       () => undefined,
     );
-  const keysIn = (some: typeof rows): OlderKeys => ({
+  const mergeKeys = (some: typeof rows): OlderKeys => ({
     ids: some.map(({ key_id }) => key_id).toSorted(),
     used: some.some(({ used }) => used),
   });
-  return { all: keysIn(rows), readable: keysIn(readable) };
+  return { all: mergeKeys(rows), readable: mergeKeys(readable) };
 }
 
 /** Takes the pass, or goes on with it. Returns undefined while another server has it, or it is not time yet. */
@@ -67,7 +79,11 @@ export async function takePass(
 }
 
 /** Writes down how far the pass is. Returns false when another server has it meanwhile. */
-async function keepPass(db: Db, { key_id, place, after, found, rewritten }: Pass, worker: string): Promise<boolean> {
+async function keepPass(
+  db: Db,
+  { key_id, place, after, found, rewritten }: Pass,
+  worker: string,
+): Promise<boolean> {
   const rows = await db.query({
     text: `update gx.reencryption set place = $3, after = $4, found = $5, rewritten = $6, lease_until = now() + $7 * interval '1 second'
       where key_id = $1 and worker = $2 returning 1`,
@@ -77,7 +93,12 @@ async function keepPass(db: Db, { key_id, place, after, found, rewritten }: Pass
 }
 
 /** Begins the next pass, after a rest where this one had to leave something. */
-export async function endPass(db: Db, { key_id }: Pass, worker: string, rests: boolean): Promise<void> {
+export async function endPass(
+  db: Db,
+  { key_id }: Pass,
+  worker: string,
+  rests: boolean,
+): Promise<void> {
   await db.query({
     text: `update gx.reencryption set place = 0, after = '(0,0)', found = 0, lease_until = now(),
       not_before = now() + $3 * interval '1 second' where key_id = $1 and worker = $2`,
@@ -86,7 +107,7 @@ export async function endPass(db: Db, { key_id }: Pass, worker: string, rests: b
 }
 
 /** Forgets keys of which nothing is left, unless a server has begun to encrypt with one of them. Returns which. */
-export async function forgetKeys(db: Db, older: string[]): Promise<string[]> {
+export async function deleteUnusedKeys(db: Db, older: string[]): Promise<string[]> {
   const rows = await db.query<{ key_id: string }>({
     text: `delete from gx.encryption_key where key_id = any($1) and used_at < now() - ${USED_WITHIN} * interval '1 second' returning key_id`,
     values: [older],
@@ -94,7 +115,12 @@ export async function forgetKeys(db: Db, older: string[]): Promise<string[]> {
   return rows.map(({ key_id }) => key_id);
 }
 
-export type RewriteStep = { pass: Pass; /** Whether all tables have been seen. */ isOver: boolean; left: number; isLost: boolean };
+export type RewriteStep = {
+  pass: Pass;
+  /** Whether all tables have been seen. */ isOver: boolean;
+  left: number;
+  isLost: boolean;
+};
 
 /** Blocks of a table that one step looks at. */
 const BLOCKS = 64;
@@ -103,11 +129,17 @@ const BLOCKS = 64;
 export type Rewriting = { codec: Codec; older: string[]; worker: string };
 
 /** Looks at some rows, and seals their values of earlier keys again. */
-export async function rewriteSome(db: Database, pass: Pass, { codec, older, worker }: Rewriting): Promise<RewriteStep> {
+export async function runRewriteStep(
+  db: Database,
+  pass: Pass,
+  { codec, older, worker }: Rewriting,
+): Promise<RewriteStep> {
   const table = SEALED_TABLES[pass.place];
   if (table === undefined) return { pass, isOver: true, left: 0, isLost: false };
-  const { rows, after } = await olderRows(db, table, pass.after, marksOf(older));
-  const changes = (await Promise.all(rows.map((row) => changeOf(codec, table, row)))).filter((change) => change !== undefined);
+  const { rows, after } = await loadOlderRows(db, table, pass.after, buildKeyMarks(older));
+  const changes = (await Promise.all(rows.map((row) => buildChange(codec, table, row)))).filter(
+    (change) => change !== undefined,
+  );
   const rewritten = changes.length === 0 ? 0 : await write(db, table, changes);
   const next: Pass = {
     ...pass,
@@ -115,24 +147,34 @@ export async function rewriteSome(db: Database, pass: Pass, { codec, older, work
     found: pass.found + changes.length,
     rewritten: pass.rewritten + rewritten,
   };
-  return { pass: next, isOver: false, left: changes.length - rewritten, isLost: !(await keepPass(db, next, worker)) };
+  return {
+    pass: next,
+    isOver: false,
+    left: changes.length - rewritten,
+    isLost: !(await keepPass(db, next, worker)),
+  };
 }
 
 type FoundRow = Record<string, unknown> & { row_at: string; row_version: string };
 
 /** Returns rows that seem to hold something of earlier keys, and where to go on; undefined at the end of the table. */
-async function olderRows(
+async function loadOlderRows(
   db: Db,
   table: SealedTable,
   after: string,
   marks: Marks,
 ): Promise<{ rows: FoundRow[]; after: string | undefined }> {
   const names = [
-    ...new Set([...(table.thread === undefined ? [] : [table.thread]), ...(table.known ?? []), ...Object.keys(table.columns)]),
+    ...new Set([
+      ...(table.thread === undefined ? [] : [table.thread]),
+      ...(table.known ?? []),
+      ...Object.keys(table.columns),
+    ]),
   ];
   const conditions = Object.entries(table.columns).map(([name, { type }]) => {
     // A value in bytes or text is sealed as a whole, so that its beginning is enough.
-    if (type === 'bytea') return `exists (select 1 from unnest($3::bytea[]) m where position(m in substring(t.${name} from 1 for 64)) > 0)`;
+    if (type === 'bytea')
+      return `exists (select 1 from unnest($3::bytea[]) m where position(m in substring(t.${name} from 1 for 64)) > 0)`;
     return `${type === 'text' ? `left(t.${name}, 64)` : `t.${name}::text`} like any($4::text[])`;
   });
   const limit = table.name === 'checkpoint_packs' ? PACKS : ROWS;
@@ -158,14 +200,22 @@ type Change = { row: FoundRow; columns: [name: string, value: unknown][] };
  * Returns the columns of a row that are to change. A row that can't be read counts as such: it stays, and keeps its key
  * in use.
  */
-async function changeOf(codec: Codec, table: SealedTable, row: FoundRow): Promise<Change | undefined> {
+async function buildChange(
+  codec: Codec,
+  table: SealedTable,
+  row: FoundRow,
+): Promise<Change | undefined> {
   const columns: Change['columns'] = [];
   for (const [name, { type, reseal }] of Object.entries(table.columns)) {
     const stored = row[name];
     if (stored === null) continue;
     const fresh = await reseal(codec, stored, row).catch(() => undefined);
     if (fresh === undefined) return { row, columns: [] };
-    if (fresh !== stored) columns.push([name, type === 'jsonb' || type === 'json' ? fieldText(JSON.stringify(fresh)) : fresh]);
+    if (fresh !== stored)
+      columns.push([
+        name,
+        type === 'jsonb' || type === 'json' ? toFieldText(JSON.stringify(fresh)) : fresh,
+      ]);
   }
   return columns.length === 0 ? undefined : { row, columns };
 }
@@ -177,7 +227,7 @@ function write(db: Database, table: SealedTable, changes: Change[]): Promise<num
     const may =
       thread === undefined
         ? undefined
-        : await atRest(
+        : await lockIdleThreads(
             tx,
             changes.map(({ row }) => String(row[thread])),
           );
@@ -198,7 +248,7 @@ function write(db: Database, table: SealedTable, changes: Change[]): Promise<num
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Locks those of the threads that nobody works on. Returns which rows may be written: theirs, or those of none. */
-async function atRest(tx: Db, threads: string[]): Promise<(threadId: string) => boolean> {
+async function lockIdleThreads(tx: Db, threads: string[]): Promise<(threadId: string) => boolean> {
   const ids = [...new Set(threads)].filter((one) => UUID.test(one)).toSorted();
   const there = await tx.query<{ thread_id: string }>({
     text: 'select thread_id from gx.thread where thread_id = any($1::uuid[])',

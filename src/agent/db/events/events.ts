@@ -1,9 +1,9 @@
 import { Conflict } from '../../../errors.ts';
 import type { Cursor, RunEvent } from '../../../schema/agent/stream-event.ts';
 import { openEvents, sealEvents } from '../fields/event-data.ts';
-import { hidden } from '../base/plans.ts';
+import { wrapParameter } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
-import { currentContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
+import { getCurrentContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 import { LAST_SEQ } from './protocol-events.ts';
 
 /**
@@ -18,7 +18,7 @@ export type StoredEvent = RunEvent & {
 };
 
 /** Runs whose attempt is over: another worker has them, or they are back in the queue. One that is gone is not. */
-const OVER = `over as materialized (select a.run_id from unnest(${hidden('$11::uuid[]')}, ${hidden('$12::int[]')}) as a (run_id, attempt),
+const OVER = `over as materialized (select a.run_id from unnest(${wrapParameter('$11::uuid[]')}, ${wrapParameter('$12::int[]')}) as a (run_id, attempt),
     lateral (select r.attempt, r.worker from gx.run r where r.run_id = a.run_id limit 1) r where r.attempt <> a.attempt or r.worker is null)`;
 
 type Appending = { wake: { channel: string; payload: string }[]; lifeSeconds: number };
@@ -28,7 +28,11 @@ type Appending = { wake: { channel: string; payload: string }[]; lifeSeconds: nu
  * events stay for a while after the end of their run. Those of an attempt that has lost its run are left out. Events
  * that are there already, because such an attempt wrote them before, stay as they are.
  */
-export async function appendEvents(db: Db, events: StoredEvent[], appending: Appending): Promise<void> {
+export async function appendEvents(
+  db: Db,
+  events: StoredEvent[],
+  appending: Appending,
+): Promise<void> {
   // Looking for existing rows would cost each event a third more, so it is done only where the statement fails.
   await append(db, events, appending).catch((error: unknown) => {
     if (!(error instanceof Conflict)) throw error;
@@ -45,7 +49,7 @@ async function append(
   events: StoredEvent[],
   { wake, lifeSeconds, orNothing = false }: Appending & { orNothing?: boolean },
 ): Promise<void> {
-  const attempts = attemptsIn(events);
+  const attempts = collectAttempts(events);
   await db.query({
     name: orNothing ? 'event_append_new' : 'event_append',
     text: `with ${OVER},
@@ -75,10 +79,11 @@ async function append(
 }
 
 /** Returns the attempts that sent the events: run -> the last one. */
-function attemptsIn(events: StoredEvent[]): Map<string, number> {
+function collectAttempts(events: StoredEvent[]): Map<string, number> {
   const attempts = new Map<string, number>();
   for (const { run_id, attempt } of events)
-    if (attempt !== undefined && attempt > (attempts.get(run_id) ?? 0)) attempts.set(run_id, attempt);
+    if (attempt !== undefined && attempt > (attempts.get(run_id) ?? 0))
+      attempts.set(run_id, attempt);
   return attempts;
 }
 
@@ -105,7 +110,7 @@ export async function appendLast(
       events.map(([event]) => event),
       await sealEvents(
         tx,
-        events.map(([, json]) => ({ run_id, json, context: currentContext() })),
+        events.map(([, json]) => ({ run_id, json, context: getCurrentContext() })),
       ),
       lifeSeconds,
     ],
@@ -113,7 +118,11 @@ export async function appendLast(
 }
 
 /** Returns a run's stored events after the cursor, in order. */
-export async function readEvents(db: Db, runId: string, { after, limit }: { after: Cursor; limit: number }): Promise<RunEvent[]> {
+export async function readEvents(
+  db: Db,
+  runId: string,
+  { after, limit }: { after: Cursor; limit: number },
+): Promise<RunEvent[]> {
   const events = await db.query<RunEvent & { run_id: string }>({
     name: 'event_read',
     text: `select run_id, ms, seq, event, data as json from gx.stream_event
@@ -139,7 +148,7 @@ export async function readThreadEvents(
 }
 
 /** Returns where the run's stored events end, so that a second attempt goes on after them. */
-export async function lastEvent(db: Db, runId: string): Promise<Cursor | undefined> {
+export async function loadLastEventCursor(db: Db, runId: string): Promise<Cursor | undefined> {
   const [last] = await db.query<Cursor>({
     text: 'select ms, seq from gx.stream_event where run_id = $1 order by ms desc, seq desc limit 1',
     values: [runId],
@@ -148,6 +157,8 @@ export async function lastEvent(db: Db, runId: string): Promise<Cursor | undefin
 }
 
 export async function deleteExpiredEvents(db: Db): Promise<number> {
-  const rows = await db.query({ text: `delete from gx.stream_event where expires_at < now() and expires_at < 'infinity' returning 1` });
+  const rows = await db.query({
+    text: `delete from gx.stream_event where expires_at < now() and expires_at < 'infinity' returning 1`,
+  });
   return rows.length;
 }

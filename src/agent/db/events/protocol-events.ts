@@ -1,6 +1,6 @@
 import type { ThreadEvent } from '../../../schema/agent/stream-event.ts';
 import { openEvents } from '../fields/event-data.ts';
-import { hidden } from '../base/plans.ts';
+import { wrapParameter } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
 
 /* Events of protocol v2 lie among those of the runs. */
@@ -52,7 +52,10 @@ export async function countProtocolEvents(
 }
 
 /** Returns the graphs and questions that the thread's last run with such events has reported, in order. */
-export async function readLastRun(db: Db, threadId: string): Promise<(ThreadEvent & { run_id: string })[]> {
+export async function readLastRun(
+  db: Db,
+  threadId: string,
+): Promise<(ThreadEvent & { run_id: string })[]> {
   const events = await db.query<ThreadEvent & { run_id: string }>({
     text: `select run_id, ms, seq, thread_seq, event, data as json from gx.stream_event
       where thread_id = $1 and thread_seq is not null and (event like 'v2:lifecycle%' or event like 'v2:input.requested%') and run_id = (
@@ -67,32 +70,45 @@ export async function readLastRun(db: Db, threadId: string): Promise<(ThreadEven
  * Where a thread's events begin and end. `first` is undefined when none is kept; `last` is 0 when there never was one.
  * `busy`: a run is under way, or waits, whose row does not name the reader's process.
  */
-export type KeptEvents = { first: Pick<ThreadEvent, 'thread_seq' | 'event'> | undefined; last: number; busy: boolean };
+export type KeptEvents = {
+  first: Pick<ThreadEvent, 'thread_seq' | 'event'> | undefined;
+  last: number;
+  busy: boolean;
+};
 
 /** A thread, and the process that reads it. */
 export type KeptEventsKey = { threadId: string; reader: string };
 
-type KeptRow = { place: number; thread_seq: number | null; event: string; last: number; busy: boolean };
+type KeptRow = {
+  place: number;
+  thread_seq: number | null;
+  event: string;
+  last: number;
+  busy: boolean;
+};
 
 /** Returns, in the order of the keys, where each thread's events begin and end; undefined for a missing thread. */
-export async function keptEvents(db: Db, asked: KeptEventsKey[]): Promise<(KeptEvents | undefined)[]> {
+export async function loadEventRanges(
+  db: Db,
+  asked: KeptEventsKey[],
+): Promise<(KeptEvents | undefined)[]> {
   const rows = await db.query<KeptRow>({
     name: 'event_kept',
     text: `select i.place, f.thread_seq, f.event, ${LAST_SEQ} as last,
         exists (select 1 from gx.run r where r.thread_id = t.thread_id and r.status in ('pending', 'running')
           and not i.reader = any(r.readers)) as busy
-      from unnest(${hidden('$1::uuid[]')}, ${hidden('$2::uuid[]')}) with ordinality i (thread_id, reader, place),
+      from unnest(${wrapParameter('$1::uuid[]')}, ${wrapParameter('$2::uuid[]')}) with ordinality i (thread_id, reader, place),
           lateral (select x.thread_id, x.event_seq from gx.thread x where x.thread_id = i.thread_id limit 1) t
         left join lateral (select e.thread_seq, e.event from gx.stream_event e
           where e.thread_id = t.thread_id and e.thread_seq is not null order by e.thread_seq limit 1) f on true`,
     values: [asked.map(({ threadId }) => threadId), asked.map(({ reader }) => reader)],
   });
-  const keptOf = ({ thread_seq, event, last, busy }: KeptRow): KeptEvents => ({
+  const toEventRange = ({ thread_seq, event, last, busy }: KeptRow): KeptEvents => ({
     first: thread_seq === null ? undefined : { thread_seq, event },
     last,
     busy,
   });
-  const found = new Map(rows.map((row) => [row.place, keptOf(row)]));
+  const found = new Map(rows.map((row) => [row.place, toEventRange(row)]));
   return asked.map((_, at) => found.get(at + 1));
 }
 
@@ -100,7 +116,10 @@ export async function keptEvents(db: Db, asked: KeptEventsKey[]): Promise<(KeptE
  * Deletes the events of runs that ended longer ago than `lifeSeconds`, and of each thread those beyond the number that
  * is kept.
  */
-export async function deleteOldProtocolEvents(db: Db, { lifeSeconds }: { lifeSeconds: number }): Promise<void> {
+export async function deleteOldProtocolEvents(
+  db: Db,
+  { lifeSeconds }: { lifeSeconds: number },
+): Promise<void> {
   await deleteCounted(
     db,
     `thread_seq is not null and expires_at = 'infinity' and not exists (select 1 from gx.run r

@@ -1,4 +1,11 @@
-import { openNamed, PLAIN, SEALED_TEXT, sealNamed, type Codec, type Place } from '../../encryption/codec.ts';
+import {
+  openNamed,
+  PLAIN,
+  SEALED_TEXT,
+  sealNamed,
+  type Codec,
+  type Place,
+} from '../../encryption/codec.ts';
 
 /*
  * The encrypted parts of checkpoints: the values of their channels and the writes of tasks, each alone, and named
@@ -9,9 +16,15 @@ import { openNamed, PLAIN, SEALED_TEXT, sealNamed, type Codec, type Place } from
 /** A value by its encoding: JSON, bytes as base64, or nothing. */
 type Encoded = { type: string; value: unknown };
 
-export const valuePlace = (channel: string, version: string): Place => ({ kind: 'checkpoint.value', of: `${channel}\n${version}` });
+export const buildValuePlace = (channel: string, version: string): Place => ({
+  kind: 'checkpoint.value',
+  of: `${channel}\n${version}`,
+});
 
-export const writePlace = (taskId: string, channel: string): Place => ({ kind: 'checkpoint.write', of: `${taskId}\n${channel}` });
+export const writePlace = (taskId: string, channel: string): Place => ({
+  kind: 'checkpoint.write',
+  of: `${taskId}\n${channel}`,
+});
 
 /** The beginning of the type of a list's row whose elements are bytes, before the type of the elements. */
 export const LIST_IN_BYTES = 'list:';
@@ -23,21 +36,34 @@ export const isListInBytes = (type: string): type is ListInBytes => type.startsW
 const isJson = (type: string): boolean => type === 'json' || type === 'list';
 
 /** Returns the bytes that the column of a value gets. */
-export async function sealBlob(codec: Codec, place: Place, { type, blob }: { type: string; blob: Uint8Array }): Promise<Uint8Array> {
+export async function sealBlob(
+  codec: Codec,
+  place: Place,
+  { type, blob }: { type: string; blob: Uint8Array },
+): Promise<Uint8Array> {
   if (!codec.encrypts) return blob;
-  return isJson(type) ? Buffer.from(await codec.seal(place, Buffer.from(blob).toString())) : codec.sealBytes(place, blob);
+  return isJson(type)
+    ? Buffer.from(await codec.seal(place, Buffer.from(blob).toString()))
+    : codec.sealBytes(place, blob);
 }
 
 /** Returns a value as it was before `sealBlob`. */
-export async function openEncoded(codec: Codec, place: Place, { type, value }: Encoded): Promise<unknown> {
+export async function openEncoded(
+  codec: Codec,
+  place: Place,
+  { type, value }: Encoded,
+): Promise<unknown> {
   if (isJson(type)) return codec.open(place, value);
   if (type === 'empty') return value;
-  return Buffer.from(await codec.openBytes(place, Buffer.from(value as string, 'base64'))).toString('base64');
+  return Buffer.from(await codec.openBytes(place, Buffer.from(value as string, 'base64'))).toString(
+    'base64',
+  );
 }
 
 /** Returns the JSON text that the column of metadata gets. */
 export async function sealMetadata(codec: Codec, json: string): Promise<string> {
-  const asIs = codec.names.size === 0 && codec.sealKeys === undefined && !json.includes(SEALED_TEXT.slice(1));
+  const asIs =
+    codec.names.size === 0 && codec.sealKeys === undefined && !json.includes(SEALED_TEXT.slice(1));
   if (codec === PLAIN || asIs) return json;
   return JSON.stringify(await sealNamed(codec, 'checkpoint.metadata', JSON.parse(json)));
 }
@@ -47,7 +73,17 @@ type Opened = {
   metadata: Record<string, unknown>;
   values: [channel: string, type: string, value: unknown, base?: string | null][] | null;
   writes: [taskId: string, channel: string, type: string, value: unknown][] | null;
-  lists: [thread: string, namespace: string, channel: string, version: string, base: string | null, value: unknown, type: string][] | null;
+  lists:
+    | [
+        thread: string,
+        namespace: string,
+        channel: string,
+        version: string,
+        base: string | null,
+        value: unknown,
+        type: string,
+      ][]
+    | null;
 };
 
 /** Opens rows of checkpoints, in place. */
@@ -64,7 +100,10 @@ async function openCheckpoint(codec: Codec, row: Opened): Promise<void> {
     const [channel, type, value] = one;
     // A list has its version in the place of a value, which comes with the lists.
     if (type !== 'list' && !isListInBytes(type))
-      one[2] = await openEncoded(codec, valuePlace(channel, String(versions[channel])), { type, value });
+      one[2] = await openEncoded(codec, buildValuePlace(channel, String(versions[channel])), {
+        type,
+        value,
+      });
   }
   for (const one of row.writes ?? []) {
     const [taskId, channel, type, value] = one;
@@ -72,6 +111,6 @@ async function openCheckpoint(codec: Codec, row: Opened): Promise<void> {
   }
   for (const one of row.lists ?? []) {
     const [, , channel, version, , value, type] = one;
-    one[5] = await openEncoded(codec, valuePlace(channel, version), { type, value });
+    one[5] = await openEncoded(codec, buildValuePlace(channel, version), { type, value });
   }
 }

@@ -1,20 +1,22 @@
 import { PLAIN, type Place } from '../../encryption/codec.ts';
-import { fieldText } from '../base/json-field.ts';
+import { toFieldText } from '../base/json-field.ts';
 import type { Db } from '../base/pool.ts';
-import { underContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
+import { runUnderContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 
-export const eventPlace = (run_id: string): Place => ({ kind: 'event.data', of: run_id });
+export const buildEventPlace = (run_id: string): Place => ({ kind: 'event.data', of: run_id });
 
 /** Returns the content of the column of an event's data. */
 const sealEvent = ({ codec }: Db, { run_id, json, context }: NewEventData): Promise<string> =>
-  underContext(context, () => codec.seal(eventPlace(run_id), fieldText(json)));
+  runUnderContext(context, () => codec.seal(buildEventPlace(run_id), toFieldText(json)));
 
 /** Data of an event of a run; `context`: that of the run. */
 type NewEventData = { run_id: string; json: string; context?: EncryptionContext | undefined };
 
 /** Returns the same for many events. */
 export const sealEvents = (db: Db, events: NewEventData[]): string[] | Promise<string[]> =>
-  db.codec === PLAIN ? events.map(({ json }) => fieldText(json)) : Promise.all(events.map((event) => sealEvent(db, event)));
+  db.codec === PLAIN
+    ? events.map(({ json }) => toFieldText(json))
+    : Promise.all(events.map((event) => sealEvent(db, event)));
 
 /** Opens rows of events. */
 export const openEvents = <E extends { json: string }>(
@@ -23,4 +25,9 @@ export const openEvents = <E extends { json: string }>(
 ): Promise<(E & { run_id: string })[]> =>
   codec === PLAIN
     ? Promise.resolve(events)
-    : Promise.all(events.map(async (event) => ({ ...event, json: await codec.openText(eventPlace(event.run_id), event.json) })));
+    : Promise.all(
+        events.map(async (event) => ({
+          ...event,
+          json: await codec.openText(buildEventPlace(event.run_id), event.json),
+        })),
+      );

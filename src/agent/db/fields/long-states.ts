@@ -24,33 +24,35 @@ export class LongStates {
     this.#mostCharacters = mostCharacters;
   }
 
-  remember(threadId: string, written: Written): void {
-    this.forget(threadId);
+  cacheState(threadId: string, written: Written): void {
+    this.dropState(threadId);
     this.#written.set(threadId, written);
     this.#characters += written.text.length;
-    for (const oldest of this.#written.keys()) if (this.#characters > this.#mostCharacters) this.forget(oldest);
+    for (const oldest of this.#written.keys())
+      if (this.#characters > this.#mostCharacters) this.dropState(oldest);
   }
 
-  forget(threadId: string): void {
+  dropState(threadId: string): void {
     this.#characters -= this.#written.get(threadId)?.text.length ?? 0;
     this.#written.delete(threadId);
   }
 
   /** Returns how the thread's row gets the text; undefined where it must be written whole. */
-  tailOf(threadId: string, text: string): Tail | undefined {
+  planTail(threadId: string, text: string): Tail | undefined {
     const written = this.#written.get(threadId);
     if (written === undefined) return undefined;
     // The entry that was used last comes last.
     this.#written.delete(threadId);
     this.#written.set(threadId, written);
-    const kept = sharedCharacters(written.text, text);
-    if (written.text.length - kept > MOST_DROPPED || text.length - kept > MOST_OF_TAIL) return undefined;
-    return { kept: codePoints(text.slice(0, kept)), text: text.slice(kept), at: written.at };
+    const kept = countSharedCharacters(written.text, text);
+    if (written.text.length - kept > MOST_DROPPED || text.length - kept > MOST_OF_TAIL)
+      return undefined;
+    return { kept: countCodePoints(text.slice(0, kept)), text: text.slice(kept), at: written.at };
   }
 }
 
 /** Returns the length of the beginning that two texts share, in whole characters. */
-function sharedCharacters(one: string, other: string): number {
+function countSharedCharacters(one: string, other: string): number {
   let [same, end] = [0, Math.min(one.length, other.length)];
   while (same < end) {
     const middle = Math.ceil((same + end) / 2);
@@ -63,4 +65,4 @@ function sharedCharacters(one: string, other: string): number {
 const PAIRS = /[\ud800-\udbff]/g;
 
 /** Counts characters as Postgres does; JavaScript counts those outside of the basic plane twice. */
-const codePoints = (text: string): number => text.length - (text.match(PAIRS)?.length ?? 0);
+const countCodePoints = (text: string): number => text.length - (text.match(PAIRS)?.length ?? 0);

@@ -10,11 +10,24 @@ export const runErrorPlace = (thread_id: string): Place => ({ kind: 'run.error',
 export const runKwargsPlace = (run_id: string): Place => ({ kind: 'run.kwargs', of: run_id });
 
 /** Returns the column of kwargs. Claims ask in SQL whether a run publishes protocol events, so that can be seen. */
-export const storedKwargs = ({ protocol }: Pick<RunKwargs, 'protocol'>, sealed: string): string =>
-  protocol === true && (sealed.startsWith(SEALED_TEXT) || !sealed.includes('"protocol"')) ? `{"protocol":true,${sealed.slice(1)}` : sealed;
+export const buildKwargsColumn = (
+  { protocol }: Pick<RunKwargs, 'protocol'>,
+  sealed: string,
+): string =>
+  protocol === true && (sealed.startsWith(SEALED_TEXT) || !sealed.includes('"protocol"'))
+    ? `{"protocol":true,${sealed.slice(1)}`
+    : sealed;
 
 /** Opens rows of runs. Those with an error have the thread's id. */
-export const openRuns = <R extends { run_id: string; thread_id?: string; kwargs?: unknown; metadata?: unknown; error?: unknown }>(
+export const openRuns = <
+  R extends {
+    run_id: string;
+    thread_id?: string;
+    kwargs?: unknown;
+    metadata?: unknown;
+    error?: unknown;
+  },
+>(
   { codec }: Pick<Db, 'codec'>,
   rows: R[],
 ): Promise<R[]> =>

@@ -3,11 +3,18 @@ import { toField } from '../base/json-field.ts';
 import type { Db } from '../base/pool.ts';
 
 /** Returns the content of the column of a value, sealed where values are encrypted; null for a missing value. */
-export async function sealField({ codec }: Pick<Db, 'codec'>, place: Place, value: unknown): Promise<string | null> {
+export async function sealField(
+  { codec }: Pick<Db, 'codec'>,
+  place: Place,
+  value: unknown,
+): Promise<string | null> {
   const json = toField(value);
   return json === null ? null : codec.seal(place, json);
 }
 
 /** Returns the content of the column of metadata, a config or a context. Named fields in it are sealed. */
-export const namedField = async ({ codec }: Pick<Db, 'codec'>, of: RecordName, record: unknown): Promise<string | null> =>
-  toField(await sealNamed(codec, of, record));
+export const sealNamedField = async (
+  { codec }: Pick<Db, 'codec'>,
+  of: RecordName,
+  record: unknown,
+): Promise<string | null> => toField(await sealNamed(codec, of, record));

@@ -1,6 +1,6 @@
 import { isLong } from '../../../schema/wire/wall/run-in-thread.ts';
 import type { Place } from '../../encryption/codec.ts';
-import { fieldText } from '../base/json-field.ts';
+import { toFieldText } from '../base/json-field.ts';
 import type { Tail } from './long-states.ts';
 import type { Db } from '../base/pool.ts';
 import { isComposite } from '../../../schema/json.ts';
@@ -14,7 +14,10 @@ import { isComposite } from '../../../schema/json.ts';
  * (`long-states.ts`). Otherwise `values` has the whole state. A state may always be written whole.
  */
 
-export const threadValuesPlace = (thread_id: string): Place => ({ kind: 'thread.values', of: thread_id });
+export const buildThreadValuesPlace = (thread_id: string): Place => ({
+  kind: 'thread.values',
+  of: thread_id,
+});
 
 /** A state as JSON. `plain` has its plain fields, where they are known. */
 export type StateText = { values: string | undefined; plain?: string | undefined };
@@ -22,8 +25,10 @@ export type StateText = { values: string | undefined; plain?: string | undefined
 /** Returns true for a field that a search finds by an index. */
 export const isPlainField = (value: unknown): boolean => !isComposite(value);
 
-const plainFields = (state: object): string =>
-  JSON.stringify(Object.fromEntries(Object.entries(state).filter(([, value]) => isPlainField(value))));
+const encodePlainFields = (state: object): string =>
+  JSON.stringify(
+    Object.fromEntries(Object.entries(state).filter(([, value]) => isPlainField(value))),
+  );
 
 /**
  * The contents of the columns: `values` is null where they stay, `long` is the whole text of a long state without a
@@ -32,31 +37,47 @@ const plainFields = (state: object): string =>
 export type ValuesColumns = { values: string | null; long: string | null; tail?: Tail | undefined };
 
 /** `tailOf` returns how the row gets a long state that mostly stands there; undefined where it is written whole. */
-function valuesColumns({ values, plain }: StateText, tailOf?: (long: string) => Tail | undefined): ValuesColumns {
+function buildValuesColumns(
+  { values, plain }: StateText,
+  tailOf?: (long: string) => Tail | undefined,
+): ValuesColumns {
   if (values === undefined) return { values: null, long: null };
-  const text = fieldText(values);
+  const text = toFieldText(values);
   if (!isLong(values)) return { values: text, long: null };
   const tail = tailOf?.(text);
-  return { values: fieldText(plain ?? plainFields(JSON.parse(values) as object)), long: tail === undefined ? text : null, tail };
+  return {
+    values: toFieldText(plain ?? encodePlainFields(JSON.parse(values) as object)),
+    long: tail === undefined ? text : null,
+    tail,
+  };
 }
 
 /**
  * Does the same where values may be encrypted. Such a state is text, however short, because no search looks into it and
  * Postgres would gain nothing by taking it apart. It has no tail: no part of the encrypted text stays the same.
  */
-export async function storedColumns(
+export async function sealValuesColumns(
   { codec }: Pick<Db, 'codec'>,
   thread_id: string,
   state: StateText,
   tailOf?: (long: string) => Tail | undefined,
 ): Promise<ValuesColumns> {
-  if (!codec.encrypts || state.values === undefined) return valuesColumns(state, tailOf);
-  return { values: '{}', long: await codec.seal(threadValuesPlace(thread_id), fieldText(state.values)) };
+  if (!codec.encrypts || state.values === undefined) return buildValuesColumns(state, tailOf);
+  return {
+    values: '{}',
+    long: await codec.seal(buildThreadValuesPlace(thread_id), toFieldText(state.values)),
+  };
 }
 
 /** Does the same for a state that is no text yet. */
-export const storedColumnsOf = (db: Pick<Db, 'codec'>, thread_id: string, state: unknown): Promise<ValuesColumns> =>
-  storedColumns(db, thread_id, { values: state === undefined || state === null ? undefined : JSON.stringify(state) });
+export const sealStateColumns = (
+  db: Pick<Db, 'codec'>,
+  thread_id: string,
+  state: unknown,
+): Promise<ValuesColumns> =>
+  sealValuesColumns(db, thread_id, {
+    values: state === undefined || state === null ? undefined : JSON.stringify(state),
+  });
 
 const IS_WHOLE = 't.long_values_at = t.state_updated_at';
 const HAS_TAIL = 't.long_tail_at = t.state_updated_at';
@@ -76,7 +97,7 @@ const NO_TAIL = 'long_kept = null, long_tail = null, long_tail_at = null';
  * The assignments of an update that writes a state whole, as SQL; the parameter is its text, or null where it is not
  * long.
  */
-export const WHOLE_STATE = (long: string): string =>
+export const buildWholeStateSql = (long: string): string =>
   `long_values = ${long}, long_values_at = case when ${long}::text is not null then now() end, ${NO_TAIL}`;
 
 /** Writes the thread's state whole, so that nothing that was removed from it stays behind. */

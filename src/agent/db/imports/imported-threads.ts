@@ -1,5 +1,5 @@
 import type { Db } from '../base/pool.ts';
-import { namedField } from '../fields/sealed-fields.ts';
+import { sealNamedField } from '../fields/sealed-fields.ts';
 
 /** The record of a thread that comes from elsewhere. Its times are ISO 8601; null means now. */
 export type ImportedThread = {
@@ -18,7 +18,7 @@ export async function insertImported(db: Db, thread: ImportedThread): Promise<bo
     values: [
       thread.thread_id,
       thread.status,
-      await namedField(db, 'thread.metadata', thread.metadata),
+      await sealNamedField(db, 'thread.metadata', thread.metadata),
       thread.created_at,
       thread.updated_at,
     ],
@@ -28,7 +28,12 @@ export async function insertImported(db: Db, thread: ImportedThread): Promise<bo
 
 /** Returns whether a thread is there, also before the server has made its tables. */
 export async function hasThread(db: Db, threadId: string): Promise<boolean> {
-  const [made] = await db.query<{ is: boolean }>({ text: `select to_regclass('gx.thread') is not null as is` });
+  const [made] = await db.query<{ is: boolean }>({
+    text: `select to_regclass('gx.thread') is not null as is`,
+  });
   if (made?.is !== true) return false;
-  return (await db.query({ text: 'select 1 from gx.thread where thread_id = $1', values: [threadId] })).length > 0;
+  return (
+    (await db.query({ text: 'select 1 from gx.thread where thread_id = $1', values: [threadId] }))
+      .length > 0
+  );
 }

@@ -9,33 +9,42 @@ import type { Db } from '../base/pool.ts';
 /** The number of the last of the saver's migrations whose tables are known here. */
 const VERSION = 9;
 
-const NO_TABLES = `has no table checkpoint_migrations, which setup() of langgraph-checkpoint-postgres makes. If the tables are in
+const NO_TABLES =
+  `has no table checkpoint_migrations, which setup() of langgraph-checkpoint-postgres makes. If the tables are in
  another schema, add ?options=-csearch_path%3D<schema> to the address`.replaceAll('\n', '');
 
-const OLDER = `run setup() of the newest langgraph-checkpoint-postgres for Python (tables of the saver for JavaScript, which have
+const OLDER =
+  `run setup() of the newest langgraph-checkpoint-postgres for Python (tables of the saver for JavaScript, which have
  such versions, are not supported)`.replaceAll('\n', '');
 
 /** Throws a `StartError` where the tables are not there, or are of another version. */
 export async function checkTables(db: Db): Promise<void> {
-  const [found] = await db.query<{ is: boolean }>({ text: `select to_regclass('checkpoint_migrations') is not null as is` });
+  const [found] = await db.query<{ is: boolean }>({
+    text: `select to_regclass('checkpoint_migrations') is not null as is`,
+  });
   if (found?.is !== true) throw new StartError(`The database of --from ${NO_TABLES}.`);
-  const [last] = await db.query<{ v: number | null }>({ text: 'select max(v) as v from checkpoint_migrations' });
+  const [last] = await db.query<{ v: number | null }>({
+    text: 'select max(v) as v from checkpoint_migrations',
+  });
   const version = last?.v ?? -1;
   const are = `The saver's tables in the database of --from have version ${version}`;
   if (version < VERSION) throw new StartError(`${are}, and ${VERSION} is needed: ${OLDER}.`);
-  if (version > VERSION) throw new StartError(`${are}, and this release reads up to ${VERSION}: use a newer one.`);
+  if (version > VERSION)
+    throw new StartError(`${are}, and this release reads up to ${VERSION}: use a newer one.`);
 }
 
 /** Returns how many threads there are. */
 export async function countSaved(db: Db): Promise<number> {
-  const [row] = await db.query<{ n: number }>({ text: 'select count(distinct thread_id)::int as n from checkpoints' });
+  const [row] = await db.query<{ n: number }>({
+    text: 'select count(distinct thread_id)::int as n from checkpoints',
+  });
   return row!.n;
 }
 
 const PAGE = 200;
 
 /** Returns the ids of all threads in their order. */
-export async function* savedThreads(db: Db): AsyncGenerator<string> {
+export async function* loadSavedThreadIds(db: Db): AsyncGenerator<string> {
   let after: string | undefined;
   for (;;) {
     const rows: { thread_id: string }[] = await db.query({
@@ -69,7 +78,7 @@ const OWN = `own as materialized (
   last as (select * from own where ns = '' order by id desc limit 1)`;
 
 /** Returns the facts about a thread; its checkpoints are 0 where it is not there. */
-export async function savedThread(db: Db, threadId: string): Promise<SavedThread> {
+export async function loadSavedThread(db: Db, threadId: string): Promise<SavedThread> {
   const [row] = await db.query<SavedThread>({
     text: `with ${OWN} select (select count(*)::int from own) as checkpoints, (select graph_id from last) as graph_id,
       (select ts from own order by id limit 1) as first, (select ts from own order by id desc limit 1) as last,
@@ -88,7 +97,7 @@ export async function savedThread(db: Db, threadId: string): Promise<SavedThread
 export type RowPlace = { at: string; bytes: number };
 
 /** Returns the places of a thread's checkpoints, oldest first. */
-export const checkpointPlaces = (db: Db, threadId: string): Promise<RowPlace[]> =>
+export const loadCheckpointPlaces = (db: Db, threadId: string): Promise<RowPlace[]> =>
   db.query({
     text: `select ctid::text as at, octet_length(checkpoint::text) + octet_length(metadata::text) as bytes
       from checkpoints where thread_id = $1 order by checkpoint_id, checkpoint_ns`,
@@ -108,7 +117,7 @@ export type SavedCheckpoint = {
 };
 
 /** Returns the checkpoints at these places, oldest first. */
-export const checkpointsAt = (db: Db, places: RowPlace[]): Promise<SavedCheckpoint[]> =>
+export const loadSavedCheckpoints = (db: Db, places: RowPlace[]): Promise<SavedCheckpoint[]> =>
   db.query({
     text: `select checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint - 'channel_values' as checkpoint, metadata::text as metadata,
         coalesce((select json_agg(json_build_array(key, value::text)) from jsonb_each(checkpoint->'channel_values')), '[]') as inline
@@ -119,7 +128,7 @@ export const checkpointsAt = (db: Db, places: RowPlace[]): Promise<SavedCheckpoi
 type ValueKey = { checkpoint_ns: string; channel: string; version: string };
 
 /** Returns the places of the values of a thread's channels. */
-export const valuePlaces = (db: Db, threadId: string): Promise<(RowPlace & ValueKey)[]> =>
+export const loadValuePlaces = (db: Db, threadId: string): Promise<(RowPlace & ValueKey)[]> =>
   db.query({
     text: `select ctid::text as at, coalesce(octet_length(blob), 0) as bytes, checkpoint_ns, channel, version
       from checkpoint_blobs where thread_id = $1 and type <> 'empty'`,
@@ -129,7 +138,7 @@ export const valuePlaces = (db: Db, threadId: string): Promise<(RowPlace & Value
 export type SavedValue = ValueKey & Pick<RowPlace, 'at'> & { type: string; blob: Buffer };
 
 /** Returns the values at these places. */
-export const valuesAt = (db: Db, places: RowPlace[]): Promise<SavedValue[]> =>
+export const loadSavedValues = (db: Db, places: RowPlace[]): Promise<SavedValue[]> =>
   db.query({
     text: `select ctid::text as at, checkpoint_ns, channel, version, type, coalesce(blob, '') as blob from checkpoint_blobs
       where ctid = any($1::tid[])`,
@@ -156,7 +165,7 @@ export type SavedWrite = {
 };
 
 /** Returns the writes at these places. */
-export const writesAt = (db: Db, places: RowPlace[]): Promise<SavedWrite[]> =>
+export const loadSavedWrites = (db: Db, places: RowPlace[]): Promise<SavedWrite[]> =>
   db.query({
     text: `select checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob from checkpoint_writes
       where ctid = any($1::tid[])`,

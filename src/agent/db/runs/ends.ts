@@ -1,14 +1,14 @@
 import type { RunStatus } from '../../../schema/agent/run.ts';
-import { fieldText } from '../base/json-field.ts';
-import { rowsFrom } from '../base/plans.ts';
+import { toFieldText } from '../base/json-field.ts';
+import { buildRowsSql } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
 import { LongStates } from '../fields/long-states.ts';
 import { runErrorPlace } from '../fields/run-fields.ts';
-import { underContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
+import { runUnderContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 import { sealField } from '../fields/sealed-fields.ts';
-import { threadInterruptsPlace } from '../fields/thread-fields.ts';
-import { storedColumns, type StateText } from '../fields/thread-values.ts';
-import { STATE_OF_THREAD, tellEnds } from '../webhooks/webhooks.ts';
+import { buildThreadInterruptsPlace } from '../fields/thread-fields.ts';
+import { sealValuesColumns, type StateText } from '../fields/thread-values.ts';
+import { STATE_OF_THREAD, buildEndMessagesSql } from '../webhooks/webhooks.ts';
 
 /* This file writes the end of a run that its worker has carried to its end. */
 
@@ -29,7 +29,13 @@ export type FinishRun = {
  * `status`: the one that the run ended with. `told`: a message about it, or about an end that was written with it, is
  * to be sent.
  */
-export type Finished = { readers: string[]; more: boolean; status: RunStatus; updated_at: string; told: boolean };
+export type Finished = {
+  readers: string[];
+  more: boolean;
+  status: RunStatus;
+  updated_at: string;
+  told: boolean;
+};
 
 /**
  * The outcome of writing an end: it was written, or the run is to be rolled back, or (undefined) the run is another
@@ -63,7 +69,7 @@ const LEFT_STATE = `case when f."values" is null then ${STATE_OF_THREAD}
 const LEFT_QUESTIONS = `case when f.rest = 'interrupted' and r.status = 'success' then
     coalesce(f.interrupts::json, (select t.interrupts::json from gx.thread t where t.thread_id = r.thread_id)) end`;
 
-const REPORTS = `told as (${tellEnds({
+const REPORTS = `told as (${buildEndMessagesSql({
   from: 'r join f using (run_id)',
   status: 'r.status',
   values: LEFT_STATE,
@@ -77,7 +83,7 @@ const REPORTS = `told as (${tellEnds({
  * after the run began, and nothing is written. `tells`: some of the ends are to be sent, which is written down, too.
  */
 const endSql = (tells: boolean): string => `with asked as materialized (
-    select * from ${rowsFrom(GIVEN, 'f')}),
+    select * from ${buildRowsSql(GIVEN, 'f')}),
   threads as materialized (
     select t.* from (select r.thread_id from asked a, lateral (select thread_id from gx.run where run_id = a.run_id limit 1) r order by thread_id) o,
       lateral (select thread_id, long_values_at${tells ? ', long_values' : ''} from gx.thread t where t.thread_id = o.thread_id for no key update) t),
@@ -121,17 +127,26 @@ const REPORTED_END = { name: 'run_finish_telling', text: endSql(true) };
  * this process wrote. The ends of threads whose state somebody else has written since, and of runs that got a listener
  * under way, take a second statement.
  */
-export async function finishRuns(db: Db, runs: FinishRun[], longStates = new LongStates(0)): Promise<WrittenEnd[]> {
+export async function finishRuns(
+  db: Db,
+  runs: FinishRun[],
+  longStates = new LongStates(0),
+): Promise<WrittenEnd[]> {
   const tells = runs.some(({ webhook }) => webhook);
   const ends = await writeEnds(db, runs, { longStates, tells });
   const behind = runs.filter((_, at) => ends[at] === 'behind');
   if (behind.length === 0) return ends as WrittenEnd[];
-  for (const { thread_id } of behind) longStates.forget(thread_id);
+  for (const { thread_id } of behind) longStates.dropState(thread_id);
   const later = await writeEnds(db, behind, { longStates, tells: true });
   return ends.map((end) => (end === 'behind' ? (later.shift() as WrittenEnd) : end));
 }
 
-type EndRow = Finished & { run_id: string; cancel: 'interrupt' | 'rollback' | null; behind: boolean; long_at: string | null };
+type EndRow = Finished & {
+  run_id: string;
+  cancel: 'interrupt' | 'rollback' | null;
+  behind: boolean;
+  long_at: string | null;
+};
 
 /** Returns `behind` for a run of a thread whose state is not the one that a tail would add to. */
 async function writeEnds(
@@ -139,11 +154,17 @@ async function writeEnds(
   runs: FinishRun[],
   { longStates, tells }: { longStates: LongStates; tells: boolean },
 ): Promise<(WrittenEnd | 'behind')[]> {
-  const each = <T>(fieldOf: (run: FinishRun) => Promise<T>): Promise<T[]> =>
-    Promise.all(runs.map((run) => underContext(run.context, () => fieldOf(run))));
-  const states = await each(({ thread_id, thread }) => storedColumns(db, thread_id, thread, (text) => longStates.tailOf(thread_id, text)));
-  const errors = await each(({ thread_id, error }) => sealField(db, runErrorPlace(thread_id), error));
-  const interrupts = await each(({ thread_id, thread }) => interruptsField(db, thread_id, thread.interrupts));
+  const mapRuns = <T>(fieldOf: (run: FinishRun) => Promise<T>): Promise<T[]> =>
+    Promise.all(runs.map((run) => runUnderContext(run.context, () => fieldOf(run))));
+  const states = await mapRuns(({ thread_id, thread }) =>
+    sealValuesColumns(db, thread_id, thread, (text) => longStates.planTail(thread_id, text)),
+  );
+  const errors = await mapRuns(({ thread_id, error }) =>
+    sealField(db, runErrorPlace(thread_id), error),
+  );
+  const interrupts = await mapRuns(({ thread_id, thread }) =>
+    sealInterrupts(db, thread_id, thread.interrupts),
+  );
   const rows = await db.query<EndRow>({
     ...(tells ? REPORTED_END : UNREPORTED_END),
     values: [
@@ -168,16 +189,24 @@ async function writeEnds(
     if (cancel === 'rollback') return 'to-roll-back';
     if (behind) return 'behind';
     const { long } = states[at]!;
-    if (long !== null && !db.codec.encrypts) longStates.remember(thread_id, { text: long, at: long_at! });
+    if (long !== null && !db.codec.encrypts)
+      longStates.cacheState(thread_id, { text: long, at: long_at! });
     return { readers, more, status, updated_at, told };
   });
 }
 
-const interruptsField = async ({ codec }: Db, thread_id: string, json: string | undefined): Promise<string | null> =>
-  json === undefined ? null : codec.seal(threadInterruptsPlace(thread_id), fieldText(json));
+const sealInterrupts = async (
+  { codec }: Db,
+  thread_id: string,
+  json: string | undefined,
+): Promise<string | null> =>
+  json === undefined ? null : codec.seal(buildThreadInterruptsPlace(thread_id), toFieldText(json));
 
 /** Returns an end that the worker wrote before without getting the answer; undefined where there is none. */
-export async function finishedBefore(db: Db, { run_id, worker }: Pick<FinishRun, 'run_id' | 'worker'>): Promise<Finished | undefined> {
+export async function loadEarlierEnd(
+  db: Db,
+  { run_id, worker }: Pick<FinishRun, 'run_id' | 'worker'>,
+): Promise<Finished | undefined> {
   const [run] = await db.query<Finished>({
     text: `select readers, status, updated_at, webhook is not null as told,
         ${MORE}

@@ -1,14 +1,14 @@
 import type { RunKwargs } from '../../../schema/agent/run.ts';
 import { isSealed, SEALED } from '../../encryption/codec.ts';
 import type { TracedCall } from '../../kernel/run-fields.ts';
-import { hidden } from '../base/plans.ts';
+import { wrapParameter } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
 import { LAST_SEQ_FOR_RUN } from '../events/protocol-events.ts';
 import { openRuns, runErrorPlace } from '../fields/run-fields.ts';
 import { sealField } from '../fields/sealed-fields.ts';
-import { mayExecute, takenRevision } from './revisions.ts';
+import { mayExecute, buildTakenRevisionSql } from './revisions.ts';
 import { isHeld } from './thread-holds.ts';
-import { tellEnds } from '../webhooks/webhooks.ts';
+import { buildEndMessagesSql } from '../webhooks/webhooks.ts';
 import type { WorkerLock } from '../base/worker-locks.ts';
 
 /* This file knows which worker runs which run: claims, heartbeats, and the recovery of a run whose worker is gone. */
@@ -36,9 +36,14 @@ export type Claimed = {
 };
 
 /** `revision`: the one that the worker is of. */
-type Claim = { worker: string; leaseSeconds: number; graphs: string[]; revision: string | undefined };
+type Claim = {
+  worker: string;
+  leaseSeconds: number;
+  graphs: string[];
+  revision: string | undefined;
+};
 
-const OWN = hidden('$4::text');
+const OWN = wrapParameter('$4::text');
 
 /**
  * Selects the earliest due run of each of the threads `d` that has none running and is not held. Each thread is looked
@@ -56,13 +61,13 @@ const HEADS = `select h.run_id, h.graph_id, h.revision from d,
  * the same rows never wait for each other.
  */
 const LOCKED = `head as materialized (
-    select r.run_id from (select run_id from heads where graph_id = any(${hidden('$3::text[]')}::text[]) and ${mayExecute('heads', OWN)} order by run_id) h,
+    select r.run_id from (select run_id from heads where graph_id = any(${wrapParameter('$3::text[]')}::text[]) and ${mayExecute('heads', OWN)} order by run_id) h,
       lateral (select run_id from gx.run r where r.run_id = h.run_id and (r.status = 'pending') is true for no key update) r)`;
 
 const TAKE = `taken as (
     update gx.run r set status = 'running', attempt = r.attempt + 1, worker = $1,
       lease_until = now() + $2 * interval '1 second', begun = false, started_at = now(), updated_at = now(),
-      revision = ${takenRevision('r', OWN)}
+      revision = ${buildTakenRevisionSql('r', OWN)}
     from head where r.run_id = head.run_id
     returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.cancel, r.revision, r.readers,
       case when r.attempt = 1 then extract(epoch from now() - r.due_at)::float8 end as waited),
@@ -76,10 +81,14 @@ const TAKE = `taken as (
  * Takes the head run of each thread. When two workers take from one thread, they meet at the unique index, and the
  * later one gets a `Conflict`.
  */
-export async function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds, graphs, revision }: Claim): Promise<Claimed[]> {
+export async function claimThreads(
+  db: Db,
+  threadIds: string[],
+  { worker, leaseSeconds, graphs, revision }: Claim,
+): Promise<Claimed[]> {
   const rows = await db.query<Claimed>({
     name: 'run_claim',
-    text: `with d as (select distinct unnest(${hidden('$5::uuid[]')}) as thread_id), heads as (${HEADS}), ${LOCKED}, ${TAKE} select * from claimed`,
+    text: `with d as (select distinct unnest(${wrapParameter('$5::uuid[]')}) as thread_id), heads as (${HEADS}), ${LOCKED}, ${TAKE} select * from claimed`,
     values: [worker, leaseSeconds, graphs, revision ?? null, threadIds],
   });
   return openRuns(db, rows);
@@ -115,7 +124,10 @@ type Search = Pick<Claim, 'graphs' | 'revision'> & { limit: number; patience: nu
  * Returns threads whose turn has come but that no ticket has brought here. This is the safety net under the queue. A
  * thread whose first run is another revision's is that revision's affair.
  */
-export async function stragglers(db: Db, { graphs, revision, limit, patience }: Search): Promise<string[]> {
+export async function loadStragglers(
+  db: Db,
+  { graphs, revision, limit, patience }: Search,
+): Promise<string[]> {
   const rows = await db.query<{ thread_id: string }>({
     name: 'run_stragglers',
     text: `select distinct thread_id from (
@@ -152,7 +164,10 @@ export function renewLeases(
  * Says that a run which was claimed before begins now. Returns false when this attempt is over and another worker has
  * the run. A first attempt says nothing, which saves each run a write: the rows that the run stored show that it began.
  */
-export async function markBegun(db: Db, { run_id, attempt }: Pick<Claimed, 'run_id' | 'attempt'>): Promise<boolean> {
+export async function markBegun(
+  db: Db,
+  { run_id, attempt }: Pick<Claimed, 'run_id' | 'attempt'>,
+): Promise<boolean> {
   const rows = await db.query({
     name: 'run_begun',
     text: `update gx.run set begun = true where run_id = $1 and attempt = $2 and status = 'running' returning run_id`,
@@ -165,7 +180,11 @@ export async function markBegun(db: Db, { run_id, attempt }: Pick<Claimed, 'run_
  * Gives a run back: it goes on from its last checkpoint elsewhere, in a thread of its own (`alone`) when it must not
  * share one.
  */
-export async function giveBack(db: Db, runId: string, { worker, alone }: { worker: string; alone: boolean }): Promise<void> {
+export async function giveBack(
+  db: Db,
+  runId: string,
+  { worker, alone }: { worker: string; alone: boolean },
+): Promise<void> {
   await db.query({
     text: `update gx.run set status = 'pending', worker = null, lease_until = null, begun = null, alone = alone or $3, updated_at = now()
       where run_id = $1 and worker = $2 and status = 'running'`,
@@ -219,7 +238,10 @@ const SOME = 100;
  * database that was down, or took no writes, could not hear anybody. So after its start, or the change of its settings
  * that opens it again, every worker has the time of a lease to say that it lives.
  */
-export function expired(tx: Db, { leaseSeconds }: { leaseSeconds: number }): Promise<Lost[]> {
+export function lockExpiredRuns(
+  tx: Db,
+  { leaseSeconds }: { leaseSeconds: number },
+): Promise<Lost[]> {
   return tx.query<Lost>({
     text: `select ${LOST} from gx.run r
       where status = 'running' and lease_until < now() and pg_conf_load_time() < now() - $1 * interval '1 second'
@@ -229,7 +251,7 @@ export function expired(tx: Db, { leaseSeconds }: { leaseSeconds: number }): Pro
 }
 
 /** Returns running runs of workers whose lock is free, locked for the next statements. */
-export function abandoned(tx: Db, locks: WorkerLock[]): Promise<Lost[]> {
+export function lockAbandonedRuns(tx: Db, locks: WorkerLock[]): Promise<Lost[]> {
   return tx.query<Lost>({
     text: `with dead as materialized (
         select w.worker from gx.worker w join unnest($1::uuid[], $2::bigint[]) d (worker, lock) using (worker, lock)
@@ -241,7 +263,7 @@ export function abandoned(tx: Db, locks: WorkerLock[]): Promise<Lost[]> {
 }
 
 /** Returns one run whose attempt here is over, locked for the next statements. */
-export function crashed(tx: Db, runId: string, worker: string): Promise<Lost[]> {
+export function lockCrashedRun(tx: Db, runId: string, worker: string): Promise<Lost[]> {
   return tx.query<Lost>({
     text: `select ${LOST} from gx.run r where run_id = $1 and worker = $2 and status = 'running' for update of r`,
     values: [runId, worker],
@@ -249,13 +271,16 @@ export function crashed(tx: Db, runId: string, worker: string): Promise<Lost[]> 
 }
 
 /** Returns the call of a lost run; undefined where it can't be decrypted, which must not keep the run from going on. */
-export async function callOfLost(db: Db, { run_id, kwargs }: Pick<Lost, 'run_id' | 'kwargs'>): Promise<TracedCall | undefined> {
+export async function callOfLost(
+  db: Db,
+  { run_id, kwargs }: Pick<Lost, 'run_id' | 'kwargs'>,
+): Promise<TracedCall | undefined> {
   const [opened] = await openRuns(db, [{ run_id, kwargs }]).catch(() => []);
   return isSealed(opened?.kwargs) ? undefined : (opened?.kwargs as TracedCall | undefined);
 }
 
 /** Puts the run back into the queue, with this many lives lost. */
-export async function requeueLost(tx: Db, runId: string, lost: number): Promise<void> {
+export async function enqueueLostRun(tx: Db, runId: string, lost: number): Promise<void> {
   await tx.query({
     text: `update gx.run set status = 'pending', worker = null, lease_until = null, begun = null, lost = $2, updated_at = now() where run_id = $1`,
     values: [runId, lost],
@@ -272,7 +297,7 @@ export async function endLost(
     text: `with r as (
         update gx.run set status = $2, error = $3, worker = null, lease_until = null, updated_at = now(), ended_at = now()
         where run_id = $1 returning *),
-      told as (${tellEnds({ from: 'r', status: 'r.status' })})
+      told as (${buildEndMessagesSql({ from: 'r', status: 'r.status' })})
       update gx.thread t set status = case when $2 = 'error' then 'error' else 'idle' end, error = $3, updated_at = now()
       from r where t.thread_id = r.thread_id`,
     values: [run_id, end.status, await sealField(tx, runErrorPlace(thread_id), end.error)],

@@ -1,30 +1,35 @@
 import { PINS } from '../../../schema/platform/pins.ts';
 import type { RolloutPlan } from '../../../schema/wire/rollout-plan.ts';
 import type { Pinning } from '../../kernel/pinning.ts';
-import { pinnedTo } from '../../kernel/pinning.ts';
+import { getPinnedRevision } from '../../kernel/pinning.ts';
 import type { Db } from '../base/pool.ts';
 
 /* This file knows which revision a run is pinned to, and which process may execute it. */
 
 /** True if the revision is none of those that still execute their work. */
-const isGone = (revision: string): string => `exists (select 1 from gx.rollout p where ${revision} <> all(p.living))`;
+const isGone = (revision: string): string =>
+  `exists (select 1 from gx.rollout p where ${revision} <> all(p.living))`;
 
 /**
  * True if a process of the revision `own` may execute the run: it is pinned to none, or to that revision, or to one
  * that is gone while `own` serves. A process that is of no revision executes everything.
  */
-export const mayExecute = (run: string, own: string): string => `(${run}.revision is null or ${run}.revision = ${own} or ${own} is null
+export const mayExecute = (
+  run: string,
+  own: string,
+): string => `(${run}.revision is null or ${run}.revision = ${own} or ${own} is null
     or exists (select 1 from gx.rollout p where p.current = ${own} and ${run}.revision <> all(p.living)))`;
 
 /** The revision of a run that a process of `own` takes: one that it inherits becomes its own. */
-export const takenRevision = (run: string, own: string): string =>
+export const buildTakenRevisionSql = (run: string, own: string): string =>
   `case when ${run}.revision <> ${own} then ${own} else ${run}.revision end`;
 
 /** The condition that a thread is pinned to its revision, as SQL; its index has the same words. */
-const isPinned = (thread: string): string => `${thread}.revision is not null and (${thread}.kept or ${thread}.status = 'interrupted')`;
+const isPinned = (thread: string): string =>
+  `${thread}.revision is not null and (${thread}.kept or ${thread}.status = 'interrupted')`;
 
 /** The living revision that a thread is pinned to, or null. */
-export const pinOfThread = (thread: string): string =>
+export const buildThreadPinSql = (thread: string): string =>
   `case when ${isPinned(thread)} and not ${isGone(`${thread}.revision`)} then ${thread}.revision end`;
 
 /** A part of the statement that makes runs: its changes to their threads, whose `revision` the runs get. */
@@ -54,7 +59,7 @@ const UNPINNED: PinPart = {
  * A run without new input goes on with the question of its thread, or with the run under way there. So it goes to the
  * revision of that, and any other run to the revision of the process.
  */
-const goesOn = (own: string): string => `t.revision is distinct from ${own}
+const buildContinuesSql = (own: string): string => `t.revision is distinct from ${own}
       and (t.status = 'interrupted' or exists (select 1 from gx.run x where x.thread_id = t.thread_id and x.status in ('pending', 'running')))
       and (select a.continues from asked a where a.thread_id = t.thread_id limit 1)`;
 
@@ -73,7 +78,9 @@ const hasGraph = (graph: string): string =>
  * The revision of a new thread: the one that its request names, else the candidate for its share, else that of the
  * process. Processes of the one that serves alone share, so that a caller of the candidate itself gets the candidate.
  */
-const ofNewThread = (own: string): string => `coalesce(ready.wanted, (select p.candidate from gx.rollout p
+const buildNewThreadRevisionSql = (
+  own: string,
+): string => `coalesce(ready.wanted, (select p.candidate from gx.rollout p
       where p.current = ${own} and p.candidate is not null and ${HASH} < p.share / 100.0::float8 * 4294967296
         and ${hasGraph('ready.graph_id')}), ${own})`;
 
@@ -81,27 +88,30 @@ const ofNewThread = (own: string): string => `coalesce(ready.wanted, (select p.c
  * The revision of a run with new input on a thread that is there. One that had no run yet is as good as new. One on
  * which the candidate has begun stays with it while there is a candidate, and no other moves to it.
  */
-const ofNewInput = (own: string): string => `case when t.runs = 0 then excluded.revision else coalesce(
+const buildNewInputRevisionSql = (
+  own: string,
+): string => `case when t.runs = 0 then excluded.revision else coalesce(
       (select a.wanted from asked a where a.thread_id = t.thread_id limit 1),
       (select p.candidate from gx.rollout p where p.current = ${own} and p.candidate = t.revision
         and ${hasGraph('(select a.graph_id from asked a where a.thread_id = t.thread_id limit 1)')}), ${own}) end`;
 
 const CHANGES = {
   Run: (own: string) =>
-    `revision = case when ${goesOn(own)} and not ${isGone('t.revision')} then t.revision else ${ofNewInput(own)} end, kept = null`,
+    `revision = case when ${buildContinuesSql(own)} and not ${isGone('t.revision')} then t.revision else ${buildNewInputRevisionSql(own)} end, kept = null`,
   Thread: (own: string) =>
-    `revision = case when t.revision <> ${own} and not ${isGone('t.revision')} then t.revision else ${ofNewInput(own)} end, kept = true`,
+    `revision = case when t.revision <> ${own} and not ${isGone('t.revision')} then t.revision else ${buildNewInputRevisionSql(own)} end, kept = true`,
 };
 
 /** Returns the part for processes that pin runs like this one. */
-export function pinPart(pinning: Pinning): PinPart {
-  const revision = pinnedTo(pinning);
+export function buildPinPart(pinning: Pinning): PinPart {
+  const revision = getPinnedRevision(pinning);
   const { pin } = pinning;
   if (revision === undefined || pin === 'None') return UNPINNED;
   return {
     name: `_${PINS.indexOf(pin)}`,
     columns: ', revision, kept',
-    values: (own) => `, ${ofNewThread(own)}, ${pin === 'Thread' ? 'true' : 'null::boolean'}`,
+    values: (own) =>
+      `, ${buildNewThreadRevisionSql(own)}, ${pin === 'Thread' ? 'true' : 'null::boolean'}`,
     change: CHANGES[pin],
     startsHere: (own) => `(t.revision is null or t.revision = ${own})`,
     parameters: [revision],
@@ -122,7 +132,7 @@ export async function keepGraphs(db: Db, revision: string, graphs: string[]): Pr
  * Names a newer revision than the one that serves as living. Its processes do so before they make runs, because the
  * plan with it may arrive a little later, and a revision that no plan knows counts as gone.
  */
-export async function nameLiving(db: Db, revision: string): Promise<void> {
+export async function addLivingRevision(db: Db, revision: string): Promise<void> {
   await db.query({
     text: `update gx.rollout set living = array_append(living, $1::text)
       where $1::text <> all(living) and (length($1::text), $1::text) > (length(current), current)`,
@@ -155,7 +165,16 @@ export async function keepRolloutPlan(db: Db, plan: RolloutPlan): Promise<boolea
         update gx.run r set revision = k.current from kept k
         where r.status = 'pending' and r.revision = any(k.aborted) and r.thread_id in (select thread_id from t))
       select 1 from kept`,
-    values: [current, living, draining, at, candidate?.revision ?? null, candidate?.share ?? 0, candidate?.by ?? 'thread', aborted],
+    values: [
+      current,
+      living,
+      draining,
+      at,
+      candidate?.revision ?? null,
+      candidate?.share ?? 0,
+      candidate?.by ?? 'thread',
+      aborted,
+    ],
   });
   return kept.length > 0;
 }
@@ -165,7 +184,7 @@ export async function keepRolloutPlan(db: Db, plan: RolloutPlan): Promise<boolea
  * Undefined: it is neither. A process without a plan knows its own revision alone. `graphs`: null before one of its
  * pods has started.
  */
-export async function revisionOffered(
+export async function loadOfferedRevision(
   db: Db,
   { name, own }: { name: string; own: string | undefined },
 ): Promise<{ name: string; graphs: string[] | null } | undefined> {
@@ -175,7 +194,9 @@ export async function revisionOffered(
       (select v.graphs from gx.revision v where v.name = $1) as graphs`,
     values: [name],
   });
-  return name === own || found?.offered === true ? { name, graphs: found?.graphs ?? null } : undefined;
+  return name === own || found?.offered === true
+    ? { name, graphs: found?.graphs ?? null }
+    : undefined;
 }
 
 /**
@@ -183,7 +204,10 @@ export async function revisionOffered(
  * their work. A queue that was made after the plan is of a revision that the plan does not know yet. The processes of
  * the others have ended, which takes minutes.
  */
-export async function goneRevisions(db: Db, { own, prefix }: { own: string; prefix: string }): Promise<string[]> {
+export async function loadGoneRevisions(
+  db: Db,
+  { own, prefix }: { own: string; prefix: string },
+): Promise<string[]> {
   const rows = await db.query<{ revision: string }>({
     name: 'rollout_gone',
     text: `select substr(q.name, length($2) + 1) as revision from pgboss.queue q, gx.rollout p

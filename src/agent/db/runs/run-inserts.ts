@@ -1,19 +1,19 @@
-import { underContext } from '../../kernel/encryption-context.ts';
+import { runUnderContext } from '../../kernel/encryption-context.ts';
 import type { Pinning } from '../../kernel/pinning.ts';
 import type { Run } from '../../../schema/agent/run.ts';
 import { Batcher } from '../base/batcher.ts';
-import { keptKeys } from '../base/idempotency-keys.ts';
+import { buildKeyInsertSql } from '../base/idempotency-keys.ts';
 import { toField } from '../base/json-field.ts';
-import { runKwargsPlace, storedKwargs } from '../fields/run-fields.ts';
-import { namedField } from '../fields/sealed-fields.ts';
-import { patternsField, permits } from '../base/permits.ts';
-import { rowsFrom } from '../base/plans.ts';
+import { runKwargsPlace, buildKwargsColumn } from '../fields/run-fields.ts';
+import { sealNamedField } from '../fields/sealed-fields.ts';
+import { encodePatterns, buildPermitSql } from '../base/permits.ts';
+import { buildRowsSql } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
 import { LAST_SEQ } from '../events/protocol-events.ts';
 import { NEVER_SENT, NOT_SENT, type NewRun } from './runs.ts';
-import { pinPart, type PinPart } from './revisions.ts';
+import { buildPinPart, type PinPart } from './revisions.ts';
 import { isHeld } from './thread-holds.ts';
-import { webhookField } from '../webhooks/push-configs.ts';
+import { sealWebhookField } from '../webhooks/push-configs.ts';
 
 /* This file stores new runs. Requests that come while one statement is under way share the next one. */
 
@@ -28,7 +28,13 @@ export type Starter = { worker: string; leaseSeconds: number };
  * the number of its last protocol event, when the run publishes such events. `revision`: the one that the run is pinned
  * to.
  */
-export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thread_seq: number; revision: string | null };
+export type Inserted = {
+  run: Run;
+  thread_readers: string[];
+  empty: boolean;
+  thread_seq: number;
+  revision: string | null;
+};
 
 /** The rows that are stored beside the runs: tickets for those that wait, or the worker that has them at once. */
 type Beside = { ticket: TicketInsert } | { starter: Starter };
@@ -39,7 +45,8 @@ type Beside = { ticket: TicketInsert } | { starter: Starter };
  */
 type Variant = { guarded: boolean; rich: boolean; keyed: boolean; pin: PinPart };
 type Where = Pick<Variant, 'rich' | 'pin'> & { db: Db };
-type InsertedRow = Pick<Run, 'run_id' | 'thread_id' | 'created_at' | 'updated_at' | 'status'> & Omit<Inserted, 'run'>;
+type InsertedRow = Pick<Run, 'run_id' | 'thread_id' | 'created_at' | 'updated_at' | 'status'> &
+  Omit<Inserted, 'run'>;
 
 /** Seconds after a temporary thread's due time at which others remove it, because its worker died before it did so. */
 const FORGOTTEN = 300;
@@ -68,15 +75,15 @@ const GIVEN = {
 };
 const WITH_KEYS = { ...GIVEN, key: 'bytea', request: 'bytea', made: 'text' };
 /** Rows from the first parameters, and the number of the next one. */
-const givenAs = (columns: Record<string, string>): { asked: string; next: number } => ({
-  asked: `asked as materialized (select * from ${rowsFrom(columns, 'a')})`,
+const buildInputRows = (columns: Record<string, string>): { asked: string; next: number } => ({
+  asked: `asked as materialized (select * from ${buildRowsSql(columns, 'a')})`,
   next: Object.keys(columns).length + 1,
 });
-const ASKED = givenAs(GIVEN);
-const ASKED_WITH_KEYS = givenAs(WITH_KEYS);
+const ASKED = buildInputRows(GIVEN);
+const ASKED_WITH_KEYS = buildInputRows(WITH_KEYS);
 
 /** Where a caller is guarded: the thread of a run must be one that it may change, or not be there yet. */
-const GUARD = `not exists (select 1 from gx.thread h where h.thread_id = a.thread_id and not ${permits('h.metadata', 'a.changeable')})`;
+const GUARD = `not exists (select 1 from gx.thread h where h.thread_id = a.thread_id and not ${buildPermitSql('h.metadata', 'a.changeable')})`;
 
 /**
  * The changes of a new run to its thread, besides counting itself: its labels, or only those that it has none of yet.
@@ -89,13 +96,16 @@ const PLAIN = `metadata = case when t.metadata ? 'graph_id' then t.metadata else
  * request that is refused for want of a thread keeps none.
  */
 const FIRST = `ready as materialized (select * from found where run_id in (select made[1] from kept))`;
-const KEPT = `kept as (${keptKeys('select key, request, made::uuid[] from found order by key')})`;
+const KEPT = `kept as (${buildKeyInsertSql('select key, request, made::uuid[] from found order by key')})`;
 
 /**
  * Threads that there are, and those that may be made. The rows are locked one by one in the order of their ids, by
  * their index whatever Postgres knows of the table.
  */
-const threads = ({ guarded, rich, keyed, pin }: Variant, own: string): string => `${keyed ? 'found' : 'ready'} as materialized (
+const buildThreadsSql = (
+  { guarded, rich, keyed, pin }: Variant,
+  own: string,
+): string => `${keyed ? 'found' : 'ready'} as materialized (
     select a.* from asked a where make ${guarded ? `and ${GUARD}` : ''} union all
     select a.* from asked a, lateral (select 1 from gx.thread t where t.thread_id = a.thread_id for no key update) t
     where not make ${guarded ? `and ${GUARD}` : ''}),
@@ -116,7 +126,7 @@ const RETURNED = 'run_id, thread_id, created_at, updated_at, status, revision';
 
 const WAITING = `r as (insert into gx.run (${COLUMNS}) select ${VALUES}, 'pending' from t join asked a using (thread_id) returning ${RETURNED})`;
 
-const started = (
+const buildStartSql = (
   at: number,
   startsHere: string,
 ): string => `s as (select thread_id, revision, ${FREE} and ${startsHere} as starts from t join asked a using (thread_id)),
@@ -132,7 +142,10 @@ const INSERTED = `select r.*, t.readers as thread_readers,
   from r join t using (thread_id) join asked a using (run_id)`;
 
 /** Returns the statement with its own values. Each kind has a plan of its own, because theirs cost differently. */
-function statementOf(beside: Beside, variant: Variant): { name: string; text: string; values: unknown[] } {
+function buildStatement(
+  beside: Beside,
+  variant: Variant,
+): { name: string; text: string; values: unknown[] } {
   const { pin } = variant;
   const suffix = `${variant.guarded ? '_guarded' : ''}${variant.rich ? '' : '_plain'}${variant.keyed ? '_keyed' : ''}${pin.name}`;
   const { asked, next: first } = variant.keyed ? ASKED_WITH_KEYS : ASKED;
@@ -141,12 +154,12 @@ function statementOf(beside: Beside, variant: Variant): { name: string; text: st
   return 'starter' in beside
     ? {
         name: `run_insert_started${suffix}`,
-        text: `with ${asked}, ${threads(variant, own)}, ${started(next, pin.startsHere(own))} ${INSERTED}`,
+        text: `with ${asked}, ${buildThreadsSql(variant, own)}, ${buildStartSql(next, pin.startsHere(own))} ${INSERTED}`,
         values: [...pin.parameters, beside.starter.worker, beside.starter.leaseSeconds],
       }
     : {
         name: `run_insert${suffix}_${beside.ticket.name}`,
-        text: `with ${asked}, ${threads(variant, own)}, ticket as (${beside.ticket.sql(next)}), ${WAITING} ${INSERTED}`,
+        text: `with ${asked}, ${buildThreadsSql(variant, own)}, ticket as (${beside.ticket.sql(next)}), ${WAITING} ${INSERTED}`,
         values: [...pin.parameters, ...beside.ticket.values],
       };
 }
@@ -156,22 +169,31 @@ function statementOf(beside: Beside, variant: Variant): { name: string; text: st
  * free, and otherwise comes back as pending, without a ticket. Returns undefined in the place of a run whose thread is
  * missing and must not be made, or whose request came before. No thread may come twice. All runs have a key, or none.
  */
-async function insertSome({ db, rich, pin }: Where, runs: NewRun[], beside: Beside): Promise<(Inserted | undefined)[]> {
+async function insertSome(
+  { db, rich, pin }: Where,
+  runs: NewRun[],
+  beside: Beside,
+): Promise<(Inserted | undefined)[]> {
   const inOrder = runs.toSorted((one, other) => (one.thread_id < other.thread_id ? -1 : 1));
   const texts = new Map(
-    inOrder.map(({ run_id, metadata, kwargs }) => [run_id, { metadata: toField(metadata)!, kwargs: toField(kwargs)! }]),
+    inOrder.map(({ run_id, metadata, kwargs }) => [
+      run_id,
+      { metadata: toField(metadata)!, kwargs: toField(kwargs)! },
+    ]),
   );
   const stored = new Map(
     await Promise.all(
       inOrder.map(async (run) => {
-        const fields = underContext(run.kwargs.encryption_context, () => fieldsOf(db, run, texts.get(run.run_id)!));
+        const fields = runUnderContext(run.kwargs.encryption_context, () =>
+          buildColumns(db, run, texts.get(run.run_id)!),
+        );
         return [run.run_id, await fields] as const;
       }),
     ),
   );
   const guarded = runs.some(({ thread }) => thread.changeable !== undefined);
   const keyed = runs.some(({ key }) => key !== undefined);
-  const { name, text, values } = statementOf(beside, { guarded, rich, keyed, pin });
+  const { name, text, values } = buildStatement(beside, { guarded, rich, keyed, pin });
   const rows = await db.query<InsertedRow>({
     name,
     text,
@@ -183,55 +205,73 @@ async function insertSome({ db, rich, pin }: Where, runs: NewRun[], beside: Besi
       inOrder.map(({ run_id }) => stored.get(run_id)!.metadata),
       inOrder.map(({ run_id }) => stored.get(run_id)!.kwargs),
       inOrder.map(({ multitask_strategy }) => multitask_strategy),
-      ...(['temporary', 'resumable'] as const).map((field) => inOrder.map(({ kwargs }) => kwargs[field])),
+      ...(['temporary', 'resumable'] as const).map((field) =>
+        inOrder.map(({ kwargs }) => kwargs[field]),
+      ),
       inOrder.map(({ readers }) => `{${readers.join()}}`),
       inOrder.map(({ after_seconds }) => after_seconds),
       inOrder.map(({ thread }) => thread.create),
       inOrder.map(({ run_id }) => stored.get(run_id)!.thread_metadata),
       inOrder.map(({ thread }) => thread.runs),
       inOrder.map(({ kwargs }) => kwargs.protocol === true),
-      inOrder.map(({ thread }) => patternsField(thread.changeable)),
+      inOrder.map(({ thread }) => encodePatterns(thread.changeable)),
       inOrder.map(({ run_id }) => stored.get(run_id)!.webhook),
       inOrder.map(({ kwargs }) => isContinued(kwargs)),
-      ...(['revision', 'asker'] as const).map((field) => inOrder.map(({ place }) => place?.[field] ?? null)),
-      ...(keyed ? [inOrder.map(({ key }) => key!.key), inOrder.map(({ key }) => key!.request), inOrder.map(madeWith)] : []),
+      ...(['revision', 'asker'] as const).map((field) =>
+        inOrder.map(({ place }) => place?.[field] ?? null),
+      ),
+      ...(keyed
+        ? [
+            inOrder.map(({ key }) => key!.key),
+            inOrder.map(({ key }) => key!.request),
+            inOrder.map(formatKeyIds),
+          ]
+        : []),
       ...values,
     ],
   });
   const found = new Map(rows.map((row) => [row.run_id, row]));
   return runs.map((run) => {
     const row = found.get(run.run_id);
-    return row && inserted(run, row, texts.get(run.run_id)!);
+    return row && toInsertedRun(run, row, texts.get(run.run_id)!);
   });
 }
 
 /**
  * Returns the ids that are kept with the key of a run: its id, its thread's, and that of the task that it goes on with.
  */
-const madeWith = ({ run_id, thread_id, task }: NewRun): string =>
+const formatKeyIds = ({ run_id, thread_id, task }: NewRun): string =>
   `{${[run_id, thread_id, ...(task !== undefined && 'first' in task ? [task.first] : [])].join()}}`;
 
 /** Returns true for a run that brings no new input, so that it goes on with the state of its thread. */
-export const isContinued = ({ input, command }: NewRun['kwargs']): boolean => input === null || command !== null;
+export const isContinued = ({ input, command }: NewRun['kwargs']): boolean =>
+  input === null || command !== null;
 
 /** Returns the contents of the columns of a run. */
-async function fieldsOf(db: Db, { run_id, metadata, kwargs, webhook, task, thread }: NewRun, texts: { kwargs: string }) {
+async function buildColumns(
+  db: Db,
+  { run_id, metadata, kwargs, webhook, task, thread }: NewRun,
+  texts: { kwargs: string },
+) {
   return {
-    metadata: await namedField(db, 'run.metadata', metadata),
-    kwargs: storedKwargs(kwargs, await db.codec.seal(runKwargsPlace(run_id), texts.kwargs)),
-    thread_metadata: await namedField(db, 'thread.metadata', thread.metadata),
-    webhook: await webhookField(db, run_id, { webhook, task }),
+    metadata: await sealNamedField(db, 'run.metadata', metadata),
+    kwargs: buildKwargsColumn(kwargs, await db.codec.seal(runKwargsPlace(run_id), texts.kwargs)),
+    thread_metadata: await sealNamedField(db, 'thread.metadata', thread.metadata),
+    webhook: await sealWebhookField(db, run_id, { webhook, task }),
   };
 }
 
 /** Returns the run as it is stored. Its JSON is the text that was sent, so it need not be read back. */
-function inserted(
+function toInsertedRun(
   { run_id, assistant_id, multitask_strategy, webhook }: NewRun,
   { thread_readers, empty, thread_seq, revision, ...row }: InsertedRow,
   { metadata, kwargs }: { metadata: string; kwargs: string },
 ): Inserted {
   const { thread_id, created_at, updated_at, status } = row;
-  const json = { metadata: JSON.parse(metadata) as Run['metadata'], kwargs: JSON.parse(kwargs) as Run['kwargs'] };
+  const json = {
+    metadata: JSON.parse(metadata) as Run['metadata'],
+    kwargs: JSON.parse(kwargs) as Run['kwargs'],
+  };
   const head = { run_id, thread_id, assistant_id, created_at, updated_at, status };
   const facts = {
     multitask_strategy,
@@ -244,13 +284,18 @@ function inserted(
 }
 
 /** The queue that waiting runs get tickets for. */
-type Queue = { insert<T>(runs: NewRun[], within: (ticket: TicketInsert) => Promise<T>): Promise<T> };
+type Queue = {
+  insert<T>(runs: NewRun[], within: (ticket: TicketInsert) => Promise<T>): Promise<T>;
+};
 
 /**
  * Returns the run as it was stored; undefined when its thread is missing and must not be made, or its key is kept
  * already.
  */
-type Insert<More extends unknown[] = []> = (run: NewRun, ...more: More) => Promise<Inserted | undefined>;
+type Insert<More extends unknown[] = []> = (
+  run: NewRun,
+  ...more: More
+) => Promise<Inserted | undefined>;
 
 export type RunInserts = {
   /**
@@ -268,11 +313,11 @@ export type RunInserts = {
 type Settings = Pick<Variant, 'rich'> & { pinning: Pinning };
 
 export function runInserts(db: Db, queue: Queue, { rich, pinning }: Settings): RunInserts {
-  const shared = { rich, pin: pinPart(pinning) };
+  const shared = { rich, pin: buildPinPart(pinning) };
   const where = { db, ...shared };
   const insertWaiting = (on: Where, runs: NewRun[]): Promise<(Inserted | undefined)[]> =>
     queue.insert(runs, (ticket) => insertSome(on, runs, { ticket }));
-  const batchers = () => ({
+  const createBatchers = () => ({
     starting: new Batcher(
       (some: { run: NewRun; starter: Starter }[]) => {
         const runs = some.map(({ run }) => run);
@@ -287,11 +332,13 @@ export function runInserts(db: Db, queue: Queue, { rich, pinning }: Settings): R
     ),
   });
   // Runs without keys never wait for rivals of those with keys, and their statements stay as short.
-  const [plain, keyed] = [batchers(), batchers()];
-  const batchersOf = ({ key }: NewRun): typeof plain => (key === undefined ? plain : keyed);
+  const [plain, keyed] = [createBatchers(), createBatchers()];
+  const chooseBatchers = ({ key }: NewRun): typeof plain => (key === undefined ? plain : keyed);
   return {
-    started: (run, { worker, leaseSeconds }) => batchersOf(run).starting.add({ run, starter: { worker, leaseSeconds } }),
-    waiting: (run) => batchersOf(run).waiting.add(run),
-    waitingIn: (tx, runs) => (runs.length === 0 ? Promise.resolve([]) : insertWaiting({ db: tx, ...shared }, runs)),
+    started: (run, { worker, leaseSeconds }) =>
+      chooseBatchers(run).starting.add({ run, starter: { worker, leaseSeconds } }),
+    waiting: (run) => chooseBatchers(run).waiting.add(run),
+    waitingIn: (tx, runs) =>
+      runs.length === 0 ? Promise.resolve([]) : insertWaiting({ db: tx, ...shared }, runs),
   };
 }

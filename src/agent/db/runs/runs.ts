@@ -1,15 +1,27 @@
-import type { JsonObject } from '../../../schema/agent/agent-types.ts';
-import type { MultitaskStrategy, Run, RunError, RunKwargs, RunStatus, WebhookStatus } from '../../../schema/agent/run.ts';
-import { patternsField, permits, permitsThread, type Patterns } from '../base/permits.ts';
+import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
+import type {
+  MultitaskStrategy,
+  Run,
+  RunError,
+  RunKwargs,
+  RunStatus,
+  WebhookStatus,
+} from '../../../schema/agent/run.ts';
+import {
+  encodePatterns,
+  buildPermitSql,
+  buildThreadPermitSql,
+  type Patterns,
+} from '../base/permits.ts';
 import { openRows } from '../../encryption/codec.ts';
-import { hidden } from '../base/plans.ts';
+import { wrapParameter } from '../base/plans.ts';
 import { openRuns } from '../fields/run-fields.ts';
-import { pinOfThread } from './revisions.ts';
+import { buildThreadPinSql } from './revisions.ts';
 import type { Db } from '../base/pool.ts';
 import type { TaskOfRun } from '../webhooks/push-configs.ts';
 import type { RequestKey } from '../../kernel/request-key.ts';
 import type { StrictAnswer } from '../../kernel/strict-resume.ts';
-import { tellEnds, type WebhookTarget } from '../webhooks/webhooks.ts';
+import { buildEndMessagesSql, type WebhookTarget } from '../webhooks/webhooks.ts';
 
 /** The values that a run takes from its assistant and its thread. */
 export type RunContext = {
@@ -17,11 +29,11 @@ export type RunContext = {
   graph_id: string;
   /** That of the assistant. */
   version: number;
-  config: JsonObject;
-  context: JsonObject;
-  metadata: JsonObject;
-  thread_config: JsonObject | null;
-  thread_metadata: JsonObject | null;
+  config: buildJsonObjectSchema;
+  context: buildJsonObjectSchema;
+  metadata: buildJsonObjectSchema;
+  thread_config: buildJsonObjectSchema | null;
+  thread_metadata: buildJsonObjectSchema | null;
   /** The living revision that the thread is pinned to. */
   thread_revision: string | null;
 };
@@ -75,12 +87,15 @@ export type RunContextKey = { assistantId: string; threadId: string };
  * Returns for each key the assistant, the thread's additions if there is one, and the number of runs ever put on the
  * thread. Returns undefined in the place of a key without an assistant.
  */
-export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((RunContext & { thread_runs: number }) | undefined)[]> {
+export async function runContexts(
+  db: Db,
+  asked: RunContextKey[],
+): Promise<((RunContext & { thread_runs: number }) | undefined)[]> {
   const rows = await db.query<RunContext & { thread_runs: number; place: number }>({
     name: 'run_context',
     text: `select i.place, a.assistant_id, a.graph_id, a.version, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,
-        coalesce(t.runs, 0) as thread_runs, ${pinOfThread('t')} as thread_revision
-      from unnest(${hidden('$1::uuid[]')}, ${hidden('$2::uuid[]')}) with ordinality i (assistant_id, thread_id, place)
+        coalesce(t.runs, 0) as thread_runs, ${buildThreadPinSql('t')} as thread_revision
+      from unnest(${wrapParameter('$1::uuid[]')}, ${wrapParameter('$2::uuid[]')}) with ordinality i (assistant_id, thread_id, place)
         join gx.assistant a using (assistant_id) left join lateral (
           select t.config, t.metadata, t.runs, t.revision, t.kept, t.status from gx.thread t where t.thread_id = i.thread_id limit 1) t on true`,
     values: [asked.map(({ assistantId }) => assistantId), asked.map(({ threadId }) => threadId)],
@@ -91,8 +106,17 @@ export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((Run
 }
 
 /** Opens the values that runs take from their assistants and threads. */
-export const openRunContexts = <R extends RunContext>({ codec }: Pick<Db, 'codec'>, rows: R[]): Promise<R[]> =>
-  openRows<R>(codec, rows, { config: 'named', context: 'named', metadata: 'named', thread_config: 'named', thread_metadata: 'named' });
+export const openRunContexts = <R extends RunContext>(
+  { codec }: Pick<Db, 'codec'>,
+  rows: R[],
+): Promise<R[]> =>
+  openRows<R>(codec, rows, {
+    config: 'named',
+    context: 'named',
+    metadata: 'named',
+    thread_config: 'named',
+    thread_metadata: 'named',
+  });
 
 /** Returns how many runs wait for a worker, counted up to `most`. */
 export async function countPending(db: Db, most: number): Promise<number> {
@@ -107,11 +131,15 @@ export async function countPending(db: Db, most: number): Promise<number> {
 export type ActiveRun = { run_id: string; status: 'pending' | 'running'; worker: string | null };
 
 /** Locks the thread against other admissions; returns its unfinished runs, or undefined when it may not be changed. */
-export async function lockActive(tx: Db, threadId: string, changeable?: Patterns): Promise<ActiveRun[] | undefined> {
+export async function lockActive(
+  tx: Db,
+  threadId: string,
+  changeable?: Patterns,
+): Promise<ActiveRun[] | undefined> {
   const [thread] = await tx.query({
     name: 'thread_lock',
-    text: `select 1 from gx.thread where thread_id = $1 and ${permits('metadata', '$2')} for update`,
-    values: [threadId, patternsField(changeable)],
+    text: `select 1 from gx.thread where thread_id = $1 and ${buildPermitSql('metadata', '$2')} for update`,
+    values: [threadId, encodePatterns(changeable)],
   });
   if (thread === undefined) return undefined;
   return tx.query<ActiveRun>({
@@ -122,12 +150,17 @@ export async function lockActive(tx: Db, threadId: string, changeable?: Patterns
 }
 
 /** Returns the run as clients see it: one that was cancelled is interrupted, and gone if it is rolled back. */
-export async function getRun(db: Db, threadId: string | undefined, runId: string, seen?: Patterns): Promise<Run | undefined> {
+export async function getRun(
+  db: Db,
+  threadId: string | undefined,
+  runId: string,
+  seen?: Patterns,
+): Promise<Run | undefined> {
   const rows = await db.query<Run>({
     name: 'run_get',
     text: `select ${SHOWN} from gx.run where run_id = $1 and ($2::uuid is null or thread_id = $2) and not ${RUN_GONE}
-      and ${permitsThread('gx.run.thread_id', '$3')}`,
-    values: [runId, threadId ?? null, patternsField(seen)],
+      and ${buildThreadPermitSql('gx.run.thread_id', '$3')}`,
+    values: [runId, threadId ?? null, encodePatterns(seen)],
   });
   return (await openRuns(db, rows))[0];
 }
@@ -147,7 +180,11 @@ export async function isThere(
 type ListRuns = { limit: number; offset: number; status?: RunStatus | 'timeout' | undefined };
 
 /** Returns runs of the thread as clients see them, newest first (see `getRun`). */
-export async function listRuns(db: Db, threadId: string, { limit, offset, status }: ListRuns): Promise<Run[]> {
+export async function listRuns(
+  db: Db,
+  threadId: string,
+  { limit, offset, status }: ListRuns,
+): Promise<Run[]> {
   const rows = await db.query<Run>({
     name: 'run_list',
     text: `select ${SHOWN} from gx.run where thread_id = $1 and not ${RUN_GONE} and ($2::text is null or ${RUN_STATUS} = $2)
@@ -187,7 +224,11 @@ export async function runProgress(db: Db, runId: string): Promise<RunProgress | 
  * Registers the process as a reader of the run while the run is unfinished, and returns where it stands, in one
  * statement.
  */
-export async function registerReader(db: Db, runId: string, reader: string): Promise<RunProgress | undefined> {
+export async function registerReader(
+  db: Db,
+  runId: string,
+  reader: string,
+): Promise<RunProgress | undefined> {
   const rows = await db.query<RunProgress>({
     name: 'run_reader',
     text: `with added as (
@@ -202,7 +243,7 @@ export async function registerReader(db: Db, runId: string, reader: string): Pro
 }
 
 /** Returns those of the given runs that are no longer unfinished (ended, or deleted). */
-export async function endedOf(db: Db, runIds: string[]): Promise<string[]> {
+export async function loadEndedRunIds(db: Db, runIds: string[]): Promise<string[]> {
   const rows = await db.query<{ run_id: string }>({
     text: `select i.run_id from unnest($1::uuid[]) as i (run_id)
       where not exists (select 1 from gx.run r where r.run_id = i.run_id and r.status in ('pending', 'running'))`,
@@ -219,12 +260,14 @@ export function deleteRuns(
   db: Db,
   runIds: string[],
   { tells }: { tells: boolean },
-): Promise<{ run_id: string; thread_id: string; readers: string[]; worker: string | null; told: boolean }[]> {
+): Promise<
+  { run_id: string; thread_id: string; readers: string[]; worker: string | null; told: boolean }[]
+> {
   return db.query({
     name: tells ? 'run_roll_back' : 'run_delete',
     text: `with events as (delete from gx.stream_event where run_id = any($1) and thread_seq is null),
       protocol as (update gx.stream_event set expires_at = now() + interval '120 seconds' where run_id = any($1) and thread_seq is not null)
-        ${tells ? `, told as (${tellEnds({ from: 'gx.run r', status: `'rollback'`, only: 'r.run_id = any($1)' })})` : ''}
+        ${tells ? `, told as (${buildEndMessagesSql({ from: 'gx.run r', status: `'rollback'`, only: 'r.run_id = any($1)' })})` : ''}
       delete from gx.run where run_id = any($1) returning run_id, thread_id, readers, case when status = 'running' then worker end as worker,
         webhook is not null as told`,
     values: [runIds],
@@ -232,19 +275,26 @@ export function deleteRuns(
 }
 
 /** Ends pending runs at once as interrupted. */
-export function interruptPending(db: Db, runIds: string[]): Promise<{ run_id: string; readers: string[]; told: boolean }[]> {
+export function endPendingRuns(
+  db: Db,
+  runIds: string[],
+): Promise<{ run_id: string; readers: string[]; told: boolean }[]> {
   return db.query({
     text: `with r as (
         update gx.run set status = 'interrupted', updated_at = now(), ended_at = now()
         where run_id = any($1) and status = 'pending' returning *),
-      told as (${tellEnds({ from: 'r', status: 'r.status' })})
+      told as (${buildEndMessagesSql({ from: 'r', status: 'r.status' })})
       select run_id, readers, webhook is not null as told from r`,
     values: [runIds],
   });
 }
 
 /** Asks the workers of running runs to stop. Runs that are being rolled back stay so, and are left out. */
-export function askToStop(db: Db, runIds: string[], action: 'interrupt' | 'rollback'): Promise<{ run_id: string; worker: string }[]> {
+export function askToStop(
+  db: Db,
+  runIds: string[],
+  action: 'interrupt' | 'rollback',
+): Promise<{ run_id: string; worker: string }[]> {
   return db.query({
     text: `update gx.run set cancel = $2, updated_at = now()
       where run_id = any($1) and status = 'running' and not ${RUN_GONE} returning run_id, worker`,
@@ -261,12 +311,21 @@ type RunSelection = {
 };
 
 /** Returns unfinished runs by ids, thread or status as clients see it, locked for the change that follows. */
-export function selectActive(tx: Db, { thread_id, run_ids, status, permitted }: RunSelection): Promise<ActiveRun[]> {
+export function selectActive(
+  tx: Db,
+  { thread_id, run_ids, status, permitted }: RunSelection,
+): Promise<ActiveRun[]> {
   const statuses = status === undefined || status === 'all' ? ['pending', 'running'] : [status];
   return tx.query<ActiveRun>({
     text: `select run_id, status, worker from gx.run
       where status = any($1) and ($2::uuid is null or thread_id = $2) and ($3::uuid[] is null or run_id = any($3))
-        and ($4 or cancel is null) and ${permitsThread('gx.run.thread_id', '$5')} order by run_id for update`,
-    values: [statuses, thread_id ?? null, run_ids ?? null, status === undefined, patternsField(permitted)],
+        and ($4 or cancel is null) and ${buildThreadPermitSql('gx.run.thread_id', '$5')} order by run_id for update`,
+    values: [
+      statuses,
+      thread_id ?? null,
+      run_ids ?? null,
+      status === undefined,
+      encodePatterns(permitted),
+    ],
   });
 }

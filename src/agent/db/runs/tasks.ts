@@ -1,10 +1,10 @@
 import type { Run, RunError } from '../../../schema/agent/run.ts';
 import { openRuns } from '../fields/run-fields.ts';
-import { patternsField, permitsThread, type Patterns } from '../base/permits.ts';
+import { encodePatterns, buildThreadPermitSql, type Patterns } from '../base/permits.ts';
 import type { Database, Db } from '../base/pool.ts';
 import { lockActive, RUN_GONE, RUN_STATUS } from './runs.ts';
 import { openThreads } from '../fields/thread-fields.ts';
-import { tellEnds } from '../webhooks/webhooks.ts';
+import { buildEndMessagesSql } from '../webhooks/webhooks.ts';
 
 /*
  * A task of another agent is a run, with the runs that answered its questions: each of those comes directly behind the
@@ -27,7 +27,7 @@ const FROM = `from (select *, ${RUN_STATUS} as shown from gx.run where not ${RUN
 const FIELDS = `r.run_id, r.thread_id, r.graph_id, r.webhook->>'task' as task, r.shown as status, r.created_at, r.updated_at, r.error, ${WAITS} as waits,
   case when ${WAITS} then t.interrupts else '{}' end as interrupts`;
 
-async function opened(db: Db, rows: TaskRun[]): Promise<TaskRun[]> {
+async function openTaskRuns(db: Db, rows: TaskRun[]): Promise<TaskRun[]> {
   const runs = await openRuns(db, rows);
   const threads = await openThreads(
     db,
@@ -49,21 +49,25 @@ export async function findTask(
     text: `select ${FIELDS} ${FROM}, (select created_at, run_id from gx.run where run_id = $2 and thread_id = $1 and assistant_id = $3
           and not coalesce(webhook ? 'task', false)) f
       where r.thread_id = $1 and r.assistant_id = $3 and (r.created_at, r.run_id) >= (f.created_at, f.run_id) and ${IS_LAST}
-        and ${permitsThread('r.thread_id', '$4')} order by r.created_at, r.run_id limit 1`,
-    values: [thread_id, run_id, assistant_id, patternsField(seen)],
+        and ${buildThreadPermitSql('r.thread_id', '$4')} order by r.created_at, r.run_id limit 1`,
+    values: [thread_id, run_id, assistant_id, encodePatterns(seen)],
   });
-  return (await opened(db, rows))[0];
+  return (await openTaskRuns(db, rows))[0];
 }
 
 /** Returns the run with which a context ends; undefined when it has none that may be seen. */
-export async function lastTask(db: Db, thread_id: string, { assistant_id, seen }: Owner): Promise<TaskRun | undefined> {
+export async function loadLastTask(
+  db: Db,
+  thread_id: string,
+  { assistant_id, seen }: Owner,
+): Promise<TaskRun | undefined> {
   const rows = await db.query<TaskRun>({
     name: 'task_last',
-    text: `select ${FIELDS} ${FROM} where r.thread_id = $1 and r.assistant_id = $2 and ${permitsThread('r.thread_id', '$3')}
+    text: `select ${FIELDS} ${FROM} where r.thread_id = $1 and r.assistant_id = $2 and ${buildThreadPermitSql('r.thread_id', '$3')}
       and not exists (select 1 from gx.run n where ${LATER}) limit 1`,
-    values: [thread_id, assistant_id, patternsField(seen)],
+    values: [thread_id, assistant_id, encodePatterns(seen)],
   });
-  return (await opened(db, rows))[0];
+  return (await openTaskRuns(db, rows))[0];
 }
 
 /** The states of tasks by which SQL can distinguish them. */
@@ -84,7 +88,7 @@ const MOST_COUNTED = 1000;
 const ROWS = `select * from (select run_id, thread_id, assistant_id, created_at, updated_at, ${RUN_STATUS} as shown
       from gx.run where not ${RUN_GONE} and not temporary) r
     where r.assistant_id = $1 and ($2::uuid is null or r.thread_id = $2) and ($3::text[] is null or r.shown = any($3))
-      and ($5::timestamptz is null or r.updated_at >= $5) and ${permitsThread('r.thread_id', '$6')}
+      and ($5::timestamptz is null or r.updated_at >= $5) and ${buildThreadPermitSql('r.thread_id', '$6')}
       and ($4::boolean is not true or exists (select 1 from gx.thread t where t.thread_id = r.thread_id and t.status = 'interrupted'))`;
 const ARE_TASKS = `${IS_LAST} and ($4::boolean is null or $4 = (r.shown = 'success'
       and (select t.status from gx.thread t where t.thread_id = r.thread_id) = 'interrupted'
@@ -102,7 +106,7 @@ export async function listTasks(
     state?.statuses ?? null,
     state?.waits ?? null,
     changedSince ?? null,
-    patternsField(seen),
+    encodePatterns(seen),
   ];
   const [count] = await db.query<{ total: number }>({
     name: 'task_count',
@@ -117,11 +121,11 @@ export async function listTasks(
       select ${FIELDS} ${FROM} where r.run_id = any(array(select run_id from page)) order by r.updated_at desc, r.run_id desc`,
     values: [...values, after?.updated_at ?? null, after?.run_id ?? null, limit],
   });
-  return { tasks: await opened(db, rows), total: count!.total };
+  return { tasks: await openTaskRuns(db, rows), total: count!.total };
 }
 
 /** Says whether a run waits for an answer, and nothing came behind it. The thread is held, so that it stays so. */
-export async function waitsStill(tx: Db, runId: string): Promise<boolean> {
+export async function isStillWaiting(tx: Db, runId: string): Promise<boolean> {
   const rows = await tx.query({
     name: 'task_waits',
     text: `select 1 from (select *, status as shown from gx.run) r join gx.thread t using (thread_id) where r.run_id = $1 and ${WAITS}`,
@@ -134,15 +138,18 @@ export async function waitsStill(tx: Db, runId: string): Promise<boolean> {
  * Ends a task that waits for an answer as if it had been stopped, and lets its thread rest. Does nothing where the
  * answer has come meanwhile. Returns true where a message about it is to be sent.
  */
-export function giveUpTask(db: Database, { thread_id, run_id }: Pick<TaskRun, 'thread_id' | 'run_id'>): Promise<boolean> {
+export function giveUpTask(
+  db: Database,
+  { thread_id, run_id }: Pick<TaskRun, 'thread_id' | 'run_id'>,
+): Promise<boolean> {
   return db.transaction(async (tx) => {
     await lockActive(tx, thread_id);
-    if (!(await waitsStill(tx, run_id))) return false;
+    if (!(await isStillWaiting(tx, run_id))) return false;
     const rows = await tx.query({
       name: 'task_give_up',
       text: `with r as (update gx.run set status = 'interrupted', updated_at = now() where run_id = $1 returning *),
         t as (update gx.thread set status = 'idle', interrupts = '{}', updated_at = now() where thread_id = $2)
-        ${tellEnds({ from: 'r', status: 'r.status', webhooks: 'false' })}`,
+        ${buildEndMessagesSql({ from: 'r', status: 'r.status', webhooks: 'false' })}`,
       values: [run_id, thread_id],
     });
     return rows.length > 0;

@@ -8,7 +8,8 @@ import { lockActive } from './runs.ts';
  */
 
 /** The condition that a thread is held, as SQL; the name is that of its row. */
-export const isHeld = (thread: string): string => `coalesce(${thread}.held_until > clock_timestamp(), false)`;
+export const isHeld = (thread: string): string =>
+  `coalesce(${thread}.held_until > clock_timestamp(), false)`;
 
 export type Hold = { holder: string; seconds: number };
 
@@ -45,7 +46,7 @@ export async function holdOn(db: Db, threadId: string, { holder, seconds }: Hold
 }
 
 /** Lets go of a thread that nothing was written to. */
-export async function letGo(db: Db, threadId: string, holder: string): Promise<void> {
+export async function releaseThread(db: Db, threadId: string, holder: string): Promise<void> {
   await db.query({
     name: 'thread_let_go',
     text: 'update gx.thread set held_until = null, holder = null where thread_id = $1 and holder = $2',
@@ -54,7 +55,10 @@ export async function letGo(db: Db, threadId: string, holder: string): Promise<v
 }
 
 /** Returns the first run that waits for the thread, and whose time has come. */
-export async function waitingRun(db: Db, threadId: string): Promise<{ run_id: string; revision: string | null } | undefined> {
+export async function loadWaitingRun(
+  db: Db,
+  threadId: string,
+): Promise<{ run_id: string; revision: string | null } | undefined> {
   const [run] = await db.query<{ run_id: string; revision: string | null }>({
     name: 'run_waiting',
     text: `select run_id, revision from gx.run where thread_id = $1 and status = 'pending' and due_at <= now() order by due_at, run_id limit 1`,
@@ -64,6 +68,9 @@ export async function waitingRun(db: Db, threadId: string): Promise<{ run_id: st
 }
 
 export async function isThreadHeld(db: Db, threadId: string): Promise<boolean> {
-  const rows = await db.query({ text: `select 1 from gx.thread t where thread_id = $1 and ${isHeld('t')}`, values: [threadId] });
+  const rows = await db.query({
+    text: `select 1 from gx.thread t where thread_id = $1 and ${isHeld('t')}`,
+    values: [threadId],
+  });
   return rows.length > 0;
 }

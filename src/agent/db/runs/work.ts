@@ -6,7 +6,10 @@ import { isHeld } from './thread-holds.ts';
 /** Threads that are counted at most: more workers than that many need, no deployment may have. */
 const MOST = 10_000;
 
-type Row = Omit<QueueWork, 'pinned' | 'archive_lag'> & { pinned: PinnedWork[] | null; archive_lag: number | null };
+type Row = Omit<QueueWork, 'pinned' | 'archive_lag'> & {
+  pinned: PinnedWork[] | null;
+  archive_lag: number | null;
+};
 
 /**
  * Returns how the queue stands, in one statement that reads indexes of unfinished runs and of threads that wait for
@@ -36,10 +39,13 @@ export async function queueWork(db: Db, { crons }: { crons: boolean }): Promise<
   const { next_due: next, pinned, archive_lag: lag, ...counts } = row!;
   return {
     ...counts,
-    next_due: isoTime(next),
+    next_due: toIsoTime(next),
     ...(lag !== null && { archive_lag: Math.max(0, lag) }),
-    ...(pinned && { pinned: pinned.map((work) => ({ ...work, next_due: isoTime(work.next_due) })) }),
+    ...(pinned && {
+      pinned: pinned.map((work) => ({ ...work, next_due: toIsoTime(work.next_due) })),
+    }),
   };
 }
 
-const isoTime = (time: string | null): string | null => (time === null ? null : new Date(time).toISOString());
+const toIsoTime = (time: string | null): string | null =>
+  time === null ? null : new Date(time).toISOString();

@@ -25,7 +25,9 @@ export type ItemVectors = { dims: number; index: unknown; vectors: number[][] };
  * search stays in SQL.
  */
 export async function prepareVectors(db: Database, dims: number): Promise<Nearness> {
-  const available = await db.query({ text: `select 1 from pg_available_extensions where name = 'vector'` });
+  const available = await db.query({
+    text: `select 1 from pg_available_extensions where name = 'vector'`,
+  });
   if (available.length === 0) return 'sql';
   await db.transaction(async (tx) => {
     // Servers of one deployment start at the same time, so they take turns.
@@ -33,14 +35,14 @@ export async function prepareVectors(db: Database, dims: number): Promise<Nearne
     await tx.query({ text: 'create extension if not exists vector' });
     if (dims <= INDEXABLE_DIMS && (await hasIterativeScans(tx)))
       await tx.query({
-        text: `create index if not exists ${indexName(dims)} on gx.store_vector
+        text: `create index if not exists ${formatIndexName(dims)} on gx.store_vector
           using hnsw ((embedding::vector(${dims})) vector_ip_ops) where cardinality(embedding) = ${dims}`,
       });
   });
-  return nearness(db, dims);
+  return loadVectorSupport(db, dims);
 }
 
-const indexName = (dims: number): string => `store_vector_${dims}`;
+const formatIndexName = (dims: number): string => `store_vector_${dims}`;
 
 async function hasIterativeScans(db: Db): Promise<boolean> {
   const [row] = await db.query<{ modern: boolean }>({
@@ -50,11 +52,11 @@ async function hasIterativeScans(db: Db): Promise<boolean> {
 }
 
 /** Returns the features that the database has now for vectors of this length. */
-export async function nearness(db: Db, dims: number): Promise<Nearness> {
+export async function loadVectorSupport(db: Db, dims: number): Promise<Nearness> {
   const [found] = await db.query<{ extension: boolean; index: boolean }>({
     name: 'vector_state',
     text: `select exists (select 1 from pg_extension where extname = 'vector') as extension, to_regclass($1) is not null as index`,
-    values: [`gx.${indexName(dims)}`],
+    values: [`gx.${formatIndexName(dims)}`],
   });
   if (found?.extension !== true) return 'sql';
   return found.index ? 'index' : 'pgvector';
@@ -73,7 +75,7 @@ export async function hasMany(db: Db, prefix: string[]): Promise<boolean> {
 /**
  * Returns SQL of how near a row `v` of store_vector is to the parameter; the product of unit vectors is their cosine.
  */
-export const productSql = (by: Nearness, parameter: string): string =>
+export const buildProductSql = (by: Nearness, parameter: string): string =>
   by === 'sql'
     ? `(select sum(x * y)::float8 from unnest(v.embedding, ${parameter}::real[]) as pair (x, y))`
     : `-(v.embedding::vector <#> ${parameter}::real[]::vector)`;
@@ -82,16 +84,25 @@ export const productSql = (by: Nearness, parameter: string): string =>
  * Returns SQL that finds the nearest vectors by the index. `over` is more than are wanted, because an item may have
  * several.
  */
-export const nearestSql = (dims: number, { near, over, where }: { near: string; over: string; where: string }): string => {
+export const buildNearestSql = (
+  dims: number,
+  { near, over, where }: { near: string; over: string; where: string },
+): string => {
   const distance = `v.embedding::vector(${dims}) <#> ${near}::real[]::vector(${dims})`;
   return `select i.namespace, i.key, -(${distance}) as product from gx.store_vector v join gx.store_item i using (namespace, key)
     where cardinality(v.embedding) = ${dims} and ${where} order by ${distance} limit ${over}`;
 };
 
-export type Unindexed = { namespace: string[]; key: string; value: object; index: unknown; updated_at: string };
+export type Unindexed = {
+  namespace: string[];
+  key: string;
+  value: object;
+  index: unknown;
+  updated_at: string;
+};
 
 /** Returns items that were stored before there was an index of this length. */
-export function unindexed(db: Db, dims: number, limit: number): Promise<Unindexed[]> {
+export function loadUnindexedItems(db: Db, dims: number, limit: number): Promise<Unindexed[]> {
   return db.query<Unindexed>({
     name: 'vector_missing',
     text: `select namespace, key, value, index, updated_at from gx.store_item
@@ -101,14 +112,18 @@ export function unindexed(db: Db, dims: number, limit: number): Promise<Unindexe
 }
 
 /** Gives an item its vectors, unless the item was written again meanwhile, because then its writer has done so. */
-export async function setVectors(db: Db, { namespace, key, updated_at }: Unindexed, { dims, vectors }: ItemVectors): Promise<void> {
+export async function setVectors(
+  db: Db,
+  { namespace, key, updated_at }: Unindexed,
+  { dims, vectors }: ItemVectors,
+): Promise<void> {
   await db.query({
     name: 'vector_set',
     text: `with item as (
         update gx.store_item set indexed_dims = $4 where namespace = $1 and key = $2 and updated_at = $3 returning namespace, key),
       gone as (delete from gx.store_vector v using item where v.namespace = item.namespace and v.key = item.key and v.n >= $6)
       insert into gx.store_vector (namespace, key, n, embedding)
-      select item.namespace, item.key, s.n - 1, s.slice from item, ${SLICES('$5', '$4')} s
+      select item.namespace, item.key, s.n - 1, s.slice from item, ${buildSlicesSql('$5', '$4')} s
       on conflict (namespace, key, n) do update set embedding = excluded.embedding`,
     values: [namespace, key, updated_at, dims, vectors.flat(), vectors.length],
   });
@@ -118,6 +133,6 @@ export async function setVectors(db: Db, { namespace, key, updated_at }: Unindex
  * Returns SQL that makes one row of each `dims` numbers of a flat array, because pg sends arrays of arrays as text that
  * grows with every quote.
  */
-export const SLICES = (flat: string, dims: string): string =>
+export const buildSlicesSql = (flat: string, dims: string): string =>
   `(select n, (${flat}::real[])[(n - 1) * ${dims}::int + 1 : n * ${dims}::int] as slice
     from generate_series(1, cardinality(${flat}::real[]) / ${dims}::int) as n)`;

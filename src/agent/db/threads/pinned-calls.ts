@@ -1,18 +1,27 @@
-import type { JsonObject } from '../../../schema/agent/agent-types.ts';
+import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import type { Place } from '../../encryption/codec.ts';
 import type { EncryptionContext } from '../../kernel/encryption-context.ts';
 import type { Db } from '../base/pool.ts';
-import { sessionOfProcess, sessionOfRevision } from '../base/signals.ts';
+import { formatProcessSession, formatRevisionSession } from '../base/signals.ts';
 
 /* Calls about threads that are pinned to another revision, on their way to a process of it and back. */
 
-export type PinnedCall = { call_id: string; operation: string; args: JsonObject; context: EncryptionContext | undefined };
+export type PinnedCall = {
+  call_id: string;
+  operation: string;
+  args: buildJsonObjectSchema;
+  context: EncryptionContext | undefined;
+};
 
 /** Why a call failed, as its asker is to hear it. */
 export type CallProblem = { status: number; message: string; headers: Record<string, string> };
 
 /** A call is no state, whose keys a module may choose from: it holds one, deeper. */
-const placeOf = (call_id: string): Place => ({ kind: 'thread.values', of: call_id, field: 'call' });
+const buildCallPlace = (call_id: string): Place => ({
+  kind: 'thread.values',
+  of: call_id,
+  field: 'call',
+});
 
 /** Minutes after which a call is forgotten whose asker has ended. */
 const FORGOTTEN = 10;
@@ -35,64 +44,102 @@ export async function insertCall(
       to.revision,
       to.asker,
       operation,
-      await db.codec.seal(placeOf(call_id), JSON.stringify(args)),
+      await db.codec.seal(buildCallPlace(call_id), JSON.stringify(args)),
       context === undefined ? null : JSON.stringify(context),
-      sessionOfRevision(to.revision),
+      formatRevisionSession(to.revision),
     ],
   });
   return rows.length > 0;
 }
 
 /** Takes a call, which one process does. Undefined: another one has taken it, or its asker has withdrawn it. */
-export async function takeCall(db: Db, call_id: string, worker: string): Promise<(PinnedCall & { asker: string }) | undefined> {
-  const [row] = await db.query<{ operation: string; args: string; context: string | null; asker: string }>({
+export async function takeCall(
+  db: Db,
+  call_id: string,
+  worker: string,
+): Promise<(PinnedCall & { asker: string }) | undefined> {
+  const [row] = await db.query<{
+    operation: string;
+    args: string;
+    context: string | null;
+    asker: string;
+  }>({
     name: 'call_take',
     text: 'update gx.call set taken_by = $2 where call_id = $1 and taken_by is null returning operation, args, context, asker',
     values: [call_id, worker],
   });
   if (row === undefined) return undefined;
   const { operation, asker } = row;
-  const args = JSON.parse(await db.codec.openText(placeOf(call_id), row.args)) as JsonObject;
-  return { call_id, operation, asker, args, context: row.context === null ? undefined : (JSON.parse(row.context) as EncryptionContext) };
+  const args = JSON.parse(
+    await db.codec.openText(buildCallPlace(call_id), row.args),
+  ) as buildJsonObjectSchema;
+  return {
+    call_id,
+    operation,
+    asker,
+    args,
+    context: row.context === null ? undefined : (JSON.parse(row.context) as EncryptionContext),
+  };
 }
 
 /** Keeps the answer, which is JSON text, or why there is none. */
-export async function keepAnswer(db: Db, call_id: string, given: { answer: string } | { problem: CallProblem }): Promise<void> {
-  const sealed = (json: string): Promise<string> => db.codec.seal(placeOf(call_id), json);
+export async function keepAnswer(
+  db: Db,
+  call_id: string,
+  given: { answer: string } | { problem: CallProblem },
+): Promise<void> {
+  const sealJson = (json: string): Promise<string> => db.codec.seal(buildCallPlace(call_id), json);
   await db.query({
     name: 'call_answer',
     text: 'update gx.call set answer = $2, problem = $3 where call_id = $1',
     values: [
       call_id,
-      'answer' in given ? await sealed(given.answer) : null,
-      'problem' in given ? await sealed(JSON.stringify(given.problem)) : null,
+      'answer' in given ? await sealJson(given.answer) : null,
+      'problem' in given ? await sealJson(JSON.stringify(given.problem)) : null,
     ],
   });
 }
 
 /** How far a call is. `isAlive`: the process that has taken it is there. */
-export type CallState = { answer?: string; problem?: CallProblem; isTaken: boolean; isAlive: boolean };
+export type CallState = {
+  answer?: string;
+  problem?: CallProblem;
+  isTaken: boolean;
+  isAlive: boolean;
+};
 
 /** Looks how far a call is. Undefined: it is not there any more. */
 export async function callState(db: Db, call_id: string): Promise<CallState | undefined> {
-  const [row] = await db.query<{ answer: string | null; problem: string | null; taken: boolean; alive: boolean }>({
+  const [row] = await db.query<{
+    answer: string | null;
+    problem: string | null;
+    taken: boolean;
+    alive: boolean;
+  }>({
     name: 'call_state',
     text: `select answer, problem, taken_by is not null as taken, exists (${HERE} s.application_name like $2 || taken_by || ' %') as alive
       from gx.call where call_id = $1`,
-    values: [call_id, sessionOfProcess('')],
+    values: [call_id, formatProcessSession('')],
   });
   if (row === undefined) return undefined;
-  const opened = (stored: string): Promise<string> => db.codec.openText(placeOf(call_id), stored);
+  const openJson = (stored: string): Promise<string> =>
+    db.codec.openText(buildCallPlace(call_id), stored);
   return {
     isTaken: row.taken,
     isAlive: row.alive,
-    ...(row.answer !== null && { answer: await opened(row.answer) }),
-    ...(row.problem !== null && { problem: JSON.parse(await opened(row.problem)) as CallProblem }),
+    ...(row.answer !== null && { answer: await openJson(row.answer) }),
+    ...(row.problem !== null && {
+      problem: JSON.parse(await openJson(row.problem)) as CallProblem,
+    }),
   };
 }
 
 /** Removes a call. With `unlessTaken` it does so only if no process has taken it, and returns whether it did. */
-export async function removeCall(db: Db, call_id: string, { unlessTaken }: { unlessTaken: boolean }): Promise<boolean> {
+export async function removeCall(
+  db: Db,
+  call_id: string,
+  { unlessTaken }: { unlessTaken: boolean },
+): Promise<boolean> {
   const rows = await db.query({
     name: 'call_remove',
     text: 'delete from gx.call where call_id = $1 and not ($2 and taken_by is not null) returning call_id',

@@ -3,12 +3,12 @@ import { PLAIN } from '../../encryption/codec.ts';
 import type { RequestKey } from '../../kernel/request-key.ts';
 import { copyCheckpoints } from './checkpoint-upkeep.ts';
 import { keepRequestKey } from '../base/idempotency-keys.ts';
-import { patternsField, permits, type Patterns } from '../base/permits.ts';
+import { encodePatterns, buildPermitSql, type Patterns } from '../base/permits.ts';
 import type { Database, Db } from '../base/pool.ts';
 import { runErrorPlace } from '../fields/run-fields.ts';
-import { namedField, sealField } from '../fields/sealed-fields.ts';
-import { ALL_OF_THREAD, openThreads, threadInterruptsPlace } from '../fields/thread-fields.ts';
-import { LONG_TEXT, storedColumnsOf, WHOLE_STATE } from '../fields/thread-values.ts';
+import { sealNamedField, sealField } from '../fields/sealed-fields.ts';
+import { ALL_OF_THREAD, openThreads, buildThreadInterruptsPlace } from '../fields/thread-fields.ts';
+import { LONG_TEXT, sealStateColumns, buildWholeStateSql } from '../fields/thread-values.ts';
 
 /**
  * Makes a copy with its own id, all checkpoints and the given labels besides. It rests as the thread does, and lives as
@@ -18,7 +18,12 @@ import { LONG_TEXT, storedColumnsOf, WHOLE_STATE } from '../fields/thread-values
 export function copyThread(
   db: Database,
   threadId: string,
-  { copyId, labels, seen, key }: { copyId: string; labels: object; seen: Patterns; key?: RequestKey | undefined },
+  {
+    copyId,
+    labels,
+    seen,
+    key,
+  }: { copyId: string; labels: object; seen: Patterns; key?: RequestKey | undefined },
 ): Promise<Thread | undefined> {
   return db.transaction(async (tx) => {
     const copies = await tx.query<Thread>({
@@ -26,8 +31,13 @@ export function copyThread(
         select $2, s.metadata || $3, s.config, s."values", s.long_text, case when s.long_text is not null then now() end,
           s.status, s.interrupts, s.error, s.ttl, s.revision, s.kept
         from (select t.*, ${LONG_TEXT} as long_text from gx.thread t where t.thread_id = $1) s
-        where ${permits('s.metadata', '$4')} returning ${ALL_OF_THREAD}`,
-      values: [threadId, copyId, await namedField(tx, 'thread.metadata', labels), patternsField(seen)],
+        where ${buildPermitSql('s.metadata', '$4')} returning ${ALL_OF_THREAD}`,
+      values: [
+        threadId,
+        copyId,
+        await sealNamedField(tx, 'thread.metadata', labels),
+        encodePatterns(seen),
+      ],
     });
     // The encrypted values are still those of the other thread.
     const [copied] = await openThreads(
@@ -45,11 +55,19 @@ export function copyThread(
 type Copied = Pick<Thread, 'values' | 'interrupts' | 'error'>;
 
 /** Writes the state of a copy, its questions and the error of its last run, as its own. */
-async function sealCopy(tx: Db, copyId: string, { values, interrupts, error }: Copied): Promise<void> {
-  const { values: short, long } = await storedColumnsOf(tx, copyId, values);
-  const sealed = [await sealField(tx, threadInterruptsPlace(copyId), interrupts), long, await sealField(tx, runErrorPlace(copyId), error)];
+async function sealCopy(
+  tx: Db,
+  copyId: string,
+  { values, interrupts, error }: Copied,
+): Promise<void> {
+  const { values: short, long } = await sealStateColumns(tx, copyId, values);
+  const sealed = [
+    await sealField(tx, buildThreadInterruptsPlace(copyId), interrupts),
+    long,
+    await sealField(tx, runErrorPlace(copyId), error),
+  ];
   await tx.query({
-    text: `update gx.thread set "values" = coalesce($2, "values"), interrupts = $3, error = $5, state_updated_at = now(), ${WHOLE_STATE('$4')} where thread_id = $1`,
+    text: `update gx.thread set "values" = coalesce($2, "values"), interrupts = $3, error = $5, state_updated_at = now(), ${buildWholeStateSql('$4')} where thread_id = $1`,
     values: [copyId, short, ...sealed],
   });
 }

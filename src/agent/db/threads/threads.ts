@@ -1,22 +1,28 @@
 import { Conflict } from '../../../errors.ts';
-import type { JsonObject } from '../../../schema/agent/agent-types.ts';
+import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import type { RunKwargs } from '../../../schema/agent/run.ts';
 import type { ThreadTtl } from '../../../schema/agent/expiry.ts';
 import type { Thread } from '../../../schema/agent/thread.ts';
 import { openNamed } from '../../encryption/codec.ts';
 import { deleteCheckpoints } from './checkpoint-upkeep.ts';
 import { deleteCronsOf } from '../crons/crons.ts';
-import { keptKeys, refuseTaken } from '../base/idempotency-keys.ts';
-import { hidden } from '../base/plans.ts';
+import { buildKeyInsertSql, refuseTaken } from '../base/idempotency-keys.ts';
+import { wrapParameter } from '../base/plans.ts';
 import type { RequestKey } from '../../kernel/request-key.ts';
-import { patternsField, permits, type Patterns } from '../base/permits.ts';
+import { encodePatterns, buildPermitSql, type Patterns } from '../base/permits.ts';
 import type { Database, Db } from '../base/pool.ts';
 import { openRuns } from '../fields/run-fields.ts';
-import { pinOfThread } from '../runs/revisions.ts';
-import { underContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
-import { namedField, sealField } from '../fields/sealed-fields.ts';
-import { ALL_OF_THREAD, openThreads, threadInterruptsPlace, THREAD_STATUS, UNFINISHED } from '../fields/thread-fields.ts';
-import { storedColumnsOf, WHOLE_STATE } from '../fields/thread-values.ts';
+import { buildThreadPinSql } from '../runs/revisions.ts';
+import { runUnderContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
+import { sealNamedField, sealField } from '../fields/sealed-fields.ts';
+import {
+  ALL_OF_THREAD,
+  openThreads,
+  buildThreadInterruptsPlace,
+  THREAD_STATUS,
+  UNFINISHED,
+} from '../fields/thread-fields.ts';
+import { sealStateColumns, buildWholeStateSql } from '../fields/thread-values.ts';
 
 export type NewThread = { thread_id: string; metadata: object; ttl?: ThreadTtl | undefined };
 
@@ -24,14 +30,21 @@ export type NewThread = { thread_id: string; metadata: object; ttl?: ThreadTtl |
 export type ThreadOfMany = NewThread & { context?: EncryptionContext | undefined };
 
 /** Makes threads in one statement. Returns undefined in the place of a thread whose id is taken. */
-export async function insertThreads(db: Db, threads: ThreadOfMany[]): Promise<(Thread | undefined)[]> {
+export async function insertThreads(
+  db: Db,
+  threads: ThreadOfMany[],
+): Promise<(Thread | undefined)[]> {
   const rows = await db.query<Thread>({
     name: 'thread_insert',
     text: `insert into gx.thread as t (thread_id, metadata, ttl) select * from unnest($1::uuid[], $2::jsonb[], $3::jsonb[]) on conflict (thread_id) do nothing
       returning ${ALL_OF_THREAD}`,
     values: [
       threads.map(({ thread_id }) => thread_id),
-      await Promise.all(threads.map(({ metadata, context }) => underContext(context, () => namedField(db, 'thread.metadata', metadata)))),
+      await Promise.all(
+        threads.map(({ metadata, context }) =>
+          runUnderContext(context, () => sealNamedField(db, 'thread.metadata', metadata)),
+        ),
+      ),
       threads.map(({ ttl }) => (ttl === undefined ? null : JSON.stringify(ttl))),
     ],
   });
@@ -57,9 +70,15 @@ export async function insertThreadOnce(
     .query<Thread>({
       name: 'thread_insert_once',
       // An id that is taken undoes the statement, so that its key is not kept.
-      text: `with kept as (${keptKeys('values ($4, $5, array[$1::uuid])')})
+      text: `with kept as (${buildKeyInsertSql('values ($4, $5, array[$1::uuid])')})
         insert into gx.thread as t (thread_id, metadata, ttl) select $1, $2, $3 from kept returning ${ALL_OF_THREAD}`,
-      values: [thread_id, await namedField(db, 'thread.metadata', metadata), ttl === undefined ? null : JSON.stringify(ttl), key, request],
+      values: [
+        thread_id,
+        await sealNamedField(db, 'thread.metadata', metadata),
+        ttl === undefined ? null : JSON.stringify(ttl),
+        key,
+        request,
+      ],
     })
     .catch((error: unknown) => {
       if (error instanceof Conflict) return undefined;
@@ -70,11 +89,15 @@ export async function insertThreadOnce(
 }
 
 /** Returns the thread; undefined when it is not there, or may not be seen. */
-export async function getThread(db: Db, threadId: string, seen?: Patterns): Promise<Thread | undefined> {
+export async function getThread(
+  db: Db,
+  threadId: string,
+  seen?: Patterns,
+): Promise<Thread | undefined> {
   const threads = await db.query<Thread>({
     name: 'thread_get',
-    text: `select ${ALL_OF_THREAD} from gx.thread t where t.thread_id = $1 and ${permits('t.metadata', '$2')}`,
-    values: [threadId, patternsField(seen)],
+    text: `select ${ALL_OF_THREAD} from gx.thread t where t.thread_id = $1 and ${buildPermitSql('t.metadata', '$2')}`,
+    values: [threadId, encodePatterns(seen)],
   });
   return (await openThreads(db, threads))[0];
 }
@@ -87,13 +110,17 @@ export type ThreadHead = Pick<Thread, 'thread_id' | 'created_at' | 'status'> & {
 };
 
 /** Returns the thread without its state, which may be large; undefined when it is not there, or may not be touched. */
-export async function threadHead(db: Db, threadId: string, permitted?: Patterns): Promise<ThreadHead | undefined> {
+export async function loadThreadHead(
+  db: Db,
+  threadId: string,
+  permitted?: Patterns,
+): Promise<ThreadHead | undefined> {
   const [head] = await db.query<ThreadHead>({
     name: 'thread_head',
     text: `select t.thread_id, t.created_at, ${THREAD_STATUS} as status, t.metadata->>'graph_id' as graph_id,
-        ${pinOfThread('t')} as revision
-      from gx.thread t where t.thread_id = $1 and ${permits('t.metadata', '$2')}`,
-    values: [threadId, patternsField(permitted)],
+        ${buildThreadPinSql('t')} as revision
+      from gx.thread t where t.thread_id = $1 and ${buildPermitSql('t.metadata', '$2')}`,
+    values: [threadId, encodePatterns(permitted)],
   });
   return head;
 }
@@ -102,7 +129,11 @@ export async function threadHead(db: Db, threadId: string, permitted?: Patterns)
  * Returns the configuration, with its context, of the thread's last run that was started. Without such a run, it is
  * that of the thread's assistant, or of the given one where the thread names none.
  */
-export async function lastConfig(db: Db, threadId: string, assistantId: string): Promise<JsonObject | undefined> {
+export async function loadLastConfig(
+  db: Db,
+  threadId: string,
+  assistantId: string,
+): Promise<buildJsonObjectSchema | undefined> {
   const [run] = await openRuns(
     db,
     await db.query<{ run_id: string; kwargs: Pick<RunKwargs, 'config' | 'context'> }>({
@@ -112,7 +143,7 @@ export async function lastConfig(db: Db, threadId: string, assistantId: string):
     }),
   );
   if (run !== undefined) return { ...run.kwargs.config, context: run.kwargs.context };
-  const [assistant] = await db.query<{ config: JsonObject }>({
+  const [assistant] = await db.query<{ config: buildJsonObjectSchema }>({
     name: 'thread_assistant_config',
     text: `select a.config || jsonb_build_object('context', a.context) as config from gx.assistant a
       where a.assistant_id::text = coalesce((select metadata->>'assistant_id' from gx.thread where thread_id = $1), $2)`,
@@ -131,11 +162,11 @@ export async function patchThread(
   const threads = await db.query<Thread>({
     name: 'thread_patch',
     text: `update gx.thread t set metadata = t.metadata || $2, ttl = coalesce($4, t.ttl), updated_at = now()
-      where t.thread_id = $1 and ${permits('t.metadata', '$3')} returning ${ALL_OF_THREAD}`,
+      where t.thread_id = $1 and ${buildPermitSql('t.metadata', '$3')} returning ${ALL_OF_THREAD}`,
     values: [
       threadId,
-      await namedField(db, 'thread.metadata', metadata),
-      patternsField(changeable),
+      await sealNamedField(db, 'thread.metadata', metadata),
+      encodePatterns(changeable),
       ttl === undefined ? null : JSON.stringify(ttl),
     ],
   });
@@ -158,11 +189,14 @@ export type ThreadRest = {
  */
 export async function setThreadState(db: Db, threadId: string, rest: ThreadRest): Promise<boolean> {
   const { status, values, interrupts, metadata = {}, holder = null } = rest;
-  const { values: short, long } = await storedColumnsOf(db, threadId, values);
-  const sealed = [await sealField(db, threadInterruptsPlace(threadId), interrupts), await namedField(db, 'thread.metadata', metadata)];
+  const { values: short, long } = await sealStateColumns(db, threadId, values);
+  const sealed = [
+    await sealField(db, buildThreadInterruptsPlace(threadId), interrupts),
+    await sealNamedField(db, 'thread.metadata', metadata),
+  ];
   const rows = await db.query({
     text: `update gx.thread set status = $2, "values" = $3, interrupts = $4, metadata = metadata || $5, error = null, updated_at = now(),
-        state_updated_at = now(), ${WHOLE_STATE('$6')}, runs = runs + 1, held_until = null, holder = null
+        state_updated_at = now(), ${buildWholeStateSql('$6')}, runs = runs + 1, held_until = null, holder = null
       where thread_id = $1 and holder is not distinct from $7::uuid returning 1`,
     values: [threadId, status, short, ...sealed, long, holder],
   });
@@ -170,8 +204,11 @@ export async function setThreadState(db: Db, threadId: string, rest: ThreadRest)
 }
 
 /** Returns how many runs, and changes of its state by hand, a thread has had; undefined when it is gone. */
-export async function runsOf(db: Db, threadId: string): Promise<number | undefined> {
-  const [thread] = await db.query<{ runs: number }>({ text: 'select runs from gx.thread where thread_id = $1', values: [threadId] });
+export async function loadRunCount(db: Db, threadId: string): Promise<number | undefined> {
+  const [thread] = await db.query<{ runs: number }>({
+    text: 'select runs from gx.thread where thread_id = $1',
+    values: [threadId],
+  });
   return thread?.runs;
 }
 
@@ -182,28 +219,44 @@ export async function runsOf(db: Db, threadId: string): Promise<number | undefin
 export async function refreshThreadState(
   db: Db,
   threadId: string,
-  { values, interrupts, waiting, runs }: { values: unknown; interrupts: object; waiting: boolean; runs: number },
+  {
+    values,
+    interrupts,
+    waiting,
+    runs,
+  }: { values: unknown; interrupts: object; waiting: boolean; runs: number },
 ): Promise<void> {
-  const { values: short, long } = await storedColumnsOf(db, threadId, values);
+  const { values: short, long } = await sealStateColumns(db, threadId, values);
   await db.query({
-    text: `update gx.thread t set "values" = $2, interrupts = $3, state_updated_at = now(), ${WHOLE_STATE('$6')},
+    text: `update gx.thread t set "values" = $2, interrupts = $3, state_updated_at = now(), ${buildWholeStateSql('$6')},
         status = case when status = 'idle' and $4 then 'interrupted' else status end
       where thread_id = $1 and runs = $5 and not ${UNFINISHED}`,
-    values: [threadId, short, await sealField(db, threadInterruptsPlace(threadId), interrupts), waiting, runs, long],
+    values: [
+      threadId,
+      short,
+      await sealField(db, buildThreadInterruptsPlace(threadId), interrupts),
+      waiting,
+      runs,
+      long,
+    ],
   });
 }
 
 /** Deletes threads with all that belongs to them; returns those that there were, and that might be deleted. */
-export function deleteThreads(db: Database, threadIds: string[], deletable?: Patterns): Promise<string[]> {
+export function deleteThreads(
+  db: Database,
+  threadIds: string[],
+  deletable?: Patterns,
+): Promise<string[]> {
   return db.transaction(async (tx) => {
     // A cron that fires holds its row before its thread, and so does this.
     await deleteCronsOf(tx, threadIds, deletable);
     const rows = await tx.query<{ thread_id: string }>({
       name: 'thread_delete',
       text: `delete from gx.thread where thread_id in (select thread_id from gx.thread
-          where thread_id = any($1) and ${permits('metadata', '$2')} order by thread_id for update)
+          where thread_id = any($1) and ${buildPermitSql('metadata', '$2')} order by thread_id for update)
         returning thread_id`,
-      values: [threadIds, patternsField(deletable)],
+      values: [threadIds, encodePatterns(deletable)],
     });
     // A thread's other rows go too, unless the thread is there and may not be deleted.
     const gone = deletable === undefined ? threadIds : rows.map((row) => row.thread_id);
@@ -220,15 +273,26 @@ async function deleteRestOf(tx: Db, threadIds: string[]): Promise<void> {
   await deleteCheckpoints(tx, threadIds);
   // Protocol events and others are found by different indexes.
   for (const kind of ['is null', 'is not null'])
-    await tx.query({ text: `delete from gx.stream_event where thread_id = any($1) and thread_seq ${kind}`, values });
+    await tx.query({
+      text: `delete from gx.stream_event where thread_id = any($1) and thread_seq ${kind}`,
+      values,
+    });
   await tx.query({ text: 'delete from gx.feedback where thread_id = any($1)', values });
 }
 
 /** Deletes threads that the transaction holds, and that no cron fires on. */
 export async function deleteThreadRows(tx: Db, threadIds: string[]): Promise<void> {
   // Their runs go in one statement, which the threads would have removed one by one.
-  await tx.query({ name: 'thread_runs_delete', text: 'delete from gx.run where thread_id = any($1)', values: [threadIds] });
-  await tx.query({ name: 'thread_rows_delete', text: 'delete from gx.thread where thread_id = any($1)', values: [threadIds] });
+  await tx.query({
+    name: 'thread_runs_delete',
+    text: 'delete from gx.run where thread_id = any($1)',
+    values: [threadIds],
+  });
+  await tx.query({
+    name: 'thread_rows_delete',
+    text: 'delete from gx.thread where thread_id = any($1)',
+    values: [threadIds],
+  });
   await deleteRestOf(tx, threadIds);
 }
 
@@ -237,7 +301,11 @@ export async function deleteThreadRows(tx: Db, threadIds: string[]): Promise<voi
  * must still read it, or its request may come again. Nobody answers its questions, so it does not count as one that
  * waits.
  */
-export async function retireThread(db: Db, threadId: string, { afterSeconds }: { afterSeconds: number }): Promise<void> {
+export async function removeTemporaryThread(
+  db: Db,
+  threadId: string,
+  { afterSeconds }: { afterSeconds: number },
+): Promise<void> {
   if (afterSeconds > 0)
     await db.query({
       name: 'thread_retire',
@@ -245,16 +313,26 @@ export async function retireThread(db: Db, threadId: string, { afterSeconds }: {
           status = case status when 'interrupted' then 'idle' else status end where thread_id = $1`,
       values: [threadId, afterSeconds],
     });
-  else await db.query({ name: 'thread_remove', text: 'delete from gx.thread where thread_id = $1', values: [threadId] });
+  else
+    await db.query({
+      name: 'thread_remove',
+      text: 'delete from gx.thread where thread_id = $1',
+      values: [threadId],
+    });
 }
 
 /** Makes a temporary thread one that stays. */
 export async function keepThread(db: Db, threadId: string): Promise<void> {
-  await db.query({ text: 'update gx.thread set temporary = false, remove_after = null where thread_id = $1', values: [threadId] });
+  await db.query({
+    text: 'update gx.thread set temporary = false, remove_after = null where thread_id = $1',
+    values: [threadId],
+  });
 }
 
 export async function deleteRetiredThreads(db: Db): Promise<number> {
-  const rows = await db.query({ text: `delete from gx.thread t where t.remove_after < now() and not ${UNFINISHED} returning 1` });
+  const rows = await db.query({
+    text: `delete from gx.thread t where t.remove_after < now() and not ${UNFINISHED} returning 1`,
+  });
   return rows.length;
 }
 
@@ -267,12 +345,15 @@ export type ThreadQuestions = {
 };
 
 /** Returns, in the order of the ids, the questions of each thread; undefined for a missing thread. */
-export async function threadQuestions(db: Db, threadIds: string[]): Promise<(ThreadQuestions | undefined)[]> {
+export async function loadThreadQuestions(
+  db: Db,
+  threadIds: string[],
+): Promise<(ThreadQuestions | undefined)[]> {
   const rows = await db.query<ThreadQuestions & { thread_id: string }>({
     name: 'thread_questions',
     text: `select t.thread_id, ${THREAD_STATUS} as status, t.interrupts, t.metadata->>'assistant_id' as assistant_id,
         t.metadata->>'graph_id' as graph_id
-      from gx.thread t where t.thread_id = any(${hidden('$1::uuid[]')}::uuid[])`,
+      from gx.thread t where t.thread_id = any(${wrapParameter('$1::uuid[]')}::uuid[])`,
     values: [threadIds],
   });
   const opened = await openThreads(db, rows);

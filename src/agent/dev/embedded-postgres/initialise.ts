@@ -14,7 +14,11 @@ type Installation = { folder: string; bin: string; account: Account | undefined 
  * Makes the data folder once, and keeps its password beside it. A start that was cut off leaves nothing that a later
  * one would take for data.
  */
-export async function initialise({ folder, bin, account }: Installation): Promise<{ data: string; password: string }> {
+export async function ensureDataFolder({
+  folder,
+  bin,
+  account,
+}: Installation): Promise<{ data: string; password: string }> {
   const data = path.join(folder, 'data');
   const passwordFile = path.join(folder, 'password');
   if (existsSync(path.join(data, 'PG_VERSION'))) {
@@ -26,28 +30,50 @@ export async function initialise({ folder, bin, account }: Installation): Promis
   if (account !== undefined) chownSync(passwordFile, account.uid, account.gid);
   const half = `${data}.new`;
   rmSync(half, { recursive: true, force: true });
-  await initdb({ folder, bin, account }, half, passwordFile);
+  await runInitdb({ folder, bin, account }, half, passwordFile);
   renameSync(half, data);
   return { data, password };
 }
 
-async function initdb({ bin, folder, account }: Installation, data: string, passwordFile: string): Promise<void> {
+async function runInitdb(
+  { bin, folder, account }: Installation,
+  data: string,
+  passwordFile: string,
+): Promise<void> {
   const access = ['--username', USER, '--pwfile', passwordFile, '--auth', 'scram-sha-256'];
-  const words = ['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'];
-  const child = spawn(path.join(bin, 'initdb'), ['--pgdata', data, '--no-sync', '--no-instructions', ...access, ...words], {
-    cwd: folder,
-    env: environment(bin),
-    stdio: ['ignore', 'ignore', 'pipe'],
-    ...account,
-  });
+  const words = [
+    '--encoding',
+    'UTF8',
+    '--locale',
+    'C',
+    '--locale-provider',
+    'builtin',
+    '--builtin-locale',
+    'C.UTF-8',
+  ];
+  const child = spawn(
+    path.join(bin, 'initdb'),
+    ['--pgdata', data, '--no-sync', '--no-instructions', ...access, ...words],
+    {
+      cwd: folder,
+      env: buildPostgresEnvironment(bin),
+      stdio: ['ignore', 'ignore', 'pipe'],
+      ...account,
+    },
+  );
   let complaint = '';
   child.stderr?.on('data', (piece: Buffer) => (complaint += piece.toString()));
-  const [code] = (await once(child, 'close').catch((error: Error) => [error.message])) as [number | string | null];
-  if (code !== 0) throw new StartError(`Postgres can't make its data folder ${data}: ${complaint.trim() || String(code)}`);
+  const [code] = (await once(child, 'close').catch((error: Error) => [error.message])) as [
+    number | string | null,
+  ];
+  if (code !== 0)
+    throw new StartError(
+      `Postgres can't make its data folder ${data}: ${complaint.trim() || String(code)}`,
+    );
 }
 
 /** Returns the environment of the binaries. The library path is for systems whose loader ignores the one in them. */
-export const environment = (bin: string): NodeJS.ProcessEnv => ({
+export const buildPostgresEnvironment = (bin: string): NodeJS.ProcessEnv => ({
   PATH: '/usr/bin:/bin',
   LC_ALL: 'C',
   TZ: 'UTC',
@@ -56,7 +82,10 @@ export const environment = (bin: string): NodeJS.ProcessEnv => ({
 
 function checkVersion(data: string, bin: string): void {
   const made = readFileSync(path.join(data, 'PG_VERSION'), 'utf8').trim();
-  const sample = readFileSync(path.join(path.dirname(bin), 'share', 'postgresql', 'postgres.bki'), 'utf8');
+  const sample = readFileSync(
+    path.join(path.dirname(bin), 'share', 'postgresql', 'postgres.bki'),
+    'utf8',
+  );
   const ours = /^# PostgreSQL (\d+)/.exec(sample)?.[1];
   if (ours !== undefined && ours !== made)
     throw new StartError(

@@ -12,19 +12,20 @@ const STOPS_WITHIN = 30_000;
 /** Claims the data for this process, or throws an error that names the owner. Postgres' own lock has the last word. */
 export async function claim(folder: string, what: string): Promise<() => void> {
   const file = path.join(folder, 'owner.json');
-  const owner = ownerOf(file);
-  if (owner !== undefined && alive(owner.pid) && birthOf(owner.pid) === owner.birth) throw inUse(folder, owner);
+  const owner = readOwner(file);
+  if (owner !== undefined && isAlive(owner.pid) && readBirth(owner.pid) === owner.birth)
+    throw buildInUseError(folder, owner);
   rmSync(file, { force: true });
-  write(file, { pid: process.pid, birth: birthOf(process.pid), what }, folder);
+  write(file, { pid: process.pid, birth: readBirth(process.pid), what }, folder);
   const release = (): void => rmSync(file, { force: true });
-  await left(folder).catch((error: unknown) => {
+  await waitUntilFree(folder).catch((error: unknown) => {
     release();
     throw error;
   });
   return release;
 }
 
-const inUse = (folder: string, owner?: Owner): StartError =>
+const buildInUseError = (folder: string, owner?: Owner): StartError =>
   new StartError(
     `The data in ${folder} is in use by ${owner === undefined ? 'another start' : `${owner.what} (process ${owner.pid})`}: stop that one first.`,
   );
@@ -34,12 +35,13 @@ function write(file: string, owner: Owner, folder: string): void {
   try {
     writeFileSync(file, JSON.stringify(owner), { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw inUse(folder, ownerOf(file));
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
+      throw buildInUseError(folder, readOwner(file));
     throw error;
   }
 }
 
-function ownerOf(file: string): Owner | undefined {
+function readOwner(file: string): Owner | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Owner;
   } catch {
@@ -53,9 +55,9 @@ const BIRTH_FIELD = 19;
  * Returns when a process was born, in ticks since the machine started. That tells it from a later process with its
  * number. Only Linux says so.
  */
-const birthOf = (pid: number): string => statOf(pid)?.[BIRTH_FIELD] ?? '';
+const readBirth = (pid: number): string => readStat(pid)?.[BIRTH_FIELD] ?? '';
 
-function statOf(pid: number): string[] | undefined {
+function readStat(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -65,11 +67,13 @@ function statOf(pid: number): string[] | undefined {
 }
 
 /** Waits until a Postgres without an owner is gone. */
-async function left(folder: string): Promise<void> {
+async function waitUntilFree(folder: string): Promise<void> {
   const deadline = Date.now() + STOPS_WITHIN;
-  for (let pid = postmasterOf(folder); pid !== undefined; pid = postmasterOf(folder)) {
+  for (let pid = findPostmaster(folder); pid !== undefined; pid = findPostmaster(folder)) {
     if (Date.now() > deadline)
-      throw new StartError(`The data in ${folder} is in use by a Postgres (process ${pid}) that does not stop: stop it, then start again.`);
+      throw new StartError(
+        `The data in ${folder} is in use by a Postgres (process ${pid}) that does not stop: stop it, then start again.`,
+      );
     await wait(20);
   }
 }
@@ -78,7 +82,7 @@ async function left(folder: string): Promise<void> {
  * Returns the process that serves the data now. After a restart of the container or machine, another program may have
  * its number.
  */
-function postmasterOf(folder: string): number | undefined {
+function findPostmaster(folder: string): number | undefined {
   const data = path.join(folder, 'data');
   const file = path.join(data, 'postmaster.pid');
   let pid: number;
@@ -87,13 +91,13 @@ function postmasterOf(folder: string): number | undefined {
   } catch {
     return undefined;
   }
-  if (!alive(pid)) return undefined;
-  if (process.platform !== 'linux' || workingFolder(pid) === data) return pid;
+  if (!isAlive(pid)) return undefined;
+  if (process.platform !== 'linux' || readWorkingFolder(pid) === data) return pid;
   rmSync(file, { force: true });
   return undefined;
 }
 
-function workingFolder(pid: number): string | undefined {
+function readWorkingFolder(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
@@ -102,8 +106,8 @@ function workingFolder(pid: number): string | undefined {
 }
 
 /** Returns whether the process lives. A zombie, which a container without a reaper keeps forever, does not. */
-function alive(pid: number): boolean {
-  if (statOf(pid)?.[0] === 'Z') return false;
+function isAlive(pid: number): boolean {
+  if (readStat(pid)?.[0] === 'Z') return false;
   try {
     process.kill(pid, 0);
     return true;

@@ -1,5 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { once } from 'node:events';
@@ -8,9 +17,16 @@ import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { StartError } from '../../../errors.ts';
-import { accountForPostgres, mayEnter, ownerOfFolder, privateFolder, sharedFolder, type Account } from './account.ts';
-import { binariesFor } from './binaries.ts';
-import { environment, initialise, USER } from './initialise.ts';
+import {
+  readPostgresAccount,
+  mayEnter,
+  requireFolderOwner,
+  ensurePrivateFolder,
+  ensureSharedFolder,
+  type Account,
+} from './account.ts';
+import { prepareBinaries } from './binaries.ts';
+import { buildPostgresEnvironment, ensureDataFolder, USER } from './initialise.ts';
 import { claim } from './owner.ts';
 
 export type EmbeddedPostgres = {
@@ -51,22 +67,30 @@ exit $code`;
 
 /** Starts Postgres 18 on the folder's data, which it makes if there is none. */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
-  const { folder, account } = placeFor(options.folder, accountForPostgres());
-  const bin = binariesFor(account);
+  const { folder, account } = prepareFolder(options.folder, readPostgresAccount());
+  const bin = prepareBinaries(account);
   const release = await claim(folder, options.owner);
   try {
-    if (options.reset === true) await rm(path.join(folder, 'data'), { recursive: true, force: true });
-    const { data, password } = await initialise({ folder, bin, account });
+    if (options.reset === true)
+      await rm(path.join(folder, 'data'), { recursive: true, force: true });
+    const { data, password } = await ensureDataFolder({ folder, bin, account });
     options.signal?.throwIfAborted();
-    const port = await freePort();
-    const child = launch({ bin, folder, data, account }, settings(port, options.durable));
-    const ended = gone(child).then(release);
-    await ready(child, { folder, data, port }, options).catch(async (error: unknown) => {
-      hangUp(child);
+    const port = await findFreePort();
+    const child = spawnPostgres(
+      { bin, folder, data, account },
+      buildSettings(port, options.durable),
+    );
+    const ended = waitForExit(child).then(release);
+    await waitUntilReady(child, { folder, data, port }, options).catch(async (error: unknown) => {
+      closePipe(child);
       await ended;
       throw error;
     });
-    return { uri: `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`, ended, stop: () => (hangUp(child), ended) };
+    return {
+      uri: `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`,
+      ended,
+      stop: () => (closePipe(child), ended),
+    };
   } catch (error) {
     release();
     throw error;
@@ -77,34 +101,41 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
  * Returns the folder itself or, where Postgres' account can't enter it, another one to which it links. An existing
  * folder keeps its owner.
  */
-function placeFor(asked: string, account: Account | undefined): { folder: string; account: Account | undefined } {
+function prepareFolder(
+  asked: string,
+  account: Account | undefined,
+): { folder: string; account: Account | undefined } {
   const parent = path.dirname(asked);
   mkdirSync(parent, { recursive: true });
   if (existsSync(asked)) {
     const folder = realpathSync(asked);
-    return { folder, account: ownerOfFolder(folder, account) };
+    return { folder, account: requireFolderOwner(folder, account) };
   }
   // Only a link to a folder that is gone may still stand there.
   rmSync(asked, { force: true });
   const here = mayEnter(parent, account);
   const name = createHash('sha256').update(asked).digest('hex').slice(0, 16);
-  const folder = here ? asked : path.join(sharedFolder(account), name);
-  privateFolder(folder, account);
+  const folder = here ? asked : path.join(ensureSharedFolder(account), name);
+  ensurePrivateFolder(folder, account);
   if (!here) symlinkSync(folder, asked);
   return { folder, account };
 }
 
 type Installation = { bin: string; folder: string; data: string; account: Account | undefined };
 
-function launch({ bin, folder, data, account }: Installation, args: string[]): ChildProcess {
+function spawnPostgres({ bin, folder, data, account }: Installation, args: string[]): ChildProcess {
   const log = openSync(path.join(folder, 'log'), 'w', 0o600);
-  const child = spawn('/bin/sh', ['-c', SUPERVISE, 'sh', path.join(bin, 'postgres'), '-D', data, ...args], {
-    cwd: folder,
-    env: environment(bin),
-    stdio: ['ignore', log, log, 'pipe'],
-    detached: true,
-    ...account,
-  });
+  const child = spawn(
+    '/bin/sh',
+    ['-c', SUPERVISE, 'sh', path.join(bin, 'postgres'), '-D', data, ...args],
+    {
+      cwd: folder,
+      env: buildPostgresEnvironment(bin),
+      stdio: ['ignore', log, log, 'pipe'],
+      detached: true,
+      ...account,
+    },
+  );
   child.on('error', () => undefined);
   pipeTo(child).on('error', () => undefined);
   closeSync(log);
@@ -112,14 +143,14 @@ function launch({ bin, folder, data, account }: Installation, args: string[]): C
 }
 
 const pipeTo = (child: ChildProcess): Writable => child.stdio[3] as Writable;
-const gone = async (child: ChildProcess): Promise<void> => {
+const waitForExit = async (child: ChildProcess): Promise<void> => {
   // A shell that could not be started is gone, too.
   await once(child, 'exit').catch(() => undefined);
   pipeTo(child).destroy();
 };
-const hangUp = (child: ChildProcess): void => void pipeTo(child).end();
+const closePipe = (child: ChildProcess): void => void pipeTo(child).end();
 
-function settings(port: number, durable: boolean): string[] {
+function buildSettings(port: number, durable: boolean): string[] {
   const all = {
     listen_addresses: '127.0.0.1',
     port,
@@ -142,30 +173,37 @@ function settings(port: number, durable: boolean): string[] {
 const PORT_LINE = 3;
 const STATUS_LINE = 7;
 
-async function ready(child: ChildProcess, at: { folder: string; data: string; port: number }, { signal }: PostgresOptions): Promise<void> {
+async function waitUntilReady(
+  child: ChildProcess,
+  at: { folder: string; data: string; port: number },
+  { signal }: PostgresOptions,
+): Promise<void> {
   const deadline = Date.now() + READY_WITHIN;
   const file = path.join(at.data, 'postmaster.pid');
   while (Date.now() < deadline) {
     signal?.throwIfAborted();
     if (child.exitCode !== null || child.signalCode !== null) break;
-    const lines = (await textIn(file)).split('\n');
+    const lines = (await readText(file)).split('\n');
     if (lines[PORT_LINE] === String(at.port) && lines[STATUS_LINE]?.trim() === 'ready') return;
     await wait(LOOK_EVERY);
   }
   const log = readFileSync(path.join(at.folder, 'log'), 'utf8');
-  const reason = /(?:FATAL|PANIC):\s*(.*)/.exec(log)?.[1] ?? log.trim().split('\n').at(-1) ?? 'no reason given';
-  throw new StartError(`Postgres does not start on ${at.data}: ${reason} (its log is ${path.join(at.folder, 'log')}).`);
+  const reason =
+    /(?:FATAL|PANIC):\s*(.*)/.exec(log)?.[1] ?? log.trim().split('\n').at(-1) ?? 'no reason given';
+  throw new StartError(
+    `Postgres does not start on ${at.data}: ${reason} (its log is ${path.join(at.folder, 'log')}).`,
+  );
 }
 
 /** Returns the text of a file, or none while it is not there. A server removes the one that a crash left. */
-async function textIn(file: string): Promise<string> {
+async function readText(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
     throw error;
   });
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

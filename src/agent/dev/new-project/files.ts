@@ -2,10 +2,21 @@
 export type ProjectPlan = { write: string[]; keep: string[] };
 
 /** Files that a project may have before it has an agent, and that stay as they are. */
-const ANYBODYS = ['package.json', 'pyproject.toml', 'README.md', '.gitignore', '.dockerignore', 'Dockerfile', '.env.example'];
+const ANYBODYS = [
+  'package.json',
+  'pyproject.toml',
+  'README.md',
+  '.gitignore',
+  '.dockerignore',
+  'Dockerfile',
+  '.env.example',
+];
 
 /** Returns which files to write where the files `there` already lie, or else the ones that are in the way. */
-export function planFor(files: string[], there: ReadonlySet<string>): ProjectPlan | { inTheWay: string[] } {
+export function planFor(
+  files: string[],
+  there: ReadonlySet<string>,
+): ProjectPlan | { inTheWay: string[] } {
   const found = files.filter((file) => there.has(file));
   const inTheWay = found.filter((file) => !ANYBODYS.includes(file));
   if (inTheWay.length > 0) return { inTheWay };
@@ -13,7 +24,7 @@ export function planFor(files: string[], there: ReadonlySet<string>): ProjectPla
 }
 
 /** Returns the name as npm, and Python's index, allow it for a package. */
-export const packageNameOf = (folder: string): string =>
+export const toPackageName = (folder: string): string =>
   folder
     .toLowerCase()
     .replaceAll(/[^a-z0-9._-]+/g, '-')
@@ -50,7 +61,15 @@ type PackageJson = {
 
 export const JAVASCRIPT: Template = {
   example: 'new',
-  copied: ['gx.json', 'graph.ts', 'model.ts', 'stand-in.ts', 'README.md', 'Dockerfile', '.env.example'],
+  copied: [
+    'gx.json',
+    'graph.ts',
+    'model.ts',
+    'stand-in.ts',
+    'README.md',
+    'Dockerfile',
+    '.env.example',
+  ],
   ignored: ['node_modules/', '.gx/', '.env'],
   manifest: 'package.json',
   named: (manifest, { name, platform }) => {
@@ -61,27 +80,51 @@ export const JAVASCRIPT: Template = {
   },
   next: (manifest, ownManifest) => {
     const { dependencies, devDependencies = {} } = JSON.parse(manifest) as PackageJson;
-    const packages = Object.entries({ ...dependencies, ...devDependencies }).map(([name, range]) => `${name}@${range}`);
-    const start = PLATFORM in devDependencies ? [ownManifest ? `npx ${PLATFORM} dev` : 'npm run dev'] : ['gx dev'];
+    const packages = Object.entries({ ...dependencies, ...devDependencies }).map(
+      ([name, range]) => `${name}@${range}`,
+    );
+    const start =
+      PLATFORM in devDependencies
+        ? [ownManifest ? `npx ${PLATFORM} dev` : 'npm run dev']
+        : ['gx dev'];
     return [ownManifest ? `npm install ${packages.join(' ')}` : 'npm install', ...start];
   },
 };
 
 export const PYTHON: Template = {
   example: 'new-python',
-  copied: ['gx.json', 'agent.py', 'model.py', 'stand_in.py', 'tests/test_agent.py', 'README.md', 'Dockerfile', '.env.example'],
+  copied: [
+    'gx.json',
+    'agent.py',
+    'model.py',
+    'stand_in.py',
+    'tests/test_agent.py',
+    'README.md',
+    'Dockerfile',
+    '.env.example',
+  ],
   ignored: ['.venv/', '__pycache__/', '*.egg-info/', '.pytest_cache/', '.gx/', '.env'],
   manifest: 'pyproject.toml',
   named: (manifest, { name }) => manifest.replace(/^name = .*$/m, `name = "${name}"`),
   next: (manifest, ownManifest) => {
-    const packages = [...(/^dependencies = \[(.*)\]$/m.exec(manifest)?.[1] ?? '').matchAll(/"([^"]+)"/g)].map(([, one]) => `'${one}'`);
+    const packages = [
+      ...(/^dependencies = \[(.*)\]$/m.exec(manifest)?.[1] ?? '').matchAll(/"([^"]+)"/g),
+    ].map(([, one]) => `'${one}'`);
     const what = ownManifest ? packages.join(' ') : "-e '.[dev]'";
     return [`python3 -m venv .venv && .venv/bin/pip install ${what}`, 'gx dev'];
   },
 };
 
 /** Returns the next steps, as `gx new` prints them. `folder` is written as the user wrote it. */
-export function nextSteps({ folder, plan, commands }: { folder: string; plan: ProjectPlan; commands: string[] }): string {
+export function formatNextSteps({
+  folder,
+  plan,
+  commands,
+}: {
+  folder: string;
+  plan: ProjectPlan;
+  commands: string[];
+}): string {
   const isHere = folder === '.';
   const kept = plan.keep.length === 0 ? '' : `Kept as they were: ${plan.keep.join(', ')}\n`;
   const enter = isHere ? [] : [`cd ${/\s/.test(folder) ? JSON.stringify(folder) : folder}`];

@@ -3,8 +3,16 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { asError, StartError } from '../../../errors.ts';
-import { JAVASCRIPT, nextSteps, packageNameOf, planFor, PLATFORM, PYTHON, type Template } from './files.ts';
+import { toError, StartError } from '../../../errors.ts';
+import {
+  JAVASCRIPT,
+  formatNextSteps,
+  toPackageName,
+  planFor,
+  PLATFORM,
+  PYTHON,
+  type Template,
+} from './files.ts';
 
 const HELP = `gx new: write a small agent to begin with
 
@@ -22,50 +30,68 @@ type Asked = { folder: string; template: Template };
 
 /** Writes a project. Throws a `StartError` when the arguments are wrong, or when files are in the way. */
 export function runNew(args: string[]): void {
-  const asked = askedFor(args);
-  process.stdout.write(asked === undefined ? HELP : written(asked));
+  const asked = parseArguments(args);
+  process.stdout.write(asked === undefined ? HELP : writeProject(asked));
 }
 
 /** Returns the folder and the language, or nothing when help was asked for. */
-function askedFor(args: string[]): Asked | undefined {
+function parseArguments(args: string[]): Asked | undefined {
   try {
     const options = { help: { type: 'boolean', short: 'h' }, python: { type: 'boolean' } } as const;
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
     if (values.help === true) return undefined;
-    if (positionals.length > 1) throw new StartError(`It takes one folder, not ${positionals.length}.`);
-    return { folder: positionals[0] ?? '.', template: values.python === true ? PYTHON : JAVASCRIPT };
+    if (positionals.length > 1)
+      throw new StartError(`It takes one folder, not ${positionals.length}.`);
+    return {
+      folder: positionals[0] ?? '.',
+      template: values.python === true ? PYTHON : JAVASCRIPT,
+    };
   } catch (error) {
-    throw new StartError(`new: ${asError(error).message} See gx new --help.`, { cause: error });
+    throw new StartError(`new: ${toError(error).message} See gx new --help.`, { cause: error });
   }
 }
 
-function written({ folder, template }: Asked): string {
+function writeProject({ folder, template }: Asked): string {
   const target = path.resolve(folder);
-  if (existsSync(target) && !statSync(target).isDirectory()) throw new StartError(`new: ${target} is a file, not a folder.`);
-  const files = projectFiles(template, path.basename(target));
-  const plan = planFor(Object.keys(files), new Set(Object.keys(files).filter((name) => existsSync(path.join(target, name)))));
+  if (existsSync(target) && !statSync(target).isDirectory())
+    throw new StartError(`new: ${target} is a file, not a folder.`);
+  const files = buildProjectFiles(template, path.basename(target));
+  const plan = planFor(
+    Object.keys(files),
+    new Set(Object.keys(files).filter((name) => existsSync(path.join(target, name)))),
+  );
   if ('inTheWay' in plan)
-    throw new StartError(`new: ${target} has ${plan.inTheWay.join(', ')} already, and nothing is overwritten: name another folder.`);
+    throw new StartError(
+      `new: ${target} has ${plan.inTheWay.join(', ')} already, and nothing is overwritten: name another folder.`,
+    );
   try {
     for (const name of plan.write) {
       mkdirSync(path.dirname(path.join(target, name)), { recursive: true });
       writeFileSync(path.join(target, name), files[name] ?? '', { flag: 'wx' });
     }
   } catch (error) {
-    throw new StartError(`new: ${target} can't be written: ${asError(error).message}.`, { cause: error });
+    throw new StartError(`new: ${target} can't be written: ${toError(error).message}.`, {
+      cause: error,
+    });
   }
-  const commands = template.next(files[template.manifest] ?? '', plan.keep.includes(template.manifest));
-  return nextSteps({ folder, plan, commands });
+  const commands = template.next(
+    files[template.manifest] ?? '',
+    plan.keep.includes(template.manifest),
+  );
+  return formatNextSteps({ folder, plan, commands });
 }
 
 /** Returns the files of a project, with their contents. */
-function projectFiles({ example, copied, ignored, manifest, named }: Template, name: string): Record<string, string> {
+function buildProjectFiles(
+  { example, copied, ignored, manifest, named }: Template,
+  name: string,
+): Record<string, string> {
   const read = (file: string): string => readFileSync(path.join(EXAMPLES, example, file), 'utf8');
   return {
     ...Object.fromEntries(copied.map((file) => [file, read(file)])),
     '.gitignore': `${ignored.join('\n')}\n`,
     '.dockerignore': `${[...ignored, '.git/'].join('\n')}\n`,
-    [manifest]: named(read(manifest), { name: packageNameOf(name), platform: installedFrom() }),
+    [manifest]: named(read(manifest), { name: toPackageName(name), platform: readInstallSource() }),
   };
 }
 
@@ -76,18 +102,25 @@ type LockedPackage = { version?: string; resolved?: string };
  * Returns the source of the package for another project: the file or the address that it came from, or its version
  * where that is a registry. `root` is the project whose `node_modules` hold it.
  */
-export function originOf({ version, resolved }: LockedPackage, root: string): string | undefined {
-  if (resolved?.startsWith('file:')) return `file:${path.resolve(root, resolved.slice('file:'.length))}`;
-  const isOfRegistry = resolved === undefined || new RegExp(`/${PLATFORM}/-/${PLATFORM}-`).test(resolved);
+export function resolvePackageSource(
+  { version, resolved }: LockedPackage,
+  root: string,
+): string | undefined {
+  if (resolved?.startsWith('file:'))
+    return `file:${path.resolve(root, resolved.slice('file:'.length))}`;
+  const isOfRegistry =
+    resolved === undefined || new RegExp(`/${PLATFORM}/-/${PLATFORM}-`).test(resolved);
   return isOfRegistry ? version && `^${version}` : resolved;
 }
 
 /** Returns the source from which npm has installed this command, or undefined where npm has not. */
-function installedFrom(): string | undefined {
+function readInstallSource(): string | undefined {
   const modules = path.dirname(path.resolve(EXAMPLES, '..'));
   const file = path.join(modules, '.package-lock.json');
   if (path.basename(modules) !== 'node_modules' || !existsSync(file)) return undefined;
-  const { packages = {} } = JSON.parse(readFileSync(file, 'utf8')) as { packages?: Record<string, LockedPackage> };
+  const { packages = {} } = JSON.parse(readFileSync(file, 'utf8')) as {
+    packages?: Record<string, LockedPackage>;
+  };
   const own = packages[`node_modules/${PLATFORM}`];
-  return own && originOf(own, path.dirname(modules));
+  return own && resolvePackageSource(own, path.dirname(modules));
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { Type } from 'typebox';
 import { NotFound, Problem } from '../../../errors.ts';
 import { PAGE_HEADERS } from '../../../http/page-headers.ts';
-import { noContent, text, type Reply } from '../../../http/route.ts';
+import { answerNoContent, answerText, type Reply } from '../../../http/route.ts';
 import type { Feature } from '../../routes/feature.ts';
-import { agentRoutes, ok, type AgentRoute } from '../../routes/route.ts';
+import { buildAgentRoutes, describeAnswer, type AgentRoute } from '../../routes/route.ts';
 
 /** Where the page is built, in a checkout and in the package alike. */
 const FOLDER = join(import.meta.dirname, '..', '..', '..', '..', 'dist', 'studio');
@@ -13,14 +13,14 @@ const TYPES = { css: 'text/css', html: 'text/html', js: 'text/javascript' } as c
 const FILE = /^[\w-]+\.(css|js)$/;
 const NOT_BUILT = 'The studio is not built. `node dev/console/build.ts` builds it.';
 
-const route = agentRoutes('system');
+const route = buildAgentRoutes('system');
 
-const studioRoutes = (): AgentRoute[] => [
+const buildStudioRoutes = (): AgentRoute[] => [
   route.get('/studio', {
     id: 'studio',
     summary: "A page to look at the graphs and to talk to them, on a developer's machine",
     access: 'open',
-    answers: { 200: ok('A page.'), 503: { description: 'Not built.' } },
+    answers: { 200: describeAnswer('A page.'), 503: { description: 'Not built.' } },
     handler: () => answer('index.html'),
   }),
   route.get('/chat', {
@@ -29,27 +29,31 @@ const studioRoutes = (): AgentRoute[] => [
     access: 'open',
     answers: { 302: { description: 'It is at `/studio` now.' } },
     // A browser keeps the part behind the hash, which may have a key.
-    handler: () => noContent(302, { location: 'studio' }),
+    handler: () => answerNoContent(302, { location: 'studio' }),
   }),
   route.get('/studio/assets/{file}', {
     id: 'studio_file',
     summary: 'A file of that page',
     access: 'open',
     params: Type.Object({ file: Type.String() }),
-    answers: { 200: ok('A file.'), 404: { description: 'Not there.' } },
+    answers: { 200: describeAnswer('A file.'), 404: { description: 'Not there.' } },
     handler: ({ params: { file } }) => {
-      if (!FILE.test(file) || !existsSync(join(FOLDER, 'assets', file))) throw new NotFound(`The studio has no file ${file}.`);
+      if (!FILE.test(file) || !existsSync(join(FOLDER, 'assets', file)))
+        throw new NotFound(`The studio has no file ${file}.`);
       return answer(join('assets', file));
     },
   }),
 ];
 
 /** Only `dev` serves the page, because anyone who opens it may do everything. */
-export const studioPage: Feature = { isServed: () => true, routes: studioRoutes };
+export const studioPage: Feature = { isServed: () => true, routes: buildStudioRoutes };
 
 function answer(name: string): Reply {
   const path = join(FOLDER, name);
   if (!existsSync(path)) throw new Problem(503, NOT_BUILT);
   const ending = name.slice(name.lastIndexOf('.') + 1) as keyof typeof TYPES;
-  return { ...text(readFileSync(path, 'utf8'), `${TYPES[ending]}; charset=utf-8`), headers: PAGE_HEADERS };
+  return {
+    ...answerText(readFileSync(path, 'utf8'), `${TYPES[ending]}; charset=utf-8`),
+    headers: PAGE_HEADERS,
+  };
 }

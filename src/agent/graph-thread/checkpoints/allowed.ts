@@ -1,7 +1,8 @@
 import type { Loader } from './own-loader.ts';
 import { type Json, isComposite } from '../../../schema/json.ts';
 
-const isRecord = ({ lc, type, id }: Json): boolean => lc === 1 && type === 'constructor' && Array.isArray(id);
+const isRecord = ({ lc, type, id }: Json): boolean =>
+  lc === 1 && type === 'constructor' && Array.isArray(id);
 
 /** Each id is a class's module and its name, as LangChain writes it. Messages are allowed anyway. */
 export type AllowedClasses = { ids: readonly string[][]; load: Loader };
@@ -21,14 +22,14 @@ export class Allowed {
   }
 
   /** Returns whether the record names an allowed class. */
-  permits(record: Json): boolean {
+  isAllowed(record: Json): boolean {
     return this.#ids.size > 0 && isRecord(record) && this.#ids.has(JSON.stringify(record['id']));
   }
 
   /** Returns whether a record of an allowed class is anywhere in the value. */
   isIn(value: unknown): boolean {
     if (this.#ids.size === 0 || !isComposite(value)) return false;
-    return this.permits(value) || Object.values(value).some((part) => this.isIn(part));
+    return this.isAllowed(value) || Object.values(value).some((part) => this.isIn(part));
   }
 
   /**
@@ -38,17 +39,20 @@ export class Allowed {
   async load(record: Json): Promise<unknown> {
     const { kwargs } = record;
     try {
-      return await this.#load(JSON.stringify({ ...record, kwargs: this.#guarded(kwargs) }));
+      return await this.#load(JSON.stringify({ ...record, kwargs: this.#escapeForbidden(kwargs) }));
     } catch {
       return undefined;
     }
   }
 
   /** Returns the value with every record that is not allowed marked, so that the loader takes it as data. */
-  #guarded(value: unknown): unknown {
+  #escapeForbidden(value: unknown): unknown {
     if (!isComposite(value)) return value;
-    if (Array.isArray(value)) return value.map((part) => this.#guarded(part));
-    if ('lc' in value && !this.permits(value) && !this.#isMessage(value)) return { __lc_escaped__: value };
-    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, this.#guarded(part)]));
+    if (Array.isArray(value)) return value.map((part) => this.#escapeForbidden(part));
+    if ('lc' in value && !this.isAllowed(value) && !this.#isMessage(value))
+      return { __lc_escaped__: value };
+    return Object.fromEntries(
+      Object.entries(value).map(([name, part]) => [name, this.#escapeForbidden(part)]),
+    );
   }
 }

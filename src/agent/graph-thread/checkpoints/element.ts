@@ -1,5 +1,14 @@
 import { toJson } from '../serialise.ts';
-import { message, messageData, messageName, setField, type Form, type Serde, messageClass, messageFields } from './serde.ts';
+import {
+  createMessage,
+  copyMessageData,
+  readMessageName,
+  setField,
+  type Form,
+  type Serde,
+  getMessageClass,
+  toMessageFields,
+} from './serde.ts';
 import { type Json, isComposite } from '../../../schema/json.ts';
 
 /**
@@ -22,9 +31,9 @@ export class Element {
 
   constructor(stored: unknown) {
     this.stored = stored;
-    this.#name = isComposite(stored) ? messageName(stored) : undefined;
+    this.#name = isComposite(stored) ? readMessageName(stored) : undefined;
     this.#isPlain = !isComposite(stored) || isData(stored);
-    this.weight = weigh(stored);
+    this.weight = measureWeight(stored);
   }
 
   get text(): string {
@@ -33,40 +42,54 @@ export class Element {
 
   /** The JSON that clients get of a value that `is` this element. */
   get shownText(): string {
-    const shown = (): unknown => (this.#pristine ? this.#pristine.value : this.stored);
-    return (this.#shownText ??= toJson(this.#name === undefined ? shown() : this.#messageOf(this.#name).make()));
+    const getShown = (): unknown => (this.#pristine ? this.#pristine.value : this.stored);
+    return (this.#shownText ??= toJson(
+      this.#name === undefined ? getShown() : this.#getMessage(this.#name).make(),
+    ));
   }
 
   /**
    * Returns the element as a graph gets it, or as it is shown; returns a promise where only LangChain's loader can make
    * it.
    */
-  live(serde: Serde, form: Form): unknown {
+  restore(serde: Serde, form: Form): unknown {
     if (form === 'records' && this.#shown !== undefined) return this.#shown.value;
-    if (this.#name === undefined) return this.#isPlain ? copied(this.stored) : serde.revive(this.stored, form);
-    if (form === 'objects') return this.#messageOf(this.#name).make();
-    this.#shown = { value: message(this.#name, messageData((this.stored as Json)['kwargs']) as Json, form) };
+    if (this.#name === undefined)
+      return this.#isPlain ? copyPlain(this.stored) : serde.restore(this.stored, form);
+    if (form === 'objects') return this.#getMessage(this.#name).make();
+    this.#shown = {
+      value: createMessage(
+        this.#name,
+        copyMessageData((this.stored as Json)['kwargs']) as Json,
+        form,
+      ),
+    };
     return this.#shown.value;
   }
 
-  #messageOf(name: string): StoredMessage {
+  #getMessage(name: string): StoredMessage {
     return (this.#message ??= new StoredMessage(name, (this.stored as Json)['kwargs'] as Json));
   }
 
   /** Returns true when the value surely equals the stored one: it holds the same, so it would be written alike. */
   is(value: unknown, serde: Serde): boolean {
     if (!isComposite(value)) return value === this.stored;
-    if (this.#name !== undefined) return this.#messageOf(this.#name).isHeldBy(value);
-    this.#pristine ??= this.#isPlain ? { value: this.live(serde, 'objects') } : false;
+    if (this.#name !== undefined) return this.#getMessage(this.#name).isHeldBy(value);
+    this.#pristine ??= this.#isPlain ? { value: this.restore(serde, 'objects') } : false;
     return this.#pristine !== false && isSame(value, this.#pristine.value);
   }
 }
 
 /** Returns elements as a graph gets them, or as they are shown. */
-export async function allLive(elements: readonly Element[], serde: Serde, form: Form): Promise<unknown[]> {
-  const values = elements.map((element) => element.live(serde, form));
+export async function restoreElements(
+  elements: readonly Element[],
+  serde: Serde,
+  form: Form,
+): Promise<unknown[]> {
+  const values = elements.map((element) => element.restore(serde, form));
   // A promise for each of thousands would take longer than making them.
-  for (let at = 0; at < values.length; at += 1) if (values[at] instanceof Promise) values[at] = await values[at];
+  for (let at = 0; at < values.length; at += 1)
+    if (values[at] instanceof Promise) values[at] = await values[at];
   return values;
 }
 
@@ -76,15 +99,18 @@ const UNDEFINED = 'undefined';
 function isData(value: Json): boolean {
   if (Array.isArray(value)) return value.every((part) => !isComposite(part) || isData(part));
   if ('lc' in value) return value['lc'] === 2 && value['type'] === UNDEFINED;
-  return !('__lc_escaped__' in value) && Object.values(value).every((part) => !isComposite(part) || isData(part));
+  return (
+    !('__lc_escaped__' in value) &&
+    Object.values(value).every((part) => !isComposite(part) || isData(part))
+  );
 }
 
-function copied(value: unknown): unknown {
+function copyPlain(value: unknown): unknown {
   if (!isComposite(value)) return value;
-  if (Array.isArray(value)) return value.map(copied);
+  if (Array.isArray(value)) return value.map(copyPlain);
   if ('lc' in value && value['type'] === UNDEFINED) return undefined;
   const copy: Json = {};
-  for (const name of Object.keys(value)) setField(copy, name, copied(value[name]));
+  for (const name of Object.keys(value)) setField(copy, name, copyPlain(value[name]));
   return copy;
 }
 
@@ -94,10 +120,13 @@ function copied(value: unknown): unknown {
  */
 const OF_AN_OBJECT = 200;
 
-function weigh(value: unknown): number {
+function measureWeight(value: unknown): number {
   if (typeof value === 'string') return 2 * value.length;
   if (!isComposite(value)) return 16;
-  return Object.values(value).reduce<number>((sum, part) => sum + weigh(part), OF_AN_OBJECT);
+  return Object.values(value).reduce<number>(
+    (sum, part) => sum + measureWeight(part),
+    OF_AN_OBJECT,
+  );
 }
 
 /** The fields that LangChain would write of a message that nobody has changed. */
@@ -116,28 +145,30 @@ class StoredMessage {
   #unchanged: Unchanged | undefined;
 
   constructor(name: string, kwargs: Json) {
-    this.#class = messageClass(name);
-    this.#fields = messageFields(name, kwargs);
-    this.#parts = Object.keys(this.#fields).filter((field) => typeof this.#fields[field] === 'object' && this.#fields[field] !== null);
+    this.#class = getMessageClass(name);
+    this.#fields = toMessageFields(name, kwargs);
+    this.#parts = Object.keys(this.#fields).filter(
+      (field) => typeof this.#fields[field] === 'object' && this.#fields[field] !== null,
+    );
   }
 
   /** Returns a message that shares no object with another one. */
   make(): object {
     const given = { ...this.#fields };
-    for (const part of this.#parts) given[part] = messageData(given[part]);
+    for (const part of this.#parts) given[part] = copyMessageData(given[part]);
     return new this.#class(given);
   }
 
   /** Returns true when the value surely equals the stored message, so that it would be written alike. */
   isHeldBy(value: object): boolean {
-    const { prototype, names, fields } = (this.#unchanged ??= unchanged(this.make() as Json));
+    const { prototype, names, fields } = (this.#unchanged ??= buildUnchanged(this.make() as Json));
     if (Object.getPrototypeOf(value) !== prototype) return false;
     const one = value as Json;
     const given = one['lc_kwargs'];
     if (!isComposite(given)) return false;
     let at = 0;
     for (const name in given) {
-      const own = fieldOf(one, name, given);
+      const own = getField(one, name, given);
       // Nearly always the fields come in the order that they have here.
       const field = names[at] === name ? at : names.indexOf(name);
       if (field === -1 || (own !== fields[field] && !isSame(own, fields[field]))) return false;
@@ -147,10 +178,14 @@ class StoredMessage {
   }
 }
 
-function unchanged(made: Json): Unchanged {
+function buildUnchanged(made: Json): Unchanged {
   const given = made['lc_kwargs'] as Json;
   const names = Object.keys(given);
-  return { prototype: Object.getPrototypeOf(made) as object, names, fields: names.map((name) => fieldOf(made, name, given)) };
+  return {
+    prototype: Object.getPrototypeOf(made) as object,
+    names,
+    fields: names.map((name) => getField(made, name, given)),
+  };
 }
 
 /**
@@ -162,12 +197,12 @@ function isSame(one: unknown, other: unknown): boolean {
   if (!isComposite(one) || !isComposite(other)) return Number.isNaN(one) && Number.isNaN(other);
   const prototype: unknown = Object.getPrototypeOf(one);
   if (prototype !== Object.getPrototypeOf(other)) return false;
-  if (prototype === Object.prototype || prototype === null) return holdsSame(one, other);
-  if (Array.isArray(one)) return one.length === other['length'] && holdsSame(one, other);
+  if (prototype === Object.prototype || prototype === null) return hasSameFields(one, other);
+  if (Array.isArray(one)) return one.length === other['length'] && hasSameFields(one, other);
   return one['lc_serializable'] === true && isSameMessage(one, other);
 }
 
-function holdsSame(one: Json, other: Json): boolean {
+function hasSameFields(one: Json, other: Json): boolean {
   let more = 0;
   for (const name in one) {
     more += 1;
@@ -185,7 +220,7 @@ function isSameMessage(one: Json, other: Json): boolean {
   if (names.length !== Object.keys(others).length) return false;
   for (const name of names) {
     if (!Object.hasOwn(others, name)) return false;
-    const [own, its] = [fieldOf(one, name, given), fieldOf(other, name, others)];
+    const [own, its] = [getField(one, name, given), getField(other, name, others)];
     if (own !== its && !isSame(own, its)) return false;
   }
   return true;
@@ -194,7 +229,7 @@ function isSameMessage(one: Json, other: Json): boolean {
 /**
  * Returns the value that LangChain writes for a field: the object's own, else the one that its constructor was given.
  */
-function fieldOf(one: Json, name: string, given: Json): unknown {
+function getField(one: Json, name: string, given: Json): unknown {
   const value = one[name];
   return value === undefined && !(name in one) ? given[name] : value;
 }

@@ -16,15 +16,18 @@ export class ListTexts {
 
   /** Notes the elements of a list while it is stored. A list that a graph changes in place is not trusted. */
   note(list: readonly unknown[], found: readonly unknown[]): void {
-    if (list.length >= FEW) this.#stored.set(list, this.#stored.has(list) ? 'changing' : { items: list.slice(), found });
+    if (list.length >= FEW)
+      this.#stored.set(list, this.#stored.has(list) ? 'changing' : { items: list.slice(), found });
   }
 
   /** Returns the list as one line of JSON; undefined when no step has stored it, or when it has changed since. */
-  of(list: readonly unknown[]): string | undefined {
+  getText(list: readonly unknown[]): string | undefined {
     const stored = this.#stored.get(list);
-    if (stored === undefined || stored === 'changing' || stored.items.length !== list.length) return undefined;
+    if (stored === undefined || stored === 'changing' || stored.items.length !== list.length)
+      return undefined;
     for (let at = 0; at < list.length; at += 1) if (list[at] !== stored.items[at]) return undefined;
-    const textOf = (one: unknown, at: number): string => (one instanceof Element ? one.shownText : toJson(list[at]));
-    return (stored.text ??= `[${stored.found.map(textOf).join(',')}]`);
+    const toText = (one: unknown, at: number): string =>
+      one instanceof Element ? one.shownText : toJson(list[at]);
+    return (stored.text ??= `[${stored.found.map(toText).join(',')}]`);
   }
 }

@@ -25,19 +25,24 @@ export class MemorySteps extends MemorySaver {
   }
 
   override put(...given: Put): ReturnType<MemorySaver['put']> {
-    return this.#naming(Object.entries(given[1].channel_values), () => super.put(...given));
+    return this.#storeFields(Object.entries(given[1].channel_values), () => super.put(...given));
   }
 
   override putWrites(...given: PutWrites): Promise<void> {
-    return this.#naming(given[1], () => super.putWrites(...given));
+    return this.#storeFields(given[1], () => super.putWrites(...given));
   }
 
   /** Stores values of fields. Its error names the field whose value has no stored form. */
-  async #naming<T>(values: (readonly [field: string, value: unknown])[], store: () => Promise<T>): Promise<T> {
+  async #storeFields<T>(
+    values: (readonly [field: string, value: unknown])[],
+    store: () => Promise<T>,
+  ): Promise<T> {
     try {
       return await store();
     } catch (error) {
-      if (error instanceof UnstoredError) for (const [field, value] of values) await storeNamed(field, () => this.serde.dumpsTyped(value));
+      if (error instanceof UnstoredError)
+        for (const [field, value] of values)
+          await storeNamed(field, () => this.serde.dumpsTyped(value));
       throw error;
     }
   }
@@ -50,12 +55,19 @@ export class MemorySteps extends MemorySaver {
   /** Stores the last step of the graph and of each subgraph. The run must be under way in the saver. */
   async keep({ thread_id, run_id, [UNSHOWN]: unshown }: Record<string, unknown>): Promise<void> {
     const seen = new Set<string>();
-    for await (const { config, checkpoint, metadata, pendingWrites = [] } of this.list({ configurable: { thread_id } })) {
+    for await (const { config, checkpoint, metadata, pendingWrites = [] } of this.list({
+      configurable: { thread_id },
+    })) {
       const { checkpoint_ns = '' } = config.configurable as { checkpoint_ns?: string };
       if (seen.has(checkpoint_ns)) continue;
       seen.add(checkpoint_ns);
       const at = { thread_id, checkpoint_ns, run_id, [UNSHOWN]: unshown };
-      const stored = await this.#saver.put({ configurable: at }, checkpoint, metadata!, checkpoint.channel_versions);
+      const stored = await this.#saver.put(
+        { configurable: at },
+        checkpoint,
+        metadata!,
+        checkpoint.channel_versions,
+      );
       for (const [task, writes] of Map.groupBy(pendingWrites, ([of]) => of))
         await this.#saver.putWrites(
           { configurable: { ...at, ...stored.configurable } },

@@ -13,14 +13,14 @@ type By = { serde: Serde; texts: ListTexts };
  * Returns how the value of a channel is stored. Returns undefined for a channel that is empty in this version. `before`
  * are the elements of the version that the last checkpoint has.
  */
-export async function newValue(
+export async function buildNewValue(
   { channel, values }: { channel: string; values: Record<string, unknown> },
   before: readonly Element[] | undefined,
   by: By,
 ): Promise<NewVersion<Element> | undefined> {
   if (!(channel in values)) return undefined;
   const value = values[channel];
-  const list = Array.isArray(value) ? await elementsOf(value, before ?? [], by) : undefined;
+  const list = Array.isArray(value) ? await toElements(value, before ?? [], by) : undefined;
   if (list !== undefined) return list;
   const [type, blob] = await storeNamed(channel, () => by.serde.dumpsTyped(value));
   return { type, blob };
@@ -34,7 +34,11 @@ const AHEAD = 8;
  * can only be written as a whole. It reads all that it needs of the list before it returns, because the graph goes on
  * meanwhile.
  */
-async function elementsOf(value: unknown[], before: readonly Element[], { serde, texts }: By): Promise<Identified | undefined> {
+async function toElements(
+  value: unknown[],
+  before: readonly Element[],
+  { serde, texts }: By,
+): Promise<Identified | undefined> {
   const found: (Element | Promise<string | undefined>)[] = [];
   const passed: Element[] = [];
   let at = 0;
@@ -47,16 +51,19 @@ async function elementsOf(value: unknown[], before: readonly Element[], { serde,
       at += 1;
     } else {
       at = from;
-      found.push(serde.dumpElement(one));
+      found.push(serde.encodeElement(one));
     }
   }
   passed.push(...before.slice(at));
   texts.note(value, found);
-  return identified(found, passed);
+  return matchElements(found, passed);
 }
 
 /** Returns the elements, and identifies those that are not surely the same by their text. */
-async function identified(found: (Element | Promise<string | undefined>)[], passed: Element[]): Promise<Identified | undefined> {
+async function matchElements(
+  found: (Element | Promise<string | undefined>)[],
+  passed: Element[],
+): Promise<Identified | undefined> {
   const elements = found.slice();
   const fresh = new Set<Element>();
   let byText: Map<string, Element> | undefined;

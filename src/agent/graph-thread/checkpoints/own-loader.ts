@@ -16,19 +16,21 @@ const DATA = { lc: 1, type: 'constructor', id: ['data'], kwargs: {} };
  */
 export async function findLoader(files: readonly string[]): Promise<Loader> {
   for (const file of files) {
-    const required = requiredLoader(file);
-    if (required !== undefined && (await takesData(required))) return required;
+    const required = findRequiredLoader(file);
+    if (required !== undefined && (await isDataSafe(required))) return required;
   }
   return (text) => load(text);
 }
 
 /** Returns the loader of CommonJS, if the file has loaded LangChain so. */
-function requiredLoader(file: string): Loader | undefined {
+function findRequiredLoader(file: string): Loader | undefined {
   const own = createRequire(file);
   try {
     const place = own.resolve(LOADER);
     const end = place.search(/[\\/](dist[\\/])?load[\\/.]/);
-    const isLoaded = Object.keys(own.cache).some((name) => name.startsWith(place.slice(0, end)) && name !== place);
+    const isLoaded = Object.keys(own.cache).some(
+      (name) => name.startsWith(place.slice(0, end)) && name !== place,
+    );
     return isLoaded ? (own(LOADER) as { load: Loader }).load : undefined;
   } catch {
     return undefined;
@@ -36,7 +38,7 @@ function requiredLoader(file: string): Loader | undefined {
 }
 
 /** Old loaders would make objects of records that are marked as data. */
-const takesData = (loader: Loader): Promise<boolean> =>
+const isDataSafe = (loader: Loader): Promise<boolean> =>
   loader(JSON.stringify({ __lc_escaped__: DATA })).then(
     (value) => JSON.stringify(value) === JSON.stringify(DATA),
     () => false,

@@ -1,13 +1,19 @@
-import { BaseCheckpointSaver, maxChannelVersion, TASKS, WRITES_IDX_MAP, type CheckpointTuple } from '@langchain/langgraph-checkpoint';
+import {
+  BaseCheckpointSaver,
+  maxChannelVersion,
+  TASKS,
+  WRITES_IDX_MAP,
+  type CheckpointTuple,
+} from '@langchain/langgraph-checkpoint';
 import { Conflict } from '../../../errors.ts';
 import type { ReadCheckpoint, ReadList, ReadValue } from '../../run-storage/read-checkpoint.ts';
 import type { StepStorage } from '../../run-storage/step-storage.ts';
-import { allLive, type Element } from './element.ts';
+import { restoreElements, type Element } from './element.ts';
 import { ListTexts } from './list-texts.ts';
-import { newValue } from './new-value.ts';
+import { buildNewValue } from './new-value.ts';
 import type { AllowedClasses } from './allowed.ts';
 import { Serde, type Form } from './serde.ts';
-import { UNSHOWN, omitUnshown } from '../unshown.ts';
+import { UNSHOWN, stripUnshown } from '../unshown.ts';
 import { storeNamed } from './unstored.ts';
 
 type Config = Parameters<BaseCheckpointSaver['put']>[0];
@@ -29,11 +35,21 @@ const NO_TASK = '00000000-0000-0000-0000-000000000000';
 const SENDS_APART_BEFORE = 4;
 
 /** The place of a call: `checkpoint_id` is the last checkpoint of the graph. */
-type Place = { thread_id?: string; checkpoint_ns?: string | undefined; checkpoint_id?: string; run_id?: string };
+type Place = {
+  thread_id?: string;
+  checkpoint_ns?: string | undefined;
+  checkpoint_id?: string;
+  run_id?: string;
+};
 
-const placeOf = ({ configurable = {} }: Config) => {
+const toPlace = ({ configurable = {} }: Config) => {
   const { thread_id, checkpoint_ns = '', checkpoint_id, run_id } = configurable as Place;
-  return { threadId: thread_id!, namespace: checkpoint_ns, checkpointId: checkpoint_id, runId: run_id };
+  return {
+    threadId: thread_id!,
+    namespace: checkpoint_ns,
+    checkpointId: checkpoint_id,
+    runId: run_id,
+  };
 };
 
 /**
@@ -51,7 +67,10 @@ export class Saver extends BaseCheckpointSaver {
    * With `form` "records" the saver is only for showing states: no graph may run on the states that it reads. `allowed`
    * are the classes that states may hold.
    */
-  constructor(steps: StepStorage<Element>, { form = 'objects', allowed }: { form?: Form; allowed?: AllowedClasses | undefined } = {}) {
+  constructor(
+    steps: StepStorage<Element>,
+    { form = 'objects', allowed }: { form?: Form; allowed?: AllowedClasses | undefined } = {},
+  ) {
     super();
     this.steps = steps;
     this.#form = form;
@@ -64,10 +83,13 @@ export class Saver extends BaseCheckpointSaver {
   }
 
   override async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
-    const { threadId, namespace, checkpointId } = placeOf(config);
+    const { threadId, namespace, checkpointId } = toPlace(config);
     if (threadId === undefined) return undefined;
-    const found = await this.steps.one({ threadId, namespace, checkpointId: checkpointId || undefined }, this.#looks);
-    return found && this.#tuple(found, found.writes);
+    const found = await this.steps.loadCheckpoint(
+      { threadId, namespace, checkpointId: checkpointId || undefined },
+      this.#looks,
+    );
+    return found && this.#toTuple(found, found.writes);
   }
 
   override async *list(config: Config, options: ListOptions = {}): AsyncGenerator<CheckpointTuple> {
@@ -81,47 +103,71 @@ export class Saver extends BaseCheckpointSaver {
       metadata: filter && Object.keys(filter).length > 0 ? filter : undefined,
       limit: limit === undefined ? undefined : Math.trunc(limit),
     };
-    for (const found of await this.steps.some(which, this.#looks)) yield await this.#tuple(found, tasklessWrites(found));
+    for (const found of await this.steps.loadCheckpoints(which, this.#looks))
+      yield await this.#toTuple(found, filterTaskless(found));
   }
 
   /**
    * `reduced` are the writes that LangGraph will put through the channels' reducers, which need real message objects.
    */
-  async #tuple(found: ReadCheckpoint<Element>, reduced: unknown[]): Promise<CheckpointTuple> {
+  async #toTuple(found: ReadCheckpoint<Element>, reduced: unknown[]): Promise<CheckpointTuple> {
     const { thread_id, checkpoint_ns, checkpoint, metadata, parent_checkpoint_id } = found;
-    const at = (checkpoint_id: string): Config => ({ configurable: { thread_id, checkpoint_ns, checkpoint_id } });
+    const buildConfig = (checkpoint_id: string): Config => ({
+      configurable: { thread_id, checkpoint_ns, checkpoint_id },
+    });
     const form = reduced.length > 0 ? 'objects' : this.#form;
     const channel_values: Record<string, unknown> = {};
     for (const [channel, value] of found.values)
-      channel_values[channel] = await ('elements' in value ? allLive(value.elements, this.#serde, form) : this.#load(value, form));
+      channel_values[channel] = await ('elements' in value
+        ? restoreElements(value.elements, this.#serde, form)
+        : this.#load(value, form));
     const pendingWrites: CheckpointTuple['pendingWrites'] = [];
-    for (const [task, channel, value] of found.writes) pendingWrites.push([task, channel, await this.#load(value, form)]);
-    const whole: Checkpoint = { channel_versions: {}, versions_seen: {}, ...checkpoint, channel_values };
+    for (const [task, channel, value] of found.writes)
+      pendingWrites.push([task, channel, await this.#load(value, form)]);
+    const whole: Checkpoint = {
+      channel_versions: {},
+      versions_seen: {},
+      ...checkpoint,
+      channel_values,
+    };
     if (checkpoint.v < SENDS_APART_BEFORE) await this.#addSends(whole, found);
     return {
-      config: at(found.checkpoint_id),
+      config: buildConfig(found.checkpoint_id),
       checkpoint: whole,
-      metadata: (await this.#serde.revive(metadata)) as Metadata,
-      ...(parent_checkpoint_id && { parentConfig: at(parent_checkpoint_id) }),
+      metadata: (await this.#serde.restore(metadata)) as Metadata,
+      ...(parent_checkpoint_id && { parentConfig: buildConfig(parent_checkpoint_id) }),
       pendingWrites,
     };
   }
 
   async #load(value: ReadValue | ReadList, form: Form): Promise<unknown> {
-    if ('json' in value) return this.#serde.revive(value.json, form);
+    if ('json' in value) return this.#serde.restore(value.json, form);
     if (value.type === 'bytes' && 'bytes' in value) return value.bytes;
-    throw new Conflict(`A graph in another language has written this thread: it holds a value of the type "${value.type}".`);
+    throw new Conflict(
+      `A graph in another language has written this thread: it holds a value of the type "${value.type}".`,
+    );
   }
 
-  async #addSends(checkpoint: Checkpoint, { thread_id, checkpoint_ns, parent_checkpoint_id }: ReadCheckpoint<Element>): Promise<void> {
+  async #addSends(
+    checkpoint: Checkpoint,
+    { thread_id, checkpoint_ns, parent_checkpoint_id }: ReadCheckpoint<Element>,
+  ): Promise<void> {
     if (parent_checkpoint_id === null) return;
-    const which = { threadId: thread_id, namespace: checkpoint_ns, checkpointId: parent_checkpoint_id, limit: 1 };
-    const [parent] = await this.steps.some(which, this.#looks);
+    const which = {
+      threadId: thread_id,
+      namespace: checkpoint_ns,
+      checkpointId: parent_checkpoint_id,
+      limit: 1,
+    };
+    const [parent] = await this.steps.loadCheckpoints(which, this.#looks);
     const sends = (parent?.writes ?? []).filter(([, channel]) => channel === TASKS);
     if (sends.length === 0) return;
-    checkpoint.channel_values[TASKS] = await Promise.all(sends.map(([, , value]) => this.#load(value, 'objects')));
+    checkpoint.channel_values[TASKS] = await Promise.all(
+      sends.map(([, , value]) => this.#load(value, 'objects')),
+    );
     const versions = Object.values(checkpoint.channel_versions);
-    checkpoint.channel_versions[TASKS] = versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
+    checkpoint.channel_versions[TASKS] =
+      versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
   }
 
   /** Returns a version whose text sorts after the former one's, character by character. */
@@ -133,8 +179,13 @@ export class Saver extends BaseCheckpointSaver {
     return `${String(next).padStart(VERSION_DIGITS, '0')}.${unique}` as unknown as number;
   }
 
-  override async put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: Versions): Promise<Config> {
-    const place = placeOf(config);
+  override async put(
+    config: Config,
+    checkpoint: Checkpoint,
+    metadata: Metadata,
+    newVersions: Versions,
+  ): Promise<Config> {
+    const place = toPlace(config);
     const unshown = config.configurable?.[UNSHOWN] as string[] | undefined;
     const { channel_values, ...stored } = checkpoint;
     await this.steps.put(place, {
@@ -142,25 +193,40 @@ export class Saver extends BaseCheckpointSaver {
       checkpoint: stored,
       step: metadata.step,
       versions: newVersions,
-      valueOf: (channel, before) => newValue({ channel, values: channel_values }, before, { serde: this.#serde, texts: this.texts }),
+      valueOf: (channel, before) =>
+        buildNewValue({ channel, values: channel_values }, before, {
+          serde: this.#serde,
+          texts: this.texts,
+        }),
       metadataOf: async (ofRun) => {
         const [, json] = await this.#serde.dumpsTyped({
           ...ofRun,
-          ...(unshown === undefined ? metadata : omitUnshown(metadata, unshown)),
+          ...(unshown === undefined ? metadata : stripUnshown(metadata, unshown)),
           ...(place.runId && { run_id: place.runId }),
         });
         return decoder.decode(json);
       },
     });
-    return { configurable: { thread_id: place.threadId, checkpoint_ns: place.namespace, checkpoint_id: checkpoint.id } };
+    return {
+      configurable: {
+        thread_id: place.threadId,
+        checkpoint_ns: place.namespace,
+        checkpoint_id: checkpoint.id,
+      },
+    };
   }
 
   override deleteThread(threadId: string): Promise<void> {
     return this.steps.deleteThread(threadId);
   }
 
-  override async putWrites(config: Config, writes: Writes, taskId: string, taskPath = ''): Promise<void> {
-    const { checkpointId, ...place } = placeOf(config);
+  override async putWrites(
+    config: Config,
+    writes: Writes,
+    taskId: string,
+    taskPath = '',
+  ): Promise<void> {
+    const { checkpointId, ...place } = toPlace(config);
     await this.steps.putWrites({ ...place, checkpointId: checkpointId! }, async () => {
       const dumped = writes.map(async ([channel, value], at) => {
         const [type, blob] = await storeNamed(channel, () => this.#serde.dumpsTyped(value));
@@ -172,4 +238,5 @@ export class Saver extends BaseCheckpointSaver {
   }
 }
 
-const tasklessWrites = ({ writes }: ReadCheckpoint<Element>): unknown[] => writes.filter(([task]) => task === NO_TASK);
+const filterTaskless = ({ writes }: ReadCheckpoint<Element>): unknown[] =>
+  writes.filter(([task]) => task === NO_TASK);

@@ -1,7 +1,7 @@
 import { DeltaSnapshot, type SerializerProtocol } from '@langchain/langgraph-checkpoint';
 import * as langchain from '@langchain/core/messages';
 import { Allowed, NO_CLASSES, type AllowedClasses } from './allowed.ts';
-import { dataText, escaped, escapedData } from './escaped.ts';
+import { toDataJson, escapeRecords, readEscapedData } from './escaped.ts';
 import { type Json, isComposite, isObject } from '../../../schema/json.ts';
 import { refuseReplaced } from './unstored.ts';
 
@@ -69,16 +69,25 @@ function isPlain(value: unknown): boolean {
 }
 
 /** Returns the class's name where the record is a message of plain data. */
-export function messageName(record: Json): string | undefined {
-  const name = classOfMessage(record);
+export function readMessageName(record: Json): string | undefined {
+  const name = readMessageClass(record);
   return name !== undefined && isPlain(record['kwargs']) ? name : undefined;
 }
 
 /** Returns the class's name where the record is a message. */
-function classOfMessage({ lc, type, id, kwargs }: Json): string | undefined {
-  if (lc !== 1 || type !== 'constructor' || !Array.isArray(id) || id[0] !== 'langchain_core' || id[1] !== 'messages') return undefined;
+function readMessageClass({ lc, type, id, kwargs }: Json): string | undefined {
+  if (
+    lc !== 1 ||
+    type !== 'constructor' ||
+    !Array.isArray(id) ||
+    id[0] !== 'langchain_core' ||
+    id[1] !== 'messages'
+  )
+    return undefined;
   const name: unknown = id.at(-1);
-  return typeof name === 'string' && Object.hasOwn(TYPES, name) && isObject(kwargs) ? name : undefined;
+  return typeof name === 'string' && Object.hasOwn(TYPES, name) && isObject(kwargs)
+    ? name
+    : undefined;
 }
 
 /**
@@ -87,12 +96,18 @@ function classOfMessage({ lc, type, id, kwargs }: Json): string | undefined {
 // oxlint-disable-next-line house/module-state -- names that never change, asked for at each field of each message
 const FIELDS = new Map<string, Map<string, string>>();
 
-function fieldsOf(name: string): Map<string, string> {
+function mapFields(name: string): Map<string, string> {
   const known = FIELDS.get(name);
   if (known !== undefined) return known;
   const fields = new Map<string, string>();
-  for (let at = CLASSES[name] as { prototype?: object } | null; at?.prototype; at = Object.getPrototypeOf(at) as typeof at)
-    for (const [field, written] of Object.entries((Reflect.get(at.prototype, 'lc_aliases') as Record<string, string> | undefined) ?? {}))
+  for (
+    let at = CLASSES[name] as { prototype?: object } | null;
+    at?.prototype;
+    at = Object.getPrototypeOf(at) as typeof at
+  )
+    for (const [field, written] of Object.entries(
+      (Reflect.get(at.prototype, 'lc_aliases') as Record<string, string> | undefined) ?? {},
+    ))
       fields.set(written, field);
   FIELDS.set(name, fields);
   return fields;
@@ -101,15 +116,15 @@ function fieldsOf(name: string): Map<string, string> {
 /** The most names that are remembered of a class. A message has a dozen; data may bring any number of others. */
 const REMEMBERED = 100;
 
-function fieldName(written: string, fields: Map<string, string>): string {
+function toFieldName(written: string, fields: Map<string, string>): string {
   const known = fields.get(written);
   if (known !== undefined) return known;
-  const name = camelCase(written);
+  const name = toCamelCase(written);
   if (fields.size < REMEMBERED) fields.set(written, name);
   return name;
 }
 
-function camelCase(written: string): string {
+function toCamelCase(written: string): string {
   const trimmed = written.trim();
   if (!/[-_\s]/.test(trimmed)) return trimmed;
   const snake = trimmed.replaceAll(/[-_\s]+/g, '_').toLowerCase();
@@ -117,23 +132,25 @@ function camelCase(written: string): string {
 }
 
 /** Returns a message of the class; the written fields become its own. */
-export function message(name: string, kwargs: Json, form: Form): object {
+export function createMessage(name: string, kwargs: Json, form: Form): object {
   if (form === 'records') return new MessageRecord(TYPES[name]!, kwargs);
-  const fields = fieldsOf(name);
+  const fields = mapFields(name);
   const given: Json = {};
-  for (const [written, value] of Object.entries(kwargs)) if (value !== undefined) given[fieldName(written, fields)] = value;
+  for (const [written, value] of Object.entries(kwargs))
+    if (value !== undefined) given[toFieldName(written, fields)] = value;
   return new CLASSES[name]!(given);
 }
 
 /** Returns the constructor of messages of a class. */
-export const messageClass = (name: string): Message => CLASSES[name]!;
+export const getMessageClass = (name: string): Message => CLASSES[name]!;
 
 /** Returns the fields of a message of plain data as its constructor knows them. They share the stored values. */
-export function messageFields(name: string, stored: Json): Json {
-  const fields = fieldsOf(name);
+export function toMessageFields(name: string, stored: Json): Json {
+  const fields = mapFields(name);
   const given: Json = {};
   for (const [written, value] of Object.entries(stored))
-    if (!isComposite(value) || !isUndefined(value)) setField(given, fieldName(written, fields), value);
+    if (!isComposite(value) || !isUndefined(value))
+      setField(given, toFieldName(written, fields), value);
   return given;
 }
 
@@ -141,20 +158,23 @@ export function messageFields(name: string, stored: Json): Json {
  * Returns a copy of a message's data. LangChain's loader reads it as JSON, where undefined is null in a list, and
  * absent elsewhere. `inner` makes the other objects in it; without it the data is plain.
  */
-export function messageData(value: unknown, inner?: (record: Json) => unknown): unknown {
+export function copyMessageData(value: unknown, inner?: (record: Json) => unknown): unknown {
   if (!isComposite(value)) return value;
   if (Array.isArray(value))
     return value.length === 0
       ? []
-      : value.map((part: unknown) => (isComposite(part) && isUndefined(part) ? null : messageData(part, inner)));
+      : value.map((part: unknown) =>
+          isComposite(part) && isUndefined(part) ? null : copyMessageData(part, inner),
+        );
   if (inner !== undefined && 'lc' in value) return inner(value);
   // A message marks values that are only data, whatever they look like.
-  if (inner !== undefined && isComposite(value[ESCAPED]) && Object.keys(value).length === 1) return value[ESCAPED];
+  if (inner !== undefined && isComposite(value[ESCAPED]) && Object.keys(value).length === 1)
+    return value[ESCAPED];
   const copy: Json = {};
   for (const name of Object.keys(value)) {
     const part = value[name];
     if (!isComposite(part)) setField(copy, name, part);
-    else if (!isUndefined(part)) setField(copy, name, messageData(part, inner));
+    else if (!isUndefined(part)) setField(copy, name, copyMessageData(part, inner));
   }
   return copy;
 }
@@ -164,7 +184,13 @@ type Late = { holder: Json; name: string; record: Json };
 
 /** Sets a field, also one named `__proto__`, which is a field like any other. */
 export function setField(holder: Json, name: string, value: unknown): void {
-  if (name === '__proto__') Object.defineProperty(holder, name, { value, writable: true, enumerable: true, configurable: true });
+  if (name === '__proto__')
+    Object.defineProperty(holder, name, {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
   else holder[name] = value;
 }
 
@@ -172,36 +198,46 @@ export function setField(holder: Json, name: string, value: unknown): void {
 type Making = { form: Form; late: Late[]; allowed: Allowed };
 
 /** Returns a parsed value with new objects, and leaves the parsed one as it is. */
-function revived(part: unknown, making: Making, place: { holder: Json; name: string }): unknown {
+function restoreValue(
+  part: unknown,
+  making: Making,
+  place: { holder: Json; name: string },
+): unknown {
   if (!isComposite(part)) return part;
-  if (!('lc' in part)) return revivedParts(part, making);
-  if (part['lc'] === 2) return isUndefined(part) ? undefined : builtIn(part, making);
-  const name = classOfMessage(part);
+  if (!('lc' in part)) return restoreParts(part, making);
+  if (part['lc'] === 2) return isUndefined(part) ? undefined : restoreBuiltIn(part, making);
+  const name = readMessageClass(part);
   if (name !== undefined && !making.allowed.isIn(part['kwargs'])) {
-    const inner = (record: Json): unknown => revived(record, making, { holder: {}, name: '' });
-    return message(name, messageData(part['kwargs'], inner) as Json, making.form);
+    const restoreInner = (record: Json): unknown =>
+      restoreValue(record, making, { holder: {}, name: '' });
+    return createMessage(name, copyMessageData(part['kwargs'], restoreInner) as Json, making.form);
   }
-  if (name !== undefined || making.allowed.permits(part)) making.late.push({ ...place, record: part });
-  return revivedParts(part, making);
+  if (name !== undefined || making.allowed.isAllowed(part))
+    making.late.push({ ...place, record: part });
+  return restoreParts(part, making);
 }
 
-function revivedParts(parts: Json, making: Making): Json {
+function restoreParts(parts: Json, making: Making): Json {
   const holder = (Array.isArray(parts) ? [] : {}) as Json;
   for (const name of Object.keys(parts)) {
     const part = parts[name];
-    setField(holder, name, isComposite(part) ? revived(part, making, { holder, name }) : part);
+    setField(holder, name, isComposite(part) ? restoreValue(part, making, { holder, name }) : part);
   }
   return holder;
 }
 
 /** Returns the object of a class of JavaScript that LangGraph wrote; a record that it did not write stays data. */
-function builtIn(record: Json, making: Making): unknown {
-  const data = escapedData(record);
-  if (data !== undefined) return revivedParts(data, making);
-  const parts = revivedParts(record, making);
+function restoreBuiltIn(record: Json, making: Making): unknown {
+  const data = readEscapedData(record);
+  if (data !== undefined) return restoreParts(data, making);
+  const parts = restoreParts(record, making);
   const { type, id, value, args } = parts;
   if (type === 'delta_snapshot' && 'value' in parts) return new DeltaSnapshot(value);
-  const known = type === 'constructor' && Array.isArray(id) && id.length === 1 && Object.hasOwn(BUILT_IN, String(id[0]));
+  const known =
+    type === 'constructor' &&
+    Array.isArray(id) &&
+    id.length === 1 &&
+    Object.hasOwn(BUILT_IN, String(id[0]));
   try {
     return known && Array.isArray(args) ? BUILT_IN[String(id[0])]!(args) : parts;
   } catch {
@@ -222,12 +258,15 @@ function refuse(): never {
 const BUILT_IN: Readonly<Record<string, (args: unknown[]) => unknown>> = {
   Set: ([items]) => (Array.isArray(items) ? new Set<unknown>(items) : refuse()),
   Map: ([pairs]) => (Array.isArray(pairs) ? new Map(pairs as [unknown, unknown][]) : refuse()),
-  RegExp: ([source, flags]) => (isText(source) && isText(flags) ? new RegExp(source, flags) : refuse()),
+  RegExp: ([source, flags]) =>
+    isText(source) && isText(flags) ? new RegExp(source, flags) : refuse(),
   Error: ([text]) => (isText(text) ? new Error(text) : refuse()),
-  Uint8Array: ([bytes]) => (Array.isArray(bytes) && bytes.every(isByte) ? new Uint8Array(bytes as number[]) : refuse()),
+  Uint8Array: ([bytes]) =>
+    Array.isArray(bytes) && bytes.every(isByte) ? new Uint8Array(bytes as number[]) : refuse(),
 };
 
-const isByte = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 255;
+const isByte = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 255;
 
 /** The text that LangGraph writes in the place where a value holds itself. */
 const CYCLE = '"[Circular]"';
@@ -249,30 +288,34 @@ export class Serde implements SerializerProtocol {
    */
   constructor(own: SerializerProtocol, allowed: AllowedClasses = NO_CLASSES) {
     this.#own = own;
-    this.#allowed = new Allowed(allowed, (record) => classOfMessage(record) !== undefined);
+    this.#allowed = new Allowed(allowed, (record) => readMessageClass(record) !== undefined);
   }
 
   async dumpsTyped(value: unknown): Promise<[string, Uint8Array]> {
     if (value instanceof Uint8Array) return ['bytes', value];
-    const text = dataText(value);
+    const text = toDataJson(value);
     if (text !== undefined) return ['json', encoder.encode(text)];
     // LangGraph knows some classes, and how to write a value that holds itself.
-    const stored = await this.#own.dumpsTyped(escaped(value));
+    const stored = await this.#own.dumpsTyped(escapeRecords(value));
     refuseReplaced(value, stored);
     return stored;
   }
 
   async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
     if (type !== 'json') return this.#own.loadsTyped(type, data);
-    return this.revive(JSON.parse(typeof data === 'string' ? data : decoder.decode(data)));
+    return this.restore(JSON.parse(typeof data === 'string' ? data : decoder.decode(data)));
   }
 
   /** Does the same for a value that is already parsed, and leaves it as it is. */
-  async revive(value: unknown, form: Form = 'objects'): Promise<unknown> {
+  async restore(value: unknown, form: Form = 'objects'): Promise<unknown> {
     if (!isComposite(value)) return value;
     const root: Json = {};
     const late: Late[] = [];
-    root['value'] = revived(value, { form, late, allowed: this.#allowed }, { holder: root, name: 'value' });
+    root['value'] = restoreValue(
+      value,
+      { form, late, allowed: this.#allowed },
+      { holder: root, name: 'value' },
+    );
     for (const { holder, name, record } of late) {
       const made = await this.#allowed.load(record);
       if (made !== undefined) setField(holder, name, made);
@@ -284,7 +327,7 @@ export class Serde implements SerializerProtocol {
    * Returns one element of a list as it is stored, just as the whole list would hold it in its place. Returns undefined
    * where it has a cycle, because only the list as a whole can tell where that ends.
    */
-  async dumpElement(element: unknown): Promise<string | undefined> {
+  async encodeElement(element: unknown): Promise<string | undefined> {
     // A list with an element that has no stored form is refused as a whole, which names its field.
     const [, written] = await this.dumpsTyped([element]).catch(() => [undefined, undefined]);
     const text = decoder.decode(written);

@@ -14,8 +14,16 @@ const REPLACED = '"[unable to serialize';
 const decoder = new TextDecoder();
 
 /** Throws where LangGraph's serialiser has replaced the value. */
-export function refuseReplaced(value: unknown, [type, written]: readonly [type: string, written: Uint8Array]): void {
-  if (type !== 'json' || typeof value === 'string' || decoder.decode(written.subarray(0, REPLACED.length)) !== REPLACED) return;
+export function refuseReplaced(
+  value: unknown,
+  [type, written]: readonly [type: string, written: Uint8Array],
+): void {
+  if (
+    type !== 'json' ||
+    typeof value === 'string' ||
+    decoder.decode(written.subarray(0, REPLACED.length)) !== REPLACED
+  )
+    return;
   throw new UnstoredError(explainRefusal(value));
 }
 
@@ -34,6 +42,8 @@ export async function storeNamed<T>(field: string, store: () => Promise<T>): Pro
   try {
     return await store();
   } catch (error) {
-    throw error instanceof UnstoredError ? new UnstoredError(`The value of "${field}" can not be stored: ${error.message}`) : error;
+    throw error instanceof UnstoredError
+      ? new UnstoredError(`The value of "${field}" can not be stored: ${error.message}`)
+      : error;
   }
 }

@@ -1,20 +1,28 @@
-import { blockForm } from '../../stream/protocol/state-form.ts';
+import { toStandardBlock } from '../../stream/protocol/state-form.ts';
 import type { Json } from '../../../schema/json.ts';
 
 /* This file sends a whole message like a streamed one: block by block. */
 
 /** Returns the events of a whole message. `head` has the fields of its beginning beside the id. */
-export function messageEvents(content: unknown, head: { id?: unknown; role: string } & Json, finish: Json = {}): Json[] {
-  return [{ event: 'message-start', ...head }, ...blocksOf(content).flatMap(blockEvents), { event: 'message-finish', ...finish }];
+export function buildMessageEvents(
+  content: unknown,
+  head: { id?: unknown; role: string } & Json,
+  finish: Json = {},
+): Json[] {
+  return [
+    { event: 'message-start', ...head },
+    ...toBlocks(content).flatMap(buildBlockEvents),
+    { event: 'message-finish', ...finish },
+  ];
 }
 
-function blocksOf(content: unknown): Json[] {
-  if (Array.isArray(content)) return content.map(blockForm);
+function toBlocks(content: unknown): Json[] {
+  if (Array.isArray(content)) return content.map(toStandardBlock);
   return typeof content === 'string' && content !== '' ? [{ type: 'text', text: content }] : [];
 }
 
-function blockEvents(block: Json, index: number): Json[] {
-  const [start, delta] = opening(block);
+function buildBlockEvents(block: Json, index: number): Json[] {
+  const [start, delta] = splitBlock(block);
   return [
     { event: 'content-block-start', index, content: start },
     ...(delta === undefined ? [] : [{ event: 'content-block-delta', index, delta }]),
@@ -23,7 +31,7 @@ function blockEvents(block: Json, index: number): Json[] {
 }
 
 /** Returns the block as it begins, and the part that is appended to it. */
-function opening(block: Json): [start: Json, delta: Json | undefined] {
+function splitBlock(block: Json): [start: Json, delta: Json | undefined] {
   if (block['type'] === 'text')
     return [
       { type: 'text', text: '' },

@@ -1,5 +1,5 @@
 import { isNamespaceWithin } from './graphs-under-way.ts';
-import { blockForm } from '../../stream/protocol/state-form.ts';
+import { toStandardBlock } from '../../stream/protocol/state-form.ts';
 import type { Json } from '../../../schema/json.ts';
 
 /*
@@ -9,7 +9,12 @@ import type { Json } from '../../../schema/json.ts';
  */
 
 type Block = { index: number; content: Json };
-type OpenMessage = { id: unknown; task: string[]; blocks: Map<string, Block>; usage: Usage | undefined };
+type OpenMessage = {
+  id: unknown;
+  task: string[];
+  blocks: Map<string, Block>;
+  usage: Usage | undefined;
+};
 type Usage = Record<'input_tokens' | 'output_tokens' | 'total_tokens', number>;
 
 /** Events of the message with this id. */
@@ -25,19 +30,27 @@ export class MessageParts {
     const message = known ?? { id, task, blocks: new Map<string, Block>(), usage: undefined };
     this.#open.set(id, message);
     const begin = known === undefined ? [{ event: 'message-start', role: 'ai', id }] : [];
-    const pieces = piecesOf(part).flatMap(([key, piece]) => tell(message.blocks, key, piece));
-    return { id, task, events: [...begin, ...pieces, ...tellUsage(message, part['usage_metadata'])] };
+    const pieces = listPieces(part).flatMap(([key, piece]) =>
+      appendPiece(message.blocks, key, piece),
+    );
+    return {
+      id,
+      task,
+      events: [...begin, ...pieces, ...addUsage(message, part['usage_metadata'])],
+    };
   }
 
   /** Ends a message that has come as a whole; returns undefined when none of its parts came before. */
-  whole(id: unknown): EventsOfMessage | undefined {
+  endMessage(id: unknown): EventsOfMessage | undefined {
     const message = this.#open.get(id);
     return message && this.#finish(message);
   }
 
   /** Ends the messages of a task that has ended; a task without a name stands for the run. */
-  ended(task: string[]): EventsOfMessage[] {
-    return [...this.#open.values()].filter((message) => isNamespaceWithin(message.task, task)).map((message) => this.#finish(message));
+  endTask(task: string[]): EventsOfMessage[] {
+    return [...this.#open.values()]
+      .filter((message) => isNamespaceWithin(message.task, task))
+      .map((message) => this.#finish(message));
   }
 
   #finish({ id, task, blocks, usage }: OpenMessage): EventsOfMessage {
@@ -45,21 +58,35 @@ export class MessageParts {
     const finished = [...blocks.values()].map(({ index, content }) => ({
       event: 'content-block-finish',
       index,
-      content: finishedBlock(content),
+      content: finishBlock(content),
     }));
-    return { id, task, events: [...finished, { event: 'message-finish', reason: 'stop', ...(usage && { usage }) }] };
+    return {
+      id,
+      task,
+      events: [...finished, { event: 'message-finish', reason: 'stop', ...(usage && { usage }) }],
+    };
   }
 }
 
 /** Returns the pieces that a part adds, with the keys of the blocks that it is added to. */
-function piecesOf({ content, tool_call_chunks: calls }: Json): [key: string, piece: Json][] {
-  const texts = typeof content === 'string' ? (content === '' ? [] : [content]) : ((content ?? []) as unknown[]);
-  const blocks = texts.map(asBlock).map((block): [string, Json] => [JSON.stringify([block['type'], block['index']]), block]);
+function listPieces({ content, tool_call_chunks: calls }: Json): [key: string, piece: Json][] {
+  const texts =
+    typeof content === 'string'
+      ? content === ''
+        ? []
+        : [content]
+      : ((content ?? []) as unknown[]);
+  const blocks = texts
+    .map(toBlock)
+    .map((block): [string, Json] => [JSON.stringify([block['type'], block['index']]), block]);
   // Clients find tool calls in `tool_call_chunks`, whatever a provider's content says of them.
   const shown = blocks.filter(([, { type }]) => SHOWN.has(type as string));
   return [
     ...shown,
-    ...((calls ?? []) as Json[]).map((call): [string, Json] => [JSON.stringify(['call', call['index'] ?? call['id']]), call]),
+    ...((calls ?? []) as Json[]).map((call): [string, Json] => [
+      JSON.stringify(['call', call['index'] ?? call['id']]),
+      call,
+    ]),
   ];
 }
 
@@ -67,24 +94,30 @@ function piecesOf({ content, tool_call_chunks: calls }: Json): [key: string, pie
 const SHOWN = new Set(['text', 'reasoning', 'image', 'audio', 'video', 'file']);
 
 /** Returns a piece of content as a standard block, with the provider's index. */
-function asBlock(piece: unknown): Json {
+function toBlock(piece: unknown): Json {
   const { type, thinking, text, index } = Object(piece) as Json;
   if (type === 'thinking') return { type: 'reasoning', reasoning: thinking ?? '', index };
   if (type === 'text_delta') return { type: 'text', text, index };
-  return blockForm(piece);
+  return toStandardBlock(piece);
 }
 
 /** Appends a piece to its block, and returns the events that say so. */
-function tell(blocks: Map<string, Block>, key: string, piece: Json): Json[] {
+function appendPiece(blocks: Map<string, Block>, key: string, piece: Json): Json[] {
   const known = blocks.get(key);
-  const block = known ?? { index: blocks.size, content: opening(piece, blocks.size) };
+  const block = known ?? { index: blocks.size, content: openBlock(piece, blocks.size) };
   blocks.set(key, block);
-  const begin = known === undefined ? [{ event: 'content-block-start', index: block.index, content: { ...block.content } }] : [];
+  const begin =
+    known === undefined
+      ? [{ event: 'content-block-start', index: block.index, content: { ...block.content } }]
+      : [];
   const delta = append(block.content, piece);
-  return [...begin, ...(delta === undefined ? [] : [{ event: 'content-block-delta', index: block.index, delta }])];
+  return [
+    ...begin,
+    ...(delta === undefined ? [] : [{ event: 'content-block-delta', index: block.index, delta }]),
+  ];
 }
 
-function opening({ type, id, name, ...rest }: Json, index: number): Json {
+function openBlock({ type, id, name, ...rest }: Json, index: number): Json {
   if (type === 'text') return { type, text: '' };
   if (type === 'reasoning') return { type, reasoning: '' };
   if (SHOWN.has(type as string)) return { type, ...rest };
@@ -114,7 +147,7 @@ function append(content: Json, piece: Json): Json | undefined {
 }
 
 /** Returns the block in its final form, where a tool call has its arguments as an object. */
-function finishedBlock({ type, id, name, args, ...rest }: Json): Json {
+function finishBlock({ type, id, name, args, ...rest }: Json): Json {
   if (type !== 'tool_call_chunk') return { type, ...rest };
   try {
     return { type: 'tool_call', id, name, args: JSON.parse((args as string) || '{}') as unknown };
@@ -123,11 +156,15 @@ function finishedBlock({ type, id, name, args, ...rest }: Json): Json {
   }
 }
 
-function tellUsage(message: OpenMessage, given: unknown): Json[] {
+function addUsage(message: OpenMessage, given: unknown): Json[] {
   if (given === undefined || given === null) return [];
   const more = given as Usage;
   const { usage } = message;
   const sum = (name: keyof Usage): number => (usage?.[name] ?? 0) + (more[name] ?? 0);
-  message.usage = { input_tokens: sum('input_tokens'), output_tokens: sum('output_tokens'), total_tokens: sum('total_tokens') };
+  message.usage = {
+    input_tokens: sum('input_tokens'),
+    output_tokens: sum('output_tokens'),
+    total_tokens: sum('total_tokens'),
+  };
   return [{ event: 'usage', usage: { ...message.usage } }];
 }

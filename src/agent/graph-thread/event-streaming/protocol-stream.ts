@@ -1,9 +1,9 @@
 import type { RunSpec } from '../../../schema/wire/wall/run-in-thread.ts';
-import { eventName } from '../../stream/event-name.ts';
-import { stateMessage } from '../../stream/protocol/state-form.ts';
+import { buildEventName } from '../../stream/event-name.ts';
+import { toStateMessage } from '../../stream/protocol/state-form.ts';
 import type { Chunk } from '../events.ts';
 import type { MakeTransformer, StreamTransformer, TransformedEvent } from '../load.ts';
-import { plainMessage, toJson } from '../serialise.ts';
+import { toPlainMessage, toJson } from '../serialise.ts';
 import { PROTOCOL_MODES, ProtocolEventsOfRun, type ProtocolEvent } from './convert.ts';
 import type { GraphStatus } from './graphs-under-way.ts';
 import { convertToProtocolEvent } from '@langchain/langgraph';
@@ -20,7 +20,7 @@ type Emit = (event: string, json: string) => void;
 export type ProtocolStream = {
   begin(): void;
   /** Says that the graph is made, with which transformers may be registered. */
-  made(graph: { streamTransformers?: MakeTransformer[] }): void;
+  registerTransformers(graph: { streamTransformers?: MakeTransformer[] }): void;
   take(chunk: Chunk): void;
   /**
    * Sends the ends of the subgraphs that the run leaves open, and the last events of transformers. `error` is the one
@@ -31,11 +31,17 @@ export type ProtocolStream = {
   leave(error: unknown): void;
 };
 
-const nothing = (): void => undefined;
-const SILENT: ProtocolStream = { begin: nothing, made: nothing, take: nothing, end: () => Promise.resolve(), leave: nothing };
+const skip = (): void => undefined;
+const SILENT: ProtocolStream = {
+  begin: skip,
+  registerTransformers: skip,
+  take: skip,
+  end: () => Promise.resolve(),
+  leave: skip,
+};
 
 /** Returns the protocol events of a run; one that was started without event streaming sends none. */
-export const protocolStream = (spec: RunSpec, emit: Emit): ProtocolStream =>
+export const createProtocolStream = (spec: RunSpec, emit: Emit): ProtocolStream =>
   spec.kwargs.protocol === true ? new EmittedEvents(spec, emit) : SILENT;
 
 class EmittedEvents implements ProtocolStream {
@@ -51,17 +57,25 @@ class EmittedEvents implements ProtocolStream {
   }
 
   begin(): void {
-    this.#send([{ method: 'lifecycle', namespace: [], data: { event: 'running', graph_name: this.#graphId } }]);
+    this.#send([
+      { method: 'lifecycle', namespace: [], data: { event: 'running', graph_name: this.#graphId } },
+    ]);
   }
 
-  made({ streamTransformers = [] }: { streamTransformers?: MakeTransformer[] }): void {
+  registerTransformers({
+    streamTransformers = [],
+  }: {
+    streamTransformers?: MakeTransformer[];
+  }): void {
     this.#extensions = new Extensions(streamTransformers, (event) => this.#send([event]));
   }
 
   take(chunk: Chunk): void {
-    const isHeldBack = this.#extensions?.see(chunk) === false;
+    const isHeldBack = this.#extensions?.showChunk(chunk) === false;
     // The state of the graphs is sent even if a transformer holds the chunk back.
-    this.#send(this.#events.of(chunk).filter(({ method }) => !isHeldBack || method !== chunk.mode));
+    this.#send(
+      this.#events.convertChunk(chunk).filter(({ method }) => !isHeldBack || method !== chunk.mode),
+    );
   }
 
   async end(status: GraphStatus, error?: unknown): Promise<void> {
@@ -79,14 +93,20 @@ class EmittedEvents implements ProtocolStream {
   #send(events: ProtocolEvent[]): void {
     if (this.#isSilent) return;
     const now = Date.now();
-    for (const event of events) this.#emit(eventName(event), eventText(event, now));
+    for (const event of events) this.#emit(buildEventName(event), formatEventParams(event, now));
   }
 }
 
 /** Returns an event as one line of JSON: the `params` of its form on the wire. `timestamp` is in milliseconds. */
-export function eventText({ namespace, node, data, whole }: ProtocolEvent, timestamp: number): string {
+export function formatEventParams(
+  { namespace, node, data, whole }: ProtocolEvent,
+  timestamp: number,
+): string {
   const from = node === undefined ? '' : `,"node":${JSON.stringify(node)}`;
-  const text = whole === true ? toJson(data) : toJson(data, (message) => stateMessage(plainMessage(message)));
+  const text =
+    whole === true
+      ? toJson(data)
+      : toJson(data, (message) => toStateMessage(toPlainMessage(message)));
   return `{"namespace":${JSON.stringify(namespace)},"timestamp":${timestamp}${from},"data":${text}}`;
 }
 
@@ -96,9 +116,15 @@ export function eventText({ namespace, node, data, whole }: ProtocolEvent, times
  */
 
 /** A channel of a transformer; one without a name stays within the process. */
-type Channel = { channelName?: string; _wire(onPush: (item: unknown) => void): void; _close(): void; _fail(error: unknown): void };
+type Channel = {
+  channelName?: string;
+  _wire(onPush: (item: unknown) => void): void;
+  _close(): void;
+  _fail(error: unknown): void;
+};
 
-const isChannel = (value: unknown): value is Channel => typeof (value as Partial<Channel> | null)?._wire === 'function';
+const isChannel = (value: unknown): value is Channel =>
+  typeof (value as Partial<Channel> | null)?._wire === 'function';
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as Partial<Promise<unknown>> | null)?.then === 'function';
 
@@ -119,17 +145,24 @@ class Extensions {
     this.#tell = tell;
     this.#transformers = make.map((one) => one()).filter(({ __native: native }) => native !== true);
     for (const transformer of this.#transformers) {
-      this.#wire(transformer.init());
-      transformer.onRegister?.({ push: (namespace, event) => this.#pushed(namespace, event) });
+      this.#attachChannels(transformer.init());
+      transformer.onRegister?.({
+        push: (namespace, event) => this.#handlePushed(namespace, event),
+      });
     }
   }
 
   /** Shows the transformers a chunk that LangGraph has streamed. Returns false if one of them holds it back. */
-  see({ namespace, mode, payload }: Chunk): boolean {
+  showChunk({ namespace, mode, payload }: Chunk): boolean {
     if (this.#transformers.length === 0) return true;
     // The modes were checked where LangGraph was asked for them; `seq` means nothing outside of LangGraph's own
     // streams.
-    const events = convertToProtocolEvent({ namespace, mode: mode as 'values', payload, seq: 0 }) as TransformedEvent[];
+    const events = convertToProtocolEvent({
+      namespace,
+      mode: mode as 'values',
+      payload,
+      seq: 0,
+    }) as TransformedEvent[];
     return events.map((event) => this.#show(namespace, event)).every(Boolean);
   }
 
@@ -144,7 +177,7 @@ class Extensions {
     for (const channel of this.#channels) channel._close();
     const values = this.#values.map(async ([name, value]) => {
       const payload = await value;
-      if (!enough.signal.aborted) this.#tell(custom([], name, payload));
+      if (!enough.signal.aborted) this.#tell(buildCustomEvent([], name, payload));
     });
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, END_WITHIN);
@@ -168,12 +201,13 @@ class Extensions {
     for (const channel of this.#channels) channel._fail(error);
   }
 
-  #wire(projection: unknown): void {
+  #attachChannels(projection: unknown): void {
     for (const [name, value] of Object.entries((projection ?? {}) as Json)) {
       if (isChannel(value)) {
         this.#channels.push(value);
         const { channelName } = value;
-        if (channelName !== undefined) value._wire((item) => this.#tell(custom(this.#namespace, channelName, item)));
+        if (channelName !== undefined)
+          value._wire((item) => this.#tell(buildCustomEvent(this.#namespace, channelName, item)));
       } else if (isPromise(value)) {
         // A rejected promise says nothing, and must not end the process.
         Promise.resolve(value).catch(() => undefined);
@@ -182,11 +216,19 @@ class Extensions {
     }
   }
 
-  #pushed(namespace: string[], event: TransformedEvent): void {
+  #handlePushed(namespace: string[], event: TransformedEvent): void {
     if (!this.#show(namespace, event)) return;
     const { method, params } = event;
-    const [channel = method, name] = method.startsWith('custom:') ? ['custom', method.slice('custom:'.length)] : [method];
-    this.#tell({ method: channel, name, namespace: params.namespace, node: params.node, data: params.data });
+    const [channel = method, name] = method.startsWith('custom:')
+      ? ['custom', method.slice('custom:'.length)]
+      : [method];
+    this.#tell({
+      method: channel,
+      name,
+      namespace: params.namespace,
+      node: params.node,
+      data: params.data,
+    });
   }
 
   #show(namespace: string[], event: TransformedEvent): boolean {
@@ -200,7 +242,7 @@ class Extensions {
   }
 }
 
-const custom = (namespace: string[], name: string, payload: unknown): ProtocolEvent => ({
+const buildCustomEvent = (namespace: string[], name: string, payload: unknown): ProtocolEvent => ({
   method: 'custom',
   name,
   namespace,

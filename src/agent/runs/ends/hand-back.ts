@@ -1,12 +1,12 @@
 import type { JobSettings } from '../../../config/agent.ts';
 import type { Log } from '../../../log.ts';
-import { crashed, giveBack, type Claimed } from '../../db/runs/leases.ts';
+import { lockCrashedRun, giveBack, type Claimed } from '../../db/runs/leases.ts';
 import type { Database } from '../../db/base/pool.ts';
 import type { Signals } from '../../db/base/signals.ts';
 import type { Tickets } from '../../queue/tickets.ts';
 import type { StreamLog } from '../../stream/log.ts';
 import type { End } from '../end.ts';
-import { settleLost, tellLost, type TellLostDeps } from '../lost.ts';
+import { settleLost, notifyLost, type TellLostDeps } from '../lost.ts';
 import { runFields } from '../../kernel/run-fields.ts';
 
 type Deps = TellLostDeps & {
@@ -14,18 +14,22 @@ type Deps = TellLostDeps & {
   signals: Pick<Signals, 'processId' | 'send'>;
   tickets: Tickets;
   jobs: Pick<JobSettings, 'maxAttempts'>;
-  eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail' | 'stored'>;
+  eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail' | 'waitUntilStored'>;
   log: Log;
 };
 
 type HandBack = Extract<End, { kind: 'hand-back' }>;
 
 /** Gives a run back to the queue: it continues elsewhere at once, before any new run begins. */
-export async function handBack(deps: Deps, run: Claimed, { alone, losesLife }: HandBack): Promise<{ more: boolean }> {
+export async function returnToQueue(
+  deps: Deps,
+  run: Claimed,
+  { alone, losesLife }: HandBack,
+): Promise<{ more: boolean }> {
   const { db, signals, tickets, eventLog, log } = deps;
   // The next attempt goes on behind the events of this one, which stores nothing once it has given the run back.
-  await eventLog.stored(run.thread_id);
-  if (losesLife) await loseLife(deps, run.run_id);
+  await eventLog.waitUntilStored(run.thread_id);
+  if (losesLife) await countLostLife(deps, run.run_id);
   else {
     await giveBack(db, run.run_id, { worker: signals.processId, alone });
     await tickets.send(db, run, { continued: true });
@@ -38,13 +42,13 @@ export async function handBack(deps: Deps, run: Claimed, { alone, losesLife }: H
 /**
  * Counts the attempt against the run, as if its worker were lost, so that a run that fails each time comes to an end.
  */
-async function loseLife(deps: Deps, runId: string): Promise<void> {
+async function countLostLife(deps: Deps, runId: string): Promise<void> {
   const { db, signals, tickets, jobs, eventLog } = deps;
   const settled = await db.transaction(async (tx) => {
-    const [lost] = await crashed(tx, runId, signals.processId);
+    const [lost] = await lockCrashedRun(tx, runId, signals.processId);
     return lost && settleLost(tx, lost, { tickets, maxAttempts: jobs.maxAttempts, eventLog });
   });
   if (settled === undefined) return;
-  await tellLost(deps, [settled]);
+  await notifyLost(deps, [settled]);
   if (settled.ended && settled.told) await signals.send({ about: 'webhook' });
 }

@@ -8,9 +8,9 @@ import type { KeptEvents } from '../../db/events/protocol-events.ts';
 import { getThread } from '../../db/threads/threads.ts';
 import type { BusMessage, Subscription } from '../bus.ts';
 import type { StreamLog } from '../log.ts';
-import { inOrder, storedProtocolEvents, type StoredIn } from '../tail.ts';
-import { eventName } from '../event-name.ts';
-import { snapshotOf } from './snapshot.ts';
+import { filterLaterEvents, loadProtocolEvents, type StoredIn } from '../tail.ts';
+import { buildEventName } from '../event-name.ts';
+import { buildThreadSnapshot } from './snapshot.ts';
 
 /*
  * How one reader reads a thread's protocol events: the stored ones, then new ones, each once and in the order of their
@@ -20,7 +20,7 @@ import { snapshotOf } from './snapshot.ts';
 type Deps = {
   db: Db;
   batched: Pick<BatchedStatements, 'keptEvents'>;
-  eventLog: Pick<StreamLog, 'written' | 'tail'>;
+  eventLog: Pick<StreamLog, 'waitUntilWritten' | 'tail'>;
   signals: Pick<Signals, 'processId'>;
 };
 
@@ -39,33 +39,36 @@ export type ProtocolReading = {
  */
 export type Batch = { events: ThreadEvent[] } | { gap: { after: number; before: number } };
 
-const RUN_BEGINS = eventName({ method: 'lifecycle', namespace: [] });
+const RUN_BEGINS = buildEventName({ method: 'lifecycle', namespace: [] });
 
 /** Yields the thread's protocol events until the reader leaves or the server stops. */
-export async function* protocolEvents(deps: Deps, { threadId, subscription, register, since }: ProtocolReading): AsyncGenerator<Batch> {
-  await deps.eventLog.written(threadId);
+export async function* followProtocolEvents(
+  deps: Deps,
+  { threadId, subscription, register, since }: ProtocolReading,
+): AsyncGenerator<Batch> {
+  await deps.eventLog.waitUntilWritten(threadId);
   const start = await startOf(deps, threadId, since);
   register(start.busy);
   for (const batch of start.batches) yield batch;
   let { at } = start;
-  const stored = async function* (): AsyncGenerator<Batch> {
-    for await (const events of storedProtocolEvents(sourceOf(deps), threadId, at)) {
+  const loadStored = async function* (): AsyncGenerator<Batch> {
+    for await (const events of loadProtocolEvents(toSource(deps), threadId, at)) {
       at = events.at(-1)!.thread_seq;
       yield { events };
     }
   };
-  if (start.last > at) yield* stored();
+  if (start.last > at) yield* loadStored();
   for (;;) {
-    const message = await subscription.next();
+    const message = await subscription.readNext();
     if (message === undefined || message.kind === 'end') return;
-    const { events, isBehind } = arrival(message, at);
+    const { events, isBehind } = pickNewEvents(message, at);
     if (isBehind) {
       // Earlier events are on their way, or in the table, because a run begins only when all of the one before is
       // there.
-      await deps.eventLog.written(threadId);
-      yield* stored();
+      await deps.eventLog.waitUntilWritten(threadId);
+      yield* loadStored();
     }
-    const fresh = inOrder(events, at);
+    const fresh = filterLaterEvents(events, at);
     at = fresh.at(-1)?.thread_seq ?? at;
     if (fresh.length > 0) yield { events: fresh };
   }
@@ -75,33 +78,42 @@ export async function* protocolEvents(deps: Deps, { threadId, subscription, regi
  * Returns the events of a message that are new to a reader that stands at the number. `isBehind`: the table has more
  * before it.
  */
-function arrival(message: Exclude<BusMessage, { kind: 'end' }>, at: number): { events: ThreadEvent[]; isBehind: boolean } {
-  if (message.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
-  if (message.kind === 'wake') return { events: [], isBehind: message.thread_seq === undefined || message.thread_seq > at };
-  const events = inOrder(message.events.filter(isNumbered), at);
+function pickNewEvents(
+  message: Exclude<BusMessage, { kind: 'end' }>,
+  at: number,
+): { events: ThreadEvent[]; isBehind: boolean } {
+  if (message.kind === 'too-slow')
+    throw new Unavailable('The reader was too slow; join the stream again.');
+  if (message.kind === 'wake')
+    return { events: [], isBehind: message.thread_seq === undefined || message.thread_seq > at };
+  const events = filterLaterEvents(message.events.filter(isNumbered), at);
   return { events, isBehind: events.length > 0 && events[0]!.thread_seq !== at + 1 };
 }
 
 /** Yields the events between two numbers that a reader has passed, and an event in place of those that are gone. */
-export async function* protocolEventsUpTo(
+export async function* loadProtocolRange(
   deps: Deps,
   threadId: string,
   { since, upTo }: { since: number; upTo: number },
 ): AsyncGenerator<Batch> {
-  await deps.eventLog.written(threadId);
+  await deps.eventLog.waitUntilWritten(threadId);
   const start = await startOf(deps, threadId, since);
   for (const batch of start.batches) yield batch;
   if (start.at >= upTo) return;
-  for await (const page of storedProtocolEvents(sourceOf(deps), threadId, start.at)) {
+  for await (const page of loadProtocolEvents(toSource(deps), threadId, start.at)) {
     const events = page.filter(({ thread_seq }) => thread_seq <= upTo);
     if (events.length > 0) yield { events };
     if (events.length < page.length || page.at(-1)!.thread_seq === upTo) return;
   }
 }
 
-const isNumbered = (event: { thread_seq?: number | null }): event is ThreadEvent => typeof event.thread_seq === 'number';
+const isNumbered = (event: { thread_seq?: number | null }): event is ThreadEvent =>
+  typeof event.thread_seq === 'number';
 
-const sourceOf = ({ db, eventLog }: Pick<Deps, 'db' | 'eventLog'>): StoredIn => ({ db, tail: eventLog.tail });
+const toSource = ({ db, eventLog }: Pick<Deps, 'db' | 'eventLog'>): StoredIn => ({
+  db,
+  tail: eventLog.tail,
+});
 
 type Start = { at: number; last: number; busy: boolean; batches: Batch[] };
 
@@ -110,7 +122,7 @@ type Start = { at: number; last: number; busy: boolean; batches: Batch[] };
  * kept.
  */
 async function startOf(deps: Deps, threadId: string, since: number): Promise<Start> {
-  const kept = await keptOf(deps, threadId, since);
+  const kept = await loadKept(deps, threadId, since);
   const busy = kept?.busy === true;
   if (kept === undefined || kept.last === 0) return { at: 0, last: 0, busy, batches: [] };
   // A reader that has more than is stored got it from a worker that died before it stored it.
@@ -118,7 +130,15 @@ async function startOf(deps: Deps, threadId: string, since: number): Promise<Sta
   const begin = kept.first?.thread_seq ?? kept.last + 1;
   const { last } = kept;
   if (at + 1 >= begin) return { at, last, busy, batches: [] };
-  return { at: begin - 1, last, busy, batches: [...gapOf(since, begin), ...(await standIn(deps.db, threadId, { kept, begin }))] };
+  return {
+    at: begin - 1,
+    last,
+    busy,
+    batches: [
+      ...buildGap(since, begin),
+      ...(await loadSnapshot(deps.db, threadId, { kept, begin })),
+    ],
+  };
 }
 
 /** Milliseconds between two looks for events that a reader has and their writer is about to write. */
@@ -126,7 +146,11 @@ const PAUSE = 200;
 const LOOKS = 15;
 
 /** Returns where the thread's events begin and end, in the table and in the key-value store. */
-async function keptOf({ batched, signals, eventLog: { tail } }: Deps, threadId: string, since: number): Promise<KeptEvents | undefined> {
+async function loadKept(
+  { batched, signals, eventLog: { tail } }: Deps,
+  threadId: string,
+  since: number,
+): Promise<KeptEvents | undefined> {
   const look = async (): Promise<KeptEvents | undefined> => {
     const kept = await batched.keptEvents({ threadId, reader: signals.processId });
     if (kept === undefined || tail === undefined) return kept;
@@ -144,11 +168,16 @@ async function keptOf({ batched, signals, eventLog: { tail } }: Deps, threadId: 
 }
 
 /** Returns the gap for a reader. A reader that has nothing misses nothing. */
-const gapOf = (since: number, begin: number): Batch[] => (since === 0 ? [] : [{ gap: { after: since, before: begin } }]);
+const buildGap = (since: number, begin: number): Batch[] =>
+  since === 0 ? [] : [{ gap: { after: since, before: begin } }];
 
 /** Returns where the thread stands, unless the events begin with a run, because they then say it themselves. */
-async function standIn(db: Db, threadId: string, { kept, begin }: { kept: KeptEvents; begin: number }): Promise<Batch[]> {
+async function loadSnapshot(
+  db: Db,
+  threadId: string,
+  { kept, begin }: { kept: KeptEvents; begin: number },
+): Promise<Batch[]> {
   if (kept.first?.event === RUN_BEGINS) return [];
   const thread = await getThread(db, threadId);
-  return thread === undefined ? [] : [{ events: snapshotOf(thread, begin - 1) }];
+  return thread === undefined ? [] : [{ events: buildThreadSnapshot(thread, begin - 1) }];
 }

@@ -11,22 +11,32 @@ export type RunPart = { run_id: string; thread_id: string; events: RunEvent[] };
 type EventHead = [ms: number, seq: number, event: string, characters: number, thread_seq?: number];
 type PartHead = [run_id: string, thread_id: string, events: EventHead[]];
 
-export function frameOf(parts: RunPart[]): string {
-  const heads = parts.map(({ run_id, thread_id, events }): PartHead => [run_id, thread_id, events.map(headOf)]);
+export function encodeFrame(parts: RunPart[]): string {
+  const heads = parts.map(({ run_id, thread_id, events }): PartHead => [
+    run_id,
+    thread_id,
+    events.map(buildHead),
+  ]);
   return `${JSON.stringify(heads)}\n${parts.map(({ events }) => events.map(({ json }) => json).join('')).join('')}`;
 }
 
-const headOf = ({ ms, seq, event, json, thread_seq }: RunEvent): EventHead =>
-  typeof thread_seq === 'number' ? [ms, seq, event, json.length, thread_seq] : [ms, seq, event, json.length];
+const buildHead = ({ ms, seq, event, json, thread_seq }: RunEvent): EventHead =>
+  typeof thread_seq === 'number'
+    ? [ms, seq, event, json.length, thread_seq]
+    : [ms, seq, event, json.length];
 
-export function partsOf(frame: string): RunPart[] {
+export function decodeFrame(frame: string): RunPart[] {
   // JSON on one line has no line break.
   let at = frame.indexOf('\n') + 1;
   const heads = JSON.parse(frame.slice(0, at)) as PartHead[];
-  const eventOf = ([ms, seq, event, characters, thread_seq]: EventHead): RunEvent => {
+  const decodeEvent = ([ms, seq, event, characters, thread_seq]: EventHead): RunEvent => {
     const json = frame.slice(at, at + characters);
     at += characters;
     return { ms, seq, event, json, ...(thread_seq !== undefined && { thread_seq }) };
   };
-  return heads.map(([run_id, thread_id, events]) => ({ run_id, thread_id, events: events.map(eventOf) }));
+  return heads.map(([run_id, thread_id, events]) => ({
+    run_id,
+    thread_id,
+    events: events.map(decodeEvent),
+  }));
 }

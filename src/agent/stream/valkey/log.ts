@@ -1,4 +1,4 @@
-import { asError } from '../../../errors.ts';
+import { toError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import { RUN_DONE, type RunEvent } from '../../../schema/agent/stream-event.ts';
 import { openEvents, sealEvents } from '../../db/fields/event-data.ts';
@@ -9,7 +9,7 @@ import type { EventTail } from '../tail.ts';
 import type { RunPart } from './frames.ts';
 import { GATHER, Sending } from './sending.ts';
 import type { EventStore, StoreEntry } from './store.ts';
-import { tailOf } from './tail.ts';
+import { buildEventTail } from './tail.ts';
 
 /** Characters of events that go through the store at once. Larger ones would crowd out those of other runs. */
 const MOST_AT_ONCE = 4 * 1024 * 1024;
@@ -50,7 +50,7 @@ type Entry = { run: HeldRun; readers: string[]; events: RunEvent[]; store: boole
 type Deps = {
   db: Db;
   store: EventStore;
-  table: Pick<EventLog, 'append' | 'written' | 'lifeSeconds'>;
+  table: Pick<EventLog, 'append' | 'waitUntilWritten' | 'lifeSeconds'>;
   /** Tells readers that the table has more of a run. */
   wake(run: RunPart, readers: string[]): Promise<void>;
   log: Log;
@@ -75,10 +75,11 @@ export class StoreLog implements StreamLog {
   constructor(deps: Deps) {
     this.#deps = deps;
     this.lifeSeconds = deps.table.lifeSeconds;
-    this.tail = tailOf(deps.store, (run_id, events) => this.#open(run_id, events));
-    const send = (entries: Entry[]): Promise<{ answered: Promise<void> }> => this.#sent(entries);
-    this.#sending = new Sending<Entry>({ isFresh, send, failed: () => this.lost() });
-    this.#timer = setInterval(() => this.#tend(), BEHIND).unref();
+    this.tail = buildEventTail(deps.store, (run_id, events) => this.#open(run_id, events));
+    const send = (entries: Entry[]): Promise<{ answered: Promise<void> }> =>
+      this.#sendBatch(entries);
+    this.#sending = new Sending<Entry>({ isFresh, send, failed: () => this.moveAllToTable() });
+    this.#timer = setInterval(() => this.#sweepRuns(), BEHIND).unref();
   }
 
   get isUp(): boolean {
@@ -89,7 +90,8 @@ export class StoreLog implements StreamLog {
     const run = this.#runOf(logged);
     run.touched = Date.now();
     run.over ||= events.at(-1)?.event === RUN_DONE;
-    if (run.home === 'store' && (!this.isUp || charactersOf(events) > MOST_AT_ONCE)) this.#turn(run);
+    if (run.home === 'store' && (!this.isUp || countCharacters(events) > MOST_AT_ONCE))
+      this.#moveToTable(run);
     if (run.home === 'table') {
       this.counts.byTable += events.length;
       this.#deps.table.append(logged, events);
@@ -97,46 +99,49 @@ export class StoreLog implements StreamLog {
     }
     this.counts.byStore += events.length;
     run.held.push(...events);
-    this.#characters += charactersOf(events);
+    this.#characters += countCharacters(events);
     this.#sending.add({ run, readers: [...logged.readers], events, store: run.kept || run.over });
   }
 
   /** Settles when readers find all that was appended until now: in the store, or in the table. */
-  async written(threadId?: string): Promise<void> {
+  async waitUntilWritten(threadId?: string): Promise<void> {
     this.#storeRest((run) => threadId === undefined || run.thread_id === threadId);
-    await this.#sending.gone();
-    await this.#deps.table.written(threadId);
+    await this.#sending.waitUntilSent();
+    await this.#deps.table.waitUntilWritten(threadId);
   }
 
   /** Settles when the table has all that is to be kept, of one thread or of all. */
-  async stored(threadId?: string): Promise<void> {
-    await this.written(threadId);
-    for (const run of this.#runs.values()) if (run.kept && (threadId === undefined || run.thread_id === threadId)) this.#spill(run);
-    await this.#deps.table.written(threadId);
+  async waitUntilStored(threadId?: string): Promise<void> {
+    await this.waitUntilWritten(threadId);
+    for (const run of this.#runs.values())
+      if (run.kept && (threadId === undefined || run.thread_id === threadId))
+        this.#flushToTable(run);
+    await this.#deps.table.waitUntilWritten(threadId);
   }
 
   /** Gives all that only the store has to the table, because this process ends. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    for (const run of this.#runs.values()) this.#spill(run);
-    await this.#deps.table.written();
+    for (const run of this.#runs.values()) this.#flushToTable(run);
+    await this.#deps.table.waitUntilWritten();
     this.#deps.store.close();
   }
 
   /** Passes on events that another process sent, in their order. */
-  opened(parts: RunPart[], pass: (part: RunPart) => void): void {
+  forwardParts(parts: RunPart[], pass: (part: RunPart) => void): void {
     const open = async (): Promise<void> => {
-      for (const { run_id, thread_id, events } of parts) pass({ run_id, thread_id, events: await this.#open(run_id, events) });
+      for (const { run_id, thread_id, events } of parts)
+        pass({ run_id, thread_id, events: await this.#open(run_id, events) });
     };
     this.#opening = this.#opening.then(open);
     this.#opening = this.#opening.catch((error: unknown) =>
-      this.#deps.log.error({ err: asError(error) }, 'events of another process could not be read'),
+      this.#deps.log.error({ err: toError(error) }, 'events of another process could not be read'),
     );
   }
 
   /** Has the table take over, because the store may have lost events that were sent to it. */
-  lost(): void {
-    for (const run of this.#runs.values()) this.#turn(run);
+  moveAllToTable(): void {
+    for (const run of this.#runs.values()) this.#moveToTable(run);
   }
 
   #open(run_id: string, events: RunEvent[]): Promise<RunEvent[]> {
@@ -167,41 +172,60 @@ export class StoreLog implements StreamLog {
   /** Has the store keep the events of these runs that readers have heard. */
   #storeRest(which: (run: HeldRun) => boolean): void {
     for (const run of this.#runs.values())
-      if (run.unstored.length > 0 && which(run)) this.#sending.add({ run, readers: [], events: [], store: true });
+      if (run.unstored.length > 0 && which(run))
+        this.#sending.add({ run, readers: [], events: [], store: true });
   }
 
   /** Sends a batch. Resolves when it is on its way, with a promise that settles when the store has answered. */
-  async #sent(entries: Entry[]): Promise<{ answered: Promise<void> }> {
+  async #sendBatch(entries: Entry[]): Promise<{ answered: Promise<void> }> {
     const batch = batchOf(entries);
     if (batch.size === 0) return { answered: Promise.resolve() };
     const stored: StoreEntry[] = [];
     const sent = new Map<string, RunPart[]>();
     for (const [run, { readers, events, store }] of batch) {
-      const part = { run_id: run.run_id, thread_id: run.thread_id, events: await this.#sealed(run, events) };
-      stored.push(...this.#entriesOf(run, part, { now: store, later: stored.length >= ENTRIES_AT_ONCE }));
+      const part = {
+        run_id: run.run_id,
+        thread_id: run.thread_id,
+        events: await this.#sealEvents(run, events),
+      };
+      stored.push(
+        ...this.#takeEntries(run, part, { now: store, later: stored.length >= ENTRIES_AT_ONCE }),
+      );
       run.sentAt = performance.now();
-      if (events.length > 0) for (const reader of readers) sent.set(reader, [...(sent.get(reader) ?? []), part]);
+      if (events.length > 0)
+        for (const reader of readers) sent.set(reader, [...(sent.get(reader) ?? []), part]);
     }
-    return { answered: this.#answered(batch, this.#deps.store.put(stored, sent)) };
+    return { answered: this.#handleAnswer(batch, this.#deps.store.put(stored, sent)) };
   }
 
-  async #answered(batch: Map<HeldRun, RunBatch>, answer: ReturnType<EventStore['put']>): Promise<void> {
+  async #handleAnswer(
+    batch: Map<HeldRun, RunBatch>,
+    answer: ReturnType<EventStore['put']>,
+  ): Promise<void> {
     const { refused, deaf } = await answer;
-    for (const [run, { readers }] of batch) if (refused.has(run.run_id) || [...readers].some((reader) => deaf.has(reader))) this.#turn(run);
+    for (const [run, { readers }] of batch)
+      if (refused.has(run.run_id) || [...readers].some((reader) => deaf.has(reader)))
+        this.#moveToTable(run);
   }
 
   /** Returns the entries that the store is to keep of the run now: all that it does not have, or none yet. */
-  #entriesOf(run: HeldRun, part: RunPart, is: { now: boolean; later: boolean }): StoreEntry[] {
+  #takeEntries(run: HeldRun, part: RunPart, is: { now: boolean; later: boolean }): StoreEntry[] {
     run.unstored.push(...part.events);
     const now = Date.now();
-    if (run.unstored.length === 0 || (!is.now && (is.later || now - run.storedAt < ENTRY))) return [];
-    const entry = { ...part, events: run.unstored, first: run.storedAt === 0, life: run.over ? this.#lifeOf(run) : undefined };
+    if (run.unstored.length === 0 || (!is.now && (is.later || now - run.storedAt < ENTRY)))
+      return [];
+    const entry = {
+      ...part,
+      events: run.unstored,
+      first: run.storedAt === 0,
+      life: run.over ? this.#lifeOf(run) : undefined,
+    };
     run.unstored = [];
     run.storedAt = now;
     return [entry];
   }
 
-  async #sealed({ run_id, context }: HeldRun, events: RunEvent[]): Promise<RunEvent[]> {
+  async #sealEvents({ run_id, context }: HeldRun, events: RunEvent[]): Promise<RunEvent[]> {
     const texts = await sealEvents(
       this.#deps.db,
       events.map(({ json }) => ({ run_id, json, context })),
@@ -212,41 +236,49 @@ export class StoreLog implements StreamLog {
   #lifeOf = ({ kept }: HeldRun): number => (kept ? this.lifeSeconds : LIFE);
 
   /** Sends the run's events to the table from now on, those that only the store has first, and tells its readers. */
-  #turn(run: HeldRun): void {
+  #moveToTable(run: HeldRun): void {
     if (run.home === 'table') return;
     run.home = 'table';
     this.counts.turned += 1;
     const readers = [...run.readers];
     const part = { run_id: run.run_id, thread_id: run.thread_id, events: [] };
-    this.#spill(run);
+    this.#flushToTable(run);
     // Earlier events may be in the table without a word to the readers.
     void this.#deps.table
-      .written()
+      .waitUntilWritten()
       .then(() => this.#deps.wake(part, readers))
-      .catch((error: unknown) => this.#deps.log.warn({ err: asError(error), ...runFields(run) }, 'readers could not be woken'));
+      .catch((error: unknown) =>
+        this.#deps.log.warn(
+          { err: toError(error), ...runFields(run) },
+          'readers could not be woken',
+        ),
+      );
   }
 
-  #spill(run: HeldRun): void {
+  #flushToTable(run: HeldRun): void {
     const { held, run_id, thread_id, attempt, context, kwargs, kept } = run;
     if (held.length === 0) return;
     this.#drop(run);
     this.counts.byTable += held.length;
-    this.#deps.table.append({ run_id, thread_id, attempt, context, kwargs, kept, readers: [] }, held);
+    this.#deps.table.append(
+      { run_id, thread_id, attempt, context, kwargs, kept, readers: [] },
+      held,
+    );
   }
 
   #drop(run: HeldRun): void {
-    this.#characters -= charactersOf(run.held);
+    this.#characters -= countCharacters(run.held);
     run.held = [];
     if (run.home === 'table') run.unstored = [];
   }
 
-  #tend(): void {
+  #sweepRuns(): void {
     const now = Date.now();
     // The others store theirs with their next events.
     this.#storeRest(({ touched }) => now - touched > ENTRY);
     for (const [id, run] of this.#runs) {
       const silent = now - run.touched;
-      if (run.kept || (!run.over && silent > SILENT)) this.#spill(run);
+      if (run.kept || (!run.over && silent > SILENT)) this.#flushToTable(run);
       if (run.over ? silent > AFTER_END : silent > SILENT) {
         this.#drop(run);
         this.#runs.delete(id);
@@ -254,15 +286,17 @@ export class StoreLog implements StreamLog {
     }
     for (const run of this.#runs.values()) {
       if (this.#characters <= MOST_HELD) return;
-      this.#spill(run);
+      this.#flushToTable(run);
     }
   }
 }
 
-const charactersOf = (events: RunEvent[]): number => events.reduce((sum, { json }) => sum + json.length, 0);
+const countCharacters = (events: RunEvent[]): number =>
+  events.reduce((sum, { json }) => sum + json.length, 0);
 
 /** Returns whether a run of which nothing was sent for a moment says something. */
-const isFresh = ({ run, events }: Entry): boolean => events.length > 0 && performance.now() - run.sentAt >= GATHER;
+const isFresh = ({ run, events }: Entry): boolean =>
+  events.length > 0 && performance.now() - run.sentAt >= GATHER;
 
 type RunBatch = { readers: Set<string>; events: RunEvent[]; store: boolean };
 

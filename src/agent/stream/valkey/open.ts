@@ -7,10 +7,15 @@ import type { RunPart } from './frames.ts';
 import { StoreLog } from './log.ts';
 import { openStore } from './store.ts';
 
-type Deps = { db: Db; settings: StreamSettings; signals: Pick<Signals, 'processId' | 'send'>; log: Log };
+type Deps = {
+  db: Db;
+  settings: StreamSettings;
+  signals: Pick<Signals, 'processId' | 'send'>;
+  log: Log;
+};
 
 /** Calls for readers in this process when others sent events. */
-type Hearing = { eventsHere(part: RunPart): void; lookAgainHere(): void };
+type Hearing = { publishEventsHere(part: RunPart): void; lookAgainHere(): void };
 
 /** `listen` begins to hear the events that other processes send here. */
 export type OpenedLog = {
@@ -23,21 +28,27 @@ export type OpenedLog = {
 /** Opens the bus between processes: through the table alone, or through a key-value store with the table behind it. */
 export async function openEventLog({ db, settings, signals, log }: Deps): Promise<OpenedLog> {
   const table = new EventLog({ db, lifeSeconds: settings.resumableSeconds, log });
-  const nothing = async (): Promise<void> => undefined;
-  if (settings.store === undefined) return { eventLog: table, counts: undefined, listen: nothing, close: nothing };
+  const skip = async (): Promise<void> => undefined;
+  if (settings.store === undefined)
+    return { eventLog: table, counts: undefined, listen: skip, close: skip };
   const store = await openStore(settings.store);
   const wake = async ({ run_id, thread_id }: RunPart, readers: string[]): Promise<void> => {
-    for (const reader of readers) await signals.send({ about: 'events', run_ids: [run_id], thread_ids: [thread_id] }, reader);
+    for (const reader of readers)
+      await signals.send({ about: 'events', run_ids: [run_id], thread_ids: [thread_id] }, reader);
   };
   const eventLog = new StoreLog({ db, store, table, wake, log });
   const listen = async (readers: Hearing): Promise<void> => {
-    const missed = (): void => readers.lookAgainHere();
+    const handleMissed = (): void => readers.lookAgainHere();
     store.listen(
       signals.processId,
-      { heard: (parts) => eventLog.opened(parts, (part) => readers.eventsHere(part)), lost: () => eventLog.lost(), missed },
+      {
+        heard: (parts) => eventLog.forwardParts(parts, (part) => readers.publishEventsHere(part)),
+        lost: () => eventLog.moveAllToTable(),
+        missed: handleMissed,
+      },
       log,
     );
-    await store.reached();
+    await store.waitUntilUp();
   };
   return { eventLog, counts: eventLog, listen, close: () => eventLog.close() };
 }

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { asError } from '../../../errors.ts';
+import { toError } from '../../../errors.ts';
 import { Pause } from '../../../pause.ts';
 
 /** Milliseconds for which entries are gathered whose runs have just sent some: each message costs a reader a write. */
@@ -44,7 +44,7 @@ export class Sending<E> {
   }
 
   /** Settles when all that was added until now is answered, or lost. It ends the gathering. */
-  async gone(): Promise<void> {
+  async waitUntilSent(): Promise<void> {
     // Later entries are not waited for, because they may never stop coming.
     const upTo = this.#came;
     if (this.#went >= upTo) return;
@@ -57,9 +57,15 @@ export class Sending<E> {
     while (this.#waiting.length > 0) {
       // Entries of one turn of the event loop go together.
       await turn();
-      if (this.#listeners.length === 0 && !this.#waiting.some((entry) => this.#sends.isFresh(entry))) await this.#gathering.for(GATHER);
+      if (
+        this.#listeners.length === 0 &&
+        !this.#waiting.some((entry) => this.#sends.isFresh(entry))
+      )
+        await this.#gathering.waitFor(GATHER);
       const entries = this.#waiting.splice(0);
-      const sent = this.#sends.send(entries).catch((error: unknown) => ({ answered: Promise.reject<void>(asError(error)) }));
+      const sent = this.#sends
+        .send(entries)
+        .catch((error: unknown) => ({ answered: Promise.reject<void>(toError(error)) }));
       this.#count((await sent).answered, entries.length);
       if (this.#underWay.length >= UNDER_WAY) await this.#underWay[0];
     }

@@ -3,7 +3,7 @@ import type { Redis } from 'iovalkey';
 import { Unavailable } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import { isAfter, type Cursor, type RunEvent } from '../../../schema/agent/stream-event.ts';
-import { frameOf, partsOf, type RunPart } from './frames.ts';
+import { encodeFrame, decodeFrame, type RunPart } from './frames.ts';
 
 /** Milliseconds after which a store that does not answer counts as gone; a live one answers within one. */
 const ANSWER = 2000;
@@ -56,7 +56,8 @@ export class EventStore {
     const channel = this.#channelOf(processId);
     let wasUp = false;
     this.#commands.on('close', () => {
-      if (wasUp && !this.#closed) log.warn('the key-value store is gone; streams go through the database');
+      if (wasUp && !this.#closed)
+        log.warn('the key-value store is gone; streams go through the database');
       wasUp = false;
       lost();
     });
@@ -68,16 +69,24 @@ export class EventStore {
     for (const connection of [this.#commands, this.#subscriber])
       connection.on('error', (error: Error) => {
         // It is tried again every second, and one line for each reason is enough.
-        if (error.message !== failure) log.warn({ err: error }, 'the key-value store does not answer');
+        if (error.message !== failure)
+          log.warn({ err: error }, 'the key-value store does not answer');
         failure = error.message;
       });
-    this.#subscriber.on('ready', () => void this.#subscriber.subscribe(channel).then(missed, () => this.#subscriber.disconnect(true)));
-    this.#subscriber.on('message', (_channel: string, frame: string) => heard(partsOf(frame)));
-    for (const connection of [this.#commands, this.#subscriber]) connection.connect().catch(() => undefined);
+    this.#subscriber.on(
+      'ready',
+      () =>
+        void this.#subscriber
+          .subscribe(channel)
+          .then(missed, () => this.#subscriber.disconnect(true)),
+    );
+    this.#subscriber.on('message', (_channel: string, frame: string) => heard(decodeFrame(frame)));
+    for (const connection of [this.#commands, this.#subscriber])
+      connection.connect().catch(() => undefined);
   }
 
   /** Waits a little until the store answers, so that the first runs go through it. */
-  async reached(): Promise<void> {
+  async waitUntilUp(): Promise<void> {
     for (const until = Date.now() + START; !this.isUp && Date.now() < until;) await wait(10);
   }
 
@@ -85,15 +94,18 @@ export class EventStore {
    * Stores events, and sends them to processes. Returns which runs could not be stored, and which processes did not
    * hear. Throws `Unavailable` when the store does not answer.
    */
-  async put(stored: StoreEntry[], sent: Map<string, RunPart[]>): Promise<{ refused: Set<string>; deaf: Set<string> }> {
+  async put(
+    stored: StoreEntry[],
+    sent: Map<string, RunPart[]>,
+  ): Promise<{ refused: Set<string>; deaf: Set<string> }> {
     const pipeline = this.#commands.pipeline();
     const asked: { refused?: string; deaf?: string }[] = [];
     for (const part of stored) asked.push(...this.#store(pipeline, part));
     for (const [processId, parts] of sent) {
-      pipeline.publish(this.#channelOf(processId), frameOf(parts));
+      pipeline.publish(this.#channelOf(processId), encodeFrame(parts));
       asked.push({ deaf: processId });
     }
-    const answers = await this.#answered(pipeline.exec());
+    const answers = await this.#waitForAnswer(pipeline.exec());
     const outcome = { refused: new Set<string>(), deaf: new Set<string>() };
     for (const [at, [error, hearers]] of (answers ?? []).entries()) {
       const { refused, deaf } = asked[at]!;
@@ -105,12 +117,15 @@ export class EventStore {
     return outcome;
   }
 
-  #store(pipeline: ReturnType<Redis['pipeline']>, { first, life, ...part }: StoreEntry): { refused?: string }[] {
+  #store(
+    pipeline: ReturnType<Redis['pipeline']>,
+    { first, life, ...part }: StoreEntry,
+  ): { refused?: string }[] {
     const { run_id, thread_id, events } = part;
     const { ms, seq } = events.at(-1)!;
     const key = this.#runKey(run_id);
     const before = pipeline.length;
-    pipeline.xadd(key, 'MAXLEN', '~', ENTRIES, `${ms}-${seq}`, 'e', frameOf([part]));
+    pipeline.xadd(key, 'MAXLEN', '~', ENTRIES, `${ms}-${seq}`, 'e', encodeFrame([part]));
     // Each time, because a full store may have forgotten the run, and a key without an end is never forgotten again.
     pipeline.expire(key, life ?? DAY);
     const runs = this.#threadKey(thread_id);
@@ -122,21 +137,26 @@ export class EventStore {
   }
 
   /** Returns the run's events that lie behind the cursor here, in order; none when the store does not answer. */
-  async eventsOf(runId: string, after: Cursor): Promise<RunEvent[]> {
+  async readEvents(runId: string, after: Cursor): Promise<RunEvent[]> {
     const events: RunEvent[] = [];
     if (!this.isUp) return events;
     for (let from = `(${after.ms}-${after.seq}`; ;) {
-      const page = await this.#answered(this.#commands.xrange(this.#runKey(runId), from, '+', 'COUNT', PAGE)).catch(() => []);
+      const page = await this.#waitForAnswer(
+        this.#commands.xrange(this.#runKey(runId), from, '+', 'COUNT', PAGE),
+      ).catch(() => []);
       for (const [, [, frame = '']] of page)
-        for (const part of partsOf(frame)) events.push(...part.events.filter((one) => isAfter(one, after)));
+        for (const part of decodeFrame(frame))
+          events.push(...part.events.filter((one) => isAfter(one, after)));
       if (page.length < PAGE) return events;
       from = `(${page.at(-1)![0]}`;
     }
   }
 
   /** Returns the last runs of a thread of which events were stored, in the order in which they began. */
-  async runsOf(threadId: string): Promise<string[]> {
-    return this.isUp ? this.#answered(this.#commands.zrange(this.#threadKey(threadId), 0, -1)).catch(() => []) : [];
+  async readRuns(threadId: string): Promise<string[]> {
+    return this.isUp
+      ? this.#waitForAnswer(this.#commands.zrange(this.#threadKey(threadId), 0, -1)).catch(() => [])
+      : [];
   }
 
   close(): void {
@@ -145,7 +165,7 @@ export class EventStore {
   }
 
   /** A store that stands still keeps its connections, so they are opened again: until then it counts as gone. */
-  async #answered<T>(answer: Promise<T>): Promise<T> {
+  async #waitForAnswer<T>(answer: Promise<T>): Promise<T> {
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       reject(new Unavailable('the key-value store does not answer'));
@@ -164,7 +184,13 @@ export class EventStore {
 }
 
 /** Opens the store. Its client is loaded only here, because most servers have no such store. */
-export async function openStore({ uri, prefix }: { uri: string; prefix: string }): Promise<EventStore> {
+export async function openStore({
+  uri,
+  prefix,
+}: {
+  uri: string;
+  prefix: string;
+}): Promise<EventStore> {
   const { Redis: Client } = await import('iovalkey');
   const open = (name: string): Redis =>
     new Client(uri, {

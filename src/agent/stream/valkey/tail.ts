@@ -1,18 +1,29 @@
-import { START, type Cursor, type RunEvent, type ThreadEvent } from '../../../schema/agent/stream-event.ts';
+import {
+  START,
+  type Cursor,
+  type RunEvent,
+  type ThreadEvent,
+} from '../../../schema/agent/stream-event.ts';
 import type { EventTail } from '../tail.ts';
 import type { EventStore } from './store.ts';
 
-export function tailOf(store: EventStore, open: (runId: string, events: RunEvent[]) => Promise<RunEvent[]>): EventTail {
-  const eventsOf = async (runId: string, after: Cursor): Promise<RunEvent[]> => open(runId, await store.eventsOf(runId, after));
+export function buildEventTail(
+  store: EventStore,
+  open: (runId: string, events: RunEvent[]) => Promise<RunEvent[]>,
+): EventTail {
+  const readEvents = async (runId: string, after: Cursor): Promise<RunEvent[]> =>
+    open(runId, await store.readEvents(runId, after));
   return {
-    eventsOf,
-    runsOf: (threadId) => store.runsOf(threadId),
+    eventsOf: readEvents,
+    runsOf: (threadId) => store.readRuns(threadId),
     protocolEventsOf: async (threadId, after) => {
       const found: ThreadEvent[] = [];
-      const runs = await store.runsOf(threadId);
+      const runs = await store.readRuns(threadId);
       // The last runs have the highest numbers, so the events behind the number are mostly in one of them.
       for (const runId of runs.toReversed()) {
-        const events = (await eventsOf(runId, START)).filter((event): event is ThreadEvent => typeof event.thread_seq === 'number');
+        const events = (await readEvents(runId, START)).filter(
+          (event): event is ThreadEvent => typeof event.thread_seq === 'number',
+        );
         found.unshift(...events.filter(({ thread_seq }) => thread_seq > after));
         if (events.length > 0 && events[0]!.thread_seq <= after + 1) break;
       }

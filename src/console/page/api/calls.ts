@@ -1,5 +1,5 @@
 import type { ApiRequest, QueryValue } from './api-request.ts';
-import { refusalText } from './refusal.ts';
+import { describeRefusal } from './refusal.ts';
 
 /** An answer that is no success. Its message is a sentence for people. */
 export class RequestRefused extends Error {
@@ -7,9 +7,10 @@ export class RequestRefused extends Error {
   readonly status: number;
   readonly reason: string | undefined;
   constructor(status: number, body: unknown) {
-    super(refusalText(status, body));
+    super(describeRefusal(status, body));
     this.status = status;
-    const reason = typeof body === 'object' && body !== null && 'reason' in body ? body.reason : undefined;
+    const reason =
+      typeof body === 'object' && body !== null && 'reason' in body ? body.reason : undefined;
     this.reason = typeof reason === 'string' ? reason : undefined;
   }
 }
@@ -30,43 +31,70 @@ export class Calls {
   }
 
   /** Asks the API of the control plane, and returns its answer as JSON. Throws `RequestRefused` or `Unreached`. */
-  async json<Answer>(path: string, asked: ApiRequest = {}): Promise<Answer> {
+  async fetchJson<Answer>(path: string, asked: ApiRequest = {}): Promise<Answer> {
     const response = await this.open(`api/${path}`, asked);
-    return (await whole(response)) as Answer;
+    return (await readWhole(response)) as Answer;
   }
 
   /** As `json`, with the version of the answer, which a later change may name. */
-  async versioned<Answer>(path: string, asked: ApiRequest = {}): Promise<{ body: Answer; etag: string | undefined }> {
+  async fetchVersioned<Answer>(
+    path: string,
+    asked: ApiRequest = {},
+  ): Promise<{ body: Answer; etag: string | undefined }> {
     const response = await this.open(`api/${path}`, asked);
-    return { body: (await whole(response)) as Answer, etag: response.headers.get('etag') ?? undefined };
+    return {
+      body: (await readWhole(response)) as Answer,
+      etag: response.headers.get('etag') ?? undefined,
+    };
   }
 
   /** Returns the answer as text. */
-  async text(path: string, asked: ApiRequest = {}): Promise<string> {
+  async fetchText(path: string, asked: ApiRequest = {}): Promise<string> {
     return (await this.open(`api/${path}`, asked)).text();
   }
 
   /** Sends a request to a path below the root of the page. The answer has begun, and is a success. */
   async open(path: string, request: ApiRequest): Promise<Response> {
     const tenant = this.#around.tenant();
-    const own = { ...(request.method !== undefined && { 'x-gx-console': '1' }), ...(tenant !== undefined && { 'x-tenant-id': tenant }) };
+    const own = {
+      ...(request.method !== undefined && { 'x-gx-console': '1' }),
+      ...(tenant !== undefined && { 'x-tenant-id': tenant }),
+    };
     const headers = { ...own, ...request.headers };
     const silence = 'The console does not answer. Is the connection away?';
-    const response = await sent(new URL(path, document.baseURI), { ...request, headers }, silence);
+    const response = await sendRequest(
+      new URL(path, document.baseURI),
+      { ...request, headers },
+      silence,
+    );
     if (response.ok) return response;
-    const refused = new RequestRefused(response.status, await whole(response).catch(() => undefined));
+    const refused = new RequestRefused(
+      response.status,
+      await readWhole(response).catch(() => undefined),
+    );
     if (refused.status === 401 && path !== 'session') this.#around.ended(refused.reason ?? 'ended');
     throw refused;
   }
 }
 
 /** Sends a request to an address. Throws `Unreached` with a sentence where no answer comes at all. */
-async function sent(url: URL, request: ApiRequest, silence: string): Promise<Response> {
+async function sendRequest(url: URL, request: ApiRequest, silence: string): Promise<Response> {
   const { method = 'GET', query = {}, body, headers = {}, signal } = request;
-  for (const [name, value] of Object.entries(query)) for (const one of valuesOf(value)) url.searchParams.append(name, one);
-  const all = { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }), ...headers };
+  for (const [name, value] of Object.entries(query))
+    for (const one of listValues(value)) url.searchParams.append(name, one);
+  const all = {
+    accept: 'application/json',
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...headers,
+  };
   const content = body === undefined ? {} : { body: JSON.stringify(body) };
-  const init: RequestInit = { method, headers: all, ...content, ...(signal !== undefined && { signal }), redirect: 'error' };
+  const init: RequestInit = {
+    method,
+    headers: all,
+    ...content,
+    ...(signal !== undefined && { signal }),
+    redirect: 'error',
+  };
   return fetch(url, init).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;
     throw new Unreached(silence, { cause: error });
@@ -75,17 +103,17 @@ async function sent(url: URL, request: ApiRequest, silence: string): Promise<Res
 
 /** Sends a request to a server of the page's own. Throws `RequestRefused` or `Unreached`. */
 export async function askServer(url: URL, request: ApiRequest, silence: string): Promise<Response> {
-  const response = await sent(url, request, silence);
+  const response = await sendRequest(url, request, silence);
   if (response.ok) return response;
-  throw new RequestRefused(response.status, await whole(response).catch(() => undefined));
+  throw new RequestRefused(response.status, await readWhole(response).catch(() => undefined));
 }
 
-function valuesOf(value: QueryValue): string[] {
+function listValues(value: QueryValue): string[] {
   if (value === undefined || value === '') return [];
   return typeof value === 'object' ? [...value] : [String(value)];
 }
 
-async function whole(response: Response): Promise<unknown> {
+async function readWhole(response: Response): Promise<unknown> {
   const text = await response.text();
   return text === '' ? undefined : (JSON.parse(text) as unknown);
 }

@@ -1,2 +1,3 @@
 /** Returns a failure as the sentence that people read. */
-export const failureText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const describeFailure = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

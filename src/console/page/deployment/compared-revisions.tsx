@@ -2,13 +2,18 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { RevisionDetails } from '../../../schema/platform/revision.ts';
 import { useApp } from '../shell/app.ts';
-import { comparedFields } from './revision-words.ts';
-import { failureText } from '../api/failure-text.ts';
-import { differences } from './differences.ts';
+import { pickComparedFields } from './revision-words.ts';
+import { describeFailure } from '../api/failure-text.ts';
+import { listDifferences } from './differences.ts';
 import { Fault } from '../shell/controls.tsx';
 import { Table } from '../shell/table.tsx';
 
-type ComparedProps = { deployment: string; from: string; to: string; heads: [before: string, after: string] };
+type ComparedProps = {
+  deployment: string;
+  from: string;
+  to: string;
+  heads: [before: string, after: string];
+};
 
 /** The fields in which two revisions differ. Of secrets it shows that they do, and never a value. */
 export function ComparedRevisions({ deployment, from, to, heads }: ComparedProps) {
@@ -17,27 +22,43 @@ export function ComparedRevisions({ deployment, from, to, heads }: ComparedProps
   const refused = useSignal<string | undefined>(undefined);
   useEffect(() => {
     const read = (id: string): Promise<RevisionDetails> =>
-      calls.json(`v2/deployments/${encodeURIComponent(deployment)}/revisions/${encodeURIComponent(id)}`, { query: { view: 'full' } });
+      calls.fetchJson(
+        `v2/deployments/${encodeURIComponent(deployment)}/revisions/${encodeURIComponent(id)}`,
+        { query: { view: 'full' } },
+      );
     Promise.all([read(from), read(to)]).then(
       (found) => (both.value = found),
-      (error: unknown) => (refused.value = failureText(error)),
+      (error: unknown) => (refused.value = describeFailure(error)),
     );
   }, [deployment, from, to]);
   if (refused.value !== undefined) return <Fault text={refused.value} />;
   if (both.value === undefined) return <p aria-busy="true" />;
-  const [before, after] = both.value.map(withSizesAndSecrets);
+  const [before, after] = both.value.map(pickAllFields);
   return <DifferencesShown before={before ?? {}} after={after ?? {}} heads={heads} />;
 }
 
-const withSizesAndSecrets = (revision: RevisionDetails): object => ({
-  ...comparedFields(revision),
+const pickAllFields = (revision: RevisionDetails): object => ({
+  ...pickComparedFields(revision),
   resource_spec: revision.resource_spec,
-  secrets: Object.fromEntries(revision.secrets.map(({ name, digest }) => [name, digest === null ? 'set' : `value ${digest.slice(0, 6)}`])),
+  secrets: Object.fromEntries(
+    revision.secrets.map(({ name, digest }) => [
+      name,
+      digest === null ? 'set' : `value ${digest.slice(0, 6)}`,
+    ]),
+  ),
 });
 
 /** The fields in which two values differ, side by side. */
-function DifferencesShown({ before, after, heads }: { before: object; after: object; heads: [before: string, after: string] }) {
-  const found = differences(before, after);
+function DifferencesShown({
+  before,
+  after,
+  heads,
+}: {
+  before: object;
+  after: object;
+  heads: [before: string, after: string];
+}) {
+  const found = listDifferences(before, after);
   if (found.length === 0) return <p>Image, configuration, sizes and secrets are the same.</p>;
   return (
     <Table class="differences" heads={['Field', ...heads]}>

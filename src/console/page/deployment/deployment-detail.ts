@@ -4,8 +4,8 @@ import type { Revision } from '../../../schema/platform/revision.ts';
 import { RequestRefused } from '../api/calls.ts';
 import { isNewer } from '../live/newer.ts';
 import type { ConsoleApp } from '../shell/app.ts';
-import { gitOpsManager, type Marked } from './git-ops-manager.ts';
-import { failureText } from '../api/failure-text.ts';
+import { findGitOpsManager, type Marked } from './git-ops-manager.ts';
+import { describeFailure } from '../api/failure-text.ts';
 
 /** The most revisions that are shown. */
 const REVISIONS = 100;
@@ -39,7 +39,8 @@ export class DeploymentDetail {
       if (gone !== undefined) this.goneAt.value = gone;
       const known = this.details.peek();
       const summary = store.all.get(this.id);
-      if (known !== undefined && summary !== undefined && isNewer(summary.version, known.version)) untracked(() => void this.read());
+      if (known !== undefined && summary !== undefined && isNewer(summary.version, known.version))
+        untracked(() => void this.read());
     });
   }
 
@@ -54,7 +55,7 @@ export class DeploymentDetail {
         await this.#readOnce();
       }
     } catch (error) {
-      this.#failed(error);
+      this.#handleFailure(error);
     } finally {
       this.#isReading = false;
     }
@@ -64,19 +65,21 @@ export class DeploymentDetail {
     const { calls } = this.#app;
     const path = `v2/deployments/${encodeURIComponent(this.id)}`;
     const [details, { resources }, { metadata }] = await Promise.all([
-      calls.json<DeploymentDetails>(`${path}/state`),
-      calls.json<{ resources: Revision[] }>(`${path}/revisions`, { query: { limit: REVISIONS } }),
-      calls.json<{ metadata: Marked }>(`${path}/resource`),
+      calls.fetchJson<DeploymentDetails>(`${path}/state`),
+      calls.fetchJson<{ resources: Revision[] }>(`${path}/revisions`, {
+        query: { limit: REVISIONS },
+      }),
+      calls.fetchJson<{ metadata: Marked }>(`${path}/resource`),
     ]);
     this.details.value = details;
     this.revisions.value = resources;
-    this.manager.value = gitOpsManager(metadata);
+    this.manager.value = findGitOpsManager(metadata);
     this.refused.value = undefined;
   }
 
-  #failed(error: unknown): void {
+  #handleFailure(error: unknown): void {
     const isMissing = error instanceof RequestRefused && error.status === 404;
     if (isMissing && this.details.value !== undefined) this.goneAt.value = Date.now();
-    else this.refused.value = failureText(error);
+    else this.refused.value = describeFailure(error);
   }
 }

@@ -1,10 +1,10 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import type { DeploymentDetails } from '../../../schema/platform/deployment-summary.ts';
 import { StateShown } from '../deployments/state-shown.tsx';
-import { sourceText } from '../deployments/source-text.ts';
+import { formatSource } from '../deployments/source-text.ts';
 import { useApp } from '../shell/app.ts';
 import { useKeys } from '../shell/keys.ts';
-import { lazily } from '../shell/lazy.tsx';
+import { wrapLazy } from '../shell/lazy.tsx';
 import type { PlaceName } from '../shell/routes.ts';
 import { Time } from '../shell/time.tsx';
 import { DeploymentDetail } from './deployment-detail.ts';
@@ -19,7 +19,7 @@ import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import type { Revision } from '../../../schema/platform/revision.ts';
 import { ComparedRevisions } from './compared-revisions.tsx';
-import { originText } from './revision-words.ts';
+import { formatOrigin } from './revision-words.ts';
 
 const TABS = {
   deployment: 'Revisions',
@@ -32,7 +32,7 @@ const TABS = {
 } as const;
 type Tab = keyof typeof TABS | 'compare' | 'buildLog' | 'studioPart';
 
-const Studio = lazily(async () => (await import('../studio/studio.tsx')).Studio);
+const Studio = wrapLazy(async () => (await import('../studio/studio.tsx')).Studio);
 
 /** One deployment. */
 export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
@@ -43,27 +43,37 @@ export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
   useEffect(() => {
     document.title = `${details?.name ?? 'Deployment'} · gx console`;
   }, [details?.name]);
-  useKeys({ up: () => (tab === 'deployment' ? app.router.go('deployments', {}) : app.router.go('deployment', { id })) });
+  useKeys({
+    up: () =>
+      tab === 'deployment'
+        ? app.router.visit('deployments', {})
+        : app.router.visit('deployment', { id }),
+  });
   if (details === undefined) return <Unread detail={detail} />;
   return (
     <main class="deployment">
       {detail.goneAt.value !== undefined && (
         <p class="note" role="alert">
-          This deployment was deleted <Time at={new Date(detail.goneAt.value).toISOString()} />. You see it as it last was.{' '}
-          <a href={app.router.href('deployments', {})}>Go to the deployments</a>
+          This deployment was deleted <Time at={new Date(detail.goneAt.value).toISOString()} />. You
+          see it as it last was.{' '}
+          <a href={app.router.buildHref('deployments', {})}>Go to the deployments</a>
         </p>
       )}
       <Header detail={detail} />
       <nav class="tabs" aria-label="Parts of the deployment">
-        {(Object.entries(TABS) as [keyof typeof TABS & PlaceName, string][]).map(([name, label]) => (
-          <a
-            key={name}
-            href={app.router.href(name, { id })}
-            aria-current={name === tab || (name === 'studio' && tab === 'studioPart') ? 'page' : undefined}
-          >
-            {label}
-          </a>
-        ))}
+        {(Object.entries(TABS) as [keyof typeof TABS & PlaceName, string][]).map(
+          ([name, label]) => (
+            <a
+              key={name}
+              href={app.router.buildHref(name, { id })}
+              aria-current={
+                name === tab || (name === 'studio' && tab === 'studioPart') ? 'page' : undefined
+              }
+            >
+              {label}
+            </a>
+          ),
+        )}
       </nav>
       <TabShown detail={detail} tab={tab} />
     </main>
@@ -109,7 +119,7 @@ function Unread({ detail }: { detail: DeploymentDetail }) {
       <h1 tabIndex={-1}>This deployment can't be shown</h1>
       <Fault text={detail.refused.value} />
       <Button label="Try again" press={() => detail.read()} />
-      <a href={router.href('deployments', {})}>Go to the deployments</a>
+      <a href={router.buildHref('deployments', {})}>Go to the deployments</a>
     </main>
   );
 }
@@ -123,7 +133,7 @@ function Header({ detail }: { detail: DeploymentDetail }) {
         <h1 tabIndex={-1}>{details.name}</h1>
         <StateShown state={details.state} reason={details.reason} suspended={details.suspended} />
         <span class="quiet">
-          {details.namespace} · {sourceText(details)}
+          {details.namespace} · {formatSource(details)}
         </span>
       </div>
       {details.message !== null && <p class="sentence">{details.message}</p>}
@@ -142,7 +152,9 @@ function Course({ details }: { details: DeploymentDetails }) {
       {active === null
         ? 'No revision serves.'
         : `Revision ${active.number} serves${details.image_version === null ? '' : `, version ${details.image_version}`}.`}{' '}
-      {people !== null && people > 0 && <>{people === 1 ? 'One thread waits' : `${people} threads wait`} for somebody to answer. </>}
+      {people !== null && people > 0 && (
+        <>{people === 1 ? 'One thread waits' : `${people} threads wait`} for somebody to answer. </>
+      )}
       {details.asleep_since !== null && (
         <>
           Asleep since <Time at={details.asleep_since} />.{' '}
@@ -165,32 +177,50 @@ function HeaderActions({ detail }: { detail: DeploymentDetail }) {
   const { value: details } = detail.details;
   const newest = detail.revisions.value[0];
   const path = `v2/deployments/${encodeURIComponent(detail.id)}`;
-  const post = (rest: string) => (): Promise<unknown> => calls.json(`${path}/${rest}`, { method: 'POST' });
-  const lifecycle = (body: object) => (): Promise<unknown> => calls.json(`${path}/lifecycle`, { method: 'PATCH', body });
+  const buildPost = (rest: string) => (): Promise<unknown> =>
+    calls.fetchJson(`${path}/${rest}`, { method: 'POST' });
+  const buildLifecyclePatch = (body: object) => (): Promise<unknown> =>
+    calls.fetchJson(`${path}/lifecycle`, { method: 'PATCH', body });
   return (
     <div class="actions">
       {details?.state === 'asleep' && (
-        <Button class="main" disabled={isOff} label="Wake" press={() => run(post('wake'), 'It is being woken.')} />
+        <Button
+          class="main"
+          disabled={isOff}
+          label="Wake"
+          press={() => run(buildPost('wake'), 'It is being woken.')}
+        />
       )}
       {details?.state === 'hibernated' && (
         <Button
           class="main"
           disabled={isOff}
           label="End hibernation"
-          press={() => run(lifecycle({ hibernate: null }), 'It is being started.')}
+          press={() => run(buildLifecyclePatch({ hibernate: null }), 'It is being started.')}
         />
       )}
       {newest?.source === 'git' && (
-        <Button disabled={isOff} label="Build again" press={() => run(post('revisions'), 'A new build was asked for.')} />
+        <Button
+          disabled={isOff}
+          label="Build again"
+          press={() => run(buildPost('revisions'), 'A new build was asked for.')}
+        />
       )}
       {newest !== undefined && (
         <Button
           disabled={isOff}
           label="Redeploy"
-          press={() => run(post(`revisions/${newest.id}/redeploy`), 'The newest revision is being deployed again.')}
+          press={() =>
+            run(
+              buildPost(`revisions/${newest.id}/redeploy`),
+              'The newest revision is being deployed again.',
+            )
+          }
         />
       )}
-      {detail.manager.value !== undefined || refused !== undefined ? <WriteNotes detail={detail} refused={refused} /> : null}
+      {detail.manager.value !== undefined || refused !== undefined ? (
+        <WriteNotes detail={detail} refused={refused} />
+      ) : null}
     </div>
   );
 }
@@ -203,22 +233,39 @@ function Compare({ detail }: { detail: DeploymentDetail }) {
   const { from, to } = place.parameters;
   const { value: revisions } = detail.revisions;
   const [before, after] = [from, to].map((id) => revisions.find((revision) => revision.id === id));
-  const options = revisions.map((revision) => [revision.id, nameOf(revision)] as const);
+  const options = revisions.map((revision) => [revision.id, formatRevision(revision)] as const);
   return (
     <section class="compare">
       <h2>Compare two revisions</h2>
       <div class="actions">
-        <Select label="From" options={options} value={from} choose={(id) => router.go('compare', { id: detail.id, from: id, to })} />
-        <Select label="To" options={options} value={to} choose={(id) => router.go('compare', { id: detail.id, from, to: id })} />
+        <Select
+          label="From"
+          options={options}
+          value={from}
+          choose={(id) => router.visit('compare', { id: detail.id, from: id, to })}
+        />
+        <Select
+          label="To"
+          options={options}
+          value={to}
+          choose={(id) => router.visit('compare', { id: detail.id, from, to: id })}
+        />
       </div>
       {before === undefined || after === undefined ? (
-        <p class="fault">One of these revisions is not among the newest ones, or no longer there.</p>
+        <p class="fault">
+          One of these revisions is not among the newest ones, or no longer there.
+        </p>
       ) : (
-        <ComparedRevisions deployment={detail.id} from={from} to={to} heads={[originText(before), originText(after)]} />
+        <ComparedRevisions
+          deployment={detail.id}
+          from={from}
+          to={to}
+          heads={[formatOrigin(before), formatOrigin(after)]}
+        />
       )}
     </section>
   );
 }
 
-const nameOf = (revision: Revision): string =>
-  `${revision.created_at.replace('T', ' ').replace(/\..*|Z$/, '')} · ${originText(revision)} · ${revision.id.slice(0, 8)}`;
+const formatRevision = (revision: Revision): string =>
+  `${revision.created_at.replace('T', ' ').replace(/\..*|Z$/, '')} · ${formatOrigin(revision)} · ${revision.id.slice(0, 8)}`;

@@ -4,16 +4,20 @@ import { isComposite } from '../../../schema/json.ts';
 export type Difference = { path: string; before: string | undefined; after: string | undefined };
 
 /** Returns each field of a value, by its path, as text. Null counts as absent. */
-export function flatFields(value: unknown, path = ''): Map<string, string> {
+export function listFlatFields(value: unknown, path = ''): Map<string, string> {
   if (value === null || value === undefined) return new Map();
-  if (!isComposite(value)) return new Map([[path, typeof value === 'string' ? value : JSON.stringify(value)]]);
-  const below = (key: string): string => (path === '' ? key : Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`);
-  return new Map(Object.entries(value).flatMap(([key, one]) => [...flatFields(one, below(key))]));
+  if (!isComposite(value))
+    return new Map([[path, typeof value === 'string' ? value : JSON.stringify(value)]]);
+  const buildPath = (key: string): string =>
+    path === '' ? key : Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`;
+  return new Map(
+    Object.entries(value).flatMap(([key, one]) => [...listFlatFields(one, buildPath(key))]),
+  );
 }
 
 /** Returns the fields in which two values differ, sorted by their paths. */
-export function differences(before: unknown, after: unknown): Difference[] {
-  const [one, other] = [flatFields(before), flatFields(after)];
+export function listDifferences(before: unknown, after: unknown): Difference[] {
+  const [one, other] = [listFlatFields(before), listFlatFields(after)];
   return [...new Set([...one.keys(), ...other.keys()])]
     .sort()
     .map((path) => ({ path, before: one.get(path), after: other.get(path) }))

@@ -1,4 +1,9 @@
-import { readDotEnvOfJavascript, readDotEnvOfPython, valuesOf, type DotEnvFile } from '../../../schema/dot-env.ts';
+import {
+  readDotEnvOfJavascript,
+  readDotEnvOfPython,
+  toEnvRecord,
+  type DotEnvFile,
+} from '../../../schema/dot-env.ts';
 
 /** The variables of a .env file, and the lines that can't be secrets. */
 export type DotEnv = { variables: { name: string; value: string }[]; faults: string[] };
@@ -14,13 +19,17 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
  */
 export function readDotEnv(text: string, reading: DotEnvReading): DotEnv {
   const unknown = new Set<string>();
-  const lookup = (name: string, otherwise: string | undefined): undefined => {
+  const noteUnknown = (name: string, otherwise: string | undefined): undefined => {
     if (otherwise === undefined) unknown.add(name);
   };
-  const file = reading === 'python' ? readDotEnvOfPython(text, lookup) : readDotEnvOfJavascript(text);
-  const lines = [...file.faulty, ...file.variables.filter(({ name }) => !NAME.test(name)).map(({ line }) => line)];
+  const file =
+    reading === 'python' ? readDotEnvOfPython(text, noteUnknown) : readDotEnvOfJavascript(text);
+  const lines = [
+    ...file.faulty,
+    ...file.variables.filter(({ name }) => !NAME.test(name)).map(({ line }) => line),
+  ];
   return {
-    variables: Object.entries(valuesOf(file)).map(([name, value]) => ({ name, value })),
+    variables: Object.entries(toEnvRecord(file)).map(([name, value]) => ({ name, value })),
     faults: [
       ...lines.toSorted((one, other) => one - other).map((line) => `Line ${line} is no variable.`),
       ...[...unknown].map((name) => `\${${name}} is in none of these lines: write its value.`),
@@ -29,10 +38,11 @@ export function readDotEnv(text: string, reading: DotEnvReading): DotEnv {
 }
 
 /** Returns the names of variables that have another value in projects of the other language. */
-export function differingNames(text: string): string[] {
-  const [python, javascript] = [readDotEnvOfPython(text, () => undefined), readDotEnvOfJavascript(text)].map((file: DotEnvFile) =>
-    valuesOf(file),
-  );
+export function listDifferingNames(text: string): string[] {
+  const [python, javascript] = [
+    readDotEnvOfPython(text, () => undefined),
+    readDotEnvOfJavascript(text),
+  ].map((file: DotEnvFile) => toEnvRecord(file));
   const names = new Set([...Object.keys(python ?? {}), ...Object.keys(javascript ?? {})]);
   return [...names].filter((name) => python?.[name] !== javascript?.[name]);
 }

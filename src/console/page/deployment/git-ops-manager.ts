@@ -2,7 +2,10 @@
 export type Marked = { labels?: Record<string, string>; annotations?: Record<string, string> };
 
 /** Returns the GitOps tool that keeps an object, and the name by which it knows it. Undefined: none does. */
-export function gitOpsManager({ labels = {}, annotations = {} }: Marked): { tool: string; name: string } | undefined {
+export function findGitOpsManager({
+  labels = {},
+  annotations = {},
+}: Marked): { tool: string; name: string } | undefined {
   const tracking = annotations['argocd.argoproj.io/tracking-id'];
   const argo = tracking?.split(':')[0] ?? labels['argocd.argoproj.io/instance'];
   if (argo !== undefined) return { tool: 'Argo CD', name: argo };

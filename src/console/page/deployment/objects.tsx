@@ -1,11 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { DeploymentKubeEvent, DeploymentPod } from '../../../schema/platform/deployment-objects.ts';
+import type {
+  DeploymentKubeEvent,
+  DeploymentPod,
+} from '../../../schema/platform/deployment-objects.ts';
 import { useApp } from '../shell/app.ts';
 import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
-import { failureText } from '../api/failure-text.ts';
+import { describeFailure } from '../api/failure-text.ts';
 import { Fault } from '../shell/controls.tsx';
 
 /** Milliseconds between two looks, while the page is seen. */
@@ -26,13 +29,16 @@ export function Objects({ detail }: { detail: DeploymentDetail }) {
       if (document.hidden || detail.goneAt.value !== undefined) return;
       try {
         const [{ resources: pods }, { resources: events, complete }] = await Promise.all([
-          calls.json<{ resources: DeploymentPod[] }>(`${path}/pods`, { signal }),
-          calls.json<{ resources: DeploymentKubeEvent[]; complete: boolean }>(`${path}/kube-events`, { signal }),
+          calls.fetchJson<{ resources: DeploymentPod[] }>(`${path}/pods`, { signal }),
+          calls.fetchJson<{ resources: DeploymentKubeEvent[]; complete: boolean }>(
+            `${path}/kube-events`,
+            { signal },
+          ),
         ]);
         found.value = { pods, events, complete };
         refused.value = undefined;
       } catch (error) {
-        if (!signal.aborted) refused.value = failureText(error);
+        if (!signal.aborted) refused.value = describeFailure(error);
       }
     };
     void read();
@@ -55,26 +61,43 @@ export function Objects({ detail }: { detail: DeploymentDetail }) {
 function Pods({ pods, detail }: { pods: readonly DeploymentPod[]; detail: DeploymentDetail }) {
   const { latest_revision: latest, active_revision: active } = detail.details.value ?? {};
   const numbers = new Map([latest, active].map((revision) => [revision?.id, revision?.number]));
-  const rows = pods.map(({ name, component, revision_id: revision, ready, phase, restarts, reason, message, node, created_at: since }) => ({
-    key: name,
-    cells: [
+  const rows = pods.map(
+    ({
       name,
       component,
-      revision === null ? '' : (numbers.get(revision) ?? revision.slice(0, 8)),
-      ready ? '✓ yes' : `✗ no, ${phase}`,
+      revision_id: revision,
+      ready,
+      phase,
       restarts,
-      <>
-        {reason !== null && <strong>{reason}</strong>} {message}
-      </>,
+      reason,
+      message,
       node,
-      <Time at={since} />,
-    ],
-  }));
+      created_at: since,
+    }) => ({
+      key: name,
+      cells: [
+        name,
+        component,
+        revision === null ? '' : (numbers.get(revision) ?? revision.slice(0, 8)),
+        ready ? '✓ yes' : `✗ no, ${phase}`,
+        restarts,
+        <>
+          {reason !== null && <strong>{reason}</strong>} {message}
+        </>,
+        node,
+        <Time at={since} />,
+      ],
+    }),
+  );
   const heads = ['Pod', 'Part', 'Revision', 'Ready', 'Restarts', 'Reason', 'Node', 'Since'];
   return (
     <section>
       <h2>Pods</h2>
-      {rows.length === 0 ? <p>There are none now.</p> : <Table heads={heads} names="mono" rows={rows} />}
+      {rows.length === 0 ? (
+        <p>There are none now.</p>
+      ) : (
+        <Table heads={heads} names="mono" rows={rows} />
+      )}
     </section>
   );
 }
@@ -83,7 +106,9 @@ function Events({ events, complete }: Pick<Found, 'events' | 'complete'>) {
   return (
     <section>
       <h2>Events</h2>
-      {!complete && <p class="note">The namespace has more events than can be read, so some may be missing.</p>}
+      {!complete && (
+        <p class="note">The namespace has more events than can be read, so some may be missing.</p>
+      )}
       {events.length === 0 ? (
         <p>There are none. Kubernetes forgets an event after an hour.</p>
       ) : (

@@ -6,7 +6,7 @@ import { CopyButton } from '../shell/copy-button.tsx';
 import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
-import { failureText } from '../api/failure-text.ts';
+import { describeFailure } from '../api/failure-text.ts';
 
 /** The conditions, and the resource as kubectl shows it. */
 export function ResourceShown({ detail }: { detail: DeploymentDetail }) {
@@ -15,9 +15,9 @@ export function ResourceShown({ detail }: { detail: DeploymentDetail }) {
   const { value: details } = detail.details;
   useEffect(() => {
     const path = `v2/deployments/${encodeURIComponent(detail.id)}/resource`;
-    calls.text(path, { headers: { accept: 'application/yaml' } }).then(
+    calls.fetchText(path, { headers: { accept: 'application/yaml' } }).then(
       (text) => (yaml.value = text),
-      (error: unknown) => (yaml.value = `# ${failureText(error)}`),
+      (error: unknown) => (yaml.value = `# ${describeFailure(error)}`),
     );
   }, [details?.version]);
   if (details === undefined) return null;

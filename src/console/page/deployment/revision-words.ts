@@ -1,5 +1,5 @@
 import type { Revision, RevisionStatus } from '../../../schema/platform/revision.ts';
-import { shortCommit, shortImage } from '../deployments/source-text.ts';
+import { formatCommit, formatImage } from '../deployments/source-text.ts';
 
 type Look = 'serving' | 'failed' | 'rolling_out' | 'asleep';
 
@@ -31,24 +31,39 @@ const STEPS: readonly { label: string; statuses: readonly RevisionStatus[]; ofGi
 export type StepShown = { label: string; is: 'done' | 'current' | 'to come' };
 
 /** Returns how far a revision is that has not ended. None: it has. */
-export function rolloutSteps({ status, source }: Pick<Revision, 'status' | 'source'>): StepShown[] {
+export function listRolloutSteps({
+  status,
+  source,
+}: Pick<Revision, 'status' | 'source'>): StepShown[] {
   const steps = STEPS.filter(({ ofGit }) => ofGit === undefined || source === 'git');
   const current = steps.findIndex(({ statuses }) => statuses.includes(status));
   if (current < 0 || status === 'DEPLOYED') return [];
-  return steps.map(({ label }, index) => ({ label, is: index < current ? 'done' : index === current ? 'current' : 'to come' }));
+  return steps.map(({ label }, index) => ({
+    label,
+    is: index < current ? 'done' : index === current ? 'current' : 'to come',
+  }));
 }
 
 /** Returns a line on where a revision comes from: its commit or its image. */
-export function originText({ source, source_revision_config: config, image_digest }: Revision): string {
-  const image = shortImage(config.image_uri);
-  const digest = image_digest === null ? '' : ` @${image_digest.replace(/^sha256:/, '').slice(0, 12)}`;
+export function formatOrigin({
+  source,
+  source_revision_config: config,
+  image_digest,
+}: Revision): string {
+  const image = formatImage(config.image_uri);
+  const digest =
+    image_digest === null ? '' : ` @${image_digest.replace(/^sha256:/, '').slice(0, 12)}`;
   if (source !== 'git') return `${image}${image.includes('@') ? '' : digest}`;
   const ref = (config.repo_ref ?? '').replace(/^refs\/tags\//, '');
-  return [ref, shortCommit(config.repo_commit_sha)].filter((part) => part !== '').join(' @ ');
+  return [ref, formatCommit(config.repo_commit_sha)].filter((part) => part !== '').join(' @ ');
 }
 
 /** Returns the fields of a revision that its successor may have otherwise. */
-export const comparedFields = ({ source_revision_config, image_digest, builder_version }: Revision): object => ({
+export const pickComparedFields = ({
+  source_revision_config,
+  image_digest,
+  builder_version,
+}: Revision): object => ({
   ...source_revision_config,
   image_digest,
   builder_version,

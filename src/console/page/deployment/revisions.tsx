@@ -3,20 +3,21 @@ import type { Revision, RevisionDetails } from '../../../schema/platform/revisio
 import { useApp } from '../shell/app.ts';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
-import { originText, REVISION_WORDS, rolloutSteps } from './revision-words.ts';
+import { formatOrigin, REVISION_WORDS, listRolloutSteps } from './revision-words.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import { Dialog } from '../shell/dialog.tsx';
 import { ComparedRevisions } from './compared-revisions.tsx';
 import { Button, Fault } from '../shell/controls.tsx';
 import type { ComponentChildren } from 'preact';
-import { failureText } from '../api/failure-text.ts';
+import { describeFailure } from '../api/failure-text.ts';
 
 /** The build puts the meanings of all reasons here, from the list that the page on troubleshooting is printed from. */
 declare const REASON_MEANINGS: Record<string, { means: string; remedy: string }>;
 
 /** Returns the meaning of a reason, and the remedy. Undefined for one that is no failure. */
-const reasonMeaning = (reason: string): { means: string; remedy: string } | undefined => REASON_MEANINGS[reason];
+const getReasonMeaning = (reason: string): { means: string; remedy: string } | undefined =>
+  REASON_MEANINGS[reason];
 
 /** The revisions, newest first, with the reason of each failure in its place. */
 export function Revisions({ detail }: { detail: DeploymentDetail }) {
@@ -36,12 +37,19 @@ export function Revisions({ detail }: { detail: DeploymentDetail }) {
           />
         ))}
       </ol>
-      {target.value !== undefined && <RollBack detail={detail} target={target.value} close={() => (target.value = undefined)} />}
+      {target.value !== undefined && (
+        <RollBack detail={detail} target={target.value} close={() => (target.value = undefined)} />
+      )}
     </>
   );
 }
 
-type ShownProps = { detail: DeploymentDetail; revision: Revision; isNewest: boolean; rollBack: () => void };
+type ShownProps = {
+  detail: DeploymentDetail;
+  revision: Revision;
+  isNewest: boolean;
+  rollBack: () => void;
+};
 
 function RevisionShown({ detail, revision, isNewest, rollBack }: ShownProps) {
   const { word, icon, look } = REVISION_WORDS[revision.status];
@@ -55,7 +63,8 @@ function RevisionShown({ detail, revision, isNewest, rollBack }: ShownProps) {
           </span>
           {word}
         </span>{' '}
-        <span class="mono">{originText(revision)}</span> {isServing && <strong class="mark">serves now</strong>}
+        <span class="mono">{formatOrigin(revision)}</span>{' '}
+        {isServing && <strong class="mark">serves now</strong>}
       </h2>
       <p class="quiet">
         <Time at={revision.created_at} /> · <span class="mono">{revision.id.slice(0, 8)}</span>
@@ -71,12 +80,16 @@ function RevisionShown({ detail, revision, isNewest, rollBack }: ShownProps) {
 }
 
 function Steps({ revision }: { revision: Revision }) {
-  const steps = rolloutSteps(revision);
+  const steps = listRolloutSteps(revision);
   if (steps.length === 0) return null;
   return (
     <ol class="steps" aria-label="Steps of the rollout">
       {steps.map(({ label, is }) => (
-        <li key={label} class={is.replace(' ', '-')} aria-current={is === 'current' ? 'step' : undefined}>
+        <li
+          key={label}
+          class={is.replace(' ', '-')}
+          aria-current={is === 'current' ? 'step' : undefined}
+        >
           {is === 'done' ? '✓ ' : is === 'current' ? '↻ ' : ''}
           {label}
         </li>
@@ -86,15 +99,16 @@ function Steps({ revision }: { revision: Revision }) {
 }
 
 /** Shows the parts of a text between backticks as code. */
-const inCode = (text: string) => text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
+const renderCode = (text: string) =>
+  text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 
 function Failure({ revision, isOpen }: { revision: Revision; isOpen: boolean }) {
-  const meaning = revision.reason === null ? undefined : reasonMeaning(revision.reason);
+  const meaning = revision.reason === null ? undefined : getReasonMeaning(revision.reason);
   return (
     <>
       {meaning !== undefined && (
         <p class="note">
-          <strong>{revision.reason}</strong>: {inCode(`${meaning.means} ${meaning.remedy}`)}
+          <strong>{revision.reason}</strong>: {renderCode(`${meaning.means} ${meaning.remedy}`)}
         </p>
       )}
       {revision.log_tail !== null && (
@@ -107,47 +121,89 @@ function Failure({ revision, isOpen }: { revision: Revision; isOpen: boolean }) 
   );
 }
 
-function Actions({ detail, revision, isServing, rollBack }: Omit<ShownProps, 'isNewest'> & { isServing: boolean }) {
+function Actions({
+  detail,
+  revision,
+  isServing,
+  rollBack,
+}: Omit<ShownProps, 'isNewest'> & { isServing: boolean }) {
   const { calls, router, mayWrite } = useApp();
   const { run, isOff, refused } = useWrite(detail);
   const serving = detail.details.value?.active_revision?.id;
-  const steps = rolloutSteps(revision);
+  const steps = listRolloutSteps(revision);
   const path = `v2/deployments/${encodeURIComponent(detail.id)}/revisions/${revision.id}`;
-  const interrupt = (): Promise<unknown> => calls.json(`${path}/interrupt`, { method: 'POST' });
+  const cancelRevision = (): Promise<unknown> =>
+    calls.fetchJson(`${path}/interrupt`, { method: 'POST' });
   return (
     <div class="actions">
       {steps.length > 0 && (
-        <Button class="danger" disabled={isOff} label="Interrupt" press={() => run(interrupt, 'The revision is being given up.')} />
+        <Button
+          class="danger"
+          disabled={isOff}
+          label="Interrupt"
+          press={() => run(cancelRevision, 'The revision is being given up.')}
+        />
       )}
       {!isServing && steps.length === 0 && (
-        <Button disabled={!mayWrite || detail.goneAt.value !== undefined} label="Roll back to this" press={rollBack} />
+        <Button
+          disabled={!mayWrite || detail.goneAt.value !== undefined}
+          label="Roll back to this"
+          press={rollBack}
+        />
       )}
       {!isServing && serving !== undefined && (
-        <a href={router.href('compare', { id: detail.id, from: serving, to: revision.id })}>Compare with the serving one</a>
+        <a href={router.buildHref('compare', { id: detail.id, from: serving, to: revision.id })}>
+          Compare with the serving one
+        </a>
       )}
-      {revision.source === 'git' && <a href={router.href('buildLog', { id: detail.id, revision: revision.id })}>Build log</a>}
+      {revision.source === 'git' && (
+        <a href={router.buildHref('buildLog', { id: detail.id, revision: revision.id })}>
+          Build log
+        </a>
+      )}
       {refused !== undefined && <WriteNotes detail={detail} refused={refused} />}
     </div>
   );
 }
 
 /** Shows how the deployment would change, and rolls it back. */
-function RollBack({ detail, target, close }: { detail: DeploymentDetail; target: Revision; close: () => void }) {
+function RollBack({
+  detail,
+  target,
+  close,
+}: {
+  detail: DeploymentDetail;
+  target: Revision;
+  close: () => void;
+}) {
   const { calls } = useApp();
   const { run, isOff, refused } = useWrite(detail);
-  const serving = detail.revisions.value.find(({ id }) => id === detail.details.value?.active_revision?.id);
+  const serving = detail.revisions.value.find(
+    ({ id }) => id === detail.details.value?.active_revision?.id,
+  );
   const path = `v2/deployments/${encodeURIComponent(detail.id)}/revisions/${target.id}/redeploy`;
   const rollBack = async (): Promise<void> => {
-    const isMade = await run(() => calls.json(path, { method: 'POST' }), 'It is being rolled back. A new revision repeats that one.');
+    const isMade = await run(
+      () => calls.fetchJson(path, { method: 'POST' }),
+      'It is being rolled back. A new revision repeats that one.',
+    );
     if (isMade) close();
   };
   return (
-    <Dialog title={`Roll back to ${originText(target)}`} close={close} wide>
-      <p>A new revision repeats this one, with the secrets and sizes that it had. The revisions in between stay in the list.</p>
+    <Dialog title={`Roll back to ${formatOrigin(target)}`} close={close} wide>
+      <p>
+        A new revision repeats this one, with the secrets and sizes that it had. The revisions in
+        between stay in the list.
+      </p>
       {serving === undefined ? (
         <p>No revision serves now, so there is nothing to compare it with.</p>
       ) : (
-        <ComparedRevisions deployment={detail.id} from={serving.id} to={target.id} heads={['Serves now', 'After the rollback']} />
+        <ComparedRevisions
+          deployment={detail.id}
+          from={serving.id}
+          to={target.id}
+          heads={['Serves now', 'After the rollback']}
+        />
       )}
       <WriteNotes detail={detail} refused={refused} />
       <div class="actions">
@@ -165,10 +221,15 @@ function RevisionDetailsShown({ deployment, revision }: { deployment: string; re
   const refused = useSignal<string | undefined>(undefined);
   const open = ({ currentTarget }: { currentTarget: HTMLDetailsElement }): void => {
     if (!currentTarget.open) return;
-    calls.json<RevisionDetails>(`v2/deployments/${encodeURIComponent(deployment)}/revisions/${revision}`, { query: { view: 'full' } }).then(
-      (details) => (read.value = details),
-      (error: unknown) => (refused.value = failureText(error)),
-    );
+    calls
+      .fetchJson<RevisionDetails>(
+        `v2/deployments/${encodeURIComponent(deployment)}/revisions/${revision}`,
+        { query: { view: 'full' } },
+      )
+      .then(
+        (details) => (read.value = details),
+        (error: unknown) => (refused.value = describeFailure(error)),
+      );
   };
   return (
     <details onToggle={open}>
@@ -180,20 +241,27 @@ function RevisionDetailsShown({ deployment, revision }: { deployment: string; re
 }
 
 function Facts({ details }: { details: RevisionDetails }) {
-  const time = (at: string | null): ComponentChildren => at !== null && <Time at={at} />;
+  const renderTime = (at: string | null): ComponentChildren => at !== null && <Time at={at} />;
   const facts: [string, ComponentChildren][] = [
     ['Number', details.number],
-    ['Made by', details.made_by ?? (details.push === null ? 'kubectl or a GitOps tool' : `push ${details.push}`)],
+    [
+      'Made by',
+      details.made_by ??
+        (details.push === null ? 'kubectl or a GitOps tool' : `push ${details.push}`),
+    ],
     ['Repeats', details.rollback_of],
     ['Image', details.source_revision_config.image_uri],
     ['Digest', details.image_digest],
     ['Commit', details.source_revision_config.repo_commit_sha],
-    ['Began', time(details.started_at)],
-    ['Built', time(details.built_at)],
-    ['Ended', time(details.ended_at)],
+    ['Began', renderTime(details.started_at)],
+    ['Built', renderTime(details.built_at)],
+    ['Ended', renderTime(details.ended_at)],
     ['Server', details.server_version],
     ['Guard', details.guard],
-    ['Secrets', details.secrets.length === 0 ? 'none' : details.secrets.map(({ name }) => name).join(', ')],
+    [
+      'Secrets',
+      details.secrets.length === 0 ? 'none' : details.secrets.map(({ name }) => name).join(', '),
+    ],
   ];
   return (
     <>
@@ -209,11 +277,12 @@ function Facts({ details }: { details: RevisionDetails }) {
       </dl>
       {details.resource_spec !== null && (
         <pre tabIndex={0} aria-label="Its sizes">
-          {JSON.stringify(withoutNulls(details.resource_spec), null, 2)}
+          {JSON.stringify(stripNulls(details.resource_spec), null, 2)}
         </pre>
       )}
     </>
   );
 }
 
-const withoutNulls = (fields: object): object => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+const stripNulls = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));

@@ -4,10 +4,10 @@ import type { Deployment } from '../../../schema/platform/deployment.ts';
 import { useApp } from '../shell/app.ts';
 import { CopyButton } from '../shell/copy-button.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
-import { differingNames, readDotEnv, type DotEnvReading } from './dot-env.ts';
+import { listDifferingNames, readDotEnv, type DotEnvReading } from './dot-env.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
-import { failureText } from '../api/failure-text.ts';
+import { describeFailure } from '../api/failure-text.ts';
 import { Button, Select, TextArea } from '../shell/controls.tsx';
 import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
@@ -24,17 +24,17 @@ export function Secrets({ detail }: { detail: DeploymentDetail }) {
   const names = useSignal<string[] | undefined>(undefined);
   const path = `v2/deployments/${encodeURIComponent(detail.id)}`;
   const read = async (): Promise<{ secrets: SecretOf[]; etag: string | undefined }> => {
-    const { body, etag } = await calls.versioned<Deployment>(path);
+    const { body, etag } = await calls.fetchVersioned<Deployment>(path);
     names.value = body.secrets.map(({ name }) => name).sort();
     return { secrets: body.secrets, etag };
   };
   useEffect(() => void read().catch(() => undefined), [detail.details.value?.version]);
   /** The API takes the whole list, so the change is made of the list that is there, of its version. */
-  const change = (make: (secrets: SecretOf[]) => SecretOf[], done: string): Promise<boolean> =>
+  const saveChange = (make: (secrets: SecretOf[]) => SecretOf[], done: string): Promise<boolean> =>
     run(async () => {
       const { secrets, etag } = await read();
       const headers: Record<string, string> = etag === undefined ? {} : { 'if-match': etag };
-      await calls.json(path, { method: 'PATCH', body: { secrets: make(secrets) }, headers });
+      await calls.fetchJson(path, { method: 'PATCH', body: { secrets: make(secrets) }, headers });
     }, done);
   return (
     <>
@@ -47,20 +47,36 @@ export function Secrets({ detail }: { detail: DeploymentDetail }) {
           names={names.value ?? []}
           isOff={isOff}
           read={async () => (await read()).secrets}
-          remove={(name) => void change((all) => all.filter((one) => one.name !== name), `${name} is removed by a new revision.`)}
+          remove={(name) =>
+            void saveChange(
+              (all) => all.filter((one) => one.name !== name),
+              `${name} is removed by a new revision.`,
+            )
+          }
         />
-        <Paste names={names} isOff={isOff} save={(added) => change((all) => merged(all, added), 'The secrets come with a new revision.')} />
+        <Paste
+          names={names}
+          isOff={isOff}
+          save={(added) =>
+            saveChange((all) => mergeSecrets(all, added), 'The secrets come with a new revision.')
+          }
+        />
       </section>
       <AgentKeyShown detail={detail} />
     </>
   );
 }
 
-const merged = (all: readonly SecretOf[], added: readonly SecretOf[]): SecretOf[] => [
+const mergeSecrets = (all: readonly SecretOf[], added: readonly SecretOf[]): SecretOf[] => [
   ...new Map([...all, ...added].map((one) => [one.name, one])).values(),
 ];
 
-type NamesProps = { names: readonly string[]; isOff: boolean; read: () => Promise<SecretOf[]>; remove: (name: string) => void };
+type NamesProps = {
+  names: readonly string[];
+  isOff: boolean;
+  read: () => Promise<SecretOf[]>;
+  remove: (name: string) => void;
+};
 
 function Names({ names, isOff, read, remove }: NamesProps) {
   const rows = names.map((name) => ({
@@ -68,13 +84,26 @@ function Names({ names, isOff, read, remove }: NamesProps) {
     cells: [
       name,
       <Value name={name} isOff={isOff} read={read} />,
-      <Button disabled={isOff} aria-label={`Remove ${name}`} label="Remove" press={() => remove(name)} />,
+      <Button
+        disabled={isOff}
+        aria-label={`Remove ${name}`}
+        label="Remove"
+        press={() => remove(name)}
+      />,
     ],
   }));
   return <Table heads={['Name', 'Value', 'Change']} names="mono" rows={rows} />;
 }
 
-function Value({ name, isOff, read }: { name: string; isOff: boolean; read: () => Promise<SecretOf[]> }) {
+function Value({
+  name,
+  isOff,
+  read,
+}: {
+  name: string;
+  isOff: boolean;
+  read: () => Promise<SecretOf[]>;
+}) {
   const app = useApp();
   const value = useSignal<string | undefined>(undefined);
   useEffect(() => {
@@ -85,9 +114,10 @@ function Value({ name, isOff, read }: { name: string; isOff: boolean; read: () =
   const show = (): void =>
     void read().then(
       (secrets) => (value.value = secrets.find((one) => one.name === name)?.value ?? ''),
-      (error: unknown) => app.say(failureText(error)),
+      (error: unknown) => app.announce(describeFailure(error)),
     );
-  if (value.value === undefined) return <Button disabled={isOff} aria-label={`Show ${name}`} label="Show" press={show} />;
+  if (value.value === undefined)
+    return <Button disabled={isOff} aria-label={`Show ${name}`} label="Show" press={show} />;
   return (
     <>
       <code>{value.value}</code> <CopyButton text={value.value} label="Copy" />{' '}
@@ -96,12 +126,16 @@ function Value({ name, isOff, read }: { name: string; isOff: boolean; read: () =
   );
 }
 
-type PasteProps = { names: Signal<string[] | undefined>; isOff: boolean; save: (added: SecretOf[]) => Promise<boolean> };
+type PasteProps = {
+  names: Signal<string[] | undefined>;
+  isOff: boolean;
+  save: (added: SecretOf[]) => Promise<boolean>;
+};
 
 function Paste({ names, isOff, save }: PasteProps) {
   const text = useSignal('');
   const reading = useSignal<DotEnvReading | undefined>(undefined);
-  const differing = differingNames(text.value);
+  const differing = listDifferingNames(text.value);
   const { variables, faults } = readDotEnv(text.value, reading.value ?? 'python');
   const isOpen = differing.length > 0 && reading.value === undefined;
   const isKnown = (name: string): boolean => names.value?.includes(name) === true;
@@ -117,7 +151,14 @@ function Paste({ names, isOff, save }: PasteProps) {
     <form class="fields" onSubmit={(event) => void send(event)}>
       <label>
         Add or change: lines of a .env file
-        <TextArea name="dotenv" rows={5} class="mono" autocomplete="off" spellcheck={false} of={text} />
+        <TextArea
+          name="dotenv"
+          rows={5}
+          class="mono"
+          autocomplete="off"
+          spellcheck={false}
+          of={text}
+        />
       </label>
       {differing.length > 0 && (
         <Select
@@ -138,7 +179,10 @@ function Paste({ names, isOff, save }: PasteProps) {
           {changed.length > 0 && `Replaced: ${changed.join(', ')}.`}
         </p>
       )}
-      <Button disabled={isOff || isOpen || variables.length === 0 || faults.length > 0} label="Save the secrets" />
+      <Button
+        disabled={isOff || isOpen || variables.length === 0 || faults.length > 0}
+        label="Save the secrets"
+      />
     </form>
   );
 }
@@ -153,10 +197,14 @@ function AgentKeyShown({ detail }: { detail: DeploymentDetail }) {
   const shown = useSignal<AgentKey | undefined>(undefined);
   const path = `v2/deployments/${encodeURIComponent(detail.id)}/key`;
   const until = detail.details.value?.key.previous_until ?? null;
-  const show = (): Promise<boolean> => run(async () => (shown.value = await calls.json<AgentKey>(path)), 'The key is shown.');
+  const show = (): Promise<boolean> =>
+    run(async () => (shown.value = await calls.fetchJson<AgentKey>(path)), 'The key is shown.');
   const rotate = (): Promise<boolean> => {
     shown.value = undefined;
-    return run(() => calls.json(`${path}/rotate`, { method: 'POST' }), 'A new key was made. Pods know it within two minutes.');
+    return run(
+      () => calls.fetchJson(`${path}/rotate`, { method: 'POST' }),
+      'A new key was made. Pods know it within two minutes.',
+    );
   };
   return (
     <section>
@@ -169,7 +217,8 @@ function AgentKeyShown({ detail }: { detail: DeploymentDetail }) {
       )}
       {shown.value !== undefined && (
         <p>
-          <code>{shown.value.api_key}</code> <CopyButton text={shown.value.api_key} label="Copy the key" />
+          <code>{shown.value.api_key}</code>{' '}
+          <CopyButton text={shown.value.api_key} label="Copy the key" />
         </p>
       )}
       <div class="actions">

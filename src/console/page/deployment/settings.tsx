@@ -17,27 +17,47 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
   const { value: details } = detail.details;
   if (details === undefined) return null;
   const { lifecycle } = details;
-  const change = (body: object, done: string): void =>
-    void run(() => calls.json(`v2/deployments/${encodeURIComponent(detail.id)}/lifecycle`, { method: 'PATCH', body }), done);
+  const saveChange = (body: object, done: string): void =>
+    void run(
+      () =>
+        calls.fetchJson(`v2/deployments/${encodeURIComponent(detail.id)}/lifecycle`, {
+          method: 'PATCH',
+          body,
+        }),
+      done,
+    );
   return (
     <>
       <WriteNotes detail={detail} refused={refused} />
       <section>
         <h2>Hibernation</h2>
-        <p>A hibernating deployment has no pods, and its database has none. The volume and the revisions stay.</p>
+        <p>
+          A hibernating deployment has no pods, and its database has none. The volume and the
+          revisions stay.
+        </p>
         <Button
           disabled={isOff}
           label={lifecycle.hibernate === true ? 'End hibernation' : 'Hibernate'}
-          press={() => change({ hibernate: lifecycle.hibernate === true ? null : true }, 'The change of hibernation was asked for.')}
+          press={() =>
+            saveChange(
+              { hibernate: lifecycle.hibernate === true ? null : true },
+              'The change of hibernation was asked for.',
+            )
+          }
         />
         <p>While it is paused, the operator changes nothing of it.</p>
         <Button
           disabled={isOff}
           label={lifecycle.suspend === true ? 'Go on' : 'Pause'}
-          press={() => change({ suspend: lifecycle.suspend === true ? null : true }, 'The change of the pause was asked for.')}
+          press={() =>
+            saveChange(
+              { suspend: lifecycle.suspend === true ? null : true },
+              'The change of the pause was asked for.',
+            )
+          }
         />
       </section>
-      <Sleep key={JSON.stringify(lifecycle)} detail={detail} isOff={isOff} change={change} />
+      <Sleep key={JSON.stringify(lifecycle)} detail={detail} isOff={isOff} change={saveChange} />
       <DatabaseAndBranch details={details} />
       {!details.database.external && <Backups detail={detail} />}
       <Deletion detail={detail} />
@@ -45,20 +65,32 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
   );
 }
 
-type SleepProps = { detail: DeploymentDetail; isOff: boolean; change: (body: object, done: string) => void };
+type SleepProps = {
+  detail: DeploymentDetail;
+  isOff: boolean;
+  change: (body: object, done: string) => void;
+};
 
-const numberOf = (text: string): number | null => (text.trim() === '' ? null : Number(text));
+const parseNumber = (text: string): number | null => (text.trim() === '' ? null : Number(text));
 
 function Sleep({ detail, isOff, change }: SleepProps) {
   const { sleep, queue_replicas } = detail.details.peek()?.lifecycle ?? {};
   const seconds = useSignal(String(sleep?.after_seconds ?? ''));
   const replicas = useSignal(String(queue_replicas ?? ''));
-  const withDatabase = useSignal(sleep?.database === true ? 'yes' : sleep?.database === false ? 'no' : '');
+  const withDatabase = useSignal(
+    sleep?.database === true ? 'yes' : sleep?.database === false ? 'no' : '',
+  );
   const save = (event: Event): void => {
     event.preventDefault();
-    const after = { after_seconds: numberOf(seconds.value), database: withDatabase.value === '' ? null : withDatabase.value === 'yes' };
+    const after = {
+      after_seconds: parseNumber(seconds.value),
+      database: withDatabase.value === '' ? null : withDatabase.value === 'yes',
+    };
     const isUsual = after.after_seconds === null && after.database === null;
-    change({ sleep: isUsual ? null : after, queue_replicas: numberOf(replicas.value) }, 'The settings of sleep and queue were changed.');
+    change(
+      { sleep: isUsual ? null : after, queue_replicas: parseNumber(replicas.value) },
+      'The settings of sleep and queue were changed.',
+    );
   };
   return (
     <section>
@@ -70,7 +102,10 @@ function Sleep({ detail, isOff, change }: SleepProps) {
         </label>
         <label>
           Its database sleeps, too
-          <select value={withDatabase.value} onChange={({ currentTarget }) => (withDatabase.value = currentTarget.value)}>
+          <select
+            value={withDatabase.value}
+            onChange={({ currentTarget }) => (withDatabase.value = currentTarget.value)}
+          >
             <option value="">As the installation says</option>
             <option value="yes">Yes</option>
             <option value="no">No</option>
@@ -91,7 +126,9 @@ function DatabaseAndBranch({ details: { database, branch } }: { details: Deploym
     <section>
       <h2>Database and branch</h2>
       <p>
-        {database.external ? 'The database is your own.' : `The platform runs the database. Its volume has ${volumeText(database)}.`}{' '}
+        {database.external
+          ? 'The database is your own.'
+          : `The platform runs the database. Its volume has ${describeVolume(database)}.`}{' '}
         {database.certificate_until !== null && (
           <>
             Its certificate is valid until <Time at={database.certificate_until} />.
@@ -103,7 +140,10 @@ function DatabaseAndBranch({ details: { database, branch } }: { details: Deploym
   );
 }
 
-const volumeText = ({ storage_gi: size, storage_class: named }: DeploymentDetails['database']): string =>
+const describeVolume = ({
+  storage_gi: size,
+  storage_class: named,
+}: DeploymentDetails['database']): string =>
   `${size === null ? 'the size that the installation says' : `${size} GiB`}${named === null ? '' : `, of the class ${named}`}`;
 
 function Branch({ branch }: { branch: NonNullable<DeploymentDetails['branch']> }) {
@@ -111,7 +151,8 @@ function Branch({ branch }: { branch: NonNullable<DeploymentDetails['branch']> }
   return (
     <>
       <p>
-        Pushes to <code>{ref}</code> make revisions. Its head was last <code>{commit ?? 'not seen'}</code>.
+        Pushes to <code>{ref}</code> make revisions. Its head was last{' '}
+        <code>{commit ?? 'not seen'}</code>.
       </p>
       {pushed !== null && (
         <p>
@@ -121,13 +162,14 @@ function Branch({ branch }: { branch: NonNullable<DeploymentDetails['branch']> }
       {unmatched !== null && (
         <p>
           A push event of the same connection was for no deployment (<Time at={unmatched.at} />
-          ): it names the repository <code>{unmatched.repository}</code> and the branch <code>{unmatched.branch}</code>.
+          ): it names the repository <code>{unmatched.repository}</code> and the branch{' '}
+          <code>{unmatched.branch}</code>.
         </p>
       )}
       {path !== null && (
         <p>
-          {pushed === null && 'No push event has come yet. '}The host sends its push events to this path of the control plane:{' '}
-          <code>{path}</code> <CopyButton text={path} label="Copy" />
+          {pushed === null && 'No push event has come yet. '}The host sends its push events to this
+          path of the control plane: <code>{path}</code> <CopyButton text={path} label="Copy" />
         </p>
       )}
     </>
@@ -143,7 +185,11 @@ function Deletion({ detail }: { detail: DeploymentDetail }) {
       <h2>Delete</h2>
       <Button
         class="danger"
-        disabled={!mayWrite || detail.goneAt.value !== undefined || detail.details.value?.state === 'deleting'}
+        disabled={
+          !mayWrite ||
+          detail.goneAt.value !== undefined ||
+          detail.details.value?.state === 'deleting'
+        }
         label="Delete this deployment"
         press={() => (isOpen.value = true)}
       />
@@ -162,15 +208,23 @@ function Confirmation({ detail, close }: { detail: DeploymentDetail; close: () =
     event.preventDefault();
     const query = withData.value ? { delete_data: true } : {};
     const path = `v2/deployments/${encodeURIComponent(detail.id)}`;
-    if (await run(() => calls.json(path, { method: 'DELETE', query }), 'Deletion has begun.')) close();
+    if (await run(() => calls.fetchJson(path, { method: 'DELETE', query }), 'Deletion has begun.'))
+      close();
   };
   return (
     <Dialog title={`Delete ${name}`} close={close}>
       <WriteNotes detail={detail} refused={refused} />
       <form class="fields" onSubmit={(event) => void remove(event)}>
-        <p>Its pods, keys and revisions go. The volume of its database stays or goes as its deletion policy says.</p>
+        <p>
+          Its pods, keys and revisions go. The volume of its database stays or goes as its deletion
+          policy says.
+        </p>
         <label class="check">
-          <input type="checkbox" checked={withData.value} onChange={({ currentTarget }) => (withData.value = currentTarget.checked)} />{' '}
+          <input
+            type="checkbox"
+            checked={withData.value}
+            onChange={({ currentTarget }) => (withData.value = currentTarget.checked)}
+          />{' '}
           Delete the data in its database, too
         </label>
         <label>

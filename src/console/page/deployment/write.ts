@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useApp } from '../shell/app.ts';
 import type { DeploymentDetail } from './deployment-detail.ts';
-import { failureText } from '../api/failure-text.ts';
+import { describeFailure } from '../api/failure-text.ts';
 
 /** A change of a deployment that a button makes. */
 export type Write = {
@@ -23,15 +23,19 @@ export function useWrite(detail: DeploymentDetail): Write {
     refused.value = undefined;
     try {
       await work();
-      app.say(done);
+      app.announce(done);
       await detail.read();
       return true;
     } catch (error) {
-      refused.value = failureText(error);
+      refused.value = describeFailure(error);
       return false;
     } finally {
       isBusy.value = false;
     }
   };
-  return { run, isOff: isBusy.value || !app.mayWrite || detail.goneAt.value !== undefined, refused: refused.value };
+  return {
+    run,
+    isOff: isBusy.value || !app.mayWrite || detail.goneAt.value !== undefined,
+    refused: refused.value,
+  };
 }

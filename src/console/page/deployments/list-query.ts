@@ -1,4 +1,7 @@
-import type { DeploymentState, DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
+import type {
+  DeploymentState,
+  DeploymentSummary,
+} from '../../../schema/platform/deployment-summary.ts';
 
 /* The filters and the order of the list. The address holds them, and they decide which rows are shown. */
 
@@ -35,70 +38,92 @@ const isState = (word: string): word is DeploymentState => word in STATE_WORDS;
 export function filterIn(query: URLSearchParams): ListFilter {
   const sort = query.get('sort') ?? 'name';
   const column = SORT_COLUMNS.find((one) => one === sort.replace(/^-/, '')) ?? 'name';
-  const textOf = (name: string): string => query.get(name) ?? '';
+  const getText = (name: string): string => query.get(name) ?? '';
   return {
-    text: textOf('q'),
+    text: getText('q'),
     states: query.getAll('state').filter(isState),
-    reason: textOf('reason'),
-    source: textOf('source'),
-    namespace: textOf('namespace'),
-    version: textOf('version'),
+    reason: getText('reason'),
+    source: getText('source'),
+    namespace: getText('namespace'),
+    version: getText('version'),
     sort: column,
     isDown: sort.startsWith('-'),
   };
 }
 
 /** Returns the address's query of filters. Usual values are left out. */
-export function queryWith(filter: ListFilter): URLSearchParams {
+export function buildFilterQuery(filter: ListFilter): URLSearchParams {
   const query = new URLSearchParams();
   if (filter.text !== '') query.set('q', filter.text);
   for (const state of filter.states) query.append('state', state);
-  for (const name of ['reason', 'source', 'namespace', 'version'] as const) if (filter[name] !== '') query.set(name, filter[name]);
-  if (filter.sort !== 'name' || filter.isDown) query.set('sort', `${filter.isDown ? '-' : ''}${filter.sort}`);
+  for (const name of ['reason', 'source', 'namespace', 'version'] as const)
+    if (filter[name] !== '') query.set(name, filter[name]);
+  if (filter.sort !== 'name' || filter.isDown)
+    query.set('sort', `${filter.isDown ? '-' : ''}${filter.sort}`);
   return query;
 }
 
 /** Returns the query with which the server gives the first rows of the list. */
-export function firstPageQuery(filter: ListFilter): Record<string, string | string[] | undefined> {
-  const given = (text: string): string | undefined => (text === '' ? undefined : text);
+export function buildFirstPageQuery(
+  filter: ListFilter,
+): Record<string, string | string[] | undefined> {
+  const toOptional = (text: string): string | undefined => (text === '' ? undefined : text);
   return {
     sort: `${filter.isDown ? '-' : ''}${filter.sort}`,
-    name_contains: given(filter.text),
+    name_contains: toOptional(filter.text),
     ...(filter.states.length > 0 && { state: filter.states }),
-    reason: given(filter.reason),
-    source: given(filter.source),
-    namespace: given(filter.namespace),
-    image_version: given(filter.version),
+    reason: toOptional(filter.reason),
+    source: toOptional(filter.source),
+    namespace: toOptional(filter.namespace),
+    image_version: toOptional(filter.version),
   };
 }
 
-export type Facets = { states: Record<DeploymentState, number>; reasons: string[]; namespaces: string[]; versions: string[] };
+export type Facets = {
+  states: Record<DeploymentState, number>;
+  reasons: string[];
+  namespaces: string[];
+  versions: string[];
+};
 export type ShownRows = { rows: DeploymentSummary[]; facets: Facets };
 
 /** Returns the rows that pass the filters, in order, and how many there would be in each state. */
-export function shownRows(all: Iterable<DeploymentSummary>, filter: ListFilter): ShownRows {
-  const states = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<DeploymentState, number>;
-  const seen = { reasons: new Set<string>(), namespaces: new Set<string>(), versions: new Set<string>() };
+export function filterRows(all: Iterable<DeploymentSummary>, filter: ListFilter): ShownRows {
+  const states = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<
+    DeploymentState,
+    number
+  >;
+  const seen = {
+    reasons: new Set<string>(),
+    namespaces: new Set<string>(),
+    versions: new Set<string>(),
+  };
   const text = filter.text.toLowerCase();
   const rows: DeploymentSummary[] = [];
   for (const row of all) {
     seen.namespaces.add(row.namespace);
     if (row.image_version !== null) seen.versions.add(row.image_version);
-    if (row.reason !== null && (row.state === 'failed' || row.state === 'unavailable')) seen.reasons.add(row.reason);
-    if (!passes(row, filter, text)) continue;
+    if (row.reason !== null && (row.state === 'failed' || row.state === 'unavailable'))
+      seen.reasons.add(row.reason);
+    if (!isPassing(row, filter, text)) continue;
     states[row.state] += 1;
     if (filter.states.length === 0 || filter.states.includes(row.state)) rows.push(row);
   }
-  rows.sort(orderOf(filter));
-  const sorted = (words: Set<string>): string[] => [...words].sort();
+  rows.sort(buildComparator(filter));
+  const sortWords = (words: Set<string>): string[] => [...words].sort();
   return {
     rows,
-    facets: { states, reasons: sorted(seen.reasons), namespaces: sorted(seen.namespaces), versions: sorted(seen.versions) },
+    facets: {
+      states,
+      reasons: sortWords(seen.reasons),
+      namespaces: sortWords(seen.namespaces),
+      versions: sortWords(seen.versions),
+    },
   };
 }
 
 /** Returns whether a row passes all filters but that of the states. */
-function passes(row: DeploymentSummary, filter: ListFilter, text: string): boolean {
+function isPassing(row: DeploymentSummary, filter: ListFilter, text: string): boolean {
   const is = (wanted: string, value: string | null): boolean => wanted === '' || wanted === value;
   return (
     (text === '' || row.name.includes(text) || hasIn(row, text)) &&
@@ -110,13 +135,28 @@ function passes(row: DeploymentSummary, filter: ListFilter, text: string): boole
 }
 
 /** Image, repository and commit are found by a part of them, too. */
-const hasIn = ({ image_uri, repo_url, repo_commit_sha, id }: DeploymentSummary, text: string): boolean =>
-  [image_uri, repo_url, repo_commit_sha, id].some((one) => one?.toLowerCase().includes(text) === true);
+const hasIn = (
+  { image_uri, repo_url, repo_commit_sha, id }: DeploymentSummary,
+  text: string,
+): boolean =>
+  [image_uri, repo_url, repo_commit_sha, id].some(
+    (one) => one?.toLowerCase().includes(text) === true,
+  );
 
-const compared = (a: string | number, b: string | number): number => (a === b ? 0 : a < b ? -1 : 1);
+const compareValues = (a: string | number, b: string | number): number =>
+  a === b ? 0 : a < b ? -1 : 1;
 
-function orderOf({ sort, isDown }: ListFilter): (a: DeploymentSummary, b: DeploymentSummary) => number {
+function buildComparator({
+  sort,
+  isDown,
+}: ListFilter): (a: DeploymentSummary, b: DeploymentSummary) => number {
   const sign = isDown ? -1 : 1;
-  if (sort === 'state') return (a, b) => sign * compared(STATE_WORDS[a.state].rank, STATE_WORDS[b.state].rank) || compared(a.name, b.name);
-  return (a, b) => sign * compared(a[sort], b[sort]) || compared(a.name, b.name) || compared(a.id, b.id);
+  if (sort === 'state')
+    return (a, b) =>
+      sign * compareValues(STATE_WORDS[a.state].rank, STATE_WORDS[b.state].rank) ||
+      compareValues(a.name, b.name);
+  return (a, b) =>
+    sign * compareValues(a[sort], b[sort]) ||
+    compareValues(a.name, b.name) ||
+    compareValues(a.id, b.id);
 }

@@ -1,9 +1,18 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { useApp } from '../shell/app.ts';
-import { filterIn, firstPageQuery, queryWith, shownRows, type ListFilter, STATE_WORDS, STATES, type Facets } from './list-query.ts';
+import {
+  filterIn,
+  buildFirstPageQuery,
+  buildFilterQuery,
+  filterRows,
+  type ListFilter,
+  STATE_WORDS,
+  STATES,
+  type Facets,
+} from './list-query.ts';
 import { Rows } from './rows.tsx';
-import { failureText } from '../api/failure-text.ts';
+import { describeFailure } from '../api/failure-text.ts';
 import { Fault, Button, Select } from '../shell/controls.tsx';
 import { useKeys } from '../shell/keys.ts';
 
@@ -14,19 +23,22 @@ export function DeploymentList() {
   const filter = useComputed(() => filterIn(router.query.value));
   const shown = useComputed(() => {
     void store.value.changed.value;
-    return shownRows(store.value.all.values(), filter.value);
+    return filterRows(store.value.all.values(), filter.value);
   });
   const refused = useSignal<string | undefined>(undefined);
   useEffect(() => {
     document.title = 'Deployments · gx console';
     const leaving = new AbortController();
     if (store.value.loaded.peek() === 'none')
-      store.value.first(app.calls, firstPageQuery(filter.peek()), leaving.signal).catch((error: unknown) => {
-        if (!leaving.signal.aborted) refused.value = failureText(error);
-      });
+      store.value
+        .readFirst(app.calls, buildFirstPageQuery(filter.peek()), leaving.signal)
+        .catch((error: unknown) => {
+          if (!leaving.signal.aborted) refused.value = describeFailure(error);
+        });
     return () => leaving.abort();
   }, [store.value]);
-  const change = (part: Partial<ListFilter>): void => router.replaceQuery(queryWith({ ...filter.peek(), ...part }));
+  const applyFilter = (part: Partial<ListFilter>): void =>
+    router.replaceQuery(buildFilterQuery({ ...filter.peek(), ...part }));
   const { rows, facets } = shown.value;
   const loaded = store.value.loaded.value;
   return (
@@ -34,21 +46,31 @@ export function DeploymentList() {
       <div class="heading">
         <h1 tabIndex={-1}>Deployments</h1>
         <p class="quiet" role="status">
-          {countText({ shown: rows.length, held: store.value.all.size, loaded, total: store.value.total.value })}
+          {countText({
+            shown: rows.length,
+            held: store.value.all.size,
+            loaded,
+            total: store.value.total.value,
+          })}
         </p>
       </div>
-      <Filters filter={filter.value} facets={facets} change={change} />
+      <Filters filter={filter.value} facets={facets} change={applyFilter} />
       {loaded === 'none' && <Fault text={refused.value} />}
       {loaded === 'all' && rows.length === 0 ? (
         <Empty isFiltered={store.value.all.size > 0} />
       ) : (
-        <Rows rows={rows} filter={filter.value} change={change} />
+        <Rows rows={rows} filter={filter.value} change={applyFilter} />
       )}
     </main>
   );
 }
 
-type Counted = { shown: number; held: number; loaded: 'none' | 'some' | 'all'; total: number | undefined };
+type Counted = {
+  shown: number;
+  held: number;
+  loaded: 'none' | 'some' | 'all';
+  total: number | undefined;
+};
 
 function countText({ shown, held, loaded, total }: Counted): string {
   if (loaded === 'none') return 'Reading';
@@ -60,19 +82,27 @@ function Empty({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return <p class="empty">No deployment passes these filters.</p>;
   return (
     <div class="empty">
-      <p>There are no deployments yet. Create one with the API or with kubectl, and it appears here.</p>
+      <p>
+        There are no deployments yet. Create one with the API or with kubectl, and it appears here.
+      </p>
     </div>
   );
 }
 
-type FiltersProps = { filter: ListFilter; facets: Facets; change: (part: Partial<ListFilter>) => void };
+type FiltersProps = {
+  filter: ListFilter;
+  facets: Facets;
+  change: (part: Partial<ListFilter>) => void;
+};
 
 /** The filters of the list, with the number of rows behind each state. */
 function Filters({ filter, facets, change }: FiltersProps) {
   const field = useRef<HTMLInputElement>(null);
   useKeys({ filter: () => field.current?.focus() });
   const isFiltered =
-    filter.text !== '' || filter.states.length > 0 || [filter.reason, filter.source, filter.namespace, filter.version].some(Boolean);
+    filter.text !== '' ||
+    filter.states.length > 0 ||
+    [filter.reason, filter.source, filter.namespace, filter.version].some(Boolean);
   return (
     <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
       <label>
@@ -87,12 +117,37 @@ function Filters({ filter, facets, change }: FiltersProps) {
         />
       </label>
       <States filter={filter} facets={facets} change={change} />
-      <Filter label="Reason" value={filter.reason} values={facets.reasons} choose={(reason) => change({ reason })} />
-      <Filter label="Source" value={filter.source} values={['git', 'external_container']} choose={(source) => change({ source })} />
-      <Filter label="Namespace" value={filter.namespace} values={facets.namespaces} choose={(namespace) => change({ namespace })} />
-      <Filter label="Version" value={filter.version} values={facets.versions} choose={(version) => change({ version })} />
+      <Filter
+        label="Reason"
+        value={filter.reason}
+        values={facets.reasons}
+        choose={(reason) => change({ reason })}
+      />
+      <Filter
+        label="Source"
+        value={filter.source}
+        values={['git', 'external_container']}
+        choose={(source) => change({ source })}
+      />
+      <Filter
+        label="Namespace"
+        value={filter.namespace}
+        values={facets.namespaces}
+        choose={(namespace) => change({ namespace })}
+      />
+      <Filter
+        label="Version"
+        value={filter.version}
+        values={facets.versions}
+        choose={(version) => change({ version })}
+      />
       {isFiltered && (
-        <Button label="Clear filters" press={() => change({ text: '', states: [], reason: '', source: '', namespace: '', version: '' })} />
+        <Button
+          label="Clear filters"
+          press={() =>
+            change({ text: '', states: [], reason: '', source: '', namespace: '', version: '' })
+          }
+        />
       )}
     </form>
   );
@@ -104,9 +159,17 @@ function States({ filter, facets, change }: FiltersProps) {
       <legend class="unseen">States</legend>
       {STATES.map((state) => {
         const isOn = filter.states.includes(state);
-        const states = isOn ? filter.states.filter((one) => one !== state) : [...filter.states, state];
+        const states = isOn
+          ? filter.states.filter((one) => one !== state)
+          : [...filter.states, state];
         return (
-          <button key={state} type="button" class={`chip ${state}`} aria-pressed={isOn} onClick={() => change({ states })}>
+          <button
+            key={state}
+            type="button"
+            class={`chip ${state}`}
+            aria-pressed={isOn}
+            onClick={() => change({ states })}
+          >
             {STATE_WORDS[state].word} <span class="count">{facets.states[state]}</span>
           </button>
         );
@@ -115,7 +178,12 @@ function States({ filter, facets, change }: FiltersProps) {
   );
 }
 
-type FilterProps = { label: string; value: string; values: readonly string[]; choose: (value: string) => void };
+type FilterProps = {
+  label: string;
+  value: string;
+  values: readonly string[];
+  choose: (value: string) => void;
+};
 
 function Filter({ label, value, values, choose }: FilterProps) {
   if (values.length < 2 && value === '') return null;

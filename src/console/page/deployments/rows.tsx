@@ -3,16 +3,20 @@ import { useEffect, useLayoutEffect, useRef, useMemo } from 'preact/hooks';
 import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
 import { useKeys } from '../shell/keys.ts';
 import type { ListFilter, SortColumn } from './list-query.ts';
-import { rowWindow } from './row-window.ts';
+import { measureRowWindow } from './row-window.ts';
 import { useApp } from '../shell/app.ts';
 import { Time } from '../shell/time.tsx';
-import { shortCommit, sourceText } from './source-text.ts';
+import { formatCommit, formatSource } from './source-text.ts';
 import { StateShown } from './state-shown.tsx';
 
 const NARROW = '(max-width: 48rem)';
 const HEIGHT = { wide: 44, narrow: 76 };
 
-type RowsProps = { rows: readonly DeploymentSummary[]; filter: ListFilter; change: (part: Partial<ListFilter>) => void };
+type RowsProps = {
+  rows: readonly DeploymentSummary[];
+  filter: ListFilter;
+  change: (part: Partial<ListFilter>) => void;
+};
 
 /** The rows in sight of a list of any length. */
 export function Rows({ rows, filter, change }: RowsProps) {
@@ -21,22 +25,37 @@ export function Rows({ rows, filter, change }: RowsProps) {
   const row = useNarrow() ? HEIGHT.narrow : HEIGHT.wide;
   const active = useSignal(0);
   const last = Math.min(active.value, Math.max(0, rows.length - 1));
-  const drawn = rowWindow({ top: top.value, height: height.value, row, rows: rows.length });
+  const drawn = measureRowWindow({ top: top.value, height: height.value, row, rows: rows.length });
   const move = (by: number): void => {
     const next = Math.min(Math.max(0, last + by), rows.length - 1);
     active.value = next;
-    intoSight(box.current, next, row);
+    scrollIntoSight(box.current, next, row);
   };
   useKeys({ next: () => move(isIn(box.current) ? 1 : 0), previous: () => move(-1) });
   return (
-    <div ref={box} class="rows" role="grid" aria-label="Deployments" aria-rowcount={rows.length + 1} aria-colcount={8}>
+    <div
+      ref={box}
+      class="rows"
+      role="grid"
+      aria-label="Deployments"
+      aria-rowcount={rows.length + 1}
+      aria-colcount={8}
+    >
       <Head filter={filter} change={change} />
-      <div role="rowgroup" class="body" onFocusIn={({ target }) => remember(target, active)}>
+      <div role="rowgroup" class="body" onFocusIn={({ target }) => noteActive(target, active)}>
         <div role="presentation" style={{ height: `${drawn.before}px` }} />
         {rows.slice(drawn.first, drawn.first + drawn.count).map((one, at) => {
           const index = drawn.first + at;
           // The element of a row that leaves the sight is used again for one that comes into it.
-          return <DeploymentRow key={index % drawn.slots} row={one} index={index} isActive={index === last} height={row} />;
+          return (
+            <DeploymentRow
+              key={index % drawn.slots}
+              row={one}
+              index={index}
+              isActive={index === last}
+              height={row}
+            />
+          );
         })}
         <div role="presentation" style={{ height: `${drawn.behind}px` }} />
       </div>
@@ -64,14 +83,26 @@ function Head({ filter, change }: Omit<RowsProps, 'rows'>) {
             key={label}
             role="columnheader"
             class={kind}
-            aria-sort={sort === undefined || sort !== filter.sort ? undefined : filter.isDown ? 'descending' : 'ascending'}
+            aria-sort={
+              sort === undefined || sort !== filter.sort
+                ? undefined
+                : filter.isDown
+                  ? 'descending'
+                  : 'ascending'
+            }
           >
             {sort === undefined ? (
               label
             ) : (
-              <button type="button" class="plain" onClick={() => change({ sort, isDown: filter.sort === sort && !filter.isDown })}>
+              <button
+                type="button"
+                class="plain"
+                onClick={() => change({ sort, isDown: filter.sort === sort && !filter.isDown })}
+              >
                 {label}
-                <span aria-hidden="true">{sort !== filter.sort ? '' : filter.isDown ? ' ↓' : ' ↑'}</span>
+                <span aria-hidden="true">
+                  {sort !== filter.sort ? '' : filter.isDown ? ' ↓' : ' ↑'}
+                </span>
               </button>
             )}
           </div>
@@ -99,7 +130,10 @@ function useScrolled(box: { current: HTMLDivElement | null }) {
     const scroll = (): void => {
       top.value = current.scrollTop;
       clearTimeout(timer);
-      timer = setTimeout(() => history.replaceState({ ...history.state, top: current.scrollTop }, ''), 150);
+      timer = setTimeout(
+        () => history.replaceState({ ...history.state, top: current.scrollTop }, ''),
+        150,
+      );
     };
     current.addEventListener('scroll', scroll, { passive: true });
     return () => {
@@ -115,24 +149,25 @@ function useNarrow(): boolean {
   const isNarrow = useSignal(matchMedia(NARROW).matches);
   useEffect(() => {
     const query = matchMedia(NARROW);
-    const change = (): void => void (isNarrow.value = query.matches);
-    query.addEventListener('change', change);
-    return () => query.removeEventListener('change', change);
+    const handleChange = (): void => void (isNarrow.value = query.matches);
+    query.addEventListener('change', handleChange);
+    return () => query.removeEventListener('change', handleChange);
   }, []);
   return isNarrow.value;
 }
 
-const isIn = (box: HTMLElement | null): boolean => box?.querySelector('.body')?.contains(document.activeElement) === true;
+const isIn = (box: HTMLElement | null): boolean =>
+  box?.querySelector('.body')?.contains(document.activeElement) === true;
 const linkAt = (box: HTMLElement | null, index: number): HTMLElement | null =>
   box?.querySelector<HTMLElement>(`a[data-index="${index}"]`) ?? null;
 
-function remember(target: EventTarget | null, active: { value: number }): void {
+function noteActive(target: EventTarget | null, active: { value: number }): void {
   const index = target instanceof HTMLElement ? Number(target.dataset['index']) : NaN;
   if (!Number.isNaN(index)) active.value = index;
 }
 
 /** Scrolls a row into sight, and gives its link the focus once it is drawn. */
-function intoSight(box: HTMLElement | null, index: number, row: number): void {
+function scrollIntoSight(box: HTMLElement | null, index: number, row: number): void {
   if (box === null) return;
   const head = box.querySelector<HTMLElement>('.head')?.offsetHeight ?? 0;
   const [from, to] = [index * row, (index + 1) * row + head];
@@ -140,7 +175,10 @@ function intoSight(box: HTMLElement | null, index: number, row: number): void {
   else if (to > box.scrollTop + box.clientHeight) box.scrollTo({ top: to - box.clientHeight });
   const link = linkAt(box, index);
   // A row that was out of sight is drawn by the next frame but one.
-  if (link === null) requestAnimationFrame(() => requestAnimationFrame(() => linkAt(box, index)?.focus({ preventScroll: true })));
+  if (link === null)
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => linkAt(box, index)?.focus({ preventScroll: true })),
+    );
   else link.focus({ preventScroll: true });
 }
 
@@ -151,16 +189,30 @@ function DeploymentRow({ row, index, isActive, height }: RowProps) {
   const link = useRef<HTMLAnchorElement>(null);
   // The focus does not go with the element to another row.
   useLayoutEffect(() => () => link.current?.blur(), [index]);
-  return useMemo(() => <Cells row={row} index={index} isActive={isActive} height={height} link={link} />, [row, index, isActive, height]);
+  return useMemo(
+    () => <Cells row={row} index={index} isActive={isActive} height={height} link={link} />,
+    [row, index, isActive, height],
+  );
 }
 
-function Cells({ row, index, isActive, height, link }: RowProps & { link: { current: HTMLAnchorElement | null } }) {
+function Cells({
+  row,
+  index,
+  isActive,
+  height,
+  link,
+}: RowProps & { link: { current: HTMLAnchorElement | null } }) {
   const { router } = useApp();
   const { latest_revision: latest } = row;
   return (
     <div role="row" aria-rowindex={index + 2} class="row" style={{ height: `${height}px` }}>
       <div role="gridcell" class="name">
-        <a ref={link} href={router.href('deployment', { id: row.id })} tabIndex={isActive ? 0 : -1} data-index={index}>
+        <a
+          ref={link}
+          href={router.buildHref('deployment', { id: row.id })}
+          tabIndex={isActive ? 0 : -1}
+          data-index={index}
+        >
           {row.name}
         </a>
         <span class="quiet">{row.namespace}</span>
@@ -168,15 +220,19 @@ function Cells({ row, index, isActive, height, link }: RowProps & { link: { curr
       <div role="gridcell" class="how" title={row.message ?? undefined}>
         <StateShown state={row.state} reason={row.reason} suspended={row.suspended} />
         {row.state === 'asleep' && (
-          <span class="quiet">{row.next_due_at === null ? 'until it is called' : <Due at={row.next_due_at} />}</span>
+          <span class="quiet">
+            {row.next_due_at === null ? 'until it is called' : <Due at={row.next_due_at} />}
+          </span>
         )}
       </div>
       <div role="gridcell" class="revision">
-        {latest === null ? '' : `#${latest.number} ${latest.status.toLowerCase().replaceAll('_', ' ')}`}
+        {latest === null
+          ? ''
+          : `#${latest.number} ${latest.status.toLowerCase().replaceAll('_', ' ')}`}
       </div>
       <div role="gridcell" class="source" title={row.image_uri ?? row.repo_url ?? undefined}>
-        {sourceText(row)}
-        {row.repo_commit_sha !== null && <code> {shortCommit(row.repo_commit_sha)}</code>}
+        {formatSource(row)}
+        {row.repo_commit_sha !== null && <code> {formatCommit(row.repo_commit_sha)}</code>}
       </div>
       <div role="gridcell" class="version">
         {row.image_version ?? ''}

@@ -3,14 +3,18 @@ import type { DeploymentSummary } from '../../../schema/platform/deployment-summ
 type Sourced = Pick<DeploymentSummary, 'source' | 'image_uri' | 'repo_url' | 'repo_ref'>;
 
 /** Returns where a deployment comes from: the repository and branch, or the image, without the registry's host. */
-export function sourceText({ source, image_uri, repo_url, repo_ref }: Sourced): string {
-  if (source !== 'git') return shortImage(image_uri);
-  const repository = (repo_url ?? '').replace(/^(?:\w+:\/\/)?(?:\w+@)?[^/:]+[/:]/, '').replace(/\.git$/, '');
-  return repo_ref === null ? repository : `${repository} · ${repo_ref.replace(/^refs\/tags\//, '')}`;
+export function formatSource({ source, image_uri, repo_url, repo_ref }: Sourced): string {
+  if (source !== 'git') return formatImage(image_uri);
+  const repository = (repo_url ?? '')
+    .replace(/^(?:\w+:\/\/)?(?:\w+@)?[^/:]+[/:]/, '')
+    .replace(/\.git$/, '');
+  return repo_ref === null
+    ? repository
+    : `${repository} · ${repo_ref.replace(/^refs\/tags\//, '')}`;
 }
 
 /** Returns an image without its registry, with a short digest. */
-export function shortImage(image: string | null | undefined): string {
+export function formatImage(image: string | null | undefined): string {
   if (image === null || image === undefined) return '';
   const [first, ...rest] = image.split('/');
   const isHost = rest.length > 0 && /[.:]|^localhost$/.test(first ?? '');
@@ -18,4 +22,5 @@ export function shortImage(image: string | null | undefined): string {
 }
 
 /** Returns the first letters of a commit, as git shows them. */
-export const shortCommit = (commit: string | null | undefined): string => commit?.slice(0, 8) ?? '';
+export const formatCommit = (commit: string | null | undefined): string =>
+  commit?.slice(0, 8) ?? '';

@@ -2,9 +2,18 @@ import type { DeploymentState } from '../../../schema/platform/deployment-summar
 import { STATE_WORDS } from './list-query.ts';
 
 /** A state as a sign, a word and a colour, so that none of them is needed. */
-export function StateShown({ state, reason, suspended = false }: { state: DeploymentState; reason?: string | null; suspended?: boolean }) {
+export function StateShown({
+  state,
+  reason,
+  suspended = false,
+}: {
+  state: DeploymentState;
+  reason?: string | null;
+  suspended?: boolean;
+}) {
   const { word, icon } = STATE_WORDS[state];
-  const hasReason = reason !== null && reason !== undefined && (state === 'failed' || state === 'unavailable');
+  const hasReason =
+    reason !== null && reason !== undefined && (state === 'failed' || state === 'unavailable');
   return (
     <span class={`state ${state}`}>
       <span class="icon" aria-hidden="true">

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { askServer } from '../api/calls.ts';
 import type { PageParts } from '../shell/page-parts.ts';
-import { keptPreferences } from '../shell/preferences.ts';
+import { createPreferences } from '../shell/preferences.ts';
 import { StudioAgent } from '../studio/agent.ts';
 
 const KEY = 'key';
@@ -9,7 +9,7 @@ const SILENCE = 'The server does not answer. Does gx dev still run?';
 
 /** The page that `dev` serves. Its places stand behind the hash of the address, which no server sees. */
 export class DevApp implements PageParts {
-  readonly preferences = keptPreferences();
+  readonly preferences = createPreferences();
   readonly now = signal(Date.now());
   readonly notice = signal('');
   readonly fault = signal<string | undefined>(undefined);
@@ -19,16 +19,20 @@ export class DevApp implements PageParts {
   readonly agent: StudioAgent;
 
   constructor() {
-    const key = keyOfServer();
+    const key = readServerKey();
     const headers = key === null ? {} : { 'x-api-key': key };
     this.agent = new StudioAgent((path, asked) =>
-      askServer(new URL(path, new URL('.', document.baseURI)), { ...asked, headers: { ...headers, ...asked.headers } }, SILENCE),
+      askServer(
+        new URL(path, new URL('.', document.baseURI)),
+        { ...asked, headers: { ...headers, ...asked.headers } },
+        SILENCE,
+      ),
     );
   }
 
   start(): void {
     setInterval(() => (this.now.value = Date.now()), 10_000);
-    const read = (): void => void (this.part.value = partIn(location.hash));
+    const read = (): void => void (this.part.value = parsePart(location.hash));
     addEventListener('hashchange', read);
     read();
     // A developer who has mended one comes back from the editor to this window.
@@ -38,19 +42,19 @@ export class DevApp implements PageParts {
 
   async #listFaults(): Promise<void> {
     // A server that is just restarting has nothing to tell.
-    this.faults.value = await this.agent.graphFaults().catch(() => []);
+    this.faults.value = await this.agent.listGraphFaults().catch(() => []);
   }
 
-  say(sentence: string): void {
+  announce(sentence: string): void {
     this.notice.value = sentence;
     setTimeout(() => this.notice.value === sentence && (this.notice.value = ''), 8000);
   }
 }
 
 /** Returns the address of a part of the studio. */
-export const devHref = (part: string): string => `#/${encodeURIComponent(part)}`;
+export const buildDevHref = (part: string): string => `#/${encodeURIComponent(part)}`;
 
-function partIn(hash: string): string {
+function parsePart(hash: string): string {
   try {
     // Links to the former chat page name a thread as `#thread=`.
     return decodeURIComponent(/^#(?:\/|thread=)([^/&]*)/.exec(hash)?.[1] ?? '');
@@ -60,7 +64,7 @@ function partIn(hash: string): string {
 }
 
 /** Returns the key that the link to this page had, which is kept as long as its tab. The address loses it. */
-function keyOfServer(): string | null {
+function readServerKey(): string | null {
   const given = new URLSearchParams(location.hash.slice(1)).get(KEY);
   if (given === null) return sessionStorage.getItem(KEY);
   sessionStorage.setItem(KEY, given);

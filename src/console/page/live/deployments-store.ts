@@ -40,14 +40,22 @@ export class DeploymentsStore {
   /** Puts a record in its place, unless a newer one is there. */
   put(summary: DeploymentSummary): void {
     const known = this.all.get(summary.id);
-    if (this.gone.has(summary.id) || (known !== undefined && !isNewer(summary.version, known.version))) return;
+    if (
+      this.gone.has(summary.id) ||
+      (known !== undefined && !isNewer(summary.version, known.version))
+    )
+      return;
     this.all.set(summary.id, summary);
     this.#announce();
   }
 
   /** Reads the first rows that a reader asks for, so that they are shown before all others are there. */
-  async first(calls: Calls, query: FirstPage, abort: AbortSignal): Promise<void> {
-    const { resources, total } = await readPage(calls, { ...query, total: 'true', limit: String(FIRST) }, abort);
+  async readFirst(calls: Calls, query: FirstPage, abort: AbortSignal): Promise<void> {
+    const { resources, total } = await readPage(
+      calls,
+      { ...query, total: 'true', limit: String(FIRST) },
+      abort,
+    );
     for (const one of resources) this.put(one);
     if (Object.keys(query).length <= 1) this.total.value = total;
     if (this.loaded.value === 'none') this.loaded.value = 'some';
@@ -73,7 +81,11 @@ export class DeploymentsStore {
     const before = new Set(this.all.keys());
     for (let offset = 0; ;) {
       // In the order of creation, new ones come behind all others and move none to another page.
-      const page = await readPage(calls, { sort: 'created_at', offset: String(offset), total: 'true' }, abort);
+      const page = await readPage(
+        calls,
+        { sort: 'created_at', offset: String(offset), total: 'true' },
+        abort,
+      );
       this.total.value = page.total;
       for (const one of page.resources) {
         before.delete(one.id);
@@ -95,14 +107,17 @@ export class DeploymentsStore {
   #announce(): void {
     if (this.#isAnnounced) return;
     this.#isAnnounced = true;
-    const now = (): void => {
+    const notifyNow = (): void => {
       this.#isAnnounced = false;
       this.changed.value += 1;
     };
-    if (document.visibilityState === 'visible') requestAnimationFrame(now);
-    else setTimeout(now, 250);
+    if (document.visibilityState === 'visible') requestAnimationFrame(notifyNow);
+    else setTimeout(notifyNow, 250);
   }
 }
 
 const readPage = (calls: Calls, query: FirstPage, abort: AbortSignal): Promise<ListPage> =>
-  calls.json<ListPage>('v2/deployments', { query: { view: 'summary', limit: PAGE, ...query }, signal: abort });
+  calls.fetchJson<ListPage>('v2/deployments', {
+    query: { view: 'summary', limit: PAGE, ...query },
+    signal: abort,
+  });

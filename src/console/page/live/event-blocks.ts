@@ -2,21 +2,27 @@
 export type StreamMessage = { event: string; id: string | undefined; data: unknown };
 
 /** Returns the whole messages of a text, and the rest that is not whole yet. A block without data is a sign of life. */
-export function messagesIn(text: string): { messages: StreamMessage[]; rest: string } {
+export function parseMessages(text: string): { messages: StreamMessage[]; rest: string } {
   const blocks = text.split(/\r?\n\r?\n/);
   const rest = blocks.pop() ?? '';
-  return { messages: blocks.flatMap(messageOf), rest };
+  return { messages: blocks.flatMap(toMessages), rest };
 }
 
 /** Returns the fields of a block. Its data is text, and empty where it has none. */
-export function fieldsOfBlock(block: string): { event: string; id: string | undefined; text: string } {
+export function parseBlock(block: string): { event: string; id: string | undefined; text: string } {
   const lines = block.split(/\r?\n/);
-  const valuesOf = (field: string): string[] =>
-    lines.filter((line) => line.startsWith(`${field}:`)).map((line) => line.slice(field.length + 1).replace(/^ /, ''));
-  return { event: valuesOf('event').at(-1) ?? 'message', id: valuesOf('id').at(-1), text: valuesOf('data').join('\n') };
+  const listValues = (field: string): string[] =>
+    lines
+      .filter((line) => line.startsWith(`${field}:`))
+      .map((line) => line.slice(field.length + 1).replace(/^ /, ''));
+  return {
+    event: listValues('event').at(-1) ?? 'message',
+    id: listValues('id').at(-1),
+    text: listValues('data').join('\n'),
+  };
 }
 
-function messageOf(block: string): StreamMessage[] {
-  const { event, id, text } = fieldsOfBlock(block);
+function toMessages(block: string): StreamMessage[] {
+  const { event, id, text } = parseBlock(block);
   return text === '' ? [] : [{ event, id, data: JSON.parse(text) as unknown }];
 }

@@ -1,10 +1,13 @@
 import type { ApiRequest } from '../api/api-request.ts';
 import { RequestRefused, type Calls } from '../api/calls.ts';
 import { pauseBefore } from './backoff.ts';
-import { messagesIn, type StreamMessage } from './event-blocks.ts';
+import { parseMessages, type StreamMessage } from './event-blocks.ts';
 
 /** How the connection is. `since` is when it was lost, in milliseconds. */
-export type Connection = { kind: 'connecting' } | { kind: 'live' } | { kind: 'offline'; since: number };
+export type Connection =
+  | { kind: 'connecting' }
+  | { kind: 'live' }
+  | { kind: 'offline'; since: number };
 
 /** Servers send a sign of life every five seconds. After three missed ones, nothing stands behind the connection. */
 const SILENCE = 15_000;
@@ -40,7 +43,8 @@ export async function followStream(following: StreamFollowing): Promise<void> {
         state({ kind: 'live' });
       });
     } catch (error) {
-      if (error instanceof RequestRefused && error.status < 500 && error.status !== 429) throw error;
+      if (error instanceof RequestRefused && error.status < 500 && error.status !== 429)
+        throw error;
     }
     if (signal.aborted || place.ended) return;
     since ??= Date.now();
@@ -50,12 +54,16 @@ export async function followStream(following: StreamFollowing): Promise<void> {
   }
 }
 
-async function readOnce(following: StreamFollowing, place: { after: string | undefined; ended: boolean }, live: () => void): Promise<void> {
+async function readOnce(
+  following: StreamFollowing,
+  place: { after: string | undefined; ended: boolean },
+  live: () => void,
+): Promise<void> {
   const { calls, path, query, signal, message, beat } = following;
   const silent = new AbortController();
   const isOver = AbortSignal.any([signal, silent.signal]);
   let timer = setTimeout(() => silent.abort(), SILENCE);
-  const heard = (): void => {
+  const noteBeat = (): void => {
     clearTimeout(timer);
     timer = setTimeout(() => silent.abort(), SILENCE);
     beat?.();
@@ -63,14 +71,17 @@ async function readOnce(following: StreamFollowing, place: { after: string | und
   try {
     const response = await calls.open(`api/${path}`, {
       ...(query !== undefined && { query }),
-      headers: { accept: 'text/event-stream', ...(place.after !== undefined && { 'last-event-id': place.after }) },
+      headers: {
+        accept: 'text/event-stream',
+        ...(place.after !== undefined && { 'last-event-id': place.after }),
+      },
       signal: isOver,
     });
     live();
     let rest = '';
     for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      heard();
-      const read = messagesIn(rest + piece);
+      noteBeat();
+      const read = parseMessages(rest + piece);
       rest = read.rest;
       for (const one of read.messages) {
         place.after = one.id ?? place.after;
@@ -91,7 +102,11 @@ function pauseOrNews(milliseconds: number, signal: AbortSignal): Promise<void> {
   const options = { signal: over.signal };
   const timer = setTimeout(resolve, milliseconds);
   addEventListener('online', () => resolve(), options);
-  document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && resolve(), options);
+  document.addEventListener(
+    'visibilitychange',
+    () => document.visibilityState === 'visible' && resolve(),
+    options,
+  );
   signal.addEventListener('abort', () => resolve(), options);
   return promise.finally(() => {
     clearTimeout(timer);

@@ -8,7 +8,11 @@ import { followStream, type Connection } from './follow-stream.ts';
  */
 
 /** The words that tabs pass on. `who` asks whether somebody leads, who then answers with the state. */
-type Word = { kind: 'message'; message: StreamMessage } | { kind: 'state'; connection: Connection } | { kind: 'beat' } | { kind: 'who' };
+type Word =
+  | { kind: 'message'; message: StreamMessage }
+  | { kind: 'state'; connection: Connection }
+  | { kind: 'beat' }
+  | { kind: 'who' };
 
 /** A tab that hears nothing for so long takes the lead away from the one that has it, which sleeps. */
 const DEAF = 20_000;
@@ -37,7 +41,7 @@ export class SharedEvents {
   constructor(shared: Shared) {
     this.#shared = shared;
     this.#channel = new BroadcastChannel(shared.name);
-    this.#channel.addEventListener('message', ({ data }) => this.#hear(data as Word));
+    this.#channel.addEventListener('message', ({ data }) => this.#handleWord(data as Word));
   }
 
   /** Whether this tab reads the stream for all. */
@@ -51,7 +55,7 @@ export class SharedEvents {
     const watch = setInterval(() => this.#takeFromSleeper(), DEAF / 4);
     this.#channel.postMessage({ kind: 'who' } satisfies Word);
     try {
-      while (!signal.aborted) await this.#lead(false);
+      while (!signal.aborted) await this.#runAsLeader(false);
     } finally {
       clearInterval(watch);
       this.#channel.close();
@@ -59,7 +63,7 @@ export class SharedEvents {
   }
 
   /** Waits for the lock, and leads until another tab takes it away. */
-  async #lead(isTaken: boolean): Promise<void> {
+  async #runAsLeader(isTaken: boolean): Promise<void> {
     const { name, signal } = this.#shared;
     const over = new AbortController();
     const isOver = AbortSignal.any([signal, over.signal]);
@@ -100,9 +104,10 @@ export class SharedEvents {
     this.#channel.postMessage(word);
   }
 
-  #hear(word: Word): void {
+  #handleWord(word: Word): void {
     if (word.kind !== 'who') return this.#take(word);
-    if (this.#leads) this.#channel.postMessage({ kind: 'state', connection: this.#connection } satisfies Word);
+    if (this.#leads)
+      this.#channel.postMessage({ kind: 'state', connection: this.#connection } satisfies Word);
   }
 
   #take(word: Word): void {
@@ -118,8 +123,14 @@ export class SharedEvents {
 
   #takeFromSleeper(): void {
     const isDeaf = performance.now() - this.#heard > DEAF;
-    if (!isDeaf || this.#leads || document.visibilityState !== 'visible' || this.#connection.kind === 'offline') return;
+    if (
+      !isDeaf ||
+      this.#leads ||
+      document.visibilityState !== 'visible' ||
+      this.#connection.kind === 'offline'
+    )
+      return;
     this.#heard = performance.now();
-    void this.#lead(true);
+    void this.#runAsLeader(true);
   }
 }

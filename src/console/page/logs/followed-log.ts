@@ -2,8 +2,14 @@ import { signal } from '@preact/signals';
 import type { Calls } from '../api/calls.ts';
 import type { StreamMessage } from '../live/event-blocks.ts';
 import { followStream, type Connection } from '../live/follow-stream.ts';
-import { LogLines, withoutColours, type LineFilter, type LogLevel, type ShownLine } from './log-lines.ts';
-import { failureText } from '../api/failure-text.ts';
+import {
+  LogLines,
+  stripColours,
+  type LineFilter,
+  type LogLevel,
+  type ShownLine,
+} from './log-lines.ts';
+import { describeFailure } from '../api/failure-text.ts';
 
 /** Past lines with which a log begins. */
 const TAIL = 1000;
@@ -19,12 +25,25 @@ export class FollowedLog {
   #isAsked = false;
 
   /** Follows the stream at a path until the signal aborts or the log ends. */
-  follow(calls: Calls, { path, isBuild }: { path: string; isBuild: boolean }, abort: AbortSignal): void {
+  follow(
+    calls: Calls,
+    { path, isBuild }: { path: string; isBuild: boolean },
+    abort: AbortSignal,
+  ): void {
     const query = { tail: TAIL, ...(isBuild && { type: 'build' }) };
-    const message = (one: StreamMessage): void => this.#take(one);
-    const state = (connection: Connection): void => void (this.connection.value = connection);
-    followStream({ calls, path, query, after: undefined, signal: abort, message, state }).catch((error: unknown) => {
-      if (!abort.aborted) this.ended.value = failureText(error);
+    const takeMessage = (one: StreamMessage): void => this.#take(one);
+    const setConnection = (connection: Connection): void =>
+      void (this.connection.value = connection);
+    followStream({
+      calls,
+      path,
+      query,
+      after: undefined,
+      signal: abort,
+      message: takeMessage,
+      state: setConnection,
+    }).catch((error: unknown) => {
+      if (!abort.aborted) this.ended.value = describeFailure(error);
     });
   }
 
@@ -38,7 +57,7 @@ export class FollowedLog {
       const { reason } = data as { reason: string };
       this.ended.value = reason === 'gone' ? 'The deployment is gone.' : 'The build is over.';
     }
-    const line = lineOf(event, data);
+    const line = toShownLine(event, data);
     if (line === undefined) return;
     this.#waiting.push(line);
     if (this.#isAsked) return;
@@ -56,14 +75,24 @@ export class FollowedLog {
 }
 
 /** Returns the sentence on lines or pods that were left out. */
-const gapWords = ({ reason, pods }: { reason?: string; pods?: number }): string =>
+const describeGap = ({ reason, pods }: { reason?: string; pods?: number }): string =>
   reason === 'too_many_pods'
     ? `The logs of ${pods} more pods are not shown: 20 are followed, the newest of each component and revision. Open a revision to see its own.`
     : 'Lines are missing here: there were more than a stream brings.';
 
-function lineOf(event: string, data: unknown): ShownLine | undefined {
-  if (event === 'gap') return { at: '', level: 'WARNING', text: gapWords(data as { reason?: string; pods?: number }), isGap: true };
+function toShownLine(event: string, data: unknown): ShownLine | undefined {
+  if (event === 'gap')
+    return {
+      at: '',
+      level: 'WARNING',
+      text: describeGap(data as { reason?: string; pods?: number }),
+      isGap: true,
+    };
   if (event !== 'log') return undefined;
-  const { timestamp, level, message } = data as { timestamp: string; level: LogLevel; message: string };
-  return { at: timestamp, level, text: withoutColours(message) };
+  const { timestamp, level, message } = data as {
+    timestamp: string;
+    level: LogLevel;
+    message: string;
+  };
+  return { at: timestamp, level, text: stripColours(message) };
 }

@@ -20,21 +20,24 @@ export const DRAWN = 4000;
 const COLOURS = /\u001B\[[0-9;]*[A-Za-z]/g;
 
 /** Returns a text without the codes by which terminals colour it. */
-export const withoutColours = (text: string): string => (text.includes('\u001B') ? text.replaceAll(COLOURS, '') : text);
+export const stripColours = (text: string): string =>
+  text.includes('\u001B') ? text.replaceAll(COLOURS, '') : text;
 
 /** Returns a predicate of a filter. A gap passes each of them. */
-export function passesOf({ level, text }: LineFilter): (line: ShownLine) => boolean {
+export function buildLineFilter({ level, text }: LineFilter): (line: ShownLine) => boolean {
   const least = LOG_LEVELS.indexOf(level);
   const part = text.toLowerCase();
   return (line) =>
-    line.isGap === true || (LOG_LEVELS.indexOf(line.level) >= least && (part === '' || line.text.toLowerCase().includes(part)));
+    line.isGap === true ||
+    (LOG_LEVELS.indexOf(line.level) >= least &&
+      (part === '' || line.text.toLowerCase().includes(part)));
 }
 
 /** Holds the newest lines of a log, and those of them that pass a filter. Adding one looks at no other. */
 export class LogLines {
   #lines: ShownLine[] = [];
   #passing: ShownLine[] = [];
-  #passes = passesOf({ level: 'DEBUG', text: '' });
+  #passes = buildLineFilter({ level: 'DEBUG', text: '' });
   /** How many lines went because there were too many. */
   dropped = 0;
 
@@ -57,7 +60,7 @@ export class LogLines {
   }
 
   filter(filter: LineFilter): void {
-    this.#passes = passesOf(filter);
+    this.#passes = buildLineFilter(filter);
     this.#passing = this.#lines.filter(this.#passes);
   }
 

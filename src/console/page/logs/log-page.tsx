@@ -5,7 +5,7 @@ import { saveFile } from '../shell/save-file.ts';
 import { FollowedLog } from './followed-log.ts';
 import { LOG_LEVELS, type LogLevel, DRAWN, type ShownLine } from './log-lines.ts';
 import { Button, Select } from '../shell/controls.tsx';
-import { rowWindow } from '../deployments/row-window.ts';
+import { measureRowWindow } from '../deployments/row-window.ts';
 
 /** The log of a deployment's agents, or of the build of a revision. */
 export function LogView({ id, name, revision }: { id: string; name: string; revision?: string }) {
@@ -15,21 +15,39 @@ export function LogView({ id, name, revision }: { id: string; name: string; revi
   useEffect(() => {
     const leaving = new AbortController();
     const path =
-      revision === undefined ? `${deployment}/logs/stream` : `${deployment}/revisions/${encodeURIComponent(revision)}/logs/stream`;
+      revision === undefined
+        ? `${deployment}/logs/stream`
+        : `${deployment}/revisions/${encodeURIComponent(revision)}/logs/stream`;
     log.follow(app.calls, { path, isBuild: revision !== undefined }, leaving.signal);
     return () => leaving.abort();
   }, [log]);
-  const look = useSignal<LogLook>({ hasTimes: true, wraps: false, isUtc: app.preferences.time.value === 'utc' });
+  const look = useSignal<LogLook>({
+    hasTimes: true,
+    wraps: false,
+    isUtc: app.preferences.time.value === 'utc',
+  });
   void log.changed.value;
   const { connection, ended, lines } = log;
   return (
     <section class="log">
-      <h2>{revision === undefined ? 'Log of the agents' : `Log of the build of ${revision.slice(0, 8)}`}</h2>
-      <Controls log={log} look={look.value} change={(part) => (look.value = { ...look.value, ...part })} name={name} />
+      <h2>
+        {revision === undefined
+          ? 'Log of the agents'
+          : `Log of the build of ${revision.slice(0, 8)}`}
+      </h2>
+      <Controls
+        log={log}
+        look={look.value}
+        change={(part) => (look.value = { ...look.value, ...part })}
+        name={name}
+      />
       <p class="quiet" role="status">
-        {lines.passing.length === lines.all.length ? `${lines.all.length} lines` : `${lines.passing.length} of ${lines.all.length} lines`}
+        {lines.passing.length === lines.all.length
+          ? `${lines.all.length} lines`
+          : `${lines.passing.length} of ${lines.all.length} lines`}
         {lines.dropped > 0 && `, ${lines.dropped} older ones are no longer kept`}
-        {connection.value.kind === 'offline' && '. The connection is away; the log goes on where it was'}
+        {connection.value.kind === 'offline' &&
+          '. The connection is away; the log goes on where it was'}
         {ended.value !== undefined && `. ${ended.value}`}
       </p>
       <LogRows log={log} look={look.value} />
@@ -37,7 +55,12 @@ export function LogView({ id, name, revision }: { id: string; name: string; revi
   );
 }
 
-type ControlsProps = { log: FollowedLog; look: LogLook; change: (part: Partial<LogLook>) => void; name: string };
+type ControlsProps = {
+  log: FollowedLog;
+  look: LogLook;
+  change: (part: Partial<LogLook>) => void;
+  name: string;
+};
 
 function Controls({ log, look, change, name }: ControlsProps) {
   const text = useSignal('');
@@ -75,10 +98,23 @@ function Controls({ log, look, change, name }: ControlsProps) {
   );
 }
 
-function Check({ label, isOn, turn }: { label: string; isOn: boolean; turn: (isOn: boolean) => void }) {
+function Check({
+  label,
+  isOn,
+  turn,
+}: {
+  label: string;
+  isOn: boolean;
+  turn: (isOn: boolean) => void;
+}) {
   return (
     <label>
-      <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => turn(currentTarget.checked)} /> {label}
+      <input
+        type="checkbox"
+        checked={isOn}
+        onChange={({ currentTarget }) => turn(currentTarget.checked)}
+      />{' '}
+      {label}
     </label>
   );
 }
@@ -114,11 +150,24 @@ function LogRows({ log, look }: { log: FollowedLog; look: LogLook }) {
   useLayoutEffect(() => {
     if (follows.peek()) box.current?.scrollTo({ top: box.current.scrollHeight });
   });
-  const drawn = rowWindow({ top: follows.value ? lines.length * ROW : top.value, height: height.value, row: ROW, rows: lines.length });
-  const part = look.wraps ? lines.slice(-WRAPPED) : lines.slice(drawn.first, drawn.first + drawn.count);
+  const drawn = measureRowWindow({
+    top: follows.value ? lines.length * ROW : top.value,
+    height: height.value,
+    row: ROW,
+    rows: lines.length,
+  });
+  const part = look.wraps
+    ? lines.slice(-WRAPPED)
+    : lines.slice(drawn.first, drawn.first + drawn.count);
   return (
     <div class="log-frame">
-      <div ref={box} class={`log-lines ${look.wraps ? 'wraps' : ''}`} role="region" aria-label="Lines of the log" tabIndex={0}>
+      <div
+        ref={box}
+        class={`log-lines ${look.wraps ? 'wraps' : ''}`}
+        role="region"
+        aria-label="Lines of the log"
+        tabIndex={0}
+      >
         {look.wraps ? null : <div style={{ height: `${drawn.before}px` }} />}
         {part.map((line, index) => (
           <Line key={look.wraps ? index : drawn.first + index} line={line} look={look} />
@@ -135,10 +184,15 @@ function LogRows({ log, look }: { log: FollowedLog; look: LogLook }) {
 }
 
 function Line({ line, look }: { line: ShownLine; look: LogLook }) {
-  const cut = line.text.length > DRAWN ? `${line.text.slice(0, DRAWN)} … ${line.text.length} characters; the download has all` : line.text;
+  const cut =
+    line.text.length > DRAWN
+      ? `${line.text.slice(0, DRAWN)} … ${line.text.length} characters; the download has all`
+      : line.text;
   return (
     <div class={`line ${line.isGap === true ? 'gap' : line.level.toLowerCase()}`}>
-      {look.hasTimes && line.at !== '' && <time dateTime={line.at}>{timeOf(line.at, look.isUtc)} </time>}
+      {look.hasTimes && line.at !== '' && (
+        <time dateTime={line.at}>{formatLineTime(line.at, look.isUtc)} </time>
+      )}
       {line.level !== 'INFO' && line.isGap !== true && <b>{line.level} </b>}
       {cut}
     </div>
@@ -146,18 +200,21 @@ function Line({ line, look }: { line: ShownLine; look: LogLook }) {
 }
 
 /** Returns the time of a line: its day is mostly that of the line before, so the clock comes first to the eye. */
-function timeOf(at: string, isUtc: boolean): string {
+function formatLineTime(at: string, isUtc: boolean): string {
   if (isUtc) return at.replace('T', ' ').replace(/(\.\d{3})\d*/, '$1');
   const date = new Date(at);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+  const formatTwo = (value: number): string => String(value).padStart(2, '0');
+  const day = `${date.getFullYear()}-${formatTwo(date.getMonth() + 1)}-${formatTwo(date.getDate())}`;
+  return `${day} ${formatTwo(date.getHours())}:${formatTwo(date.getMinutes())}:${formatTwo(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
 type Scrolled = { follows: Signal<boolean>; top: Signal<number>; height: Signal<number> };
 
 /** Follows the scrolling of a reader. A scroll that the page itself makes goes to the end, and changes nothing. */
-function useScroll(box: { current: HTMLDivElement | null }, { follows, top, height }: Scrolled): void {
+function useScroll(
+  box: { current: HTMLDivElement | null },
+  { follows, top, height }: Scrolled,
+): void {
   useLayoutEffect(() => {
     const { current } = box;
     if (current === null) return undefined;

@@ -1,19 +1,22 @@
 import { computed, effect, signal, untracked } from '@preact/signals';
-import { sharedParts } from './shared-parts.ts';
+import { createSharedParts } from './shared-parts.ts';
 import { Calls, RequestRefused } from '../api/calls.ts';
 import { readSession, signOut, type ReaderSession } from '../api/session.ts';
 import { DeploymentsStore } from '../live/deployments-store.ts';
 import type { Connection } from '../live/follow-stream.ts';
 import { SharedEvents } from '../live/shared-events.ts';
-import { keptPreferences } from './preferences.ts';
+import { createPreferences } from './preferences.ts';
 import { Router } from './router.ts';
-import { failureText } from '../api/failure-text.ts';
+import { describeFailure } from '../api/failure-text.ts';
 
 /** The parts that the whole page shares. */
 export class ConsoleApp {
   readonly router = new Router();
-  readonly preferences = keptPreferences();
-  readonly calls = new Calls({ tenant: () => this.router.located.value.tenant, ended: (reason) => this.#end(reason) });
+  readonly preferences = createPreferences();
+  readonly calls = new Calls({
+    tenant: () => this.router.located.value.tenant,
+    ended: (reason) => this.#end(reason),
+  });
   /** Undefined until the server has answered. */
   readonly session = signal<ReaderSession | undefined>(undefined);
   readonly connection = signal<Connection>({ kind: 'connecting' });
@@ -49,7 +52,7 @@ export class ConsoleApp {
       this.session.value = await readSession(this.calls);
       this.fault.value = undefined;
     } catch (error) {
-      this.fault.value = failureText(error);
+      this.fault.value = describeFailure(error);
     }
   }
 
@@ -64,7 +67,7 @@ export class ConsoleApp {
   }
 
   /** Shows a sentence for a while, and lets screen readers read it. */
-  say(sentence: string): void {
+  announce(sentence: string): void {
     this.notice.value = sentence;
     setTimeout(() => this.notice.value === sentence && (this.notice.value = ''), 8000);
   }
@@ -81,7 +84,7 @@ export class ConsoleApp {
     let isBegun = false;
     const load = (): void => {
       isBegun = true;
-      store.load(this.calls).catch((error: unknown) => this.#failed(error));
+      store.load(this.calls).catch((error: unknown) => this.#handleFailure(error));
     };
     const events = new SharedEvents({
       calls: this.calls,
@@ -95,17 +98,17 @@ export class ConsoleApp {
       message: (message) => {
         if (!store.take(message)) load();
       },
-      refused: (error) => this.#failed(error),
+      refused: (error) => this.#handleFailure(error),
     });
     void events.run();
   }
 
-  #failed(error: unknown): void {
+  #handleFailure(error: unknown): void {
     if (error instanceof DOMException && error.name === 'AbortError') return;
     if (error instanceof RequestRefused && error.status === 401) return;
-    this.say(failureText(error));
+    this.announce(describeFailure(error));
   }
 }
 
 /** Shares the parts of the console. */
-export const [AppProvider, useApp] = sharedParts<ConsoleApp>('The page has no app.');
+export const [AppProvider, useApp] = createSharedParts<ConsoleApp>('The page has no app.');

@@ -1,5 +1,10 @@
 import type { Signal } from '@preact/signals';
-import type { ComponentChildren, ComponentProps, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact';
+import type {
+  ComponentChildren,
+  ComponentProps,
+  InputHTMLAttributes,
+  TextareaHTMLAttributes,
+} from 'preact';
 
 /* The controls of which the page's forms consist. Further properties are those of the element. */
 
@@ -11,7 +16,10 @@ export const Fault = ({ text }: { text: string | undefined }) =>
     </p>
   );
 
-type ButtonProps = Omit<ComponentProps<'button'>, 'label' | 'onClick' | 'type'> & { label: ComponentChildren; press?: () => unknown };
+type ButtonProps = Omit<ComponentProps<'button'>, 'label' | 'onClick' | 'type'> & {
+  label: ComponentChildren;
+  press?: () => unknown;
+};
 
 /** A button. One that does nothing by itself sends its form. */
 export const Button = ({ label, press, ...rest }: ButtonProps) => (
@@ -50,10 +58,18 @@ type Held = { of: Signal<string> };
 
 /** A line of text that a signal holds. */
 export const TextLine = ({ of, ...rest }: InputHTMLAttributes<HTMLInputElement> & Held) => (
-  <input {...rest} value={of.value} onInput={({ currentTarget }) => (of.value = currentTarget.value)} />
+  <input
+    {...rest}
+    value={of.value}
+    onInput={({ currentTarget }) => (of.value = currentTarget.value)}
+  />
 );
 
 /** Lines of text that a signal holds. */
 export const TextArea = ({ of, ...rest }: TextareaHTMLAttributes<HTMLTextAreaElement> & Held) => (
-  <textarea {...rest} value={of.value} onInput={({ currentTarget }) => (of.value = currentTarget.value)} />
+  <textarea
+    {...rest}
+    value={of.value}
+    onInput={({ currentTarget }) => (of.value = currentTarget.value)}
+  />
 );

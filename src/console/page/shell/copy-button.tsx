@@ -6,8 +6,8 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   const page = usePage();
   const copy = (): void => {
     navigator.clipboard.writeText(text).then(
-      () => page.say('Copied.'),
-      () => page.say('The browser does not let this page copy.'),
+      () => page.announce('Copied.'),
+      () => page.announce('The browser does not let this page copy.'),
     );
   };
   return <Button label={label} press={copy} />;

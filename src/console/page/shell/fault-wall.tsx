@@ -1,13 +1,16 @@
 import { Component, type ComponentChildren } from 'preact';
-import { failureText } from '../api/failure-text.ts';
+import { describeFailure } from '../api/failure-text.ts';
 import { Fault, Button } from './controls.tsx';
 
 /** Stands between a part that failed and an empty page: a sentence, and the way on. */
-export class FaultWall extends Component<{ children: ComponentChildren }, { fault: string | undefined }> {
+export class FaultWall extends Component<
+  { children: ComponentChildren },
+  { fault: string | undefined }
+> {
   override state = { fault: undefined };
 
   static override getDerivedStateFromError(error: unknown): { fault: string } {
-    return { fault: failureText(error) };
+    return { fault: describeFailure(error) };
   }
 
   override render() {

@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
 import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
-import { jumpTargets } from '../deployments/jump-targets.ts';
+import { listJumpTargets } from '../deployments/jump-targets.ts';
 import { StateShown } from '../deployments/state-shown.tsx';
 import { useApp } from './app.ts';
 import { Dialog } from './dialog.tsx';
 
-const idOf = (index: number): string => `jump-${index}`;
+const buildId = (index: number): string => `jump-${index}`;
 
 /** Goes to a deployment by some letters of its name. */
 export function Jump({ close }: { close: () => void }) {
@@ -13,18 +13,19 @@ export function Jump({ close }: { close: () => void }) {
   const text = useSignal('');
   const active = useSignal(0);
   void store.value.changed.value;
-  const found = jumpTargets(store.value.all.values(), text.value);
+  const found = listJumpTargets(store.value.all.values(), text.value);
   const chosen = Math.min(active.value, Math.max(0, found.length - 1));
-  const go = (index: number): void => {
+  const openTarget = (index: number): void => {
     const target = found[index];
     if (target === undefined) return;
     close();
-    router.go('deployment', { id: target.id });
+    router.visit('deployment', { id: target.id });
   };
   const press = (event: KeyboardEvent): void => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (by !== undefined) active.value = Math.min(Math.max(0, chosen + by), Math.max(0, found.length - 1));
-    else if (event.key === 'Enter') go(chosen);
+    if (by !== undefined)
+      active.value = Math.min(Math.max(0, chosen + by), Math.max(0, found.length - 1));
+    else if (event.key === 'Enter') openTarget(chosen);
     else return;
     event.preventDefault();
   };
@@ -40,7 +41,7 @@ export function Jump({ close }: { close: () => void }) {
         aria-expanded="true"
         aria-controls="jump-list"
         aria-autocomplete="list"
-        aria-activedescendant={found.length === 0 ? undefined : idOf(chosen)}
+        aria-activedescendant={found.length === 0 ? undefined : buildId(chosen)}
         autocomplete="off"
         value={text.value}
         onKeyDown={press}
@@ -49,17 +50,32 @@ export function Jump({ close }: { close: () => void }) {
           active.value = 0;
         }}
       />
-      <Found found={found} chosen={chosen} go={go} />
+      <Found found={found} chosen={chosen} go={openTarget} />
       {found.length === 0 && <p role="status">No deployment has these letters.</p>}
     </Dialog>
   );
 }
 
-const Found = ({ found, chosen, go }: { found: readonly DeploymentSummary[]; chosen: number; go: (index: number) => void }) => (
+const Found = ({
+  found,
+  chosen,
+  go,
+}: {
+  found: readonly DeploymentSummary[];
+  chosen: number;
+  go: (index: number) => void;
+}) => (
   <ul id="jump-list" role="listbox" aria-label="Deployments" class="jump-list">
     {found.map((one, index) => (
-      <li key={one.id} id={idOf(index)} role="option" aria-selected={index === chosen} onClick={() => go(index)}>
-        <strong>{one.name}</strong> <span class="quiet">{one.namespace}</span> <StateShown state={one.state} reason={one.reason} />
+      <li
+        key={one.id}
+        id={buildId(index)}
+        role="option"
+        aria-selected={index === chosen}
+        onClick={() => go(index)}
+      >
+        <strong>{one.name}</strong> <span class="quiet">{one.namespace}</span>{' '}
+        <StateShown state={one.state} reason={one.reason} />
       </li>
     ))}
   </ul>

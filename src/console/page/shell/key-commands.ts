@@ -34,7 +34,14 @@ const BY_KEY: Record<string, KeyCommand> = {
 const ARROWS = ['ArrowDown', 'ArrowUp'];
 
 /** Returns the command of a key, undefined where it has none. `before` is the letter just before it. */
-export function commandOfKey({ key, before, isTyping, hasModifier, singleKeys, isControl = false }: KeyPress): KeyCommand | undefined {
+export function findKeyCommand({
+  key,
+  before,
+  isTyping,
+  hasModifier,
+  singleKeys,
+  isControl = false,
+}: KeyPress): KeyCommand | undefined {
   if (isControl && key === 'k') return 'jump';
   if (isTyping || hasModifier) return undefined;
   if (!singleKeys && !ARROWS.includes(key)) return undefined;

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { useApp } from './app.ts';
-import { commandOfKey, type KeyCommand } from './key-commands.ts';
+import { findKeyCommand, type KeyCommand } from './key-commands.ts';
 
 const TYPED = 'input, textarea, select, [contenteditable], dialog';
 
@@ -10,7 +10,7 @@ export function useKeys(does: Partial<Record<KeyCommand, () => unknown>>): void 
   useEffect(() => {
     let before: string | undefined;
     const press = (event: KeyboardEvent): void => {
-      const command = commandOfKey({
+      const command = findKeyCommand({
         key: event.key,
         before,
         isTyping: event.target instanceof Element && event.target.closest(TYPED) !== null,

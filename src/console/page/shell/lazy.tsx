@@ -4,7 +4,9 @@ import { useEffect } from 'preact/hooks';
 import { Button } from './controls.tsx';
 
 /** Returns a part whose code comes when it is shown first. A sentence says that a release has replaced it. */
-export function lazily<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+export function wrapLazy<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
   return function Lazy(props: Props) {
     const part = useSignal<{ Part: ComponentType<Props> } | undefined>(undefined);
     const isMissing = useSignal(false);

@@ -1,5 +1,5 @@
 import type { ReadonlySignal } from '@preact/signals';
-import { sharedParts } from './shared-parts.ts';
+import { createSharedParts } from './shared-parts.ts';
 import type { Preferences } from './preferences.ts';
 
 /** The parts that every page has: how its reader sees times, and a place for sentences. */
@@ -8,8 +8,8 @@ export type PageParts = {
   /** The time, every ten seconds. */
   now: ReadonlySignal<number>;
   /** Shows a sentence for a while, and lets screen readers read it. */
-  say(sentence: string): void;
+  announce(sentence: string): void;
 };
 
 /** Shares the parts of the page. */
-export const [PageProvider, usePage] = sharedParts<PageParts>('The page has no parts.');
+export const [PageProvider, usePage] = createSharedParts<PageParts>('The page has no parts.');

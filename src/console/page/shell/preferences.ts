@@ -6,26 +6,38 @@ export type Theme = (typeof THEMES)[number];
 const ON_OFF = ['on', 'off'] as const;
 
 /** The choices of a reader about the page. This browser keeps them; no server hears of them. */
-export type Preferences = { theme: Signal<Theme>; time: Signal<TimeMode>; singleKeys: Signal<'on' | 'off'> };
+export type Preferences = {
+  theme: Signal<Theme>;
+  time: Signal<TimeMode>;
+  singleKeys: Signal<'on' | 'off'>;
+};
 
 /** Reads the choices, applies the theme, and keeps each change. */
-export function keptPreferences(): Preferences {
-  const theme = kept<Theme>('theme', THEMES, 'system');
+export function createPreferences(): Preferences {
+  const theme = createStoredSignal<Theme>('theme', THEMES, 'system');
   effect(() => {
     document.documentElement.dataset['theme'] = theme.value;
   });
-  return { theme, time: kept<TimeMode>('time', TIME_MODES, 'relative'), singleKeys: kept<'on' | 'off'>('keys', ON_OFF, 'on') };
+  return {
+    theme,
+    time: createStoredSignal<TimeMode>('time', TIME_MODES, 'relative'),
+    singleKeys: createStoredSignal<'on' | 'off'>('keys', ON_OFF, 'on'),
+  };
 }
 
-function kept<Value extends string>(name: string, values: readonly Value[], usual: Value): Signal<Value> {
+function createStoredSignal<Value extends string>(
+  name: string,
+  values: readonly Value[],
+  usual: Value,
+): Signal<Value> {
   const key = `gx-console-${name}`;
-  const chosen = signal<Value>(values.find((one) => one === stored(key)) ?? usual);
+  const chosen = signal<Value>(values.find((one) => one === readStored(key)) ?? usual);
   effect(() => store(key, chosen.value));
   return chosen;
 }
 
 /** A browser may refuse storage. The choice then lasts as long as the page. */
-function stored(key: string): string | undefined {
+function readStored(key: string): string | undefined {
   try {
     return localStorage.getItem(key) ?? undefined;
   } catch {

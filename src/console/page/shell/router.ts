@@ -1,5 +1,11 @@
 import { computed, signal, type ReadonlySignal } from '@preact/signals';
-import { locate, pathTo, type Located, type PlaceName, type PlaceParameters } from './routes.ts';
+import {
+  parsePagePath,
+  buildPagePath,
+  type Located,
+  type PlaceName,
+  type PlaceParameters,
+} from './routes.ts';
 
 /** The address of the page: real paths below the base of the document, which stands below any prefix. */
 export class Router {
@@ -12,7 +18,7 @@ export class Router {
 
   constructor() {
     this.#root = new URL(document.baseURI).pathname;
-    this.located = computed(() => locate(this.#address.value.path));
+    this.located = computed(() => parsePagePath(this.#address.value.path));
     this.path = computed(() => this.#address.value.path);
     this.query = computed(() => new URLSearchParams(this.#address.value.search));
     this.#read();
@@ -25,15 +31,15 @@ export class Router {
   }
 
   /** Returns the address of a place, relative to the base of the document. */
-  href<Name extends PlaceName>(name: Name, parameters: PlaceParameters<Name>): string {
-    return pathTo(name, parameters, this.located.value.tenant);
+  buildHref<Name extends PlaceName>(name: Name, parameters: PlaceParameters<Name>): string {
+    return buildPagePath(name, parameters, this.located.value.tenant);
   }
 
-  go<Name extends PlaceName>(name: Name, parameters: PlaceParameters<Name>): void {
-    this.goTo(this.href(name, parameters));
+  visit<Name extends PlaceName>(name: Name, parameters: PlaceParameters<Name>): void {
+    this.visitHref(this.buildHref(name, parameters));
   }
 
-  goTo(href: string): void {
+  visitHref(href: string): void {
     history.pushState({}, '', new URL(href, document.baseURI));
     this.#read();
   }
@@ -54,13 +60,21 @@ export class Router {
 
   #follow(event: MouseEvent): void {
     const link = event.target instanceof Element ? event.target.closest('a') : null;
-    if (link === null || event.defaultPrevented || !isPlain(event) || link.target !== '' || link.hasAttribute('download')) return;
+    if (
+      link === null ||
+      event.defaultPrevented ||
+      !isPlain(event) ||
+      link.target !== '' ||
+      link.hasAttribute('download')
+    )
+      return;
     const url = new URL(link.href);
     if (url.origin !== location.origin || !url.pathname.startsWith(this.#root)) return;
     event.preventDefault();
-    this.goTo(url.href);
+    this.visitHref(url.href);
   }
 }
 
 /** Returns whether a click asks for nothing else, such as a tab of its own. */
-const isPlain = (event: MouseEvent): boolean => event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+const isPlain = (event: MouseEvent): boolean =>
+  event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;

@@ -21,29 +21,37 @@ type ParametersIn<Path extends string> = Path extends `${string}:${infer Name}/$
   : Path extends `${string}:${infer Name}`
     ? Name
     : never;
-export type PlaceParameters<Name extends PlaceName> = Record<ParametersIn<(typeof PATHS)[Name]>, string>;
+export type PlaceParameters<Name extends PlaceName> = Record<
+  ParametersIn<(typeof PATHS)[Name]>,
+  string
+>;
 
 /** A place of the page, with the parts of its path. */
-export type PagePlace = { [Name in PlaceName]: { name: Name; parameters: PlaceParameters<Name> } }[PlaceName];
+export type PagePlace = {
+  [Name in PlaceName]: { name: Name; parameters: PlaceParameters<Name> };
+}[PlaceName];
 
 /** A place, in the tenant that the path names. */
 export type Located = { tenant: string | undefined; place: PagePlace | undefined };
 
-const partsOf = (path: string): string[] => path.split('/').filter((part) => part !== '');
+const splitPath = (path: string): string[] => path.split('/').filter((part) => part !== '');
 
-function parametersOf(pattern: string, parts: readonly string[]): Record<string, string> | undefined {
-  const names = partsOf(pattern);
+function matchPattern(
+  pattern: string,
+  parts: readonly string[],
+): Record<string, string> | undefined {
+  const names = splitPath(pattern);
   if (names.length !== parts.length) return undefined;
   const found: Record<string, string> = {};
   for (const [index, name] of names.entries()) {
     const part = parts[index] ?? '';
-    if (name.startsWith(':')) found[name.slice(1)] = decoded(part);
+    if (name.startsWith(':')) found[name.slice(1)] = decodePart(part);
     else if (name !== part) return undefined;
   }
   return found;
 }
 
-function decoded(part: string): string {
+function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -52,21 +60,27 @@ function decoded(part: string): string {
 }
 
 /** Returns the place of a path below the root of the page. `place` is undefined where there is none. */
-export function locate(path: string): Located {
-  const parts = partsOf(path);
+export function parsePagePath(path: string): Located {
+  const parts = splitPath(path);
   const tenant = parts[0] === 't' ? parts[1] : undefined;
   const rest = tenant === undefined ? parts : parts.slice(2);
   for (const [name, pattern] of Object.entries(PATHS)) {
-    const parameters = parametersOf(pattern, rest);
+    const parameters = matchPattern(pattern, rest);
     if (parameters !== undefined) return { tenant, place: { name, parameters } as PagePlace };
   }
   return { tenant, place: undefined };
 }
 
 /** Returns the path of a place, without a slash at its beginning. */
-export function pathTo<Name extends PlaceName>(name: Name, parameters: PlaceParameters<Name>, tenant?: string): string {
+export function buildPagePath<Name extends PlaceName>(
+  name: Name,
+  parameters: PlaceParameters<Name>,
+  tenant?: string,
+): string {
   const given = parameters as Record<string, string>;
-  const path = partsOf(PATHS[name]).map((part) => (part.startsWith(':') ? encodeURIComponent(given[part.slice(1)] ?? '') : part));
+  const path = splitPath(PATHS[name]).map((part) =>
+    part.startsWith(':') ? encodeURIComponent(given[part.slice(1)] ?? '') : part,
+  );
   const within = tenant === undefined ? [] : ['t', encodeURIComponent(tenant)];
   // An empty address would be that of the page that is shown.
   return [...within, ...path].join('/') || './';

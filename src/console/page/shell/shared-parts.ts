@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 
 /** Returns a provider of parts for all that is drawn in it, and their reader, which throws the sentence elsewhere. */
-export function sharedParts<Parts>(missing: string) {
+export function createSharedParts<Parts>(missing: string) {
   const context = createContext<Parts | undefined>(undefined);
   const read = (): Parts => {
     const parts = useContext(context);

@@ -9,7 +9,7 @@ import { Time } from './time.tsx';
 import { Dialog } from './dialog.tsx';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { DeploymentList } from '../deployments/list.tsx';
-import { lazily } from './lazy.tsx';
+import { wrapLazy } from './lazy.tsx';
 import { Fault, Button } from './controls.tsx';
 import { Table } from './table.tsx';
 import { THEMES } from './preferences.ts';
@@ -19,7 +19,11 @@ import { TIME_MODES } from './time-text.ts';
 export function Shell() {
   const { session, fault } = useApp();
   if (session.value === undefined)
-    return fault.value === undefined ? <main class="empty" aria-busy="true" /> : <FaultShown fault={fault.value} />;
+    return fault.value === undefined ? (
+      <main class="empty" aria-busy="true" />
+    ) : (
+      <FaultShown fault={fault.value} />
+    );
   return session.value.signed_in ? <Frame /> : <SignIn />;
 }
 
@@ -31,8 +35,8 @@ function Frame() {
   useKeys({
     help: () => (isHelping.value = true),
     jump: () => (isJumping.value = true),
-    deployments: () => router.go('deployments', {}),
-    up: () => router.located.value.place?.name !== 'deployments' && router.go('deployments', {}),
+    deployments: () => router.visit('deployments', {}),
+    up: () => router.located.value.place?.name !== 'deployments' && router.visit('deployments', {}),
   });
   useFocusOnHeading();
   return (
@@ -41,11 +45,14 @@ function Frame() {
         Skip to the content
       </a>
       <header class="top">
-        <a class="brand" href={router.href('deployments', {})}>
+        <a class="brand" href={router.buildHref('deployments', {})}>
           gx
         </a>
         <nav aria-label="Places">
-          <a href={router.href('deployments', {})} aria-current={router.located.value.place?.name === 'deployments' ? 'page' : undefined}>
+          <a
+            href={router.buildHref('deployments', {})}
+            aria-current={router.located.value.place?.name === 'deployments' ? 'page' : undefined}
+          >
             Deployments
           </a>
         </nav>
@@ -132,7 +139,12 @@ function Tenants() {
   return (
     <label class="tenants">
       <span class="unseen">Tenant</span>
-      <select value={shown} onChange={({ currentTarget }) => router.goTo(`t/${encodeURIComponent(currentTarget.value)}/`)}>
+      <select
+        value={shown}
+        onChange={({ currentTarget }) =>
+          router.visitHref(`t/${encodeURIComponent(currentTarget.value)}/`)
+        }
+      >
         {tenants.map((tenant) => (
           <option key={tenant} value={tenant}>
             {tenant}
@@ -143,7 +155,9 @@ function Tenants() {
   );
 }
 
-const DeploymentPage = lazily(async () => (await import('../deployment/deployment-page.tsx')).DeploymentPage);
+const DeploymentPage = wrapLazy(
+  async () => (await import('../deployment/deployment-page.tsx')).DeploymentPage,
+);
 
 /** Shows the place that the address names. */
 function Places() {
@@ -159,15 +173,20 @@ function Nowhere() {
   return (
     <main class="empty">
       <h1 tabIndex={-1}>There is no such page</h1>
-      <a href={router.href('deployments', {})}>Go to the deployments</a>
+      <a href={router.buildHref('deployments', {})}>Go to the deployments</a>
     </main>
   );
 }
 
 const WORDS: Record<string, string> = { utc: 'UTC' };
-const wordOf = (value: string): string => WORDS[value] ?? value.charAt(0).toUpperCase() + value.slice(1);
+const formatWord = (value: string): string =>
+  WORDS[value] ?? value.charAt(0).toUpperCase() + value.slice(1);
 
-type ChoiceProps<Value extends string> = { label: string; values: readonly Value[]; chosen: Signal<Value> };
+type ChoiceProps<Value extends string> = {
+  label: string;
+  values: readonly Value[];
+  chosen: Signal<Value>;
+};
 
 function Choice<Value extends string>({ label, values, chosen }: ChoiceProps<Value>) {
   return (
@@ -175,7 +194,13 @@ function Choice<Value extends string>({ label, values, chosen }: ChoiceProps<Val
       <legend>{label}</legend>
       {values.map((value) => (
         <label key={value}>
-          <input type="radio" name={label} checked={chosen.value === value} onChange={() => (chosen.value = value)} /> {wordOf(value)}
+          <input
+            type="radio"
+            name={label}
+            checked={chosen.value === value}
+            onChange={() => (chosen.value = value)}
+          />{' '}
+          {formatWord(value)}
         </label>
       ))}
     </fieldset>

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
-import { endingText } from '../api/refusal.ts';
+import { describeEnding } from '../api/refusal.ts';
 import { signIn } from '../api/session.ts';
 import { useApp } from './app.ts';
-import { failureText } from '../api/failure-text.ts';
+import { describeFailure } from '../api/failure-text.ts';
 import { Fault, Button, TextLine } from './controls.tsx';
 
 /** Asks for an API key, and says why a former session has ended. The address stays, so the reader comes back to it. */
@@ -11,7 +11,7 @@ export function SignIn() {
   const key = useSignal('');
   const refused = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
-  const ending = endingText(app.session.value?.reason);
+  const ending = describeEnding(app.session.value?.reason);
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
     isBusy.value = true;
@@ -20,7 +20,7 @@ export function SignIn() {
       if (typeof answer === 'string') refused.value = answer;
       else app.session.value = answer;
     } catch (error) {
-      refused.value = failureText(error);
+      refused.value = describeFailure(error);
     } finally {
       isBusy.value = false;
     }
@@ -33,11 +33,21 @@ export function SignIn() {
           {ending}
         </p>
       )}
-      {!isSecureContext && <p class="fault">This page is neither on https nor on localhost. Browsers send no session from here.</p>}
+      {!isSecureContext && (
+        <p class="fault">
+          This page is neither on https nor on localhost. Browsers send no session from here.
+        </p>
+      )}
       <form onSubmit={(event) => void send(event)}>
         <label>
           API key
-          <TextLine type="password" name="api_key" autocomplete="current-password" required of={key} />
+          <TextLine
+            type="password"
+            name="api_key"
+            autocomplete="current-password"
+            required
+            of={key}
+          />
         </label>
         <Fault text={refused.value} />
         <Button class="main" disabled={isBusy.value} label="Sign in" />

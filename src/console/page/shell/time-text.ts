@@ -11,10 +11,17 @@ const STEPS: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: num
   ['second', 1],
 ];
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-const FIELDS = { year: 'numeric', month: 'short', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+const FIELDS = {
+  year: 'numeric',
+  month: 'short',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+} as const;
 
 /** Returns how long ago a time was, or how long it will take until it comes: `5 minutes ago`, `in 2 hours`. */
-export function relativeText(at: number, now: number): string {
+export function formatRelativeTime(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000);
   const size = Math.abs(seconds);
   const [unit, length] = STEPS.find(([, one]) => size >= one) ?? ['second', 1];
@@ -22,22 +29,32 @@ export function relativeText(at: number, now: number): string {
 }
 
 const formatOf = (timeZone?: string): Intl.DateTimeFormat =>
-  new Intl.DateTimeFormat('en-GB', { ...FIELDS, hour12: false, timeZoneName: 'short', ...(timeZone !== undefined && { timeZone }) });
+  new Intl.DateTimeFormat('en-GB', {
+    ...FIELDS,
+    hour12: false,
+    timeZoneName: 'short',
+    ...(timeZone !== undefined && { timeZone }),
+  });
 /** Making a format takes longer than drawing a row. */
 const UTC = formatOf('UTC');
 const LOCAL = formatOf();
 
 /** Returns a time with its zone. `zone` is a name of the tz database; undefined is that of the machine. */
-export const absoluteText = (at: number, zone: string | undefined): string =>
+export const formatAbsoluteTime = (at: number, zone: string | undefined): string =>
   (zone === undefined ? LOCAL : zone === 'UTC' ? UTC : formatOf(zone)).format(at);
 
 /** Returns the text of a time in a mode. */
-export function timeText(at: number, { mode, now, zone }: { mode: TimeMode; now: number; zone?: string }): string {
+export function formatTime(
+  at: number,
+  { mode, now, zone }: { mode: TimeMode; now: number; zone?: string },
+): string {
   if (Number.isNaN(at)) return 'unknown';
-  if (mode === 'relative') return relativeText(at, now);
-  return absoluteText(at, mode === 'utc' ? 'UTC' : zone);
+  if (mode === 'relative') return formatRelativeTime(at, now);
+  return formatAbsoluteTime(at, mode === 'utc' ? 'UTC' : zone);
 }
 
 /** Returns all forms of a time, for the title of the short one. */
-export const allTimeTexts = (at: number, zone?: string): string =>
-  Number.isNaN(at) ? 'unknown' : `${absoluteText(at, zone)} · ${absoluteText(at, 'UTC')}`;
+export const formatAllTimes = (at: number, zone?: string): string =>
+  Number.isNaN(at)
+    ? 'unknown'
+    : `${formatAbsoluteTime(at, zone)} · ${formatAbsoluteTime(at, 'UTC')}`;

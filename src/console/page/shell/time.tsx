@@ -1,5 +1,5 @@
 import { usePage } from './page-parts.ts';
-import { allTimeTexts, timeText } from './time-text.ts';
+import { formatAllTimes, formatTime } from './time-text.ts';
 
 /** A time, as the reader has chosen to see times. Its title has all forms. */
 export function Time({ at }: { at: string | null | undefined }) {
@@ -7,8 +7,8 @@ export function Time({ at }: { at: string | null | undefined }) {
   if (at === null || at === undefined || at === '') return <span>never</span>;
   const milliseconds = Date.parse(at);
   return (
-    <time dateTime={at} title={allTimeTexts(milliseconds)}>
-      {timeText(milliseconds, { mode: preferences.time.value, now: now.value })}
+    <time dateTime={at} title={formatAllTimes(milliseconds)}>
+      {formatTime(milliseconds, { mode: preferences.time.value, now: now.value })}
     </time>
   );
 }

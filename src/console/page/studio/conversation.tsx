@@ -1,18 +1,22 @@
 import type { ShownFile } from './message-files.ts';
-import { cutText, type ShownMessage, type ShownToolCall } from './shown-messages.ts';
+import { trimShownText, type ShownMessage, type ShownToolCall } from './shown-messages.ts';
 
 /** One message: its speaker, its text, and the tools that it calls. */
-export function MessageShown({ message: { who, text, reasoning, calls, files } }: { message: ShownMessage }) {
+export function MessageShown({
+  message: { who, text, reasoning, calls, files },
+}: {
+  message: ShownMessage;
+}) {
   return (
     <>
       <strong>{who}</strong>
       {reasoning !== '' && (
         <details>
           <summary>Reasoning</summary>
-          <p>{cutText(reasoning)}</p>
+          <p>{trimShownText(reasoning)}</p>
         </details>
       )}
-      {text !== '' && <p>{cutText(text)}</p>}
+      {text !== '' && <p>{trimShownText(text)}</p>}
       {files.map((file, at) => (
         <FileShown key={at} file={file} />
       ))}
@@ -43,8 +47,8 @@ function ToolCall({ call: { name, input, result, failed } }: { call: ShownToolCa
         {name}
         {result === undefined ? ', without an answer' : failed ? ', failed' : ''}
       </summary>
-      <pre>{cutText(input)}</pre>
-      {result !== undefined && <pre>{cutText(result)}</pre>}
+      <pre>{trimShownText(input)}</pre>
+      {result !== undefined && <pre>{trimShownText(result)}</pre>}
     </details>
   );
 }

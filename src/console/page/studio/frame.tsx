@@ -8,15 +8,23 @@ import { useSignal } from '@preact/signals';
 import { Chat } from './chat/chat.tsx';
 import { History } from './history/history.tsx';
 import { Button, Fault, Select } from '../shell/controls.tsx';
-import { failureText } from '../api/failure-text.ts';
+import { describeFailure } from '../api/failure-text.ts';
 import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
 import type { PageOfThreads, PlaceInThreads } from './agent.ts';
 import type { StudioThread } from './agent-answers.ts';
 
-const SECTIONS = { threads: 'Threads', new: 'New chat', assistants: 'Assistants', store: 'Store', crons: 'Crons' };
+const SECTIONS = {
+  threads: 'Threads',
+  new: 'New chat',
+  assistants: 'Assistants',
+  store: 'Store',
+  crons: 'Crons',
+};
 /** The sections that show no thread. */
-const LISTS = new Map<string, ComponentType>(Object.entries({ threads: Threads, assistants: Assistants, store: Store, crons: Crons }));
+const LISTS = new Map<string, ComponentType>(
+  Object.entries({ threads: Threads, assistants: Assistants, store: Store, crons: Crons }),
+);
 
 /** The studio of an agent: its threads, one of them, or a new one. */
 export function StudioFrame() {
@@ -43,7 +51,12 @@ export function StudioFrame() {
   );
 }
 
-const VIEWS = { chat: 'Chat', checkpoints: 'Checkpoints', runs: 'Runs', storage: 'Storage' } as const;
+const VIEWS = {
+  chat: 'Chat',
+  checkpoints: 'Checkpoints',
+  runs: 'Runs',
+  storage: 'Storage',
+} as const;
 type View = keyof typeof VIEWS;
 
 /** A thread, or one that the first message makes: the conversation, and the states that it has been in. */
@@ -62,22 +75,50 @@ function ThreadShown({ session }: { session: ChatSession }) {
       {thread !== undefined && (
         <p role="tablist" aria-label="Views of the thread">
           {(Object.keys(VIEWS) as View[]).map((name) => (
-            <Button key={name} role="tab" aria-selected={view.value === name} label={VIEWS[name]} press={() => (view.value = name)} />
+            <Button
+              key={name}
+              role="tab"
+              aria-selected={view.value === name}
+              label={VIEWS[name]}
+              press={() => (view.value = name)}
+            />
           ))}
         </p>
       )}
-      <ViewShown view={thread === undefined ? 'chat' : view.value} thread={thread ?? ''} session={session} />
+      <ViewShown
+        view={thread === undefined ? 'chat' : view.value}
+        thread={thread ?? ''}
+        session={session}
+      />
     </section>
   );
 }
 
-function ViewShown({ view, thread, session }: { view: View; thread: string; session: ChatSession }) {
+function ViewShown({
+  view,
+  thread,
+  session,
+}: {
+  view: View;
+  thread: string;
+  session: ChatSession;
+}) {
   if (view === 'chat') return <Chat session={session} />;
   if (view === 'runs') return <Runs key={thread} thread={thread} />;
-  return view === 'storage' ? <StorageOfThread thread={thread} /> : <History key={thread} thread={thread} />;
+  return view === 'storage' ? (
+    <StorageOfThread thread={thread} />
+  ) : (
+    <History key={thread} thread={thread} />
+  );
 }
 
-const STATUSES = { '': 'All', interrupted: 'Waiting for somebody', busy: 'Running', idle: 'Idle', error: 'Failed' };
+const STATUSES = {
+  '': 'All',
+  interrupted: 'Waiting for somebody',
+  busy: 'Running',
+  idle: 'Idle',
+  error: 'Failed',
+};
 
 /** The threads of the agent, a page at a time, however many there are. */
 function Threads() {
@@ -89,10 +130,10 @@ function Threads() {
   const refused = useSignal<string | undefined>(undefined);
   const read = async (from: PlaceInThreads | undefined, signal: AbortSignal): Promise<void> => {
     try {
-      found.value = await agent.threads({ status: status.value, from, signal });
+      found.value = await agent.listThreads({ status: status.value, from, signal });
       refused.value = undefined;
     } catch (error) {
-      if (!signal.aborted) refused.value = failureText(error);
+      if (!signal.aborted) refused.value = describeFailure(error);
     }
   };
   useEffect(() => {
@@ -109,13 +150,30 @@ function Threads() {
     <section>
       <h2>Threads</h2>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <Select label="Status" value={status.value} options={Object.entries(STATUSES)} choose={choose} />
+        <Select
+          label="Status"
+          value={status.value}
+          options={Object.entries(STATUSES)}
+          choose={choose}
+        />
       </form>
       <Fault text={refused.value} />
-      {found.value === undefined && refused.value === undefined ? <p aria-busy="true" /> : <ThreadTable threads={threads} />}
+      {found.value === undefined && refused.value === undefined ? (
+        <p aria-busy="true" />
+      ) : (
+        <ThreadTable threads={threads} />
+      )}
       <p class="pages">
-        <Button disabled={places.value.length === 1} label="Newer ones" press={() => (places.value = places.value.slice(1))} />{' '}
-        <Button disabled={next === undefined} label="Older ones" press={() => (places.value = [next, ...places.value])} />
+        <Button
+          disabled={places.value.length === 1}
+          label="Newer ones"
+          press={() => (places.value = places.value.slice(1))}
+        />{' '}
+        <Button
+          disabled={next === undefined}
+          label="Older ones"
+          press={() => (places.value = [next, ...places.value])}
+        />
       </p>
     </section>
   );

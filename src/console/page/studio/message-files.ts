@@ -6,30 +6,40 @@ export type ShownFile = { kind: 'picture' | 'bytes' | 'link'; name: string; url:
 type Json = Record<string, unknown>;
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
-const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const getNonEmpty = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
 const KINDS = ['image', 'audio', 'video', 'file', 'text-plain', 'image_url'];
 
 /** Returns the files of a message's content, in order. */
-export const filesOf = (content: unknown): ShownFile[] => (Array.isArray(content) ? content.flatMap(fileOf) : []);
+export const listMessageFiles = (content: unknown): ShownFile[] =>
+  Array.isArray(content) ? content.flatMap(toFiles) : [];
 
-function fileOf(block: unknown): ShownFile[] {
+function toFiles(block: unknown): ShownFile[] {
   if (!isObject(block) || !KINDS.includes(block['type'] as string)) return [];
-  const mediaType = mediaTypeOf(block);
-  const bytes = textIn(block['data']) ?? textIn(block['base64']);
-  const url = bytes === undefined ? urlIn(block) : `data:${mediaType};base64,${bytes}`;
+  const mediaType = readMediaType(block);
+  const bytes = getNonEmpty(block['data']) ?? getNonEmpty(block['base64']);
+  const url = bytes === undefined ? readUrl(block) : `data:${mediaType};base64,${bytes}`;
   if (url === undefined) return [];
-  const name = nameIn(block['metadata']);
+  const name = readName(block['metadata']);
   if (url.startsWith('data:image/')) return [{ kind: 'picture', name: name ?? 'A picture', url }];
-  if (url.startsWith('data:')) return [{ kind: 'bytes', name: name ?? `A file (${mediaType})`, url }];
+  if (url.startsWith('data:'))
+    return [{ kind: 'bytes', name: name ?? `A file (${mediaType})`, url }];
   return /^https?:/.test(url) ? [{ kind: 'link', name: name ?? url, url }] : [];
 }
 
-const mediaTypeOf = ({ type, mimeType, mime_type }: Json): string =>
-  textIn(mimeType) ?? textIn(mime_type) ?? (type === 'image' ? 'image/png' : 'application/octet-stream');
+const readMediaType = ({ type, mimeType, mime_type }: Json): string =>
+  getNonEmpty(mimeType) ??
+  getNonEmpty(mime_type) ??
+  (type === 'image' ? 'image/png' : 'application/octet-stream');
 
-const urlIn = ({ url, image_url: image }: Json): string | undefined => textIn(url ?? (isObject(image) ? image['url'] : image));
+const readUrl = ({ url, image_url: image }: Json): string | undefined =>
+  getNonEmpty(url ?? (isObject(image) ? image['url'] : image));
 
-function nameIn(metadata: unknown): string | undefined {
+function readName(metadata: unknown): string | undefined {
   if (!isObject(metadata)) return undefined;
-  return textIn(metadata['filename']) ?? textIn(metadata['name']) ?? textIn(metadata['title']);
+  return (
+    getNonEmpty(metadata['filename']) ??
+    getNonEmpty(metadata['name']) ??
+    getNonEmpty(metadata['title'])
+  );
 }

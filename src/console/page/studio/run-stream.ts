@@ -1,4 +1,4 @@
-import { fieldsOfBlock } from '../live/event-blocks.ts';
+import { parseBlock } from '../live/event-blocks.ts';
 
 /**
  * An event of a run: its kind, the graph within the graph that it is of, and its data, which is not parsed yet.
@@ -13,16 +13,20 @@ const END = /\r?\n\r?\n/;
 const END_LETTERS = 4;
 
 /** Reads events from pieces of text of any length. A block without data is only a sign of life. */
-export async function* runStreamEvents(pieces: AsyncIterable<string>): AsyncGenerator<RunStreamEvent> {
+export async function* runStreamEvents(
+  pieces: AsyncIterable<string>,
+): AsyncGenerator<RunStreamEvent> {
   let rest = '';
   // Of an event that is too long, only the last letters are kept, which may be a part of its end.
   let isTooLong = false;
   for await (const piece of pieces) {
     const text = rest + piece;
-    const blocks = END.test(text.slice(Math.max(0, rest.length - END_LETTERS))) ? text.split(END) : [text];
+    const blocks = END.test(text.slice(Math.max(0, rest.length - END_LETTERS)))
+      ? text.split(END)
+      : [text];
     rest = blocks.pop() ?? '';
     for (const block of blocks) {
-      const event = isTooLong ? undefined : eventOfBlock(block);
+      const event = isTooLong ? undefined : parseEvent(block);
       isTooLong = false;
       if (event !== undefined) yield event;
     }
@@ -32,8 +36,8 @@ export async function* runStreamEvents(pieces: AsyncIterable<string>): AsyncGene
   }
 }
 
-function eventOfBlock(block: string): RunStreamEvent | undefined {
-  const { event, id, text } = fieldsOfBlock(block);
+function parseEvent(block: string): RunStreamEvent | undefined {
+  const { event, id, text } = parseBlock(block);
   if (text === '') return undefined;
   const [kind = '', ...within] = event.split('|');
   return { kind, within: within.join('|'), text, id };

@@ -1,11 +1,17 @@
-import { filesOf, type ShownFile } from './message-files.ts';
+import { listMessageFiles, type ShownFile } from './message-files.ts';
 import { isObject } from '../../../schema/json.ts';
-import { listOf, textOf } from './agent-answers.ts';
+import { listOf, toText } from './agent-answers.ts';
 
 /* Messages in the state of a thread, in the forms that LangChain's libraries store. */
 
 /** A call of a tool, with its result where there is one. */
-export type ShownToolCall = { id: string; name: string; input: string; result: string | undefined; failed: boolean };
+export type ShownToolCall = {
+  id: string;
+  name: string;
+  input: string;
+  result: string | undefined;
+  failed: boolean;
+};
 
 /** A message as people read it. */
 export type ShownMessage = {
@@ -24,7 +30,8 @@ export type ShownMessage = {
 
 type Fields = Record<string, unknown>;
 
-const fieldsAt = (fields: Fields, name: string): Fields[] => listOf(fields[name]).filter(isObject);
+const listFields = (fields: Fields, name: string): Fields[] =>
+  listOf(fields[name]).filter(isObject);
 
 /** A map has none of the names that every object of the language has. */
 const WHO = new Map(
@@ -42,22 +49,37 @@ const WHO = new Map(
 );
 
 /** Returns the name of a message's form: that of its type, or of its role. */
-const formOf = (message: Fields): string => textOf(message['type']) || textOf(message['role']);
+const readForm = (message: Fields): string => toText(message['type']) || toText(message['role']);
 
-const SPEAKERS: Record<string, ShownMessage['speaker']> = { User: 'human', Agent: 'agent', System: 'system', Tool: 'tool' };
+const SPEAKERS: Record<string, ShownMessage['speaker']> = {
+  User: 'human',
+  Agent: 'agent',
+  System: 'system',
+  Tool: 'tool',
+};
 
 /**
  * Returns messages as people read them, each tool's answer beside its call. An answer to a call that is not there
  * stands for itself, and a message of no known form is passed over.
  */
-export function shownMessages(messages: readonly unknown[]): ShownMessage[] {
-  const list = messages.map((one) => (isObject(one) && WHO.has(formOf(one)) ? one : undefined));
+export function toShownMessages(messages: readonly unknown[]): ShownMessage[] {
+  const list = messages.map((one) => (isObject(one) && WHO.has(readForm(one)) ? one : undefined));
   const known = list.filter((one) => one !== undefined);
-  const answers = new Map(known.filter((one) => WHO.get(formOf(one)) === 'Tool').map((one) => [textOf(one['tool_call_id']), one]));
-  const called = new Set(known.flatMap((one) => fieldsAt(one, 'tool_calls').map((call) => textOf(call['id']))));
+  const answers = new Map(
+    known
+      .filter((one) => WHO.get(readForm(one)) === 'Tool')
+      .map((one) => [toText(one['tool_call_id']), one]),
+  );
+  const called = new Set(
+    known.flatMap((one) => listFields(one, 'tool_calls').map((call) => toText(call['id']))),
+  );
   return list.flatMap((one, index) => {
-    if (one === undefined || (WHO.get(formOf(one)) === 'Tool' && called.has(textOf(one['tool_call_id'])))) return [];
-    return [shown(one, index, answers)];
+    if (
+      one === undefined ||
+      (WHO.get(readForm(one)) === 'Tool' && called.has(toText(one['tool_call_id'])))
+    )
+      return [];
+    return [toShownMessage(one, index, answers)];
   });
 }
 
@@ -68,48 +90,64 @@ const MOST_LETTERS = 40_000;
 const LONGEST = 8000;
 
 /** Returns a text that is shown, without its end where it is long. */
-export const cutText = (text: string): string =>
-  text.length > LONGEST ? `${text.slice(0, LONGEST).replace(/[\uD800-\uDBFF]$/, '')} … (${text.length} letters)` : text;
+export const trimShownText = (text: string): string =>
+  text.length > LONGEST
+    ? `${text.slice(0, LONGEST).replace(/[\uD800-\uDBFF]$/, '')} … (${text.length} letters)`
+    : text;
 
-const lettersOf = ({ text, reasoning, calls }: ShownMessage): number =>
+const countLetters = ({ text, reasoning, calls }: ShownMessage): number =>
   [text, reasoning, ...calls.flatMap(({ input, result = '' }) => [input, result])]
     .map((one) => Math.min(one.length, LONGEST))
     .reduce((sum, letters) => sum + letters, 0);
 
 /** Returns the last messages, as many as can be shown at once, and how many stand before them. */
-export function lastMessages(messages: readonly unknown[]): { first: number; shown: ShownMessage[] } {
+export function takeLastMessages(messages: readonly unknown[]): {
+  first: number;
+  shown: ShownMessage[];
+} {
   const first = Math.max(0, messages.length - MOST);
-  const last = shownMessages(messages.slice(first));
+  const last = toShownMessages(messages.slice(first));
   let letters = 0;
-  const tooMuch = last.findLastIndex((one) => (letters += lettersOf(one)) > MOST_LETTERS);
+  const tooMuch = last.findLastIndex((one) => (letters += countLetters(one)) > MOST_LETTERS);
   // The last one is shown in any case.
   const kept = last[Math.min(tooMuch + 1, last.length - 1)];
   if (tooMuch < 0 || kept === undefined) return { first, shown: last };
-  return { first: first + kept.at, shown: shownMessages(messages.slice(first + kept.at)) };
+  return { first: first + kept.at, shown: toShownMessages(messages.slice(first + kept.at)) };
 }
 
-function shown(message: Fields, index: number, answers: ReadonlyMap<string, Fields>): ShownMessage {
-  const { text, reasoning } = partsOf(message['content']);
-  const extra = isObject(message['additional_kwargs']) ? textOf(message['additional_kwargs']['reasoning_content']) : '';
+function toShownMessage(
+  message: Fields,
+  index: number,
+  answers: ReadonlyMap<string, Fields>,
+): ShownMessage {
+  const { text, reasoning } = readParts(message['content']);
+  const extra = isObject(message['additional_kwargs'])
+    ? toText(message['additional_kwargs']['reasoning_content'])
+    : '';
   return {
-    key: textOf(message['id']) || String(index),
-    id: textOf(message['id']),
+    key: toText(message['id']) || String(index),
+    id: toText(message['id']),
     at: index,
-    speaker: SPEAKERS[WHO.get(formOf(message)) ?? ''] ?? 'system',
-    who: textOf(message['name']) || WHO.get(formOf(message))!,
+    speaker: SPEAKERS[WHO.get(readForm(message)) ?? ''] ?? 'system',
+    who: toText(message['name']) || WHO.get(readForm(message))!,
     text,
     reasoning: [reasoning, extra].filter((one) => one !== '').join('\n'),
-    files: filesOf(message['content']),
-    calls: fieldsAt(message, 'tool_calls').map((call) => shownCall(call, answers.get(textOf(call['id'])))),
+    files: listMessageFiles(message['content']),
+    calls: listFields(message, 'tool_calls').map((call) =>
+      toShownCall(call, answers.get(toText(call['id']))),
+    ),
   };
 }
 
-const shownCall = (call: Fields, answer: Fields | undefined): ShownToolCall => ({
-  id: textOf(call['id']),
-  name: textOf(call['name']),
-  input: typeof call['args'] === 'string' ? call['args'] : JSON.stringify(call['args'] ?? {}, undefined, 2),
-  result: answer === undefined ? undefined : partsOf(answer['content']).text,
-  failed: answer !== undefined && textOf(answer['status']) === 'error',
+const toShownCall = (call: Fields, answer: Fields | undefined): ShownToolCall => ({
+  id: toText(call['id']),
+  name: toText(call['name']),
+  input:
+    typeof call['args'] === 'string'
+      ? call['args']
+      : JSON.stringify(call['args'] ?? {}, undefined, 2),
+  result: answer === undefined ? undefined : readParts(answer['content']).text,
+  failed: answer !== undefined && toText(answer['status']) === 'error',
 });
 
 const REASONING = ['reasoning', 'thinking', 'reasoning_content'];
@@ -117,35 +155,39 @@ const REASONING = ['reasoning', 'thinking', 'reasoning_content'];
 const REPEATED = ['tool_use', 'tool_call', 'input_json_delta'];
 
 /** Returns the text of a content, which is one itself, or a list of parts. A part of another kind is named. */
-function partsOf(content: unknown): { text: string; reasoning: string } {
+function readParts(content: unknown): { text: string; reasoning: string } {
   if (typeof content === 'string') return { text: content, reasoning: '' };
   const parts = Array.isArray(content) ? content : [content];
-  const reasons = parts.filter((part) => isObject(part) && REASONING.includes(textOf(part['type'])));
-  const texts = parts.filter((part) => !reasons.includes(part)).flatMap(textOfPart);
+  const reasons = parts.filter(
+    (part) => isObject(part) && REASONING.includes(toText(part['type'])),
+  );
+  const texts = parts.filter((part) => !reasons.includes(part)).flatMap(readPartText);
   return {
     text: texts.join('\n'),
     reasoning: reasons
-      .map(reasonIn)
+      .map(readReason)
       .filter((one) => one !== '')
       .join('\n'),
   };
 }
 
 /** Returns the text of a part. One that is shown otherwise has none, and one of an unknown kind is named. */
-function textOfPart(part: unknown): string[] {
+function readPartText(part: unknown): string[] {
   if (typeof part === 'string') return [part];
   if (!isObject(part)) return [];
-  const type = textOf(part['type']);
-  if (type === 'text') return [textOf(part['text'])];
-  return REPEATED.includes(type) || filesOf([part]).length > 0 ? [] : [`[${type || 'part'}]`];
+  const type = toText(part['type']);
+  if (type === 'text') return [toText(part['text'])];
+  return REPEATED.includes(type) || listMessageFiles([part]).length > 0
+    ? []
+    : [`[${type || 'part'}]`];
 }
 
-const reasonIn = (part: Fields): string =>
+const readReason = (part: Fields): string =>
   [
-    textOf(part['reasoning']),
-    textOf(part['thinking']),
-    textOf(part['text']),
-    ...fieldsAt(part, 'summary').map((one) => textOf(one['text'])),
+    toText(part['reasoning']),
+    toText(part['thinking']),
+    toText(part['text']),
+    ...listFields(part, 'summary').map((one) => toText(one['text'])),
   ]
     .filter((one) => one !== '')
     .join('\n');

@@ -5,9 +5,12 @@ const MOST = 100_000;
 export type CutText = { shown: string; letters: number };
 
 /** Returns a value of an agent as indented JSON. */
-export function stateText(value: unknown, most: number = MOST): CutText {
+export function formatState(value: unknown, most: number = MOST): CutText {
   const text = JSON.stringify(value, undefined, 2) ?? '';
-  return { shown: text.length > most ? text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '') : text, letters: text.length };
+  return {
+    shown: text.length > most ? text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '') : text,
+    letters: text.length,
+  };
 }
 
 /** Letters of a node's name in a sentence, and nodes in it. */
@@ -15,15 +18,19 @@ const NAME = 60;
 const NAMES = 20;
 
 /** Returns names of nodes for a sentence. Names and lists that are long are cut. */
-export function namesText(names: readonly string[]): string {
-  const some = names.slice(0, NAMES).map((name) => (name.length > NAME ? `${name.slice(0, NAME)} …` : name));
+export function formatNames(names: readonly string[]): string {
+  const some = names
+    .slice(0, NAMES)
+    .map((name) => (name.length > NAME ? `${name.slice(0, NAME)} …` : name));
   return [...some, ...(names.length > NAMES ? [`${names.length - NAMES} more`] : [])].join(', ');
 }
 
-const SOURCES = new Map(Object.entries({ input: 'Input', loop: 'Step', update: 'Written by hand', fork: 'Copied' }));
+const SOURCES = new Map(
+  Object.entries({ input: 'Input', loop: 'Step', update: 'Written by hand', fork: 'Copied' }),
+);
 
 /** Returns the words for a checkpoint, by its origin. */
-export function checkpointWords(metadata: unknown): string {
+export function describeCheckpoint(metadata: unknown): string {
   const { source, step } = (metadata ?? {}) as Record<string, unknown>;
   const what = SOURCES.get(String(source)) ?? 'Checkpoint';
   return typeof step === 'number' ? `${what} ${step}` : what;

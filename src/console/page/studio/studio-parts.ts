@@ -1,4 +1,4 @@
-import { sharedParts } from '../shell/shared-parts.ts';
+import { createSharedParts } from '../shell/shared-parts.ts';
 import type { StudioAgent } from './agent.ts';
 
 /** The parts of the page that the studio is in: that of the console, or the one of `dev`. */
@@ -16,4 +16,5 @@ export type StudioParts = {
 };
 
 /** Shares the parts of the studio. */
-export const [StudioProvider, useStudio] = sharedParts<StudioParts>('The page has no studio.');
+export const [StudioProvider, useStudio] =
+  createSharedParts<StudioParts>('The page has no studio.');

@@ -9,17 +9,30 @@ import { StudioProvider, type StudioParts } from './studio-parts.ts';
 export function Studio({ detail }: { detail: DeploymentDetail }) {
   const { calls, router, mayWrite } = useApp();
   const { id } = detail;
-  const agent = useMemo(() => new StudioAgent((path, asked) => calls.open(`api/agents/${encodeURIComponent(id)}/${path}`, asked)), [id]);
+  const agent = useMemo(
+    () =>
+      new StudioAgent((path, asked) =>
+        calls.open(`api/agents/${encodeURIComponent(id)}/${path}`, asked),
+      ),
+    [id],
+  );
   const { place } = router.located.value;
   if (detail.details.value?.asleep_since !== null)
-    return <p class="note">The deployment sleeps, so its threads can't be shown. Looking does not wake it.</p>;
-  const href = (part: string): string => (part === 'threads' ? router.href('studio', { id }) : router.href('studioPart', { id, part }));
+    return (
+      <p class="note">
+        The deployment sleeps, so its threads can't be shown. Looking does not wake it.
+      </p>
+    );
+  const buildHref = (part: string): string =>
+    part === 'threads'
+      ? router.buildHref('studio', { id })
+      : router.buildHref('studioPart', { id, part });
   const parts: StudioParts = {
     agent,
     mayAct: mayWrite,
     part: place?.name === 'studioPart' ? place.parameters.part : '',
-    href,
-    go: (part) => router.goTo(href(part)),
+    href: buildHref,
+    go: (part) => router.visitHref(buildHref(part)),
     readOnly: 'Your key may only read.',
   };
   return (

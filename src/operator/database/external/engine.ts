@@ -2,14 +2,14 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import { DATABASE_READY } from '../../../schema/platform/conditions.ts';
 import { URI_KEY } from '../../../schema/platform/database-spec.ts';
 import { REVISION } from '../../../schema/platform/labels.ts';
-import { connectionsAsked } from '../../rollout/connections.ts';
+import { resolveConnections } from '../../rollout/connections.ts';
 import { isTrue } from '../../kernel/conditions.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { isPodReady, isPodUp } from '../../pods/diagnose.ts';
-import { addressIn } from '../address.ts';
+import { getDatabaseAddress } from '../address.ts';
 import type { DatabaseEngine, DatabaseFacts } from '../database.ts';
-import { notReady, readiness, ready } from '../ready.ts';
-import { externalSecret } from './secret.ts';
+import { buildNotReadyCondition, buildReadinessReport, buildReadyCondition } from '../ready.ts';
+import { readExternalSecret } from './secret.ts';
 
 /**
  * Seconds after which a Secret that names no database is read again. Nothing wakes the deployment when it is repaired.
@@ -18,18 +18,21 @@ const SECRET_POLL = 10;
 
 /** A database that somebody else runs, named by a Secret. The operator neither makes nor removes any of its objects. */
 export const external: DatabaseEngine = {
-  address: (deployment) => addressIn(deployment, deployment.spec.database?.external?.key ?? URI_KEY),
+  address: (deployment) =>
+    getDatabaseAddress(deployment, deployment.spec.database?.external?.key ?? URI_KEY),
   takesConnections: (deployment) => isTrue(deployment, DATABASE_READY),
   answer: ({ settings }, deployment) => ({
     databaseReady: isTrue(deployment, DATABASE_READY),
     databaseSince: undefined,
-    connections: connectionsAsked(deployment, settings).max,
+    connections: resolveConnections(deployment, settings).max,
   }),
   runner: () => undefined,
   desired: () => [],
-  prepare: async (deps, deployment, pass) => ({ secret: await externalSecret(deps, deployment, pass) }),
+  prepare: async (deps, deployment, pass) => ({
+    secret: await readExternalSecret(deps, deployment, pass),
+  }),
   step: () => Promise.resolve(undefined),
-  report: (_deployment, facts) => readiness(externalStatement(facts), SECRET_POLL),
+  report: (_deployment, facts) => buildReadinessReport(buildExternalCondition(facts), SECRET_POLL),
   isStopped: () => true,
   // Only the number of connections has an effect.
   withoutEffect: ['dbCpu', 'dbCpuLimit', 'dbMemoryMb', 'dbMemoryLimitMb', 'dbStorageGi'],
@@ -44,15 +47,19 @@ type Facts = Pick<DatabaseFacts, 'active' | 'secret'> & { view: { agentPods: Kub
  * are ready only while queue and database answer, and alive without them. If all that run are alive and none is ready,
  * the database is the reason.
  */
-export function externalStatement({ view, active, secret }: Facts): StatedCondition {
-  if (secret === undefined) return notReady('The Secret of the external database has not been read yet.');
-  if ('problem' in secret) return notReady(secret.problem);
+export function buildExternalCondition({ view, active, secret }: Facts): StatedCondition {
+  if (secret === undefined)
+    return buildNotReadyCondition('The Secret of the external database has not been read yet.');
+  if ('problem' in secret) return buildNotReadyCondition(secret.problem);
   const serving = view.agentPods
     .filter(({ metadata }) => isOf(metadata, active) && metadata.deletionTimestamp === undefined)
     .filter(isPodUp);
   if (serving.length > 0 && !serving.some(isPodReady))
-    return notReady(`No pod can reach the database that the Secret ${secret.secret} names; the pods keep running and try again.`);
-  return ready(`The Secret ${secret.secret} names an external database.`, 'External');
+    return buildNotReadyCondition(
+      `No pod can reach the database that the Secret ${secret.secret} names; the pods keep running and try again.`,
+    );
+  return buildReadyCondition(`The Secret ${secret.secret} names an external database.`, 'External');
 }
 
-const isOf = ({ annotations }: KubeObject['metadata'], revision: string | undefined): boolean => annotations?.[REVISION] === revision;
+const isOf = ({ annotations }: KubeObject['metadata'], revision: string | undefined): boolean =>
+  annotations?.[REVISION] === revision;

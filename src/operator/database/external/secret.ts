@@ -13,11 +13,12 @@ import type { DatabasePass, DatabaseView } from '../database.ts';
 type SecretLook = Pick<DatabasePass, 'view' | 'signal'>;
 
 /** Reads the Secret that the deployment names for its external database. */
-export const externalSecret = (
+export const readExternalSecret = (
   deps: Pick<OperatorDeps, 'kube'>,
   deployment: DeploymentResource,
   look: SecretLook,
-): Promise<DatabaseSecret> => readAddressSecret(deps, deployment, deployment.spec.database?.external as ExternalDatabase, look);
+): Promise<DatabaseSecret> =>
+  readAddressSecret(deps, deployment, deployment.spec.database?.external as ExternalDatabase, look);
 
 /**
  * Reads the Secret of an external database when the spec or the reconcile-now annotation has changed, and whenever the
@@ -34,7 +35,7 @@ export async function readAddressSecret(
     return { secret: databaseSecret, ...(version !== undefined && { version }) };
   const ref = { namespace: deployment.metadata.namespace, name: external.secretName };
   const found = await kube.find(kinds.secret, ref, signal);
-  const problem = problemOf(external, found?.data);
+  const problem = describeSecretFault(external, found?.data);
   if (problem !== undefined) return { problem };
   return { secret: external.secretName, version: found?.metadata.resourceVersion ?? '' };
 }
@@ -42,18 +43,32 @@ export async function readAddressSecret(
 function isCalm(deployment: DeploymentResource, { agentPods }: DatabaseView): boolean {
   const { metadata, status } = deployment;
   const isSeen = status?.observedGeneration === metadata.generation;
-  return isTrue(deployment, DATABASE_READY) && isRequestHandled(deployment) && isSeen && agentPods.every(isPodReady);
+  return (
+    isTrue(deployment, DATABASE_READY) &&
+    isRequestHandled(deployment) &&
+    isSeen &&
+    agentPods.every(isPodReady)
+  );
 }
 
 /** Describes the Secret's fault without quoting its values. Undefined if it has none. */
-export function problemOf({ secretName, key = URI_KEY }: ExternalDatabase, data: Record<string, string> | undefined): string | undefined {
-  if (data === undefined) return `The Secret ${secretName} of the external database does not exist.`;
+export function describeSecretFault(
+  { secretName, key = URI_KEY }: ExternalDatabase,
+  data: Record<string, string> | undefined,
+): string | undefined {
+  if (data === undefined)
+    return `The Secret ${secretName} of the external database does not exist.`;
   const value = data[key];
-  if (value === undefined) return `The Secret ${secretName} of the external database has no key ${key}.`;
+  if (value === undefined)
+    return `The Secret ${secretName} of the external database has no key ${key}.`;
   const text = Buffer.from(value, 'base64').toString('utf8');
   if (hasSeveralHosts(text)) return `Key ${key} of the Secret ${secretName} ${SEVERAL_HOSTS}.`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !['postgres:', 'postgresql:'].includes(url.protocol) || url.hostname === '')
+  if (
+    url === undefined ||
+    !['postgres:', 'postgresql:'].includes(url.protocol) ||
+    url.hostname === ''
+  )
     return `Key ${key} of the Secret ${secretName} is not an address of the form postgresql://user:password@host:port/name.`;
   return undefined;
 }

@@ -14,7 +14,9 @@ export const fromSecrets: DatabaseEngine = {
     const { secretName } = deployment.spec.template;
     const secret =
       secretName === undefined
-        ? { problem: `The deployment has no secrets, and database.fromSecrets looks for ${CUSTOM_URI} there.` }
+        ? {
+            problem: `The deployment has no secrets, and database.fromSecrets looks for ${CUSTOM_URI} there.`,
+          }
         : await readAddressSecret(deps, deployment, { secretName, key: CUSTOM_URI }, pass);
     return { secret };
   },

@@ -8,7 +8,10 @@ const ARCHIVE = 'archive';
  * The folder with the files of pgBackRest in the pod of a database. Their Secret may be missing, and comes and goes
  * while the pod runs: a database that has no copies does not restart to get some.
  */
-export const archiveMount = ({ metadata }: DeploymentResource) => ({
-  volume: { name: ARCHIVE, secret: { secretName: names.archive(metadata.name), defaultMode: 0o440, optional: true } },
+export const buildArchiveMount = ({ metadata }: DeploymentResource) => ({
+  volume: {
+    name: ARCHIVE,
+    secret: { secretName: names.archive(metadata.name), defaultMode: 0o440, optional: true },
+  },
   mount: { name: ARCHIVE, mountPath: ARCHIVE_FOLDER, readOnly: true },
 });

@@ -2,7 +2,7 @@ import type { JsonPatch, KubeObject } from '../../../kube/kube.ts';
 import { GROUP } from '../../../schema/platform/api-group.ts';
 import { CLAIM_WORDS } from '../../../schema/platform/labels.ts';
 import type { GivenWords } from '../../../schema/platform/object-keys.ts';
-import { canonicalJson } from '../../../schema/canonical-json.ts';
+import { formatCanonicalJson } from '../../../schema/canonical-json.ts';
 import { setAt } from '../../objects/ownership.ts';
 
 type Words = Record<string, string>;
@@ -11,14 +11,21 @@ type Words = Record<string, string>;
  * Returns the patch by which an object has these words instead of those that it was given before. An annotation names
  * the keys, those of labels before a semicolon. Words of others stay.
  */
-export function wordsPatch({ metadata }: Pick<KubeObject, 'metadata'>, words: GivenWords): JsonPatch {
+export function buildLabelPatch(
+  { metadata }: Pick<KubeObject, 'metadata'>,
+  words: GivenWords,
+): JsonPatch {
   const { [CLAIM_WORDS]: noted = '', ...annotations } = metadata.annotations ?? {};
   const [ofLabels = '', ofAnnotations = ''] = noted.split(';');
-  const labels = replaced(metadata.labels ?? {}, ofLabels, words.labels);
-  const others = replaced(annotations, ofAnnotations, words.annotations);
+  const labels = replaceKeys(metadata.labels ?? {}, ofLabels, words.labels);
+  const others = replaceKeys(annotations, ofAnnotations, words.annotations);
   const note = [labels.keys, others.keys].join(';');
   const noting = note === ';' ? others.words : { ...others.words, [CLAIM_WORDS]: note };
-  if (canonicalJson([metadata.labels ?? {}, metadata.annotations ?? {}]) === canonicalJson([labels.words, noting])) return [];
+  if (
+    formatCanonicalJson([metadata.labels ?? {}, metadata.annotations ?? {}]) ===
+    formatCanonicalJson([labels.words, noting])
+  )
+    return [];
   return [
     { op: 'test', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
     setAt('/metadata/labels', labels.words),
@@ -27,10 +34,15 @@ export function wordsPatch({ metadata }: Pick<KubeObject, 'metadata'>, words: Gi
 }
 
 /** Replaces the words of the given keys. A key that somebody else has written is theirs. */
-function replaced(live: Words, given: string, wanted: Words): { words: Words; keys: string } {
+function replaceKeys(live: Words, given: string, wanted: Words): { words: Words; keys: string } {
   const keys = given.split(',');
-  const others = Object.entries(live).filter(([key]) => !keys.includes(key) || key.startsWith(`${GROUP}/`));
+  const others = Object.entries(live).filter(
+    ([key]) => !keys.includes(key) || key.startsWith(`${GROUP}/`),
+  );
   const kept = Object.fromEntries(others);
   const added = Object.entries(wanted).filter(([key]) => !(key in kept));
-  return { words: { ...kept, ...Object.fromEntries(added) }, keys: added.map(([key]) => key).join(',') };
+  return {
+    words: { ...kept, ...Object.fromEntries(added) },
+    keys: added.map(([key]) => key).join(','),
+  };
 }

@@ -1,14 +1,14 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { connectionsAsked, connectionsNeeded } from '../../rollout/connections.ts';
+import { resolveConnections, countNeededConnections } from '../../rollout/connections.ts';
 import { isNothingServing } from '../../rollout/deployment.ts';
-import { quantity } from '../../kernel/quantity.ts';
-import { withTemplateHash } from '../../pods/settled-template.ts';
+import { parseQuantity } from '../../kernel/quantity.ts';
+import { addTemplateHash } from '../../pods/settled-template.ts';
 import { hasOnlyTodaysPods } from '../../pods/workload-state.ts';
 import type { DatabaseView } from '../database.ts';
 import { isSettled } from './settled.ts';
-import { workMemory } from './settings.ts';
+import { formatWorkMemory } from './settings.ts';
 
 type Sizes = Pick<OperatorSettings, 'profile' | 'gateway'>;
 type Container = { name: string; args?: string[]; resources?: { requests?: { memory?: string } } };
@@ -18,11 +18,12 @@ const POSTGRES = 'postgres';
 const MAX_CONNECTIONS = 'max_connections=';
 const WORK_MEMORY = 'work_mem=';
 
-const containersOf = ({ spec }: KubeObject): Container[] => (spec as SetSpec).template.spec.containers;
+const getContainers = ({ spec }: KubeObject): Container[] =>
+  (spec as SetSpec).template.spec.containers;
 
 /** Returns `max_connections` of a set, where its pod is made by the operator. */
-function connectionsOf(set: KubeObject): number | undefined {
-  const { args = [] } = containersOf(set).find(({ name }) => name === POSTGRES) ?? {};
+function readMaxConnections(set: KubeObject): number | undefined {
+  const { args = [] } = getContainers(set).find(({ name }) => name === POSTGRES) ?? {};
   const given = args.find((argument) => argument.startsWith(MAX_CONNECTIONS));
   return given === undefined ? undefined : Number(given.slice(MAX_CONNECTIONS.length));
 }
@@ -31,26 +32,34 @@ function connectionsOf(set: KubeObject): number | undefined {
  * Returns the number that the database is to take. A settled one keeps its number, whatever the installation's default
  * is today, until the pods need more.
  */
-function connectionsWanted(deployment: DeploymentResource, settings: Sizes, live: KubeObject | undefined): number {
-  const asked = connectionsAsked(deployment, settings).max;
-  if (live === undefined || deployment.spec.template.resourceSpec?.dbMaxConnections !== undefined || !isSettled(deployment, live))
+function chooseMaxConnections(
+  deployment: DeploymentResource,
+  settings: Sizes,
+  live: KubeObject | undefined,
+): number {
+  const asked = resolveConnections(deployment, settings).max;
+  if (
+    live === undefined ||
+    deployment.spec.template.resourceSpec?.dbMaxConnections !== undefined ||
+    !isSettled(deployment, live)
+  )
     return asked;
-  return Math.max(connectionsOf(live) ?? asked, connectionsNeeded(deployment, settings));
+  return Math.max(readMaxConnections(live) ?? asked, countNeededConnections(deployment, settings));
 }
 
 /**
  * Returns the number that the pods of a revision may share out. Undefined while the database does not take it yet: its
  * set has another number, or beside a serving revision the pod of an earlier template.
  */
-export function servedConnections(
+export function getServedConnections(
   deployment: DeploymentResource,
   settings: Sizes,
   { database, databasePods }: Pick<DatabaseView, 'database' | 'databasePods'>,
 ): number | undefined {
-  const wanted = connectionsWanted(deployment, settings, database);
+  const wanted = chooseMaxConnections(deployment, settings, database);
   const isBusy = databasePods.length > 0 && !isNothingServing(deployment);
   if (database === undefined) return isBusy ? undefined : wanted;
-  const known = connectionsOf(database) ?? wanted;
+  const known = readMaxConnections(database) ?? wanted;
   return known === wanted && (!isBusy || hasOnlyTodaysPods(database)) ? wanted : undefined;
 }
 
@@ -58,20 +67,36 @@ export function servedConnections(
  * Returns the set with as many connections as the pods need, where it has fewer. A settled set changes in nothing else;
  * the memory of a query follows the number.
  */
-export function withEnoughConnections(set: KubeObject, deployment: DeploymentResource, settings: Sizes): KubeObject {
-  const known = connectionsOf(set);
-  const needed = connectionsNeeded(deployment, settings);
-  if (deployment.spec.template.resourceSpec?.dbMaxConnections !== undefined || known === undefined || known >= needed) return set;
-  const containers = containersOf(set).map((one) => (one.name === POSTGRES ? withConnections(one, needed) : one));
+export function growConnections(
+  set: KubeObject,
+  deployment: DeploymentResource,
+  settings: Sizes,
+): KubeObject {
+  const known = readMaxConnections(set);
+  const needed = countNeededConnections(deployment, settings);
+  if (
+    deployment.spec.template.resourceSpec?.dbMaxConnections !== undefined ||
+    known === undefined ||
+    known >= needed
+  )
+    return set;
+  const containers = getContainers(set).map((one) =>
+    one.name === POSTGRES ? setConnections(one, needed) : one,
+  );
   const { template, ...spec } = set.spec as SetSpec;
-  return withTemplateHash({ ...set, spec: { ...spec, template: { ...template, spec: { ...template.spec, containers } } } });
+  return addTemplateHash({
+    ...set,
+    spec: { ...spec, template: { ...template, spec: { ...template.spec, containers } } },
+  });
 }
 
-function withConnections(container: Container, maxConnections: number): Container {
-  const memoryMb = (quantity(container.resources?.requests?.memory ?? '') ?? 0) / 2 ** 20;
+function setConnections(container: Container, maxConnections: number): Container {
+  const memoryMb = (parseQuantity(container.resources?.requests?.memory ?? '') ?? 0) / 2 ** 20;
   const args = container.args?.map((argument) => {
     if (argument.startsWith(MAX_CONNECTIONS)) return `${MAX_CONNECTIONS}${maxConnections}`;
-    return argument.startsWith(WORK_MEMORY) ? `${WORK_MEMORY}${workMemory({ memoryMb, maxConnections })}` : argument;
+    return argument.startsWith(WORK_MEMORY)
+      ? `${WORK_MEMORY}${formatWorkMemory({ memoryMb, maxConnections })}`
+      : argument;
   });
   return { ...container, ...(args && { args }) };
 }

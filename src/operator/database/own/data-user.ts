@@ -12,10 +12,11 @@ const OF_NAMESPACE = 'namespace';
 type Ids = Pick<OperatorSettings, 'fixedIds'>;
 
 /** Returns the annotation of a volume claim whose data belongs to the user that its namespace gives. */
-export const usersOf = ({ fixedIds }: Ids): Record<string, string> => (fixedIds ? {} : { [DATA_USER]: OF_NAMESPACE });
+export const buildDataUser = ({ fixedIds }: Ids): Record<string, string> =>
+  fixedIds ? {} : { [DATA_USER]: OF_NAMESPACE };
 
 /** Returns the settings with which a pod can read the data of a volume claim, whatever new pods get today. */
-export const forDataOf = <T extends Ids>(settings: T, { metadata }: KubeObject): T => ({
+export const resolveDataSettings = <T extends Ids>(settings: T, { metadata }: KubeObject): T => ({
   ...settings,
   fixedIds: metadata.annotations?.[DATA_USER] !== OF_NAMESPACE,
 });
@@ -23,4 +24,5 @@ export const forDataOf = <T extends Ids>(settings: T, { metadata }: KubeObject):
 type SetSpec = { template: { spec: { securityContext?: { runAsUser?: number } } } };
 
 /** Returns whether the pods of a set name their user. */
-export const namesIds = ({ spec }: KubeObject): boolean => (spec as SetSpec).template.spec.securityContext?.runAsUser !== undefined;
+export const hasFixedUser = ({ spec }: KubeObject): boolean =>
+  (spec as SetSpec).template.spec.securityContext?.runAsUser !== undefined;

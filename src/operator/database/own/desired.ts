@@ -1,40 +1,49 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { selectorOf } from '../../../schema/platform/labels.ts';
+import { buildPodSelector } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { disruptionBudget } from '../../objects/disruption-budget.ts';
-import { settledTemplate, withTemplateHash } from '../../pods/settled-template.ts';
-import { databasePolicy, jobPolicies } from '../../objects/network-policies.ts';
+import { buildDisruptionBudget } from '../../objects/disruption-budget.ts';
+import { settleTemplate, addTemplateHash } from '../../pods/settled-template.ts';
+import { buildDatabasePolicy, buildJobPolicies } from '../../objects/network-policies.ts';
 import type { DatabaseView } from '../database.ts';
-import { withEnoughConnections } from './connections.ts';
-import { doesDatabaseSleep } from '../../rollout/sleepers.ts';
-import { areAgentsGone } from '../../pods/workload-state.ts';
-import { isSettled, withAsked, withFormerAsked } from './settled.ts';
-import { databaseSet } from './set.ts';
+import { growConnections } from './connections.ts';
+import { mayDatabaseSleep } from '../../rollout/sleepers.ts';
+import { hasNoAgentsLeft } from '../../pods/workload-state.ts';
+import { isSettled, addRequestHash, copyRequestHash } from './settled.ts';
+import { buildDatabaseSet } from './set.ts';
 import { DATABASE_PORT } from './size.ts';
-import { appliedMetadata } from '../../objects/metadata.ts';
+import { buildAppliedMetadata } from '../../objects/metadata.ts';
 import { isSwitching } from './volume-name.ts';
 
 /** Returns the objects of a managed database, in the order in which they are made. */
-export function desiredDatabase(deployment: DeploymentResource, settings: OperatorSettings, view: DatabaseView): KubeObject[] {
+export function buildDatabaseObjects(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  view: DatabaseView,
+): KubeObject[] {
   const live = view.database;
-  const made = databaseSet(deployment, settings, {
+  const made = buildDatabaseSet(deployment, settings, {
     live,
-    replicas: databaseReplicas(deployment, view, view.isAsleep && doesDatabaseSleep(deployment, settings)),
+    replicas: countDatabaseReplicas(
+      deployment,
+      view,
+      view.isAsleep && mayDatabaseSleep(deployment, settings),
+    ),
   });
   return [
-    databaseService(deployment),
-    databasePolicy(deployment, DATABASE_PORT),
-    ...jobPolicies(deployment, settings, {
+    buildDatabaseService(deployment),
+    buildDatabasePolicy(deployment, DATABASE_PORT),
+    ...buildJobPolicies(deployment, settings, {
       port: DATABASE_PORT,
       apiServer: [...settings.agentNetwork.apiServer, ...(view.apiServer ?? [])],
     }),
-    ...databaseBudget(deployment),
+    ...buildDatabaseBudget(deployment),
     // A set keeps its volume, so that one with another volume takes its place.
-    ...(isSwitching(deployment, live, view.databasePods) || (live === undefined && view.isUndecided === true)
+    ...(isSwitching(deployment, live, view.databasePods) ||
+    (live === undefined && view.isUndecided === true)
       ? []
-      : [settled(deployment, settings, { made, live, isHeld: view.renewalHeld !== undefined })]),
+      : [settleSet(deployment, settings, { made, live, isHeld: view.renewalHeld !== undefined })]),
   ];
 }
 
@@ -42,41 +51,58 @@ export function desiredDatabase(deployment: DeploymentResource, settings: Operat
 type Sets = { made: KubeObject; live: KubeObject | undefined; isHeld: boolean };
 
 /** A database keeps its pod until its deployment asks for another one, or has pods that need more connections. */
-function settled(deployment: DeploymentResource, settings: OperatorSettings, { made, live, isHeld }: Sets): KubeObject {
+function settleSet(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { made, live, isHeld }: Sets,
+): KubeObject {
   const waits = isHeld && live !== undefined;
-  const hashed = withTemplateHash(waits ? withFormerAsked(made, live) : withAsked(deployment, made));
+  const hashed = addTemplateHash(
+    waits ? copyRequestHash(made, live) : addRequestHash(deployment, made),
+  );
   if (!waits && !isSettled(deployment, live)) return hashed;
-  return withEnoughConnections(settledTemplate(hashed, live, deployment.status?.databaseTemplate), deployment, settings);
+  return growConnections(
+    settleTemplate(hashed, live, deployment.status?.databaseTemplate),
+    deployment,
+    settings,
+  );
 }
 
 /** Returns the budget that keeps drains from the database's one pod, where its deployment asks for one. */
-function databaseBudget(deployment: DeploymentResource): KubeObject[] {
+function buildDatabaseBudget(deployment: DeploymentResource): KubeObject[] {
   if (deployment.spec.database?.podDisruptionBudget !== true) return [];
   const { name } = deployment.metadata;
-  const selector = selectorOf(name, 'database');
-  return [disruptionBudget(deployment, { component: 'database', name: names.databaseBudget(name), selector, maxUnavailable: 0 })];
+  const selector = buildPodSelector(name, 'database');
+  return [
+    buildDisruptionBudget(deployment, {
+      component: 'database',
+      name: names.databaseBudget(name),
+      selector,
+      maxUnavailable: 0,
+    }),
+  ];
 }
 
 /**
  * Returns how many pods the database should have. It is none while the deployment hibernates, or sleeps with its
  * database, but only once its agents are gone, because they write until they end.
  */
-export const databaseReplicas = (
+export const countDatabaseReplicas = (
   { spec }: Pick<DeploymentResource, 'spec'>,
   { workloads, agentPods }: Pick<DatabaseView, 'workloads' | 'agentPods'>,
   sleeps = false,
-): number => ((spec.hibernate === true || sleeps) && areAgentsGone(workloads, agentPods) ? 0 : 1);
+): number => ((spec.hibernate === true || sleeps) && hasNoAgentsLeft(workloads, agentPods) ? 0 : 1);
 
 /** Gives the database a stable name inside the cluster. */
-function databaseService(deployment: DeploymentResource): KubeObject {
+function buildDatabaseService(deployment: DeploymentResource): KubeObject {
   const { name } = deployment.metadata;
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: appliedMetadata(deployment, 'database', names.database(name)),
+    metadata: buildAppliedMetadata(deployment, 'database', names.database(name)),
     spec: {
       clusterIP: 'None',
-      selector: selectorOf(name, 'database'),
+      selector: buildPodSelector(name, 'database'),
       // While the guard restarts, the pod is not ready but Postgres answers. A Postgres that is starting refuses by
       // itself.
       publishNotReadyAddresses: true,

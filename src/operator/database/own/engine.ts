@@ -1,75 +1,98 @@
-import { keyOf } from '../../../kube/cache.ts';
+import { buildObjectKey } from '../../../kube/cache.ts';
 import { URI_KEY } from '../../../schema/platform/database-spec.ts';
 import { isRestorePending } from '../../../schema/platform/restore-spec.ts';
 import { COMPONENT, DATABASE_OF } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { BY_DEPLOYMENT } from '../../view/caches.ts';
-import { readySince } from '../../pods/diagnose.ts';
-import { seenTemplate } from '../../pods/settled-template.ts';
-import { replicasOf, isOrphan } from '../../pods/workload-state.ts';
-import { addressIn } from '../address.ts';
+import { getReadySince } from '../../pods/diagnose.ts';
+import { deriveSeenTemplate } from '../../pods/settled-template.ts';
+import { getReplicas, isOrphan } from '../../pods/workload-state.ts';
+import { getDatabaseAddress } from '../address.ts';
 import type { DatabaseEngine, DatabasePass } from '../database.ts';
-import { readiness } from '../ready.ts';
-import { servedConnections } from './connections.ts';
-import { desiredDatabase } from './desired.ts';
-import { fullnessOf } from './fullness.ts';
-import { isAnswering, ownStatement, PODLESS } from './ready.ts';
-import { LOOK_AGAIN, renewalStatement } from './turns.ts';
-import { growVolume, listDataClaims, keepClaimWords, keptClaim, withFoundVolume, withSizeOf } from './volume.ts';
+import { buildReadinessReport } from '../ready.ts';
+import { getServedConnections } from './connections.ts';
+import { buildDatabaseObjects } from './desired.ts';
+import { buildFullnessReport } from './fullness.ts';
+import { isAnswering, buildManagedCondition, PODLESS } from './ready.ts';
+import { LOOK_AGAIN, buildRenewalCondition } from './turns.ts';
+import {
+  growVolume,
+  listDataClaims,
+  keepClaimWords,
+  findKeptClaim,
+  addFoundVolume,
+  applyClaimSize,
+} from './volume.ts';
 import { Forbidden } from '../../../errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { dataOwner } from '../../objects/metadata.ts';
+import { getDataOwner } from '../../objects/metadata.ts';
 import type { PartDeps, DeploymentStatusFields, PartPrepared } from '../../reports/part-report.ts';
 import { listCredentials } from './credentials/list.ts';
-import { databaseSet } from './set.ts';
+import { buildDatabaseSet } from './set.ts';
 import { claimName } from './volume-name.ts';
 import { randomBytes } from 'node:crypto';
-import { stalled, type ReconcileOutcome } from '../../kernel/outcome.ts';
-import { credentialsAmong, type Credential } from './credentials/credential.ts';
+import { buildStalledOutcome, type ReconcileOutcome } from '../../kernel/outcome.ts';
+import { filterCredentials, type Credential } from './credentials/credential.ts';
 import { rotatePassword, type PasswordState } from './credentials/rotate.ts';
-import { adminCredential, databaseCredential } from './credentials/secret.ts';
-import { forDataOf } from './data-user.ts';
+import { buildAdminCredential, buildDatabaseCredential } from './credentials/secret.ts';
+import { resolveDataSettings } from './data-user.ts';
 import { keepCertificate, type Kept } from './tls/keep.ts';
 
 /** The managed database: a Postgres for one deployment, in a StatefulSet of one pod with a volume that outlives it. */
 export const own: DatabaseEngine = {
   // Nobody starts before the data is there.
   address: (deployment) =>
-    isRestorePending(deployment) ? undefined : addressIn(deployment, URI_KEY, names.databaseTls(deployment.metadata.name)),
+    isRestorePending(deployment)
+      ? undefined
+      : getDatabaseAddress(deployment, URI_KEY, names.databaseTls(deployment.metadata.name)),
   takesConnections: (_deployment, view) => isAnswering(view),
   answer({ caches, settings }, deployment) {
     const { namespace, name } = deployment.metadata;
-    const pods = caches.pods.byIndex(BY_DEPLOYMENT, keyOf(deployment.metadata));
+    const pods = caches.pods.listByIndex(BY_DEPLOYMENT, buildObjectKey(deployment.metadata));
     const databasePods = pods.filter(({ metadata }) => metadata.labels?.[COMPONENT] === 'database');
-    const live = { database: caches.statefulSets.get(`${namespace}/${names.database(name)}`), databasePods };
-    const since = Math.max(...databasePods.map((pod) => readySince(pod) ?? 0));
+    const live = {
+      database: caches.statefulSets.get(`${namespace}/${names.database(name)}`),
+      databasePods,
+    };
+    const since = Math.max(...databasePods.map((pod) => getReadySince(pod) ?? 0));
     return {
       databaseReady: isAnswering(live),
       databaseSince: since > 0 ? since : undefined,
-      connections: servedConnections(deployment, settings, live),
+      connections: getServedConnections(deployment, settings, live),
     };
   },
   runner: ({ metadata }, objects) =>
-    objects.find((object) => object.kind === 'StatefulSet' && object.metadata.name === names.database(metadata.name)),
-  desired: desiredDatabase,
+    objects.find(
+      (object) =>
+        object.kind === 'StatefulSet' && object.metadata.name === names.database(metadata.name),
+    ),
+  desired: buildDatabaseObjects,
   prepare: prepareDatabase,
   step: growVolume,
   report(deployment, facts) {
     const { view, written, now } = facts;
-    const { statement, again } = fullnessOf(deployment, view.databasePods, now);
+    const { statement, again } = buildFullnessReport(deployment, view.databasePods, now);
     const set = written.find(({ kind }) => kind === 'StatefulSet');
-    const template = seenTemplate(set, deployment.status?.databaseTemplate);
+    const template = deriveSeenTemplate(set, deployment.status?.databaseTemplate);
     const held = view.renewalHeld;
-    const { statements, ...report } = readiness(ownStatement(deployment, facts), view.databasePods.length === 0 ? PODLESS + 1 : undefined);
+    const { statements, ...report } = buildReadinessReport(
+      buildManagedCondition(deployment, facts),
+      view.databasePods.length === 0 ? PODLESS + 1 : undefined,
+    );
     return {
       ...report,
-      statements: [...statements, ...(statement === undefined ? [] : [statement]), ...(held === undefined ? [] : [renewalStatement(held)])],
+      statements: [
+        ...statements,
+        ...(statement === undefined ? [] : [statement]),
+        ...(held === undefined ? [] : [buildRenewalCondition(held)]),
+      ],
       status: { ...(template !== undefined && { databaseTemplate: template }) },
       again: [again, held && LOOK_AGAIN],
     };
   },
-  isStopped: ({ database, databasePods }) => databasePods.length === 0 && (database === undefined || replicasOf(database) === 0),
+  isStopped: ({ database, databasePods }) =>
+    databasePods.length === 0 && (database === undefined || getReplicas(database) === 0),
   withoutEffect: [],
   hold: holdPod,
   release: removeData,
@@ -81,32 +104,45 @@ type Left = { children: KubeObject[]; signal: AbortSignal };
  * Makes the set again for a pod that lost it, because the deployment was deleted between the two steps in which a
  * volume grows. The set adopts the pod and is deleted with it, because the operator itself may not delete pods.
  */
-async function holdPod({ writer, settings }: PartDeps, deployment: DeploymentResource, { children, signal }: Left): Promise<void> {
+async function holdPod(
+  { writer, settings }: PartDeps,
+  deployment: DeploymentResource,
+  { children, signal }: Left,
+): Promise<void> {
   const isLost = children.some((child) => isOrphan(child, 'database'));
   if (!isLost || children.some(({ kind }) => kind === 'StatefulSet')) return;
-  await writer.reconcile([databaseSet(deployment, settings, {})], [], signal);
+  await writer.reconcile([buildDatabaseSet(deployment, settings, {})], [], signal);
 }
 
 /** Removes the volumes and their credentials if the policy is Delete. Returns the claims that are left. */
-async function removeData({ kube, settings }: PartDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]> {
+async function removeData(
+  { kube, settings }: PartDeps,
+  deployment: DeploymentResource,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
   const { namespace } = deployment.metadata;
   const policy = deployment.spec.deletionPolicy ?? settings.deletionPolicy;
   if (policy === 'Retain') return [];
-  const credentials = await listCredentials({ kube }, deployment, signal).catch(unlessForbidden);
-  const admin = names.databaseAdmin(deployment.metadata.name, dataOwner(deployment));
+  const credentials = await listCredentials({ kube }, deployment, signal).catch(skipForbidden);
+  const admin = names.databaseAdmin(deployment.metadata.name, getDataOwner(deployment));
   for (const secret of [...credentials.map((known) => known.secret), admin])
-    await kube.delete(kinds.secret, { namespace, name: secret }, {}, signal).catch(unlessForbidden);
-  const listed = (await listDataClaims({ kube }, deployment, signal)).map(({ metadata }) => metadata.name);
+    await kube.delete(kinds.secret, { namespace, name: secret }, {}, signal).catch(skipForbidden);
+  const listed = (await listDataClaims({ kube }, deployment, signal)).map(
+    ({ metadata }) => metadata.name,
+  );
   // Somebody may have taken its labels away.
   const claims = [...new Set([claimName(deployment), ...listed])];
-  for (const claim of claims) await kube.delete(kinds.volumeClaim, { namespace, name: claim }, {}, signal);
+  for (const claim of claims)
+    await kube.delete(kinds.volumeClaim, { namespace, name: claim }, {}, signal);
   const scope = { ...(namespace !== undefined && { namespace }) };
-  const left = claims.map((claim) => kube.all(kinds.volumeClaim, { ...scope, fieldSelector: `metadata.name=${claim}` }, signal));
+  const left = claims.map((claim) =>
+    kube.listAll(kinds.volumeClaim, { ...scope, fieldSelector: `metadata.name=${claim}` }, signal),
+  );
   return (await Promise.all(left)).flat();
 }
 
 /** A missing right must not hold the deployment forever. It may be missing because the namespace is being deleted. */
-const unlessForbidden = (error: unknown): [] => {
+const skipForbidden = (error: unknown): [] => {
   if (error instanceof Forbidden) return [];
   throw error;
 };
@@ -114,41 +150,65 @@ const unlessForbidden = (error: unknown): [] => {
 /**
  * Makes the credential and the certificate of a managed database, and moves a change of its password one step forward.
  */
-async function prepareDatabase(deps: PartDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<PartPrepared> {
+async function prepareDatabase(
+  deps: PartDeps,
+  deployment: DeploymentResource,
+  pass: DatabasePass,
+): Promise<PartPrepared> {
   const { view, isHeld, signal } = pass;
-  const first = isHeld || view.database !== undefined ? {} : await firstCredential(deps, deployment, signal);
+  const first =
+    isHeld || view.database !== undefined
+      ? {}
+      : await createFirstCredential(deps, deployment, signal);
   const password = await rotatePassword(deps, deployment, { ...pass, known: first.credentials });
   const mayGoOn = !isHeld && first.trouble === undefined;
   const certificate = mayGoOn ? await keepCertificate(deps, deployment, pass) : undefined;
-  const claimWords = mayGoOn ? await keepClaimWords(deps, deployment, pass) : deployment.status?.claimWords;
+  const claimWords = mayGoOn
+    ? await keepClaimWords(deps, deployment, pass)
+    : deployment.status?.claimWords;
   const isFound = mayGoOn && view.database === undefined && !isNew(deployment);
-  const objects = isFound ? await withVolume(deps, deployment, pass) : undefined;
+  const objects = isFound ? await buildObjectsWithVolume(deps, deployment, pass) : undefined;
   return {
     ...(first.trouble && { trouble: first.trouble }),
     ...(objects && { objects }),
-    ...prepared(deployment, { password, certificate, claimWords }),
+    ...buildPrepared(deployment, { password, certificate, claimWords }),
   };
 }
 
 /** Returns the objects of a database whose set is not there, while its volume may be. */
-async function withVolume(deps: PartDeps, deployment: DeploymentResource, { view, signal }: DatabasePass): Promise<KubeObject[]> {
-  const found = await withFoundVolume(deps, deployment, signal);
-  const claim = await keptClaim(deps, found, signal);
-  if (claim === undefined) return desiredDatabase(found, deps.settings, view);
-  return withSizeOf(claim, desiredDatabase(found, forDataOf(deps.settings, claim), view));
+async function buildObjectsWithVolume(
+  deps: PartDeps,
+  deployment: DeploymentResource,
+  { view, signal }: DatabasePass,
+): Promise<KubeObject[]> {
+  const found = await addFoundVolume(deps, deployment, signal);
+  const claim = await findKeptClaim(deps, found, signal);
+  if (claim === undefined) return buildDatabaseObjects(found, deps.settings, view);
+  return applyClaimSize(
+    claim,
+    buildDatabaseObjects(found, resolveDataSettings(deps.settings, claim), view),
+  );
 }
 
-type Done = { password: PasswordState; certificate: Kept | undefined; claimWords: string | undefined };
+type Done = {
+  password: PasswordState;
+  certificate: Kept | undefined;
+  claimWords: string | undefined;
+};
 
-function prepared(deployment: DeploymentResource, { password, certificate, claimWords }: Done): PartPrepared {
+function buildPrepared(
+  deployment: DeploymentResource,
+  { password, certificate, claimWords }: Done,
+): PartPrepared {
   const { status } = deployment;
   const { secret, rotation, requestedAt, again } = password;
   return {
     secret,
     statements: rotation === undefined ? [] : [rotation],
     underWay: rotation,
-    status: given({
-      databaseAdminSecret: secret && names.databaseAdmin(deployment.metadata.name, dataOwner(deployment)),
+    status: dropUndefined({
+      databaseAdminSecret:
+        secret && names.databaseAdmin(deployment.metadata.name, getDataOwner(deployment)),
       databaseCertificateUntil: certificate?.until ?? status?.databaseCertificateUntil,
       passwordRequestedAt: requestedAt,
       claimWords,
@@ -157,7 +217,7 @@ function prepared(deployment: DeploymentResource, { password, certificate, claim
   };
 }
 
-const given = (fields: Record<string, string | undefined>): DeploymentStatusFields =>
+const dropUndefined = (fields: Record<string, string | undefined>): DeploymentStatusFields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /** The obstacle, if any, and the credentials if they were found or made. */
@@ -167,20 +227,34 @@ type First = { trouble?: ReconcileOutcome; credentials?: Credential[] };
  * Makes the first password, unless one was kept. Credentials are read only while there is no database, so a settled
  * deployment reads no Secret.
  */
-async function firstCredential(deps: PartDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<First> {
+async function createFirstCredential(
+  deps: PartDeps,
+  deployment: DeploymentResource,
+  signal: AbortSignal,
+): Promise<First> {
   const { name, annotations } = deployment.metadata;
   const known = isNew(deployment) ? [] : await listCredentials(deps, deployment, signal);
   if (known.length > 0) return { credentials: known };
   // Another password for an existing volume would lock everybody out.
   if (annotations?.[DATABASE_OF] !== undefined || deployment.status?.databaseSecret !== undefined) {
-    const secret = deployment.status?.databaseSecret ?? names.databaseSecret(name, dataOwner(deployment));
-    return { trouble: stalled('SecretMissing', `The kept database's credential ${secret} is not there.`) };
+    const secret =
+      deployment.status?.databaseSecret ?? names.databaseSecret(name, getDataOwner(deployment));
+    return {
+      trouble: buildStalledOutcome(
+        'SecretMissing',
+        `The kept database's credential ${secret} is not there.`,
+      ),
+    };
   }
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
-  const admin = adminCredential(deployment, deps.settings, { random: randomBytes });
-  const made = databaseCredential(deployment, deps.settings, { random: randomBytes, number: 0, requestedAt });
+  const admin = buildAdminCredential(deployment, deps.settings, { random: randomBytes });
+  const made = buildDatabaseCredential(deployment, deps.settings, {
+    random: randomBytes,
+    number: 0,
+    requestedAt,
+  });
   for (const secret of [admin, made]) await deps.writer.create(secret, signal);
-  return { credentials: credentialsAmong([made], deployment) };
+  return { credentials: filterCredentials([made], deployment) };
 }
 
 /**
@@ -188,4 +262,6 @@ async function firstCredential(deps: PartDeps, deployment: DeploymentResource, s
  * first.
  */
 const isNew = ({ metadata, status }: DeploymentResource): boolean =>
-  metadata.generation === 1 && metadata.annotations?.[DATABASE_OF] === undefined && status?.databaseSecret === undefined;
+  metadata.generation === 1 &&
+  metadata.annotations?.[DATABASE_OF] === undefined &&
+  status?.databaseSecret === undefined;

@@ -1,8 +1,8 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { archiveMount } from './archive-mount.ts';
+import { buildArchiveMount } from './archive-mount.ts';
 import { DATA, PGDATA, restrictedContainer, SOCKETS } from './postgres-image.ts';
-import { servedTls } from './tls/served.ts';
+import { buildServedTls } from './tls/served.ts';
 
 export const GUARD = 'guard';
 
@@ -11,14 +11,18 @@ export const GUARD = 'guard';
  * volume is full, gives its files to copies, and reports how full it is by its termination message, for which a pod
  * needs no rights and no requests (dev/images/postgres/gx-postgres-guard; read in fullness.ts).
  */
-export const guard = (deployment: DeploymentResource, settings: OperatorSettings, volume: string): object => ({
+export const buildGuardContainer = (
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  volume: string,
+): object => ({
   name: GUARD,
   image: settings.databaseImage,
   imagePullPolicy: settings.imagePullPolicy,
   command: ['gx-postgres-guard'],
   env: [
     { name: 'PGDATA', value: PGDATA },
-    { name: 'CERTIFICATE', value: servedTls(deployment).settings.ssl_cert_file },
+    { name: 'CERTIFICATE', value: buildServedTls(deployment).settings.ssl_cert_file },
   ],
   // The guard is a shell that sleeps. On a full volume it runs psql, which takes some ten megabytes. While copies are
   // asked for it runs pgBackRest, too, and while one is made it sends the database's files.
@@ -28,7 +32,7 @@ export const guard = (deployment: DeploymentResource, settings: OperatorSettings
     { name: volume, mountPath: DATA },
     { name: 'tmp', mountPath: '/tmp' },
     { name: 'run', mountPath: SOCKETS },
-    servedTls(deployment).mount,
-    archiveMount(deployment).mount,
+    buildServedTls(deployment).mount,
+    buildArchiveMount(deployment).mount,
   ],
 });

@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { userOfImage } from '../../objects/user-of-image.ts';
-import { databasePlace } from '../../objects/placed.ts';
+import { buildImageUser } from '../../objects/user-of-image.ts';
+import { resolveDatabasePlace } from '../../objects/placed.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 
 /** The user and group `postgres` of the image. */
@@ -13,16 +13,19 @@ export const SOCKETS = '/var/run/postgresql';
 export const PGDATA = `${DATA}/pgdata`;
 
 /** Returns the restricted pod security of every pod with the database's image. */
-export function restrictedPod(deployment: DeploymentResource, settings: OperatorSettings): object {
+export function buildRestrictedPod(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+): object {
   const { imagePullSecrets } = deployment.spec.template.resourceSpec ?? {};
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...pullSecrets(imagePullSecrets, settings),
-    ...databasePlace(deployment, settings),
+    ...resolveDatabasePlace(deployment, settings),
     securityContext: {
       runAsNonRoot: true,
-      ...userOfImage(POSTGRES_ID, settings),
+      ...buildImageUser(POSTGRES_ID, settings),
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     },

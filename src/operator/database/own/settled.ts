@@ -11,20 +11,37 @@ const ASKED = 'gx.dev/asked';
 const RENEWED = 'gx.dev/renewed';
 
 /** Returns the set with the hash of the deployment's requests for its pod: sizes and, by annotation, today's image. */
-export function withAsked(deployment: DeploymentResource, set: KubeObject): KubeObject {
+export function addRequestHash(deployment: DeploymentResource, set: KubeObject): KubeObject {
   const renewal = deployment.metadata.annotations?.[RENEW_DATABASE];
-  const own = { [ASKED]: askedOf(deployment), ...(renewal !== undefined && { [RENEWED]: renewal }) };
-  return { ...set, metadata: { ...set.metadata, annotations: { ...set.metadata.annotations, ...own } } };
+  const own = {
+    [ASKED]: hashRequest(deployment),
+    ...(renewal !== undefined && { [RENEWED]: renewal }),
+  };
+  return {
+    ...set,
+    metadata: { ...set.metadata, annotations: { ...set.metadata.annotations, ...own } },
+  };
 }
 
 /** Returns the set with the requests that the live one fulfils, for a database that does not restart yet. */
-export function withFormerAsked(set: KubeObject, live: KubeObject): KubeObject {
-  const given = Object.entries(live.metadata.annotations ?? {}).filter(([name]) => name === ASKED || name === RENEWED);
-  return { ...set, metadata: { ...set.metadata, annotations: { ...set.metadata.annotations, ...Object.fromEntries(given) } } };
+export function copyRequestHash(set: KubeObject, live: KubeObject): KubeObject {
+  const given = Object.entries(live.metadata.annotations ?? {}).filter(
+    ([name]) => name === ASKED || name === RENEWED,
+  );
+  return {
+    ...set,
+    metadata: {
+      ...set.metadata,
+      annotations: { ...set.metadata.annotations, ...Object.fromEntries(given) },
+    },
+  };
 }
 
 /** Returns whether the set was made by the deployment's last request for another pod. Undefined if it has none. */
-export function isRenewed({ metadata }: Pick<DeploymentResource, 'metadata'>, set: KubeObject): boolean | undefined {
+export function isRenewed(
+  { metadata }: Pick<DeploymentResource, 'metadata'>,
+  set: KubeObject,
+): boolean | undefined {
   const renewal = metadata.annotations?.[RENEW_DATABASE];
   return renewal === undefined ? undefined : set.metadata.annotations?.[RENEWED] === renewal;
 }
@@ -35,12 +52,14 @@ export function isRenewed({ metadata }: Pick<DeploymentResource, 'metadata'>, se
  */
 export function isSettled(deployment: DeploymentResource, live: KubeObject | undefined): boolean {
   const isTried = deployment.status?.activeRevision !== undefined || isSetUp(live);
-  return isTried && live?.metadata.annotations?.[ASKED] === askedOf(deployment);
+  return isTried && live?.metadata.annotations?.[ASKED] === hashRequest(deployment);
 }
 
-function askedOf({ metadata, spec }: DeploymentResource): string {
+function hashRequest({ metadata, spec }: DeploymentResource): string {
   const { dbStorageGi: _volume, ...sizes } = spec.template.resourceSpec ?? {};
-  const given = Object.entries(sizes).filter(([name]) => name.startsWith('db') || name === 'imagePullSecrets');
+  const given = Object.entries(sizes).filter(
+    ([name]) => name.startsWith('db') || name === 'imagePullSecrets',
+  );
   const { placement } = spec.database ?? {};
   // A deployment without one keeps the hash that it had before there were placements, and with it its pod.
   return hashOf([

@@ -1,25 +1,32 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { connectionsAsked } from '../../rollout/connections.ts';
-import { within } from '../../rollout/replicas.ts';
-import { quantity } from '../../kernel/quantity.ts';
+import { resolveConnections } from '../../rollout/connections.ts';
+import { chooseWithinLimit } from '../../rollout/replicas.ts';
+import { parseQuantity } from '../../kernel/quantity.ts';
 
 export const DATABASE_PORT = 5432;
 
 /** Returns the size that the spec asks for, in cores, Mi and Gi, with the installation's defaults. */
-export function databaseSize(deployment: DeploymentResource, settings: Pick<OperatorSettings, 'profile'>) {
+export function resolveDatabaseSize(
+  deployment: DeploymentResource,
+  settings: Pick<OperatorSettings, 'profile'>,
+) {
   const { profile } = settings;
   const spec = deployment.spec.template.resourceSpec ?? {};
-  const cpu = within(spec.dbCpu, profile.database.cpu, spec.dbCpuLimit);
-  const memoryMb = within(spec.dbMemoryMb, profile.database.memoryMb, spec.dbMemoryLimitMb);
+  const cpu = chooseWithinLimit(spec.dbCpu, profile.database.cpu, spec.dbCpuLimit);
+  const memoryMb = chooseWithinLimit(
+    spec.dbMemoryMb,
+    profile.database.memoryMb,
+    spec.dbMemoryLimitMb,
+  );
   return {
     cpu,
     cpuLimit: spec.dbCpuLimit ?? cpu * 2,
     memoryMb,
     memoryLimitMb: spec.dbMemoryLimitMb ?? memoryMb * 2,
     storageGi: spec.dbStorageGi ?? profile.database.storageGi,
-    maxConnections: connectionsAsked(deployment, settings).max,
+    maxConnections: resolveConnections(deployment, settings).max,
   };
 }
 
@@ -27,7 +34,8 @@ export type StorageRequest = { resources: { requests: { storage: string } } };
 type SetSpec = { volumeClaimTemplates?: { spec: StorageRequest }[] };
 
 /** Returns the bytes of the volume that a live set was made with; undefined without one. */
-export function storageOf(live: KubeObject | undefined): number | undefined {
-  const stored = (live?.spec as SetSpec | undefined)?.volumeClaimTemplates?.[0]?.spec.resources.requests.storage;
-  return stored === undefined ? undefined : quantity(stored);
+export function getStorageBytes(live: KubeObject | undefined): number | undefined {
+  const stored = (live?.spec as SetSpec | undefined)?.volumeClaimTemplates?.[0]?.spec.resources
+    .requests.storage;
+  return stored === undefined ? undefined : parseQuantity(stored);
 }

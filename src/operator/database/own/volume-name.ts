@@ -3,7 +3,7 @@ import type { DeploymentResource } from '../../../schema/platform/custom-resourc
 import { DATA_OF, DATABASE_OF, SET_ASIDE } from '../../../schema/platform/labels.ts';
 import { isReplacing } from '../../../schema/platform/replacement.ts';
 import { names } from '../../../schema/names.ts';
-import { dataOwner } from '../../objects/metadata.ts';
+import { getDataOwner } from '../../objects/metadata.ts';
 
 /*
  * The names of a database's volumes. A restore into a living deployment gives it another one. A set gives its claim the
@@ -12,41 +12,51 @@ import { dataOwner } from '../../objects/metadata.ts';
 
 type Named = DeploymentResource;
 
-const ending = ({ metadata }: Named): string => `-${names.database(metadata.name)}-0`;
+const getClaimSuffix = ({ metadata }: Named): string => `-${names.database(metadata.name)}-0`;
 
-const firstVolume = (deployment: Named): string => names.databaseVolume(dataOwner(deployment));
+const getFirstVolume = (deployment: Named): string =>
+  names.databaseVolume(getDataOwner(deployment));
 
 /** Returns the name of the claim that is made for a set with a template of this name. */
-const claimOf = (deployment: Named, volume: string): string => `${volume}${ending(deployment)}`;
+const claimOf = (deployment: Named, volume: string): string =>
+  `${volume}${getClaimSuffix(deployment)}`;
 
 /** Returns the name of the template that a set with this claim has. */
-const volumeIn = (deployment: Named, claim: string): string => claim.slice(0, -ending(deployment).length);
+const parseVolumeName = (deployment: Named, claim: string): string =>
+  claim.slice(0, -getClaimSuffix(deployment).length);
 
 type Templates = { volumeClaimTemplates?: { metadata: { name?: string } }[] };
-const templateOf = (set: KubeObject | undefined): string | undefined =>
+const getTemplateName = (set: KubeObject | undefined): string | undefined =>
   (set?.spec as Templates | undefined)?.volumeClaimTemplates?.[0]?.metadata.name;
 
 /** Returns the volume of the database, as a set names it: by the status, else by the live set, else the first. */
-export function volumeName(deployment: Named, live: KubeObject | undefined): string {
+export function resolveVolumeName(deployment: Named, live: KubeObject | undefined): string {
   const known = deployment.status?.databaseVolume;
-  return known === undefined ? (templateOf(live) ?? firstVolume(deployment)) : volumeIn(deployment, known);
+  return known === undefined
+    ? (getTemplateName(live) ?? getFirstVolume(deployment))
+    : parseVolumeName(deployment, known);
 }
 
 /** Returns the name of the claim that the database's one pod gets. */
-export const claimName = (deployment: Named, live?: KubeObject): string => claimOf(deployment, volumeName(deployment, live));
+export const claimName = (deployment: Named, live?: KubeObject): string =>
+  claimOf(deployment, resolveVolumeName(deployment, live));
 
 /** Returns the name of the claim that a restore into a living deployment makes. */
-export const nextClaim = (deployment: Named, requestedAt: string): string =>
-  claimOf(deployment, names.databaseVolume(`${dataOwner(deployment)}/${requestedAt}`));
+export const buildNextClaimName = (deployment: Named, requestedAt: string): string =>
+  claimOf(deployment, names.databaseVolume(`${getDataOwner(deployment)}/${requestedAt}`));
 
 /** Returns the annotation of a claim that is not the first of its data, and could not be found by its name. */
-export const dataOf = (deployment: Named, volume: string): Record<string, string> =>
-  volume === firstVolume(deployment) ? {} : { [DATA_OF]: dataOwner(deployment) };
+export const buildDataAnnotation = (deployment: Named, volume: string): Record<string, string> =>
+  volume === getFirstVolume(deployment) ? {} : { [DATA_OF]: getDataOwner(deployment) };
 
 /** Returns true if the set can't be as it is: it has another volume, or pods of a former set still run. */
-export function isSwitching(deployment: Named, live: KubeObject | undefined, pods: readonly KubeObject[]): boolean {
+export function isSwitching(
+  deployment: Named,
+  live: KubeObject | undefined,
+  pods: readonly KubeObject[],
+): boolean {
   if (deployment.status?.databaseVolume === undefined) return false;
-  if (live !== undefined) return templateOf(live) !== volumeName(deployment, live);
+  if (live !== undefined) return getTemplateName(live) !== resolveVolumeName(deployment, live);
   return isReplacing(deployment) && pods.length > 0;
 }
 
@@ -54,25 +64,31 @@ export function isSwitching(deployment: Named, live: KubeObject | undefined, pod
  * Returns true if former volumes may be there that the status does not name, because it was lost or the database was
  * taken over. The status that names the volume in use has looked for them.
  */
-export function areVolumesForgotten(deployment: Named, live: KubeObject | undefined): boolean {
+export function hasForgottenVolumes(deployment: Named, live: KubeObject | undefined): boolean {
   const { metadata, spec, status } = deployment;
   if (live === undefined || status?.databaseVolume !== undefined) return false;
   const isTakenOver = metadata.annotations?.[DATABASE_OF] !== undefined;
-  const isLater = templateOf(live) !== firstVolume(deployment);
+  const isLater = getTemplateName(live) !== getFirstVolume(deployment);
   return isTakenOver || isLater || spec.database?.restore?.replaceRequestedAt !== undefined;
 }
 
 /** Returns the claims of a deployment's data among others. */
-export const dataClaims = (deployment: Named, claims: readonly KubeObject[]): KubeObject[] =>
+export const filterDataClaims = (deployment: Named, claims: readonly KubeObject[]): KubeObject[] =>
   claims.filter(
     ({ metadata }) =>
-      metadata.name === claimOf(deployment, firstVolume(deployment)) ||
-      (metadata.annotations?.[DATA_OF] === dataOwner(deployment) && metadata.name.endsWith(ending(deployment))),
+      metadata.name === claimOf(deployment, getFirstVolume(deployment)) ||
+      (metadata.annotations?.[DATA_OF] === getDataOwner(deployment) &&
+        metadata.name.endsWith(getClaimSuffix(deployment))),
   );
 
 /** Returns the claim in use among those of the data, where neither status nor set tells it. */
 export function claimInUse(deployment: Named, claims: readonly KubeObject[]): string | undefined {
-  const used = dataClaims(deployment, claims).filter(({ metadata }) => metadata.annotations?.[SET_ASIDE] === undefined);
-  const first = used.find(({ metadata }) => metadata.name === claimOf(deployment, firstVolume(deployment)));
-  return (first ?? used.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0])?.metadata.name;
+  const used = filterDataClaims(deployment, claims).filter(
+    ({ metadata }) => metadata.annotations?.[SET_ASIDE] === undefined,
+  );
+  const first = used.find(
+    ({ metadata }) => metadata.name === claimOf(deployment, getFirstVolume(deployment)),
+  );
+  return (first ?? used.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0])
+    ?.metadata.name;
 }

@@ -4,17 +4,17 @@ import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import { VOLUME_GROWN } from '../../../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT } from '../../../schema/platform/labels.ts';
-import { labelValue } from '../../../schema/names.ts';
+import { toLabelValue } from '../../../schema/names.ts';
 import { isReplacing } from '../../../schema/platform/replacement.ts';
-import { wordsFor } from '../../../schema/platform/object-keys.ts';
+import { pickRoleMetadata } from '../../../schema/platform/object-keys.ts';
 import { hashOf } from '../../../schema/canonical-json.ts';
 import type { PartDeps } from '../../reports/part-report.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
-import { quantity } from '../../kernel/quantity.ts';
+import { parseQuantity } from '../../kernel/quantity.ts';
 import type { DatabasePass } from '../database.ts';
-import { wordsPatch } from './claim-words.ts';
-import { storageOf, type StorageRequest } from './size.ts';
-import { claimInUse, claimName, dataClaims } from './volume-name.ts';
+import { buildLabelPatch } from './claim-words.ts';
+import { getStorageBytes, type StorageRequest } from './size.ts';
+import { claimInUse, claimName, filterDataClaims } from './volume-name.ts';
 
 const GIBIBYTE = 2 ** 30;
 
@@ -23,13 +23,15 @@ const GIBIBYTE = 2 ** 30;
  * Undefined if nobody asks for a size. Then a live database keeps the default that it was made with, whatever the
  * installation's default is today.
  */
-export function storageAsked(
+export function resolveRequestedStorage(
   { spec }: DeploymentResource,
   live: KubeObject | undefined,
 ): { gibibytes: number; missing: number } | undefined {
   const gibibytes = spec.template.resourceSpec?.dbStorageGi;
-  const stored = storageOf(live);
-  return gibibytes === undefined || stored === undefined ? undefined : { gibibytes, missing: gibibytes * GIBIBYTE - stored };
+  const stored = getStorageBytes(live);
+  return gibibytes === undefined || stored === undefined
+    ? undefined
+    : { gibibytes, missing: gibibytes * GIBIBYTE - stored };
 }
 
 /**
@@ -42,14 +44,15 @@ export async function growVolume(
   deployment: DeploymentResource,
   { view: { database }, signal }: Pick<DatabasePass, 'view' | 'signal'>,
 ): Promise<StatedCondition | undefined> {
-  const { gibibytes = 0, missing = 0 } = storageAsked(deployment, database) ?? {};
-  if (missing < 0) return tooSmall(gibibytes, missing);
+  const { gibibytes = 0, missing = 0 } = resolveRequestedStorage(deployment, database) ?? {};
+  if (missing < 0) return buildTooSmallCondition(gibibytes, missing);
   if (database === undefined || missing === 0 || isReplacing(deployment)) return undefined;
-  if (database.metadata.deletionTimestamp !== undefined) return growing('The StatefulSet of the database is being recreated.');
+  if (database.metadata.deletionTimestamp !== undefined)
+    return buildGrowingCondition('The StatefulSet of the database is being recreated.');
   const refusal = await growClaim(deps, deployment, { gibibytes, database, signal });
   if (refusal !== undefined) return refusal;
   await deps.writer.remove(database, signal, 'Orphan');
-  return growing('The volume is being enlarged.');
+  return buildGrowingCondition('The volume is being enlarged.');
 }
 
 type ClaimTemplate = { spec: { resources: { requests: object } } };
@@ -57,28 +60,34 @@ type ClaimTemplate = { spec: { resources: { requests: object } } };
  * Finds the claim that is there before the set: that of a deleted deployment, or of a set that somebody deleted. A new
  * volume that takes the place of another one is like that one.
  */
-export async function keptClaim(
+export async function findKeptClaim(
   { kube }: Pick<PartDeps, 'kube'>,
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
   const { namespace } = deployment.metadata;
   const { former } = deployment.status?.replacement ?? {};
-  const find = (name: string): Promise<KubeObject | undefined> => kube.find(kinds.volumeClaim, { namespace, name }, signal);
-  return (await find(claimName(deployment))) ?? (former === undefined ? undefined : await find(former));
+  const find = (name: string): Promise<KubeObject | undefined> =>
+    kube.find(kinds.volumeClaim, { namespace, name }, signal);
+  return (
+    (await find(claimName(deployment))) ?? (former === undefined ? undefined : await find(former))
+  );
 }
 
 /** Returns the objects with a set that says how large its claim is. Growth is computed from the size in the set. */
-export function withSizeOf(claim: KubeObject, objects: KubeObject[]): KubeObject[] {
+export function applyClaimSize(claim: KubeObject, objects: KubeObject[]): KubeObject[] {
   const { storage } = (claim.spec as StorageRequest).resources.requests;
-  const sized = ({ spec, ...template }: ClaimTemplate): ClaimTemplate => {
+  const setTemplateSize = ({ spec, ...template }: ClaimTemplate): ClaimTemplate => {
     const requests = { ...spec.resources.requests, storage };
     return { ...template, spec: { ...spec, resources: { ...spec.resources, requests } } };
   };
   return objects.map((object) => {
     if (object.kind !== 'StatefulSet') return object;
     const spec = object.spec as { volumeClaimTemplates: ClaimTemplate[] };
-    return { ...object, spec: { ...spec, volumeClaimTemplates: spec.volumeClaimTemplates.map(sized) } };
+    return {
+      ...object,
+      spec: { ...spec, volumeClaimTemplates: spec.volumeClaimTemplates.map(setTemplateSize) },
+    };
   });
 }
 
@@ -89,20 +98,26 @@ export async function listDataClaims(
   signal: AbortSignal,
 ): Promise<KubeObject[]> {
   const { namespace, name } = deployment.metadata;
-  const labelSelector = `${DEPLOYMENT}=${labelValue(name)},${COMPONENT}=database`;
-  const claims = await kube.all(kinds.volumeClaim, { ...(namespace !== undefined && { namespace }), labelSelector }, signal);
-  return dataClaims(deployment, claims);
+  const labelSelector = `${DEPLOYMENT}=${toLabelValue(name)},${COMPONENT}=database`;
+  const claims = await kube.listAll(
+    kinds.volumeClaim,
+    { ...(namespace !== undefined && { namespace }), labelSelector },
+    signal,
+  );
+  return filterDataClaims(deployment, claims);
 }
 
 /** Returns the deployment with the claim that its data is in, where neither its status nor a set tells it. */
-export async function withFoundVolume(
+export async function addFoundVolume(
   deps: Pick<PartDeps, 'kube'>,
   deployment: DeploymentResource,
   signal: AbortSignal,
 ): Promise<DeploymentResource> {
   if (deployment.status?.databaseVolume !== undefined) return deployment;
   const claim = claimInUse(deployment, await listDataClaims(deps, deployment, signal));
-  return claim === undefined ? deployment : { ...deployment, status: { ...deployment.status, databaseVolume: claim } };
+  return claim === undefined
+    ? deployment
+    : { ...deployment, status: { ...deployment.status, databaseVolume: claim } };
 }
 
 /**
@@ -115,16 +130,23 @@ export async function keepClaimWords(
   deployment: DeploymentResource,
   { view, signal }: Pick<DatabasePass, 'view' | 'signal'>,
 ): Promise<string | undefined> {
-  const words = wordsFor(deployment.spec.template.resourceSpec, 'claims', settings.objectKeys);
+  const words = pickRoleMetadata(
+    deployment.spec.template.resourceSpec,
+    'claims',
+    settings.objectKeys,
+  );
   const isNone = [words.labels, words.annotations].every((of) => Object.keys(of).length === 0);
   const [known, wanted] = [deployment.status?.claimWords, isNone ? undefined : hashOf(words)];
   if (known === wanted || view.database === undefined) return known;
-  const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment, view.database) };
+  const ref = {
+    namespace: deployment.metadata.namespace,
+    name: claimName(deployment, view.database),
+  };
   const claim = await kube.find(kinds.volumeClaim, ref, signal);
   if (claim === undefined) return known;
-  const patch = wordsPatch(claim, words);
+  const patch = buildLabelPatch(claim, words);
   try {
-    if (patch.length > 0) await kube.jsonPatch(kinds.volumeClaim, ref, patch, {}, signal);
+    if (patch.length > 0) await kube.patchJson(kinds.volumeClaim, ref, patch, {}, signal);
     return wanted;
   } catch (error) {
     if (error instanceof Forbidden) return known;
@@ -134,33 +156,38 @@ export async function keepClaimWords(
 
 type Growth = { gibibytes: number; database: KubeObject; signal: AbortSignal };
 
-async function growClaim({ kube }: Pick<PartDeps, 'kube'>, deployment: DeploymentResource, { gibibytes, database, signal }: Growth) {
+async function growClaim(
+  { kube }: Pick<PartDeps, 'kube'>,
+  deployment: DeploymentResource,
+  { gibibytes, database, signal }: Growth,
+) {
   const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment, database) };
   try {
     const { spec } = await kube.get(kinds.volumeClaim, ref, signal);
     const known = (spec as StorageRequest).resources.requests.storage;
     // A claim that somebody enlarged by hand stays as it is.
-    if ((quantity(known) ?? 0) >= gibibytes * GIBIBYTE) return undefined;
+    if ((parseQuantity(known) ?? 0) >= gibibytes * GIBIBYTE) return undefined;
     const path = '/spec/resources/requests/storage';
     const patch = [
       { op: 'test' as const, path, value: known },
       { op: 'replace' as const, path, value: `${gibibytes}Gi` },
     ];
-    await kube.jsonPatch(kinds.volumeClaim, ref, patch, {}, signal);
+    await kube.patchJson(kinds.volumeClaim, ref, patch, {}, signal);
     return undefined;
   } catch (error) {
     if (error instanceof NotFound) return undefined;
-    if (error instanceof Forbidden || error instanceof KubeRefused) return refused(error);
+    if (error instanceof Forbidden || error instanceof KubeRefused)
+      return buildRefusedCondition(error);
     throw error;
   }
 }
 
-function tooSmall(gibibytes: number, missing: number): StatedCondition {
+function buildTooSmallCondition(gibibytes: number, missing: number): StatedCondition {
   const message = `template.resourceSpec.dbStorageGi: ${gibibytes} Gi are asked for, but the volume has ${gibibytes - missing / GIBIBYTE} Gi, and a volume never shrinks. It stays as it is.`;
   return { type: VOLUME_GROWN, status: 'False', reason: 'NeverShrinks', message, event: 'Warning' };
 }
 
-const growing = (message: string): StatedCondition => ({
+const buildGrowingCondition = (message: string): StatedCondition => ({
   type: VOLUME_GROWN,
   status: 'False',
   reason: 'Growing',
@@ -168,10 +195,14 @@ const growing = (message: string): StatedCondition => ({
   event: 'Normal',
 });
 
-const refused = ({ message }: Problem): StatedCondition => ({
+const buildRefusedCondition = ({ message }: Problem): StatedCondition => ({
   type: VOLUME_GROWN,
   status: 'False',
   reason: 'NotExpandable',
   event: 'Warning',
-  message: `template.resourceSpec.dbStorageGi: the cluster does not enlarge the volume, which stays as it is. ${message}`.slice(0, 4096),
+  message:
+    `template.resourceSpec.dbStorageGi: the cluster does not enlarge the volume, which stays as it is. ${message}`.slice(
+      0,
+      4096,
+    ),
 });

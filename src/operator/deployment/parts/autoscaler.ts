@@ -1,14 +1,17 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { API_SCALED } from '../../../schema/platform/conditions.ts';
-import type { DeploymentResource, RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../../schema/platform/custom-resources.ts';
 import { API_SCALING } from '../../../schema/platform/labels.ts';
 import { AGENT_CONTAINER, names } from '../../../schema/names.ts';
-import { appliedMetadata } from '../../objects/metadata.ts';
-import { replicasAllowed, replicasWanted } from '../../rollout/replicas.ts';
+import { buildAppliedMetadata } from '../../objects/metadata.ts';
+import { resolveMaxReplicas, resolveWantedReplicas } from '../../rollout/replicas.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
-import { revisionIn } from '../../rollout/revisions.ts';
-import { scalingActive } from '../../pods/workload-state.ts';
+import { findRevisionByName } from '../../rollout/revisions.ts';
+import { findScalingCondition } from '../../pods/workload-state.ts';
 import type { Part } from '../part.ts';
 
 /** Percent of their CPU requests that api pods use on average when their number is right. */
@@ -19,21 +22,28 @@ const LONGEST_WINDOW = 3600;
 /** The autoscaler of the api pods of the serving revision, if they have a range. */
 export const autoscaler: Part = {
   desired: ({ deployment, target, revisions, settings }) =>
-    apiAutoscaler(deployment, { revision: revisionIn(revisions, target), settings }),
+    buildApiAutoscaler(deployment, { revision: findRevisionByName(revisions, target), settings }),
   report: ({ deployment, active, revisions, settings, written }) => ({
-    statements: apiStatement(deployment, { revision: revisionIn(revisions, active), settings }, written),
+    statements: buildScalingConditions(
+      deployment,
+      { revision: findRevisionByName(revisions, active), settings },
+      written,
+    ),
   }),
 };
 
 type Serving = { revision: RevisionResource | undefined; settings: OperatorSettings };
 
 /** Returns the range within which the api pods of the serving revision follow their load; undefined if it has none. */
-function rangeOf({ metadata, spec }: DeploymentResource, { revision, settings }: Serving): { least: number; most: number } | undefined {
+function resolveRange(
+  { metadata, spec }: DeploymentResource,
+  { revision, settings }: Serving,
+): { least: number; most: number } | undefined {
   const isOthers = metadata.annotations?.[API_SCALING] === 'others';
   if (revision === undefined || spec.hibernate === true || isOthers) return undefined;
   // An autoscaler has at least one pod. A workload that has none is left alone by it.
-  const least = Math.max(1, replicasWanted(revision, 'api', settings));
-  const most = replicasAllowed(revision, 'api', settings);
+  const least = Math.max(1, resolveWantedReplicas(revision, 'api', settings));
+  const most = resolveMaxReplicas(revision, 'api', settings);
   return most > least ? { least, most } : undefined;
 }
 
@@ -41,40 +51,83 @@ function rangeOf({ metadata, spec }: DeploymentResource, { revision, settings }:
  * Returns the autoscaler of the serving revision's api pods. Within its range their number is the autoscaler's, and the
  * revision's reconcile leaves it alone.
  */
-function apiAutoscaler(deployment: DeploymentResource, serving: Serving): KubeObject[] {
+function buildApiAutoscaler(deployment: DeploymentResource, serving: Serving): KubeObject[] {
   const { settings } = serving;
-  const range = rangeOf(deployment, serving);
+  const range = resolveRange(deployment, serving);
   if (range === undefined || serving.revision === undefined) return [];
   const target = { type: 'Utilization', averageUtilization: CPU_PERCENT };
   return [
     {
       apiVersion: 'autoscaling/v2',
       kind: 'HorizontalPodAutoscaler',
-      metadata: appliedMetadata(deployment, 'agent', names.apiAutoscaler(deployment.metadata.name)),
+      metadata: buildAppliedMetadata(
+        deployment,
+        'agent',
+        names.apiAutoscaler(deployment.metadata.name),
+      ),
       spec: {
-        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: names.apiWorkload(serving.revision.metadata.name) },
+        scaleTargetRef: {
+          apiVersion: 'apps/v1',
+          kind: 'Deployment',
+          name: names.apiWorkload(serving.revision.metadata.name),
+        },
         minReplicas: range.least,
         maxReplicas: range.most,
         // Of the agent alone: a sidecar without a request would leave the autoscaler without a figure.
         // Down as slowly as queue pods.
-        behavior: { scaleDown: { stabilizationWindowSeconds: Math.min(LONGEST_WINDOW, settings.queueScaleDownSeconds) } },
-        metrics: [{ type: 'ContainerResource', containerResource: { name: 'cpu', container: AGENT_CONTAINER, target } }],
+        behavior: {
+          scaleDown: {
+            stabilizationWindowSeconds: Math.min(LONGEST_WINDOW, settings.queueScaleDownSeconds),
+          },
+        },
+        metrics: [
+          {
+            type: 'ContainerResource',
+            containerResource: { name: 'cpu', container: AGENT_CONTAINER, target },
+          },
+        ],
       },
     },
   ];
 }
 
 /** Tells whether the number of api pods follows their load. */
-function apiStatement(deployment: DeploymentResource, serving: Serving, objects: KubeObject[]): StatedCondition[] {
-  const range = rangeOf(deployment, serving);
+function buildScalingConditions(
+  deployment: DeploymentResource,
+  serving: Serving,
+  objects: KubeObject[],
+): StatedCondition[] {
+  const range = resolveRange(deployment, serving);
   if (range === undefined) return [];
-  const active = scalingActive(objects.find(({ kind }) => kind === 'HorizontalPodAutoscaler'));
-  const stated = (status: 'True' | 'False', reason: string, message: string): StatedCondition[] => [
-    { type: API_SCALED, status, reason, message },
-  ];
+  const active = findScalingCondition(
+    objects.find(({ kind }) => kind === 'HorizontalPodAutoscaler'),
+  );
+  const buildConditionList = (
+    status: 'True' | 'False',
+    reason: string,
+    message: string,
+  ): StatedCondition[] => [{ type: API_SCALED, status, reason, message }];
   if (active === undefined)
-    return stated('False', 'NotScaledYet', `The autoscaler has not reported yet; there are at least ${range.least} api pods.`);
-  if (active.status === 'True') return stated('True', 'FollowsLoad', `There are ${range.least} to ${range.most} api pods, by their CPU.`);
-  if (active.reason === 'ScalingDisabled') return stated('False', 'Paused', 'The autoscaler pauses while there is no api pod.');
-  return stated('False', 'NoMetrics', `The autoscaler gets no metrics, and minScale holds. ${active.message ?? ''}`.trim());
+    return buildConditionList(
+      'False',
+      'NotScaledYet',
+      `The autoscaler has not reported yet; there are at least ${range.least} api pods.`,
+    );
+  if (active.status === 'True')
+    return buildConditionList(
+      'True',
+      'FollowsLoad',
+      `There are ${range.least} to ${range.most} api pods, by their CPU.`,
+    );
+  if (active.reason === 'ScalingDisabled')
+    return buildConditionList(
+      'False',
+      'Paused',
+      'The autoscaler pauses while there is no api pod.',
+    );
+  return buildConditionList(
+    'False',
+    'NoMetrics',
+    `The autoscaler gets no metrics, and minScale holds. ${active.message ?? ''}`.trim(),
+  );
 }

@@ -1,20 +1,20 @@
-import { revisionIn } from '../../rollout/revisions.ts';
-import { databaseOf } from '../../database/engines.ts';
+import { findRevisionByName } from '../../rollout/revisions.ts';
+import { getDatabaseEngine } from '../../database/engines.ts';
 import { dropArchive, keepArchive } from '../../backup/archive-keep.ts';
-import { archiveUse } from '../../backup/archive-use.ts';
+import { decideArchiveUse } from '../../backup/archive-use.ts';
 import { beginBackup, endBackup, followBackup } from '../../backup/make.ts';
 import { planBackup } from '../../backup/plan.ts';
 import { planVerification } from '../../backup/verify-plan.ts';
-import { failedBackup } from '../../backup/result.ts';
+import { buildFailedBackup } from '../../backup/result.ts';
 import { backupStatement } from '../../backup/statement.ts';
-import { waiting } from '../../kernel/outcome.ts';
+import { buildWaitingOutcome } from '../../kernel/outcome.ts';
 import type { PartDeps, PartPrepared, PartReport } from '../../reports/part-report.ts';
 import { isArchived, isBackupOver } from '../../../schema/platform/backup-spec.ts';
 import { BY_DEPLOYMENT } from '../../view/caches.ts';
-import { keptStatus } from '../../reports/status-inputs.ts';
-import { dateTimeOf } from '../../../schema/types.ts';
+import { pickStatusFields } from '../../reports/status-inputs.ts';
+import { formatKubernetesTime } from '../../../schema/types.ts';
 import type { Facts, Part, WrittenFacts } from '../part.ts';
-import { tenantIn } from './tracing-project.ts';
+import { findDeploymentTenant } from './tracing-project.ts';
 
 /** Seconds after which to look again while a backup is under way, or waits for its turn or the database. */
 const LOOK_AGAIN = 15;
@@ -29,34 +29,60 @@ export const backup: Part = {
   prepare: prepareArchive,
   step: stepBackup,
   // While something else is in the way, backups stay as they are.
-  report: (facts) => (facts.trouble === undefined || facts.backup === undefined ? {} : reportOf(facts)),
+  report: (facts) =>
+    facts.trouble === undefined || facts.backup === undefined ? {} : reportOf(facts),
 };
 
 /** Gives the database the files by which its log is taken or its volume filled, and takes them away again. */
-async function prepareArchive(deps: PartDeps, facts: Facts, signal: AbortSignal): Promise<PartPrepared> {
+async function prepareArchive(
+  deps: PartDeps,
+  facts: Facts,
+  signal: AbortSignal,
+): Promise<PartPrepared> {
   const { deployment, now } = facts;
   const { archivedSince } = deployment.status ?? {};
-  const use = archiveUse(facts, tenantIn(deployment, deps.caches, deps.settings) ?? 'none');
-  if (use.log === undefined && use.fill === undefined) return withoutArchive(deps, facts, signal);
+  const use = decideArchiveUse(
+    facts,
+    findDeploymentTenant(deployment, deps.caches, deps.settings) ?? 'none',
+  );
+  if (use.log === undefined && use.fill === undefined)
+    return prepareWithoutArchive(deps, facts, signal);
   const missing = await keepArchive(deps, use, { deployment, signal });
-  const status = { archivedSince: archivedSince ?? dateTimeOf(now) };
+  const status = { archivedSince: archivedSince ?? formatKubernetesTime(now) };
   if (missing === undefined) return { status, again: [FOLLOW_CREDENTIAL] };
   // A database that is to be filled must not begin empty.
-  if (use.fill !== undefined) return { trouble: waiting('TargetMissing', `Secret ${missing} of the target is not there.`, LOOK_AGAIN) };
+  if (use.fill !== undefined)
+    return {
+      trouble: buildWaitingOutcome(
+        'TargetMissing',
+        `Secret ${missing} of the target is not there.`,
+        LOOK_AGAIN,
+      ),
+    };
   return { ...(archivedSince !== undefined && { status: { archivedSince } }), again: [LOOK_AGAIN] };
 }
 
 /** A target that is gone for a while must leave no gap in the log. */
-async function withoutArchive(deps: PartDeps, { deployment, backup: plan }: Facts, signal: AbortSignal): Promise<PartPrepared> {
-  if (isArchived(deployment) && plan?.fault !== undefined) return { status: keptStatus(deployment, ['archivedSince']) };
-  if (deployment.status?.archivedSince !== undefined) await dropArchive(deps, { deployment, signal });
+async function prepareWithoutArchive(
+  deps: PartDeps,
+  { deployment, backup: plan }: Facts,
+  signal: AbortSignal,
+): Promise<PartPrepared> {
+  if (isArchived(deployment) && plan?.fault !== undefined)
+    return { status: pickStatusFields(deployment, ['archivedSince']) };
+  if (deployment.status?.archivedSince !== undefined)
+    await dropArchive(deps, { deployment, signal });
   return {};
 }
 
 /** Follows the backup under way, or begins the one that is due, and removes the objects of those that are gone. */
-async function stepBackup(deps: PartDeps, facts: WrittenFacts, signal: AbortSignal): Promise<PartReport> {
+async function stepBackup(
+  deps: PartDeps,
+  facts: WrittenFacts,
+  signal: AbortSignal,
+): Promise<PartReport> {
   const { deployment, backup: plan, settings, now, secret } = facts;
-  if (plan === undefined) return withoutBackups(deps, facts, signal);
+  if (plan === undefined) return endBackups(deps, facts, signal);
   for (const old of plan.outdated) await deps.writer.remove(old, signal);
   if (secret === undefined || !('secret' in secret)) return reportOf(facts);
   const making = {
@@ -65,26 +91,39 @@ async function stepBackup(deps: PartDeps, facts: WrittenFacts, signal: AbortSign
     pods: facts.backupPods,
     now,
     signal,
-    isUp: databaseOf(deployment.spec).takesConnections(deployment, facts),
+    isUp: getDatabaseEngine(deployment.spec).takesConnections(deployment, facts),
     secret: secret.secret,
-    tenant: tenantIn(deployment, deps.caches, settings) ?? 'none',
-    revision: revisionIn(facts.revisions, facts.active),
+    tenant: findDeploymentTenant(deployment, deps.caches, settings) ?? 'none',
+    revision: findRevisionByName(facts.revisions, facts.active),
   };
   if (plan.running !== undefined) await followBackup(deps, plan.running, making);
   else if (plan.isDue) await beginBackup(deps, making);
   const { namespace, name, uid } = deployment.metadata;
-  const backups = deps.caches.backups.byIndex(BY_DEPLOYMENT, `${namespace}/${name}`).filter(({ spec }) => spec.deploymentUid === uid);
+  const backups = deps.caches.backups
+    .listByIndex(BY_DEPLOYMENT, `${namespace}/${name}`)
+    .filter(({ spec }) => spec.deploymentUid === uid);
   return reportOf({
     ...facts,
     backups,
-    backup: planBackup(deployment, { backups, settings, now, asleepSince: facts.sleep.sleep.asleepSince, database: facts.database }),
+    backup: planBackup(deployment, {
+      backups,
+      settings,
+      now,
+      asleepSince: facts.sleep.sleep.asleepSince,
+      database: facts.database,
+    }),
   });
 }
 
 /** Ends the backup under way of a deployment that is to have none any more. Those that are complete stay. */
-async function withoutBackups(deps: PartDeps, { backups, now }: WrittenFacts, signal: AbortSignal): Promise<PartReport> {
-  const end = failedBackup('DumpFailed', 'The deployment asks for no backups any more.');
-  for (const open of backups.filter(({ status }) => !isBackupOver(status?.phase))) await endBackup(deps, open, { end, now, signal });
+async function endBackups(
+  deps: PartDeps,
+  { backups, now }: WrittenFacts,
+  signal: AbortSignal,
+): Promise<PartReport> {
+  const end = buildFailedBackup('DumpFailed', 'The deployment asks for no backups any more.');
+  for (const open of backups.filter(({ status }) => !isBackupOver(status?.phase)))
+    await endBackup(deps, open, { end, now, signal });
   return {};
 }
 
@@ -96,8 +135,13 @@ function reportOf({ backup: plan, settings, now, deployment, backups }: WrittenF
     hibernates: deployment.spec.hibernate === true,
     verification: planVerification(deployment, { backups, settings, now }),
   });
-  const left = plan.dueAt === undefined ? undefined : Math.ceil((plan.dueAt.getTime() - now.getTime()) / 1000);
+  const left =
+    plan.dueAt === undefined ? undefined : Math.ceil((plan.dueAt.getTime() - now.getTime()) / 1000);
   const again =
-    plan.needsDatabase || plan.isDue ? LOOK_AGAIN : left === undefined ? undefined : Math.min(LONGEST, Math.max(LOOK_AGAIN, left));
+    plan.needsDatabase || plan.isDue
+      ? LOOK_AGAIN
+      : left === undefined
+        ? undefined
+        : Math.min(LONGEST, Math.max(LOOK_AGAIN, left));
   return { statements: [statement], again: [again] };
 }

@@ -2,20 +2,23 @@ import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { kinds, type JsonPatch, type KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { CURRENT_KEY, gatewayKeyHash, PREVIOUS_KEY } from '../../../schema/wire/agent-key.ts';
+import { CURRENT_KEY, hashGatewayKey, PREVIOUS_KEY } from '../../../schema/wire/agent-key.ts';
 import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { isRequestHandled } from '../../rollout/deployment.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
-import { setAt, takenOver } from '../../objects/ownership.ts';
+import { setAt, buildTakeOverPatch } from '../../objects/ownership.ts';
 import { writeSecret } from '../../objects/write-secret.ts';
 import { isWaitingForVolumes } from '../../pods/diagnose.ts';
-import { keyRequest, keySecret, keyWanted, type KeySecret } from '../key-secret.ts';
+import { getKeyRequest, buildKeySecret, decideKeyData, type KeySecret } from '../key-secret.ts';
 import type { PartReport } from '../../reports/part-report.ts';
 import type { Facts, Part } from '../part.ts';
 
 /** The key of a deployment's agents. */
-export const key: Part = { prepare: keepKey, keeps: ['keySecret', 'keyHashes', 'keyRequest', 'keyPreviousUntil'] };
+export const key: Part = {
+  prepare: keepKey,
+  keeps: ['keySecret', 'keyHashes', 'keyRequest', 'keyPreviousUntil'],
+};
 
 type Storing = Pick<OperatorDeps, 'kube' | 'writer'>;
 type Pass = Pick<Facts, 'deployment' | 'settings' | 'now'>;
@@ -35,26 +38,38 @@ async function keepKey(
   { deployment, settings, agentPods, now }: Pass & Pick<Facts, 'agentPods'>,
   signal: AbortSignal,
 ): Promise<PartReport> {
-  const { keySecret: known, keyRequest: handled, keyPreviousUntil: until, keyHashes: hashes } = deployment.status ?? {};
-  const waits = secondsUntilLook(agentPods, now);
-  const left = Math.min(waits, until === undefined ? LONGEST : (Date.parse(until) - now.getTime()) / 1000);
-  const isAsked = handled !== keyRequest(deployment) || !isRequestHandled(deployment);
-  if (known !== undefined && hashes !== undefined && !isAsked && left > 0) return kept(deployment, { until, left, hashes });
-  const wanted = await storedKey(deps, { deployment, settings, now }, signal);
+  const {
+    keySecret: known,
+    keyRequest: handled,
+    keyPreviousUntil: until,
+    keyHashes: hashes,
+  } = deployment.status ?? {};
+  const waits = countSecondsUntilLook(agentPods, now);
+  const left = Math.min(
+    waits,
+    until === undefined ? LONGEST : (Date.parse(until) - now.getTime()) / 1000,
+  );
+  const isAsked = handled !== getKeyRequest(deployment) || !isRequestHandled(deployment);
+  if (known !== undefined && hashes !== undefined && !isAsked && left > 0)
+    return buildKeyReport(deployment, { until, left, hashes });
+  const wanted = await ensureKeySecret(deps, { deployment, settings, now }, signal);
   const next = wanted.metadata.annotations?.[PREVIOUS_UNTIL];
   const rest = next === undefined ? LONGEST : (Date.parse(next) - now.getTime()) / 1000;
-  return kept(deployment, { until: next, left: rest, hashes: hashesOf(wanted) });
+  return buildKeyReport(deployment, { until: next, left: rest, hashes: hashKeys(wanted) });
 }
 
-const hashesOf = ({ data }: KeySecret): string[] =>
+const hashKeys = ({ data }: KeySecret): string[] =>
   [data[CURRENT_KEY], data[PREVIOUS_KEY]].flatMap((one) =>
-    one === undefined ? [] : [gatewayKeyHash(Buffer.from(one, 'base64').toString('utf8').trim())],
+    one === undefined ? [] : [hashGatewayKey(Buffer.from(one, 'base64').toString('utf8').trim())],
   );
 
 type Known = { until: string | undefined; left: number; hashes: string[] };
 
-function kept(deployment: DeploymentResource, { until, left, hashes }: Known): PartReport {
-  const request = keyRequest(deployment);
+function buildKeyReport(
+  deployment: DeploymentResource,
+  { until, left, hashes }: Known,
+): PartReport {
+  const request = getKeyRequest(deployment);
   return {
     status: {
       keySecret: names.agentKey(deployment.metadata.name),
@@ -67,31 +82,56 @@ function kept(deployment: DeploymentResource, { until, left, hashes }: Known): P
 }
 
 /** Returns the seconds after which a pod that waits for its volumes may wait for the key. At most some days. */
-function secondsUntilLook(pods: KubeObject[], now: Date): number {
-  const since = pods.filter(isWaitingForVolumes).map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''));
+function countSecondsUntilLook(pods: KubeObject[], now: Date): number {
+  const since = pods
+    .filter(isWaitingForVolumes)
+    .map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''));
   return since.length === 0 ? LONGEST : PATIENCE - (now.getTime() - Math.min(...since)) / 1000;
 }
 
 /** Creates the Secret, or gives it the wanted data. One that has it already costs no write. */
-async function storedKey({ kube, writer }: Storing, { deployment, settings, now }: Pass, signal: AbortSignal): Promise<KeySecret> {
+async function ensureKeySecret(
+  { kube, writer }: Storing,
+  { deployment, settings, now }: Pass,
+  signal: AbortSignal,
+): Promise<KeySecret> {
   const made = { random: randomBytes, now, overlapHours: settings.keyOverlapHours };
-  const first = keySecret(deployment, keyWanted(deployment, undefined, made));
+  const first = buildKeySecret(deployment, decideKeyData(deployment, undefined, made));
   const { namespace, name } = first.metadata;
-  const isFirst = deployment.metadata.generation === 1 && deployment.status?.keySecret === undefined;
+  const isFirst =
+    deployment.metadata.generation === 1 && deployment.status?.keySecret === undefined;
   if (isFirst && (await writer.create(first, signal))) return first;
   const live = await kube.find(kinds.secret, { namespace, name }, signal);
-  const wanted = live === undefined ? first : keySecret(deployment, keyWanted(deployment, live, made));
-  await writeSecret({ kube, writer }, { live, wanted, more: [...takenOver(deployment, live), ...annotated(live, wanted)] }, signal);
+  const wanted =
+    live === undefined ? first : buildKeySecret(deployment, decideKeyData(deployment, live, made));
+  await writeSecret(
+    { kube, writer },
+    {
+      live,
+      wanted,
+      more: [...buildTakeOverPatch(deployment, live), ...buildAnnotationPatch(live, wanted)],
+    },
+    signal,
+  );
   return wanted;
 }
 
 /** Returns the change of the annotations, which leaves those of others. */
-function annotated(live: KubeObject | undefined, wanted: KeySecret): JsonPatch {
-  const annotations = { ...withoutOwn(live?.metadata.annotations), ...wanted.metadata.annotations };
-  return isDeepStrictEqual(live?.metadata.annotations, annotations) ? [] : [setAt('/metadata/annotations', annotations)];
+function buildAnnotationPatch(live: KubeObject | undefined, wanted: KeySecret): JsonPatch {
+  const annotations = {
+    ...dropOwnAnnotations(live?.metadata.annotations),
+    ...wanted.metadata.annotations,
+  };
+  return isDeepStrictEqual(live?.metadata.annotations, annotations)
+    ? []
+    : [setAt('/metadata/annotations', annotations)];
 }
 
 /** Returns the annotations of others. */
-function withoutOwn({ [ROTATE_KEY]: _request, [PREVIOUS_UNTIL]: _until, ...others }: Record<string, string> = {}): Record<string, string> {
+function dropOwnAnnotations({
+  [ROTATE_KEY]: _request,
+  [PREVIOUS_UNTIL]: _until,
+  ...others
+}: Record<string, string> = {}): Record<string, string> {
   return others;
 }

@@ -1,12 +1,12 @@
 import type { KubeObject } from '../../../kube/kube.ts';
 import { QUEUE_SCALED } from '../../../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { selectorOf } from '../../../schema/platform/labels.ts';
+import { buildPodSelector } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { isQueueScaled, queueWanted } from '../../rollout/queue-size.ts';
-import { revisionIn } from '../../rollout/revisions.ts';
+import { findRevisionByName } from '../../rollout/revisions.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
-import { availableReplicas } from '../../pods/workload-state.ts';
+import { getAvailableReplicas } from '../../pods/workload-state.ts';
 import type { QueueState } from '../../scale/queue-scale.ts';
 import type { PartReport } from '../../reports/part-report.ts';
 import type { Part, WrittenFacts } from '../part.ts';
@@ -14,23 +14,42 @@ import type { Part, WrittenFacts } from '../part.ts';
 /** The queue pods of a deployment, if their number follows something. */
 export const queue: Part = { report: queueReport };
 
-function queueReport({ deployment, revisions, active, workloads, queue: state, settings, isAsleep }: WrittenFacts): PartReport {
-  const revision = revisionIn(revisions, active);
+function queueReport({
+  deployment,
+  revisions,
+  active,
+  workloads,
+  queue: state,
+  settings,
+  isAsleep,
+}: WrittenFacts): PartReport {
+  const revision = findRevisionByName(revisions, active);
   if (revision === undefined || !isQueueScaled(revision, deployment, settings)) return {};
-  const named = (name: string): KubeObject | undefined => workloads.find(({ metadata }) => metadata.name === name);
-  const [api, live] = [named(names.apiWorkload(revision.metadata.name)), named(names.queueWorkload(revision.metadata.name))];
-  const wanted = isAsleep ? 0 : queueWanted(revision, { deployment, api, queue: live, state }, settings);
-  const ready = availableReplicas(live);
-  const selector = Object.entries(selectorOf(deployment.metadata.name, 'queue')).map(([name, value]) => `${name}=${value}`);
+  const findWorkload = (name: string): KubeObject | undefined =>
+    workloads.find(({ metadata }) => metadata.name === name);
+  const [api, live] = [
+    findWorkload(names.apiWorkload(revision.metadata.name)),
+    findWorkload(names.queueWorkload(revision.metadata.name)),
+  ];
+  const wanted = isAsleep
+    ? 0
+    : queueWanted(revision, { deployment, api, queue: live, state }, settings);
+  const ready = getAvailableReplicas(live);
+  const selector = Object.entries(buildPodSelector(deployment.metadata.name, 'queue')).map(
+    ([name, value]) => `${name}=${value}`,
+  );
   return {
     status: { queueReplicas: wanted, queueReady: ready, queueSelector: selector.join(',') },
-    statements: [statement(deployment, { wanted, ready, state })],
+    statements: [buildQueueCondition(deployment, { wanted, ready, state })],
   };
 }
 
 type Numbers = { wanted: number; ready: number; state: QueueState | undefined };
 
-function statement({ spec }: DeploymentResource, { wanted, ready, state }: Numbers): StatedCondition {
+function buildQueueCondition(
+  { spec }: DeploymentResource,
+  { wanted, ready, state }: Numbers,
+): StatedCondition {
   const given: Pick<QueueState, 'reason' | 'message'> = state ?? {
     reason: 'NotReported',
     message: 'The agents have not reported their work yet.',
@@ -38,8 +57,17 @@ function statement({ spec }: DeploymentResource, { wanted, ready, state }: Numbe
   const why: Pick<QueueState, 'reason' | 'message'> =
     spec.queueReplicas === undefined
       ? given
-      : { reason: 'AskedByOthers', message: `spec.queueReplicas asks for ${spec.queueReplicas} queue pods.` };
+      : {
+          reason: 'AskedByOthers',
+          message: `spec.queueReplicas asks for ${spec.queueReplicas} queue pods.`,
+        };
   const { reason, message } = why;
   const isNews = reason === 'Backlog' || reason === 'Quiet';
-  return { type: QUEUE_SCALED, status: ready === wanted ? 'True' : 'False', reason, message, ...(isNews && { event: 'Normal' as const }) };
+  return {
+    type: QUEUE_SCALED,
+    status: ready === wanted ? 'True' : 'False',
+    reason,
+    message,
+    ...(isNews && { event: 'Normal' as const }),
+  };
 }

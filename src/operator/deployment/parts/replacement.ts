@@ -1,7 +1,12 @@
 import { PASSWORD_ROTATED } from '../../../schema/platform/conditions.ts';
 import { MOST_FORMER, type Replacement } from '../../../schema/platform/replacement.ts';
-import { dateTimeOf } from '../../../schema/types.ts';
-import { REPLACE_FAILURES, type ReplaceFailure, type RestoreDone, type RestoreFailure } from '../../../schema/wire/restore-message.ts';
+import { formatKubernetesTime } from '../../../schema/types.ts';
+import {
+  REPLACE_FAILURES,
+  type ReplaceFailure,
+  type RestoreDone,
+  type RestoreFailure,
+} from '../../../schema/wire/restore-message.ts';
 import {
   checkReplacement,
   findFormerVolumes,
@@ -12,54 +17,100 @@ import {
   setAside,
   takeBack,
 } from '../../backup/replace-make.ts';
-import { backupOfMove, isBackedUpFirst, type ReplaceOrder, type ReplacePlan } from '../../backup/replace-plan.ts';
-import { expiryOfVolumes, neededVolumes } from '../../backup/replace-volumes.ts';
-import { followRestore, forgetRestore } from '../../backup/restore-make.ts';
-import { chosenBy } from '../../backup/restore-plan.ts';
-import { fillFailure } from '../../backup/restore-result.ts';
-import { hindranceOf } from '../../backup/result.ts';
-import { hindered, lastReplaced, notReplaced, replaced, restoring } from '../../backup/restore-statement.ts';
-import { adoptPassword, forgetAdoption } from '../../database/own/credentials/adopt.ts';
-import { areVolumesForgotten, claimName, isSwitching, nextClaim } from '../../database/own/volume-name.ts';
-import { imageOfSet } from '../../database/own/set.ts';
-import { databaseOf } from '../../database/engines.ts';
-import { conditionIn } from '../../kernel/conditions.ts';
-import { waiting } from '../../kernel/outcome.ts';
-import { areAgentsGone } from '../../pods/workload-state.ts';
+import {
+  backupOfMove,
+  isBackedUpFirst,
+  type ReplaceOrder,
+  type ReplacePlan,
+} from '../../backup/replace-plan.ts';
+import { countVolumeExpirySeconds, listNeededVolumes } from '../../backup/replace-volumes.ts';
+import { followRestore, removeRestoreJobs } from '../../backup/restore-make.ts';
+import { toChosenBackup } from '../../backup/restore-plan.ts';
+import { findFillFailure } from '../../backup/restore-result.ts';
+import { getBackupHindrance } from '../../backup/result.ts';
+import {
+  buildHinderedCondition,
+  repeatReplacedCondition,
+  buildNotReplacedCondition,
+  buildReplacedCondition,
+  buildRestoringCondition,
+} from '../../backup/restore-statement.ts';
+import { adoptPassword, removeAdoptionJob } from '../../database/own/credentials/adopt.ts';
+import {
+  hasForgottenVolumes,
+  claimName,
+  isSwitching,
+  buildNextClaimName,
+} from '../../database/own/volume-name.ts';
+import { getDatabaseImage } from '../../database/own/set.ts';
+import { getDatabaseEngine } from '../../database/engines.ts';
+import { findCondition } from '../../kernel/conditions.ts';
+import { buildWaitingOutcome } from '../../kernel/outcome.ts';
+import { hasNoAgentsLeft } from '../../pods/workload-state.ts';
 import type { DeploymentStatusFields, PartDeps, PartReport } from '../../reports/part-report.ts';
-import { keptStatus } from '../../reports/status-inputs.ts';
+import { pickStatusFields } from '../../reports/status-inputs.ts';
 import type { Part, WrittenFacts } from '../part.ts';
-import { tenantIn } from './tracing-project.ts';
+import { findDeploymentTenant } from './tracing-project.ts';
 
 /** Seconds after which to look again while a restore is under way, and while its backup is made. */
 const LOOK_AGAIN = 2;
 const LOOK_LATER = 10;
 /** Minutes after which a database that does not start on its new volume is given up. */
 const PATIENCE = 15;
-const KEPT = ['databaseVolume', 'replacement', 'replacedAt', 'formerVolumes', 'restoredBackup', 'restoredFrom', 'restoredAt'] as const;
+const KEPT = [
+  'databaseVolume',
+  'replacement',
+  'replacedAt',
+  'formerVolumes',
+  'restoredBackup',
+  'restoredFrom',
+  'restoredAt',
+] as const;
 
 /** A restore that replaces the data of a living deployment. */
 export const replacing: Part = {
   step: stepReplacement,
   // While something else is in the way, it stays as it is.
   report: ({ trouble, deployment }) =>
-    trouble === undefined ? {} : { status: keptStatus(deployment, KEPT), statements: lastReplaced(deployment) },
+    trouble === undefined
+      ? {}
+      : {
+          status: pickStatusFields(deployment, KEPT),
+          statements: repeatReplacedCondition(deployment),
+        },
 };
 
-type Doing = { deps: PartDeps; facts: WrittenFacts; signal: AbortSignal; kept: DeploymentStatusFields };
+type Doing = {
+  deps: PartDeps;
+  facts: WrittenFacts;
+  signal: AbortSignal;
+  kept: DeploymentStatusFields;
+};
 
-async function stepReplacement(deps: PartDeps, facts: WrittenFacts, signal: AbortSignal): Promise<PartReport> {
+async function stepReplacement(
+  deps: PartDeps,
+  facts: WrittenFacts,
+  signal: AbortSignal,
+): Promise<PartReport> {
   const { deployment, replace: plan, now, database } = facts;
-  if (areVolumesForgotten(deployment, database)) return recall(deps, facts, signal);
-  const { formerVolumes: _former, ...others } = keptStatus(deployment, KEPT);
-  const former = await removeExpiredVolumes(deps, neededVolumes(deployment, plan), { deployment, now, signal });
+  if (hasForgottenVolumes(deployment, database)) return collectVolumes(deps, facts, signal);
+  const { formerVolumes: _former, ...others } = pickStatusFields(deployment, KEPT);
+  const former = await removeExpiredVolumes(deps, listNeededVolumes(deployment, plan), {
+    deployment,
+    now,
+    signal,
+  });
   const kept = { ...others, ...(former.length > 0 && { formerVolumes: former }) };
-  const report = await act(plan, { deps, facts, signal, kept });
-  return { status: kept, ...report, again: [...(report.again ?? []), expiryOfVolumes(former, now)] };
+  const report = await executePlan(plan, { deps, facts, signal, kept });
+  return {
+    status: kept,
+    ...report,
+    again: [...(report.again ?? []), countVolumeExpirySeconds(former, now)],
+  };
 }
 
 /** Notes again which volumes there are. The request is decided about with that in the status. */
-async function recall(
+async function collectVolumes(
   deps: PartDeps,
   { deployment, database, replace: plan, now }: WrittenFacts,
   signal: AbortSignal,
@@ -68,28 +119,35 @@ async function recall(
   const former = await findFormerVolumes(deps, databaseVolume, { deployment, now, signal });
   const isOver = plan?.state === 'over';
   const status = {
-    ...keptStatus(deployment, KEPT),
+    ...pickStatusFields(deployment, KEPT),
     databaseVolume,
     ...(former.length > 0 && { formerVolumes: former }),
     ...(isOver && { replacedAt: deployment.spec.database?.restore?.replaceRequestedAt ?? '' }),
   };
-  return { status, statements: isOver ? lastReplaced(deployment) : [], again: [1] };
+  return { status, statements: isOver ? repeatReplacedCondition(deployment) : [], again: [1] };
 }
 
-async function act(plan: ReplacePlan | undefined, doing: Doing): Promise<PartReport> {
+async function executePlan(plan: ReplacePlan | undefined, doing: Doing): Promise<PartReport> {
   const { deployment } = doing.facts;
   if (plan === undefined) return {};
   switch (plan.state) {
     case 'over':
-      return tidy(doing);
+      return clearRestore(doing);
     case 'fault':
-      return failed(plan, deployment.spec.database?.restore?.replaceRequestedAt ?? '', doing);
+      return buildFailedReport(
+        plan,
+        deployment.spec.database?.restore?.replaceRequestedAt ?? '',
+        doing,
+      );
     case 'waits':
-      return { statements: [restoring(plan.message, 'WaitsForBackup')], again: [LOOK_LATER] };
+      return {
+        statements: [buildRestoringCondition(plan.message, 'WaitsForBackup')],
+        again: [LOOK_LATER],
+      };
     case 'check':
       return check(plan.order, plan.requestedAt, doing);
     case 'volume':
-      return goTo(plan, doing);
+      return moveToVolume(plan, doing);
     case 'move':
       return move(plan, doing);
     case 'replacing':
@@ -98,86 +156,147 @@ async function act(plan: ReplacePlan | undefined, doing: Doing): Promise<PartRep
 }
 
 /** Leaves nothing of a restore that is over. */
-async function tidy(doing: Doing): Promise<PartReport> {
+async function clearRestore(doing: Doing): Promise<PartReport> {
   const { deployment, restorePods } = doing.facts;
-  if (restorePods.some(({ metadata }) => metadata.deletionTimestamp === undefined)) await forget(doing);
-  return { statements: lastReplaced(deployment) };
+  if (restorePods.some(({ metadata }) => metadata.deletionTimestamp === undefined))
+    await removeJobs(doing);
+  return { statements: repeatReplacedCondition(deployment) };
 }
 
 /** Looks at the backup, and stops the agents if it can be restored. */
 async function check(order: ReplaceOrder, requestedAt: string, doing: Doing): Promise<PartReport> {
   const { deps, facts, signal, kept } = doing;
   const { deployment, restorePods: pods, now } = facts;
-  const obstacle = await databaseTrouble(doing);
-  if (obstacle !== undefined) return { statements: [restoring(obstacle)], again: [LOOK_LATER] };
-  const result = await checkReplacement(deps, order, { deployment, requestedAt, pods, now, signal });
-  if (result !== undefined && 'hindrance' in result) return { status: kept, statements: [hindered(result.hindrance)], again: [LOOK_LATER] };
-  if (result !== undefined) await forgetRestore(deps, deployment, signal);
-  if (result !== undefined && 'reason' in result) return failed(result, requestedAt, doing);
+  const obstacle = await explainDatabaseTrouble(doing);
+  if (obstacle !== undefined)
+    return { statements: [buildRestoringCondition(obstacle)], again: [LOOK_LATER] };
+  const result = await checkReplacement(deps, order, {
+    deployment,
+    requestedAt,
+    pods,
+    now,
+    signal,
+  });
+  if (result !== undefined && 'hindrance' in result)
+    return {
+      status: kept,
+      statements: [buildHinderedCondition(result.hindrance)],
+      again: [LOOK_LATER],
+    };
+  if (result !== undefined) await removeRestoreJobs(deps, deployment, signal);
+  if (result !== undefined && 'reason' in result)
+    return buildFailedReport(result, requestedAt, doing);
   if (result !== undefined) {
-    const volume = nextClaim(deployment, requestedAt);
-    return begin({ requestedAt, ...chosenBy(result, order), volume }, doing);
+    const volume = buildNextClaimName(deployment, requestedAt);
+    return begin({ requestedAt, ...toChosenBackup(result, order), volume }, doing);
   }
-  const since = kept.replacement?.requestedAt === requestedAt ? kept.replacement.since : dateTimeOf(now);
+  const since =
+    kept.replacement?.requestedAt === requestedAt
+      ? kept.replacement.since
+      : formatKubernetesTime(now);
   const status = { ...kept, replacement: { requestedAt, since, step: 'Checking' as const } };
-  return { status, statements: [restoring('The backup is looked at. The agents serve meanwhile.')], again: [LOOK_AGAIN] };
+  return {
+    status,
+    statements: [buildRestoringCondition('The backup is looked at. The agents serve meanwhile.')],
+    again: [LOOK_AGAIN],
+  };
 }
 
 /** Goes to a former volume, at which nothing has to be looked. */
-function goTo({ requestedAt, claim }: Extract<ReplacePlan, { state: 'volume' }>, doing: Doing): PartReport {
-  const obstacle = passwordTrouble(doing.facts);
-  if (obstacle !== undefined) return { statements: [restoring(obstacle)], again: [LOOK_LATER] };
+function moveToVolume(
+  { requestedAt, claim }: Extract<ReplacePlan, { state: 'volume' }>,
+  doing: Doing,
+): PartReport {
+  const obstacle = explainPasswordTrouble(doing.facts);
+  if (obstacle !== undefined)
+    return { statements: [buildRestoringCondition(obstacle)], again: [LOOK_LATER] };
   return begin({ requestedAt, volume: claim }, doing);
 }
 
 /** Moves the data that is there, so that there is no backup yet at which to look. */
-async function move({ requestedAt, target }: Extract<ReplacePlan, { state: 'move' }>, doing: Doing): Promise<PartReport> {
-  const obstacle = await databaseTrouble(doing);
-  if (obstacle !== undefined) return { statements: [restoring(obstacle)], again: [LOOK_LATER] };
-  return begin({ requestedAt, target, volume: nextClaim(doing.facts.deployment, requestedAt) }, doing);
+async function move(
+  { requestedAt, target }: Extract<ReplacePlan, { state: 'move' }>,
+  doing: Doing,
+): Promise<PartReport> {
+  const obstacle = await explainDatabaseTrouble(doing);
+  if (obstacle !== undefined)
+    return { statements: [buildRestoringCondition(obstacle)], again: [LOOK_LATER] };
+  return begin(
+    { requestedAt, target, volume: buildNextClaimName(doing.facts.deployment, requestedAt) },
+    doing,
+  );
 }
 
 /** The steps of a change are done in one database. */
-const passwordTrouble = ({ deployment }: WrittenFacts): string | undefined =>
-  conditionIn(deployment, PASSWORD_ROTATED) && 'The restore waits until the password of the database is changed.';
+const explainPasswordTrouble = ({ deployment }: WrittenFacts): string | undefined =>
+  findCondition(deployment, PASSWORD_ROTATED) &&
+  'The restore waits until the password of the database is changed.';
 
 /** Returns why the data can't be backed up now, so that nothing is stopped for it. */
-async function databaseTrouble({ deps, facts, signal }: Doing): Promise<string | undefined> {
+async function explainDatabaseTrouble({ deps, facts, signal }: Doing): Promise<string | undefined> {
   const { deployment, database, isAsleep } = facts;
-  const busy = passwordTrouble(facts);
+  const busy = explainPasswordTrouble(facts);
   if (busy !== undefined) return busy;
   if (isAsleep || !isBackedUpFirst(deployment) || isUp(facts)) return undefined;
-  if (await isVolumeLost(deps, claimName(deployment, database), { deployment, signal })) return undefined;
+  if (await isVolumeLost(deps, claimName(deployment, database), { deployment, signal }))
+    return undefined;
   return 'The database does not answer, so that its data can not be backed up. Set database.restore.withoutBackup to go on.';
 }
 
-const isUp = (facts: WrittenFacts): boolean => databaseOf(facts.deployment.spec).takesConnections(facts.deployment, facts);
+const isUp = (facts: WrittenFacts): boolean =>
+  getDatabaseEngine(facts.deployment.spec).takesConnections(facts.deployment, facts);
 
 /** Begins the first step in which the agents are stopped. */
-function begin(chosen: Omit<Replacement, 'former' | 'image' | 'since' | 'step'>, { facts, kept }: Doing): PartReport {
-  const [former, image] = [claimName(facts.deployment, facts.database), imageOfSet(facts.database)];
-  const replacement: Replacement = { ...chosen, former, ...(image && { image }), since: dateTimeOf(facts.now), step: 'BackingUp' };
-  return stopped({ ...kept, databaseVolume: former, replacement }, 'The agents are being stopped.');
+function begin(
+  chosen: Omit<Replacement, 'former' | 'image' | 'since' | 'step'>,
+  { facts, kept }: Doing,
+): PartReport {
+  const [former, image] = [
+    claimName(facts.deployment, facts.database),
+    getDatabaseImage(facts.database),
+  ];
+  const replacement: Replacement = {
+    ...chosen,
+    former,
+    ...(image && { image }),
+    since: formatKubernetesTime(facts.now),
+    step: 'BackingUp',
+  };
+  return buildStoppedReport(
+    { ...kept, databaseVolume: former, replacement },
+    'The agents are being stopped.',
+  );
 }
 
 /** Reports a step in which nothing serves. */
-const stopped = (status: DeploymentStatusFields, message: string, hindrance?: { reason: string; message: string }): PartReport => {
+const buildStoppedReport = (
+  status: DeploymentStatusFields,
+  message: string,
+  hindrance?: { reason: string; message: string },
+): PartReport => {
   const words = [message, hindrance?.message].filter(Boolean).join(' ');
   return {
     status,
-    statements: [restoring(words, hindrance?.reason)],
-    unready: waiting(hindrance?.reason ?? 'Restoring', words),
+    statements: [buildRestoringCondition(words, hindrance?.reason)],
+    unready: buildWaitingOutcome(hindrance?.reason ?? 'Restoring', words),
     again: [hindrance === undefined ? LOOK_AGAIN : LOOK_LATER],
   };
 };
 
-async function replace(replacement: Replacement, order: ReplaceOrder | undefined, doing: Doing): Promise<PartReport> {
+async function replace(
+  replacement: Replacement,
+  order: ReplaceOrder | undefined,
+  doing: Doing,
+): Promise<PartReport> {
   const { deployment, database, workloads, agentPods } = doing.facts;
   const { databaseVolume = claimName(deployment, database), ...others } = doing.kept;
   const kept = { ...others, databaseVolume, replacement };
-  if (!areAgentsGone(workloads, agentPods)) return stopped(kept, 'The agents are being stopped.');
-  if (replacement.step === 'BackingUp') return backUp(replacement, { ...doing, kept });
-  return replacement.step === 'Returning' ? goBack(replacement, { ...doing, kept }) : restore(replacement, order, { ...doing, kept });
+  if (!hasNoAgentsLeft(workloads, agentPods))
+    return buildStoppedReport(kept, 'The agents are being stopped.');
+  if (replacement.step === 'BackingUp') return backupAndSwitch(replacement, { ...doing, kept });
+  return replacement.step === 'Returning'
+    ? returnToVolume(replacement, { ...doing, kept })
+    : restore(replacement, order, { ...doing, kept });
 }
 
 /** Returns true if a step takes longer than it may, besides the start of a database. */
@@ -185,122 +304,218 @@ const isLate = ({ since }: Replacement, now: Date, minutes: number): boolean =>
   now.getTime() - Date.parse(since) > (PATIENCE + minutes) * 60_000;
 
 /** Backs up the data that is there, and changes the volume. */
-async function backUp(replacement: Replacement, doing: Doing): Promise<PartReport> {
+async function backupAndSwitch(replacement: Replacement, doing: Doing): Promise<PartReport> {
   const { facts, kept } = doing;
   const { requestedAt, former = '', volume = former } = replacement;
   const saved = (await isToBeSaved(replacement, doing)) ? await save(replacement, doing) : 'saved';
   if (saved === undefined) {
     const underWay = facts.backups.find(({ spec }) => spec.requestedAt === requestedAt);
-    return stopped(kept, 'The data that is there is being backed up.', underWay && hindranceOf(underWay));
+    return buildStoppedReport(
+      kept,
+      'The data that is there is being backed up.',
+      underWay && getBackupHindrance(underWay),
+    );
   }
-  if (saved !== 'saved') return failed(saved, requestedAt, doing);
+  if (saved !== 'saved') return buildFailedReport(saved, requestedAt, doing);
   const backup = replacement.backup ?? backupOfMove(facts.deployment, requestedAt, facts.backups);
   if (replacement.target !== undefined && backup === undefined)
-    return failed({ reason: 'BackupFailed', message: 'The data that is there could not be backed up.' }, requestedAt, doing);
-  const next: Replacement = { ...replacement, ...(backup && { backup }), step: 'Restoring', since: dateTimeOf(facts.now) };
-  return stopped({ ...kept, databaseVolume: volume, replacement: next }, 'The database is being started on another volume.');
+    return buildFailedReport(
+      { reason: 'BackupFailed', message: 'The data that is there could not be backed up.' },
+      requestedAt,
+      doing,
+    );
+  const next: Replacement = {
+    ...replacement,
+    ...(backup && { backup }),
+    step: 'Restoring',
+    since: formatKubernetesTime(facts.now),
+  };
+  return buildStoppedReport(
+    { ...kept, databaseVolume: volume, replacement: next },
+    'The database is being started on another volume.',
+  );
 }
 
 /** Returns false if the data stays on its volume by wish, because that volume may come back, or if it is lost. */
-async function isToBeSaved({ target, former = '' }: Replacement, { deps, facts, signal }: Doing): Promise<boolean> {
+async function isToBeSaved(
+  { target, former = '' }: Replacement,
+  { deps, facts, signal }: Doing,
+): Promise<boolean> {
   const { deployment } = facts;
   if (target === undefined || !isBackedUpFirst(deployment)) return false;
   return isUp(facts) || !(await isVolumeLost(deps, former, { deployment, signal }));
 }
 
-async function save(replacement: Replacement, { deps, facts, signal }: Doing): Promise<'saved' | ReplaceFailure | undefined> {
+async function save(
+  replacement: Replacement,
+  { deps, facts, signal }: Doing,
+): Promise<'saved' | ReplaceFailure | undefined> {
   const { deployment, backups, now, secret } = facts;
   if (isLate(replacement, now, deps.settings.backups.deadlineMinutes))
     return { reason: 'BackupFailed', message: 'The data that is there was not backed up in time.' };
   if (secret === undefined || !('secret' in secret)) return undefined;
-  const tenant = tenantIn(deployment, deps.caches, deps.settings) ?? 'none';
+  const tenant = findDeploymentTenant(deployment, deps.caches, deps.settings) ?? 'none';
   const { requestedAt, image = deps.settings.databaseImage } = replacement;
   // The dump is made by the programs of the database's own version.
   const settings = { ...deps.settings, databaseImage: image };
   return saveReplaced(
     { ...deps, settings },
-    { deployment, requestedAt, backups, secret: secret.secret, tenant, isUp: isUp(facts), now, signal },
+    {
+      deployment,
+      requestedAt,
+      backups,
+      secret: secret.secret,
+      tenant,
+      isUp: isUp(facts),
+      now,
+      signal,
+    },
   );
 }
 
 /** Restores into the other volume, once the database runs on it. */
-async function restore(replacement: Replacement, order: ReplaceOrder | undefined, doing: Doing): Promise<PartReport> {
+async function restore(
+  replacement: Replacement,
+  order: ReplaceOrder | undefined,
+  doing: Doing,
+): Promise<PartReport> {
   const { deps, facts, signal, kept } = doing;
   const { deployment, database, databasePods, now, secret, restorePods: pods } = facts;
-  const isThere = database !== undefined && !isSwitching(deployment, database, databasePods) && isUp(facts);
-  if (!isThere || secret === undefined || !('secret' in secret)) return untilThere(replacement, doing);
-  const adopted = await adoptPassword(deps, deployment, { view: facts, secret: secret.secret, signal, now });
-  if (!adopted.isDone) return stopped(kept, 'The database on the other volume gets its password.', adopted.hindrance);
-  if (order?.state !== 'ready') return done(undefined, replacement, doing);
+  const isThere =
+    database !== undefined && !isSwitching(deployment, database, databasePods) && isUp(facts);
+  if (!isThere || secret === undefined || !('secret' in secret))
+    return stepDatabaseStart(replacement, doing);
+  const adopted = await adoptPassword(deps, deployment, {
+    view: facts,
+    secret: secret.secret,
+    signal,
+    now,
+  });
+  if (!adopted.isDone)
+    return buildStoppedReport(
+      kept,
+      'The database on the other volume gets its password.',
+      adopted.hindrance,
+    );
+  if (order?.state !== 'ready') return finishRestore(undefined, replacement, doing);
   const { requestedAt } = replacement;
-  const result = await followRestore(deps, { deployment, plan: order, pods, secret: secret.secret, now, signal, requestedAt });
+  const result = await followRestore(deps, {
+    deployment,
+    plan: order,
+    pods,
+    secret: secret.secret,
+    now,
+    signal,
+    requestedAt,
+  });
   if (result === undefined || 'hindrance' in result)
-    return stopped(kept, 'The backup is being restored into a new volume.', result?.hindrance);
-  return 'reason' in result ? giveUp(result, replacement, doing) : done(result, replacement, doing);
+    return buildStoppedReport(
+      kept,
+      'The backup is being restored into a new volume.',
+      result?.hindrance,
+    );
+  return 'reason' in result
+    ? giveUp(result, replacement, doing)
+    : finishRestore(result, replacement, doing);
 }
 
 /** Waits for the database on the other volume. It fills it first, if a copy of files is restored. */
-function untilThere(replacement: Replacement, doing: Doing): PartReport | Promise<PartReport> {
+function stepDatabaseStart(
+  replacement: Replacement,
+  doing: Doing,
+): PartReport | Promise<PartReport> {
   const { deps, facts, kept } = doing;
-  const unfilled = fillFailure(facts.databasePods);
+  const unfilled = findFillFailure(facts.databasePods);
   const minutes = replacement.copy === undefined ? 0 : deps.settings.backups.deadlineMinutes;
   if (unfilled === undefined && !isLate(replacement, facts.now, minutes))
-    return stopped(kept, 'The database is being started on another volume.');
+    return buildStoppedReport(kept, 'The database is being started on another volume.');
   const message = unfilled ?? 'The database did not start on the other volume.';
   return giveUp({ reason: 'RestoreFailed', message }, replacement, doing);
 }
 
 /** Lets the agents start with the data of the other volume. The former one stays for a while. */
-async function done(result: RestoreDone | undefined, { requestedAt, former }: Replacement, doing: Doing): Promise<PartReport> {
+async function finishRestore(
+  result: RestoreDone | undefined,
+  { requestedAt, former }: Replacement,
+  doing: Doing,
+): Promise<PartReport> {
   const { deps, facts, signal, kept } = doing;
   const { deployment, now } = facts;
   const { replacement: _over, formerVolumes = [], databaseVolume = '', ...others } = kept;
   const acting = { deployment, now, signal };
-  await forget(doing);
+  await removeJobs(doing);
   await takeBack(deps, databaseVolume, acting);
   const aside = former === undefined ? [] : [await setAside(deps, former, acting)];
   const status = {
     ...others,
     databaseVolume,
-    formerVolumes: [...formerVolumes.filter(({ claim }) => claim !== databaseVolume), ...aside].slice(-MOST_FORMER),
+    formerVolumes: [
+      ...formerVolumes.filter(({ claim }) => claim !== databaseVolume),
+      ...aside,
+    ].slice(-MOST_FORMER),
     replacedAt: requestedAt,
     // The log of before belongs to the other volume, so that a copy is due.
-    restoredAt: dateTimeOf(now),
-    ...(result && { restoredBackup: result.backup, restoredFrom: dateTimeOf(new Date(result.from)) }),
+    restoredAt: formatKubernetesTime(now),
+    ...(result && {
+      restoredBackup: result.backup,
+      restoredFrom: formatKubernetesTime(new Date(result.from)),
+    }),
   };
-  return { status, statements: [replaced(result, status)] };
+  return { status, statements: [buildReplacedCondition(result, status)] };
 }
 
 /** Gives up: the database goes back to its former volume. */
-async function giveUp(failure: ReplaceFailure | RestoreFailure, replacement: Replacement, doing: Doing): Promise<PartReport> {
+async function giveUp(
+  failure: ReplaceFailure | RestoreFailure,
+  replacement: Replacement,
+  doing: Doing,
+): Promise<PartReport> {
   const { former } = replacement;
-  await forget(doing);
-  if (former === undefined) return failed(failure, replacement.requestedAt, doing);
-  const back: Replacement = { ...replacement, ...failure, step: 'Returning', since: dateTimeOf(doing.facts.now) };
-  return stopped({ ...doing.kept, databaseVolume: former, replacement: back }, 'The restore failed. The former volume comes back.');
+  await removeJobs(doing);
+  if (former === undefined) return buildFailedReport(failure, replacement.requestedAt, doing);
+  const back: Replacement = {
+    ...replacement,
+    ...failure,
+    step: 'Returning',
+    since: formatKubernetesTime(doing.facts.now),
+  };
+  return buildStoppedReport(
+    { ...doing.kept, databaseVolume: former, replacement: back },
+    'The restore failed. The former volume comes back.',
+  );
 }
 
-async function forget({ deps, facts: { deployment, secret }, signal }: Doing): Promise<void> {
-  await forgetRestore(deps, deployment, signal);
-  if (secret !== undefined && 'secret' in secret) await forgetAdoption(deps, deployment, { secret: secret.secret, signal });
+async function removeJobs({ deps, facts: { deployment, secret }, signal }: Doing): Promise<void> {
+  await removeRestoreJobs(deps, deployment, signal);
+  if (secret !== undefined && 'secret' in secret)
+    await removeAdoptionJob(deps, deployment, { secret: secret.secret, signal });
 }
 
 /** Lets the agents start again once the database runs on its former volume, and removes the one that was not filled. */
-async function goBack(replacement: Replacement, doing: Doing): Promise<PartReport> {
+async function returnToVolume(replacement: Replacement, doing: Doing): Promise<PartReport> {
   const { deps, facts, signal, kept } = doing;
   const { deployment, database, databasePods, now } = facts;
   const { requestedAt, former, message = '' } = replacement;
   const status = { ...kept, ...(former !== undefined && { databaseVolume: former }), replacement };
-  const isThere = database !== undefined && !isSwitching(deployment, database, databasePods) && isUp(facts);
-  if (!isThere) return stopped(status, 'The restore failed. The former volume comes back.');
-  const made = nextClaim(deployment, requestedAt);
+  const isThere =
+    database !== undefined && !isSwitching(deployment, database, databasePods) && isUp(facts);
+  if (!isThere)
+    return buildStoppedReport(status, 'The restore failed. The former volume comes back.');
+  const made = buildNextClaimName(deployment, requestedAt);
   if (made !== former) await removeVolume(deps, made, { deployment, now, signal });
   const reason = REPLACE_FAILURES.find((known) => known === replacement.reason) ?? 'RestoreFailed';
-  return failed({ reason, message }, requestedAt, { ...doing, kept: status });
+  return buildFailedReport({ reason, message }, requestedAt, { ...doing, kept: status });
 }
 
 /** Reports a restore that was not. The deployment is as it was. */
-function failed(failure: ReplaceFailure, requestedAt: string, { kept }: Doing): PartReport {
+function buildFailedReport(
+  failure: ReplaceFailure,
+  requestedAt: string,
+  { kept }: Doing,
+): PartReport {
   const { replacement: _over, ...others } = kept;
-  return { status: { ...others, replacedAt: requestedAt }, statements: [notReplaced(failure)] };
+  return {
+    status: { ...others, replacedAt: requestedAt },
+    statements: [buildNotReplacedCondition(failure)],
+  };
 }

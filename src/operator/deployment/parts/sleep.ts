@@ -1,18 +1,22 @@
 import type { KubeObject } from '../../../kube/kube.ts';
 import { OF_SERVICE, OPERATOR, WRITTEN_BY } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { appliedMetadata } from '../../objects/metadata.ts';
+import { buildAppliedMetadata } from '../../objects/metadata.ts';
 import { isSleeper } from '../../rollout/sleepers.ts';
-import { availableReplicas } from '../../pods/workload-state.ts';
-import { gatewayEndpoints } from '../../scale/gateways.ts';
+import { getAvailableReplicas } from '../../pods/workload-state.ts';
+import { listGatewayEndpoints } from '../../scale/gateways.ts';
 import type { Facts, Part } from '../part.ts';
-import { apiService } from './service.ts';
+import { buildApiService } from './service.ts';
 
 /** The sleep of a deployment: the callers' way to the gateway meanwhile, and its place in the status. */
 export const sleep: Part = {
-  desired: asleepObjects,
+  desired: buildSleepObjects,
   report({ sleep: { sleep: fields, statements, again }, ports }) {
-    return { status: { ...fields, ...(ports.gateway !== undefined && { gatewayPort: ports.gateway }) }, statements, again: [again] };
+    return {
+      status: { ...fields, ...(ports.gateway !== undefined && { gatewayPort: ports.gateway }) },
+      statements,
+      again: [again],
+    };
   },
 };
 
@@ -21,15 +25,27 @@ export const sleep: Part = {
  * reaches its api pods and nothing else, and while there is no such pod, slices that lead the first one to the gateway.
  * Kubernetes joins them with those that it writes itself.
  */
-function asleepObjects({ deployment, settings, target, workloads, gateways, ports, isAsleep }: Facts): KubeObject[] {
+function buildSleepObjects({
+  deployment,
+  settings,
+  target,
+  workloads,
+  gateways,
+  ports,
+  isAsleep,
+}: Facts): KubeObject[] {
   const { name, namespace } = deployment.metadata;
   if (!isSleeper(deployment, settings) || target === undefined) return [];
-  const direct = apiService(deployment, names.directService(name), target);
+  const direct = buildApiService(deployment, names.directService(name), target);
   const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(target));
   const port = ports.gateway;
-  if (port === undefined || (!isAsleep && availableReplicas(api) > 0)) return [direct];
-  const slices = gatewayEndpoints(gateways).map(({ addressType, addresses }): KubeObject => {
-    const metadata = appliedMetadata(deployment, 'agent', names.gatewaySlice(name, addressType));
+  if (port === undefined || (!isAsleep && getAvailableReplicas(api) > 0)) return [direct];
+  const slices = listGatewayEndpoints(gateways).map(({ addressType, addresses }): KubeObject => {
+    const metadata = buildAppliedMetadata(
+      deployment,
+      'agent',
+      names.gatewaySlice(name, addressType),
+    );
     return {
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
@@ -39,7 +55,10 @@ function asleepObjects({ deployment, settings, target, workloads, gateways, port
         labels: { ...metadata.labels, [OF_SERVICE]: names.service(name), [WRITTEN_BY]: OPERATOR },
       },
       addressType,
-      endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
+      endpoints: addresses.map((address) => ({
+        addresses: [address],
+        conditions: { ready: true },
+      })),
       ports: [{ name: 'http', port, protocol: 'TCP' }],
     };
   });

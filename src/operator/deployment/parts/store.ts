@@ -4,19 +4,19 @@ import { ASLEEP, HIBERNATED, STORE_READY } from '../../../schema/platform/condit
 import { names } from '../../../schema/names.ts';
 import { isRequestHandled } from '../../rollout/deployment.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
-import { seenTemplate } from '../../pods/settled-template.ts';
+import { deriveSeenTemplate } from '../../pods/settled-template.ts';
 import type { DeploymentStatusFields, PartReport } from '../../reports/part-report.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
-import { desiredStore, storeAmong, storeMemory } from '../../store/desired.ts';
+import { buildStoreObjects, storeAmong, storeMemory } from '../../store/desired.ts';
 import { storeSecret } from '../../store/secret.ts';
 import type { Facts, Part, WrittenFacts } from '../part.ts';
 
 /** The key-value store of a deployment that asks for one. */
 export const store: Part = {
-  desired: desiredStore,
+  desired: buildStoreObjects,
   prepare: keepStore,
   keeps: ['storeSecret'],
-  report: (facts) => ({ statements: storeStatement(facts), status: seenPods(facts) }),
+  report: (facts) => ({ statements: storeStatement(facts), status: derivePodTemplate(facts) }),
 };
 
 /**
@@ -31,7 +31,8 @@ async function keepStore(
   const known = deployment.status?.storeSecret;
   const { namespace, name } = deployment.metadata;
   if (storeMemory(deployment) === undefined) {
-    if (known !== undefined) await kube.delete(kinds.secret, { namespace, name: known }, {}, signal);
+    if (known !== undefined)
+      await kube.delete(kinds.secret, { namespace, name: known }, {}, signal);
     return {};
   }
   const made = names.storeSecret(name);
@@ -40,9 +41,12 @@ async function keepStore(
   return { status: { storeSecret: made } };
 }
 
-function seenPods({ deployment, written }: WrittenFacts): DeploymentStatusFields {
+function derivePodTemplate({ deployment, written }: WrittenFacts): DeploymentStatusFields {
   if (storeMemory(deployment) === undefined) return {};
-  const template = seenTemplate(storeAmong(written, deployment), deployment.status?.storeTemplate);
+  const template = deriveSeenTemplate(
+    storeAmong(written, deployment),
+    deployment.status?.storeTemplate,
+  );
   return template === undefined ? {} : { storeTemplate: template };
 }
 
@@ -52,11 +56,20 @@ function storeStatement({ deployment, isAsleep, written }: WrittenFacts): Stated
   const name = names.store(deployment.metadata.name);
   const set = storeAmong(written, deployment);
   const { readyReplicas = 0 } = (set?.status ?? {}) as { readyReplicas?: number };
-  const stated = (status: 'True' | 'False', reason: string, message: string): StatedCondition[] => [
-    { type: STORE_READY, status, reason, message },
-  ];
-  if (readyReplicas > 0) return stated('True', 'StoreReady', 'The key-value store takes connections.');
-  if (deployment.spec.hibernate === true) return stated('False', HIBERNATED, 'The key-value store is stopped.');
-  if (isAsleep) return stated('False', ASLEEP, 'The key-value store sleeps with its deployment.');
-  return stated('False', 'StoreNotReady', `The pod of StatefulSet ${name} is not ready. Streams go through the database meanwhile.`);
+  const buildConditionList = (
+    status: 'True' | 'False',
+    reason: string,
+    message: string,
+  ): StatedCondition[] => [{ type: STORE_READY, status, reason, message }];
+  if (readyReplicas > 0)
+    return buildConditionList('True', 'StoreReady', 'The key-value store takes connections.');
+  if (deployment.spec.hibernate === true)
+    return buildConditionList('False', HIBERNATED, 'The key-value store is stopped.');
+  if (isAsleep)
+    return buildConditionList('False', ASLEEP, 'The key-value store sleeps with its deployment.');
+  return buildConditionList(
+    'False',
+    'StoreNotReady',
+    `The pod of StatefulSet ${name} is not ready. Streams go through the database meanwhile.`,
+  );
 }

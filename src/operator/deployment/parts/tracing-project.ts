@@ -1,13 +1,20 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { TRACING_PROJECT_SHARED } from '../../../schema/platform/conditions.ts';
-import { type DeploymentResource, type TracingProjectResource } from '../../../schema/platform/custom-resources.ts';
+import {
+  type DeploymentResource,
+  type TracingProjectResource,
+} from '../../../schema/platform/custom-resources.ts';
 import { API_VERSION } from '../../../schema/platform/api-group.ts';
 import { DEPLOYMENT, TENANT } from '../../../schema/platform/labels.ts';
-import { labelValue, names } from '../../../schema/names.ts';
-import { type Owners, tenantOf, tenantOfProject } from '../../../schema/platform/tenancy.ts';
+import { toLabelValue, names } from '../../../schema/names.ts';
+import {
+  type Owners,
+  resolveDeploymentTenant,
+  resolveProjectTenant,
+} from '../../../schema/platform/tenancy.ts';
 import { BY_NAME, type Caches } from '../../view/caches.ts';
-import { ownersIn } from '../../view/tenancy.ts';
+import { mapNamespaceOwners } from '../../view/tenancy.ts';
 import type { Part, TracingState } from '../part.ts';
 
 /** The tracing project of a deployment, which stays when the deployment goes. */
@@ -18,59 +25,84 @@ export const tracingProject: Part = {
   },
   report({ tracing }) {
     if (tracing.state !== 'shared') return {};
-    const message = 'An older deployment of this tenant has this name: they share its tracing project.';
-    return { statements: [{ type: TRACING_PROJECT_SHARED, status: 'True', reason: 'NameTaken', message }] };
+    const message =
+      'An older deployment of this tenant has this name: they share its tracing project.';
+    return {
+      statements: [{ type: TRACING_PROJECT_SHARED, status: 'True', reason: 'NameTaken', message }],
+    };
   },
 };
 
 type TenancyCaches = Pick<Caches, 'deployments' | 'listeners' | 'namespaces' | 'tracingProjects'>;
 
 /** Returns the tenant that a deployment belongs to, as REST sees it. */
-export const tenantIn = (
+export const findDeploymentTenant = (
   deployment: DeploymentResource,
   caches: Pick<Caches, 'listeners' | 'namespaces'>,
   settings: OperatorSettings,
-): string | undefined => tenantOf(deployment, ownersIn(caches, settings), settings.defaultTenantId);
+): string | undefined =>
+  resolveDeploymentTenant(
+    deployment,
+    mapNamespaceOwners(caches, settings),
+    settings.defaultTenantId,
+  );
 
 /**
  * Returns whether a deployment has its tracing project, shares that of an older deployment of its tenant, or needs one.
  * A deployment without a tenant shares nothing with other namespaces.
  */
-export function tracingState(deployment: DeploymentResource, caches: TenancyCaches, settings: OperatorSettings): TracingState {
+export function resolveTracingState(
+  deployment: DeploymentResource,
+  caches: TenancyCaches,
+  settings: OperatorSettings,
+): TracingState {
   const { name, uid } = deployment.metadata;
-  const owners = ownersIn(caches, settings);
-  const tenant = tenantOf(deployment, owners, settings.defaultTenantId);
-  const rivals = caches.deployments.byIndex(BY_NAME, name).filter((other) => {
-    return other.metadata.uid !== uid && tenant !== undefined && tenantOf(other, owners, settings.defaultTenantId) === tenant;
+  const owners = mapNamespaceOwners(caches, settings);
+  const tenant = resolveDeploymentTenant(deployment, owners, settings.defaultTenantId);
+  const rivals = caches.deployments.listByIndex(BY_NAME, name).filter((other) => {
+    return (
+      other.metadata.uid !== uid &&
+      tenant !== undefined &&
+      resolveDeploymentTenant(other, owners, settings.defaultTenantId) === tenant
+    );
   });
   if (rivals.some((other) => isOlder(other, deployment))) return { state: 'shared' };
-  const isOurs = ownProject(deployment, { tenant, owners, settings });
-  if (caches.tracingProjects.byIndex(BY_NAME, name).some(isOurs)) return { state: 'there' };
-  return { state: 'missing', project: tracingProjectOf(deployment, tenant) };
+  const isOurs = buildOwnProjectTest(deployment, { tenant, owners, settings });
+  if (caches.tracingProjects.listByIndex(BY_NAME, name).some(isOurs)) return { state: 'there' };
+  return { state: 'missing', project: buildTracingProject(deployment, tenant) };
 }
 
 type Whose = { tenant: string | undefined; owners: Owners; settings: OperatorSettings };
 
 /** Returns a predicate that is true for projects of the deployment's tenant, or of its namespace if it has none. */
-const ownProject =
+const buildOwnProjectTest =
   ({ metadata: { namespace } }: DeploymentResource, { tenant, owners, settings }: Whose) =>
   (project: TracingProjectResource): boolean =>
-    tenant === undefined ? project.metadata.namespace === namespace : tenantOfProject(project, owners, settings.defaultTenantId) === tenant;
+    tenant === undefined
+      ? project.metadata.namespace === namespace
+      : resolveProjectTenant(project, owners, settings.defaultTenantId) === tenant;
 
 function isOlder(a: DeploymentResource, b: DeploymentResource): boolean {
-  const order = (deployment: DeploymentResource): string => `${deployment.metadata.creationTimestamp}/${deployment.metadata.uid}`;
-  return order(a) < order(b);
+  const buildAgeKey = (deployment: DeploymentResource): string =>
+    `${deployment.metadata.creationTimestamp}/${deployment.metadata.uid}`;
+  return buildAgeKey(a) < buildAgeKey(b);
 }
 
 /** Returns the tracing project of a deployment. One that belongs to nobody names no tenant. */
-export function tracingProjectOf({ metadata }: DeploymentResource, tenant: string | undefined): KubeObject {
+export function buildTracingProject(
+  { metadata }: DeploymentResource,
+  tenant: string | undefined,
+): KubeObject {
   return {
     apiVersion: API_VERSION,
     kind: 'TracingProject',
     metadata: {
       name: names.tracingProject(tenant ?? '', metadata.name),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
-      labels: { [DEPLOYMENT]: labelValue(metadata.name), ...(tenant !== undefined && { [TENANT]: tenant }) },
+      labels: {
+        [DEPLOYMENT]: toLabelValue(metadata.name),
+        ...(tenant !== undefined && { [TENANT]: tenant }),
+      },
     },
     spec: { ...(tenant !== undefined && { tenantId: tenant }), projectName: metadata.name },
   };

@@ -1,8 +1,18 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RouteSettings } from '../../../config/routes.ts';
 import { HOST_TAKEN } from '../../../schema/platform/conditions.ts';
-import type { DeploymentResource, DeploymentSpec } from '../../../schema/platform/custom-resources.ts';
-import { filled, findOverlap, hostFault, isGranted, placeOfUrl, type RoutePlace } from '../../../schema/platform/route-place.ts';
+import type {
+  DeploymentResource,
+  DeploymentSpec,
+} from '../../../schema/platform/custom-resources.ts';
+import {
+  expandRoutePattern,
+  findOverlap,
+  checkRouteHost,
+  isGranted,
+  parseRoutePlace,
+  type RoutePlace,
+} from '../../../schema/platform/route-place.ts';
 
 /** The route that a deployment is to have. */
 export type RoutePlan = {
@@ -31,14 +41,23 @@ export type RouteWorld = {
 };
 
 /** Decides about the route of a deployment. Undefined: it has none. */
-export function planRoute({ metadata, spec }: DeploymentResource, world: RouteWorld): RoutePlan | undefined {
+export function planRoute(
+  { metadata, spec }: DeploymentResource,
+  world: RouteWorld,
+): RoutePlan | undefined {
   const { route } = world.settings;
   if (route === undefined || spec.route?.enabled === false) return undefined;
   const names = { name: metadata.name, namespace: metadata.namespace ?? '' };
-  const own = { host: filled(route.host, names), path: filled(route.path, names) };
-  const asked = askedIn(spec, own);
+  const own = {
+    host: expandRoutePattern(route.host, names),
+    path: expandRoutePattern(route.path, names),
+  };
+  const asked = resolveRequestedRoute(spec, own);
   const path = asked.path ?? own.path;
-  const judged = asked.hosts.map((host) => ({ host, fault: faultOf({ host, path }, own, { ...world, route }) }));
+  const judged = asked.hosts.map((host) => ({
+    host,
+    fault: findFault({ host, path }, own, { ...world, route }),
+  }));
   return {
     settings: route,
     hosts: judged.flatMap(({ host, fault }) => (fault === undefined ? [host] : [])),
@@ -52,33 +71,50 @@ export function planRoute({ metadata, spec }: DeploymentResource, world: RouteWo
 type Asked = { hosts: readonly string[]; path?: string | undefined; fault?: RouteFault };
 
 /** Returns the hosts and the path that a deployment asks for: by its route, its custom URL, or the pattern. */
-function askedIn({ route = {}, sourceConfig }: DeploymentSpec, own: RoutePlace): Asked {
+function resolveRequestedRoute(
+  { route = {}, sourceConfig }: DeploymentSpec,
+  own: RoutePlace,
+): Asked {
   const { hosts, path } = route;
   if (hosts !== undefined) return { hosts, path };
   if (sourceConfig?.customUrl === undefined) return { hosts: [own.host], path };
-  const place = placeOfUrl(sourceConfig.customUrl);
+  const place = parseRoutePlace(sourceConfig.customUrl);
   if ('fault' in place)
-    return { hosts: [], fault: { reason: 'HostInvalid', message: `The route can't have the custom URL: ${place.fault}.` } };
+    return {
+      hosts: [],
+      fault: {
+        reason: 'HostInvalid',
+        message: `The route can't have the custom URL: ${place.fault}.`,
+      },
+    };
   return { hosts: [place.host], path: path ?? place.path };
 }
 
 /** Returns why a deployment may not have a place, if it may not. */
-function faultOf(wanted: RoutePlace, own: RoutePlace, world: RouteWorld & { route: RouteSettings }): RouteFault | undefined {
+function findFault(
+  wanted: RoutePlace,
+  own: RoutePlace,
+  world: RouteWorld & { route: RouteSettings },
+): RouteFault | undefined {
   const { host, path } = wanted;
-  const fault = hostFault(host);
-  if (fault !== undefined) return { reason: 'HostInvalid', message: `The route can't have its host: ${fault}.` };
-  const refusal = refusalOf(wanted, own, world);
+  const fault = checkRouteHost(host);
+  if (fault !== undefined)
+    return { reason: 'HostInvalid', message: `The route can't have its host: ${fault}.` };
+  const refusal = findRefusal(wanted, own, world);
   if (refusal !== undefined) return refusal;
   const holder = world.holderOf(host, path);
   if (holder === undefined) return undefined;
-  return { reason: HOST_TAKEN, message: `The deployment ${holder} has the host ${host} with the path ${path}.` };
+  return {
+    reason: HOST_TAKEN,
+    message: `The deployment ${holder} has the host ${host} with the path ${path}.`,
+  };
 }
 
 /**
  * Returns why nobody has granted the place. The one by the pattern of the installation is granted, unless its host is
  * reserved.
  */
-function refusalOf(
+function findRefusal(
   { host, path }: RoutePlace,
   own: RoutePlace,
   { listener, route }: RouteWorld & { route: RouteSettings },
@@ -101,16 +137,22 @@ function refusalOf(
   return { reason: 'HostNotAllowed', message: `The host ${host} is not allowed. ${why}.` };
 }
 
-const isBelow = (path: string, above: string): boolean => path === above || path.startsWith(`${above}/`);
+const isBelow = (path: string, above: string): boolean =>
+  path === above || path.startsWith(`${above}/`);
 
 /** Returns true if the server does not know the path, so that a request loses it on its way. */
-export const isStripped = (path: string, mountPrefix: string): boolean => path !== '/' && path !== mountPrefix;
+export const isStripped = (path: string, mountPrefix: string): boolean =>
+  path !== '/' && path !== mountPrefix;
 
 /** Returns where a client outside finds the server: at its first host, below its path and the server's mount prefix. */
-export function outsideAddress({ settings, hosts, path }: RoutePlan, mountPrefix: string): string | undefined {
+export function buildOutsideAddress(
+  { settings, hosts, path }: RoutePlan,
+  mountPrefix: string,
+): string | undefined {
   const [host] = hosts;
   if (host === undefined) return undefined;
-  const scheme = settings.kind === 'HTTPRoute' ? settings.scheme : settings.tls === undefined ? 'http' : 'https';
+  const scheme =
+    settings.kind === 'HTTPRoute' ? settings.scheme : settings.tls === undefined ? 'http' : 'https';
   const below = path === '/' ? '' : path;
   return `${scheme}://${host}${below}${path === mountPrefix ? '' : mountPrefix}`;
 }

@@ -2,7 +2,7 @@ import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { Diagnosis } from '../../pods/diagnose.ts';
 import { endOfJob } from '../../pods/job-state.ts';
-import { idle, type Decision } from '../decision.ts';
+import { buildIdleDecision, type Decision } from '../decision.ts';
 import type { BuildSituation } from './observe.ts';
 
 /** Seconds after which a Job without a pod is looked at again: nothing watches Jobs. */
@@ -12,21 +12,33 @@ export const LOOK_FOR_POD = 5;
 export const NEXT = { started: true, again: 1 };
 
 /** Decides that a build has failed. */
-export const buildFailed = (diagnosis: Omit<Diagnosis, 'final'>, more: Partial<Decision> = {}): Decision =>
-  idle('BUILD_FAILED', diagnosis.message, { reason: diagnosis.reason, diagnosis: { ...diagnosis, final: true }, ...more });
+export const buildFailed = (
+  diagnosis: Omit<Diagnosis, 'final'>,
+  more: Partial<Decision> = {},
+): Decision =>
+  buildIdleDecision('BUILD_FAILED', diagnosis.message, {
+    reason: diagnosis.reason,
+    diagnosis: { ...diagnosis, final: true },
+    ...more,
+  });
 
 /** Returns the seconds that a build's pod or Job has left, from its creation. */
-export const buildSecondsLeft = ({ metadata }: KubeObject, { deadlineSeconds }: Builder, { world }: BuildSituation): number =>
-  deadlineSeconds - (world.now.getTime() - Date.parse(metadata.creationTimestamp ?? world.now.toISOString())) / 1000;
+export const buildSecondsLeft = (
+  { metadata }: KubeObject,
+  { deadlineSeconds }: Builder,
+  { world }: BuildSituation,
+): number =>
+  deadlineSeconds -
+  (world.now.getTime() - Date.parse(metadata.creationTimestamp ?? world.now.toISOString())) / 1000;
 
 /** Seconds that volumes and the network of a pod may take before it is reported. */
 const EARLY = 60;
 
 /** Decides for a build whose pod has not begun. */
-export function podStarting(found: Diagnosis | undefined, left: number): Decision {
+export function decidePodStarting(found: Diagnosis | undefined, left: number): Decision {
   const early = EARLY - (found?.early ?? EARLY);
   const trouble = early > 0 ? undefined : found;
-  return idle('AWAITING_BUILD', trouble?.message ?? "The build's pod is starting.", {
+  return buildIdleDecision('AWAITING_BUILD', trouble?.message ?? "The build's pod is starting.", {
     again: Math.min(left, found?.again ?? left, early > 0 ? early : left),
     ...(trouble && { reason: trouble.reason }),
   });
@@ -36,15 +48,34 @@ export function podStarting(found: Diagnosis | undefined, left: number): Decisio
 export const isJobOver = (job: KubeObject): boolean => endOfJob(job) !== undefined;
 
 /** Decides by the Job, if it has no pod yet or its pod went before anybody read the result. */
-export function byJob(job: KubeObject, builder: Builder, situation: BuildSituation): Decision {
+export function decideByJob(
+  job: KubeObject,
+  builder: Builder,
+  situation: BuildSituation,
+): Decision {
   const end = endOfJob(job);
   if (end?.reason === 'DeadlineExceeded')
-    return buildFailed({ reason: 'DeadlineExceeded', message: `The build did not end within ${builder.deadlineSeconds} seconds.` });
-  if (end !== undefined) return buildFailed({ reason: 'Interrupted', message: "The build's pod is gone, and its result is lost." });
+    return buildFailed({
+      reason: 'DeadlineExceeded',
+      message: `The build did not end within ${builder.deadlineSeconds} seconds.`,
+    });
+  if (end !== undefined)
+    return buildFailed({
+      reason: 'Interrupted',
+      message: "The build's pod is gone, and its result is lost.",
+    });
   const left = buildSecondsLeft(job, builder, situation);
   const { hindrance } = situation.world.build ?? {};
-  const message = hindrance?.message ?? `The build has no pod yet: its Job is ${job.metadata.name}.`;
-  if (left <= 0) return buildFailed({ reason: hindrance?.reason ?? 'DeadlineExceeded', message }, { build: 'drop' });
+  const message =
+    hindrance?.message ?? `The build has no pod yet: its Job is ${job.metadata.name}.`;
+  if (left <= 0)
+    return buildFailed(
+      { reason: hindrance?.reason ?? 'DeadlineExceeded', message },
+      { build: 'drop' },
+    );
   const reason = hindrance && { reason: hindrance.reason };
-  return idle('AWAITING_BUILD', message, { again: Math.min(LOOK_FOR_POD, left), ...reason });
+  return buildIdleDecision('AWAITING_BUILD', message, {
+    again: Math.min(LOOK_FOR_POD, left),
+    ...reason,
+  });
 }

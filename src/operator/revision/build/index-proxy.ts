@@ -1,8 +1,8 @@
 import type { Builder } from '../../../config/builder.ts';
-import { proxyVariables } from '../../objects/proxy-variables.ts';
+import { buildProxyVariables } from '../../objects/proxy-variables.ts';
 import type { Proxies } from '../../../http/proxies.ts';
 import { INDEX_PORT, INDEXES } from '../../../schema/wire/build-message.ts';
-import { cores, mebibytes } from '../../kernel/quantity.ts';
+import { formatCores, formatMebibytes } from '../../kernel/quantity.ts';
 import { RESTRICTED } from '../objects/containers.ts';
 import type { BuildPlace } from './place.ts';
 
@@ -15,17 +15,33 @@ const MOST = { cpu: 0.2, memoryMb: 192, diskMb: 64 };
 export const hasIndexProxy = ({ indexSecretName }: Builder, { hasBuildkit }: BuildPlace): boolean =>
   indexSecretName !== undefined && !hasBuildkit;
 
-type Given = { builder: Builder; place: BuildPlace; imagePullPolicy?: string | undefined; proxies: Proxies; tenant: string };
+type Given = {
+  builder: Builder;
+  place: BuildPlace;
+  imagePullPolicy?: string | undefined;
+  proxies: Proxies;
+  tenant: string;
+};
 
 /**
  * Returns the container that stands for private indexes while `build` runs. It alone sees their credentials, and shares
  * neither a folder nor a list of processes with the container that runs the repository's commands.
  */
-export function indexProxy({ builder, place, imagePullPolicy, proxies, tenant }: Given): object[] {
+export function buildIndexProxy({
+  builder,
+  place,
+  imagePullPolicy,
+  proxies,
+  tenant,
+}: Given): object[] {
   if (!hasIndexProxy(builder, place)) return [];
   const hasAuthorities = builder.caConfigMapName !== undefined;
   const ca = hasAuthorities ? { NODE_EXTRA_CA_CERTS: '/gx/ca/ca.crt' } : {};
-  const env: Record<string, string | undefined> = { GX_TENANT: tenant, ...proxyVariables(proxies), ...ca };
+  const env: Record<string, string | undefined> = {
+    GX_TENANT: tenant,
+    ...buildProxyVariables(proxies),
+    ...ca,
+  };
   return [
     {
       name: INDEXES,
@@ -34,10 +50,20 @@ export function indexProxy({ builder, place, imagePullPolicy, proxies, tenant }:
       args: [INDEXES],
       // It runs beside the stages after it, and is ended with the last one.
       restartPolicy: 'Always',
-      env: Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: value.replaceAll('$', '$$$$') }])),
+      env: Object.entries(env).flatMap(([name, value]) =>
+        value === undefined ? [] : [{ name, value: value.replaceAll('$', '$$$$') }],
+      ),
       resources: {
-        requests: { cpu: cores(Math.min(0.05, builder.cpu)), memory: mebibytes(96), 'ephemeral-storage': mebibytes(16) },
-        limits: { cpu: cores(MOST.cpu), memory: mebibytes(MOST.memoryMb), 'ephemeral-storage': mebibytes(MOST.diskMb) },
+        requests: {
+          cpu: formatCores(Math.min(0.05, builder.cpu)),
+          memory: formatMebibytes(96),
+          'ephemeral-storage': formatMebibytes(16),
+        },
+        limits: {
+          cpu: formatCores(MOST.cpu),
+          memory: formatMebibytes(MOST.memoryMb),
+          'ephemeral-storage': formatMebibytes(MOST.diskMb),
+        },
       },
       securityContext: { ...RESTRICTED, readOnlyRootFilesystem: true },
       volumeMounts: [
@@ -49,9 +75,14 @@ export function indexProxy({ builder, place, imagePullPolicy, proxies, tenant }:
 }
 
 /** A Secret that is not there is named by the proxy, so that the build ends at once with its name. */
-export const indexVolume = (builder: Builder, place: BuildPlace, mode: number): object[] =>
+export const buildIndexVolume = (builder: Builder, place: BuildPlace, mode: number): object[] =>
   hasIndexProxy(builder, place)
-    ? [{ name: INDEXES, secret: { secretName: builder.indexSecretName, optional: true, defaultMode: mode } }]
+    ? [
+        {
+          name: INDEXES,
+          secret: { secretName: builder.indexSecretName, optional: true, defaultMode: mode },
+        },
+      ]
     : [];
 
 /** The address at which the commands of a build find the proxy. */

@@ -1,9 +1,9 @@
-import { asError, Problem } from '../../../errors.ts';
+import { toError, Problem } from '../../../errors.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { Log } from '../../../log.ts';
 import { type RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { API_VERSION } from '../../../schema/platform/api-group.ts';
-import { DEPLOYMENT, ownLabels, REVISION } from '../../../schema/platform/labels.ts';
+import { DEPLOYMENT, buildManagedLabels, REVISION } from '../../../schema/platform/labels.ts';
 import { BUILD_LOG_KEY, BUILD_STAGES, names } from '../../../schema/names.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import type { Decision } from '../decision.ts';
@@ -28,15 +28,20 @@ const LAST_LINES = 4000;
 export async function keepBuildLog(
   deps: Pick<OperatorDeps, 'kube' | 'writer'>,
   revision: RevisionResource,
-  { decision, build, signal, log }: { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal; log: Log },
+  {
+    decision,
+    build,
+    signal,
+    log,
+  }: { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal; log: Log },
 ): Promise<string | undefined> {
   const pod = build?.pod;
   if (pod === undefined || revision.status?.buildLog !== undefined) return undefined;
   if (!hasEnded(decision)) return undefined;
   try {
-    const stages = await logsOf(deps, pod, { signal, log });
+    const stages = await readStageLogs(deps, pod, { signal, log });
     if (stages.every(({ text }) => text === '')) return undefined;
-    const object = logObject(revision, packedLog(stages));
+    const object = logObject(revision, packBuildLog(stages));
     // One that is there was kept by an operator that died before it reported it.
     await deps.writer.create(object, signal);
     return object.metadata.name;
@@ -47,33 +52,42 @@ export async function keepBuildLog(
   }
 }
 
-const hasEnded = ({ phase, image }: Decision): boolean => phase === 'BUILD_FAILED' || phase === 'INTERRUPTED' || image !== undefined;
+const hasEnded = ({ phase, image }: Decision): boolean =>
+  phase === 'BUILD_FAILED' || phase === 'INTERRUPTED' || image !== undefined;
 
 type Reading = { signal: AbortSignal; log: Log };
 
-async function logsOf({ kube }: Pick<OperatorDeps, 'kube'>, { metadata }: KubeObject, { signal, log }: Reading): Promise<StageLog[]> {
+async function readStageLogs(
+  { kube }: Pick<OperatorDeps, 'kube'>,
+  { metadata }: KubeObject,
+  { signal, log }: Reading,
+): Promise<StageLog[]> {
   const logs: StageLog[] = [];
   for (const stage of BUILD_STAGES) {
     const soon = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
-    const text = await newestOf(kube, metadata, { container: stage, signal: soon }).catch((error: unknown) => {
-      // A stage that has not begun has no log.
-      log.debug({ err: asError(error), stage }, 'no log of this stage');
-      return '';
-    });
+    const text = await readNewestLines(kube, metadata, { container: stage, signal: soon }).catch(
+      (error: unknown) => {
+        // A stage that has not begun has no log.
+        log.debug({ err: toError(error), stage }, 'no log of this stage');
+        return '';
+      },
+    );
     logs.push({ stage, text });
   }
   return logs;
 }
 
 /** A limit of bytes counts from a log's beginning, so of a longer one the last lines are asked for. */
-async function newestOf(
+async function readNewestLines(
   kube: OperatorDeps['kube'],
   { namespace, name }: KubeObject['metadata'],
   { container, signal }: { container: string; signal: AbortSignal },
 ): Promise<string> {
   const options = { container, timestamps: true, once: true, limitBytes: MOST_BYTES };
-  const text = await kube.podLog({ namespace, name }, options, signal);
-  return Buffer.byteLength(text) < MOST_BYTES ? text : kube.podLog({ namespace, name }, { ...options, tailLines: LAST_LINES }, signal);
+  const text = await kube.readPodLog({ namespace, name }, options, signal);
+  return Buffer.byteLength(text) < MOST_BYTES
+    ? text
+    : kube.readPodLog({ namespace, name }, { ...options, tailLines: LAST_LINES }, signal);
 }
 
 const logObject = ({ metadata, spec }: RevisionResource, packed: Buffer): KubeObject => ({
@@ -82,9 +96,17 @@ const logObject = ({ metadata, spec }: RevisionResource, packed: Buffer): KubeOb
   metadata: {
     name: names.buildLog(metadata.name),
     ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
-    labels: ownLabels(spec.deployment, 'build', metadata.name),
+    labels: buildManagedLabels(spec.deployment, 'build', metadata.name),
     annotations: { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name },
-    ownerReferences: [{ apiVersion: API_VERSION, kind: 'Revision', name: metadata.name, uid: metadata.uid ?? '', controller: true }],
+    ownerReferences: [
+      {
+        apiVersion: API_VERSION,
+        kind: 'Revision',
+        name: metadata.name,
+        uid: metadata.uid ?? '',
+        controller: true,
+      },
+    ],
   },
   immutable: true,
   binaryData: { [BUILD_LOG_KEY]: packed.toString('base64') },
@@ -99,13 +121,16 @@ const MOST_PACKED = 900 * 1024;
 const MOST_CHARACTERS = 30 * MOST_PACKED;
 
 /** Returns the logs of a build's stages as one text, gzipped. Of a long one, the newest lines that fit are kept. */
-export function packedLog(stages: readonly StageLog[], most = MOST_PACKED): Buffer {
-  let text = newest(stages.map(({ stage, text: lines }) => named(stage, lines)).join(''), MOST_CHARACTERS);
+export function packBuildLog(stages: readonly StageLog[], most = MOST_PACKED): Buffer {
+  let text = trimToNewest(
+    stages.map(({ stage, text: lines }) => markStage(stage, lines)).join(''),
+    MOST_CHARACTERS,
+  );
   for (;;) {
     const packed = gzipSync(text);
     if (packed.length <= most || text === '') return packed;
     // A tenth less than the share that would fit if all of it packed alike, so that few rounds are needed.
-    text = newest(text, Math.floor((text.length * most * 0.9) / packed.length));
+    text = trimToNewest(text, Math.floor((text.length * most * 0.9) / packed.length));
   }
 }
 
@@ -113,7 +138,7 @@ export function packedLog(stages: readonly StageLog[], most = MOST_PACKED): Buff
 const TIMED = /^\d{4}-\d\d-\d\dT\S+ /;
 
 /** Puts the stage's name behind the time of each line. */
-const named = (stage: string, lines: string): string =>
+const markStage = (stage: string, lines: string): string =>
   lines
     .split('\n')
     .filter((line) => TIMED.test(line))
@@ -121,7 +146,7 @@ const named = (stage: string, lines: string): string =>
     .join('');
 
 /** Returns the last whole lines of a text, of so many characters at most. */
-function newest(text: string, most: number): string {
+function trimToNewest(text: string, most: number): string {
   if (text.length <= most) return text;
   const cut = text.slice(text.length - most);
   return cut.slice(cut.indexOf('\n') + 1);

@@ -1,20 +1,23 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { OperatorSettings } from '../../../config/operator.ts';
-import { keyOf } from '../../../kube/cache.ts';
+import { buildObjectKey } from '../../../kube/cache.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource, RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import type {
+  DeploymentResource,
+  RevisionResource,
+} from '../../../schema/platform/custom-resources.ts';
 import { COMPONENT, INTERRUPT, REVISION_UID } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { BY_BUILD, BY_REVISION, type Caches } from '../../view/caches.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
-import { buildSource, nameTurns, type BuildSource } from '../../view/integrations.ts';
-import { imageOf } from '../../rollout/revisions.ts';
-import { statusOfPod } from '../../pods/diagnose.ts';
+import { buildSource, buildTurnNames, type BuildSource } from '../../view/integrations.ts';
+import { findRevisionImage } from '../../rollout/revisions.ts';
+import { getPodStatus } from '../../pods/diagnose.ts';
 import { findJob, readHindrance } from '../../pods/follow-job.ts';
 import type { JobHindrance } from '../../pods/job-state.ts';
 import type { RepeatedImage } from '../image.ts';
-import { placeOfBuild, type BuildPlace } from './place.ts';
-import { placeInLine, type QueuedBuild } from './turn.ts';
+import { chooseBuildPlace, type BuildPlace } from './place.ts';
+import { findPlaceInLine, type QueuedBuild } from './turn.ts';
 
 /** The objects of a revision's build. Jobs are not watched, because their pods are and show nearly everything. */
 export type BuildWorld = {
@@ -36,31 +39,50 @@ export type BuildSituation = {
   settings: OperatorSettings;
 };
 
-type Pass = { deployment: DeploymentResource | undefined; pods: KubeObject[]; now: Date; signal: AbortSignal };
+type Pass = {
+  deployment: DeploymentResource | undefined;
+  pods: KubeObject[];
+  now: Date;
+  signal: AbortSignal;
+};
 
 /**
  * Observes a build. Returns undefined if nothing is to be built: there is an image or no builder, or the revision may
  * not go on.
  */
 export async function observeBuild(
-  { kube, settings, caches, buildTurns: { latest } }: Pick<OperatorDeps, 'kube' | 'settings' | 'caches' | 'buildTurns'>,
+  {
+    kube,
+    settings,
+    caches,
+    buildTurns: { latest },
+  }: Pick<OperatorDeps, 'kube' | 'settings' | 'caches' | 'buildTurns'>,
   revision: RevisionResource,
   { deployment, pods, now, signal }: Pass,
 ): Promise<BuildWorld | undefined> {
   const { builder } = settings;
-  if (builder === undefined || imageOf(revision) !== undefined || !mayBuild(deployment)) return undefined;
-  const place = placeOfBuild(revision, builder);
-  const pod = newestOf(pods.filter(isOf(revision, place)));
+  if (builder === undefined || findRevisionImage(revision) !== undefined || !mayBuild(deployment))
+    return undefined;
+  const place = chooseBuildPlace(revision, builder);
+  const pod = findNewestPod(pods.filter(isOf(revision, place)));
   // Of an interrupted build the pod has yet to tell its log.
-  if (pod !== undefined || revision.metadata.annotations?.[INTERRUPT] !== undefined) return { pod, job: undefined };
+  if (pod !== undefined || revision.metadata.annotations?.[INTERRUPT] !== undefined)
+    return { pod, job: undefined };
   const name = names.stagedBuild(revision.metadata.name, revision.metadata.uid ?? '');
   const job = await findJob(kube, { namespace: place.namespace, name }, signal);
-  if (job !== undefined) return { pod, job, hindrance: await readHindrance(kube, job, { now, signal }) };
-  return { pod, job, source: buildSource(caches, settings, revision), place: placeOf(revision, { caches, settings, builder, latest }) };
+  if (job !== undefined)
+    return { pod, job, hindrance: await readHindrance(kube, job, { now, signal }) };
+  return {
+    pod,
+    job,
+    source: buildSource(caches, settings, revision),
+    place: findPlace(revision, { caches, settings, builder, latest }),
+  };
 }
 
 /** Returns true if the builds of a deployment go on. One that never begins would hold a place in the line. */
-const mayBuild = (deployment: DeploymentResource | undefined): boolean => deployment !== undefined && deployment.spec.hibernate !== true;
+const mayBuild = (deployment: DeploymentResource | undefined): boolean =>
+  deployment !== undefined && deployment.spec.hibernate !== true;
 
 /**
  * Another revision, deleted since, may have had the same name. A pod that is removed before its end is killed, which
@@ -71,33 +93,59 @@ const isOf =
   (pod: KubeObject): boolean =>
     pod.metadata.labels?.[REVISION_UID] === metadata.uid &&
     pod.metadata.namespace === namespace &&
-    (pod.metadata.deletionTimestamp === undefined || statusOfPod(pod).phase === 'Succeeded');
+    (pod.metadata.deletionTimestamp === undefined || getPodStatus(pod).phase === 'Succeeded');
 
-type Lines = { caches: Caches; settings: OperatorSettings; builder: Builder; latest: ReadonlyMap<string, number> };
+type Lines = {
+  caches: Caches;
+  settings: OperatorSettings;
+  builder: Builder;
+  latest: ReadonlyMap<string, number>;
+};
 
-function placeOf(revision: RevisionResource, { caches, settings, builder, latest }: Lines): number {
-  const nameOf = nameTurns(caches, settings);
-  const asked = (one: RevisionResource): QueuedBuild => ({
-    key: keyOf(one.metadata),
+function findPlace(
+  revision: RevisionResource,
+  { caches, settings, builder, latest }: Lines,
+): number {
+  const nameOf = buildTurnNames(caches, settings);
+  const toQueuedBuild = (one: RevisionResource): QueuedBuild => ({
+    key: buildObjectKey(one.metadata),
     tenant: nameOf(one.metadata.namespace),
     since: one.metadata.creationTimestamp ?? '',
   });
-  const own = asked(revision);
-  const listed = (state: string, counts: (one: RevisionResource) => boolean): QueuedBuild[] =>
-    caches.revisions.byIndex(BY_BUILD, state).filter(counts).map(asked);
+  const own = toQueuedBuild(revision);
+  const listBuilds = (state: string, counts: (one: RevisionResource) => boolean): QueuedBuild[] =>
+    caches.revisions.listByIndex(BY_BUILD, state).filter(counts).map(toQueuedBuild);
   // A status may be written by others. Pods of builds are the operator's own.
-  const running = listed('building', (one) =>
-    caches.pods.byIndex(BY_REVISION, keyOf(one.metadata)).some(isOf(one, placeOfBuild(one, builder))),
+  const running = listBuilds('building', (one) =>
+    caches.pods
+      .listByIndex(BY_REVISION, buildObjectKey(one.metadata))
+      .some(isOf(one, chooseBuildPlace(one, builder))),
   );
-  const waiting = listed('waiting', (one) => mayBuild(caches.deployments.get(keyOf({ ...one.metadata, name: one.spec.deployment }))));
+  const waiting = listBuilds('waiting', (one) =>
+    mayBuild(
+      caches.deployments.get(buildObjectKey({ ...one.metadata, name: one.spec.deployment })),
+    ),
+  );
   const others = running.filter(({ key }) => key !== own.key);
-  return placeInLine(own, { waiting, running: others, each: builder.parallel, all: builder.parallelInAll, latest });
+  return findPlaceInLine(own, {
+    waiting,
+    running: others,
+    each: builder.parallel,
+    all: builder.parallelInAll,
+    latest,
+  });
 }
 
 const isDisrupted = (pod: KubeObject): boolean =>
-  statusOfPod(pod).conditions?.some(({ type, status }) => type === 'DisruptionTarget' && status === 'True') === true;
+  getPodStatus(pod).conditions?.some(
+    ({ type, status }) => type === 'DisruptionTarget' && status === 'True',
+  ) === true;
 
-const newestOf = (pods: KubeObject[]): KubeObject | undefined =>
+const findNewestPod = (pods: KubeObject[]): KubeObject | undefined =>
   pods
     .filter((pod) => pod.metadata.labels?.[COMPONENT] === 'build' && !isDisrupted(pod))
-    .toSorted((a, b) => Date.parse(b.metadata.creationTimestamp ?? '') - Date.parse(a.metadata.creationTimestamp ?? ''))[0];
+    .toSorted(
+      (a, b) =>
+        Date.parse(b.metadata.creationTimestamp ?? '') -
+        Date.parse(a.metadata.creationTimestamp ?? ''),
+    )[0];

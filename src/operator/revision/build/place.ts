@@ -1,13 +1,13 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { nameBuiltRepository } from '../../../schema/platform/built-image.ts';
+import { buildImageRepository } from '../../../schema/platform/built-image.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 
 /** Where a revision is built, and by which image. */
 export type BuildPlace = { namespace: string; image: string; hasBuildkit: boolean };
 
 /** Returns where a revision is built: without root, or with BuildKit once a build has reported that it needs that. */
-export const placeOfBuild = (
+export const chooseBuildPlace = (
   { status }: Pick<RevisionResource, 'status'>,
   { image, namespace, buildkit }: Pick<Builder, 'image' | 'namespace' | 'buildkit'>,
 ): BuildPlace =>
@@ -16,8 +16,11 @@ export const placeOfBuild = (
     : { namespace, image, hasBuildkit: false };
 
 /** Returns the name that a revision's image is to be pushed under. */
-export const targetImage = ({ metadata, spec }: RevisionResource, { repository }: Builder): string =>
-  `${nameBuiltRepository(repository, { namespace: metadata.namespace ?? '', deployment: spec.deployment })}:${metadata.name}`;
+export const buildTargetImage = (
+  { metadata, spec }: RevisionResource,
+  { repository }: Builder,
+): string =>
+  `${buildImageRepository(repository, { namespace: metadata.namespace ?? '', deployment: spec.deployment })}:${metadata.name}`;
 
 type NodeStatus = {
   conditions?: { type: string; status: string }[];
@@ -31,16 +34,21 @@ type NodeStatus = {
 export function mayHaveOwnUsers(nodes: readonly KubeObject[]): boolean {
   const ready = nodes
     .map(({ status }) => (status ?? {}) as NodeStatus)
-    .filter(({ conditions = [] }) => conditions.some(({ type, status }) => type === 'Ready' && status === 'True'));
+    .filter(({ conditions = [] }) =>
+      conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
+    );
   return (
     ready.length === 0 ||
-    ready.some(({ runtimeHandlers = [] }) => runtimeHandlers.some(({ features }) => features?.userNamespaces === true))
+    ready.some(({ runtimeHandlers = [] }) =>
+      runtimeHandlers.some(({ features }) => features?.userNamespaces === true),
+    )
   );
 }
 
 /** An API server of which the feature is off drops the field without a word. */
-export const keepsOwnUsers = (job: KubeObject | undefined): boolean =>
-  job === undefined || (job.spec as { template: { spec: { hostUsers?: boolean } } }).template.spec.hostUsers === false;
+export const hasUserNamespace = (job: KubeObject | undefined): boolean =>
+  job === undefined ||
+  (job.spec as { template: { spec: { hostUsers?: boolean } } }).template.spec.hostUsers === false;
 
 /** The message to authors of `dockerfile_lines`. */
 export const USERS_OFF =

@@ -1,18 +1,25 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { OperatorSettings } from '../../../config/operator.ts';
-import { proxyVariables } from '../../objects/proxy-variables.ts';
+import { buildProxyVariables } from '../../objects/proxy-variables.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { nameCacheRepository } from '../../../schema/platform/built-image.ts';
+import { buildCacheRepository } from '../../../schema/platform/built-image.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
-import { AGENTS_NAMESPACE, DEPLOYMENT, ownLabels, REVISION, REVISION_UID, TENANT } from '../../../schema/platform/labels.ts';
+import {
+  AGENTS_NAMESPACE,
+  DEPLOYMENT,
+  buildManagedLabels,
+  REVISION,
+  REVISION_UID,
+  TENANT,
+} from '../../../schema/platform/labels.ts';
 import { BUILD_STAGES, names } from '../../../schema/names.ts';
-import { cores, mebibytes } from '../../kernel/quantity.ts';
+import { formatCores, formatMebibytes } from '../../kernel/quantity.ts';
 import { buildJob } from '../../objects/job.ts';
-import { userOfImage } from '../../objects/user-of-image.ts';
+import { buildImageUser } from '../../objects/user-of-image.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 import { RESTRICTED } from '../objects/containers.ts';
-import { hasIndexProxy, INDEX_PROXY, indexProxy, indexVolume } from './index-proxy.ts';
-import { placeOfBuild, targetImage, type BuildPlace } from './place.ts';
+import { hasIndexProxy, INDEX_PROXY, buildIndexProxy, buildIndexVolume } from './index-proxy.ts';
+import { chooseBuildPlace, buildTargetImage, type BuildPlace } from './place.ts';
 
 type Stage = (typeof BUILD_STAGES)[number];
 
@@ -25,7 +32,12 @@ export type StagedSource = {
   /** The loan to a build in another namespace: one Secret, of whose keys each stage sees its own. */
   lent?: Lent | undefined;
 };
-export type Lent = { secret: string; git: readonly string[]; registry: boolean; authorities: boolean };
+export type Lent = {
+  secret: string;
+  git: readonly string[];
+  registry: boolean;
+  authorities: boolean;
+};
 
 /** User and group of the builder's image. */
 const BUILDER_ID = 10001;
@@ -39,35 +51,57 @@ const SCRATCH = 512;
 /** Stages that run none of the repository's commands need little, whatever the build itself may take. */
 const SMALL = { cpu: 0.1, memoryMb: 256 };
 /** The namespace's bounds follow from the settings of a build, so no stage asks for more. */
-const smallOf = ({ cpu, memoryMb }: Builder): typeof SMALL => ({
+const limitSmallStage = ({ cpu, memoryMb }: Builder): typeof SMALL => ({
   cpu: Math.min(SMALL.cpu, cpu),
   memoryMb: Math.min(SMALL.memoryMb, memoryMb),
 });
 
 /** Returns the metadata of the objects that build a revision, in the namespace of all builds. */
-export function stagedMetadata(revision: RevisionResource, namespace: string, tenant: string): KubeObject['metadata'] & { name: string } {
+export function buildStagedMetadata(
+  revision: RevisionResource,
+  namespace: string,
+  tenant: string,
+): KubeObject['metadata'] & { name: string } {
   const { metadata, spec } = revision;
   const home = { [AGENTS_NAMESPACE]: metadata.namespace ?? '' };
   return {
     name: names.stagedBuild(metadata.name, metadata.uid ?? ''),
     namespace,
-    labels: { ...ownLabels(spec.deployment, 'build', metadata.name), ...home, [REVISION_UID]: metadata.uid ?? '', [TENANT]: tenant },
+    labels: {
+      ...buildManagedLabels(spec.deployment, 'build', metadata.name),
+      ...home,
+      [REVISION_UID]: metadata.uid ?? '',
+      [TENANT]: tenant,
+    },
     annotations: { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name, ...home },
   };
 }
 
 /** Returns the Job that builds a revision in stages: each has only the credentials that it needs. */
-export function stagedJob(revision: RevisionResource, source: StagedSource, given: Omit<Given, 'place'>): KubeObject {
-  const place = placeOfBuild(revision, given.builder);
-  const metadata = stagedMetadata(revision, place.namespace, source.tenant);
-  const { deadlineSeconds, keepSeconds, serviceAccountName, registrySecretName: registry } = given.builder;
+export function buildStagedJob(
+  revision: RevisionResource,
+  source: StagedSource,
+  given: Omit<Given, 'place'>,
+): KubeObject {
+  const place = chooseBuildPlace(revision, given.builder);
+  const metadata = buildStagedMetadata(revision, place.namespace, source.tenant);
+  const {
+    deadlineSeconds,
+    keepSeconds,
+    serviceAccountName,
+    registrySecretName: registry,
+  } = given.builder;
   const { labels, annotations } = metadata;
   return buildJob(
     metadata,
     {
       // A build that fails would fail again, so its author learns of it at once. A drained node is no failure.
       backoffLimit: 0,
-      podFailurePolicy: { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
+      podFailurePolicy: {
+        rules: [
+          { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+        ],
+      },
       activeDeadlineSeconds: deadlineSeconds + BEYOND_DEADLINE,
       ttlSecondsAfterFinished: keepSeconds,
     },
@@ -82,7 +116,7 @@ export function stagedJob(revision: RevisionResource, source: StagedSource, give
         ...(serviceAccountName !== undefined && { serviceAccountName }),
         ...pullSecrets(registry === undefined ? undefined : [{ name: registry }], given),
         ...given.placement.builds,
-        ...podSpec(revision, source, { ...given, place }),
+        ...buildPodSpec(revision, source, { ...given, place }),
       },
     },
   );
@@ -99,26 +133,26 @@ type Given = { builder: Builder; place: BuildPlace } & Pick<
   'imagePullPolicy' | 'imagePullSecrets' | 'placement' | 'fixedIds' | 'proxies'
 >;
 
-function podSpec(revision: RevisionResource, source: StagedSource, given: Given): object {
+function buildPodSpec(revision: RevisionResource, source: StagedSource, given: Given): object {
   const { builder, place } = given;
-  const stage = (name: Stage): object => container(name, { revision, source, given });
+  const stage = (name: Stage): object => buildContainer(name, { revision, source, given });
   return {
     ...(place.hasBuildkit && { hostUsers: false }),
     securityContext: {
       runAsNonRoot: true,
-      ...userOfImage(BUILDER_ID, given),
+      ...buildImageUser(BUILDER_ID, given),
       seccompProfile: { type: 'RuntimeDefault' },
     },
     initContainers: BUILD_STAGES.slice(0, -1).flatMap((name) => [
-      ...(name === 'build' ? indexProxy({ ...given, tenant: source.tenant }) : []),
+      ...(name === 'build' ? buildIndexProxy({ ...given, tenant: source.tenant }) : []),
       stage(name),
     ]),
     containers: BUILD_STAGES.slice(-1).map(stage),
     volumes: [
-      { name: 'work', emptyDir: { sizeLimit: mebibytes(builder.diskMb) } },
-      { name: 'kept', emptyDir: { sizeLimit: mebibytes(builder.diskMb) } },
-      { name: 'tmp', emptyDir: { sizeLimit: mebibytes(SCRATCH) } },
-      ...volumesOf(source, given),
+      { name: 'work', emptyDir: { sizeLimit: formatMebibytes(builder.diskMb) } },
+      { name: 'kept', emptyDir: { sizeLimit: formatMebibytes(builder.diskMb) } },
+      { name: 'tmp', emptyDir: { sizeLimit: formatMebibytes(SCRATCH) } },
+      ...buildVolumes(source, given),
     ],
   };
 }
@@ -126,20 +160,29 @@ function podSpec(revision: RevisionResource, source: StagedSource, given: Given)
 /** A Secret's files are the group's to read, because the builder is not their owner. */
 const READABLE = 0o440;
 
-function volumesOf({ credentialSecret, lent }: StagedSource, { builder, place }: Given): object[] {
-  if (place.hasBuildkit) return lent === undefined ? [] : lentVolumes(lent);
+function buildVolumes(
+  { credentialSecret, lent }: StagedSource,
+  { builder, place }: Given,
+): object[] {
+  if (place.hasBuildkit) return lent === undefined ? [] : buildLentVolumes(lent);
   const { registrySecretName: registry } = builder;
   const items = [{ key: '.dockerconfigjson', path: 'config.json' }];
   return [
-    ...(credentialSecret === undefined ? [] : [{ name: 'git', secret: { secretName: credentialSecret, defaultMode: READABLE } }]),
-    ...(registry === undefined ? [] : [{ name: 'registry', secret: { secretName: registry, items, defaultMode: READABLE } }]),
-    ...(builder.caConfigMapName === undefined ? [] : [{ name: 'ca', configMap: { name: builder.caConfigMapName } }]),
-    ...indexVolume(builder, place, READABLE),
+    ...(credentialSecret === undefined
+      ? []
+      : [{ name: 'git', secret: { secretName: credentialSecret, defaultMode: READABLE } }]),
+    ...(registry === undefined
+      ? []
+      : [{ name: 'registry', secret: { secretName: registry, items, defaultMode: READABLE } }]),
+    ...(builder.caConfigMapName === undefined
+      ? []
+      : [{ name: 'ca', configMap: { name: builder.caConfigMapName } }]),
+    ...buildIndexVolume(builder, place, READABLE),
   ];
 }
 
-function lentVolumes({ secret, git, registry, authorities }: Lent): object[] {
-  const volume = (name: string, items: { key: string; path: string }[]): object => ({
+function buildLentVolumes({ secret, git, registry, authorities }: Lent): object[] {
+  const buildVolume = (name: string, items: { key: string; path: string }[]): object => ({
     name,
     secret: { secretName: secret, items, defaultMode: READABLE },
   });
@@ -147,13 +190,15 @@ function lentVolumes({ secret, git, registry, authorities }: Lent): object[] {
     ...(git.length === 0
       ? []
       : [
-          volume(
+          buildVolume(
             'git',
             git.map((key) => ({ key, path: key })),
           ),
         ]),
-    ...(registry ? [volume('registry', [{ key: '.dockerconfigjson', path: 'config.json' }])] : []),
-    ...(authorities ? [volume('ca', [{ key: 'ca.crt', path: 'ca.crt' }])] : []),
+    ...(registry
+      ? [buildVolume('registry', [{ key: '.dockerconfigjson', path: 'config.json' }])]
+      : []),
+    ...(authorities ? [buildVolume('ca', [{ key: 'ca.crt', path: 'ca.crt' }])] : []),
   ];
 }
 
@@ -172,37 +217,64 @@ const BUILDKIT = {
 };
 
 /** Which of the Secrets a stage sees. */
-function secretsOf(stage: Stage, source: StagedSource, { builder, place }: Given): { git: boolean; registry: boolean; ca: boolean } {
+function chooseSecrets(
+  stage: Stage,
+  source: StagedSource,
+  { builder, place }: Given,
+): { git: boolean; registry: boolean; ca: boolean } {
   const there = place.hasBuildkit
-    ? { git: (source.lent?.git.length ?? 0) > 0, registry: source.lent?.registry === true, ca: source.lent?.authorities === true }
+    ? {
+        git: (source.lent?.git.length ?? 0) > 0,
+        registry: source.lent?.registry === true,
+        ca: source.lent?.authorities === true,
+      }
     : {
         git: source.credentialSecret !== undefined,
         registry: builder.registrySecretName !== undefined,
         ca: builder.caConfigMapName !== undefined,
       };
-  return { git: there.git && stage === 'clone', registry: there.registry && (stage === 'restore' || stage === 'push'), ca: there.ca };
+  return {
+    git: there.git && stage === 'clone',
+    registry: there.registry && (stage === 'restore' || stage === 'push'),
+    ca: there.ca,
+  };
 }
 
 type Making = { revision: RevisionResource; source: StagedSource; given: Given };
 
-function container(stage: Stage, { revision, source, given }: Making): object {
+function buildContainer(stage: Stage, { revision, source, given }: Making): object {
   const { builder, place, imagePullPolicy } = given;
-  const { cpu, memoryMb } = stage === 'build' ? builder : smallOf(builder);
-  const disk = { 'ephemeral-storage': mebibytes(builder.diskMb + SCRATCH) };
-  const readOnly = (name: string, mountPath: string): object => ({ name, mountPath, readOnly: true });
-  const sees = secretsOf(stage, source, given);
+  const { cpu, memoryMb } = stage === 'build' ? builder : limitSmallStage(builder);
+  const disk = { 'ephemeral-storage': formatMebibytes(builder.diskMb + SCRATCH) };
+  const readOnly = (name: string, mountPath: string): object => ({
+    name,
+    mountPath,
+    readOnly: true,
+  });
+  const sees = chooseSecrets(stage, source, given);
   // BuildKit's images are whole ones. The bounds of its namespace let every build have a core.
   return {
     name: stage,
     image: place.image,
     imagePullPolicy,
     args: [stage],
-    env: variables(environment(stage, { revision, source, given })),
+    env: toVariables(buildEnvironment(stage, { revision, source, given })),
     resources: {
-      requests: { cpu: cores(cpu), memory: mebibytes(memoryMb), 'ephemeral-storage': mebibytes(SCRATCH) },
-      limits: { cpu: cores(Math.max(place.hasBuildkit ? 1 : 0, builder.cpu * 2)), memory: mebibytes(memoryMb * 2), ...disk },
+      requests: {
+        cpu: formatCores(cpu),
+        memory: formatMebibytes(memoryMb),
+        'ephemeral-storage': formatMebibytes(SCRATCH),
+      },
+      limits: {
+        cpu: formatCores(Math.max(place.hasBuildkit ? 1 : 0, builder.cpu * 2)),
+        memory: formatMebibytes(memoryMb * 2),
+        ...disk,
+      },
     },
-    securityContext: place.hasBuildkit && stage === 'build' ? BUILDKIT : { ...RESTRICTED, readOnlyRootFilesystem: true },
+    securityContext:
+      place.hasBuildkit && stage === 'build'
+        ? BUILDKIT
+        : { ...RESTRICTED, readOnlyRootFilesystem: true },
     volumeMounts: [
       { name: 'work', mountPath: '/work' },
       stage === 'build' ? readOnly('kept', KEPT) : { name: 'kept', mountPath: KEPT },
@@ -215,15 +287,18 @@ function container(stage: Stage, { revision, source, given }: Making): object {
 }
 
 /** Returns the variables of a stage, never more than it needs. */
-function environment(stage: Stage, { revision, source, given }: Making): Record<string, string | undefined> {
+function buildEnvironment(
+  stage: Stage,
+  { revision, source, given }: Making,
+): Record<string, string | undefined> {
   const { builder, place } = given;
   const { metadata, spec } = revision;
   const { repoUrl, installCommand, buildCommand } = spec.sourceConfig ?? {};
   const { repoRef, gxConfigPath } = spec.template.sourceRevisionConfig ?? {};
-  const image = targetImage(revision, builder);
+  const image = buildTargetImage(revision, builder);
   const registry = {
     GX_IMAGE: image,
-    GX_CACHE_IMAGE: nameCacheRepository(image.slice(0, image.lastIndexOf(':'))),
+    GX_CACHE_IMAGE: buildCacheRepository(image.slice(0, image.lastIndexOf(':'))),
     GX_REGISTRY_INSECURE: builder.insecureRegistry ? 'true' : undefined,
   };
   const shape = {
@@ -236,9 +311,17 @@ function environment(stage: Stage, { revision, source, given }: Making): Record<
     GX_PYPI_INDEX: builder.pypiIndex,
   };
   const own: Record<Stage, Record<string, string | undefined>> = {
-    clone: { GX_GIT_URL: repoUrl, GX_GIT_REF: repoRef, GX_GIT_INSECURE: source.insecureGit ? 'true' : undefined },
+    clone: {
+      GX_GIT_URL: repoUrl,
+      GX_GIT_REF: repoRef,
+      GX_GIT_INSECURE: source.insecureGit ? 'true' : undefined,
+    },
     restore: { ...shape, ...registry },
-    build: { ...shape, ...(hasIndexProxy(builder, place) && { GX_INDEX_PROXY: INDEX_PROXY }), ...(place.hasBuildkit && registry) },
+    build: {
+      ...shape,
+      ...(hasIndexProxy(builder, place) && { GX_INDEX_PROXY: INDEX_PROXY }),
+      ...(place.hasBuildkit && registry),
+    },
     push: { ...shape, ...registry },
   };
   return {
@@ -248,12 +331,18 @@ function environment(stage: Stage, { revision, source, given }: Making): Record<
     GX_DEPLOYMENT: spec.deployment,
     GX_REVISION: metadata.name,
     GX_BUILDKIT: place.hasBuildkit && stage !== 'clone' ? 'true' : undefined,
-    ...proxyVariables(given.proxies),
-    NODE_EXTRA_CA_CERTS: secretsOf(stage, source, given).ca ? `${AUTHORITIES}/ca.crt` : undefined,
+    ...buildProxyVariables(given.proxies),
+    NODE_EXTRA_CA_CERTS: chooseSecrets(stage, source, given).ca
+      ? `${AUTHORITIES}/ca.crt`
+      : undefined,
   };
 }
 
 /** Returns the variables that have a value, as a container takes them. */
-const variables = (given: Record<string, string | undefined>): { name: string; value: string }[] =>
+const toVariables = (
+  given: Record<string, string | undefined>,
+): { name: string; value: string }[] =>
   // Kubernetes would replace `$(NAME)` by a variable, so a literal dollar sign is written twice.
-  Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: value.replaceAll('$', '$$$$') }]));
+  Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name, value: value.replaceAll('$', '$$$$') }],
+  );

@@ -3,16 +3,29 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import { LAST_STAGE, NEEDS_DOCKERFILE } from '../../../schema/wire/build-message.ts';
 import { BUILD_STAGES } from '../../../schema/names.ts';
 import type { FailureReason } from '../../../schema/platform/revision.ts';
-import { imageOf } from '../../rollout/revisions.ts';
-import { diagnose, isPodOver, statusOfPod, type ContainerStatus, type Diagnosis } from '../../pods/diagnose.ts';
+import { findRevisionImage } from '../../rollout/revisions.ts';
+import {
+  findWorstDiagnosis,
+  isPodOver,
+  getPodStatus,
+  type ContainerStatus,
+  type Diagnosis,
+} from '../../pods/diagnose.ts';
 import { findEnd } from '../../pods/job-state.ts';
-import { idle, type Decision } from '../decision.ts';
+import { buildIdleDecision, type Decision } from '../decision.ts';
 import type { BuildSituation } from './observe.ts';
-import { buildFailed, byJob, buildSecondsLeft, LOOK_FOR_POD, NEXT, podStarting } from './by-job.ts';
-import { placeOfBuild, targetImage } from './place.ts';
-import { ordinal } from './turn.ts';
-import { repositoryOf } from '../image-name.ts';
-import { parsedOr } from '../../../schema/json.ts';
+import {
+  buildFailed,
+  decideByJob,
+  buildSecondsLeft,
+  LOOK_FOR_POD,
+  NEXT,
+  decidePodStarting,
+} from './by-job.ts';
+import { chooseBuildPlace, buildTargetImage } from './place.ts';
+import { formatOrdinal } from './turn.ts';
+import { parseImageRepository } from '../image-name.ts';
+import { parseJsonOr } from '../../../schema/json.ts';
 
 /** Seconds after which a build that waits for its turn looks again. The end of another one wakes it sooner. */
 const LOOK_FOR_TURN = 15;
@@ -28,95 +41,156 @@ const BY_BUILDER: readonly FailureReason[] = [
   'DiskFull',
   'UserNamespacesOff',
 ];
-const BY_STAGE: Record<string, FailureReason> = { clone: 'CloneFailed', restore: 'BuildFailed', build: 'BuildFailed', push: 'PushFailed' };
-
-/** Decides the next step of a revision that has yet to be built; undefined for one that has its image. */
-export const building = (situation: BuildSituation): Decision | undefined => {
-  const { revision, world, settings } = situation;
-  const { builder } = settings;
-  if (revision.spec.source !== 'git' || imageOf(revision) !== undefined || builder === undefined) return undefined;
-  if (world.repeated !== undefined) {
-    const { image, architecture } = world.repeated;
-    return idle('AWAITING_DEPLOY', `The image of ${revision.spec.rollbackOf} is deployed again.`, { image, architecture, ...NEXT });
-  }
-  return stagedBuild(builder, situation);
+const BY_STAGE: Record<string, FailureReason> = {
+  clone: 'CloneFailed',
+  restore: 'BuildFailed',
+  build: 'BuildFailed',
+  push: 'PushFailed',
 };
 
-function stagedBuild(builder: Builder, situation: BuildSituation): Decision {
+/** Decides the next step of a revision that has yet to be built; undefined for one that has its image. */
+export const decideBuild = (situation: BuildSituation): Decision | undefined => {
+  const { revision, world, settings } = situation;
+  const { builder } = settings;
+  if (
+    revision.spec.source !== 'git' ||
+    findRevisionImage(revision) !== undefined ||
+    builder === undefined
+  )
+    return undefined;
+  if (world.repeated !== undefined) {
+    const { image, architecture } = world.repeated;
+    return buildIdleDecision(
+      'AWAITING_DEPLOY',
+      `The image of ${revision.spec.rollbackOf} is deployed again.`,
+      { image, architecture, ...NEXT },
+    );
+  }
+  return decideStagedBuild(builder, situation);
+};
+
+function decideStagedBuild(builder: Builder, situation: BuildSituation): Decision {
   const { pod, job, source, place = 0 } = situation.world.build ?? {};
-  if (pod !== undefined) return byStages(pod, builder, situation);
-  if (job !== undefined) return byJob(job, builder, situation);
-  if (source !== undefined && 'fault' in source) return buildFailed({ reason: 'Refused', message: source.fault });
-  if (place > 0) return inLine(place);
-  return idle('AWAITING_BUILD', 'The build is being requested.', { build: 'make', again: LOOK_FOR_POD });
+  if (pod !== undefined) return decideByStages(pod, builder, situation);
+  if (job !== undefined) return decideByJob(job, builder, situation);
+  if (source !== undefined && 'fault' in source)
+    return buildFailed({ reason: 'Refused', message: source.fault });
+  if (place > 0) return buildInLineDecision(place);
+  return buildIdleDecision('AWAITING_BUILD', 'The build is being requested.', {
+    build: 'make',
+    again: LOOK_FOR_POD,
+  });
 }
 
 /** Decides for a build that waits for others to end. `again`: seconds until the next look. */
-export const inLine = (place: number, again = LOOK_FOR_TURN): Decision =>
-  idle('AWAITING_BUILD', `Waiting for other builds to end: ${ordinal(place)} in line.`, { reason: 'BuildQueued', again });
+export const buildInLineDecision = (place: number, again = LOOK_FOR_TURN): Decision =>
+  buildIdleDecision(
+    'AWAITING_BUILD',
+    `Waiting for other builds to end: ${formatOrdinal(place)} in line.`,
+    { reason: 'BuildQueued', again },
+  );
 
 type StageStatus = ContainerStatus & { state?: { terminated?: { finishedAt?: string | null } } };
 
-const stagesOf = (pod: KubeObject): StageStatus[] => {
-  const { initContainerStatuses = [], containerStatuses = [] } = statusOfPod(pod);
-  return BUILD_STAGES.flatMap((stage) => [...initContainerStatuses, ...containerStatuses].find(({ name }) => name === stage) ?? []);
+const listStages = (pod: KubeObject): StageStatus[] => {
+  const { initContainerStatuses = [], containerStatuses = [] } = getPodStatus(pod);
+  return BUILD_STAGES.flatMap(
+    (stage) =>
+      [...initContainerStatuses, ...containerStatuses].find(({ name }) => name === stage) ?? [],
+  );
 };
 
 /** The last stage decides, because containers of others may run on beside it. */
-function byStages(pod: KubeObject, builder: Builder, situation: BuildSituation): Decision {
-  const { phase } = statusOfPod(pod);
+function decideByStages(pod: KubeObject, builder: Builder, situation: BuildSituation): Decision {
+  const { phase } = getPodStatus(pod);
   const last = findEnd(pod, LAST_STAGE);
   // A Job whose pod others keep would hold a place in the line of builds.
   const drop: Partial<Decision> = isPodOver(pod) ? {} : { build: 'drop' };
-  if (last?.exitCode === 0 || (last === undefined && phase === 'Succeeded')) return { ...succeeded(pod, builder, situation), ...drop };
-  if (last !== undefined || phase === 'Failed') return { ...failed(pod, builder, situation), ...drop };
-  const running = stagesOf(pod).findLast(({ state }) => state?.running !== undefined || state?.terminated !== undefined);
-  return running === undefined ? starting(pod, builder, situation) : underWay(pod, builder, { stage: running.name, situation });
+  if (last?.exitCode === 0 || (last === undefined && phase === 'Succeeded'))
+    return { ...decideSucceeded(pod, builder, situation), ...drop };
+  if (last !== undefined || phase === 'Failed')
+    return { ...decideFailed(pod, builder, situation), ...drop };
+  const running = listStages(pod).findLast(
+    ({ state }) => state?.running !== undefined || state?.terminated !== undefined,
+  );
+  return running === undefined
+    ? decideStarting(pod, builder, situation)
+    : decideRunning(pod, builder, { stage: running.name, situation });
 }
 
 type UnderWay = { stage: string; situation: BuildSituation };
 
-function underWay(pod: KubeObject, builder: Builder, { stage, situation }: UnderWay): Decision {
+function decideRunning(
+  pod: KubeObject,
+  builder: Builder,
+  { stage, situation }: UnderWay,
+): Decision {
   const left = buildSecondsLeft(pod, builder, situation);
-  if (left > 0) return idle('BUILDING', `The builder is running: stage ${stage}.`, { started: true, again: left });
-  return buildFailed({ ...tooLate(builder, `It was at the stage ${stage}.`), ...reads(pod, stage) }, { build: 'drop' });
+  if (left > 0)
+    return buildIdleDecision('BUILDING', `The builder is running: stage ${stage}.`, {
+      started: true,
+      again: left,
+    });
+  return buildFailed(
+    { ...describeTimeout(builder, `It was at the stage ${stage}.`), ...buildLogSource(pod, stage) },
+    { build: 'drop' },
+  );
 }
 
-function starting(pod: KubeObject, builder: Builder, situation: BuildSituation): Decision {
-  const trouble = troubleOf(pod, situation);
+function decideStarting(pod: KubeObject, builder: Builder, situation: BuildSituation): Decision {
+  const trouble = findTrouble(pod, situation);
   if (trouble?.final === true) return buildFailed(trouble, { build: 'drop' });
   const left = buildSecondsLeft(pod, builder, situation);
-  if (left <= 0) return buildFailed(tooLate(builder, trouble?.message), { build: 'drop' });
-  return podStarting(trouble, left);
+  if (left <= 0) return buildFailed(describeTimeout(builder, trouble?.message), { build: 'drop' });
+  return decidePodStarting(trouble, left);
 }
 
-const tooLate = ({ deadlineSeconds }: Builder, more = ''): { reason: 'DeadlineExceeded'; message: string } => ({
+const describeTimeout = (
+  { deadlineSeconds }: Builder,
+  more = '',
+): { reason: 'DeadlineExceeded'; message: string } => ({
   reason: 'DeadlineExceeded',
   message: `The build did not end within ${deadlineSeconds} seconds. ${more}`.trim(),
 });
 
-const troubleOf = (pod: KubeObject, { world, settings }: BuildSituation): Diagnosis | undefined =>
-  diagnose(undefined, [pod], { now: world.now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds });
+const findTrouble = (pod: KubeObject, { world, settings }: BuildSituation): Diagnosis | undefined =>
+  findWorstDiagnosis(undefined, [pod], {
+    now: world.now.getTime(),
+    imagePullSeconds: settings.imagePullPatienceSeconds,
+  });
 
-const reads = ({ metadata }: KubeObject, container: string): Pick<Diagnosis, 'log'> => ({
+const buildLogSource = ({ metadata }: KubeObject, container: string): Pick<Diagnosis, 'log'> => ({
   log: { pod: metadata.name, container, previous: false, namespace: metadata.namespace },
 });
 
-function succeeded(pod: KubeObject, builder: Builder, { revision, world }: BuildSituation): Decision {
+function decideSucceeded(
+  pod: KubeObject,
+  builder: Builder,
+  { revision, world }: BuildSituation,
+): Decision {
   const text = findEnd(pod, LAST_STAGE)?.message;
-  const built = builtBy(text, targetImage(revision, builder));
-  if ('problem' in built) return buildFailed({ reason: 'PushFailed', message: built.problem, ...reads(pod, 'push') });
+  const built = parseBuildResult(text, buildTargetImage(revision, builder));
+  if ('problem' in built)
+    return buildFailed({
+      reason: 'PushFailed',
+      message: built.problem,
+      ...buildLogSource(pod, 'push'),
+    });
   const [, digest] = built.image.split('@');
   if (digest === undefined)
-    return buildFailed({ reason: 'PushFailed', message: `The builder named no digest, but: ${built.image}.`, ...reads(pod, 'push') });
+    return buildFailed({
+      reason: 'PushFailed',
+      message: `The builder named no digest, but: ${built.image}.`,
+      ...buildLogSource(pod, 'push'),
+    });
   // Later stages run beside files that user code has written, so the stage before it says which commit it was.
-  const { builder: version, architecture } = fieldsOf(text);
-  return idle('AWAITING_DEPLOY', `The image was built: ${built.image}.`, {
+  const { builder: version, architecture } = parseFields(text);
+  return buildIdleDecision('AWAITING_DEPLOY', `The image was built: ${built.image}.`, {
     ...NEXT,
     image: built.image,
     digest,
     commitSha: commitOf(pod) ?? built.commitSha,
-    buildSeconds: secondsOf(pod, world.now),
+    buildSeconds: measureBuildSeconds(pod, world.now),
     ...(typeof version === 'string' && VERSION.test(version) && { builderVersion: version }),
     ...(typeof architecture === 'string' && ARCHITECTURE.test(architecture) && { architecture }),
   });
@@ -127,62 +201,97 @@ const VERSION = /^[\w.+-]{1,128}$/;
 const ARCHITECTURE = /^[a-z0-9]{1,16}$/;
 
 /** Returns how long a build took, from its pod's creation to the end of its last stage. */
-function secondsOf(pod: KubeObject, now: Date): number {
-  const ends = stagesOf(pod).flatMap(({ state }) => state?.terminated?.finishedAt ?? []);
-  const end = Math.max(...ends.map((at) => Date.parse(at)).filter((at) => !Number.isNaN(at)), -Infinity);
+function measureBuildSeconds(pod: KubeObject, now: Date): number {
+  const ends = listStages(pod).flatMap(({ state }) => state?.terminated?.finishedAt ?? []);
+  const end = Math.max(
+    ...ends.map((at) => Date.parse(at)).filter((at) => !Number.isNaN(at)),
+    -Infinity,
+  );
   const from = Date.parse(pod.metadata.creationTimestamp ?? '');
   return Math.max(0, Math.round(((end === -Infinity ? now.getTime() : end) - from) / 1000));
 }
 
-function failed(pod: KubeObject, builder: Builder, situation: BuildSituation): Decision {
+function decideFailed(pod: KubeObject, builder: Builder, situation: BuildSituation): Decision {
   const { world } = situation;
-  const end = stagesOf(pod).find(({ state }) => state?.terminated !== undefined && state.terminated.exitCode !== 0);
-  const elsewhere = handedOver(pod, builder, { end, situation });
+  const end = listStages(pod).find(
+    ({ state }) => state?.terminated !== undefined && state.terminated.exitCode !== 0,
+  );
+  const elsewhere = decideHandOver(pod, builder, { end, situation });
   if (elsewhere !== undefined) return elsewhere;
-  const { reason, message } = givenUp(pod, builder) ?? stageFailure(end);
-  const last = end ?? stagesOf(pod).findLast(({ state }) => state?.terminated !== undefined);
-  return buildFailed({ reason, message, ...(last !== undefined && reads(pod, last.name)) }, { buildSeconds: secondsOf(pod, world.now) });
+  const { reason, message } = explainPodFailure(pod, builder) ?? stageFailure(end);
+  const last = end ?? listStages(pod).findLast(({ state }) => state?.terminated !== undefined);
+  return buildFailed(
+    { reason, message, ...(last !== undefined && buildLogSource(pod, last.name)) },
+    { buildSeconds: measureBuildSeconds(pod, world.now) },
+  );
 }
 
 /** Goes on with BuildKit, if a build without root has found that the repository needs it. The commit stays the same. */
-function handedOver(
+function decideHandOver(
   pod: KubeObject,
   builder: Builder,
   { end, situation }: { end: StageStatus | undefined; situation: BuildSituation },
 ): Decision | undefined {
-  if (builder.buildkit === undefined || placeOfBuild(situation.revision, builder).hasBuildkit || end === undefined) return undefined;
-  if (fieldsOf(end.state?.terminated?.message).reason !== NEEDS_DOCKERFILE) return undefined;
+  if (
+    builder.buildkit === undefined ||
+    chooseBuildPlace(situation.revision, builder).hasBuildkit ||
+    end === undefined
+  )
+    return undefined;
+  if (parseFields(end.state?.terminated?.message).reason !== NEEDS_DOCKERFILE) return undefined;
   const commitSha = commitOf(pod);
-  const message = 'The repository asks for the lines of a Dockerfile, so it is built with BuildKit.';
-  return idle('AWAITING_BUILD', message, { build: 'drop', buildsWith: 'buildkit', again: 1, ...(commitSha && { commitSha }) });
+  const message =
+    'The repository asks for the lines of a Dockerfile, so it is built with BuildKit.';
+  return buildIdleDecision('AWAITING_BUILD', message, {
+    build: 'drop',
+    buildsWith: 'buildkit',
+    again: 1,
+    ...(commitSha && { commitSha }),
+  });
 }
 
 function commitOf(pod: KubeObject): string | undefined {
-  const { commit } = fieldsOf(findEnd(pod, 'clone')?.message);
+  const { commit } = parseFields(findEnd(pod, 'clone')?.message);
   return typeof commit === 'string' && COMMIT.test(commit) ? commit : undefined;
 }
 
 /** Reports a pod that a node or the Job gave up: its disk was full, its time was over, or somebody ended it. */
-function givenUp(pod: KubeObject, builder: Builder): { reason: FailureReason; message: string } | undefined {
-  const { reason, message = '' } = statusOfPod(pod);
-  if (reason === 'DeadlineExceeded') return tooLate(builder);
+function explainPodFailure(
+  pod: KubeObject,
+  builder: Builder,
+): { reason: FailureReason; message: string } | undefined {
+  const { reason, message = '' } = getPodStatus(pod);
+  if (reason === 'DeadlineExceeded') return describeTimeout(builder);
   if (reason === 'Evicted' && /ephemeral|emptyDir|disk/i.test(message))
-    return { reason: 'DiskFull', message: `The build wrote more than it may, or its node has no room: ${message}` };
-  return reason === undefined ? undefined : { reason: 'Interrupted', message: `A node gave up the build (${reason}): ${message}` };
+    return {
+      reason: 'DiskFull',
+      message: `The build wrote more than it may, or its node has no room: ${message}`,
+    };
+  return reason === undefined
+    ? undefined
+    : { reason: 'Interrupted', message: `A node gave up the build (${reason}): ${message}` };
 }
 
 function stageFailure(end: StageStatus | undefined): { reason: FailureReason; message: string } {
   const ended = end?.state?.terminated;
-  if (end === undefined || ended?.exitCode === undefined) return { reason: 'Interrupted', message: 'The build was ended from outside.' };
-  if (ended.reason === 'OOMKilled') return { reason: 'OutOfMemory', message: `The stage ${end.name} needs more memory than its limit.` };
+  if (end === undefined || ended?.exitCode === undefined)
+    return { reason: 'Interrupted', message: 'The build was ended from outside.' };
+  if (ended.reason === 'OOMKilled')
+    return {
+      reason: 'OutOfMemory',
+      message: `The stage ${end.name} needs more memory than its limit.`,
+    };
   const text = (ended.message ?? '').trim();
-  const { reason, message } = fieldsOf(text);
+  const { reason, message } = parseFields(text);
   const sentence = typeof message === 'string' ? message : text;
   const plain = `The stage ${end.name} ended with exit code ${ended.exitCode}.`;
-  return { reason: reasonOf(reason, end.name), message: (sentence === '' ? plain : sentence).slice(0, 1000) };
+  return {
+    reason: chooseReason(reason, end.name),
+    message: (sentence === '' ? plain : sentence).slice(0, 1000),
+  };
 }
 
-const reasonOf = (given: unknown, stage: string): FailureReason =>
+const chooseReason = (given: unknown, stage: string): FailureReason =>
   BY_BUILDER.find((word) => word === given) ?? BY_STAGE[stage] ?? 'BuildFailed';
 
 /** The image that a builder made, and its commit if the builder says so. */
@@ -196,21 +305,38 @@ const BUILT_COMMIT = /^[0-9a-f]{7,64}$/;
  * problem. Only the name that was asked for is accepted, because a build runs its author's commands, which must not
  * name somebody else's image.
  */
-export function builtBy(message: string | undefined, target: string): Built | { problem: string } {
+export function parseBuildResult(
+  message: string | undefined,
+  target: string,
+): Built | { problem: string } {
   const text = (message ?? '').trim();
-  if (text === '') return { problem: 'The builder succeeded but named no image: its termination message is empty.' };
-  const { image, commit } = fieldsOf(text);
-  const repository = repositoryOf(target);
-  const tail = typeof image === 'string' && image.startsWith(repository) ? image.slice(repository.length) : '';
+  if (text === '')
+    return {
+      problem: 'The builder succeeded but named no image: its termination message is empty.',
+    };
+  const { image, commit } = parseFields(text);
+  const repository = parseImageRepository(target);
+  const tail =
+    typeof image === 'string' && image.startsWith(repository) ? image.slice(repository.length) : '';
   if (typeof image !== 'string' || tail === '' || !DIGEST_OR_TAG.test(tail))
     return { problem: `The builder named no image of ${repository}, but: ${text.slice(0, 500)}` };
-  return { image, ...(typeof commit === 'string' && BUILT_COMMIT.test(commit) && { commitSha: commit }) };
+  return {
+    image,
+    ...(typeof commit === 'string' && BUILT_COMMIT.test(commit) && { commitSha: commit }),
+  };
 }
 
-type Fields = { image?: unknown; commit?: unknown; builder?: unknown; architecture?: unknown; reason?: unknown; message?: unknown };
+type Fields = {
+  image?: unknown;
+  commit?: unknown;
+  builder?: unknown;
+  architecture?: unknown;
+  reason?: unknown;
+  message?: unknown;
+};
 
 /** Returns the fields of a termination message. One that is no JSON object has none. */
-function fieldsOf(message = ''): Fields {
+function parseFields(message = ''): Fields {
   const text = message.trim();
-  return text.startsWith('{') ? (parsedOr(text, {}) as Fields) : {};
+  return text.startsWith('{') ? (parseJsonOr(text, {}) as Fields) : {};
 }

@@ -1,10 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { buildNamespaces } from '../../../config/builder.ts';
-import { asError } from '../../../errors.ts';
-import { keyOf } from '../../../kube/cache.ts';
+import { toError } from '../../../errors.ts';
+import { buildObjectKey } from '../../../kube/cache.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import type { Log } from '../../../log.ts';
-import { AGENTS_NAMESPACE, COMPONENT, REVISION, REVISION_UID } from '../../../schema/platform/labels.ts';
+import {
+  AGENTS_NAMESPACE,
+  COMPONENT,
+  REVISION,
+  REVISION_UID,
+} from '../../../schema/platform/labels.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import { isJobOver } from './by-job.ts';
 
@@ -26,7 +31,7 @@ export async function sweepBuilds(options: Options, signal: AbortSignal): Promis
     try {
       suspects = await sweepOnce(options, suspects, signal);
     } catch (error) {
-      options.log.warn({ err: asError(error) }, 'builds not swept');
+      options.log.warn({ err: toError(error) }, 'builds not swept');
     }
   }
 }
@@ -41,15 +46,22 @@ async function sweepOnce(
   for (const namespace of buildNamespaces(settings.builder)) {
     const scope = { namespace, labelSelector: `${COMPONENT}=build,${REVISION_UID}` };
     // A Job that begins after this look has a Secret that is younger than the look before.
-    secrets.push(...(await kube.all(kinds.secret, scope, signal)));
-    jobs.push(...(await kube.all(kinds.job, scope, signal)));
+    secrets.push(...(await kube.listAll(kinds.secret, scope, signal)));
+    jobs.push(...(await kube.listAll(kinds.job, scope, signal)));
   }
   const isLost = ({ metadata }: KubeObject): boolean => {
-    const revision = caches.revisions.get(`${metadata.annotations?.[AGENTS_NAMESPACE]}/${metadata.annotations?.[REVISION]}`);
+    const revision = caches.revisions.get(
+      `${metadata.annotations?.[AGENTS_NAMESPACE]}/${metadata.annotations?.[REVISION]}`,
+    );
     return revision?.metadata.uid !== metadata.labels?.[REVISION_UID];
   };
-  const underWay = new Set(jobs.filter((job) => !isJobOver(job)).map(({ metadata }) => keyOf(metadata)));
-  const lost = [...jobs.filter(isLost), ...secrets.filter((secret) => isLost(secret) || !underWay.has(keyOf(secret.metadata)))];
+  const underWay = new Set(
+    jobs.filter((job) => !isJobOver(job)).map(({ metadata }) => buildObjectKey(metadata)),
+  );
+  const lost = [
+    ...jobs.filter(isLost),
+    ...secrets.filter((secret) => isLost(secret) || !underWay.has(buildObjectKey(secret.metadata))),
+  ];
   for (const object of lost.filter(({ metadata }) => suspects.has(metadata.uid ?? ''))) {
     await writer.remove(object, signal);
     log.info({ kind: object.kind, name: object.metadata.name }, 'remains of a build removed');

@@ -2,7 +2,10 @@
 export type QueuedBuild = { key: string; tenant: string; since: string };
 
 /** Builds that run, and which of all builds that began was the latest of each tenant, by number. */
-type Begun = { running: readonly Pick<QueuedBuild, 'tenant'>[]; latest?: ReadonlyMap<string, number> | undefined };
+type Begun = {
+  running: readonly Pick<QueuedBuild, 'tenant'>[];
+  latest?: ReadonlyMap<string, number> | undefined;
+};
 
 /**
  * Returns the order in which waiting builds begin: the tenant with the fewest builds goes next, of those with equally
@@ -10,17 +13,23 @@ type Begun = { running: readonly Pick<QueuedBuild, 'tenant'>[]; latest?: Readonl
  * whenever a build ends; then the one whose first build waits longest. A tenant's own builds begin in the order of
  * their age.
  */
-export function buildOrder(waiting: readonly QueuedBuild[], { running, latest = new Map() }: Begun): QueuedBuild[] {
+export function buildOrder(
+  waiting: readonly QueuedBuild[],
+  { running, latest = new Map() }: Begun,
+): QueuedBuild[] {
   const lines = new Map<string, QueuedBuild[]>();
-  for (const build of waiting.toSorted(byAge)) lines.set(build.tenant, [...(lines.get(build.tenant) ?? []), build]);
+  for (const build of waiting.toSorted(compareByAge))
+    lines.set(build.tenant, [...(lines.get(build.tenant) ?? []), build]);
   const count = new Map<string, number>();
-  const add = (tenant: string): Map<string, number> => count.set(tenant, (count.get(tenant) ?? 0) + 1);
+  const add = (tenant: string): Map<string, number> =>
+    count.set(tenant, (count.get(tenant) ?? 0) + 1);
   for (const { tenant } of running) add(tenant);
   const order: QueuedBuild[] = [];
   while (lines.size > 0) {
     const heads = [...lines.values()].flatMap((line) => line[0] ?? []);
-    const compared = (a: QueuedBuild, b: QueuedBuild): number => by(count, a, b) || by(latest, a, b) || byAge(a, b);
-    const next = heads.toSorted(compared)[0] as QueuedBuild;
+    const compareBuilds = (a: QueuedBuild, b: QueuedBuild): number =>
+      compareByCount(count, a, b) || compareByCount(latest, a, b) || compareByAge(a, b);
+    const next = heads.toSorted(compareBuilds)[0] as QueuedBuild;
     const rest = (lines.get(next.tenant) ?? []).slice(1);
     if (rest.length === 0) lines.delete(next.tenant);
     else lines.set(next.tenant, rest);
@@ -30,10 +39,13 @@ export function buildOrder(waiting: readonly QueuedBuild[], { running, latest = 
   return order;
 }
 
-const by = (numbers: ReadonlyMap<string, number>, a: QueuedBuild, b: QueuedBuild): number =>
-  (numbers.get(a.tenant) ?? 0) - (numbers.get(b.tenant) ?? 0);
+const compareByCount = (
+  numbers: ReadonlyMap<string, number>,
+  a: QueuedBuild,
+  b: QueuedBuild,
+): number => (numbers.get(a.tenant) ?? 0) - (numbers.get(b.tenant) ?? 0);
 
-const byAge = (a: QueuedBuild, b: QueuedBuild): number => {
+const compareByAge = (a: QueuedBuild, b: QueuedBuild): number => {
   const [one, other] = [`${a.since} ${a.key}`, `${b.since} ${b.key}`];
   return one < other ? -1 : Number(one > other);
 };
@@ -45,7 +57,10 @@ type Line = Begun & { waiting: readonly QueuedBuild[]; each: number; all: number
  * Returns a build's place in the line, from 1; 0 means that it may begin. Behind builds of its own tenant that wait for
  * each other nobody of another tenant waits.
  */
-export function placeInLine(own: QueuedBuild, { waiting, running, latest, each, all }: Line): number {
+export function findPlaceInLine(
+  own: QueuedBuild,
+  { waiting, running, latest, each, all }: Line,
+): number {
   const others = waiting.filter(({ key }) => key !== own.key);
   const held = new Map<string, number>();
   for (const { tenant } of running) held.set(tenant, (held.get(tenant) ?? 0) + 1);
@@ -63,7 +78,7 @@ export function placeInLine(own: QueuedBuild, { waiting, running, latest, each, 
 }
 
 /** Returns `3rd` for 3. */
-export function ordinal(number: number): string {
+export function formatOrdinal(number: number): string {
   const teen = number % 100 >= 11 && number % 100 <= 13;
   const ending = teen ? 'th' : ({ 1: 'st', 2: 'nd', 3: 'rd' }[number % 10] ?? 'th');
   return `${number}${ending}`;

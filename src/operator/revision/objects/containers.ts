@@ -4,10 +4,11 @@ import type { SecurityContext } from '../../../schema/platform/pod-parts.ts';
 import { isComposite } from '../../../schema/json.ts';
 
 /** Kubernetes runs a container that is restarted on its own as an init container that stays. */
-export const isNativeSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
+export const isNativeSidecar = ({ restartPolicy }: Container): boolean =>
+  restartPolicy === 'Always';
 
-export const nativeSidecar = (container: Container, settings: Pulling): object => ({
-  ...once(container, settings),
+export const buildNativeSidecar = (container: Container, settings: Pulling): object => ({
+  ...buildUserContainer(container, settings),
   restartPolicy: 'Always',
 });
 
@@ -18,16 +19,27 @@ type Pulling = Pick<OperatorSettings, 'imagePullPolicy'>;
  * author of a resource may ask for more, and the namespace's pod security decides about it. Where the installation has
  * every image pulled, so that its registry is asked for the right to it, no container leaves that out.
  */
-export function once(container: Container, { imagePullPolicy }: Pulling): object {
-  const given = withoutNulls({ ...container, restartPolicy: null }) as Record<string, unknown>;
+export function buildUserContainer(container: Container, { imagePullPolicy }: Pulling): object {
+  const given = dropNullFields({ ...container, restartPolicy: null }) as Record<string, unknown>;
   const always = imagePullPolicy === 'Always' ? { imagePullPolicy } : {};
-  return { ...given, ...always, securityContext: restrictedBut(given.securityContext as SecurityContext | undefined) };
+  return {
+    ...given,
+    ...always,
+    securityContext: buildSecurityContext(given.securityContext as SecurityContext | undefined),
+  };
 }
 
-function restrictedBut(asked: SecurityContext = {}): object {
+function buildSecurityContext(asked: SecurityContext = {}): object {
   // Kubernetes refuses a privileged container that may not escalate.
-  const escalation = asked.privileged === true ? {} : { allowPrivilegeEscalation: RESTRICTED.allowPrivilegeEscalation };
-  return { ...escalation, ...asked, capabilities: { ...RESTRICTED.capabilities, ...asked.capabilities } };
+  const escalation =
+    asked.privileged === true
+      ? {}
+      : { allowPrivilegeEscalation: RESTRICTED.allowPrivilegeEscalation };
+  return {
+    ...escalation,
+    ...asked,
+    capabilities: { ...RESTRICTED.capabilities, ...asked.capabilities },
+  };
 }
 
 export const RESTRICTED = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
@@ -36,9 +48,11 @@ export const RESTRICTED = { allowPrivilegeEscalation: false, capabilities: { dro
  * Drops nulls, which REST clients send for unset fields and Kubernetes does not accept. It also drops a false
  * `readOnly`, which Kubernetes does not store.
  */
-export function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
+export function dropNullFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropNullFields);
   if (!isComposite(value)) return value;
-  const kept = Object.entries(value).filter(([name, inner]) => inner !== null && !(name === 'readOnly' && inner === false));
-  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutNulls(inner)]));
+  const kept = Object.entries(value).filter(
+    ([name, inner]) => inner !== null && !(name === 'readOnly' && inner === false),
+  );
+  return Object.fromEntries(kept.map(([name, inner]) => [name, dropNullFields(inner)]));
 }

@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { names } from '../../../schema/names.ts';
-import { workPath } from '../../../schema/wire/work-report.ts';
+import { buildWorkPath } from '../../../schema/wire/work-report.ts';
 import type { WorkloadWish } from './sizes.ts';
 
 /** The folder with the key's files. The kubelet writes them again when the Secret changes. */
@@ -17,15 +17,24 @@ type Settings = Pick<OperatorSettings, 'controlPlaneUrl' | 'gateway' | 'clusterD
 export type Guarded = { variables: object[]; mounts: object[]; volumes: object[] };
 
 /** Returns the parts of a pod that close it. */
-export function guarded(revision: RevisionResource, { deploymentId }: Pick<WorkloadWish, 'deploymentId'>, settings: Settings): Guarded {
+export function buildGuardFields(
+  revision: RevisionResource,
+  { deploymentId }: Pick<WorkloadWish, 'deploymentId'>,
+  settings: Settings,
+): Guarded {
   // The agents ask for a key, unless their gx.json names handlers.
   const isClosing = revision.spec.template.sourceRevisionConfig?.auth?.mode !== 'open';
-  const reports = reporting(revision, settings);
+  const reports = buildReportVariables(revision, settings);
   if (!isClosing && reports.length === 0) return { variables: [], mounts: [], volumes: [] };
   const secretName = names.agentKey(revision.spec.deployment);
   return {
     variables: [
-      ...(isClosing ? [{ name: 'GX_AGENT_KEY_FOLDER', value: FOLDER }, ...others(revision, deploymentId, settings)] : []),
+      ...(isClosing
+        ? [
+            { name: 'GX_AGENT_KEY_FOLDER', value: FOLDER },
+            ...buildAuthVariables(revision, deploymentId, settings),
+          ]
+        : []),
       ...reports,
     ],
     mounts: [{ name: VOLUME, mountPath: FOLDER, readOnly: true }],
@@ -34,20 +43,40 @@ export function guarded(revision: RevisionResource, { deploymentId }: Pick<Workl
 }
 
 /** Returns where a pod reports its work, and the folder of the key that it shows there. */
-function reporting({ metadata, spec }: RevisionResource, { gateway, clusterDomain }: Settings): object[] {
+function buildReportVariables(
+  { metadata, spec }: RevisionResource,
+  { gateway, clusterDomain }: Settings,
+): object[] {
   if (gateway === undefined) return [];
   const host = `http://${gateway.service}.${gateway.namespace}.svc.${clusterDomain}`;
   return [
-    { name: 'GX_REPORT_URL', value: host + workPath(metadata.namespace ?? '', spec.deployment) },
+    {
+      name: 'GX_REPORT_URL',
+      value: host + buildWorkPath(metadata.namespace ?? '', spec.deployment),
+    },
     { name: 'GX_REPORT_KEY_FOLDER', value: FOLDER },
   ];
 }
 
 /** Returns the variables that let in others than those with the key: keys of the tenant, tokens of an issuer. */
-function others({ spec }: RevisionResource, deploymentId: string, { controlPlaneUrl }: Settings): object[] {
-  const { mode, issuer, audiences = [], jwks, roles } = spec.template.sourceRevisionConfig?.auth ?? {};
+function buildAuthVariables(
+  { spec }: RevisionResource,
+  deploymentId: string,
+  { controlPlaneUrl }: Settings,
+): object[] {
+  const {
+    mode,
+    issuer,
+    audiences = [],
+    jwks,
+    roles,
+  } = spec.template.sourceRevisionConfig?.auth ?? {};
   const asked = {
-    ...(mode === 'tenant' && controlPlaneUrl !== undefined && { GX_AUTH_CHECK_URL: controlPlaneUrl, GX_DEPLOYMENT_ID: deploymentId }),
+    ...(mode === 'tenant' &&
+      controlPlaneUrl !== undefined && {
+        GX_AUTH_CHECK_URL: controlPlaneUrl,
+        GX_DEPLOYMENT_ID: deploymentId,
+      }),
     ...(issuer !== undefined && { GX_AUTH_ISSUER: issuer, GX_AUTH_AUDIENCE: audiences.join(',') }),
     ...(issuer !== undefined && jwks !== undefined && { GX_AUTH_JWKS_URL: jwks }),
     ...(issuer !== undefined && roles !== undefined && { GX_AUTH_ROLE_CLAIM: roles }),

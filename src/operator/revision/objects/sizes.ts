@@ -2,8 +2,8 @@ import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import type { Pin } from '../../../schema/platform/pins.ts';
 import type { DatabaseAddress } from '../../database/address.ts';
-import { within, type WorkloadComponent } from '../../rollout/replicas.ts';
-import { cores, mebibytes } from '../../kernel/quantity.ts';
+import { chooseWithinLimit, type WorkloadComponent } from '../../rollout/replicas.ts';
+import { formatCores, formatMebibytes } from '../../kernel/quantity.ts';
 
 export type WorkloadWish = {
   component: WorkloadComponent;
@@ -21,13 +21,22 @@ export type WorkloadWish = {
 };
 
 /** Returns requests as asked, and limits of twice that unless they are given. The queue's default to the api's. */
-export function resources({ spec }: RevisionResource, component: WorkloadComponent, { profile }: OperatorSettings): object {
+export function buildContainerResources(
+  { spec }: RevisionResource,
+  component: WorkloadComponent,
+  { profile }: OperatorSettings,
+): object {
   const given = spec.template.resourceSpec ?? {};
-  const cpu = within(given.cpu, profile.cpu, given.cpuLimit);
-  const memory = within(given.memoryMb, profile.memoryMb, given.memoryLimitMb);
-  const api = { cpu, memory, cpuLimit: given.cpuLimit ?? cpu * 2, memoryLimit: given.memoryLimitMb ?? memory * 2 };
-  const queueCpu = within(given.queueCpu, cpu, given.queueCpuLimit);
-  const queueMemory = within(given.queueMemoryMb, memory, given.queueMemoryLimitMb);
+  const cpu = chooseWithinLimit(given.cpu, profile.cpu, given.cpuLimit);
+  const memory = chooseWithinLimit(given.memoryMb, profile.memoryMb, given.memoryLimitMb);
+  const api = {
+    cpu,
+    memory,
+    cpuLimit: given.cpuLimit ?? cpu * 2,
+    memoryLimit: given.memoryLimitMb ?? memory * 2,
+  };
+  const queueCpu = chooseWithinLimit(given.queueCpu, cpu, given.queueCpuLimit);
+  const queueMemory = chooseWithinLimit(given.queueMemoryMb, memory, given.queueMemoryLimitMb);
   const queue = {
     cpu: queueCpu,
     memory: queueMemory,
@@ -36,7 +45,7 @@ export function resources({ spec }: RevisionResource, component: WorkloadCompone
   };
   const size = component === 'api' ? api : queue;
   return {
-    requests: { cpu: cores(size.cpu), memory: mebibytes(size.memory) },
-    limits: { cpu: cores(size.cpuLimit), memory: mebibytes(size.memoryLimit) },
+    requests: { cpu: formatCores(size.cpu), memory: formatMebibytes(size.memory) },
+    limits: { cpu: formatCores(size.cpuLimit), memory: formatMebibytes(size.memoryLimit) },
   };
 }

@@ -1,55 +1,72 @@
-import { agentProxyVariables } from '../../objects/proxy-variables.ts';
+import { buildAgentProxyVariables } from '../../objects/proxy-variables.ts';
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { ownerReference, type RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import {
+  buildOwnerReference,
+  type RevisionResource,
+} from '../../../schema/platform/custom-resources.ts';
 import {
   BEGAN_WITH,
   DATABASE_ADDRESS,
   DEPLOYMENT,
   METRICS_PORT,
-  ownLabels,
+  buildManagedLabels,
   REVISION,
-  selectorOf,
+  buildPodSelector,
 } from '../../../schema/platform/labels.ts';
 import { AGENT_CONTAINER, AGENT_PORTS, METRICS_PORT_NAME, names } from '../../../schema/names.ts';
-import { wordsFor } from '../../../schema/platform/object-keys.ts';
-import { stampOf } from '../../database/address.ts';
+import { pickRoleMetadata } from '../../../schema/platform/object-keys.ts';
+import { buildAddressStamp } from '../../database/address.ts';
 import type { WorkloadComponent } from '../../rollout/replicas.ts';
-import { type WorkloadWish, resources } from './sizes.ts';
-import { userOfImage } from '../../objects/user-of-image.ts';
-import { agentPlace, placed } from '../../objects/placed.ts';
+import { type WorkloadWish, buildContainerResources } from './sizes.ts';
+import { buildImageUser } from '../../objects/user-of-image.ts';
+import { resolveAgentPlace, buildPlacementFields } from '../../objects/placed.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
-import { addressed, OWN_FOLDER } from './addressed.ts';
-import { guarded } from './guarded.ts';
-import { isNativeSidecar, nativeSidecar, once, withoutNulls, RESTRICTED } from './containers.ts';
-import { connectionsPerPod } from '../../rollout/connections.ts';
+import { buildAddressFields, OWN_FOLDER } from './addressed.ts';
+import { buildGuardFields } from './guarded.ts';
+import {
+  isNativeSidecar,
+  buildNativeSidecar,
+  buildUserContainer,
+  dropNullFields,
+  RESTRICTED,
+} from './containers.ts';
+import { countConnectionsPerPod } from '../../rollout/connections.ts';
 
-export const workloadName = (revision: string, component: WorkloadComponent): string =>
+export const getWorkloadName = (revision: string, component: WorkloadComponent): string =>
   component === 'api' ? names.apiWorkload(revision) : names.queueWorkload(revision);
 
 /** Returns one half of a revision's pair: the workload (apps/v1 Deployment) of its api or its queue pods. */
-export function workload(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): KubeObject {
+export function buildWorkload(
+  revision: RevisionResource,
+  wish: WorkloadWish,
+  settings: OperatorSettings,
+): KubeObject {
   const { metadata, spec } = revision;
-  const ofPods = wordsFor(spec.template.resourceSpec, 'pods', settings.objectKeys);
-  const others = wordsFor(spec.template.resourceSpec, 'others');
-  const own = ownLabels(spec.deployment, wish.component, metadata.name);
+  const ofPods = pickRoleMetadata(spec.template.resourceSpec, 'pods', settings.objectKeys);
+  const others = pickRoleMetadata(spec.template.resourceSpec, 'others');
+  const own = buildManagedLabels(spec.deployment, wish.component, metadata.name);
   const origin = { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: {
-      name: workloadName(metadata.name, wish.component),
+      name: getWorkloadName(metadata.name, wish.component),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
       labels: { ...others.labels, ...own },
-      annotations: { ...others.annotations, ...origin, ...(wish.beganWith !== undefined && { [BEGAN_WITH]: String(wish.beganWith) }) },
-      ownerReferences: [ownerReference('Revision', metadata)],
+      annotations: {
+        ...others.annotations,
+        ...origin,
+        ...(wish.beganWith !== undefined && { [BEGAN_WITH]: String(wish.beganWith) }),
+      },
+      ownerReferences: [buildOwnerReference('Revision', metadata)],
     },
     spec: {
       ...(wish.replicas !== undefined && { replicas: wish.replicas }),
       revisionHistoryLimit: 1,
       progressDeadlineSeconds: settings.progressDeadlineSeconds,
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
-      selector: { matchLabels: selectorOf(spec.deployment, wish.component, metadata.name) },
+      selector: { matchLabels: buildPodSelector(spec.deployment, wish.component, metadata.name) },
       template: {
         metadata: {
           labels: { ...ofPods.labels, ...own },
@@ -57,10 +74,10 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
             ...ofPods.annotations,
             ...origin,
             [METRICS_PORT]: String(AGENT_PORTS.metrics),
-            [DATABASE_ADDRESS]: stampOf(wish.address),
+            [DATABASE_ADDRESS]: buildAddressStamp(wish.address),
           },
         },
-        spec: podSpec(revision, wish, settings),
+        spec: buildAgentPodSpec(revision, wish, settings),
       },
     },
   };
@@ -72,7 +89,11 @@ const AGENT_ID = 10001;
 const GRACE_BEYOND_DRAIN = 30;
 
 /** Returns the pod of an api or queue workload: restricted security, and all that the resource spec asks for. */
-export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): object {
+export function buildAgentPodSpec(
+  revision: RevisionResource,
+  wish: WorkloadWish,
+  settings: OperatorSettings,
+): object {
   const spec = revision.spec.template.resourceSpec ?? {};
   const sidecars = spec.sidecars ?? [];
   const registry = revision.spec.source === 'git' ? settings.builder?.pullSecretName : undefined;
@@ -84,25 +105,34 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
     terminationGracePeriodSeconds: settings.drainSeconds + GRACE_BEYOND_DRAIN,
     ...(spec.serviceAccountName !== undefined && { serviceAccountName: spec.serviceAccountName }),
     ...pullSecrets(pulls, settings),
-    ...placed(agentPlace(revision, settings), selectorOf(revision.spec.deployment, wish.component, revision.metadata.name)),
+    ...buildPlacementFields(
+      resolveAgentPlace(revision, settings),
+      buildPodSelector(revision.spec.deployment, wish.component, revision.metadata.name),
+    ),
     securityContext: {
       runAsNonRoot: true,
-      ...userOfImage(AGENT_ID, settings),
+      ...buildImageUser(AGENT_ID, settings),
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     },
     ...(init.length > 0 && {
-      initContainers: init.map((each) => (isNativeSidecar(each) ? nativeSidecar(each, settings) : once(each, settings))),
+      initContainers: init.map((each) =>
+        isNativeSidecar(each)
+          ? buildNativeSidecar(each, settings)
+          : buildUserContainer(each, settings),
+      ),
     }),
     containers: [
-      mainContainer(revision, wish, settings),
-      ...sidecars.filter((sidecar) => !isNativeSidecar(sidecar)).map((sidecar) => once(sidecar, settings)),
+      buildMainContainer(revision, wish, settings),
+      ...sidecars
+        .filter((sidecar) => !isNativeSidecar(sidecar))
+        .map((sidecar) => buildUserContainer(sidecar, settings)),
     ],
     volumes: [
       { name: OWN_FOLDER, emptyDir: {} },
-      ...addressed(wish.address).volumes,
-      ...guarded(revision, wish, settings).volumes,
-      ...(spec.volumes ?? []).map(withoutNulls),
+      ...buildAddressFields(wish.address).volumes,
+      ...buildGuardFields(revision, wish, settings).volumes,
+      ...(spec.volumes ?? []).map(dropNullFields),
     ],
   };
 }
@@ -114,7 +144,11 @@ const { http: PORT } = AGENT_PORTS;
  */
 const FAREWELL = 5;
 
-function mainContainer(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): object {
+function buildMainContainer(
+  revision: RevisionResource,
+  wish: WorkloadWish,
+  settings: OperatorSettings,
+): object {
   const spec = revision.spec.template.resourceSpec ?? {};
   return {
     name: AGENT_CONTAINER,
@@ -124,17 +158,17 @@ function mainContainer(revision: RevisionResource, wish: WorkloadWish, settings:
       { name: 'http', containerPort: PORT, protocol: 'TCP' },
       { name: METRICS_PORT_NAME, containerPort: AGENT_PORTS.metrics, protocol: 'TCP' },
     ],
-    env: environment(revision, wish, settings),
+    env: buildEnvironment(revision, wish, settings),
     ...(wish.secretName !== undefined && { envFrom: [{ secretRef: { name: wish.secretName } }] }),
-    resources: resources(revision, wish.component, settings),
+    resources: buildContainerResources(revision, wish.component, settings),
     securityContext: { ...RESTRICTED, readOnlyRootFilesystem: true },
     ...probes,
     lifecycle,
     volumeMounts: [
       { name: OWN_FOLDER, mountPath: '/tmp' },
-      ...addressed(wish.address).mounts,
-      ...guarded(revision, wish, settings).mounts,
-      ...(spec.volumeMounts ?? []).map(withoutNulls),
+      ...buildAddressFields(wish.address).mounts,
+      ...buildGuardFields(revision, wish, settings).mounts,
+      ...(spec.volumeMounts ?? []).map(dropNullFields),
     ],
   };
 }
@@ -143,32 +177,46 @@ function mainContainer(revision: RevisionResource, wish: WorkloadWish, settings:
  * Returns the explicit variables, which win over the user's secrets. A secret can move the server to another database
  * only by POSTGRES_URI_CUSTOM, which is for that.
  */
-function environment(
+function buildEnvironment(
   revision: RevisionResource,
   { component, address, connections, deploymentId, pin = 'None' }: WorkloadWish,
   settings: OperatorSettings,
 ): object[] {
   const { metadata, spec } = revision;
-  const text = (name: string, value: string | number): object => ({ name, value: String(value) });
+  const buildVariable = (name: string, value: string | number): object => ({
+    name,
+    value: String(value),
+  });
   return [
-    ...addressed(address).variables,
-    ...guarded(revision, { deploymentId }, settings).variables,
-    text('GX_DEPLOYMENT', spec.deployment),
-    text('GX_REVISION', metadata.name),
-    ...(pin === 'None' ? [] : [text('GX_PIN', pin)]),
-    text('GX_SERVER_PORT', PORT),
-    text('GX_METRICS_PORT', AGENT_PORTS.metrics),
-    text('GX_POSTGRES_MAX_CONNECTIONS', connectionsPerPod(revision, settings, { max: connections, keepsWork: pin !== 'None' })),
+    ...buildAddressFields(address).variables,
+    ...buildGuardFields(revision, { deploymentId }, settings).variables,
+    buildVariable('GX_DEPLOYMENT', spec.deployment),
+    buildVariable('GX_REVISION', metadata.name),
+    ...(pin === 'None' ? [] : [buildVariable('GX_PIN', pin)]),
+    buildVariable('GX_SERVER_PORT', PORT),
+    buildVariable('GX_METRICS_PORT', AGENT_PORTS.metrics),
+    buildVariable(
+      'GX_POSTGRES_MAX_CONNECTIONS',
+      countConnectionsPerPod(revision, settings, { max: connections, keepsWork: pin !== 'None' }),
+    ),
     // These variables have both names, because the server reads the first one that is set.
-    text('GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
-    text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
+    buildVariable('GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
+    buildVariable('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     ...storeVariables(revision),
-    ...(settings.trustedProxies.length > 0 ? [text('GX_TRUSTED_PROXIES', settings.trustedProxies.join(','))] : []),
-    ...Object.entries(agentProxyVariables(settings.proxies)).flatMap(([name, value]) => (value === undefined ? [] : [text(name, value)])),
-    ...tracingEnvironment(revision, deploymentId, settings),
+    ...(settings.trustedProxies.length > 0
+      ? [buildVariable('GX_TRUSTED_PROXIES', settings.trustedProxies.join(','))]
+      : []),
+    ...Object.entries(buildAgentProxyVariables(settings.proxies)).flatMap(([name, value]) =>
+      value === undefined ? [] : [buildVariable(name, value)],
+    ),
+    ...buildTracingVariables(revision, deploymentId, settings),
     // Queue pods keep the server's default, which a secret may change.
     ...(component === 'api'
-      ? [text('GX_SHUTDOWN_DELAY_SECONDS', FAREWELL), text('GX_JOBS_PER_WORKER', 0), text('N_JOBS_PER_WORKER', 0)]
+      ? [
+          buildVariable('GX_SHUTDOWN_DELAY_SECONDS', FAREWELL),
+          buildVariable('GX_JOBS_PER_WORKER', 0),
+          buildVariable('N_JOBS_PER_WORKER', 0),
+        ]
       : []),
   ];
 }
@@ -180,16 +228,31 @@ function storeVariables({ spec }: RevisionResource): object[] {
   return [{ name: 'GX_REDIS_URI', valueFrom: { secretKeyRef } }];
 }
 
-const ok = (path: string): object => ({ httpGet: { path, port: 'http', scheme: 'HTTP' } });
+const buildProbe = (path: string): object => ({ httpGet: { path, port: 'http', scheme: 'HTTP' } });
 
 /**
  * A start is asked after each second, because somebody may wait for it. A pod is ready while queue and database answer,
  * and alive while the process does, so that a lost database restarts nothing.
  */
 const probes = {
-  startupProbe: { ...ok('/ok?check_db=0'), periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 300 },
-  readinessProbe: { ...ok('/ok'), periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 3 },
-  livenessProbe: { ...ok('/ok?check_db=0'), periodSeconds: 15, timeoutSeconds: 10, failureThreshold: 4 },
+  startupProbe: {
+    ...buildProbe('/ok?check_db=0'),
+    periodSeconds: 1,
+    timeoutSeconds: 3,
+    failureThreshold: 300,
+  },
+  readinessProbe: {
+    ...buildProbe('/ok'),
+    periodSeconds: 5,
+    timeoutSeconds: 5,
+    failureThreshold: 3,
+  },
+  livenessProbe: {
+    ...buildProbe('/ok?check_db=0'),
+    periodSeconds: 15,
+    timeoutSeconds: 10,
+    failureThreshold: 4,
+  },
 };
 
 /**
@@ -205,7 +268,11 @@ const HEADERS = 'headers';
  * Returns OpenTelemetry's environment of an agent: where its traces go, and the tracing project they belong to. It is
  * empty without a collector.
  */
-function tracingEnvironment({ metadata, spec }: RevisionResource, deploymentId: string, { otlp }: OperatorSettings): object[] {
+function buildTracingVariables(
+  { metadata, spec }: RevisionResource,
+  deploymentId: string,
+  { otlp }: OperatorSettings,
+): object[] {
   if (otlp === undefined) return [];
   const attributes = {
     // This project is created with the deployment, under its name.
@@ -220,11 +287,15 @@ function tracingEnvironment({ metadata, spec }: RevisionResource, deploymentId: 
   const pairs = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
   const { headersSecret: secret } = otlp;
   // A collector's missing credential must not keep an agent from starting.
-  const reference = (name: string): object => ({ secretKeyRef: { name, key: HEADERS, optional: true } });
+  const buildHeaderReference = (name: string): object => ({
+    secretKeyRef: { name, key: HEADERS, optional: true },
+  });
   return [
     { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: otlp.endpoint },
     { name: 'OTEL_EXPORTER_OTLP_PROTOCOL', value: 'http/protobuf' },
-    ...(secret === undefined ? [] : [{ name: 'OTEL_EXPORTER_OTLP_HEADERS', valueFrom: reference(secret) }]),
+    ...(secret === undefined
+      ? []
+      : [{ name: 'OTEL_EXPORTER_OTLP_HEADERS', valueFrom: buildHeaderReference(secret) }]),
     { name: 'OTEL_SERVICE_NAME', value: spec.deployment },
     { name: 'OTEL_RESOURCE_ATTRIBUTES', value: pairs.join(',') },
   ];

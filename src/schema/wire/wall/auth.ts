@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { JsonObject } from '../../agent/agent-types.ts';
-import { StringEnum } from '../../types.ts';
+import { buildJsonObjectSchema } from '../../agent/agent-types.ts';
+import { buildEnumSchema } from '../../types.ts';
 
 /* Questions to the handlers of `auth.path`, and their answers. */
 
@@ -29,7 +29,7 @@ export const AUTH_EVENTS = [
   'store:delete',
 ] as const;
 
-export const AuthEvent = StringEnum(AUTH_EVENTS);
+export const AuthEvent = buildEnumSchema(AUTH_EVENTS);
 export type AuthEvent = Static<typeof AuthEvent>;
 
 const user = {
@@ -39,12 +39,14 @@ const user = {
   permissions: Type.Array(Type.String()),
 };
 /** Whom a handler let in, with all else that it says of the user. The graph gets it as `langgraph_auth_user`. */
-export type AuthUser = JsonObject & { [K in keyof typeof user]: Static<(typeof user)[K]> };
+export type AuthUser = buildJsonObjectSchema & {
+  [K in keyof typeof user]: Static<(typeof user)[K]>;
+};
 export const AuthUser = Type.Unsafe<AuthUser>(Type.Object(user));
 
 /** A handler's answer: the value as the handler left it, and which records the caller may touch. */
 export const HandlerAnswer = Type.Object({
-  value: JsonObject('The value as the handler left it.'),
+  value: buildJsonObjectSchema('The value as the handler left it.'),
   filter: Type.Optional(Type.Unknown()),
 });
 export type HandlerAnswer = Static<typeof HandlerAnswer>;

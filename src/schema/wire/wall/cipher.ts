@@ -1,12 +1,12 @@
 import { Type, type Static } from 'typebox';
-import { StringEnum } from '../../types.ts';
-import { JsonObject } from '../../agent/agent-types.ts';
-import { Bytes, Maybe } from './forms.ts';
+import { buildEnumSchema } from '../../types.ts';
+import { buildJsonObjectSchema } from '../../agent/agent-types.ts';
+import { Bytes, buildOptionalSchema } from './forms.ts';
 
 /* Questions to the module of `encryption.path`, and their answers. */
 
 /** The context that the handlers get as `metadata`. Without one, it is empty. */
-const context = Maybe(JsonObject('The context of the value.'));
+const context = buildOptionalSchema(buildJsonObjectSchema('The context of the value.'));
 
 /**
  * The operation of the module on a value, as JSON text or bytes. `of` is the kind of record and its field. `context` is
@@ -16,12 +16,17 @@ const context = Maybe(JsonObject('The context of the value.'));
  */
 export const CipherCall = Type.Union([
   Type.Object({
-    does: StringEnum(['seal', 'open', 'seal-keys', 'replace', 'replaces', 'try', 'try-keys']),
+    does: buildEnumSchema(['seal', 'open', 'seal-keys', 'replace', 'replaces', 'try', 'try-keys']),
     of: Type.String(),
     text: Type.String(),
     context,
   }),
-  Type.Object({ does: StringEnum(['seal', 'open', 'replace']), of: Type.String(), bytes: Bytes, context }),
+  Type.Object({
+    does: buildEnumSchema(['seal', 'open', 'replace']),
+    of: Type.String(),
+    bytes: Bytes,
+    context,
+  }),
 ]);
 export type CipherCall = Static<typeof CipherCall>;
 
@@ -30,5 +35,7 @@ export const CipherAnswer = Type.Union([Type.String(), Bytes]);
 export type CipherAnswer = Static<typeof CipherAnswer>;
 
 /** The context that the module derives from the caller, in place of the one that the request brought. */
-export const DerivedContext = Type.Object({ metadata: JsonObject('The context of all that the request encrypts.') });
+export const DerivedContext = Type.Object({
+  metadata: buildJsonObjectSchema('The context of all that the request encrypts.'),
+});
 export type DerivedContext = Static<typeof DerivedContext>;

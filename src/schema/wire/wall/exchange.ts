@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema, type TUnsafe } from 'typebox';
-import { StringEnum } from '../../types.ts';
-import { Bytes, MessageOf } from './forms.ts';
+import { buildEnumSchema } from '../../types.ts';
+import { Bytes, buildMessageSchema } from './forms.ts';
 
 /*
  * HTTP between the server and the other side of a wall, in both directions, as messages in the message `exchange`.
@@ -19,10 +19,19 @@ export const HeaderPairs = Type.Array(Type.Tuple([Type.String(), Type.String()])
 export type HeaderPairs = Static<typeof HeaderPairs>;
 
 /** `url` is absolute. */
-const RequestHead = Type.Object({ method: Type.String(), url: Type.String(), headers: HeaderPairs, hasBody: Type.Boolean() });
+const RequestHead = Type.Object({
+  method: Type.String(),
+  url: Type.String(),
+  headers: HeaderPairs,
+  hasBody: Type.Boolean(),
+});
 export type RequestHead = Static<typeof RequestHead>;
 
-const AnswerHead = Type.Object({ status: Type.Integer(), headers: HeaderPairs, hasBody: Type.Boolean() });
+const AnswerHead = Type.Object({
+  status: Type.Integer(),
+  headers: HeaderPairs,
+  hasBody: Type.Boolean(),
+});
 export type AnswerHead = Static<typeof AnswerHead>;
 
 /** The answer to a request that failed. */
@@ -34,30 +43,40 @@ export const Refusal = Type.Object({
 export type Refusal = Static<typeof Refusal>;
 
 /** Which of the two bodies of an exchange. */
-const BodyOf = StringEnum(['request', 'answer']);
+const BodyOf = buildEnumSchema(['request', 'answer']);
 export type BodyOf = Static<typeof BodyOf>;
 
 const exchange = Type.Integer();
 const ofBody = { exchange, of: BodyOf };
 
-const Ask = MessageOf('ask', { exchange, head: RequestHead, room: Type.Optional(Type.Integer()) });
+const Ask = buildMessageSchema('ask', {
+  exchange,
+  head: RequestHead,
+  room: Type.Optional(Type.Integer()),
+});
 
 const Others = [
-  MessageOf('leave', { exchange }),
-  MessageOf('answer', { exchange, head: AnswerHead }),
-  MessageOf('refused', { exchange, ...Refusal.properties }),
-  MessageOf('chunk', { ...ofBody, bytes: Bytes }),
-  MessageOf('end', { ...ofBody, failure: Type.Optional(Type.String()) }),
-  MessageOf('more', { ...ofBody, bytes: Type.Integer() }),
-  MessageOf('stop', ofBody),
+  buildMessageSchema('leave', { exchange }),
+  buildMessageSchema('answer', { exchange, head: AnswerHead }),
+  buildMessageSchema('refused', { exchange, ...Refusal.properties }),
+  buildMessageSchema('chunk', { ...ofBody, bytes: Bytes }),
+  buildMessageSchema('end', { ...ofBody, failure: Type.Optional(Type.String()) }),
+  buildMessageSchema('more', { ...ofBody, bytes: Type.Integer() }),
+  buildMessageSchema('stop', ofBody),
 ] as const;
 
 /** A message of a side whose requests have a purpose. */
-export type ExchangeMessage<Purpose> = (Static<typeof Ask> & { purpose: Purpose }) | Static<(typeof Others)[number]>;
+export type ExchangeMessage<Purpose> =
+  | (Static<typeof Ask> & { purpose: Purpose })
+  | Static<(typeof Others)[number]>;
 
 /** Describes the messages of a side that asks for the purpose. */
-export const exchangeFor = <P extends TSchema>(purpose: P): TUnsafe<ExchangeMessage<Static<P>>> =>
-  Type.Unsafe<ExchangeMessage<Static<P>>>(Type.Union([Type.Object({ ...Ask.properties, purpose }), ...Others]));
+export const buildExchangeSchema = <P extends TSchema>(
+  purpose: P,
+): TUnsafe<ExchangeMessage<Static<P>>> =>
+  Type.Unsafe<ExchangeMessage<Static<P>>>(
+    Type.Union([Type.Object({ ...Ask.properties, purpose }), ...Others]),
+  );
 
 /** The messages of a side that only answers. */
 export const ExchangeAnswer = Type.Unsafe<ExchangeMessage<never>>(Type.Union([...Others]));

@@ -20,19 +20,27 @@ type Attachment = { form: 'bytes' | 'text'; value: unknown };
 type Change = (attachment: Attachment) => unknown;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !(value instanceof Uint8Array);
 
 /** Returns true if the value has the form, as far as it takes to choose one of several. A length is an attachment. */
-function fits(node: Node, value: unknown): boolean {
-  if (node['x-attachment'] !== undefined) return value instanceof Uint8Array || typeof value === 'number';
-  if (node.anyOf !== undefined) return node.anyOf.some((one) => fits(one, value));
+function hasForm(node: Node, value: unknown): boolean {
+  if (node['x-attachment'] !== undefined)
+    return value instanceof Uint8Array || typeof value === 'number';
+  if (node.anyOf !== undefined) return node.anyOf.some((one) => hasForm(one, value));
   if (node.const !== undefined) return value === node.const;
   if (node.enum !== undefined) return node.enum.includes(value);
   if (node.type === 'string') return typeof value === 'string';
   if (node.properties === undefined) return node.type !== 'null' || value === null;
   if (!isObject(value) || node.required?.some((name) => value[name] === undefined)) return false;
-  const tells = Object.entries(node.properties).filter(([, { const: word, enum: words }]) => word !== undefined || words !== undefined);
-  return tells.every(([name, property]) => value[name] === undefined || fits(property, value[name]));
+  const tells = Object.entries(node.properties).filter(
+    ([, { const: word, enum: words }]) => word !== undefined || words !== undefined,
+  );
+  return tells.every(
+    ([name, property]) => value[name] === undefined || hasForm(property, value[name]),
+  );
 }
 
 /** Changes each attachment of a value, in the order of the schema. */
@@ -45,31 +53,32 @@ const walks = new WeakMap<Node, { walk: Walk | undefined }>();
 function walkOf(node: Node): Walk | undefined {
   let made = walks.get(node);
   if (made === undefined) {
-    made = { walk: newWalk(node) };
+    made = { walk: buildWalk(node) };
     walks.set(node, made);
   }
   return made.walk;
 }
 
-function newWalk(node: Node): Walk | undefined {
+function buildWalk(node: Node): Walk | undefined {
   const form = node['x-attachment'];
   if (form !== undefined) return (value, change) => change({ form, value });
-  if (node.anyOf !== undefined) return walkOfAny(alternativesOf(node));
+  if (node.anyOf !== undefined) return walkOfAny(listAlternatives(node));
   if (Array.isArray(node.items)) return walkOfTuple(node.items.map(walkOf));
   return node.items === undefined ? walkOfObject(node) : walkOfArray(walkOf(node.items));
 }
 
 /** Returns the alternatives of a node, with those of alternatives that have their own. */
-const alternativesOf = (node: Node): Node[] => node.anyOf?.flatMap(alternativesOf) ?? [node];
+const listAlternatives = (node: Node): Node[] => node.anyOf?.flatMap(listAlternatives) ?? [node];
 
 /** Finds the alternative of a message by its kind, and that of any other value by trying. */
 function walkOfAny(alternatives: Node[]): Walk | undefined {
   if (alternatives.every((one) => walkOf(one) === undefined)) return undefined;
-  const byTrying: Walk = (value, change) => walkOf(alternatives.find((one) => fits(one, value)) ?? {})?.(value, change) ?? value;
+  const walkFirstFit: Walk = (value, change) =>
+    walkOf(alternatives.find((one) => hasForm(one, value)) ?? {})?.(value, change) ?? value;
   const byKind = Map.groupBy(alternatives, ({ properties }) => properties?.['kind']?.const);
   return (value, change) => {
     const some = isObject(value) ? byKind.get(value['kind']) : undefined;
-    if (some?.length !== 1) return byTrying(value, change);
+    if (some?.length !== 1) return walkFirstFit(value, change);
     const walk = walkOf(some[0]!);
     return walk === undefined ? value : walk(value, change);
   };
@@ -77,12 +86,16 @@ function walkOfAny(alternatives: Node[]): Walk | undefined {
 
 function walkOfTuple(parts: (Walk | undefined)[]): Walk | undefined {
   if (parts.every((walk) => walk === undefined)) return undefined;
-  return (value, change) => (Array.isArray(value) ? value.map((item: unknown, at) => parts[at]?.(item, change) ?? item) : value);
+  return (value, change) =>
+    Array.isArray(value)
+      ? value.map((item: unknown, at) => parts[at]?.(item, change) ?? item)
+      : value;
 }
 
 function walkOfArray(walk: Walk | undefined): Walk | undefined {
   if (walk === undefined) return undefined;
-  return (value, change) => (Array.isArray(value) ? value.map((item: unknown) => walk(item, change)) : value);
+  return (value, change) =>
+    Array.isArray(value) ? value.map((item: unknown) => walk(item, change)) : value;
 }
 
 function walkOfObject({ properties = {} }: Node): Walk | undefined {
@@ -94,21 +107,25 @@ function walkOfObject({ properties = {} }: Node): Walk | undefined {
   return (value, change) => {
     if (!isObject(value)) return value;
     const made = { ...value };
-    for (const { name, walk } of parts) if (value[name] !== undefined) made[name] = walk(value[name], change);
+    for (const { name, walk } of parts)
+      if (value[name] !== undefined) made[name] = walk(value[name], change);
     return made;
   };
 }
 
 /** Returns the value with each attachment changed, in the order of the schema. */
-function changed(schema: TSchema, value: unknown, change: Change): unknown {
+function mapAttachments(schema: TSchema, value: unknown, change: Change): unknown {
   const walk = walkOf(schema);
   return walk === undefined ? value : walk(value, change);
 }
 
 /** Returns the JSON of the message, which has the lengths of its attachments, and the attachments. */
-function takenApart(schema: TSchema, message: unknown): { header: unknown; attachments: Uint8Array[] } {
+function splitAttachments(
+  schema: TSchema,
+  message: unknown,
+): { header: unknown; attachments: Uint8Array[] } {
   const attachments: Uint8Array[] = [];
-  const header = changed(schema, message, ({ value }) => {
+  const header = mapAttachments(schema, message, ({ value }) => {
     const bytes = typeof value === 'string' ? Buffer.from(value) : (value as Uint8Array);
     attachments.push(bytes);
     return bytes.length;
@@ -118,20 +135,24 @@ function takenApart(schema: TSchema, message: unknown): { header: unknown; attac
 
 /** Returns the message as a frame. */
 export function toFrame(schema: TSchema, message: unknown): Buffer {
-  const { header, attachments } = takenApart(schema, message);
+  const { header, attachments } = splitAttachments(schema, message);
   const json = Buffer.from(JSON.stringify(header));
   const lengths = Buffer.alloc(8);
-  lengths.writeUInt32LE(4 + json.length + attachments.reduce((sum, { length }) => sum + length, 0), 0);
+  lengths.writeUInt32LE(
+    4 + json.length + attachments.reduce((sum, { length }) => sum + length, 0),
+    0,
+  );
   lengths.writeUInt32LE(json.length, 4);
   return Buffer.concat([lengths, json, ...attachments]);
 }
 
 /** Returns the message of a frame. */
-export function fromFrame(schema: TSchema, frame: Buffer): unknown {
-  if (frame.readUInt32LE(0) !== frame.length - 4) throw new RangeError('The frame has another length than it says.');
+export function decodeMessageFrame(schema: TSchema, frame: Buffer): unknown {
+  if (frame.readUInt32LE(0) !== frame.length - 4)
+    throw new RangeError('The frame has another length than it says.');
   let at = 8 + frame.readUInt32LE(4);
   const header: unknown = JSON.parse(frame.subarray(8, at).toString());
-  const message = changed(schema, header, ({ form, value: length }) => {
+  const message = mapAttachments(schema, header, ({ form, value: length }) => {
     const bytes = frame.subarray(at, (at += length as number));
     return form === 'text' ? bytes.toString() : new Uint8Array(bytes);
   });
@@ -152,8 +173,12 @@ export class FrameReader {
     this.#pieces.push(piece);
     this.#bytes += piece.length;
     const frames: Buffer[] = [];
-    for (let length = this.#next(); length !== undefined && this.#bytes >= length; length = this.#next()) {
-      const [all] = this.#joined();
+    for (
+      let length = this.#readFrameLength();
+      length !== undefined && this.#bytes >= length;
+      length = this.#readFrameLength()
+    ) {
+      const [all] = this.#joinPieces();
       frames.push(all!.subarray(0, length));
       this.#pieces = [all!.subarray(length)];
       this.#bytes -= length;
@@ -162,15 +187,15 @@ export class FrameReader {
   }
 
   /** Returns the length of the next frame with its own four bytes; undefined until these are here. */
-  #next(): number | undefined {
+  #readFrameLength(): number | undefined {
     if (this.#bytes < 4) return undefined;
-    const first = this.#pieces[0]!.length >= 4 ? this.#pieces[0]! : this.#joined()[0]!;
+    const first = this.#pieces[0]!.length >= 4 ? this.#pieces[0]! : this.#joinPieces()[0]!;
     const length = 4 + first.readUInt32LE(0);
     if (length > MOST) throw new RangeError(`A frame of ${length} bytes is too long.`);
     return length;
   }
 
-  #joined(): Buffer[] {
+  #joinPieces(): Buffer[] {
     if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces)];
     return this.#pieces;
   }

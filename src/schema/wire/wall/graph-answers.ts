@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../agent/agent-types.ts';
+import type { buildJsonObjectSchema } from '../../agent/agent-types.ts';
 import type { RunError } from '../../agent/run.ts';
 
 /* The answers of a graph thread, as JSON text. */
@@ -7,7 +7,12 @@ import type { RunError } from '../../agent/run.ts';
  * A place in a thread's history. `checkpoint_map`: namespace -> id, from the thread's graph down to the subgraph whose
  * checkpoint it is; a run can begin there with it.
  */
-export type CheckpointRef = { thread_id?: unknown; checkpoint_ns: unknown; checkpoint_id?: unknown; checkpoint_map?: unknown };
+export type CheckpointRef = {
+  thread_id?: unknown;
+  checkpoint_ns: unknown;
+  checkpoint_id?: unknown;
+  checkpoint_map?: unknown;
+};
 
 export type ThreadTask = {
   id: string;
@@ -26,7 +31,7 @@ export type ThreadState = {
   values: unknown;
   next: string[];
   tasks: ThreadTask[];
-  metadata: JsonObject;
+  metadata: buildJsonObjectSchema;
   created_at: string | null;
   checkpoint: CheckpointRef | null;
   parent_checkpoint: CheckpointRef | null;
@@ -45,11 +50,11 @@ export type WrittenState = {
 
 /** JSON Schemas of one graph; null where the graph does not say. */
 export type GraphSchemas = {
-  input_schema: JsonObject | null;
-  output_schema: JsonObject | null;
-  state_schema: JsonObject | null;
-  config_schema: JsonObject | null;
-  context_schema: JsonObject | null;
+  input_schema: buildJsonObjectSchema | null;
+  output_schema: buildJsonObjectSchema | null;
+  state_schema: buildJsonObjectSchema | null;
+  config_schema: buildJsonObjectSchema | null;
+  context_schema: buildJsonObjectSchema | null;
 };
 
 /**

@@ -1,28 +1,38 @@
 import { Type, type Static } from 'typebox';
 import { LANGUAGES } from '../../agent/code-place.ts';
-import { StringEnum } from '../../types.ts';
-import { CipherModule, Maybe, ModuleExport, OrNull, Variables } from './forms.ts';
+import { buildEnumSchema } from '../../types.ts';
+import {
+  CipherModule,
+  buildOptionalSchema,
+  ModuleExport,
+  buildNullUnionSchema,
+  Variables,
+} from './forms.ts';
 
 /* The configuration that a thread needs to run graphs. */
 
 const GraphSource = Type.Object({
   graphId: Type.String(),
-  language: StringEnum(LANGUAGES),
+  language: buildEnumSchema(LANGUAGES),
   /** An absolute path, or the dotted name of a Python module, which has no slash. */
   file: Type.String(),
   exportName: Type.String(),
-  description: OrNull(Type.String()),
+  description: buildNullUnionSchema(Type.String()),
 });
 export type GraphSource = Static<typeof GraphSource>;
 
 /** An embedding of a provider, as gx.json names it: `provider:model`. `folder` is the one of gx.json. */
-const EmbedModel = Type.Object({ provider: Type.String(), model: Type.String(), folder: Type.String() });
+const EmbedModel = Type.Object({
+  provider: Type.String(),
+  model: Type.String(),
+  folder: Type.String(),
+});
 export type EmbedModel = Static<typeof EmbedModel>;
 
 /** `store.index` of gx.json. */
 const StoreIndex = Type.Object({
   /** The language whose runners make texts into vectors. */
-  language: StringEnum(LANGUAGES),
+  language: buildEnumSchema(LANGUAGES),
   embed: Type.Union([ModuleExport, EmbedModel]),
   dims: Type.Integer(),
   fields: Type.Array(Type.String()),
@@ -30,7 +40,10 @@ const StoreIndex = Type.Object({
 export type StoreIndex = Static<typeof StoreIndex>;
 
 /** How long items of the store live that say nothing themselves, in minutes, and whether reading renews them. */
-const StoreLife = Type.Object({ defaultTtl: OrNull(Type.Number()), refresh: Type.Boolean() });
+const StoreLife = Type.Object({
+  defaultTtl: buildNullUnionSchema(Type.Number()),
+  refresh: Type.Boolean(),
+});
 export type StoreLife = Static<typeof StoreLife>;
 
 /** How values are encrypted in the database: keys as base64, and names of fields that are encrypted. */
@@ -45,16 +58,19 @@ const Classes = Type.Union([Type.Boolean(), Type.Array(Type.Array(Type.String())
 
 /** `checkpointer.serde` of gx.json: the settings of LangGraph's serializer in Python. */
 const Serde = Type.Object({
-  allowed_json_modules: Maybe(Classes),
-  allowed_msgpack_modules: Maybe(OrNull(Classes)),
-  pickle_fallback: Maybe(Type.Boolean()),
+  allowed_json_modules: buildOptionalSchema(Classes),
+  allowed_msgpack_modules: buildOptionalSchema(buildNullUnionSchema(Classes)),
+  pickle_fallback: buildOptionalSchema(Type.Boolean()),
 });
 
 /**
  * Settings for a developer's machine: the runner logs code that holds the event loop for longer than so many
  * milliseconds, and a debugger may attach at the port.
  */
-export const Development = Type.Object({ blockingMilliseconds: Maybe(Type.Integer()), debugPort: Maybe(Type.Integer()) });
+export const Development = Type.Object({
+  blockingMilliseconds: buildOptionalSchema(Type.Integer()),
+  debugPort: buildOptionalSchema(Type.Integer()),
+});
 
 const ofAnyRunner = {
   graphs: Type.Array(GraphSource),
@@ -62,22 +78,22 @@ const ofAnyRunner = {
   partial: Type.Boolean(),
   logLevel: Type.String(),
   /** Fields of each line of its log. */
-  logFields: Maybe(Variables),
+  logFields: buildOptionalSchema(Variables),
   env: Variables,
   /** Whether a person reads the log as it is written. */
-  prettyLog: Maybe(Type.Boolean()),
+  prettyLog: buildOptionalSchema(Type.Boolean()),
   /** Whether spans hold inputs and outputs. */
-  spanContents: Maybe(Type.Boolean()),
+  spanContents: buildOptionalSchema(Type.Boolean()),
   /** Whether the runner sends the lines of its log. */
   sendsLog: Type.Boolean(),
   /** How items of the store are indexed by meaning; absent when gx.json asks for none. */
-  index: Maybe(StoreIndex),
+  index: buildOptionalSchema(StoreIndex),
   /** Absent when items of the store live forever. */
-  storeLife: Maybe(StoreLife),
+  storeLife: buildOptionalSchema(StoreLife),
   /** The event loops that runs of Python are spread over; absent where they share one. */
-  isolatedLoops: Maybe(Type.Integer()),
-  serde: Maybe(Serde),
-  development: Maybe(Development),
+  isolatedLoops: buildOptionalSchema(Type.Integer()),
+  serde: buildOptionalSchema(Serde),
+  development: buildOptionalSchema(Development),
 };
 
 /**
@@ -86,9 +102,9 @@ const ofAnyRunner = {
  */
 const RunnerCommand = Type.Object({
   command: Type.Array(Type.String()),
-  folder: Maybe(Type.String()),
-  variables: Maybe(Variables),
-  megabytes: Maybe(Type.Integer()),
+  folder: buildOptionalSchema(Type.String()),
+  variables: buildOptionalSchema(Variables),
+  megabytes: buildOptionalSchema(Type.Integer()),
 });
 export type RunnerCommand = Static<typeof RunnerCommand>;
 
@@ -98,16 +114,20 @@ export const RunnerStart = Type.Object(ofAnyRunner);
 export const ThreadStart = Type.Object({
   ...ofAnyRunner,
   /** The process that runs the graphs; absent where the thread runs them itself. */
-  runner: Maybe(RunnerCommand),
+  runner: buildOptionalSchema(RunnerCommand),
   /** The thread opens a pool of its own: runs read and write their checkpoints there. */
-  database: Type.Object({ uri: Type.String(), poolSize: Type.Integer(), statementTimeoutSeconds: Type.Number() }),
+  database: Type.Object({
+    uri: Type.String(),
+    poolSize: Type.Integer(),
+    statementTimeoutSeconds: Type.Number(),
+  }),
   /** How the thread encrypts and decrypts stored values; absent where nothing is encrypted. */
-  encryption: Maybe(Encryption),
+  encryption: buildOptionalSchema(Encryption),
   /** The module that encrypts, where the thread itself can run it. */
-  encryptionModule: Maybe(CipherModule),
+  encryptionModule: buildOptionalSchema(CipherModule),
   /** The thread asks the server, whose module encrypts or only decrypts; absent where it need not. */
-  askedCipher: Maybe(Type.Object({ encrypts: Type.Boolean() })),
+  askedCipher: buildOptionalSchema(Type.Object({ encrypts: Type.Boolean() })),
   /** Ids of classes, beyond messages, that may be made from the values of a state. */
-  allowedModules: Maybe(Type.Array(Type.Array(Type.String()))),
+  allowedModules: buildOptionalSchema(Type.Array(Type.Array(Type.String()))),
 });
 export type ThreadStart = Static<typeof ThreadStart>;

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { CipherAnswer, CipherCall } from './cipher.ts';
-import { ExchangeAnswer, exchangeFor, OwnCall } from './exchange.ts';
-import { JsonTextOf, MessageOf, OrNull } from './forms.ts';
+import { ExchangeAnswer, buildExchangeSchema, OwnCall } from './exchange.ts';
+import { buildJsonTextSchema, buildMessageSchema, buildNullUnionSchema } from './forms.ts';
 import { ThreadStart } from './graph-start.ts';
 import { Call, type Answer, type Operation } from './operations.ts';
 import { Outcome, RunSpec, Span } from './run-in-thread.ts';
@@ -63,28 +63,33 @@ const cipher_id = Type.Integer();
 
 /** The messages to a thread as well as to a runner in another process (runner.ts). */
 export const ToAnyRunner = Type.Union([
-  MessageOf('run', { spec: RunSpec }),
-  MessageOf('abort', { run_id, goes_on: Type.Boolean() }),
-  MessageOf('drain', { run_id }),
-  MessageOf('hear', { run_id }),
-  MessageOf('exchange', { message: ExchangeAnswer }),
+  buildMessageSchema('run', { spec: RunSpec }),
+  buildMessageSchema('abort', { run_id, goes_on: Type.Boolean() }),
+  buildMessageSchema('drain', { run_id }),
+  buildMessageSchema('hear', { run_id }),
+  buildMessageSchema('exchange', { message: ExchangeAnswer }),
 ]);
 
 const Others = Type.Union([
-  MessageOf('start', { version: Type.String(), start: ThreadStart }),
+  buildMessageSchema('start', { version: Type.String(), start: ThreadStart }),
   ToAnyRunner,
-  MessageOf('written', { wait_id }),
-  MessageOf('embedded', { embed_id, json: JsonTextOf<number[][]>() }),
-  MessageOf('not_embedded', { embed_id, status: Type.Integer(), message: Type.String() }),
-  MessageOf('ciphered', { cipher_id, answer: CipherAnswer }),
-  MessageOf('not_ciphered', { cipher_id, status: Type.Integer(), message: Type.String(), passes: Type.Boolean() }),
+  buildMessageSchema('written', { wait_id }),
+  buildMessageSchema('embedded', { embed_id, json: buildJsonTextSchema<number[][]>() }),
+  buildMessageSchema('not_embedded', { embed_id, status: Type.Integer(), message: Type.String() }),
+  buildMessageSchema('ciphered', { cipher_id, answer: CipherAnswer }),
+  buildMessageSchema('not_ciphered', {
+    cipher_id,
+    status: Type.Integer(),
+    message: Type.String(),
+    passes: Type.Boolean(),
+  }),
 ]);
 
 export const ToThread = Type.Union([Others, Call]);
 export type ToThread<K extends Operation = Operation> = Static<typeof Others> | Call<K>;
 
 /** The names of each graph's nodes; null where each call may make others. */
-const GraphNodes = Type.Record(Type.String(), OrNull(Type.Array(Type.String())));
+const GraphNodes = Type.Record(Type.String(), buildNullUnionSchema(Type.Array(Type.String())));
 export type GraphNodes = Static<typeof GraphNodes>;
 
 /** Graph -> the sentence that says why it can't be loaded. */
@@ -93,29 +98,32 @@ export type GraphFailures = Static<typeof GraphFailures>;
 
 /** The messages from a thread as well as from a runner. */
 export const FromAnyRunner = Type.Union([
-  MessageOf('ready', {
+  buildMessageSchema('ready', {
     version: Type.String(),
     nodes: GraphNodes,
     failures: Type.Optional(GraphFailures),
     /** Why runs can't publish protocol events; absent where they can. */
     noEvents: Type.Optional(Type.String()),
   }),
-  MessageOf('broken', { sentence: Type.String() }),
-  MessageOf('log', { line: Type.String() }),
+  buildMessageSchema('broken', { sentence: Type.String() }),
+  buildMessageSchema('log', { line: Type.String() }),
   /** Each event is its name and its data. */
-  MessageOf('events', { run_id, batch: Type.Array(Type.Tuple([Type.String(), JsonTextOf<unknown>()])) }),
-  MessageOf('spans', { run_id, spans: Type.Array(Span) }),
-  MessageOf('done', { run_id, outcome: Outcome }),
-  MessageOf('result', { call_id, json: JsonTextOf<Answer<Operation>>() }),
-  MessageOf('failed', { call_id, status: Type.Integer(), message: Type.String() }),
-  MessageOf('exchange', { message: exchangeFor(OwnCall) }),
+  buildMessageSchema('events', {
+    run_id,
+    batch: Type.Array(Type.Tuple([Type.String(), buildJsonTextSchema<unknown>()])),
+  }),
+  buildMessageSchema('spans', { run_id, spans: Type.Array(Span) }),
+  buildMessageSchema('done', { run_id, outcome: Outcome }),
+  buildMessageSchema('result', { call_id, json: buildJsonTextSchema<Answer<Operation>>() }),
+  buildMessageSchema('failed', { call_id, status: Type.Integer(), message: Type.String() }),
+  buildMessageSchema('exchange', { message: buildExchangeSchema(OwnCall) }),
 ]);
 
 export const FromThread = Type.Union([
   FromAnyRunner,
-  MessageOf('beat', { full: Type.Boolean() }),
-  MessageOf('wait', { wait_id, run_id }),
-  MessageOf('embed', { embed_id, texts: Type.Array(Type.String()) }),
-  MessageOf('cipher', { cipher_id, call: CipherCall }),
+  buildMessageSchema('beat', { full: Type.Boolean() }),
+  buildMessageSchema('wait', { wait_id, run_id }),
+  buildMessageSchema('embed', { embed_id, texts: Type.Array(Type.String()) }),
+  buildMessageSchema('cipher', { cipher_id, call: CipherCall }),
 ]);
 export type FromThread = Static<typeof FromThread>;

@@ -6,4 +6,4 @@
 export type JsonText<T = unknown> = string & { readonly holds?: T };
 
 /** Returns the value that the text holds. Nothing else parses the text of a graph thread. */
-export const parsed = <T>(text: JsonText<T>): T => JSON.parse(text) as T;
+export const parseJsonText = <T>(text: JsonText<T>): T => JSON.parse(text) as T;

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { JsonObject } from '../../agent/agent-types.ts';
-import { Maybe, MessageOf, OrNull } from './forms.ts';
+import { buildJsonObjectSchema } from '../../agent/agent-types.ts';
+import { buildOptionalSchema, buildMessageSchema, buildNullUnionSchema } from './forms.ts';
 import type { DeclaredSchemas, ThreadState, WrittenState } from './graph-answers.ts';
 
 /* The operations of a graph thread. */
@@ -14,14 +14,21 @@ const ofGraph = { graph_id: Type.String() };
 const ofThread = {
   ...ofGraph,
   thread_id: Type.String(),
-  checkpoint: Maybe(OrNull(JsonObject('A checkpoint of the thread.'))),
-  made_with: Maybe(JsonObject('The configuration that the graph is made with.')),
+  checkpoint: buildOptionalSchema(
+    buildNullUnionSchema(buildJsonObjectSchema('A checkpoint of the thread.')),
+  ),
+  made_with: buildOptionalSchema(
+    buildJsonObjectSchema('The configuration that the graph is made with.'),
+  ),
 };
 
 /** Operation -> its arguments. */
 const ARGS = {
   /** The state of a thread. */
-  state: Type.Object({ ...ofThread, subgraphs: Maybe(OrNull(Type.Boolean())) }),
+  state: Type.Object({
+    ...ofThread,
+    subgraphs: buildOptionalSchema(buildNullUnionSchema(Type.Boolean())),
+  }),
   /**
    * Earlier states, newest first. `before` is a checkpoint or its id; `metadata` must be contained in the checkpoint's.
    */
@@ -29,23 +36,35 @@ const ARGS = {
     ...ofThread,
     limit: Type.Integer(),
     before: Type.Optional(Type.Unknown()),
-    metadata: Maybe(OrNull(JsonObject('Part of the metadata of the checkpoints.'))),
+    metadata: buildOptionalSchema(
+      buildNullUnionSchema(buildJsonObjectSchema('Part of the metadata of the checkpoints.')),
+    ),
   }),
   /** Writes state as a node would. The caller holds the thread meanwhile, so that no run begins on it. */
-  update: Type.Object({ ...ofThread, values: Type.Optional(Type.Unknown()), as_node: Maybe(OrNull(Type.String())) }),
+  update: Type.Object({
+    ...ofThread,
+    values: Type.Optional(Type.Unknown()),
+    as_node: buildOptionalSchema(buildNullUnionSchema(Type.String())),
+  }),
   /**
    * Writes a history of states. Each update has `values` or a `command`, and in `as_node` the node that counts as its
    * author.
    */
   supersteps: Type.Object({
     ...ofThread,
-    supersteps: Type.Array(Type.Object({ updates: Type.Array(JsonObject('A write of one node.')) })),
+    supersteps: Type.Array(
+      Type.Object({ updates: Type.Array(buildJsonObjectSchema('A write of one node.')) }),
+    ),
   }),
   schemas: Type.Object(ofGraph),
   /** Nodes and edges, with as many levels of subgraphs as `xray` asks for. */
   graph: Type.Object({ ...ofGraph, xray: Type.Union([Type.Boolean(), Type.Number()]) }),
   /** Namespace -> schemas of the subgraph; `namespace` asks for one, `recurse` for those below, too. */
-  subgraphs: Type.Object({ ...ofGraph, namespace: Type.Optional(Type.String()), recurse: Type.Optional(Type.Boolean()) }),
+  subgraphs: Type.Object({
+    ...ofGraph,
+    namespace: Type.Optional(Type.String()),
+    recurse: Type.Optional(Type.Boolean()),
+  }),
   /** Texts -> a vector of length one for each, in their order. */
   embed: Type.Object({ texts: Type.Array(Type.String()) }),
 };
@@ -71,13 +90,20 @@ export type Call<K extends Operation = Operation> = {
   call_id: number;
   operation: K;
   args: Args<K>;
-  context?: JsonObject | undefined;
+  context?: buildJsonObjectSchema | undefined;
 };
 
-const context = Maybe(JsonObject('The context of values that are encrypted.'));
+const context = buildOptionalSchema(
+  buildJsonObjectSchema('The context of values that are encrypted.'),
+);
 
 const calls = Object.entries(ARGS).map(([operation, args]) =>
-  MessageOf('call', { call_id: Type.Integer(), operation: Type.Literal(operation), args, context }),
+  buildMessageSchema('call', {
+    call_id: Type.Integer(),
+    operation: Type.Literal(operation),
+    args,
+    context,
+  }),
 );
 
 export const Call = Type.Unsafe<Call>(Type.Union(calls));

@@ -18,10 +18,10 @@ export const WALL_VERSION = '1.0';
 /** Milliseconds between two signs of life of a graph thread. */
 export const BEAT_MILLISECONDS = 500;
 
-const majorOf = (version: string): string => version.split('.')[0]!;
+const parseMajor = (version: string): string => version.split('.')[0]!;
 
 /** Returns why this side can't work with `who`, which names its version; undefined if it can. */
-export function versionFault(who: string, version: string): string | undefined {
-  if (majorOf(version) === majorOf(WALL_VERSION)) return undefined;
+export function checkProtocolVersion(who: string, version: string): string | undefined {
+  if (parseMajor(version) === parseMajor(WALL_VERSION)) return undefined;
   return `${who} speaks version ${version} of the protocol, and this side speaks ${WALL_VERSION}: the first numbers must be equal.`;
 }

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { RunError, RunKwargs } from '../../agent/run.ts';
-import { StringEnum, optional } from '../../types.ts';
-import { JsonTextOf } from './forms.ts';
+import { buildEnumSchema, buildOptionalFields } from '../../types.ts';
+import { buildJsonTextSchema } from './forms.ts';
 
 /* The parts of messages on a run, to and from a graph thread. */
 
@@ -18,11 +18,14 @@ export const RunSpec = Type.Object({
   alone: Type.Boolean(),
   /** True while nobody reads the run's events, which need not be made then. */
   unheard: Type.Boolean(),
-  ...optional({
+  ...buildOptionalFields({
     /** The trace that the run's parts are of, and the span above them. Absent when they are not to be sent. */
     trace: Type.Object({ trace_id: Type.String(), span_id: Type.String() }),
     /** The headers of its place in a trace, which requests of the graph carry. Absent where no trace is passed on. */
-    passed_on: Type.Object({ traceparent: Type.String(), tracestate: Type.Optional(Type.String()) }),
+    passed_on: Type.Object({
+      traceparent: Type.String(),
+      tracestate: Type.Optional(Type.String()),
+    }),
     /** True when its end is to say how many tokens its models have used. */
     counts_tokens: Type.Boolean(),
   }),
@@ -37,7 +40,7 @@ export const isLong = (values: string): boolean => values.length > LONG && value
 
 /** Where a graph failed, for the log: neither part holds a value of the run, which an error's message may do. */
 const FailurePlace = Type.Object({
-  ...optional({
+  ...buildOptionalFields({
     node: Type.String(),
     /** `file:line` in the user's own code. */
     at: Type.String(),
@@ -51,13 +54,13 @@ export type FailurePlace = Static<typeof FailurePlace>;
 
 /** How a run ended in its graph thread. */
 export const Outcome = Type.Object({
-  status: StringEnum(['success', 'error', 'interrupted']),
+  status: buildEnumSchema(['success', 'error', 'interrupted']),
   /** The last state; absent when it is unchanged. */
-  values: Type.Optional(JsonTextOf<unknown>()),
+  values: Type.Optional(buildJsonTextSchema<unknown>()),
   /** Of a long state, the fields that are neither objects nor lists. Searches find threads by them. */
-  plain: Type.Optional(JsonTextOf<unknown>()),
+  plain: Type.Optional(buildJsonTextSchema<unknown>()),
   /** Task id -> its interrupts; absent when they are unchanged. */
-  interrupts: Type.Optional(JsonTextOf<Record<string, unknown[]>>()),
+  interrupts: Type.Optional(buildJsonTextSchema<Record<string, unknown[]>>()),
   /** True when the last checkpoint has nodes left to do. */
   waiting: Type.Boolean(),
   error: Type.Optional(RunError),

@@ -1,8 +1,14 @@
 import { Type, type Static } from 'typebox';
-import { JsonObject } from '../../agent/agent-types.ts';
+import { buildJsonObjectSchema } from '../../agent/agent-types.ts';
 import { StoreNamespaces, StoreSearch } from '../../agent/store-item.ts';
-import { StringEnum } from '../../types.ts';
-import { Bytes, JsonTextOf, Maybe, MessageOf, OrNull } from './forms.ts';
+import { buildEnumSchema } from '../../types.ts';
+import {
+  Bytes,
+  buildJsonTextSchema,
+  buildOptionalSchema,
+  buildMessageSchema,
+  buildNullUnionSchema,
+} from './forms.ts';
 import { RunnerStart } from './graph-start.ts';
 import { FromAnyRunner, ToAnyRunner } from './graphs.ts';
 import { Call } from './operations.ts';
@@ -40,7 +46,7 @@ import { Call } from './operations.ts';
  */
 
 const ask_id = Type.Integer();
-const run_id = OrNull(Type.String());
+const run_id = buildNullUnionSchema(Type.String());
 
 /** The place of a checkpoint. */
 const at = { thread_id: Type.String(), namespace: Type.String(), checkpoint_id: Type.String() };
@@ -52,26 +58,42 @@ const Value = { channel: Type.String(), type: Type.String(), blob: Bytes };
  * the base from one number to another, both included, or the lengths of new ones, whose bytes follow each other.
  */
 const ListChange = {
-  base: OrNull(Type.String()),
+  base: buildNullUnionSchema(Type.String()),
   /** Rows between this one and the last that sums up: 0 where this one does. */
   steps: Type.Integer(),
   /** Elements and rows that a reader of this version reads. */
   stored: Type.Integer(),
-  parts: Type.Array(Type.Union([Type.Tuple([Type.Integer(), Type.Integer()]), Type.Object({ new: Type.Array(Type.Integer()) })])),
+  parts: Type.Array(
+    Type.Union([
+      Type.Tuple([Type.Integer(), Type.Integer()]),
+      Type.Object({ new: Type.Array(Type.Integer()) }),
+    ]),
+  ),
 };
 
-const FoundList = Type.Object({ namespace: Type.String(), channel: Type.String(), version: Type.String(), ...ListChange, blob: Bytes });
+const FoundList = Type.Object({
+  namespace: Type.String(),
+  channel: Type.String(),
+  version: Type.String(),
+  ...ListChange,
+  blob: Bytes,
+});
 
 const FoundCheckpoint = Type.Object({
   ...at,
-  parent: OrNull(Type.String()),
-  checkpoint: JsonObject('The checkpoint, without the values of its channels.'),
-  metadata: JsonObject('Its metadata.'),
+  parent: buildNullUnionSchema(Type.String()),
+  checkpoint: buildJsonObjectSchema('The checkpoint, without the values of its channels.'),
+  metadata: buildJsonObjectSchema('Its metadata.'),
   /** JSON that a graph of another language has stored has the type `json`. A list has a version, made of its rows. */
   values: Type.Array(
     Type.Union([
       Type.Object(Value),
-      Type.Object({ channel: Type.String(), type: Type.String(), version: Type.String(), base: OrNull(Type.String()) }),
+      Type.Object({
+        channel: Type.String(),
+        type: Type.String(),
+        version: Type.String(),
+        base: buildNullUnionSchema(Type.String()),
+      }),
     ]),
   ),
   writes: Type.Array(Type.Object({ task_id: Type.String(), ...Value })),
@@ -79,21 +101,27 @@ const FoundCheckpoint = Type.Object({
 export type FoundCheckpoint = Static<typeof FoundCheckpoint>;
 
 /** The context that the message's work has, from the run or the call that it belongs to. */
-const context = Maybe(JsonObject('The context of values that are encrypted.'));
+const context = buildOptionalSchema(
+  buildJsonObjectSchema('The context of values that are encrypted.'),
+);
 
 const itemKey = { namespace: Type.Array(Type.String()), key: Type.String() };
 
 /** An operation of the store. Its result is that of the same route of the public interface. */
 export const StoreOperation = Type.Union([
   /** `refresh` says whether the item lives on by this; absent, as gx.json says. */
-  Type.Object({ does: Type.Literal('get'), ...itemKey, refresh: Maybe(Type.Boolean()) }),
+  Type.Object({
+    does: Type.Literal('get'),
+    ...itemKey,
+    refresh: buildOptionalSchema(Type.Boolean()),
+  }),
   /** `ttl` are minutes, or null for an item that lives forever; absent, as gx.json says. */
   Type.Object({
     does: Type.Literal('put'),
     ...itemKey,
-    value: JsonObject('The value to keep.'),
+    value: buildJsonObjectSchema('The value to keep.'),
     index: Type.Optional(Type.Unknown()),
-    ttl: Maybe(OrNull(Type.Number())),
+    ttl: buildOptionalSchema(buildNullUnionSchema(Type.Number())),
   }),
   Type.Object({ does: Type.Literal('delete'), ...itemKey }),
   Type.Object({ does: Type.Literal('search'), search: StoreSearch }),
@@ -102,35 +130,54 @@ export const StoreOperation = Type.Union([
 export type StoreOperation = Static<typeof StoreOperation>;
 
 const Answers = Type.Union([
-  MessageOf('saved', { ask_id }),
-  MessageOf('found', { ask_id, lists: Maybe(Type.Array(FoundList)), checkpoints: Type.Array(FoundCheckpoint) }),
-  MessageOf('begun', { ask_id, begins: Type.Boolean() }),
-  MessageOf('results', { ask_id, json: JsonTextOf<unknown>() }),
-  MessageOf('refused', { ask_id, status: Type.Integer(), message: Type.String() }),
+  buildMessageSchema('saved', { ask_id }),
+  buildMessageSchema('found', {
+    ask_id,
+    lists: buildOptionalSchema(Type.Array(FoundList)),
+    checkpoints: Type.Array(FoundCheckpoint),
+  }),
+  buildMessageSchema('begun', { ask_id, begins: Type.Boolean() }),
+  buildMessageSchema('results', { ask_id, json: buildJsonTextSchema<unknown>() }),
+  buildMessageSchema('refused', { ask_id, status: Type.Integer(), message: Type.String() }),
 ]);
 export type RunnerAnswer = Static<typeof Answers>;
 
-export const ToRunner = Type.Union([MessageOf('start', { version: Type.String(), start: RunnerStart }), ToAnyRunner, Call, Answers]);
+export const ToRunner = Type.Union([
+  buildMessageSchema('start', { version: Type.String(), start: RunnerStart }),
+  ToAnyRunner,
+  Call,
+  Answers,
+]);
 export type ToRunner = Static<typeof ToRunner>;
 
 /** A checkpoint to be stored. `values` are those that are new in it, by the versions that the checkpoint names. */
-const RunnerPut = MessageOf('put', {
-  ask_id: Maybe(ask_id),
+const RunnerPut = buildMessageSchema('put', {
+  ask_id: buildOptionalSchema(ask_id),
   context,
   run_id,
   ...at,
-  parent: OrNull(Type.String()),
-  step: Maybe(Type.Integer()),
-  checkpoint: JsonObject('The checkpoint, without the values of its channels.'),
-  metadata: JsonObject('Its metadata.'),
-  settings: Maybe(JsonObject('Settings of the run ("configurable") that are kept with its metadata, unless all is encrypted.')),
-  values: Type.Array(Type.Object({ version: Type.String(), ...Value, list: Maybe(Type.Object(ListChange)) })),
+  parent: buildNullUnionSchema(Type.String()),
+  step: buildOptionalSchema(Type.Integer()),
+  checkpoint: buildJsonObjectSchema('The checkpoint, without the values of its channels.'),
+  metadata: buildJsonObjectSchema('Its metadata.'),
+  settings: buildOptionalSchema(
+    buildJsonObjectSchema(
+      'Settings of the run ("configurable") that are kept with its metadata, unless all is encrypted.',
+    ),
+  ),
+  values: Type.Array(
+    Type.Object({
+      version: Type.String(),
+      ...Value,
+      list: buildOptionalSchema(Type.Object(ListChange)),
+    }),
+  ),
 });
 export type RunnerPut = Static<typeof RunnerPut>;
 
 /** Errors and interrupts `replace` the writes in their places. */
-const RunnerWrites = MessageOf('writes', {
-  ask_id: Maybe(ask_id),
+const RunnerWrites = buildMessageSchema('writes', {
+  ask_id: buildOptionalSchema(ask_id),
   context,
   run_id,
   ...at,
@@ -142,28 +189,34 @@ const RunnerWrites = MessageOf('writes', {
 export type RunnerWrites = Static<typeof RunnerWrites>;
 
 const RunnerQuestion = Type.Union([
-  MessageOf('read', {
+  buildMessageSchema('read', {
     ask_id,
     thread_id: Type.String(),
-    namespace: Maybe(Type.String()),
-    checkpoint_id: Maybe(Type.String()),
-    before: Maybe(Type.String()),
-    metadata: Maybe(JsonObject('Part of the metadata of the checkpoints.')),
-    limit: Maybe(Type.Integer()),
-    known: Maybe(Type.Array(Type.String())),
+    namespace: buildOptionalSchema(Type.String()),
+    checkpoint_id: buildOptionalSchema(Type.String()),
+    before: buildOptionalSchema(Type.String()),
+    metadata: buildOptionalSchema(
+      buildJsonObjectSchema('Part of the metadata of the checkpoints.'),
+    ),
+    limit: buildOptionalSchema(Type.Integer()),
+    known: buildOptionalSchema(Type.Array(Type.String())),
   }),
-  MessageOf('begin', { ask_id, run_id: Type.String(), attempt: Type.Integer() }),
-  MessageOf('store', { ask_id, operation: StoreOperation, context }),
-  MessageOf('delete_thread', { ask_id, thread_id: Type.String() }),
-  MessageOf('delete_runs', { ask_id, run_ids: Type.Array(Type.String()) }),
-  MessageOf('copy_thread', { ask_id, from: Type.String(), to: Type.String() }),
-  MessageOf('prune', { ask_id, thread_ids: Type.Array(Type.String()), strategy: StringEnum(['keep_latest', 'delete']) }),
+  buildMessageSchema('begin', { ask_id, run_id: Type.String(), attempt: Type.Integer() }),
+  buildMessageSchema('store', { ask_id, operation: StoreOperation, context }),
+  buildMessageSchema('delete_thread', { ask_id, thread_id: Type.String() }),
+  buildMessageSchema('delete_runs', { ask_id, run_ids: Type.Array(Type.String()) }),
+  buildMessageSchema('copy_thread', { ask_id, from: Type.String(), to: Type.String() }),
+  buildMessageSchema('prune', {
+    ask_id,
+    thread_ids: Type.Array(Type.String()),
+    strategy: buildEnumSchema(['keep_latest', 'delete']),
+  }),
 ]);
 export type RunnerQuestion = Static<typeof RunnerQuestion>;
 
 export const FromRunner = Type.Union([
   FromAnyRunner,
-  MessageOf('beat', { full: Type.Boolean(), late: Type.Number() }),
+  buildMessageSchema('beat', { full: Type.Boolean(), late: Type.Number() }),
   RunnerPut,
   RunnerWrites,
   RunnerQuestion,

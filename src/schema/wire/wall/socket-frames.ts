@@ -4,21 +4,23 @@
  * bytes. A close holds its code in 16 bits (little endian), then the reason. The last message of either body is one.
  */
 
-export type SocketMessage = { form: 'text' | 'bytes'; data: Uint8Array } | { form: 'close'; code: number; reason: string };
+export type SocketMessage =
+  | { form: 'text' | 'bytes'; data: Uint8Array }
+  | { form: 'close'; code: number; reason: string };
 
 const FORMS = { text: 1, bytes: 2, close: 8 } as const;
 const HEAD = 5;
 
 /** Returns the message as it stands in a body. */
-export function socketFrame(message: SocketMessage): Buffer {
-  const data = message.form === 'close' ? closing(message) : message.data;
+export function encodeSocketFrame(message: SocketMessage): Buffer {
+  const data = message.form === 'close' ? encodeClose(message) : message.data;
   const head = Buffer.alloc(HEAD);
   head.writeUInt8(FORMS[message.form], 0);
   head.writeUInt32LE(data.length, 1);
   return Buffer.concat([head, data]);
 }
 
-function closing({ code, reason }: Extract<SocketMessage, { form: 'close' }>): Buffer {
+function encodeClose({ code, reason }: Extract<SocketMessage, { form: 'close' }>): Buffer {
   const bytes = Buffer.alloc(2);
   bytes.writeUInt16LE(code, 0);
   return Buffer.concat([bytes, Buffer.from(reason)]);
@@ -45,9 +47,11 @@ export class SocketFrames {
     while (this.#bytes >= this.#wanted) {
       const all = Buffer.concat(this.#pieces);
       const length = all.readUInt32LE(1);
-      if (length > this.#most) throw new RangeError(`A message of ${length} bytes is longer than ${this.#most}.`);
+      if (length > this.#most)
+        throw new RangeError(`A message of ${length} bytes is longer than ${this.#most}.`);
       const isWhole = all.length >= HEAD + length;
-      if (isWhole) messages.push(messageOf(all.readUInt8(0), all.subarray(HEAD, HEAD + length)));
+      if (isWhole)
+        messages.push(decodeMessage(all.readUInt8(0), all.subarray(HEAD, HEAD + length)));
       this.#pieces = [isWhole ? all.subarray(HEAD + length) : all];
       this.#bytes = this.#pieces[0]!.length;
       this.#wanted = isWhole ? HEAD : HEAD + length;
@@ -56,7 +60,8 @@ export class SocketFrames {
   }
 }
 
-function messageOf(form: number, data: Buffer): SocketMessage {
-  if (form === FORMS.close) return { form: 'close', code: data.readUInt16LE(0), reason: data.subarray(2).toString() };
+function decodeMessage(form: number, data: Buffer): SocketMessage {
+  if (form === FORMS.close)
+    return { form: 'close', code: data.readUInt16LE(0), reason: data.subarray(2).toString() };
   return { form: form === FORMS.text ? 'text' : 'bytes', data };
 }

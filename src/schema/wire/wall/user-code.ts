@@ -1,11 +1,17 @@
 import { Type, type Static } from 'typebox';
-import { StringEnum } from '../../types.ts';
+import { buildEnumSchema } from '../../types.ts';
 import { AuthEvent, AuthUser, HandlerAnswer } from './auth.ts';
-import { JsonObject } from '../../agent/agent-types.ts';
+import { buildJsonObjectSchema } from '../../agent/agent-types.ts';
 import { CipherAnswer, CipherCall, DerivedContext } from './cipher.ts';
-import { exchangeFor, HeaderPairs, OwnCall, Refusal } from './exchange.ts';
+import { buildExchangeSchema, HeaderPairs, OwnCall, Refusal } from './exchange.ts';
 import { Development } from './graph-start.ts';
-import { CipherModule, Maybe, MessageOf, ModuleExport, Variables } from './forms.ts';
+import {
+  CipherModule,
+  buildOptionalSchema,
+  buildMessageSchema,
+  ModuleExport,
+  Variables,
+} from './forms.ts';
 
 /*
  * The messages between the server and the side that runs the user's own code, by the rules of rules.ts. That side runs
@@ -23,35 +29,48 @@ import { CipherModule, Maybe, MessageOf, ModuleExport, Variables } from './forms
 
 const UserCodeStart = Type.Object({
   /** The export of `auth.path`. */
-  auth: Maybe(ModuleExport),
+  auth: buildOptionalSchema(ModuleExport),
   /** The export of `http.app`. */
-  app: Maybe(ModuleExport),
+  app: buildOptionalSchema(ModuleExport),
   /** The export of `encryption.path`. */
-  encryption: Maybe(CipherModule),
+  encryption: buildOptionalSchema(CipherModule),
   /** Whether the application's own routes ask who calls. */
   guarded: Type.Boolean(),
   logLevel: Type.String(),
   /** Fields of each line of its log. */
-  logFields: Maybe(Variables),
+  logFields: buildOptionalSchema(Variables),
   /** Whether a person reads the log as it is written. */
-  prettyLog: Maybe(Type.Boolean()),
+  prettyLog: buildOptionalSchema(Type.Boolean()),
   /** Whether the other side sends the lines of its log. */
   sendsLog: Type.Boolean(),
   env: Variables,
-  development: Maybe(Development),
+  development: buildOptionalSchema(Development),
 });
 export type UserCodeStart = Static<typeof UserCodeStart>;
 
 /** A request as `authenticate` sees it: without its body. */
-const SeenRequest = Type.Object({ method: Type.String(), url: Type.String(), headers: HeaderPairs });
+const SeenRequest = Type.Object({
+  method: Type.String(),
+  url: Type.String(),
+  headers: HeaderPairs,
+});
 export type SeenRequest = Static<typeof SeenRequest>;
 
 /** A question -> its arguments and its answer. */
 const QUESTIONS = {
   authenticate: { args: SeenRequest, answer: AuthUser },
-  authorize: { args: Type.Object({ event: AuthEvent, value: Type.String(), user: AuthUser }), answer: HandlerAnswer },
+  authorize: {
+    args: Type.Object({ event: AuthEvent, value: Type.String(), user: AuthUser }),
+    answer: HandlerAnswer,
+  },
   cipher: { args: Type.Object({ call: CipherCall }), answer: CipherAnswer },
-  context: { args: Type.Object({ user: AuthUser, metadata: JsonObject('The context that the request brings.') }), answer: DerivedContext },
+  context: {
+    args: Type.Object({
+      user: AuthUser,
+      metadata: buildJsonObjectSchema('The context that the request brings.'),
+    }),
+    answer: DerivedContext,
+  },
 };
 
 type Question<K extends keyof typeof QUESTIONS> = {
@@ -60,19 +79,23 @@ type Question<K extends keyof typeof QUESTIONS> = {
 };
 export type Questions = { [K in keyof typeof QUESTIONS]: Question<K> };
 
-export type HandlerQuestion = { [K in keyof Questions]: { ask: K } & Questions[K]['args'] }[keyof Questions];
+export type HandlerQuestion = {
+  [K in keyof Questions]: { ask: K } & Questions[K]['args'];
+}[keyof Questions];
 
-const questions = Object.entries(QUESTIONS).map(([ask, { args }]) => Type.Object({ ask: Type.Literal(ask), ...args.properties }));
+const questions = Object.entries(QUESTIONS).map(([ask, { args }]) =>
+  Type.Object({ ask: Type.Literal(ask), ...args.properties }),
+);
 
 /** The facts that the application gets beside a request: the caller, where it is known, and the client's address. */
 const ForApp = Type.Object({
-  user: Maybe(AuthUser),
-  source: Maybe(Type.String()),
+  user: buildOptionalSchema(AuthUser),
+  source: buildOptionalSchema(Type.String()),
   /**
    * The subprotocols that the client of a WebSocket offers; absent for any other request. The status 101 accepts it,
    * and the bodies are then its messages (socket-frames.ts). Any other answer refuses it.
    */
-  socket: Maybe(Type.Array(Type.String())),
+  socket: buildOptionalSchema(Type.Array(Type.String())),
 });
 export type ForApp = Static<typeof ForApp>;
 
@@ -80,31 +103,44 @@ export type ForApp = Static<typeof ForApp>;
  * The purpose of the application's exchange with the server: the answer of the built-in routes to a request that its
  * middleware let through (`next`), the caller of a request (`caller`), or the answer to a request of its own (`call`).
  */
-const ForServer = Type.Union([Type.Object({ want: StringEnum(['next', 'caller']), exchange: Type.Integer() }), OwnCall]);
+const ForServer = Type.Union([
+  Type.Object({ want: buildEnumSchema(['next', 'caller']), exchange: Type.Integer() }),
+  OwnCall,
+]);
 export type ForServer = Static<typeof ForServer>;
 
 /**
  * One of the application's routes. A request of the method ('ALL' is any, 'WEBSOCKET' none but a WebSocket) whose
  * path the pattern matches concerns it. `serves` is false for middleware.
  */
-const AppRoute = Type.Object({ method: Type.String(), pattern: Type.String(), serves: Type.Boolean() });
+const AppRoute = Type.Object({
+  method: Type.String(),
+  pattern: Type.String(),
+  serves: Type.Boolean(),
+});
 export type AppRoute = Static<typeof AppRoute>;
 
 /**
  * Facts of the application for the server. Undefined routes mean that only the application knows them. `sockets`: it
  * may accept WebSockets.
  */
-const AppFacts = Type.Object({ routes: Maybe(Type.Array(AppRoute)), sockets: Maybe(Type.Boolean()) });
+const AppFacts = Type.Object({
+  routes: buildOptionalSchema(Type.Array(AppRoute)),
+  sockets: buildOptionalSchema(Type.Boolean()),
+});
 export type AppFacts = Static<typeof AppFacts>;
 
 const call_id = Type.Integer();
 
 export const ToUserCode = Type.Union([
-  MessageOf('start', { version: Type.String(), start: UserCodeStart }),
-  MessageOf('question', { call_id, question: Type.Unsafe<HandlerQuestion>(Type.Union(questions)) }),
-  MessageOf('ping', {}),
-  MessageOf('stop', {}),
-  MessageOf('exchange', { message: exchangeFor(ForApp) }),
+  buildMessageSchema('start', { version: Type.String(), start: UserCodeStart }),
+  buildMessageSchema('question', {
+    call_id,
+    question: Type.Unsafe<HandlerQuestion>(Type.Union(questions)),
+  }),
+  buildMessageSchema('ping', {}),
+  buildMessageSchema('stop', {}),
+  buildMessageSchema('exchange', { message: buildExchangeSchema(ForApp) }),
 ]);
 export type ToUserCode = Static<typeof ToUserCode>;
 
@@ -117,22 +153,25 @@ const Liveness = {
 };
 
 export const FromUserCode = Type.Union([
-  MessageOf('ready', {
+  buildMessageSchema('ready', {
     version: Type.String(),
     /** The names that handlers are registered under. */
     handles: Type.Array(Type.String()),
-    app: Maybe(AppFacts),
+    app: buildOptionalSchema(AppFacts),
     /** Whether `encryption.path` encrypts, and does not only decrypt. */
     encrypts: Type.Boolean(),
     /** Whether it derives the context of a request from the caller. */
-    derives: Maybe(Type.Boolean()),
+    derives: buildOptionalSchema(Type.Boolean()),
   }),
-  MessageOf('broken', { sentence: Type.String() }),
-  MessageOf('log', { line: Type.String() }),
-  MessageOf('pong', Liveness),
-  MessageOf('document', { document: Type.Record(Type.String(), Type.Unknown()) }),
-  MessageOf('answer', { call_id, answer: Type.Union([AuthUser, HandlerAnswer, DerivedContext, CipherAnswer]) }),
-  MessageOf('refused', { call_id, ...Refusal.properties }),
-  MessageOf('exchange', { message: exchangeFor(ForServer) }),
+  buildMessageSchema('broken', { sentence: Type.String() }),
+  buildMessageSchema('log', { line: Type.String() }),
+  buildMessageSchema('pong', Liveness),
+  buildMessageSchema('document', { document: Type.Record(Type.String(), Type.Unknown()) }),
+  buildMessageSchema('answer', {
+    call_id,
+    answer: Type.Union([AuthUser, HandlerAnswer, DerivedContext, CipherAnswer]),
+  }),
+  buildMessageSchema('refused', { call_id, ...Refusal.properties }),
+  buildMessageSchema('exchange', { message: buildExchangeSchema(ForServer) }),
 ]);
 export type FromUserCode = Static<typeof FromUserCode>;

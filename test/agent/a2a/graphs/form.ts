@@ -1,7 +1,11 @@
 import { END, interrupt, START, StateGraph } from '@langchain/langgraph';
 import { z } from 'zod';
 
-const State = z.object({ request: z.string(), first: z.unknown().optional(), second: z.unknown().optional() });
+const State = z.object({
+  request: z.string(),
+  first: z.unknown().optional(),
+  second: z.unknown().optional(),
+});
 
 /** Stops to ask two people at once, in words, and goes on with both answers. */
 export const graph = new StateGraph(State)

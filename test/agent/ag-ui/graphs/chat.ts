@@ -4,13 +4,23 @@ import { SimpleChatModel } from '@langchain/core/language_models/chat_models';
 import { AIMessage, AIMessageChunk, type BaseMessage } from '@langchain/core/messages';
 import { ChatGenerationChunk } from '@langchain/core/outputs';
 import { tool } from '@langchain/core/tools';
-import { Annotation, interrupt, MessagesAnnotation, START, StateGraph, type LangGraphRunnableConfig } from '@langchain/langgraph';
+import {
+  Annotation,
+  interrupt,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+  type LangGraphRunnableConfig,
+} from '@langchain/langgraph';
 import { ToolNode } from '@langchain/langgraph/prebuilt';
 import { z } from 'zod';
 
 /* A chat whose model does what the last message of the user says. */
 
-type Piece = { content?: string | Record<string, unknown>[]; calls?: { index: number; id?: string; name?: string; args?: string }[] };
+type Piece = {
+  content?: string | Record<string, unknown>[];
+  calls?: { index: number; id?: string; name?: string; args?: string }[];
+};
 
 const text = (words: string): Piece[] => words.split(/(?<= )/).map((content) => ({ content }));
 
@@ -39,13 +49,20 @@ class ScriptedModel extends SimpleChatModel {
     return Promise.resolve('');
   }
 
-  override async *_streamResponseChunks(messages: BaseMessage[], _: this['ParsedCallOptions'], manager?: CallbackManagerForLLMRun) {
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    _: this['ParsedCallOptions'],
+    manager?: CallbackManagerForLLMRun,
+  ) {
     for (const piece of script(messages)) {
       const words = typeof piece.content === 'string' ? piece.content : '';
       if (words === 'slow ') await wait(50);
       const message = new AIMessageChunk({
         content: (piece.content ?? '') as string,
-        tool_call_chunks: (piece.calls ?? []).map((call) => ({ type: 'tool_call_chunk' as const, ...call })),
+        tool_call_chunks: (piece.calls ?? []).map((call) => ({
+          type: 'tool_call_chunk' as const,
+          ...call,
+        })),
       });
       const usage_metadata = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
       if (piece.content === 'Done.') Object.assign(message, { usage_metadata });
@@ -61,17 +78,37 @@ function script(messages: BaseMessage[]): Piece[] {
   const said = String(last?.text ?? '');
   if (said.includes('calls')) return CALLS;
   if (said.includes('think')) return THOUGHT;
-  if (said.includes('paint')) return [{ calls: [{ index: 0, id: `paint-${messages.length}`, name: 'paint', args: '{"colour":"red"}' }] }];
+  if (said.includes('paint'))
+    return [
+      {
+        calls: [
+          { index: 0, id: `paint-${messages.length}`, name: 'paint', args: '{"colour":"red"}' },
+        ],
+      },
+    ];
   if (said.includes('slow')) return text('slow '.repeat(40));
   return text(`You said: ${said}`);
 }
 
-const search = tool(({ query }) => `found ${query}`, { name: 'search', schema: z.object({ query: z.string() }) });
+const search = tool(({ query }) => `found ${query}`, {
+  name: 'search',
+  schema: z.object({ query: z.string() }),
+});
 
-const Items = Annotation<string[], string[]>({ reducer: (before, more) => [...before, ...more], default: () => [] });
-const State = Annotation.Root({ ...MessagesAnnotation.spec, items: Items, note: Annotation<string> });
+const Items = Annotation<string[], string[]>({
+  reducer: (before, more) => [...before, ...more],
+  default: () => [],
+});
+const State = Annotation.Root({
+  ...MessagesAnnotation.spec,
+  items: Items,
+  note: Annotation<string>,
+});
 
-async function speak({ messages }: typeof State.State, config: LangGraphRunnableConfig): Promise<typeof State.Update> {
+async function speak(
+  { messages }: typeof State.State,
+  config: LangGraphRunnableConfig,
+): Promise<typeof State.Update> {
   const said = String(messages.at(-1)?.text ?? '');
   if (said.includes('fail')) throw new Error('The model is away.');
   config.writer?.({ name: 'progress', said });
@@ -96,17 +133,35 @@ export const chat = new StateGraph(State)
 export const approval = new StateGraph(State)
   .addNode('first', () => ({ note: 'asks' }))
   .addNode('ask', () => {
-    const answer: unknown = interrupt({ message: 'May I?', reason: 'approval', options: ['yes', 'no'] });
-    return { messages: [new AIMessage({ id: `told-${JSON.stringify(answer)}`, content: `You said ${JSON.stringify(answer)}.` })] };
+    const answer: unknown = interrupt({
+      message: 'May I?',
+      reason: 'approval',
+      options: ['yes', 'no'],
+    });
+    return {
+      messages: [
+        new AIMessage({
+          id: `told-${JSON.stringify(answer)}`,
+          content: `You said ${JSON.stringify(answer)}.`,
+        }),
+      ],
+    };
   })
   .addNode('ask_too', () => ({ items: [`too: ${JSON.stringify(interrupt('And this?'))}`] }))
   .addEdge(START, 'first')
-  .addConditionalEdges('first', ({ messages }) => (String(messages.at(-1)?.text).includes('two') ? ['ask', 'ask_too'] : ['ask']))
+  .addConditionalEdges('first', ({ messages }) =>
+    String(messages.at(-1)?.text).includes('two') ? ['ask', 'ask_too'] : ['ask'],
+  )
   .compile();
 
 /** Changes the state that it shares with a page. */
-export const shared = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, items: Items, note: Annotation<string> }))
-  .addNode('write', ({ items, note }) => ({ items: [`item ${items.length}`], note: `${note ?? ''}!` }))
+export const shared = new StateGraph(
+  Annotation.Root({ ...MessagesAnnotation.spec, items: Items, note: Annotation<string> }),
+)
+  .addNode('write', ({ items, note }) => ({
+    items: [`item ${items.length}`],
+    note: `${note ?? ''}!`,
+  }))
   .addNode('again', ({ items }) => ({ items: [`item ${items.length}`] }))
   .addEdge(START, 'write')
   .addEdge('write', 'again')

@@ -37,14 +37,18 @@ export const app = new Hono()
     const more = c.req.header('x-more');
     if (more !== undefined) {
       const { metadata } = await c.req.json<{ metadata: object }>();
-      c.req.bodyCache.text = Promise.resolve(JSON.stringify({ metadata: { ...metadata, more } })) as never;
+      c.req.bodyCache.text = Promise.resolve(
+        JSON.stringify({ metadata: { ...metadata, more } }),
+      ) as never;
     }
     await next();
   })
   .use('/threads/search', async (c, next) => {
-    if (c.req.header('x-replace') !== undefined) c.req.raw = new Request(c.req.raw, { body: JSON.stringify({ limit: 1 }) });
+    if (c.req.header('x-replace') !== undefined)
+      c.req.raw = new Request(c.req.raw, { body: JSON.stringify({ limit: 1 }) });
     await next();
-    if (c.req.header('x-wrap') !== undefined) c.res = Response.json({ wrapped: await c.res.json() }, c.res);
+    if (c.req.header('x-wrap') !== undefined)
+      c.res = Response.json({ wrapped: await c.res.json() }, c.res);
   })
   .get('/hello/:name', (c) => c.json({ hello: c.req.param('name'), path: c.req.path }))
   .put('/pages/:number{[0-9]+}', (c) => c.json({ page: c.req.param('number') }))
@@ -66,7 +70,11 @@ export const app = new Hono()
     c.header('set-cookie', 'b=2', { append: true });
     return c.body(null, 204);
   })
-  .post('/echo', (c) => new Response(c.req.raw.body, { headers: { 'content-type': 'application/octet-stream' } }))
+  .post(
+    '/echo',
+    (c) =>
+      new Response(c.req.raw.body, { headers: { 'content-type': 'application/octet-stream' } }),
+  )
   .post('/size', async (c) => {
     let size = 0;
     for await (const chunk of c.req.raw.body ?? []) size += chunk.length;
@@ -108,4 +116,6 @@ export const app = new Hono()
     return never();
   })
   .get('/exits', () => process.exit(3))
-  .get('/client', async (c) => c.json(await new Client().runs.wait(null, 'steps', { input: { left: 2 } })));
+  .get('/client', async (c) =>
+    c.json(await new Client().runs.wait(null, 'steps', { input: { left: 2 } })),
+  );

@@ -10,7 +10,10 @@ export const graph = new StateGraph(State)
   .addNode('ask', async () => {
     const { thread_id } = await client.threads.create({ metadata: { by: 'the graph' } });
     const seen: unknown[] = [];
-    for await (const { event, data } of client.runs.stream(thread_id, 'steps', { input: { left: 3 }, streamMode: 'custom' }))
+    for await (const { event, data } of client.runs.stream(thread_id, 'steps', {
+      input: { left: 3 },
+      streamMode: 'custom',
+    }))
       if (event === 'custom') seen.push(data);
     const refused = await client.threads.get('no-id').catch((error: Error) => error.message);
     return { asked: { thread_id, seen, refused } };

@@ -12,7 +12,11 @@ const makeTeam = createRoute({
     params: z.object({ place: z.string().length(2) }),
     body: { required: true, content: { 'application/json': { schema: Team } } },
   },
-  responses: { 201: { description: 'The team.', content: { 'application/json': { schema: Team } } } },
+  responses: {
+    201: { description: 'The team.', content: { 'application/json': { schema: Team } } },
+  },
 });
 
-export const app = new OpenAPIHono().openapi(makeTeam, (c) => c.json({ ...c.req.valid('json'), size: 3 }, 201));
+export const app = new OpenAPIHono().openapi(makeTeam, (c) =>
+  c.json({ ...c.req.valid('json'), size: 3 }, 201),
+);

@@ -17,4 +17,6 @@ export const app = new Hono<{ Variables: { user?: { identity: string } | null } 
   })
   .get('/who', (c) => c.json({ user: c.get('user')?.identity ?? null, path: c.req.path }))
   .get('/counts', async (c) => c.json({ threads: await new Client().threads.count() }))
-  .get('/openapi.json', (c) => c.json({ openapi: '3.1.0', paths: { '/who': { get: { operationId: 'who', responses: {} } } } }));
+  .get('/openapi.json', (c) =>
+    c.json({ openapi: '3.1.0', paths: { '/who': { get: { operationId: 'who', responses: {} } } } }),
+  );

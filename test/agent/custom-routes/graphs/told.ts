@@ -24,7 +24,12 @@ export const app = new Hono<{ Variables: { user?: { identity: string } | null } 
     await next();
   })
   .post('/hooks/:name', async (c) => {
-    heard.push({ path: c.req.path, headers: c.req.header(), text: await c.req.text(), user: c.get('user') ?? null });
+    heard.push({
+      path: c.req.path,
+      headers: c.req.header(),
+      text: await c.req.text(),
+      user: c.get('user') ?? null,
+    });
     return c.body(null, 204);
   })
   .post('/threads/count', (c) => c.json(0))

@@ -1,13 +1,23 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, lstatSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { Client } from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
-import { startPostgres, type EmbeddedPostgres } from '../../../../src/agent/dev/embedded-postgres/start.ts';
+import {
+  startPostgres,
+  type EmbeddedPostgres,
+} from '../../../../src/agent/dev/embedded-postgres/start.ts';
 import { StartError } from '../../../../src/errors.ts';
 import { until } from '../../../kit/until.ts';
 import { freshDatabase } from '../../../kit/postgres.ts';
@@ -39,7 +49,11 @@ const answers = (uri: string): Promise<boolean> =>
 
 /** A process that starts Postgres, prints its URI and keeps running. */
 async function startElsewhere(name: string): Promise<{ uri: string; kill(): Promise<void> }> {
-  const options = JSON.stringify({ folder: path.join(home, name), owner: 'the other process', durable: false });
+  const options = JSON.stringify({
+    folder: path.join(home, name),
+    owner: 'the other process',
+    durable: false,
+  });
   const code = `import(${JSON.stringify(START)}).then(m => m.startPostgres(${options})).then(s => { console.log(s.uri); setInterval(() => {}, 1e6); })`;
   const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
@@ -97,7 +111,10 @@ describe('embedded Postgres', () => {
   test('takes over data whose lock names a process that is another program now', async () => {
     await (await start('stale')).stop();
     const data = path.join(realpathSync(path.join(home, 'stale')), 'data');
-    writeFileSync(path.join(data, 'postmaster.pid'), `${process.pid}\n${data}\n1\n1\n\n127.0.0.1\n`);
+    writeFileSync(
+      path.join(data, 'postmaster.pid'),
+      `${process.pid}\n${data}\n1\n1\n\n127.0.0.1\n`,
+    );
     const server = await start('stale');
     expect(await answers(server.uri)).toBe(true);
     await server.stop();
@@ -105,7 +122,9 @@ describe('embedded Postgres', () => {
 
   test('says so when it ends by itself', async () => {
     const server = await start('crashed');
-    const pid = Number(readFileSync(path.join(home, 'crashed', 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
+    const pid = Number(
+      readFileSync(path.join(home, 'crashed', 'data', 'postmaster.pid'), 'utf8').split('\n')[0],
+    );
     process.kill(pid, 'SIGKILL');
     await server.ended;
     const again = await until('the data can be used again', () => start('crashed'), 40);
@@ -113,14 +132,17 @@ describe('embedded Postgres', () => {
     await again.stop();
   });
 
-  test.runIf(process.getuid?.() === 0)('keeps its data elsewhere when its account may not go to the folder', async () => {
-    const hidden = path.join(mkdtempSync(path.join(home, 'hidden-')), 'postgres');
-    const server = await startPostgres({ folder: hidden, owner: 'this test', durable: false });
-    expect(await answers(server.uri)).toBe(true);
-    await server.stop();
-    expect(lstatSync(hidden).isSymbolicLink()).toBe(true);
-    await rm(realpathSync(hidden), { recursive: true });
-  });
+  test.runIf(process.getuid?.() === 0)(
+    'keeps its data elsewhere when its account may not go to the folder',
+    async () => {
+      const hidden = path.join(mkdtempSync(path.join(home, 'hidden-')), 'postgres');
+      const server = await startPostgres({ folder: hidden, owner: 'this test', durable: false });
+      expect(await answers(server.uri)).toBe(true);
+      await server.stop();
+      expect(lstatSync(hidden).isSymbolicLink()).toBe(true);
+      await rm(realpathSync(hidden), { recursive: true });
+    },
+  );
 });
 
 describe('a database for tests', () => {
@@ -128,7 +150,9 @@ describe('a database for tests', () => {
     const [one, other] = await Promise.all([freshDatabase(), freshDatabase()]);
     await one.sql('create table only_here (n integer)');
     expect(await other.sql(`select 1 from pg_tables where tablename = 'only_here'`)).toEqual([]);
-    expect(await other.sql(`select count(*) > 0 as migrated from gx.migration`)).toEqual([{ migrated: true }]);
+    expect(await other.sql(`select count(*) > 0 as migrated from gx.migration`)).toEqual([
+      { migrated: true },
+    ]);
     await Promise.all([one.drop(), other.drop()]);
   });
 

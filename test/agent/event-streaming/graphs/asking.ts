@@ -1,8 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Annotation, interrupt, START, StateGraph } from '@langchain/langgraph';
 
-const Said = Annotation<string[], string[]>({ reducer: (before, more) => [...before, ...more], default: () => [] });
-const State = Annotation.Root({ pause: Annotation<number>, later: Annotation<number | null>, said: Said });
+const Said = Annotation<string[], string[]>({
+  reducer: (before, more) => [...before, ...more],
+  default: () => [],
+});
+const State = Annotation.Root({
+  pause: Annotation<number>,
+  later: Annotation<number | null>,
+  said: Said,
+});
 
 /** Asks at once, and another question after `later` milliseconds; a step beside them takes `pause` milliseconds. */
 export const asking = new StateGraph(State)

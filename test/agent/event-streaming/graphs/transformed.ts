@@ -1,4 +1,11 @@
-import { Annotation, START, StateGraph, StreamChannel, type LangGraphRunnableConfig, type StreamTransformer } from '@langchain/langgraph';
+import {
+  Annotation,
+  START,
+  StateGraph,
+  StreamChannel,
+  type LangGraphRunnableConfig,
+  type StreamTransformer,
+} from '@langchain/langgraph';
 
 /* A graph with stream transformers, which turn its events into something of their own. */
 
@@ -34,7 +41,11 @@ function hushed(): StreamTransformer<object> {
     process: (event) => {
       if (event.method !== 'updates') return true;
       const { namespace } = event.params;
-      push?.(namespace, { ...event, method: 'custom:wrote', params: { ...event.params, data: { name: 'wrote', payload: true } } });
+      push?.(namespace, {
+        ...event,
+        method: 'custom:wrote',
+        params: { ...event.params, data: { name: 'wrote', payload: true } },
+      });
       return false;
     },
   };
@@ -52,7 +63,10 @@ const builder = new StateGraph(State)
 export const transformed = builder.compile({ transformers: [counted, hushed] });
 
 /** One of its promises never settles. */
-const endless = (): StreamTransformer<object> => ({ init: () => ({ never: new Promise(() => undefined) }), process: () => true });
+const endless = (): StreamTransformer<object> => ({
+  init: () => ({ never: new Promise(() => undefined) }),
+  process: () => true,
+});
 
 export const unkept = builder.compile({ transformers: [endless, counted] });
 

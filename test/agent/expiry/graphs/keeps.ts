@@ -1,6 +1,8 @@
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 
-const State = Annotation.Root({ said: Annotation<string[]>({ reducer: (one, other) => [...one, ...other], default: () => [] }) });
+const State = Annotation.Root({
+  said: Annotation<string[]>({ reducer: (one, other) => [...one, ...other], default: () => [] }),
+});
 
 /** Keeps what was said, in its state and in the store. */
 export const graph = new StateGraph(State)

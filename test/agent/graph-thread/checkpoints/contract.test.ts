@@ -19,7 +19,9 @@ const ours = {
   afterAll: () => on.drop(),
   createCheckpointer: () => saverOn(on.db),
   destroyCheckpointer: async () => {
-    await on.db.query({ text: 'truncate gx.checkpoints, gx.checkpoint_blobs, gx.checkpoint_writes, gx.checkpoint_packs' });
+    await on.db.query({
+      text: 'truncate gx.checkpoints, gx.checkpoint_blobs, gx.checkpoint_writes, gx.checkpoint_packs',
+    });
   },
 };
 

@@ -20,7 +20,10 @@ const ours = (): Saver => saverOn(on.db);
 describe('a DeltaChannel', () => {
   const graphOf = (checkpointer: BaseCheckpointSaver) => {
     const Deltas = Annotation.Root({
-      said: () => new DeltaChannel<string[], string[]>((said, more) => [...said, ...more.flat()], { snapshotFrequency: 4 }),
+      said: () =>
+        new DeltaChannel<string[], string[]>((said, more) => [...said, ...more.flat()], {
+          snapshotFrequency: 4,
+        }),
     });
     return new StateGraph(Deltas)
       .addNode('answer', () => ({ said: ['an answer'] }))
@@ -31,7 +34,10 @@ describe('a DeltaChannel', () => {
 
   test('is whole after its thread is pruned to the newest checkpoint, also when it was written by hand', async () => {
     const thread_id = randomUUID();
-    await on.db.query({ text: `insert into gx.thread (thread_id) values ($1)`, values: [thread_id] });
+    await on.db.query({
+      text: `insert into gx.thread (thread_id) values ($1)`,
+      values: [thread_id],
+    });
     const config = { configurable: { thread_id } };
     const graph = graphOf(ours());
     for (let run = 0; run < 7; run += 1) {
@@ -42,7 +48,10 @@ describe('a DeltaChannel', () => {
       expect((await graphOf(ours()).getState(config)).values).toEqual(before);
     }
     // A run makes three checkpoints. Those that lead back to the last value that LangGraph stored stay.
-    const left = await on.db.query({ text: 'select 1 from gx.checkpoints where thread_id = $1', values: [thread_id] });
+    const left = await on.db.query({
+      text: 'select 1 from gx.checkpoints where thread_id = $1',
+      values: [thread_id],
+    });
     expect(left.length).toBeLessThan(8);
   });
 });

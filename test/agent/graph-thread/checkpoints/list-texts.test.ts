@@ -3,9 +3,9 @@ import { MemorySaver } from '@langchain/langgraph-checkpoint';
 import { expect, test } from 'vitest';
 import type { Element } from '../../../../src/agent/graph-thread/checkpoints/element.ts';
 import { ListTexts } from '../../../../src/agent/graph-thread/checkpoints/list-texts.ts';
-import { newValue } from '../../../../src/agent/graph-thread/checkpoints/new-value.ts';
+import { buildNewValue } from '../../../../src/agent/graph-thread/checkpoints/new-value.ts';
 import { Serde } from '../../../../src/agent/graph-thread/checkpoints/serde.ts';
-import { stateJson, toJson } from '../../../../src/agent/graph-thread/serialise.ts';
+import { toStateJson, toJson } from '../../../../src/agent/graph-thread/serialise.ts';
 
 /* Long lists are written as text from what their steps stored. Clients must not see a difference. */
 
@@ -16,7 +16,10 @@ function channel(): { texts: ListTexts; store(list: unknown[]): Promise<void> } 
   const texts = new ListTexts();
   let before: readonly Element[] | undefined;
   const store = async (list: unknown[]): Promise<void> => {
-    const stored = await newValue({ channel: 'list', values: { list } }, before, { serde, texts });
+    const stored = await buildNewValue({ channel: 'list', values: { list } }, before, {
+      serde,
+      texts,
+    });
     before = stored !== undefined && 'elements' in stored ? stored.elements : undefined;
   };
   return { texts, store };
@@ -25,8 +28,19 @@ function channel(): { texts: ListTexts; store(list: unknown[]): Promise<void> } 
 const call = { name: 'look_up', args: { aB: 1 }, id: 'c', type: 'tool_call' as const };
 const KINDS: ((n: number) => unknown)[] = [
   (n) => new HumanMessage({ content: `question ${n}`, id: `h${n}`, name: undefined as never }),
-  (n) => new AIMessage({ content: [{ type: 'text', text: `answer ${n}` }], id: `a${n}`, tool_calls: [call] }),
-  (n) => new ToolMessage({ content: 'found', tool_call_id: 'c', id: `t${n}`, artifact: { when: new Date(n), list: [undefined, n] } }),
+  (n) =>
+    new AIMessage({
+      content: [{ type: 'text', text: `answer ${n}` }],
+      id: `a${n}`,
+      tool_calls: [call],
+    }),
+  (n) =>
+    new ToolMessage({
+      content: 'found',
+      tool_call_id: 'c',
+      id: `t${n}`,
+      artifact: { when: new Date(n), list: [undefined, n] },
+    }),
   (n) => ({ n, text: 'plain', none: undefined, nothing: null, deep: [{ n }] }),
   (n) => `text ${n}`,
   (n) => n,
@@ -35,7 +49,8 @@ const KINDS: ((n: number) => unknown)[] = [
   () => undefined,
   () => null,
 ];
-const messages = (size: number): unknown[] => Array.from({ length: size }, (_, n) => KINDS[n % KINDS.length]!(n));
+const messages = (size: number): unknown[] =>
+  Array.from({ length: size }, (_, n) => KINDS[n % KINDS.length]!(n));
 
 const parsed = (json: string | undefined): unknown => json && JSON.parse(json);
 
@@ -44,7 +59,7 @@ test('a list that grows is written as it would be without what was stored', asyn
   for (const size of [20, 21, 40, 41]) {
     const list = messages(size);
     await store(list);
-    expect(parsed(texts.of(list))).toEqual(parsed(toJson(list)));
+    expect(parsed(texts.getText(list))).toEqual(parsed(toJson(list)));
   }
 });
 
@@ -55,28 +70,35 @@ test('a message that a graph changed in place is written as it is when it is sto
   const next = [...list, 'more'];
   (next[0] as HumanMessage).content = 'changed';
   await store(next);
-  expect(parsed(texts.of(next))).toEqual(parsed(toJson(next)));
-  expect(texts.of(next)).toContain('changed');
+  expect(parsed(texts.getText(next))).toEqual(parsed(toJson(next)));
+  expect(texts.getText(next)).toContain('changed');
 });
 
 test('a list is not known when nobody stored it, when it changed since, or when it is changed in place', async () => {
   const { texts, store } = channel();
   const list = messages(30);
-  expect(texts.of(list)).toBeUndefined();
+  expect(texts.getText(list)).toBeUndefined();
   await store(list);
   list[3] = 'another';
-  expect(texts.of(list)).toBeUndefined();
+  expect(texts.getText(list)).toBeUndefined();
   list.push('more');
   await store(list);
-  expect(texts.of(list)).toBeUndefined();
+  expect(texts.getText(list)).toBeUndefined();
 });
 
 test('a state is written from its known lists and its other fields', async () => {
   const { texts, store } = channel();
   const list = messages(30);
   await store(list);
-  const state = { before: 1, list, '"quoted"': { a: [1n] }, none: undefined, work: () => 1, other: messages(20) };
-  expect(parsed(stateJson(state, (one) => texts.of(one)))).toEqual(parsed(toJson(state)));
-  expect(stateJson({ other: messages(20) }, (one) => texts.of(one))).toBeUndefined();
-  expect(stateJson(list, (one) => texts.of(one))).toBeUndefined();
+  const state = {
+    before: 1,
+    list,
+    '"quoted"': { a: [1n] },
+    none: undefined,
+    work: () => 1,
+    other: messages(20),
+  };
+  expect(parsed(toStateJson(state, (one) => texts.getText(one)))).toEqual(parsed(toJson(state)));
+  expect(toStateJson({ other: messages(20) }, (one) => texts.getText(one))).toBeUndefined();
+  expect(toStateJson(list, (one) => texts.getText(one))).toBeUndefined();
 });

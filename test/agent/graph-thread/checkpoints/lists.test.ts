@@ -1,17 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { HumanMessage, RemoveMessage, type BaseMessage } from '@langchain/core/messages';
 import { StateGraph } from '@langchain/langgraph';
-import { BaseCheckpointSaver, MemorySaver, type CheckpointTuple } from '@langchain/langgraph-checkpoint';
+import {
+  BaseCheckpointSaver,
+  MemorySaver,
+  type CheckpointTuple,
+} from '@langchain/langgraph-checkpoint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  checkpointStorage,
+  loadCheckpointStorage,
   copyCheckpoints,
   deleteCheckpoints,
   deleteRunCheckpoints,
   keepLatestCheckpoints,
 } from '../../../../src/agent/db/threads/checkpoint-upkeep.ts';
 import { packCheckpoints } from '../../../../src/agent/db/checkpoints/checkpoint-packs.ts';
-import { hasCheckpoint, readCheckpoints } from '../../../../src/agent/db/checkpoints/stored-checkpoints.ts';
+import {
+  hasCheckpoint,
+  readCheckpoints,
+} from '../../../../src/agent/db/checkpoints/stored-checkpoints.ts';
 import { openDatabase, type Database } from '../../../../src/agent/db/base/pool.ts';
 import type { Saver } from '../../../../src/agent/graph-thread/checkpoints/saver.ts';
 import { createLog } from '../../../../src/log.ts';
@@ -46,17 +53,29 @@ type Put = Parameters<MemorySaver['put']>;
 type PutWrites = Parameters<MemorySaver['putWrites']>;
 
 const sorted = (writes: CheckpointTuple['pendingWrites'] = []): unknown[] =>
-  writes.toSorted((a, b) => JSON.stringify(a.slice(0, 2)).localeCompare(JSON.stringify(b.slice(0, 2))));
+  writes.toSorted((a, b) =>
+    JSON.stringify(a.slice(0, 2)).localeCompare(JSON.stringify(b.slice(0, 2))),
+  );
 
 /** What a tuple says, without what our server adds to its metadata. */
 function factsOf(tuple: CheckpointTuple | undefined): unknown {
   if (tuple === undefined) return undefined;
-  const { run_id: _run, thread_id: _thread, ...metadata } = tuple.metadata as Record<string, unknown>;
+  const {
+    run_id: _run,
+    thread_id: _thread,
+    ...metadata
+  } = tuple.metadata as Record<string, unknown>;
   const { thread_id, checkpoint_ns, checkpoint_id } = tuple.config.configurable!;
-  const at = { thread_id: thread_id as string, checkpoint_ns: (checkpoint_ns ?? '') as string, checkpoint_id: checkpoint_id as string };
+  const at = {
+    thread_id: thread_id as string,
+    checkpoint_ns: (checkpoint_ns ?? '') as string,
+    checkpoint_id: checkpoint_id as string,
+  };
   const { channel_values, ...checkpoint } = tuple.checkpoint;
   // A channel that nobody has written to has no version and no value in a database. It begins with its default.
-  const values = Object.entries(channel_values).filter(([channel]) => channel in checkpoint.channel_versions);
+  const values = Object.entries(channel_values).filter(
+    ([channel]) => channel in checkpoint.channel_versions,
+  );
   return {
     at,
     checkpoint,
@@ -81,7 +100,10 @@ class Both extends BaseCheckpointSaver {
   memory = new MemorySaver();
 
   override async getTuple(config: Put[0]): Promise<CheckpointTuple | undefined> {
-    const [tuple, expected] = await Promise.all([this.own.getTuple(config), this.memory.getTuple(config)]);
+    const [tuple, expected] = await Promise.all([
+      this.own.getTuple(config),
+      this.memory.getTuple(config),
+    ]);
     same(factsOf(tuple), factsOf(expected));
     return tuple;
   }
@@ -90,8 +112,16 @@ class Both extends BaseCheckpointSaver {
     yield* this.own.list(...asked);
   }
 
-  override async put(config: Put[0], checkpoint: Put[1], metadata: Put[2], versions?: Record<string, number | string>): Promise<Put[0]> {
-    const [at] = await Promise.all([this.own.put(config, checkpoint, metadata, versions!), this.memory.put(config, checkpoint, metadata)]);
+  override async put(
+    config: Put[0],
+    checkpoint: Put[1],
+    metadata: Put[2],
+    versions?: Record<string, number | string>,
+  ): Promise<Put[0]> {
+    const [at] = await Promise.all([
+      this.own.put(config, checkpoint, metadata, versions!),
+      this.memory.put(config, checkpoint, metadata),
+    ]);
     return at;
   }
 
@@ -139,12 +169,17 @@ class Program {
   }
 
   async begin(): Promise<void> {
-    await db.query({ text: `insert into gx.thread (thread_id) values ($1)`, values: [this.thread.id] });
+    await db.query({
+      text: `insert into gx.thread (thread_id) values ($1)`,
+      values: [this.thread.id],
+    });
   }
 
   async #checkpoints(): Promise<string[]> {
     const ids: string[] = [];
-    for await (const { config } of this.both.memory.list({ configurable: { thread_id: this.thread.id, checkpoint_ns: '' } }))
+    for await (const { config } of this.both.memory.list({
+      configurable: { thread_id: this.thread.id, checkpoint_ns: '' },
+    }))
       ids.push(config.configurable!['checkpoint_id'] as string);
     return ids;
   }
@@ -152,16 +187,27 @@ class Program {
   /** `at` is the checkpoint to go on from, if it is not the newest. */
   async run(at?: string, given?: string[]): Promise<string> {
     const run_id = randomUUID();
-    const doing = given ?? Array.from({ length: 1 + this.number(3) }, () => this.pick(Object.keys(DOINGS)));
-    const messages = [new HumanMessage({ id: randomUUID(), content: `a question ${this.number(10)}` })];
-    const configurable = { thread_id: this.thread.id, run_id, ...(at !== undefined && { checkpoint_id: at }) };
-    await this.both.own.steps.during(
+    const doing =
+      given ?? Array.from({ length: 1 + this.number(3) }, () => this.pick(Object.keys(DOINGS)));
+    const messages = [
+      new HumanMessage({ id: randomUUID(), content: `a question ${this.number(10)}` }),
+    ];
+    const configurable = {
+      thread_id: this.thread.id,
+      run_id,
+      ...(at !== undefined && { checkpoint_id: at }),
+    };
+    await this.both.own.steps.runStoring(
       { thread_id: this.thread.id, run_id, attempt: 1, empty: false },
       { ahead: this.number(2) === 0 },
       async () => {
         await this.graph.invoke(
           { messages, doing },
-          { configurable, recursionLimit: 300, durability: given ? 'async' : this.pick(['async', 'sync', 'exit'] as const) },
+          {
+            configurable,
+            recursionLimit: 300,
+            durability: given ? 'async' : this.pick(['async', 'sync', 'exit'] as const),
+          },
         );
       },
     );
@@ -177,7 +223,11 @@ class Program {
         break;
       case 1: {
         const at = ids.length > 0 && this.number(2) === 0 ? { checkpoint_id: this.pick(ids) } : {};
-        await this.graph.updateState({ configurable: { thread_id, ...at } }, { messages: [anAnswer()], doing: [] }, 'act');
+        await this.graph.updateState(
+          { configurable: { thread_id, ...at } },
+          { messages: [anAnswer()], doing: [] },
+          'act',
+        );
         break;
       }
       case 2:
@@ -218,7 +268,7 @@ class Program {
       same(factsOf(await saver.getTuple(before)), factsOf(await memory.getTuple(before)));
       same(factsOf(await saver.getTuple(config)), factsOf(await memory.getTuple(config)));
     }
-    const stored = await checkpointStorage(db, this.thread.id);
+    const stored = await loadCheckpointStorage(db, this.thread.id);
     same(stored.checkpoints.count, ids.length);
     for (const id of ids.slice(-2)) same(await hasCheckpoint(db, [this.thread.id, '', id]), true);
     same(await hasCheckpoint(db, [this.thread.id, '', randomUUID()]), false);
@@ -230,7 +280,8 @@ class Program {
     await copyCheckpoints(db, this.thread.id, copy);
     await db.query({ text: `insert into gx.thread (thread_id) values ($1)`, values: [copy] });
     const from = this.thread.id;
-    if (memory.storage[from] !== undefined) memory.storage[copy] = structuredClone(memory.storage[from]);
+    if (memory.storage[from] !== undefined)
+      memory.storage[copy] = structuredClone(memory.storage[from]);
     for (const [key, writes] of Object.entries(memory.writes)) {
       const [thread, ...rest] = JSON.parse(key) as string[];
       if (thread === from) memory.writes[JSON.stringify([copy, ...rest])] = structuredClone(writes);
@@ -247,7 +298,10 @@ class Program {
 
   async rollBack(): Promise<void> {
     const { memory } = this.both;
-    const before = structuredClone({ storage: { ...memory.storage }, writes: { ...memory.writes } });
+    const before = structuredClone({
+      storage: { ...memory.storage },
+      writes: { ...memory.writes },
+    });
     const run_id = await this.run();
     await deleteRunCheckpoints(db, this.thread.id, run_id);
     Object.assign(memory, before);
@@ -278,7 +332,9 @@ describe('lists are read as LangGraph keeps them in memory', () => {
     for (let step = 0; step < 18; step += 1) {
       await program.step();
       if (step % 2 === 0) await program.look();
-      expect(await program.both.read(program.thread.id)).toEqual(await program.both.expected(program.thread.id));
+      expect(await program.both.read(program.thread.id)).toEqual(
+        await program.both.expected(program.thread.id),
+      );
     }
   });
 });
@@ -327,7 +383,10 @@ describe('what is stored', () => {
   };
   const texts = async (thread: string): Promise<string> =>
     JSON.stringify(
-      await db.query({ text: `select convert_from(blob, 'UTF8') from gx.checkpoint_blobs where thread_id = $1`, values: [thread] }),
+      await db.query({
+        text: `select convert_from(blob, 'UTF8') from gx.checkpoint_blobs where thread_id = $1`,
+        values: [thread],
+      }),
     );
   const say = (content: string): { messages: BaseMessage[]; doing: string[] } => ({
     messages: [new HumanMessage({ id: randomUUID(), content })],
@@ -345,8 +404,12 @@ describe('what is stored', () => {
     const asked = Array.from({ length: 300 }, (_, run) => `question ${run}, of a few words`);
     for (const content of asked) await graph.invoke(say(content), { configurable: { thread_id } });
     const { rows, bytes } = await stored(thread_id);
-    const { messages } = (await graphWith(ours(), numbers(1)).getState({ configurable: { thread_id } })).values as typeof State.State;
-    expect(messages.map((message) => message.content)).toEqual(asked.flatMap((content) => [content, 'an answer']));
+    const { messages } = (
+      await graphWith(ours(), numbers(1)).getState({ configurable: { thread_id } })
+    ).values as typeof State.State;
+    expect(messages.map((message) => message.content)).toEqual(
+      asked.flatMap((content) => [content, 'an answer']),
+    );
     const content = JSON.stringify(messages).length;
     expect(bytes).toBeLessThan(2 * content + 100 * rows);
     const [read] = await readCheckpoints(db, { threadId: thread_id, namespace: '', limit: 1 });
@@ -359,11 +422,19 @@ describe('what is stored', () => {
     const graph = graphWith(both, numbers(1));
     const pinned = randomUUID();
     for (let run = 0; run < 150; run += 1) {
-      const messages = [new HumanMessage({ id: pinned, content: `now: ${run}` }), new HumanMessage({ id: randomUUID(), content: 'x' })];
-      await graph.invoke({ messages, doing: run % 3 === 0 ? ['replace'] : ['remove'] }, { configurable: { thread_id } });
+      const messages = [
+        new HumanMessage({ id: pinned, content: `now: ${run}` }),
+        new HumanMessage({ id: randomUUID(), content: 'x' }),
+      ];
+      await graph.invoke(
+        { messages, doing: run % 3 === 0 ? ['replace'] : ['remove'] },
+        { configurable: { thread_id } },
+      );
     }
     expect(await both.read(thread_id)).toEqual(await both.expected(thread_id));
-    const { lists } = (await readCheckpoints(db, { threadId: thread_id, namespace: '', limit: 1 }))[0]!;
+    const { lists } = (
+      await readCheckpoints(db, { threadId: thread_id, namespace: '', limit: 1 })
+    )[0]!;
     expect(lists!.length).toBeLessThan(140);
   }, 120_000);
 
@@ -372,10 +443,16 @@ describe('what is stored', () => {
     await program.begin();
     const { graph, thread: pruned } = program;
     const configurable = { thread_id: pruned.id };
-    for (const content of ['one', 'a secret', 'three']) await graph.invoke(say(content), { configurable });
+    for (const content of ['one', 'a secret', 'three'])
+      await graph.invoke(say(content), { configurable });
     const { values } = await graph.getState({ configurable });
-    const secret = (values as typeof State.State).messages.find(({ content }) => content === 'a secret')!;
-    await graph.updateState({ configurable }, { messages: [new RemoveMessage({ id: secret.id! })] });
+    const secret = (values as typeof State.State).messages.find(
+      ({ content }) => content === 'a secret',
+    )!;
+    await graph.updateState(
+      { configurable },
+      { messages: [new RemoveMessage({ id: secret.id! })] },
+    );
     expect(await texts(pruned.id)).toContain('a secret');
     await program.prune();
     expect(await texts(pruned.id)).not.toContain('a secret');
@@ -392,8 +469,10 @@ describe('what is stored', () => {
     const run_id = randomUUID();
     const saver = ours();
     const graph = graphWith(saver, numbers(1));
-    await saver.steps.during({ thread_id, run_id, attempt: 1, empty: false }, { ahead: false }, () =>
-      graph.invoke(say('x'), { configurable: { thread_id, run_id } }),
+    await saver.steps.runStoring(
+      { thread_id, run_id, attempt: 1, empty: false },
+      { ahead: false },
+      () => graph.invoke(say('x'), { configurable: { thread_id, run_id } }),
     );
     await db.query({
       text: `insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, kwargs, multitask_strategy)
@@ -403,7 +482,10 @@ describe('what is stored', () => {
     expect(await keepLatestCheckpoints(db, thread_id)).toBe(false);
     await deleteRunCheckpoints(db, thread_id, run_id);
     expect((await stored(thread_id)).rows).toBeGreaterThan(0);
-    await db.query({ text: `update gx.run set status = 'success' where thread_id = $1`, values: [thread_id] });
+    await db.query({
+      text: `update gx.run set status = 'success' where thread_id = $1`,
+      values: [thread_id],
+    });
     expect(await keepLatestCheckpoints(db, thread_id)).toBe(true);
     expect((await stored(thread_id)).rows).toBe(0);
   });
@@ -416,6 +498,8 @@ describe('what is stored', () => {
       text: `delete from gx.checkpoint_blobs where thread_id = $1 and channel = 'messages' and base is null`,
       values: [thread_id],
     });
-    await expect(ours().getTuple({ configurable: { thread_id } })).rejects.toThrow('has lost its base');
+    await expect(ours().getTuple({ configurable: { thread_id } })).rejects.toThrow(
+      'has lost its base',
+    );
   });
 });

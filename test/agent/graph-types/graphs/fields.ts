@@ -1,4 +1,11 @@
-import { END, MessagesValue, ReducedValue, START, StateGraph, StateSchema } from '@langchain/langgraph';
+import {
+  END,
+  MessagesValue,
+  ReducedValue,
+  START,
+  StateGraph,
+  StateSchema,
+} from '@langchain/langgraph';
 import { z } from 'zod';
 
 const State = new StateSchema({

@@ -5,7 +5,9 @@ import { z } from 'zod/v3';
 
 const State = z.object({
   messages: withLangGraph(z.custom<BaseMessage[]>(), MessagesZodMeta),
-  prompt: withLangGraph(z.string().describe('What to do.'), { jsonSchemaExtra: { langgraph_nodes: ['talk'], langgraph_type: 'prompt' } }),
+  prompt: withLangGraph(z.string().describe('What to do.'), {
+    jsonSchemaExtra: { langgraph_nodes: ['talk'], langgraph_type: 'prompt' },
+  }),
   model: z.enum(['small', 'large']),
 });
 

@@ -5,7 +5,9 @@ import { z } from 'zod';
 
 const State = z.object({
   messages: z.custom<BaseMessage[]>().register(registry, MessagesZodMeta),
-  prompt: withLangGraph(z.string().describe('What to do.'), { jsonSchemaExtra: { langgraph_nodes: ['talk'], langgraph_type: 'prompt' } }),
+  prompt: withLangGraph(z.string().describe('What to do.'), {
+    jsonSchemaExtra: { langgraph_nodes: ['talk'], langgraph_type: 'prompt' },
+  }),
   model: z.enum(['small', 'large']),
 });
 const Context = z.object({ tone: z.string().default('kind') });

@@ -1,10 +1,19 @@
-import { Annotation, END, START, StateGraph, type LangGraphRunnableConfig } from '@langchain/langgraph';
+import {
+  Annotation,
+  END,
+  START,
+  StateGraph,
+  type LangGraphRunnableConfig,
+} from '@langchain/langgraph';
 
 const State = Annotation.Root({ path: Annotation<string>(), heard: Annotation<string[]>() });
 
-const ask = (globalThis as unknown as Record<symbol, typeof fetch>)[Symbol.for('langgraph_api:fetch')]!;
+const ask = (globalThis as unknown as Record<symbol, typeof fetch>)[
+  Symbol.for('langgraph_api:fetch')
+]!;
 
-const post = async (path: string, body: string): Promise<string> => (await ask(`http://localhost${path}`, { method: 'POST', body })).text();
+const post = async (path: string, body: string): Promise<string> =>
+  (await ask(`http://localhost${path}`, { method: 'POST', body })).text();
 
 const early = await post('/echo', 'while the graph loads');
 

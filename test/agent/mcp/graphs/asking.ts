@@ -42,7 +42,11 @@ export const form = new StateGraph(State)
     interrupt<unknown, { seats: number }>({
       name: 'table',
       message: 'How many seats?',
-      requestedSchema: { type: 'object', properties: { seats: { type: 'integer' } }, required: ['seats'] },
+      requestedSchema: {
+        type: 'object',
+        properties: { seats: { type: 'integer' } },
+        required: ['seats'],
+      },
     }),
   )
   .addEdge(START, 'order')

@@ -14,7 +14,11 @@ class Telling extends BaseChatModel {
     return 'telling';
   }
   override _generate(): Promise<ChatResult> {
-    return Promise.resolve({ generations: [{ text: 'yes', message: Object.assign(new AIMessage('yes'), { usage_metadata }) }] });
+    return Promise.resolve({
+      generations: [
+        { text: 'yes', message: Object.assign(new AIMessage('yes'), { usage_metadata }) },
+      ],
+    });
   }
 }
 
@@ -23,13 +27,21 @@ class TellingText extends BaseLLM {
   override _llmType(): string {
     return 'telling-text';
   }
-  override _generate(_prompts: string[], _options: unknown, _manager?: CallbackManagerForLLMRun): Promise<LLMResult> {
+  override _generate(
+    _prompts: string[],
+    _options: unknown,
+    _manager?: CallbackManagerForLLMRun,
+  ): Promise<LLMResult> {
     const tokenUsage = { promptTokens: 7, completionTokens: 2, totalTokens: 9 };
     return Promise.resolve({ generations: [[{ text: 'yes' }]], llmOutput: { tokenUsage } });
   }
 }
 
-const models = { telling: new Telling({}), text: new TellingText({}), silent: new FakeListChatModel({ responses: ['yes'] }) };
+const models = {
+  telling: new Telling({}),
+  text: new TellingText({}),
+  silent: new FakeListChatModel({ responses: ['yes'] }),
+};
 
 const State = Annotation.Root({ ask: Annotation<(keyof typeof models)[]>() });
 const inner = new StateGraph(State)
@@ -42,4 +54,8 @@ const inner = new StateGraph(State)
   .compile();
 
 /** Asks each of the models that its input names, in a graph within it. */
-export const graph = new StateGraph(State).addNode('inner', inner).addEdge(START, 'inner').addEdge('inner', END).compile();
+export const graph = new StateGraph(State)
+  .addNode('inner', inner)
+  .addEdge(START, 'inner')
+  .addEdge('inner', END)
+  .compile();

@@ -1,5 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Annotation, interrupt, StateGraph, type LangGraphRunnableConfig } from '@langchain/langgraph';
+import {
+  Annotation,
+  interrupt,
+  StateGraph,
+  type LangGraphRunnableConfig,
+} from '@langchain/langgraph';
 
 /* The graphs of runner.py, on LangGraph. */
 
@@ -17,10 +22,17 @@ const State = Annotation.Root({
   read: Annotation<string>(),
 });
 type Values = typeof State.State;
-type Step = (state: Values, config: LangGraphRunnableConfig) => Partial<Values> | Promise<Partial<Values>>;
+type Step = (
+  state: Values,
+  config: LangGraphRunnableConfig,
+) => Partial<Values> | Promise<Partial<Values>>;
 
 const oneStep = (name: string, step: Step) =>
-  new StateGraph(State).addNode(name, step).addEdge('__start__', name).addEdge(name, '__end__').compile();
+  new StateGraph(State)
+    .addNode(name, step)
+    .addEdge('__start__', name)
+    .addEdge(name, '__end__')
+    .compile();
 
 const answer: Step = ({ question }) => ({ answer: `echo: ${question}` });
 
@@ -56,13 +68,23 @@ export const remember = oneStep('remember', async ({ key, value }, { store }) =>
 
 /** Sends a request to the server itself. */
 async function request(path: string, init?: RequestInit): Promise<Response> {
-  const ask = (globalThis as unknown as Record<symbol, typeof fetch>)[Symbol.for('langgraph_api:fetch')]!;
-  return ask(`http://localhost${path}`, { ...init, headers: { 'content-type': 'application/json' } });
+  const ask = (globalThis as unknown as Record<symbol, typeof fetch>)[
+    Symbol.for('langgraph_api:fetch')
+  ]!;
+  return ask(`http://localhost${path}`, {
+    ...init,
+    headers: { 'content-type': 'application/json' },
+  });
 }
 
 export const inside = oneStep('inside', async ({ key, value }) => {
-  await request('/store/items', { method: 'PUT', body: JSON.stringify({ namespace: ['inside'], key, value: { text: value } }) });
-  const item = (await (await request(`/store/items?namespace=inside&key=${key}`)).json()) as { value: { text: string } };
+  await request('/store/items', {
+    method: 'PUT',
+    body: JSON.stringify({ namespace: ['inside'], key, value: { text: value } }),
+  });
+  const item = (await (await request(`/store/items?namespace=inside&key=${key}`)).json()) as {
+    value: { text: string };
+  };
   return { read: item.value.text };
 });
 

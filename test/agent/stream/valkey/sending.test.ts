@@ -67,12 +67,12 @@ test('what was added counts as gone when all before it is answered or lost, and 
   sending.add('new 2');
   await until('the second is sent', () => batches.length === 2);
   let isGone = false;
-  const gone = sending.gone().then(() => (isGone = true));
+  const gone = sending.waitUntilSent().then(() => (isGone = true));
   batches[1]!.answer();
   await turns();
   expect(isGone).toBe(false);
   batches[0]!.fail();
   await gone;
   expect(losses).toBe(1);
-  await sending.gone();
+  await sending.waitUntilSent();
 });

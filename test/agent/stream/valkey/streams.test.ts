@@ -39,7 +39,8 @@ afterAll(async () => {
 beforeEach(async () => {
   valkey.goOn();
   await valkey.start();
-  for (const one of [api, queue]) await until('each process has reached the store', async () => (await figuresOf(one)).up);
+  for (const one of [api, queue])
+    await until('each process has reached the store', async () => (await figuresOf(one)).up);
 });
 
 type Figures = { up: boolean; byStore: number; byTable: number; turned: number };
@@ -52,9 +53,19 @@ const input = { left: STEPS, pause: 25 };
 type Stream = { seen: Seen[]; ended: Promise<unknown> };
 
 function startStream(more: object = {}): Stream {
-  const body = JSON.stringify({ assistant_id: 'steps', input, config: { recursion_limit: 100 }, stream_mode: ['custom'], ...more });
+  const body = JSON.stringify({
+    assistant_id: 'steps',
+    input,
+    config: { recursion_limit: 100 },
+    stream_mode: ['custom'],
+    ...more,
+  });
   const seen: Seen[] = [];
-  const ended = readStream(`${api.url}/runs/stream`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }, seen);
+  const ended = readStream(
+    `${api.url}/runs/stream`,
+    { method: 'POST', headers: { 'content-type': 'application/json' }, body },
+    seen,
+  );
   return { seen, ended };
 }
 
@@ -68,7 +79,8 @@ async function startReader(): Promise<{ reader: EventReader; ended: Promise<void
   return { reader, ended: reader.follow() };
 }
 
-const customOf = (seen: Seen[]): unknown[] => seen.filter(({ event }) => event === 'custom').map(({ data }) => data);
+const customOf = (seen: Seen[]): unknown[] =>
+  seen.filter(({ event }) => event === 'custom').map(({ data }) => data);
 const COUNTDOWN = Array.from({ length: STEPS }, (_, at) => ({ left: STEPS - at }));
 
 /** Expects each step once and in order and, of a stream with ids, numbers without a gap. */
@@ -83,10 +95,14 @@ type Twenty = { streams: Stream[]; readers: EventReader[] };
 /** Starts twenty streams of three kinds, does something in the middle of all of them, and reads them to their ends. */
 async function through(event: () => Promise<unknown>): Promise<Twenty> {
   const plain = Array.from({ length: 8 }, () => startStream());
-  const streams = [...plain, ...Array.from({ length: 6 }, () => startStream({ stream_resumable: true }))];
+  const streams = [
+    ...plain,
+    ...Array.from({ length: 6 }, () => startStream({ stream_resumable: true })),
+  ];
   const started = await Promise.all(Array.from({ length: 6 }, startReader));
   const readers = started.map(({ reader }) => reader);
-  const under = (): boolean => streams.every(({ seen }) => seen.length > 5) && readers.every(({ seen }) => seen.length > 10);
+  const under = (): boolean =>
+    streams.every(({ seen }) => seen.length > 5) && readers.every(({ seen }) => seen.length > 10);
   await until('each stream is under way', under);
   await event();
   await Promise.all([...streams, ...started].map(({ ended }) => ended));
@@ -117,7 +133,11 @@ test('a stream that can be resumed is read again from the store, and from the ta
   const { path } = (await stream.ended) as { path: string };
   const again = async (): Promise<Seen[]> => {
     const seen: Seen[] = [];
-    await readStream(`${api.url}${path}`, { headers: { 'last-event-id': stream.seen[9]!.id! } }, seen);
+    await readStream(
+      `${api.url}${path}`,
+      { headers: { 'last-event-id': stream.seen[9]!.id! } },
+      seen,
+    );
     return seen;
   };
   expect(await again()).toEqual(stream.seen.slice(10));
@@ -159,7 +179,10 @@ test('a worker is killed: its runs go on behind the last event that the store ha
   const { reader, ended } = await startReader();
   await until('both are under way', () => stream.seen.length > 8 && reader.seen.length > 10);
   await queue.kill('SIGKILL');
-  queue = await startAgent({ database: database.uri, env: { GX_REDIS_URI: valkey.uri, GX_JOB_LEASE_SECS: '3', N_JOBS_PER_WORKER: '20' } });
+  queue = await startAgent({
+    database: database.uri,
+    env: { GX_REDIS_URI: valkey.uri, GX_JOB_LEASE_SECS: '3', N_JOBS_PER_WORKER: '20' },
+  });
   await Promise.all([stream.ended, ended]);
   expectWhole(reader.seen);
   const numbers = stream.seen.map(({ id }) => Number(id!.split('-')[1]));
@@ -179,7 +202,11 @@ const entry = (run_id: string, number: number, life?: number): StoreEntry => ({
 test('in a full store, streams of finished runs are forgotten first, and one under way keeps all of its events', async () => {
   const small = await startValkey(['--maxmemory', '8mb', '--maxmemory-policy', 'volatile-ttl']);
   const store = await openStore({ uri: small.uri, prefix: 'gx:' });
-  store.listen(randomUUID(), { heard: () => undefined, lost: () => undefined, missed: () => undefined }, silentLog());
+  store.listen(
+    randomUUID(),
+    { heard: () => undefined, lost: () => undefined, missed: () => undefined },
+    silentLog(),
+  );
   await until('the store is reached', () => store.isUp);
   const under = randomUUID();
   const over = Array.from({ length: 200 }, () => randomUUID());
@@ -189,8 +216,12 @@ test('in a full store, streams of finished runs are forgotten first, and one und
     refused.push(...(await store.put(entries, new Map())).refused);
   }
   expect(refused).toEqual([]);
-  expect((await store.eventsOf(under, { ms: 0, seq: 0 })).map(({ seq }) => seq)).toEqual(Array.from({ length: 10 }, (_, at) => at + 1));
-  expect(Number(/^evicted_keys:(\d+)/m.exec(await small.ask('info', 'stats'))?.[1])).toBeGreaterThan(100);
+  expect((await store.readEvents(under, { ms: 0, seq: 0 })).map(({ seq }) => seq)).toEqual(
+    Array.from({ length: 10 }, (_, at) => at + 1),
+  );
+  expect(
+    Number(/^evicted_keys:(\d+)/m.exec(await small.ask('info', 'stats'))?.[1]),
+  ).toBeGreaterThan(100);
   store.close();
   await small.kill();
 });

@@ -12,7 +12,11 @@ await opened.close();
 `;
 
 const loadedWith = (store: object | null): number => {
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', PROGRAM, JSON.stringify(store)], { encoding: 'utf8' });
+  const { stdout } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '--eval', PROGRAM, JSON.stringify(store)],
+    { encoding: 'utf8' },
+  );
   return Number(stdout);
 };
 

@@ -4,7 +4,11 @@ import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph
 import { z } from 'zod';
 
 const model = new FakeListChatModel({ responses: ['done'] });
-const look = tool(() => 'found', { name: 'look', description: 'Looks something up.', schema: z.object({}) });
+const look = tool(() => 'found', {
+  name: 'look',
+  description: 'Looks something up.',
+  schema: z.object({}),
+});
 
 const inner = new StateGraph(MessagesAnnotation)
   .addNode('search', async (_, config) => {
@@ -17,7 +21,9 @@ const inner = new StateGraph(MessagesAnnotation)
 
 /** A node that asks a model, and a graph as a node, which uses a tool. */
 export const graph = new StateGraph(MessagesAnnotation)
-  .addNode('ask', async ({ messages }, config) => ({ messages: [await model.invoke(messages, config)] }))
+  .addNode('ask', async ({ messages }, config) => ({
+    messages: [await model.invoke(messages, config)],
+  }))
   .addNode('research', inner)
   .addEdge(START, 'ask')
   .addEdge('ask', 'research')

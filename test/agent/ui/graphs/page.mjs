@@ -9,14 +9,16 @@ Object.assign(globalThis, { window, document: window.document, IS_REACT_ACT_ENVI
 const { createElement } = await import('react');
 const { createRoot } = await import('react-dom/client');
 const { Client } = await import('@langchain/langgraph-sdk');
-const { LoadExternalComponent, experimental_loadShare } = await import('@langchain/langgraph-sdk/react-ui');
+const { LoadExternalComponent, experimental_loadShare } =
+  await import('@langchain/langgraph-sdk/react-ui');
 
 experimental_loadShare('words', { weatherWord: 'Rain' });
 const stream = { client: new Client({ apiUrl, apiKey: null }), assistantId };
 const props = { stream, message: JSON.parse(message), meta: 'the page' };
 createRoot(document.getElementById('root')).render(createElement(LoadExternalComponent, props));
 
-const roots = () => [...document.querySelectorAll('#root div')].map((div) => div.shadowRoot).filter(Boolean);
+const roots = () =>
+  [...document.querySelectorAll('#root div')].map((div) => div.shadowRoot).filter(Boolean);
 const shown = () =>
   roots()
     .map((root) => root.innerHTML)

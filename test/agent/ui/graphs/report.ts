@@ -1,5 +1,10 @@
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
-import { typedUi, uiMessageReducer, type RemoveUIMessage, type UIMessage } from '@langchain/langgraph-sdk/react-ui/server';
+import {
+  typedUi,
+  uiMessageReducer,
+  type RemoveUIMessage,
+  type UIMessage,
+} from '@langchain/langgraph-sdk/react-ui/server';
 
 const State = Annotation.Root({
   city: Annotation<string>(),

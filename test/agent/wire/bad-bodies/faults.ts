@@ -36,15 +36,29 @@ const UNSTORABLE: Record<string, string> = {
 };
 
 /** One value of each type. */
-const VALUES: Record<string, unknown> = { string: 'colour', number: 7, boolean: true, array: [[]], object: { a: 1 }, null: null };
+const VALUES: Record<string, unknown> = {
+  string: 'colour',
+  number: 7,
+  boolean: true,
+  array: [[]],
+  object: { a: 1 },
+  null: null,
+};
 
-const manyKeys = (): object => Object.fromEntries(Array.from({ length: KEYS }, (_, at) => [`key${at}`, at]));
+const manyKeys = (): object =>
+  Object.fromEntries(Array.from({ length: KEYS }, (_, at) => [`key${at}`, at]));
 
 /** Returns the faults of a body as a whole, whatever its fields are. `base` is a valid body. */
-export function faultsOfTheWhole(schema: Schema, base: unknown, { limit }: { limit: number }): Fault[] {
+export function faultsOfTheWhole(
+  schema: Schema,
+  base: unknown,
+  { limit }: { limit: number },
+): Fault[] {
   return [
     ...ofTheWhole(schema, base, limit),
-    ...Object.entries(UNSTORABLE).map(([what, text]) => refused(`${what} in an unknown field`, withText(base, 'extra', text))),
+    ...Object.entries(UNSTORABLE).map(([what, text]) =>
+      refused(`${what} in an unknown field`, withText(base, 'extra', text)),
+    ),
   ];
 }
 
@@ -56,8 +70,14 @@ function ofTheWhole(schema: Schema, base: unknown, limit: number): Fault[] {
     refused('half a body', text.slice(0, -1)),
     refused('two bodies', text + text),
     refused('bytes that are no text', Uint8Array.of(...Buffer.from(text.slice(0, -1)), 0xff, 0xfe)),
-    ...wrong(schema).map(([what, value]) => refused(`a body that is ${what}`, JSON.stringify(value))),
-    { what: 'a body over the limit', text: withText(base, 'extra', `"${'x'.repeat(limit)}"`), status: 413 },
+    ...wrong(schema).map(([what, value]) =>
+      refused(`a body that is ${what}`, JSON.stringify(value)),
+    ),
+    {
+      what: 'a body over the limit',
+      text: withText(base, 'extra', `"${'x'.repeat(limit)}"`),
+      status: 413,
+    },
   ];
 }
 
@@ -72,7 +92,10 @@ function withText(base: unknown, name: string, text: string): string {
 export function faultsOfFields(schema: Schema, base: unknown): Fault[] {
   if (Array.isArray(base)) {
     const [first] = base as unknown[];
-    return faultsOfFields(schema.items!, first).map(({ text, ...fault }) => ({ ...fault, text: `[${text as string}]` }));
+    return faultsOfFields(schema.items!, first).map(({ text, ...fault }) => ({
+      ...fault,
+      text: `[${text as string}]`,
+    }));
   }
   const fields = Object.entries(schema.properties ?? {});
   const needed = (schema.required ?? []).map((name) => {
@@ -80,18 +103,27 @@ export function faultsOfFields(schema: Schema, base: unknown): Fault[] {
     return refused(`no ${name}`, JSON.stringify(rest));
   });
   const types = fields.flatMap(([name, field]) =>
-    wrong(field).map(([what, value]) => refused(`${name} as ${what}`, JSON.stringify({ ...(base as object), [name]: value }))),
+    wrong(field).map(([what, value]) =>
+      refused(`${name} as ${what}`, JSON.stringify({ ...(base as object), [name]: value })),
+    ),
   );
-  const free = fields.filter(([, field]) => accepts(field, 'object') && field.properties === undefined);
-  const unstorable = free.map(([name]) => refused(`a NUL character in ${name}`, withText(base, name, String.raw`{"a": "a\u0000b"}`)));
+  const free = fields.filter(
+    ([, field]) => accepts(field, 'object') && field.properties === undefined,
+  );
+  const unstorable = free.map(([name]) =>
+    refused(`a NUL character in ${name}`, withText(base, name, String.raw`{"a": "a\u0000b"}`)),
+  );
   return [...needed, ...types, ...unstorable];
 }
 
 function accepts(schema: Schema, type: string): boolean {
   if (schema.anyOf !== undefined) return schema.anyOf.some((one) => accepts(one, type));
   if (type === 'null') return schema.nullable === true || schema.type === undefined;
-  if (schema.type === undefined) return schema.enum === undefined || schema.enum.some((word) => typeof word === type);
-  return [schema.type].flat().some((own) => own === type || (own === 'integer' && type === 'number'));
+  if (schema.type === undefined)
+    return schema.enum === undefined || schema.enum.some((word) => typeof word === type);
+  return [schema.type]
+    .flat()
+    .some((own) => own === type || (own === 'integer' && type === 'number'));
 }
 
 /** Returns values that the schema does not allow, each with a description. Values for its parts are included. */
@@ -104,7 +136,10 @@ function wrong(schema: Schema): [what: string, value: unknown][] {
     ...outside(schema),
     ...items.map(([what, value]): [string, unknown] => [`a list with ${what}`, [value]]),
     ...parts.flatMap(([name, part]) =>
-      wrong(part).map(([what, value]): [string, unknown] => [`an object whose ${name} is ${what}`, { [name]: value }]),
+      wrong(part).map(([what, value]): [string, unknown] => [
+        `an object whose ${name} is ${what}`,
+        { [name]: value },
+      ]),
     ),
   ];
 }
@@ -112,7 +147,8 @@ function wrong(schema: Schema): [what: string, value: unknown][] {
 /** Values of the right type that break a rule. */
 function outside(schema: Schema): [what: string, value: unknown][] {
   const found: [string, unknown][] = [];
-  if (schema.enum !== undefined && accepts(schema, 'string')) found.push(['an unknown word', 'colour']);
+  if (schema.enum !== undefined && accepts(schema, 'string'))
+    found.push(['an unknown word', 'colour']);
   if (schema.format === 'uuid') found.push(['no uuid', 'colour']);
   if (schema.type === 'integer') found.push(['a fraction', 1.5]);
   if (schema.minimum !== undefined) found.push(['too small a number', schema.minimum - 1]);

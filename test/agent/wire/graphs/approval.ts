@@ -4,6 +4,8 @@ const State = Annotation.Root({ request: Annotation<string>(), answer: Annotatio
 
 /** Stops to ask a person, and goes on with the answer. */
 export const graph = new StateGraph(State)
-  .addNode('ask', ({ request }) => ({ answer: interrupt({ question: `May I ${request}?` }) as string }))
+  .addNode('ask', ({ request }) => ({
+    answer: interrupt({ question: `May I ${request}?` }) as string,
+  }))
   .addEdge(START, 'ask')
   .addEdge('ask', END);

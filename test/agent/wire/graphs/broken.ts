@@ -39,7 +39,10 @@ const failures: Record<string, (emit: (data: unknown) => void) => unknown> = {
     throw Promise.reject(new Error('a promise in flight'));
   },
   hostile: () => {
-    throw new Proxy({}, { get: () => hostile(), getPrototypeOf: () => hostile(), ownKeys: () => hostile() });
+    throw new Proxy(
+      {},
+      { get: () => hostile(), getPrototypeOf: () => hostile(), ownKeys: () => hostile() },
+    );
   },
   'rejects with nothing': () => Promise.reject(),
   'thrown circle': () => {
@@ -80,7 +83,9 @@ const failures: Record<string, (emit: (data: unknown) => void) => unknown> = {
 
 /** Fails in the ways in which a user's code does. */
 export const graph = new StateGraph(State)
-  .addNode('fail', async ({ how }, { writer }) => ({ result: await failures[how]!((data) => writer?.(data)) }))
+  .addNode('fail', async ({ how }, { writer }) => ({
+    result: await failures[how]!((data) => writer?.(data)),
+  }))
   .addEdge(START, 'fail')
   .addEdge('fail', END)
   .compile();

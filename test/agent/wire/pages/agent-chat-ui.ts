@@ -7,7 +7,11 @@ import { checkpointBefore, type PageCall } from './page-call.ts';
 
 const OWN = { 'content-type': 'application/json', 'x-api-key': 'a-key' };
 const HOOK = { ...OWN, 'x-auth-scheme': 'langsmith-api-key' };
-const READING = { accept: 'application/json', 'x-api-key': 'a-key', 'x-auth-scheme': 'langsmith-api-key' };
+const READING = {
+  accept: 'application/json',
+  'x-api-key': 'a-key',
+  'x-auth-scheme': 'langsmith-api-key',
+};
 
 const STREAMED = {
   stream_mode: ['values', 'messages-tuple', 'custom'],
@@ -16,7 +20,9 @@ const STREAMED = {
   assistant_id: 'agent',
   on_disconnect: 'continue',
 };
-const human = (id: string, text: string) => ({ messages: [{ id, type: 'human', content: [{ type: 'text', text }] }] });
+const human = (id: string, text: string) => ({
+  messages: [{ id, type: 'human', content: [{ type: 'text', text }] }],
+});
 
 const LIST: PageCall = {
   method: 'POST',
@@ -24,8 +30,18 @@ const LIST: PageCall = {
   headers: OWN,
   body: { metadata: { graph_id: 'agent' }, limit: 100, offset: 0 },
 };
-const HISTORY: PageCall = { method: 'POST', path: '/threads/{thread}/history', headers: HOOK, body: { limit: 10 } };
-const ended: PageCall = { method: 'GET', path: '{run}', headers: READING, holds: { status: 'success' } };
+const HISTORY: PageCall = {
+  method: 'POST',
+  path: '/threads/{thread}/history',
+  headers: HOOK,
+  body: { limit: 10 },
+};
+const ended: PageCall = {
+  method: 'GET',
+  path: '{run}',
+  headers: READING,
+  holds: { status: 'success' },
+};
 
 const stream = (body: object): PageCall => ({
   method: 'POST',
@@ -39,7 +55,12 @@ const HELLO = ['hello', 'Hello from the agent.'];
 const ASKED = [...HELLO, 'delete it', ''];
 
 export const AGENT_CHAT_UI: PageCall[] = [
-  { method: 'GET', path: '/info', headers: { 'x-api-key': 'a-key' }, holds: { flags: { assistants: true } } },
+  {
+    method: 'GET',
+    path: '/info',
+    headers: { 'x-api-key': 'a-key' },
+    holds: { flags: { assistants: true } },
+  },
   { ...LIST, holds: [] },
   {
     method: 'POST',
@@ -64,13 +85,22 @@ export const AGENT_CHAT_UI: PageCall[] = [
   {
     ...HISTORY,
     says: ASKED,
-    holds: [{ next: ['tools'], tasks: [{ name: 'tools', interrupts: [{ value: { question: 'Delete a.txt?' } }] }] }],
+    holds: [
+      {
+        next: ['tools'],
+        tasks: [{ name: 'tools', interrupts: [{ value: { question: 'Delete a.txt?' } }] }],
+      },
+    ],
   },
   {
     ...stream({ input: {}, command: { resume: 'yes' } }),
     says: [...ASKED, 'a.txt is deleted.', 'The tool said: a.txt is deleted.'],
   },
   ended,
-  { ...HISTORY, says: [...ASKED, 'a.txt is deleted.', 'The tool said: a.txt is deleted.'], holds: [{ next: [], tasks: [] }] },
+  {
+    ...HISTORY,
+    says: [...ASKED, 'a.txt is deleted.', 'The tool said: a.txt is deleted.'],
+    holds: [{ next: [], tasks: [] }],
+  },
   { ...LIST, holds: [{ thread_id: '{thread}', status: 'idle', metadata: { graph_id: 'agent' } }] },
 ];

@@ -5,7 +5,11 @@ import type { PageCall } from './page-call.ts';
  * the state, a question and its answer, a reload in the middle, single steps, a thread marked as done, a stop.
  */
 
-const HEADERS = { 'content-type': 'application/json', 'x-api-key': 'a-key', 'x-auth-scheme': 'langsmith' };
+const HEADERS = {
+  'content-type': 'application/json',
+  'x-api-key': 'a-key',
+  'x-auth-scheme': 'langsmith',
+};
 const READING = { ...HEADERS, accept: 'application/json' };
 
 const STREAMED = {
@@ -24,8 +28,18 @@ const LIST: PageCall = {
   headers: HEADERS,
   body: { metadata: { assistant_id: '{assistant}' }, ...NEWEST },
 };
-const HISTORY: PageCall = { method: 'POST', path: '/threads/{thread}/history', headers: HEADERS, body: { limit: 10 } };
-const ended: PageCall = { method: 'GET', path: '{run}', headers: READING, holds: { status: 'success' } };
+const HISTORY: PageCall = {
+  method: 'POST',
+  path: '/threads/{thread}/history',
+  headers: HEADERS,
+  body: { limit: 10 },
+};
+const ended: PageCall = {
+  method: 'GET',
+  path: '{run}',
+  headers: READING,
+  holds: { status: 'success' },
+};
 
 const stream = (body: object): PageCall => ({
   method: 'POST',
@@ -37,7 +51,13 @@ const stream = (body: object): PageCall => ({
 const HELLO = ['hello', 'Hello from the agent.'];
 const ASKED = [...HELLO, 'delete it', ''];
 const ANSWERED = [...ASKED, 'a.txt is deleted.', 'The tool said: a.txt is deleted.'];
-const WEATHER = [...ANSWERED, 'what is the weather?', '', 'Sunny in Rome.', 'The tool said: Sunny in Rome.'];
+const WEATHER = [
+  ...ANSWERED,
+  'what is the weather?',
+  '',
+  'Sunny in Rome.',
+  'The tool said: Sunny in Rome.',
+];
 const STEP = [...WEATHER, 'weather', ''];
 const STEPPED = [...STEP, 'Sunny in Rome.', 'The tool said: Sunny in Rome.'];
 
@@ -50,9 +70,18 @@ export const DEEP_AGENTS_UI: PageCall[] = [
     holds: [{ graph_id: 'agent', metadata: { created_by: 'system' } }],
     keeps: ({ body }) => ({ assistant: (body as { assistant_id: string }[])[0]!.assistant_id }),
   },
-  { method: 'GET', path: '/assistants/{assistant}', headers: HEADERS, holds: { name: 'agent', version: 1, config: {}, context: {} } },
+  {
+    method: 'GET',
+    path: '/assistants/{assistant}',
+    headers: HEADERS,
+    holds: { name: 'agent', version: 1, config: {}, context: {} },
+  },
   { ...LIST, holds: [] },
-  { ...LIST, body: { metadata: { assistant_id: '{assistant}' }, ...NEWEST, status: 'interrupted' }, holds: [] },
+  {
+    ...LIST,
+    body: { metadata: { assistant_id: '{assistant}' }, ...NEWEST, status: 'interrupted' },
+    holds: [],
+  },
   {
     method: 'POST',
     path: '/threads',
@@ -74,17 +103,36 @@ export const DEEP_AGENTS_UI: PageCall[] = [
     body: { values: { messages: [] } },
     holds: { checkpoint: { thread_id: '{thread}', checkpoint_ns: '' } },
   },
-  { ...stream({ input: human('5b1a0000-0000-4000-8000-000000000002', 'delete it'), config: CONFIG }), says: ASKED },
+  {
+    ...stream({
+      input: human('5b1a0000-0000-4000-8000-000000000002', 'delete it'),
+      config: CONFIG,
+    }),
+    says: ASKED,
+  },
   ended,
-  { ...HISTORY, says: ASKED, holds: [{ tasks: [{ interrupts: [{ value: { question: 'Delete a.txt?' } }] }] }] },
+  {
+    ...HISTORY,
+    says: ASKED,
+    holds: [{ tasks: [{ interrupts: [{ value: { question: 'Delete a.txt?' } }] }] }],
+  },
   { ...stream({ input: null, command: { resume: 'yes' } }), says: ANSWERED },
   ended,
   { ...HISTORY, says: ANSWERED },
   // The page is reloaded in the middle of a run: it asks for the history, and joins the run from its beginning.
-  { ...stream({ input: human('5b1a0000-0000-4000-8000-000000000003', 'what is the weather?'), config: CONFIG }), leaves: true },
+  {
+    ...stream({
+      input: human('5b1a0000-0000-4000-8000-000000000003', 'what is the weather?'),
+      config: CONFIG,
+    }),
+    leaves: true,
+  },
   {
     ...HISTORY,
-    keeps: ({ body }) => ({ checkpoint: (body as { checkpoint: { checkpoint_id: string } }[])[0]!.checkpoint.checkpoint_id }),
+    keeps: ({ body }) => ({
+      checkpoint: (body as { checkpoint: { checkpoint_id: string } }[])[0]!.checkpoint
+        .checkpoint_id,
+    }),
   },
   {
     method: 'GET',
@@ -97,7 +145,11 @@ export const DEEP_AGENTS_UI: PageCall[] = [
   { ...HISTORY, says: WEATHER },
   // The page goes one step at a time: the run stops before the tools, then goes on from there.
   {
-    ...stream({ input: human('5b1a0000-0000-4000-8000-000000000004', 'weather'), config: {}, interrupt_before: ['tools'] }),
+    ...stream({
+      input: human('5b1a0000-0000-4000-8000-000000000004', 'weather'),
+      config: {},
+      interrupt_before: ['tools'],
+    }),
     says: STEP,
   },
   ended,
@@ -110,7 +162,13 @@ export const DEEP_AGENTS_UI: PageCall[] = [
   ended,
   { ...LIST, holds: [{ thread_id: '{thread}', status: 'idle' }] },
   // Somebody stops a run.
-  { ...stream({ input: human('5b1a0000-0000-4000-8000-000000000005', 'tell a story'), config: CONFIG }), leaves: true },
+  {
+    ...stream({
+      input: human('5b1a0000-0000-4000-8000-000000000005', 'tell a story'),
+      config: CONFIG,
+    }),
+    leaves: true,
+  },
   { method: 'POST', path: '{run}/cancel?wait=0&action=interrupt', headers: HEADERS, status: 202 },
   { ...HISTORY, settles: true, says: [...STEPPED, 'tell a story'], holds: [{ next: ['model'] }] },
 ];

@@ -1,5 +1,9 @@
 /** What a page gets back: JSON, or the events of a stream. */
-export type PageAnswer = { status: number; body: unknown; events: { event: string; data: unknown }[] };
+export type PageAnswer = {
+  status: number;
+  body: unknown;
+  events: { event: string; data: unknown }[];
+};
 
 /**
  * One call of a page, as its browser sends it. `{name}` in path and body stands for what an earlier call kept. All that
@@ -25,7 +29,10 @@ export type PageCall = {
   keeps?: (answer: PageAnswer) => Record<string, string>;
 };
 
-type State = { values: { messages: unknown[] }; parent_checkpoint: { checkpoint_id: string } | null };
+type State = {
+  values: { messages: unknown[] };
+  parent_checkpoint: { checkpoint_id: string } | null;
+};
 
 /** The checkpoint before the state in which a history first had `count` messages. */
 export function checkpointBefore(history: unknown, count: number): string {

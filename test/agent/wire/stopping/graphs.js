@@ -8,7 +8,8 @@ import { ToolNode } from '@langchain/langgraph/prebuilt';
 
 const PAUSE = 200;
 
-const write = (journal, line) => appendFileSync(journal, `${JSON.stringify({ pid: process.pid, at: Date.now(), ...line })}\n`);
+const write = (journal, line) =>
+  appendFileSync(journal, `${JSON.stringify({ pid: process.pid, at: Date.now(), ...line })}\n`);
 
 const Count = Annotation.Root({
   journal: Annotation(),
@@ -31,7 +32,10 @@ const countingBuilder = () =>
 export const counting = countingBuilder().compile();
 
 /** The same within a node. */
-export const nested = new StateGraph(Count).addNode('inner', countingBuilder().compile()).addEdge(START, 'inner').compile();
+export const nested = new StateGraph(Count)
+  .addNode('inner', countingBuilder().compile())
+  .addEdge(START, 'inner')
+  .compile();
 
 /** The same as an older LangGraph would run it, whose loop looks at no control. */
 export const older = {
@@ -56,9 +60,16 @@ const waiting = tool(
 );
 
 /** Calls the tool that waits. */
-export const calling = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, journal: Annotation() }))
+export const calling = new StateGraph(
+  Annotation.Root({ ...MessagesAnnotation.spec, journal: Annotation() }),
+)
   .addNode('model', ({ journal }) => ({
-    messages: [new AIMessage({ content: '', tool_calls: [{ id: 'one', name: 'waiting', args: { journal } }] })],
+    messages: [
+      new AIMessage({
+        content: '',
+        tool_calls: [{ id: 'one', name: 'waiting', args: { journal } }],
+      }),
+    ],
   }))
   .addNode('tools', new ToolNode([waiting]))
   .addEdge(START, 'model')

@@ -9,7 +9,12 @@ const CUSTOM = ['custom', 'lifecycle'];
 type Asked = { modes: string[]; channels: string[] };
 
 /** How many times longer event streaming takes than the older door, whose streams are resumable; they take turns. */
-async function besideOlderDoor(server: BenchServer, size: number, part: 'first' | 'whole', { modes, channels }: Asked): Promise<number> {
+async function besideOlderDoor(
+  server: BenchServer,
+  size: number,
+  part: 'first' | 'whole',
+  { modes, channels }: Asked,
+): Promise<number> {
   const times: Record<'older' | 'events', number[]> = { older: [], events: [] };
   for (let index = 0; index < size; index += 1) {
     times.older.push((await streamResumable(server, await createThread(server), modes))[part]);
@@ -29,9 +34,14 @@ const beside = (id: string, part: 'first' | 'whole', what: string): Scenario => 
   measure: (server, size) => besideOlderDoor(server, size, part, all),
 });
 
-const asked = 'event streaming, 1 client: the first custom event, against the older door with the same modes, resumable';
+const asked =
+  'event streaming, 1 client: the first custom event, against the older door with the same modes, resumable';
 const first = beside('events-first', 'first', asked);
-const whole = beside('events-whole', 'whole', 'the same: the run of 50 events, until its end is told');
+const whole = beside(
+  'events-whole',
+  'whole',
+  'the same: the run of 50 events, until its end is told',
+);
 
 /** The older door makes only what is asked for; event streaming makes everything, for those who come later. */
 const firstOfOneMode: Scenario = {
@@ -39,7 +49,8 @@ const firstOfOneMode: Scenario = {
   what: 'the first custom event again, against the older door with that mode alone',
   unit: 'times',
   sizes: { gx: 200 },
-  measure: (server, size) => besideOlderDoor(server, size, 'first', { modes: ['custom'], channels: CUSTOM }),
+  measure: (server, size) =>
+    besideOlderDoor(server, size, 'first', { modes: ['custom'], channels: CUSTOM }),
 };
 
 const fifty: Scenario = {

@@ -17,7 +17,8 @@ const state: Scenario = {
     const thread = await createThread(server);
     await wait(server, thread);
     const values = { messages: [{ role: 'user', content: 'a word added by hand' }] };
-    for (let index = 0; index < size; index += 1) await call(`${server.url}/threads/${thread}/state`, { values, as_node: 'answer' });
+    for (let index = 0; index < size; index += 1)
+      await call(`${server.url}/threads/${thread}/state`, { values, as_node: 'answer' });
     return median(await oneByOne(REPEATS, () => call(`${server.url}/threads/${thread}/state`)));
   },
 };
@@ -25,7 +26,10 @@ const state: Scenario = {
 /** Each owner has a hundredth of all threads. */
 async function searchByOwner({ url }: BenchServer): Promise<number> {
   const one = (index: number): Promise<unknown[]> =>
-    call<unknown[]>(`${url}/threads/search`, { metadata: { owner: `owner-${index % OWNERS}` }, limit: 10 });
+    call<unknown[]>(`${url}/threads/search`, {
+      metadata: { owner: `owner-${index % OWNERS}` },
+      limit: 10,
+    });
   return median(await oneByOne(REPEATS, one));
 }
 
@@ -39,7 +43,10 @@ const search: Scenario = {
   sizes: { gx: 10_000, js: 10_000 },
   limit: { atMost: 5 },
   measure: async (server, size) => {
-    if (!filled.has(server)) await together(10, size, (index) => createThread(server, { owner: `owner-${index % OWNERS}`, index }));
+    if (!filled.has(server))
+      await together(10, size, (index) =>
+        createThread(server, { owner: `owner-${index % OWNERS}`, index }),
+      );
     filled.add(server);
     return searchByOwner(server);
   },

@@ -20,7 +20,8 @@ const waitAlone: Scenario = {
   sizes: { gx: 150, js: 10, aegra: 40, 'aegra-redis': 5, python: 40 },
   limit: { atMost: 8 },
   // The first half warms up every server: its code is compiled and its caches are filled before it is measured.
-  measure: async (server, size) => median((await oneByOne(2 * size, () => waitOnFreshThread(server))).slice(size)),
+  measure: async (server, size) =>
+    median((await oneByOne(2 * size, () => waitOnFreshThread(server))).slice(size)),
 };
 
 const waitFifty: Scenario = {
@@ -33,7 +34,8 @@ const waitFifty: Scenario = {
     { of: ['aegra', 'aegra-redis'], atLeast: 6 },
     { of: ['js'], atLeast: 3 },
   ],
-  measure: async (server, size) => (size / (await together(50, size, () => waitOnFreshThread(server)))) * 1000,
+  measure: async (server, size) =>
+    (size / (await together(50, size, () => waitOnFreshThread(server)))) * 1000,
 };
 
 /** Measures from sending the request to the first line of the graph. */
@@ -43,7 +45,9 @@ async function untilStarted(server: BenchServer): Promise<number> {
   await createRun(server, thread);
   for (;;) {
     await pause(15);
-    const { values } = await call<{ values: Partial<EchoState> | null }>(`${server.url}/threads/${thread}/state`);
+    const { values } = await call<{ values: Partial<EchoState> | null }>(
+      `${server.url}/threads/${thread}/state`,
+    );
     if (values?.started_at !== undefined) return values.started_at - sent;
   }
 }
@@ -67,7 +71,10 @@ export async function burst(server: BenchServer, size: number): Promise<number> 
   await together(CREATORS, size, async () => threads.push(await createThread(server)));
   const started = performance.now();
   await together(CREATORS, size, (index) => createRun(server, threads[index]!));
-  while ((await call<unknown[]>(`${server.url}/threads/search`, { status: 'busy', limit: 1 })).length > 0) await pause(LOOK_EVERY);
+  while (
+    (await call<unknown[]>(`${server.url}/threads/search`, { status: 'busy', limit: 1 })).length > 0
+  )
+    await pause(LOOK_EVERY);
   return (size / (performance.now() - started)) * 1000;
 }
 
@@ -95,7 +102,9 @@ const longThread: Scenario = {
   limit: { atMost: 1.2 },
   measure: async (server, size) => {
     const url = `${server.url}/threads/${await createThread(server)}/runs/wait`;
-    return slowdown(size, () => call(url, { assistant_id: 'steady', input: { question: 'a question of a few words' } }));
+    return slowdown(size, () =>
+      call(url, { assistant_id: 'steady', input: { question: 'a question of a few words' } }),
+    );
   },
 };
 
@@ -120,7 +129,8 @@ const burstAtRest: Scenario = {
     const began = new Date();
     const drained = await burst(server, size);
     const atOnce = await withDatabase(database, (query) => mostAtOnce(query, began));
-    if (atOnce > slots) throw new Error(`${atOnce} runs were executed at once, with ${slots} slots`);
+    if (atOnce > slots)
+      throw new Error(`${atOnce} runs were executed at once, with ${slots} slots`);
     return drained;
   },
 };

@@ -29,4 +29,5 @@ export type Scenario = {
 export const isOwn = (who: Who): boolean => who === 'beside' || who === 'encrypted';
 
 /** Another form of this server gets as much work as this one. */
-export const sizeFor = ({ sizes }: Scenario, who: Who): number | undefined => sizes[isOwn(who) ? 'gx' : who];
+export const sizeFor = ({ sizes }: Scenario, who: Who): number | undefined =>
+  sizes[isOwn(who) ? 'gx' : who];

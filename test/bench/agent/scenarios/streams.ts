@@ -11,7 +11,8 @@ const firstEvent: Scenario = {
   limit: { atMost: 3.5 },
   measure: async (server, size) => {
     const times: number[] = [];
-    for (let index = 0; index < size; index += 1) times.push((await streamRun(server, await createThread(server))).first);
+    for (let index = 0; index < size; index += 1)
+      times.push((await streamRun(server, await createThread(server))).first);
     return median(times);
   },
 };

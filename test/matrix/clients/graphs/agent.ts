@@ -43,7 +43,9 @@ class PiecewiseModel extends BaseChatModel {
       await wait(PAUSE);
       const chunk = new ChatGenerationChunk({ text: message.text, message });
       yield chunk;
-      await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
+      await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, {
+        chunk,
+      });
     }
   }
 }
@@ -60,11 +62,20 @@ function piecesOf(messages: BaseMessage[]): AIMessageChunk[] {
 }
 
 const tools = [
-  tool(({ city }) => `Sunny in ${city}.`, { name: 'weather', schema: z.object({ city: z.string() }) }),
-  tool(({ path }) => (interrupt({ question: `Delete ${path}?` }) === 'yes' ? `${path} is deleted.` : `${path} stays.`), {
-    name: 'delete_file',
-    schema: z.object({ path: z.string() }),
+  tool(({ city }) => `Sunny in ${city}.`, {
+    name: 'weather',
+    schema: z.object({ city: z.string() }),
   }),
+  tool(
+    ({ path }) =>
+      interrupt({ question: `Delete ${path}?` }) === 'yes'
+        ? `${path} is deleted.`
+        : `${path} stays.`,
+    {
+      name: 'delete_file',
+      schema: z.object({ path: z.string() }),
+    },
+  ),
 ];
 
 const model = new PiecewiseModel({});
@@ -74,6 +85,8 @@ export const graph = new StateGraph(MessagesAnnotation)
   .addNode('model', async ({ messages }) => ({ messages: [await model.invoke(messages)] }))
   .addNode('tools', new ToolNode(tools))
   .addEdge(START, 'model')
-  .addConditionalEdges('model', ({ messages }) => ((messages.at(-1) as AIMessage).tool_calls?.length ? 'tools' : END))
+  .addConditionalEdges('model', ({ messages }) =>
+    (messages.at(-1) as AIMessage).tool_calls?.length ? 'tools' : END,
+  )
   .addEdge('tools', 'model')
   .compile();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../../src/kube/kube.ts';
-import { problemOf } from '../../../../src/operator/database/external/secret.ts';
+import { describeSecretFault } from '../../../../src/operator/database/external/secret.ts';
 import { newDeployment } from '../../../kit/objects.ts';
 import { ownersSecret } from '../../../kit/owners-secret.ts';
 import { setStage, type OperatedStage } from '../../../kit/stage.ts';
@@ -17,27 +17,47 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-type Pods = { spec: { template: { metadata: { annotations: Record<string, string> }; spec: { containers: { env: object[] }[] } } } };
+type Pods = {
+  spec: {
+    template: {
+      metadata: { annotations: Record<string, string> };
+      spec: { containers: { env: object[] }[] };
+    };
+  };
+};
 const pods = async () => {
   const { spec } = (await stage.see.workload('orders-00001-api')) as unknown as Pods;
-  return { address: spec.template.metadata.annotations['gx.dev/database-address'], env: spec.template.spec.containers[0]?.env };
+  return {
+    address: spec.template.metadata.annotations['gx.dev/database-address'],
+    env: spec.template.spec.containers[0]?.env,
+  };
 };
 const isReady = async (): Promise<string | undefined> =>
-  (await stage.see.deployment('orders')).status?.conditions?.find(({ type }) => type === 'DatabaseReady')?.reason;
+  (await stage.see.deployment('orders')).status?.conditions?.find(
+    ({ type }) => type === 'DatabaseReady',
+  )?.reason;
 
 test('agents take the address of its key, and another one after the Secret was made again and the deployment asks for a look', async () => {
   await kube.create(kinds.secret, ownersSecret('orders-db', namespace, 'former'));
   const database = { external: { secretName: 'orders-db-app' } };
-  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'orders' }, spec: { database } }));
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name: 'orders' }, spec: { database } }),
+  );
   await stage.see.untilReady('orders');
   const before = await pods();
-  expect(before.env).toContainEqual({ name: 'DATABASE_URI', valueFrom: { secretKeyRef: { name: 'orders-db-app', key: 'uri' } } });
+  expect(before.env).toContainEqual({
+    name: 'DATABASE_URI',
+    valueFrom: { secretKeyRef: { name: 'orders-db-app', key: 'uri' } },
+  });
 
   await kube.delete(kinds.secret, { namespace, name: 'orders-db-app' });
   await kube.create(kinds.secret, ownersSecret('orders-db', namespace, 'later'));
   expect(await isReady()).toBe('External');
   const now = { 'gx.dev/reconcile-requested-at': new Date().toISOString() };
-  await kube.jsonPatch(kinds.deployment, { namespace, name: 'orders' }, [{ op: 'add', path: '/metadata/annotations', value: now }]);
+  await kube.patchJson(kinds.deployment, { namespace, name: 'orders' }, [
+    { op: 'add', path: '/metadata/annotations', value: now },
+  ]);
   await until('the pods are replaced', async () => (await pods()).address !== before.address);
   expect((await stage.see.deployment('orders')).status?.latestRevision).toBe('orders-00001');
   await stage.see.untilReady('orders');
@@ -45,9 +65,16 @@ test('agents take the address of its key, and another one after the Secret was m
 
 test('its keys uri and fqdn-uri are addresses, and those of other clients are refused with a sentence', () => {
   const { stringData } = ownersSecret('orders-db', 'team', 'canary');
-  const data = Object.fromEntries(Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
-  const found = (key: string): string | undefined => problemOf({ secretName: 'orders-db-app', key }, data);
+  const data = Object.fromEntries(
+    Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+  );
+  const found = (key: string): string | undefined =>
+    describeSecretFault({ secretName: 'orders-db-app', key }, data);
   expect([found('uri'), found('fqdn-uri')]).toEqual([undefined, undefined]);
   for (const key of ['jdbc-uri', 'fqdn-jdbc-uri', 'host', 'pgpass', 'password'])
-    expect(found(key)).toMatch(new RegExp(`^Key ${key} of the Secret orders-db-app is not an address of the form postgresql://`));
+    expect(found(key)).toMatch(
+      new RegExp(
+        `^Key ${key} of the Secret orders-db-app is not an address of the form postgresql://`,
+      ),
+    );
 });

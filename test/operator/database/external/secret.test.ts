@@ -20,29 +20,59 @@ afterAll(() => stage.stop());
 const ADDRESS = 'postgresql://agents:canary@db.example/agents';
 
 const secret = (name: string, stringData: Record<string, string>): Promise<KubeObject> =>
-  kube.apply(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData });
+  kube.apply(kinds.secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace },
+    stringData,
+  });
 const deploy = (name: string, external: object, spec: object = {}): Promise<object> =>
-  kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec: { database: { external } as never, ...spec } }));
-const said = async (name: string) => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'DatabaseReady');
+  kube.create(
+    kinds.deployment,
+    newDeployment(namespace, {
+      metadata: { name },
+      spec: { database: { external } as never, ...spec },
+    }),
+  );
+const said = async (name: string) =>
+  (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'DatabaseReady');
 const saysOf = (name: string, status: string, words: string): Promise<true> =>
   until(`the database of ${name} is ${status}: ${words}`, async () => {
     const found = await said(name);
     return found?.status === status && found.message.includes(words);
   });
-type PodTemplate = { spec: { template: { metadata: { annotations: Record<string, string> }; spec: { containers: { env: object[] }[] } } } };
+type PodTemplate = {
+  spec: {
+    template: {
+      metadata: { annotations: Record<string, string> };
+      spec: { containers: { env: object[] }[] };
+    };
+  };
+};
 const addressOf = async (name: string) => {
   const { spec } = (await see.workload(`${name}-00001-api`)) as unknown as PodTemplate;
-  return { stamp: spec.template.metadata.annotations['gx.dev/database-address'], env: spec.template.spec.containers[0]?.env };
+  return {
+    stamp: spec.template.metadata.annotations['gx.dev/database-address'],
+    env: spec.template.spec.containers[0]?.env,
+  };
 };
-const fromSecret = (name: string, key: string) => ({ name: 'DATABASE_URI', valueFrom: { secretKeyRef: { name, key } } });
+const fromSecret = (name: string, key: string) => ({
+  name: 'DATABASE_URI',
+  valueFrom: { secretKeyRef: { name, key } },
+});
 const agentPods = async (name: string): Promise<KubeObject[]> => {
-  const all = await kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name}` });
+  const all = await kube.listAll(kinds.pod, {
+    namespace,
+    labelSelector: `gx.dev/deployment=${name}`,
+  });
   return all.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 };
 const setReady = async (name: string, status: 'True' | 'False'): Promise<void> => {
   for (const { metadata, status: before } of await agentPods(name)) {
     const { conditions } = before as { conditions: { type: string }[] };
-    const changed = conditions.map((known) => (['Ready', 'ContainersReady'].includes(known.type) ? { ...known, status } : known));
+    const changed = conditions.map((known) =>
+      ['Ready', 'ContainersReady'].includes(known.type) ? { ...known, status } : known,
+    );
     await kube.patchStatus(kinds.pod, { namespace, name: metadata.name }, { conditions: changed });
   }
 };
@@ -54,8 +84,8 @@ test('an external database: its pods read the address from the Secret, and nothi
   expect(await said('outside')).toMatchObject({ status: 'True', reason: 'External' });
   expect((await addressOf('outside')).env).toContainEqual(fromSecret('managed', 'address'));
   const made = await Promise.all(
-    [kinds.statefulSet, kinds.networkPolicy, kinds.volumeClaim, kinds.service, kinds.secret].map((kind) =>
-      kube.all(kind, { namespace, labelSelector: 'gx.dev/deployment=outside' }),
+    [kinds.statefulSet, kinds.networkPolicy, kinds.volumeClaim, kinds.service, kinds.secret].map(
+      (kind) => kube.listAll(kind, { namespace, labelSelector: 'gx.dev/deployment=outside' }),
     ),
   );
   expect(made.flat().map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
@@ -82,7 +112,10 @@ test('a database that is lost is told by the pods that run on without being read
   await setReady('lost', 'False');
   await saysOf('lost', 'False', 'No pod can reach the database that the Secret shaky names');
   const { status } = await see.deployment('lost');
-  expect(status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({ status: 'False', reason: 'DatabaseNotReady' });
+  expect(status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
+    status: 'False',
+    reason: 'DatabaseNotReady',
+  });
   await setReady('lost', 'True');
   await see.untilReady('lost');
 });
@@ -93,7 +126,9 @@ test('another Secret, or another content of it, replaces the pods in turn withou
   await deploy('moves', { secretName: 'first' });
   await see.untilReady('moves');
   const path = '/spec/database/external/secretName';
-  await kube.jsonPatch(kinds.deployment, { namespace, name: 'moves' }, [{ op: 'replace', path, value: 'second' }]);
+  await kube.patchJson(kinds.deployment, { namespace, name: 'moves' }, [
+    { op: 'replace', path, value: 'second' },
+  ]);
   await until('the pods read the second one', async () => {
     const { env } = await addressOf('moves');
     return JSON.stringify(env).includes('"second"');
@@ -101,7 +136,9 @@ test('another Secret, or another content of it, replaces the pods in turn withou
   const before = (await addressOf('moves')).stamp;
   await secret('second', { uri: `${ADDRESS}?sslmode=require` });
   const now = { 'gx.dev/reconcile-requested-at': 'now' };
-  await kube.jsonPatch(kinds.deployment, { namespace, name: 'moves' }, [{ op: 'add', path: '/metadata/annotations', value: now }]);
+  await kube.patchJson(kinds.deployment, { namespace, name: 'moves' }, [
+    { op: 'add', path: '/metadata/annotations', value: now },
+  ]);
   await until('the pods are replaced', async () => (await addressOf('moves')).stamp !== before);
   expect((await see.deployment('moves')).status?.latestRevision).toBe('moves-00001');
 });
@@ -109,14 +146,23 @@ test('another Secret, or another content of it, replaces the pods in turn withou
 test('a managed database does not become an external one, nor the other way round, and an external one takes no password', async () => {
   await secret('stays', { uri: ADDRESS });
   await deploy('stays', { secretName: 'stays' });
-  const change = (name: string, op: object): Promise<object> => kube.jsonPatch(kinds.deployment, { namespace, name }, [op as never]);
-  await expect(change('stays', { op: 'remove', path: '/spec/database' })).rejects.toThrow(/database.external: can't be added or removed/);
-  await expect(change('stays', { op: 'add', path: '/spec/database/passwordRequestedAt', value: '2026-01-01T00:00:00Z' })).rejects.toThrow(
-    /database.passwordRequestedAt: only for a managed database/,
+  const change = (name: string, op: object): Promise<object> =>
+    kube.patchJson(kinds.deployment, { namespace, name }, [op as never]);
+  await expect(change('stays', { op: 'remove', path: '/spec/database' })).rejects.toThrow(
+    /database.external: can't be added or removed/,
   );
+  await expect(
+    change('stays', {
+      op: 'add',
+      path: '/spec/database/passwordRequestedAt',
+      value: '2026-01-01T00:00:00Z',
+    }),
+  ).rejects.toThrow(/database.passwordRequestedAt: only for a managed database/);
   await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'own' } }));
   const external = { external: { secretName: 'stays' } };
-  await expect(change('own', { op: 'add', path: '/spec/database', value: external })).rejects.toThrow(/can't be added or removed/);
+  await expect(
+    change('own', { op: 'add', path: '/spec/database', value: external }),
+  ).rejects.toThrow(/can't be added or removed/);
 });
 
 test('sizes of an own database are told to be without effect, and deletion leaves the Secret alone', async () => {
@@ -130,10 +176,16 @@ test('sizes of an own database are told to be without effect, and deletion leave
     }),
   );
   await see.untilReady('leaves');
-  const told = (await see.deployment('leaves')).status?.conditions?.find(({ type }) => type === 'FieldsWithoutEffect');
+  const told = (await see.deployment('leaves')).status?.conditions?.find(
+    ({ type }) => type === 'FieldsWithoutEffect',
+  );
   expect(told?.message).toContain('dbMemoryMb');
   expect(told?.message).not.toContain('dbMaxConnections');
   await kube.delete(kinds.deployment, { namespace, name: 'leaves' });
-  await until('the deployment is gone', async () => conditionOf(await see.deployment('leaves').catch(() => ({})), 'Ready') === undefined);
+  await until(
+    'the deployment is gone',
+    async () =>
+      conditionOf(await see.deployment('leaves').catch(() => ({})), 'Ready') === undefined,
+  );
   expect((await see.secret('kept')).metadata.name).toBe('kept');
 });

@@ -24,18 +24,22 @@ async function lead(identity: string, settings: Partial<OperatorSettings>): Prom
   operator = await stage.startOperator({ identity, settings });
 }
 const database = async (name: string): Promise<KubeObject | undefined> =>
-  (await kube.all(kinds.pod, { namespace })).find(({ metadata }) => metadata.name === `${name}-db-0`);
+  (await kube.listAll(kinds.pod, { namespace })).find(
+    ({ metadata }) => metadata.name === `${name}-db-0`,
+  );
 const imageOf = (pod: KubeObject | undefined): string | undefined =>
   (pod?.spec as { containers: { image: string }[] } | undefined)?.containers[0]?.image;
 const renew = (name: string, value: string): Promise<object> =>
-  kube.jsonPatch(kinds.deployment, { namespace, name }, [
+  kube.patchJson(kinds.deployment, { namespace, name }, [
     { op: 'add', path: '/metadata/annotations', value: { 'gx.dev/renew-database': value } },
   ]);
 
 test('a database whose pod never came up takes the mended image of the installation by itself', async () => {
   await lead('broken', { databaseImage: 'missing:1' });
   await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'new' } }));
-  await until('its pod hangs', async () => JSON.stringify(await see.deployment('new')).includes("can't be pulled"));
+  await until('its pod hangs', async () =>
+    JSON.stringify(await see.deployment('new')).includes("can't be pulled"),
+  );
   await operator.stop();
   await lead('mended', { databaseImage: 'gx-postgres:17' });
   await see.untilReady('new');
@@ -47,7 +51,9 @@ test('a database that is renewed to a broken image, and back, does not hang on i
   await lead('broken again', { databaseImage: 'missing:2' });
   await renew('new', 'broken');
   await until('its pod hangs', async () => imageOf(await database('new')) === 'missing:2');
-  await until('that is told', async () => JSON.stringify(await see.deployment('new')).includes('The image missing:2'));
+  await until('that is told', async () =>
+    JSON.stringify(await see.deployment('new')).includes('The image missing:2'),
+  );
   await operator.stop();
   await lead('mended again', { databaseImage: 'gx-postgres:17' });
   await renew('new', 'mended');

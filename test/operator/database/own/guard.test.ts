@@ -1,6 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -56,10 +66,16 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const isRunning = (child: ChildProcess | undefined): child is ChildProcess => child?.exitCode === null && child.signalCode === null;
+const isRunning = (child: ChildProcess | undefined): child is ChildProcess =>
+  child?.exitCode === null && child.signalCode === null;
 
 function start(more: Record<string, string> = {}): ChildProcess {
-  const env = { PATH: `${at('bin')}:/usr/bin:/bin`, PGDATA: at('volume/pgdata'), PGHOST: at('socket'), ...more };
+  const env = {
+    PATH: `${at('bin')}:/usr/bin:/bin`,
+    PGDATA: at('volume/pgdata'),
+    PGHOST: at('socket'),
+    ...more,
+  };
   guard = spawn(SCRIPT, [at(MESSAGE), '0.05'], { env, stdio: 'inherit' });
   return guard;
 }
@@ -158,7 +174,9 @@ describe('the guard of a database', { timeout: 120_000 }, () => {
   test('has its words told again however it ends', async () => {
     await toldAt(85);
     rmSync(at(MESSAGE));
-    expect(await until('it has written its words down', () => read(MESSAGE).startsWith('nearly-full '))).toBe(true);
+    expect(
+      await until('it has written its words down', () => read(MESSAGE).startsWith('nearly-full ')),
+    ).toBe(true);
   });
 
   test('has Postgres read each certificate once, and again as soon as it answers', async () => {

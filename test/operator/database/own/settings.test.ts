@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { databaseArguments } from '../../../../src/operator/database/own/settings.ts';
+import { buildDatabaseArguments } from '../../../../src/operator/database/own/settings.ts';
 
 const valueOf = (memoryMb: number, maxConnections: number, name: string): string | undefined =>
-  databaseArguments({ memoryMb, maxConnections })
+  buildDatabaseArguments({ memoryMb, maxConnections })
     .find((argument) => argument.startsWith(`${name}=`))
     ?.split('=')[1];
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { operatorConfig } from '../../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../../src/config/operator.ts';
 import { kinds, type KubeObject } from '../../../../src/kube/kube.ts';
-import { heldRenewal } from '../../../../src/operator/database/own/turns.ts';
+import { findHeldRenewal } from '../../../../src/operator/database/own/turns.ts';
 import { TakenTurns } from '../../../../src/operator/view/taken-turns.ts';
-import { withAsked } from '../../../../src/operator/database/own/settled.ts';
+import { addRequestHash } from '../../../../src/operator/database/own/settled.ts';
 import { names } from '../../../../src/schema/names.ts';
 import { deployment, newDeployment } from '../../../kit/objects.ts';
 import type { RunningOperator } from '../../../kit/operator.ts';
@@ -25,37 +25,56 @@ type PodSpec = { containers: { image: string }[] };
 const images = (): Promise<(string | undefined)[]> =>
   Promise.all(
     NAMES.map(async (name) => {
-      const pod = await stage.kube.find(kinds.pod, { namespace: stage.namespace, name: `${names.database(name)}-0` });
+      const pod = await stage.kube.find(kinds.pod, {
+        namespace: stage.namespace,
+        name: `${names.database(name)}-0`,
+      });
       return (pod?.spec as PodSpec | undefined)?.containers[0]?.image;
     }),
   );
 const renew = (name: string, value: string): Promise<object> =>
-  stage.kube.jsonPatch(kinds.deployment, { namespace: stage.namespace, name }, [
+  stage.kube.patchJson(kinds.deployment, { namespace: stage.namespace, name }, [
     { op: 'add', path: '/metadata/annotations', value: { 'gx.dev/renew-database': value } },
   ]);
 const waitsFor = async (name: string): Promise<string | undefined> =>
-  (await stage.see.deployment(name)).status?.conditions?.find(({ type }) => type === 'DatabaseRenewed')?.reason;
+  (await stage.see.deployment(name)).status?.conditions?.find(
+    ({ type }) => type === 'DatabaseRenewed',
+  )?.reason;
 const upgraded = async (identity: string, databaseImage: string): Promise<void> => {
   await operator.stop();
   operator = await stage.startOperator({ identity, settings: { databaseImage } });
 };
 
 test('they restart one after the other, and one that does not come up stops the others', async () => {
-  await Promise.all(NAMES.map((name) => stage.kube.create(kinds.deployment, newDeployment(stage.namespace, { metadata: { name } }))));
+  await Promise.all(
+    NAMES.map((name) =>
+      stage.kube.create(kinds.deployment, newDeployment(stage.namespace, { metadata: { name } })),
+    ),
+  );
   for (const name of NAMES) await stage.see.untilReady(name);
   const [former] = await images();
   await upgraded('second', 'mute:18');
-  expect(await still('the images after the upgrade alone', images)).toEqual([former, former, former]);
+  expect(await still('the images after the upgrade alone', images)).toEqual([
+    former,
+    former,
+    former,
+  ]);
   for (const name of ['c', 'b', 'a']) await renew(name, 'today');
   await until('one has restarted', async () => (await images()).includes('mute:18'));
-  await until('the others wait', async () => (await Promise.all(NAMES.map(waitsFor))).filter((why) => why === 'WaitsForTurn').length === 2);
+  await until(
+    'the others wait',
+    async () =>
+      (await Promise.all(NAMES.map(waitsFor))).filter((why) => why === 'WaitsForTurn').length === 2,
+  );
   const now = await still('the images while one is down', images);
   expect(now.filter((image) => image === 'mute:18')).toHaveLength(1);
   expect(now.filter((image) => image === former)).toHaveLength(2);
   const broken = NAMES[now.indexOf('mute:18')] as string;
   await upgraded('third', 'gx-postgres:18');
   await renew(broken, 'tomorrow');
-  await until('all have restarted', async () => (await images()).every((image) => image === 'gx-postgres:18'));
+  await until('all have restarted', async () =>
+    (await images()).every((image) => image === 'gx-postgres:18'),
+  );
   for (const name of NAMES) {
     await stage.see.untilReady(name);
     await until('nothing waits', async () => (await waitsFor(name)) === undefined);
@@ -63,28 +82,62 @@ test('they restart one after the other, and one that does not come up stops the 
 });
 
 /** A database that runs, of a deployment that asks for another pod; `restarting` after it was made again. */
-function inLine(name: string, { asks = true, restarting = false }: { asks?: boolean; restarting?: boolean } = {}) {
-  const of = deployment({ metadata: { name, ...(asks && { annotations: { 'gx.dev/renew-database': 'today' } }) } });
-  const bare: KubeObject = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name, generation: 1 }, spec: { replicas: 1 } };
-  const ready = { observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1, updatedReplicas: 1 };
-  const made = withAsked(restarting || !asks ? of : deployment({ metadata: { name } }), bare);
-  return { deployment: of, set: { ...made, status: restarting ? { ...ready, readyReplicas: 0, availableReplicas: 0 } : ready } };
+function inLine(
+  name: string,
+  { asks = true, restarting = false }: { asks?: boolean; restarting?: boolean } = {},
+) {
+  const of = deployment({
+    metadata: { name, ...(asks && { annotations: { 'gx.dev/renew-database': 'today' } }) },
+  });
+  const bare: KubeObject = {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name, generation: 1 },
+    spec: { replicas: 1 },
+  };
+  const ready = {
+    observedGeneration: 1,
+    replicas: 1,
+    readyReplicas: 1,
+    availableReplicas: 1,
+    updatedReplicas: 1,
+  };
+  const made = addRequestHash(restarting || !asks ? of : deployment({ metadata: { name } }), bare);
+  return {
+    deployment: of,
+    set: {
+      ...made,
+      status: restarting ? { ...ready, readyReplicas: 0, availableReplicas: 0 } : ready,
+    },
+  };
 }
-const line = (databases: ReturnType<typeof inLine>[], settings: Record<string, string> = {}, time = '2026-01-01T03:00:00Z') => ({
+const line = (
+  databases: ReturnType<typeof inLine>[],
+  settings: Record<string, string> = {},
+  time = '2026-01-01T03:00:00Z',
+) => ({
   databases,
-  turns: operatorConfig(settings).settings.databases,
+  turns: readOperatorConfig(settings).settings.databases,
   taken: new TakenTurns(),
   now: new Date(time),
 });
 
 test('as many go at a time as the installation says, and the message counts those before', () => {
   const all = [inLine('a'), inLine('b'), inLine('c'), inLine('d', { asks: false })] as const;
-  const held = (settings: Record<string, string>) => all.map((own) => heldRenewal(own, () => line([...all], settings))?.reason);
+  const held = (settings: Record<string, string>) =>
+    all.map((own) => findHeldRenewal(own, () => line([...all], settings))?.reason);
   expect(held({})).toEqual([undefined, 'WaitsForTurn', 'WaitsForTurn', undefined]);
-  expect(held({ GX_DATABASES_AT_ONCE: '2' })).toEqual([undefined, undefined, 'WaitsForTurn', undefined]);
+  expect(held({ GX_DATABASES_AT_ONCE: '2' })).toEqual([
+    undefined,
+    undefined,
+    'WaitsForTurn',
+    undefined,
+  ]);
   const running = inLine('z', { restarting: true });
-  expect(heldRenewal(all[0], () => line([...all, running]))?.message).toContain('1 restart now, and 0 go before it');
-  expect(heldRenewal(running, () => line([...all, running]))).toBeUndefined();
+  expect(findHeldRenewal(all[0], () => line([...all, running]))?.message).toContain(
+    '1 restart now, and 0 go before it',
+  );
+  expect(findHeldRenewal(running, () => line([...all, running]))).toBeUndefined();
 });
 
 test('one that may restart counts before the cluster shows it, for half a minute', () => {
@@ -92,8 +145,10 @@ test('one that may restart counts before the cluster shows it, for half a minute
   const at = (time: string, databases = [...all]) => ({ ...line(databases, {}, time), taken });
   const taken = new TakenTurns();
   const held = (own: (typeof all)[number], time: string, databases?: [...typeof all]) =>
-    heldRenewal(own, () => at(time, databases))?.reason;
-  expect(heldRenewal(all[1], () => at('2026-01-01T03:00:00Z', [all[1]] as never))).toBeUndefined();
+    findHeldRenewal(own, () => at(time, databases))?.reason;
+  expect(
+    findHeldRenewal(all[1], () => at('2026-01-01T03:00:00Z', [all[1]] as never)),
+  ).toBeUndefined();
   expect(held(all[0], '2026-01-01T03:00:01Z')).toBe('WaitsForTurn');
   expect(held(all[1], '2026-01-01T03:00:02Z')).toBeUndefined();
   expect(held(all[0], '2026-01-01T03:00:31Z')).toBeUndefined();
@@ -107,9 +162,13 @@ test.each([
   ['in the day of such a window', '23:00-01:00', '2026-01-01T12:00:00Z', 'WaitsForWindow'],
 ])('%s', (_, window, time, reason) => {
   const own = inLine('a');
-  expect(heldRenewal(own, () => line([own], { GX_DATABASES_WINDOW: window }, time))?.reason).toBe(reason);
+  expect(
+    findHeldRenewal(own, () => line([own], { GX_DATABASES_WINDOW: window }, time))?.reason,
+  ).toBe(reason);
 });
 
 test('a window that is none is named', () => {
-  expect(() => operatorConfig({ GX_DATABASES_WINDOW: '4-5' })).toThrow(/GX_DATABASES_WINDOW 4-5 is no time of a day/);
+  expect(() => readOperatorConfig({ GX_DATABASES_WINDOW: '4-5' })).toThrow(
+    /GX_DATABASES_WINDOW 4-5 is no time of a day/,
+  );
 });

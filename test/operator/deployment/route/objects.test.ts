@@ -1,19 +1,29 @@
 import { expect, test } from 'vitest';
-import { operatorConfig } from '../../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../../src/config/operator.ts';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../../../src/schema/platform/custom-resources.ts';
-import { routeObjects } from '../../../../src/operator/deployment/route/objects.ts';
+import { buildRouteObjects } from '../../../../src/operator/deployment/route/objects.ts';
 import { planRoute } from '../../../../src/operator/deployment/route/plan.ts';
 import { deployment } from '../../../kit/objects.ts';
 
 /* The one object of a route, of either kind. */
 
 const host = '{name}.{namespace}.agents.example.com';
-const HTTP = { kind: 'HTTPRoute', parentRefs: [{ name: 'public', namespace: 'gateways', sectionName: 'https' }], host };
+const HTTP = {
+  kind: 'HTTPRoute',
+  parentRefs: [{ name: 'public', namespace: 'gateways', sectionName: 'https' }],
+  host,
+};
 
-function objectsFor(installed: object, { route, mountPrefix = '', isKindMissing = false, features }: Given = {}) {
-  const of = deployment({ spec: route ? { route } : {}, template: { resourceSpec: { labels: { team: 'mine', own: 'a' } } } });
-  const { settings } = operatorConfig({ GX_ROUTE: JSON.stringify(installed) });
+function objectsFor(
+  installed: object,
+  { route, mountPrefix = '', isKindMissing = false, features }: Given = {},
+) {
+  const of = deployment({
+    spec: route ? { route } : {},
+    template: { resourceSpec: { labels: { team: 'mine', own: 'a' } } },
+  });
+  const { settings } = readOperatorConfig({ GX_ROUTE: JSON.stringify(installed) });
   const plan = planRoute(of, {
     settings,
     listener: undefined,
@@ -21,9 +31,14 @@ function objectsFor(installed: object, { route, mountPrefix = '', isKindMissing 
     isKindMissing,
     parentFeatures: features && new Set(features),
   });
-  return routeObjects(of, plan, mountPrefix);
+  return buildRouteObjects(of, plan, mountPrefix);
 }
-type Given = { route?: DeploymentSpec['route']; mountPrefix?: string; isKindMissing?: boolean; features?: string[] };
+type Given = {
+  route?: DeploymentSpec['route'];
+  mountPrefix?: string;
+  isKindMissing?: boolean;
+  features?: string[];
+};
 
 test('an HTTPRoute leads its host to the Service', () => {
   const [route, ...others] = objectsFor(HTTP);
@@ -31,7 +46,11 @@ test('an HTTPRoute leads its host to the Service', () => {
   expect(route).toMatchObject({
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'HTTPRoute',
-    metadata: { name: 'chat-route', namespace: 'team', ownerReferences: [{ kind: 'Deployment', name: 'chat', controller: true }] },
+    metadata: {
+      name: 'chat-route',
+      namespace: 'team',
+      ownerReferences: [{ kind: 'Deployment', name: 'chat', controller: true }],
+    },
   });
   expect(route?.spec).toEqual({
     parentRefs: HTTP.parentRefs,
@@ -54,8 +73,14 @@ function filtersOf(given: Given): object[] | undefined {
 
 test('an HTTPRoute takes its path from requests, and tells the server of it', () => {
   expect(filtersOf({ route: { path: '/team' } })).toEqual([
-    { type: 'RequestHeaderModifier', requestHeaderModifier: { set: [{ name: 'X-Forwarded-Prefix', value: '/team' }] } },
-    { type: 'URLRewrite', urlRewrite: { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/' } } },
+    {
+      type: 'RequestHeaderModifier',
+      requestHeaderModifier: { set: [{ name: 'X-Forwarded-Prefix', value: '/team' }] },
+    },
+    {
+      type: 'URLRewrite',
+      urlRewrite: { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/' } },
+    },
   ]);
   expect(filtersOf({ route: { path: '/api' }, mountPrefix: '/api' })).toBeUndefined();
 });
@@ -64,7 +89,12 @@ const REQUEST = 'HTTPRouteRequestTimeout';
 const BACKEND = 'HTTPRouteBackendTimeout';
 
 test.each([
-  ['asks for no limit, if nobody knows what its Gateway can do', 'auto', undefined, { request: '0s' }],
+  [
+    'asks for no limit, if nobody knows what its Gateway can do',
+    'auto',
+    undefined,
+    { request: '0s' },
+  ],
   [
     'asks for no limit of both kinds, if its Gateway has both',
     'auto',
@@ -73,7 +103,12 @@ test.each([
   ],
   ['asks for no limit of the kind that its Gateway has', 'auto', [REQUEST], { request: '0s' }],
   ['asks for nothing that its Gateway does not have', 'auto', ['HTTPRoute'], undefined],
-  ['asks for no limit always, if the installation says so', 'always', ['HTTPRoute'], { request: '0s' }],
+  [
+    'asks for no limit always, if the installation says so',
+    'always',
+    ['HTTPRoute'],
+    { request: '0s' },
+  ],
   ['never asks, if the installation says so', 'never', [REQUEST], undefined],
 ])('an HTTPRoute %s', (_, timeouts, features, asked) => {
   const [route] = objectsFor({ ...HTTP, timeouts }, features ? { features } : {});
@@ -83,17 +118,35 @@ test.each([
 
 test('an annotation may name the path of the route', () => {
   const annotations = { 'projectcontour.io/websocket-routes': '{path}', note: 'a' };
-  const [ingress] = objectsFor({ kind: 'Ingress', host, annotations }, { route: { path: '/api' }, mountPrefix: '/api' });
-  expect(ingress?.metadata.annotations).toMatchObject({ 'projectcontour.io/websocket-routes': '/api', note: 'a' });
+  const [ingress] = objectsFor(
+    { kind: 'Ingress', host, annotations },
+    { route: { path: '/api' }, mountPrefix: '/api' },
+  );
+  expect(ingress?.metadata.annotations).toMatchObject({
+    'projectcontour.io/websocket-routes': '/api',
+    note: 'a',
+  });
 });
 
 test('an Ingress leads its host to the Service', () => {
-  const [ingress] = objectsFor({ kind: 'Ingress', host, className: 'contour' }, { route: { path: '/api' }, mountPrefix: '/api' });
-  expect(ingress).toMatchObject({ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name: 'chat-route' } });
+  const [ingress] = objectsFor(
+    { kind: 'Ingress', host, className: 'contour' },
+    { route: { path: '/api' }, mountPrefix: '/api' },
+  );
+  expect(ingress).toMatchObject({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: { name: 'chat-route' },
+  });
   const backend = { service: { name: 'chat-agent', port: { number: 80 } } };
   expect(ingress?.spec).toEqual({
     ingressClassName: 'contour',
-    rules: [{ host: 'chat.team.agents.example.com', http: { paths: [{ path: '/api', pathType: 'Prefix', backend }] } }],
+    rules: [
+      {
+        host: 'chat.team.agents.example.com',
+        http: { paths: [{ path: '/api', pathType: 'Prefix', backend }] },
+      },
+    ],
   });
 });
 
@@ -107,14 +160,21 @@ test.each([
   ],
 ])('an Ingress has TLS with %s', (_, tls, secretName, annotations) => {
   const [ingress] = objectsFor({ kind: 'Ingress', host, tls });
-  expect(ingress?.spec).toMatchObject({ tls: [{ hosts: ['chat.team.agents.example.com'], secretName }] });
+  expect(ingress?.spec).toMatchObject({
+    tls: [{ hosts: ['chat.team.agents.example.com'], secretName }],
+  });
   expect(ingress?.metadata.annotations).toMatchObject(annotations);
 });
 
 test('the labels of the installation go before those of the deployment, and behind those by which the operator finds it', () => {
   const labels = { team: 'theirs', 'gx.dev/deployment': 'another', dns: 'public' };
   const [route] = objectsFor({ ...HTTP, labels, annotations: { note: 'a' } });
-  expect(route?.metadata.labels).toMatchObject({ team: 'theirs', own: 'a', dns: 'public', 'gx.dev/deployment': 'chat' });
+  expect(route?.metadata.labels).toMatchObject({
+    team: 'theirs',
+    own: 'a',
+    dns: 'public',
+    'gx.dev/deployment': 'chat',
+  });
   expect(route?.metadata.annotations).toMatchObject({ note: 'a', 'gx.dev/deployment': 'chat' });
 });
 

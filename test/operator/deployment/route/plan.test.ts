@@ -1,15 +1,24 @@
 import { expect, test } from 'vitest';
-import { operatorConfig } from '../../../../src/config/operator.ts';
+import { readOperatorConfig } from '../../../../src/config/operator.ts';
 import type { DeploymentSpec } from '../../../../src/schema/platform/custom-resources.ts';
-import { outsideAddress, planRoute, type RouteWorld } from '../../../../src/operator/deployment/route/plan.ts';
+import {
+  buildOutsideAddress,
+  planRoute,
+  type RouteWorld,
+} from '../../../../src/operator/deployment/route/plan.ts';
 import { deployment } from '../../../kit/objects.ts';
 
 /* Whether a deployment has a route, at which hosts and below which path. */
 
-const HTTP = { kind: 'HTTPRoute', parentRefs: [{ name: 'public' }], host: '{name}.{namespace}.agents.example.com' };
+const HTTP = {
+  kind: 'HTTPRoute',
+  parentRefs: [{ name: 'public' }],
+  host: '{name}.{namespace}.agents.example.com',
+};
 const SHARED = { ...HTTP, host: 'agents.example.com', path: '/{namespace}/{name}' };
 const INGRESS = { kind: 'Ingress', host: HTTP.host };
-const settingsOf = (route: object) => operatorConfig({ GX_ROUTE: JSON.stringify(route) }).settings;
+const settingsOf = (route: object) =>
+  readOperatorConfig({ GX_ROUTE: JSON.stringify(route) }).settings;
 
 const world = (route: object, given: Partial<RouteWorld> = {}): RouteWorld => ({
   settings: settingsOf(route),
@@ -19,7 +28,8 @@ const world = (route: object, given: Partial<RouteWorld> = {}): RouteWorld => ({
   parentFeatures: undefined,
   ...given,
 });
-const plan = (route: DeploymentSpec['route'], given: RouteWorld) => planRoute(deployment({ spec: route ? { route } : {} }), given);
+const plan = (route: DeploymentSpec['route'], given: RouteWorld) =>
+  planRoute(deployment({ spec: route ? { route } : {} }), given);
 const listener = { name: 'default', hosts: ['*.shop.example', 'help.example'] };
 
 test.each([
@@ -33,7 +43,12 @@ const OWN = 'chat.team.agents.example.com';
 
 test.each([
   ['the host by the pattern', undefined, world(HTTP), { hosts: [OWN], path: '/' }],
-  ['the host of all, below a path of its own', undefined, world(SHARED), { hosts: ['agents.example.com'], path: '/team/chat' }],
+  [
+    'the host of all, below a path of its own',
+    undefined,
+    world(SHARED),
+    { hosts: ['agents.example.com'], path: '/team/chat' },
+  ],
   ['a path of its own', { path: '/v1' }, world(HTTP), { hosts: [OWN], path: '/v1' }],
   [
     'granted hosts',
@@ -42,15 +57,27 @@ test.each([
     { hosts: ['a.shop.example', 'help.example'] },
   ],
   ['its usual host by its name', { hosts: [OWN] }, world(HTTP), { hosts: [OWN], path: '/' }],
-  ['a path below its own', { path: '/team/chat/v2' }, world(SHARED), { hosts: ['agents.example.com'], path: '/team/chat/v2' }],
+  [
+    'a path below its own',
+    { path: '/team/chat/v2' },
+    world(SHARED),
+    { hosts: ['agents.example.com'], path: '/team/chat/v2' },
+  ],
 ])('it has %s', (_, route, given, place) => {
   expect(plan(route, given)).toMatchObject({ ...place, fault: undefined });
 });
 
-const TAKEN: Partial<RouteWorld> = { holderOf: (host) => (host === 'help.example' ? 'team/old' : undefined) };
+const TAKEN: Partial<RouteWorld> = {
+  holderOf: (host) => (host === 'help.example' ? 'team/old' : undefined),
+};
 
 test.each([
-  ['a host that no Listener grants', { hosts: ['bank.example'] }, world(HTTP), /HostNotAllowed: .*No Listener has the namespace/],
+  [
+    'a host that no Listener grants',
+    { hosts: ['bank.example'] },
+    world(HTTP),
+    /HostNotAllowed: .*No Listener has the namespace/,
+  ],
   [
     'another host than those granted',
     { hosts: ['bank.example'] },
@@ -69,10 +96,30 @@ test.each([
     world({ ...HTTP, reservedHosts: ['console.shop.example'] }, { listener }),
     /HostNotAllowed: .*console.shop.example is not allowed. It is the platform's own/,
   ],
-  ["the platform's own host by its name", undefined, world({ ...HTTP, reservedHosts: [OWN] }), /HostNotAllowed: .*the platform's own/],
-  ['a host that is reserved by its domain', undefined, world({ ...HTTP, reservedHosts: ['*.team.agents.example.com'] }), /HostNotAllowed/],
-  ['the path of another', { path: '/team/mail' }, world(SHARED), /PathNotAllowed: .*must be \/team\/chat or below it/],
-  ['a path that only begins as its own', { path: '/team/chatter' }, world(SHARED), /PathNotAllowed: .*must be/],
+  [
+    "the platform's own host by its name",
+    undefined,
+    world({ ...HTTP, reservedHosts: [OWN] }),
+    /HostNotAllowed: .*the platform's own/,
+  ],
+  [
+    'a host that is reserved by its domain',
+    undefined,
+    world({ ...HTTP, reservedHosts: ['*.team.agents.example.com'] }),
+    /HostNotAllowed/,
+  ],
+  [
+    'the path of another',
+    { path: '/team/mail' },
+    world(SHARED),
+    /PathNotAllowed: .*must be \/team\/chat or below it/,
+  ],
+  [
+    'a path that only begins as its own',
+    { path: '/team/chatter' },
+    world(SHARED),
+    /PathNotAllowed: .*must be/,
+  ],
   ['all paths of the host of all', { path: '/' }, world(SHARED), /PathNotAllowed: .*must be/],
 ])('it does not get %s', (_, route, given, fault) => {
   const found = plan(route, given);
@@ -88,15 +135,33 @@ test('a host that the pattern makes too long is none, and is named', () => {
 });
 
 test('of several hosts it gets those that it may have, and the first refusal is told', () => {
-  const found = plan({ hosts: ['a.shop.example', 'bank.example', 'help.example'] }, world(HTTP, { listener, ...TAKEN }));
+  const found = plan(
+    { hosts: ['a.shop.example', 'bank.example', 'help.example'] },
+    world(HTTP, { listener, ...TAKEN }),
+  );
   expect(found).toMatchObject({ hosts: ['a.shop.example'], fault: { reason: 'HostNotAllowed' } });
 });
 
 test.each([
   ['HTTPRoute', HTTP, { mountPrefix: '' }, `https://${OWN}`],
-  ['HTTPRoute without TLS', { ...HTTP, scheme: 'http' }, { mountPrefix: '/api' }, `http://${OWN}/api`],
-  ['HTTPRoute whose path is stripped', SHARED, { mountPrefix: '/api' }, 'https://agents.example.com/team/chat/api'],
-  ['HTTPRoute whose path the server knows', HTTP, { path: '/api', mountPrefix: '/api' }, `https://${OWN}/api`],
+  [
+    'HTTPRoute without TLS',
+    { ...HTTP, scheme: 'http' },
+    { mountPrefix: '/api' },
+    `http://${OWN}/api`,
+  ],
+  [
+    'HTTPRoute whose path is stripped',
+    SHARED,
+    { mountPrefix: '/api' },
+    'https://agents.example.com/team/chat/api',
+  ],
+  [
+    'HTTPRoute whose path the server knows',
+    HTTP,
+    { path: '/api', mountPrefix: '/api' },
+    `https://${OWN}/api`,
+  ],
   ['Ingress', INGRESS, { mountPrefix: '/api' }, `http://${OWN}/api`],
   [
     'Ingress with TLS',
@@ -106,7 +171,7 @@ test.each([
   ],
 ])('the address of an %s', (_, installed, { mountPrefix, ...route }, address) => {
   const found = plan(route, world(installed));
-  expect(found && outsideAddress(found, mountPrefix)).toBe(address);
+  expect(found && buildOutsideAddress(found, mountPrefix)).toBe(address);
 });
 
 const byUrl = (customUrl: string, route: DeploymentSpec['route'], given: RouteWorld) =>
@@ -114,9 +179,25 @@ const byUrl = (customUrl: string, route: DeploymentSpec['route'], given: RouteWo
 
 test('a custom URL asks for its host and path, unless the route names others', () => {
   const granting = world(HTTP, { listener });
-  expect(byUrl('https://help.example/v1', undefined, granting)).toMatchObject({ hosts: ['help.example'], path: '/v1', fault: undefined });
-  expect(byUrl('https://help.example/v1', { path: '/v2' }, granting)).toMatchObject({ hosts: ['help.example'], path: '/v2' });
-  expect(byUrl('https://bank.example', { hosts: ['help.example'] }, granting)).toMatchObject({ hosts: ['help.example'], path: '/' });
-  expect(byUrl('https://bank.example', undefined, granting)).toMatchObject({ hosts: [], fault: { reason: 'HostNotAllowed' } });
-  expect(byUrl('https://help.example:8443', undefined, granting)).toMatchObject({ hosts: [], fault: { reason: 'HostInvalid' } });
+  expect(byUrl('https://help.example/v1', undefined, granting)).toMatchObject({
+    hosts: ['help.example'],
+    path: '/v1',
+    fault: undefined,
+  });
+  expect(byUrl('https://help.example/v1', { path: '/v2' }, granting)).toMatchObject({
+    hosts: ['help.example'],
+    path: '/v2',
+  });
+  expect(byUrl('https://bank.example', { hosts: ['help.example'] }, granting)).toMatchObject({
+    hosts: ['help.example'],
+    path: '/',
+  });
+  expect(byUrl('https://bank.example', undefined, granting)).toMatchObject({
+    hosts: [],
+    fault: { reason: 'HostNotAllowed' },
+  });
+  expect(byUrl('https://help.example:8443', undefined, granting)).toMatchObject({
+    hosts: [],
+    fault: { reason: 'HostInvalid' },
+  });
 });

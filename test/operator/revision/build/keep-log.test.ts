@@ -13,7 +13,10 @@ test('of a log without end a bounded part is read, and its newest lines are kept
   const read: number[] = [];
   const created: KubeObject[] = [];
   // As the kubelet answers: the last lines, and of those the first bytes.
-  const podLog = (_ref: unknown, { container, tailLines, limitBytes }: PodLogOptions): Promise<string> => {
+  const podLog = (
+    _ref: unknown,
+    { container, tailLines, limitBytes }: PodLogOptions,
+  ): Promise<string> => {
     if (container !== 'build') return Promise.resolve('');
     const text = lines.slice(tailLines === undefined ? 0 : -tailLines).join('');
     const given = limitBytes === undefined ? text : text.slice(0, limitBytes);
@@ -21,12 +24,19 @@ test('of a log without end a bounded part is read, and its newest lines are kept
     return Promise.resolve(given);
   };
   const deps = {
-    kube: { podLog } as unknown as Kube,
+    kube: { readPodLog: podLog } as unknown as Kube,
     writer: { create: (object: KubeObject) => Promise.resolve(created.push(object)) },
   } as unknown as Pick<OperatorDeps, 'kube' | 'writer'>;
   const pod = { metadata: { name: 'build', namespace: 'builds' } } as KubeObject;
-  const keeping = { decision: { phase: 'BUILD_FAILED' }, build: { pod }, signal: new AbortController().signal, log: silentLog() };
-  expect(await keepBuildLog(deps, revision(deployment(fromGit('main'))), keeping as never)).toBe('chat-00001-build-log');
+  const keeping = {
+    decision: { phase: 'BUILD_FAILED' },
+    build: { pod },
+    signal: new AbortController().signal,
+    log: silentLog(),
+  };
+  expect(await keepBuildLog(deps, revision(deployment(fromGit('main'))), keeping as never)).toBe(
+    'chat-00001-build-log',
+  );
   expect(Math.max(...read)).toBeLessThanOrEqual(8 * 1024 * 1024);
   const [kept] = created as { binaryData?: Record<string, string> }[];
   const text = gunzipSync(Buffer.from(kept?.binaryData?.['log.gz'] ?? '', 'base64')).toString();

@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
-import { keepsOwnUsers, mayHaveOwnUsers, placeOfBuild } from '../../../../src/operator/revision/build/place.ts';
-import { building } from '../../../../src/operator/revision/build/staged.ts';
-import { stagedJob } from '../../../../src/operator/revision/build/staged-job.ts';
+import {
+  hasUserNamespace,
+  mayHaveOwnUsers,
+  chooseBuildPlace,
+} from '../../../../src/operator/revision/build/place.ts';
+import { decideBuild } from '../../../../src/operator/revision/build/staged.ts';
+import { buildStagedJob } from '../../../../src/operator/revision/build/staged-job.ts';
 import type { RevisionWorld } from '../../../../src/operator/revision/observe.ts';
 import { NEEDS_DOCKERFILE } from '../../../../src/schema/wire/build-message.ts';
 import { COMMIT } from '../../../kit/fake-kubelet.ts';
@@ -16,19 +20,31 @@ const now = new Date('2026-01-01T01:00:00Z');
 const plain = revision(deployment(fromGit('main')));
 const handed = {
   ...plain,
-  status: { ...plain.status, phase: 'AWAITING_BUILD' as const, buildsWith: 'buildkit' as const, commitSha: COMMIT },
+  status: {
+    ...plain.status,
+    phase: 'AWAITING_BUILD' as const,
+    buildsWith: 'buildkit' as const,
+    commitSha: COMMIT,
+  },
 };
 const buildkit = { namespace: 'builds-buildkit', image: 'buildkit:1' };
 const builder = { ...BUILDER, buildkit };
 
 const ended = (told: object): KubeObject => {
-  const status = stagedStatus({ failed: 'restore', message: JSON.stringify(told) }) as { initContainerStatuses: { state: object }[] };
+  const status = stagedStatus({ failed: 'restore', message: JSON.stringify(told) }) as {
+    initContainerStatuses: { state: object }[];
+  };
   const clone = { reason: 'Completed', exitCode: 0, message: JSON.stringify({ commit: COMMIT }) };
   status.initContainerStatuses[0]!.state = { terminated: clone };
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'build', namespace: 'builds', creationTimestamp: now.toISOString() }, status };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'build', namespace: 'builds', creationTimestamp: now.toISOString() },
+    status,
+  };
 };
 const next = (of: typeof plain, given: typeof BUILDER, told: object) =>
-  building({
+  decideBuild({
     revision: of,
     settings: settings({ builder: given }),
     world: { build: { pod: ended(told), job: undefined }, now } as unknown as RevisionWorld,
@@ -47,30 +63,51 @@ describe('a build that finds that it needs a Dockerfile', () => {
   });
 
   test('has failed where there is no BuildKit, with what its author can do', () => {
-    expect(next(plain, BUILDER, needs)).toMatchObject({ phase: 'BUILD_FAILED', reason: 'BuildFailed', message: needs.message });
+    expect(next(plain, BUILDER, needs)).toMatchObject({
+      phase: 'BUILD_FAILED',
+      reason: 'BuildFailed',
+      message: needs.message,
+    });
   });
 
   test('has failed if BuildKit says so, too, and is not started for ever', () => {
-    expect(next(handed, builder, needs)).toMatchObject({ phase: 'BUILD_FAILED', reason: 'BuildFailed' });
+    expect(next(handed, builder, needs)).toMatchObject({
+      phase: 'BUILD_FAILED',
+      reason: 'BuildFailed',
+    });
   });
 
   test('is told that its pod has no users of its own', () => {
     const off = { reason: 'UserNamespacesOff', message: 'turn them on' };
-    expect(next(handed, builder, off)).toMatchObject({ phase: 'BUILD_FAILED', reason: 'UserNamespacesOff', message: 'turn them on' });
+    expect(next(handed, builder, off)).toMatchObject({
+      phase: 'BUILD_FAILED',
+      reason: 'UserNamespacesOff',
+      message: 'turn them on',
+    });
   });
 });
 
 test('without BuildKit all is built without root, also what was handed over before', () => {
-  expect(placeOfBuild(plain, builder)).toEqual({ namespace: 'builds', image: 'builder:1', hasBuildkit: false });
-  expect(placeOfBuild(handed, builder)).toEqual({ ...buildkit, hasBuildkit: true });
-  expect(placeOfBuild(handed, BUILDER)).toMatchObject({ namespace: 'builds', hasBuildkit: false });
+  expect(chooseBuildPlace(plain, builder)).toEqual({
+    namespace: 'builds',
+    image: 'builder:1',
+    hasBuildkit: false,
+  });
+  expect(chooseBuildPlace(handed, builder)).toEqual({ ...buildkit, hasBuildkit: true });
+  expect(chooseBuildPlace(handed, BUILDER)).toMatchObject({
+    namespace: 'builds',
+    hasBuildkit: false,
+  });
 });
 
 const node = (userNamespaces: boolean | undefined, status = 'True'): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Node',
   metadata: { name: 'node' },
-  status: { conditions: [{ type: 'Ready', status }], runtimeHandlers: [{ name: '', features: { userNamespaces } }] },
+  status: {
+    conditions: [{ type: 'Ready', status }],
+    runtimeHandlers: [{ name: '', features: { userNamespaces } }],
+  },
 });
 
 test.each<[string, KubeObject[], boolean]>([
@@ -79,25 +116,34 @@ test.each<[string, KubeObject[], boolean]>([
   ['one of two', [node(false), node(true)], true],
   ['a node whose runtime lacks them', [node(false)], false],
   ['an old node, which says nothing', [node(undefined)], false],
-  ['a node that has them and is not ready, beside one without', [node(true, 'False'), node(false)], false],
+  [
+    'a node that has them and is not ready, beside one without',
+    [node(true, 'False'), node(false)],
+    false,
+  ],
   ['no node that is ready', [node(false, 'Unknown')], true],
 ])('users of its own for a pod on %s', (_situation, nodes, expected) => {
   expect(mayHaveOwnUsers(nodes)).toBe(expected);
 });
 
 const lent = { secret: 'lent', git: ['token'], registry: true, authorities: true };
-const job = stagedJob(
+const job = buildStagedJob(
   handed,
   { commit: COMMIT, credentialSecret: 'git', insecureGit: false, tenant: 'a', lent },
-  { ...settings(), builder: { ...builder, registrySecretName: 'registry', serviceAccountName: 'gx-build' } },
+  {
+    ...settings(),
+    builder: { ...builder, registrySecretName: 'registry', serviceAccountName: 'gx-build' },
+  },
 );
 
 test('the Job has users of its own, and lends each stage its own keys alone', async () => {
-  await expect(stringify(job, { aliasDuplicateObjects: false })).toMatchFileSnapshot('../../../golden/build/staged-with-buildkit.yaml');
+  await expect(stringify(job, { aliasDuplicateObjects: false })).toMatchFileSnapshot(
+    '../../../golden/build/staged-with-buildkit.yaml',
+  );
 });
 
 test('an API server that drops the field is found out', () => {
-  expect(keepsOwnUsers(job)).toBe(true);
-  expect(keepsOwnUsers(undefined)).toBe(true);
-  expect(keepsOwnUsers({ ...job, spec: { template: { spec: {} } } })).toBe(false);
+  expect(hasUserNamespace(job)).toBe(true);
+  expect(hasUserNamespace(undefined)).toBe(true);
+  expect(hasUserNamespace({ ...job, spec: { template: { spec: {} } } })).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { builtBy } from '../../../../src/operator/revision/build/staged.ts';
+import { parseBuildResult } from '../../../../src/operator/revision/build/staged.ts';
 
 const TARGET = 'registry.example:5000/agents/team/chat:chat-00001';
 const DIGEST = `sha256:${'b'.repeat(64)}`;
@@ -7,7 +7,11 @@ const NAME = 'registry.example:5000/agents/team/chat';
 
 test.each([
   ['the name it was asked for', JSON.stringify({ image: TARGET }), { image: TARGET }],
-  ['a digest', `${JSON.stringify({ image: `${NAME}@${DIGEST}` })}\n`, { image: `${NAME}@${DIGEST}` }],
+  [
+    'a digest',
+    `${JSON.stringify({ image: `${NAME}@${DIGEST}` })}\n`,
+    { image: `${NAME}@${DIGEST}` },
+  ],
   [
     'tag, digest and commit',
     JSON.stringify({ image: `${TARGET}@${DIGEST}`, commit: 'c0ffee0' }),
@@ -15,7 +19,7 @@ test.each([
   ],
   ['a commit that is none', JSON.stringify({ image: TARGET, commit: 'main' }), { image: TARGET }],
 ])('a builder tells %s', (_, message, expected) => {
-  expect(builtBy(message, TARGET)).toEqual(expected);
+  expect(parseBuildResult(message, TARGET)).toEqual(expected);
 });
 
 test.each([
@@ -31,5 +35,7 @@ test.each([
   ['half of JSON', '{"image": '],
   ['no text', '{"image": 1}'],
 ])('%s is no image', (_, message) => {
-  expect(builtBy(message, TARGET)).toEqual({ problem: expect.stringMatching(/^The builder/) });
+  expect(parseBuildResult(message, TARGET)).toEqual({
+    problem: expect.stringMatching(/^The builder/),
+  });
 });

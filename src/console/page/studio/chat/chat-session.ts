@@ -1,27 +1,28 @@
 import { signal } from '@preact/signals';
 import { RequestRefused } from '../../api/calls.ts';
-import { failureText } from '../../api/failure-text.ts';
-import { questionsOfState, resumeWith, type ThreadQuestion } from '../questions/questions.ts';
-import { lineageOf } from '../history/lineage.ts';
+import { describeFailure } from '../../api/failure-text.ts';
+import { listThreadQuestions, resumeWith, type ThreadQuestion } from '../questions/questions.ts';
+import { listLineage } from '../history/lineage.ts';
 import type { StudioAgent } from '../agent.ts';
 import type { StudioAssistant, StudioThread } from '../agent-answers.ts';
 import {
-  afterEvent,
-  beforeRun,
+  applyRunEvent,
+  prepareRun,
   NO_RUN,
-  withMessages,
-  withPast,
+  mergeStateMessages,
+  mergePastMessages,
   type LiveRun,
-  pastTasks,
+  listPastTasks,
   type NestedMessages,
   type PastTask,
 } from './live-run.ts';
 import type { MessageFields } from './message-pieces.ts';
 import type { RunStreamEvent } from '../run-stream.ts';
-import { firstWith, forkPoint } from './forks.ts';
+import { findFirstWith, findForkPoint } from './forks.ts';
 
 const PAUSE = 300;
-const ANSWERED = 'Somebody else has answered this meanwhile. Nothing was changed; you see the thread as it is now.';
+const ANSWERED =
+  'Somebody else has answered this meanwhile. Nothing was changed; you see the thread as it is now.';
 const BUSY = 'A run goes on in this thread. Nothing was changed.';
 
 /** `instead`: the message that the run writes once more. `conflict`: the sentence where the thread has changed. */
@@ -57,7 +58,7 @@ export class ChatSession {
   /** Reads the thread, and joins the run that it is busy with. Returns a function that ends this; a run goes on. */
   begin(): () => void {
     this.#leaving = new AbortController();
-    void this.#tried(() => this.#open(this.#leaving.signal));
+    void this.#tryWork(() => this.#open(this.#leaving.signal));
     return () => this.#leaving.abort();
   }
 
@@ -68,39 +69,45 @@ export class ChatSession {
 
   /** Answers questions by their ids, unless somebody else was faster. */
   async answer(answers: readonly { id: string; answer: unknown }[]): Promise<boolean> {
-    const isOpen = await this.#tried(async () => {
+    const isOpen = await this.#tryWork(async () => {
       const { value: thread = '' } = this.thread;
-      const { interrupts } = await this.#agent.newest(thread, this.#leaving.signal);
-      const open = questionsOfState(interrupts).map(({ id }) => id);
+      const { interrupts } = await this.#agent.fetchNewest(thread, this.#leaving.signal);
+      const open = listThreadQuestions(interrupts).map(({ id }) => id);
       if (answers.every(({ id }) => open.includes(id))) return;
       await this.#refresh(this.#leaving.signal);
       throw new Error(ANSWERED);
     });
-    return isOpen && this.#run({ command: { resume: resumeWith(answers) }, strict_resume: true }, undefined, { conflict: ANSWERED });
+    return (
+      isOpen &&
+      this.#run({ command: { resume: resumeWith(answers) }, strict_resume: true }, undefined, {
+        conflict: ANSWERED,
+      })
+    );
   }
 
   /** Sends another message in place of an earlier one. The messages behind that one stay in the thread, as a branch. */
-  edit(message: string, input: unknown, shown: MessageFields): Promise<boolean> {
-    return this.#fork(message, 'before its input', { input }, shown);
+  replaceMessage(message: string, input: unknown, shown: MessageFields): Promise<boolean> {
+    return this.#runFork(message, 'before its input', { input }, shown);
   }
 
   /** Lets the agent write a message once more. The former one stays in the thread, as a branch. */
-  regenerate(message: string): Promise<boolean> {
-    return this.#fork(message, 'before its step', { input: null }, undefined);
+  repeatMessage(message: string): Promise<boolean> {
+    return this.#runFork(message, 'before its step', { input: null }, undefined);
   }
 
   /** Goes on with a thread that stands before a node. */
-  goOn(): Promise<boolean> {
+  resume(): Promise<boolean> {
     return this.#run({ input: null }, undefined);
   }
 
   async stop(): Promise<void> {
     const { value: thread } = this.thread;
     const { runId } = this.live.value;
-    if (thread !== undefined && runId !== undefined) await this.#tried(() => this.#agent.cancel(thread, runId));
+    if (thread !== undefined && runId !== undefined)
+      await this.#tryWork(() => this.#agent.cancel(thread, runId));
   }
 
-  async #fork(
+  async #runFork(
     message: string,
     place: 'before its input' | 'before its step',
     body: object,
@@ -109,14 +116,20 @@ export class ChatSession {
     if (this.isBusy.value) return false;
     this.isBusy.value = true;
     let from: string | undefined;
-    const isFound = await this.#tried(async () => {
+    const isFound = await this.#tryWork(async () => {
       const { signal: over } = this.#leaving;
       const { value: thread = '' } = this.thread;
-      const [{ id: newest }, known] = await Promise.all([this.#agent.newest(thread, over), this.#agent.allCheckpoints(thread, over)]);
-      const lineage = lineageOf(known, newest);
-      const first = await firstWith(lineage, message, (id) => this.#agent.state(thread, id, over));
-      from = forkPoint(known, first, place);
-      if (from === undefined) throw new Error('There is no checkpoint from which this can begin once more.');
+      const [{ id: newest }, known] = await Promise.all([
+        this.#agent.fetchNewest(thread, over),
+        this.#agent.listAllCheckpoints(thread, over),
+      ]);
+      const lineage = listLineage(known, newest);
+      const first = await findFirstWith(lineage, message, (id) =>
+        this.#agent.fetchState(thread, id, over),
+      );
+      from = findForkPoint(known, first, place);
+      if (from === undefined)
+        throw new Error('There is no checkpoint from which this can begin once more.');
     });
     this.isBusy.value = false;
     return isFound && this.#run({ checkpoint_id: from, ...body }, shown, { instead: message });
@@ -125,51 +138,68 @@ export class ChatSession {
   async #open(over: AbortSignal): Promise<void> {
     const { value: id } = this.thread;
     const [assistants, thread] = await Promise.all([
-      this.#agent.assistants(over),
-      id === undefined ? undefined : this.#agent.thread(id, over),
+      this.#agent.listAssistants(over),
+      id === undefined ? undefined : this.#agent.fetchThread(id, over),
     ]);
     this.assistants.value = assistants;
-    this.assistant.value = ownAssistant(assistants, thread);
+    this.assistant.value = chooseAssistant(assistants, thread);
     this.isRead.value = true;
     if (thread === undefined) return;
     await this.#refresh(over);
-    if (thread.error !== '') this.live.value = { ...this.live.value, error: thread.error, stack: thread.stack };
+    if (thread.error !== '')
+      this.live.value = { ...this.live.value, error: thread.error, stack: thread.stack };
     await this.#follow(thread.id, over);
     // They are an addition: a thread is shown without them, too.
-    const past = await pastNested(this.#agent, { thread: thread.id, newest: this.#newest }, over).catch(() => []);
-    if (!over.aborted) this.live.value = withPast(this.live.value, past);
+    const past = await fetchPastNested(
+      this.#agent,
+      { thread: thread.id, newest: this.#newest },
+      over,
+    ).catch(() => []);
+    if (!over.aborted) this.live.value = mergePastMessages(this.live.value, past);
   }
 
   async #refresh(over: AbortSignal): Promise<void> {
-    const { id, letters, messages, interrupts, next, fault } = await this.#agent.newest(this.thread.value ?? '', over);
+    const { id, letters, messages, interrupts, next, fault } = await this.#agent.fetchNewest(
+      this.thread.value ?? '',
+      over,
+    );
     this.#newest = { id, letters };
-    this.live.value = withMessages({ ...this.live.value, messages: [] }, messages);
-    if (fault !== '') this.live.value = { ...this.live.value, error: `The graph refuses this state. ${fault}` };
+    this.live.value = mergeStateMessages({ ...this.live.value, messages: [] }, messages);
+    if (fault !== '')
+      this.live.value = { ...this.live.value, error: `The graph refuses this state. ${fault}` };
     this.next.value = next;
-    this.questions.value = questionsOfState(interrupts);
+    this.questions.value = listThreadQuestions(interrupts);
   }
 
   /** Starts a run and reads it to its end. Settles with the answer whether it was begun. */
-  async #run(body: object, shown: MessageFields | undefined, { instead, conflict = BUSY }: RunFacts = {}): Promise<boolean> {
+  async #run(
+    body: object,
+    shown: MessageFields | undefined,
+    { instead, conflict = BUSY }: RunFacts = {},
+  ): Promise<boolean> {
     if (this.isBusy.value) return false;
     this.isBusy.value = true;
     const { signal: over } = this.#leaving;
     const before = this.live.value;
     const begun = Promise.withResolvers<boolean>();
-    const work = async (): Promise<void> => {
-      const thread = await this.#own();
-      const kept = instead === undefined ? before.messages : upTo(before.messages, instead);
-      this.live.value = beforeRun(before, shown === undefined ? kept : [...kept, shown]);
+    const runWork = async (): Promise<void> => {
+      const thread = await this.#ensureThread();
+      const kept = instead === undefined ? before.messages : takeBefore(before.messages, instead);
+      this.live.value = prepareRun(before, shown === undefined ? kept : [...kept, shown]);
       this.questions.value = [];
-      const started = this.#agent.start(thread, { assistant_id: this.assistant.value, ...this.#stopping(), ...body }, over);
+      const started = this.#agent.start(
+        thread,
+        { assistant_id: this.assistant.value, ...this.#buildInterrupts(), ...body },
+        over,
+      );
       await this.#read(started, () => begun.resolve(true));
       await this.#follow(thread, over);
       await this.#refresh(over);
     };
     const finish = async (): Promise<void> => {
-      const isDone = await this.#tried(work, conflict);
+      const isDone = await this.#tryWork(runWork, conflict);
       begun.resolve(isDone);
-      if (!isDone) await this.#catchUp(over);
+      if (!isDone) await this.#refreshRefused(over);
       this.isBusy.value = false;
     };
     void finish();
@@ -177,7 +207,7 @@ export class ChatSession {
   }
 
   /** Shows the thread as it is after a refusal, with the run that somebody else has begun. */
-  async #catchUp(over: AbortSignal): Promise<void> {
+  async #refreshRefused(over: AbortSignal): Promise<void> {
     const { value: thread } = this.thread;
     if (thread === undefined) return;
     try {
@@ -188,14 +218,18 @@ export class ChatSession {
     }
   }
 
-  #stopping(): object {
+  #buildInterrupts(): object {
     const { value: stops } = this.stops;
     return stops.size === 0 ? {} : { interrupt_before: [...stops] };
   }
 
   /** Follows the runs that go on in the thread, also when another server goes on with one. */
   async #follow(thread: string, over: AbortSignal): Promise<void> {
-    for (let run = await this.#agent.underWay(thread, over); run !== undefined; run = await this.#agent.underWay(thread, over)) {
+    for (
+      let run = await this.#agent.findActiveRun(thread, over);
+      run !== undefined;
+      run = await this.#agent.findActiveRun(thread, over)
+    ) {
       this.isBusy.value = true;
       try {
         this.live.value = { ...this.live.value, runId: run };
@@ -212,41 +246,51 @@ export class ChatSession {
   async #read(events: AsyncGenerator<RunStreamEvent>, first: () => void): Promise<void> {
     for await (const event of events) {
       first();
-      this.live.value = afterEvent(this.live.value, event);
+      this.live.value = applyRunEvent(this.live.value, event);
     }
   }
 
-  async #own(): Promise<string> {
+  async #ensureThread(): Promise<string> {
     const { value: known } = this.thread;
     if (known !== undefined) return known;
     const graph = this.assistants.value.find(({ id }) => id === this.assistant.value)?.graph ?? '';
-    const made = await this.#agent.newThread(graph);
+    const made = await this.#agent.createThread(graph);
     this.thread.value = made;
     this.#made(made);
     return made;
   }
 
-  async #tried(work: () => Promise<unknown>, conflict: string = BUSY): Promise<boolean> {
+  async #tryWork(work: () => Promise<unknown>, conflict: string = BUSY): Promise<boolean> {
     const { signal: over } = this.#leaving;
     try {
       this.refused.value = undefined;
       await work();
       return true;
     } catch (error) {
-      if (!over.aborted) this.refused.value = error instanceof RequestRefused && error.status === 409 ? conflict : failureText(error);
+      if (!over.aborted)
+        this.refused.value =
+          error instanceof RequestRefused && error.status === 409
+            ? conflict
+            : describeFailure(error);
       return false;
     }
   }
 }
 
-function ownAssistant(assistants: readonly StudioAssistant[], thread: StudioThread | undefined): string {
+function chooseAssistant(
+  assistants: readonly StudioAssistant[],
+  thread: StudioThread | undefined,
+): string {
   const { assistant_id: id, graph_id: graph } = thread?.metadata ?? {};
-  const own = assistants.find((one) => one.id === id) ?? assistants.find((one) => one.graph === graph) ?? assistants[0];
+  const own =
+    assistants.find((one) => one.id === id) ??
+    assistants.find((one) => one.graph === graph) ??
+    assistants[0];
   return own?.id ?? '';
 }
 
 /** Returns the messages before one of them. */
-function upTo(messages: MessageFields[], id: string): MessageFields[] {
+function takeBefore(messages: MessageFields[], id: string): MessageFields[] {
   const at = messages.findIndex((one) => one['id'] === id);
   return at < 0 ? messages : messages.slice(0, at);
 }
@@ -255,22 +299,22 @@ function upTo(messages: MessageFields[], id: string): MessageFields[] {
 const AT_ONCE = 4;
 
 /** Reads the messages that graphs within the graph wrote in the last steps of a thread. */
-async function pastNested(
+async function fetchPastNested(
   agent: StudioAgent,
   { thread, newest }: { thread: string; newest: { id: string; letters: number } },
   over: AbortSignal,
 ): Promise<NestedMessages[]> {
-  const tasks = pastTasks(await agent.lastSteps(thread, newest.letters, over), newest.id);
+  const tasks = listPastTasks(await agent.fetchLastSteps(thread, newest.letters, over), newest.id);
   const found = new Map<PastTask, NestedMessages>();
   const waiting = tasks.values();
-  const work = async (): Promise<void> => {
+  const runWork = async (): Promise<void> => {
     for (const task of waiting) {
-      const written = await agent.messagesWithin(thread, task.within, over);
+      const written = await agent.fetchNestedMessages(thread, task.within, over);
       // Its input is no message that it wrote. Nobody saw it while the run was on, either.
       const messages = written.filter(({ type }) => type !== 'human');
       if (messages.length > 0) found.set(task, { ...task, messages });
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: AT_ONCE }, runWork));
   return tasks.flatMap((task) => found.get(task) ?? []);
 }

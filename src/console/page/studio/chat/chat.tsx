@@ -2,13 +2,13 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Questions } from '../questions/question-forms.tsx';
 import { GraphPanel } from './graph-panel.tsx';
-import { namesText } from '../state-text.ts';
+import { formatNames } from '../state-text.ts';
 import { useStudio } from '../studio-parts.ts';
 import { Composer } from './composer.tsx';
 import type { ChatSession } from './chat-session.ts';
 import { Fault, Button } from '../../shell/controls.tsx';
 import { MessageShown } from '../conversation.tsx';
-import { lastMessages, shownMessages, type ShownMessage } from '../shown-messages.ts';
+import { takeLastMessages, toShownMessages, type ShownMessage } from '../shown-messages.ts';
 import type { NestedMessages } from './live-run.ts';
 
 /** A conversation with an agent. */
@@ -40,7 +40,8 @@ function Waiting({ session }: { session: ChatSession }) {
   const { value: questions } = session.questions;
   const { value: isBusy } = session.isBusy;
   if (isBusy) return null;
-  if (!mayAct) return questions.length > 0 ? <p class="note">It waits for an answer. {readOnly}</p> : null;
+  if (!mayAct)
+    return questions.length > 0 ? <p class="note">It waits for an answer. {readOnly}</p> : null;
   if (questions.length > 0)
     return (
       <Questions
@@ -53,7 +54,8 @@ function Waiting({ session }: { session: ChatSession }) {
   if (session.next.value.length === 0) return null;
   return (
     <p>
-      It stands before <span>{namesText(session.next.value)}</span>. <Button label="Go on" press={() => session.goOn()} />
+      It stands before <span>{formatNames(session.next.value)}</span>.{' '}
+      <Button label="Go on" press={() => session.resume()} />
     </p>
   );
 }
@@ -70,8 +72,11 @@ function Scrolled({ session }: { session: ChatSession }) {
     const { current } = box;
     if (current !== null && isAtEnd.peek()) current.scrollTop = current.scrollHeight;
   }, [live]);
-  const scroll = ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: { currentTarget: HTMLDivElement }): void =>
-    void (isAtEnd.value = scrollHeight - scrollTop - clientHeight < NEAR);
+  const scroll = ({
+    currentTarget: { scrollHeight, scrollTop, clientHeight },
+  }: {
+    currentTarget: HTMLDivElement;
+  }): void => void (isAtEnd.value = scrollHeight - scrollTop - clientHeight < NEAR);
   return (
     // A part that scrolls has to be reached by the keyboard.
     <div ref={box} class="log" role="log" aria-label="Messages" tabIndex={0} onScroll={scroll}>
@@ -83,23 +88,26 @@ function Scrolled({ session }: { session: ChatSession }) {
 /** The messages of a conversation, with those of the graphs within the graph at their place. */
 function Messages({ session }: { session: ChatSession }) {
   const { messages, nested } = session.live.value;
-  const { first, shown } = lastMessages(messages);
-  if (shown.length === 0 && nested.length === 0) return session.isRead.value ? <p class="quiet">Say something to the agent.</p> : null;
-  const behind = (at: number): NestedMessages[] =>
-    nested.filter((one) => Math.min(Math.max(0, one.behind - first), messages.length - first) === at);
+  const { first, shown } = takeLastMessages(messages);
+  if (shown.length === 0 && nested.length === 0)
+    return session.isRead.value ? <p class="quiet">Say something to the agent.</p> : null;
+  const listBehind = (at: number): NestedMessages[] =>
+    nested.filter(
+      (one) => Math.min(Math.max(0, one.behind - first), messages.length - first) === at,
+    );
   return (
     <>
       {first > 0 && <p class="note">{first} earlier ones are not shown.</p>}
       <ol class="messages">
-        {behind(0).map((one) => (
+        {listBehind(0).map((one) => (
           <Nested key={one.within} nested={one} />
         ))}
         {shown.map((message, index) => (
           <>
             <Entry key={`${index} ${message.key}`} session={session} message={message} />
             {(shown[index + 1]?.at ?? messages.length - first) > message.at &&
-              placesBetween(message.at, shown[index + 1]?.at ?? messages.length - first)
-                .flatMap(behind)
+              listPlacesBetween(message.at, shown[index + 1]?.at ?? messages.length - first)
+                .flatMap(listBehind)
                 .map((one) => <Nested key={one.within} nested={one} />)}
           </>
         ))}
@@ -109,7 +117,8 @@ function Messages({ session }: { session: ChatSession }) {
 }
 
 /** Returns the places behind a message, up to the next one that is shown. */
-const placesBetween = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, step) => from + step + 1);
+const listPlacesBetween = (from: number, to: number): number[] =>
+  Array.from({ length: to - from }, (_, step) => from + step + 1);
 
 /** The messages of a graph within the graph, folded. */
 function Nested({ nested: { within, messages } }: { nested: NestedMessages }) {
@@ -119,7 +128,7 @@ function Nested({ nested: { within, messages } }: { nested: NestedMessages }) {
       <details open>
         <summary>{names.join(' › ')}</summary>
         <ol class="messages">
-          {shownMessages(messages).map((message, index) => (
+          {toShownMessages(messages).map((message, index) => (
             <li key={`${index} ${message.key}`}>
               <MessageShown message={message} />
             </li>
@@ -139,7 +148,7 @@ function Entry({ session, message }: { session: ChatSession; message: ShownMessa
     event.preventDefault();
     const sent = { type: 'human', content: edited.value ?? '' };
     edited.value = undefined;
-    await session.edit(id, { messages: [sent] }, sent);
+    await session.replaceMessage(id, { messages: [sent] }, sent);
   };
   return (
     <li class={speaker}>
@@ -152,13 +161,20 @@ function Entry({ session, message }: { session: ChatSession; message: ShownMessa
             value={edited.value}
             onInput={({ currentTarget }) => (edited.value = currentTarget.value)}
           />
-          <Button class="main" label="Send in its place" /> <Button label="Leave it" press={() => (edited.value = undefined)} />
+          <Button class="main" label="Send in its place" />{' '}
+          <Button label="Leave it" press={() => (edited.value = undefined)} />
         </form>
       )}
       {mayChange && speaker === 'human' && edited.value === undefined && (
         <Button class="plain quiet" label="Edit" press={() => (edited.value = text)} />
       )}
-      {mayChange && speaker === 'agent' && <Button class="plain quiet" label="Write it again" press={() => session.regenerate(id)} />}
+      {mayChange && speaker === 'agent' && (
+        <Button
+          class="plain quiet"
+          label="Write it again"
+          press={() => session.repeatMessage(id)}
+        />
+      )}
     </li>
   );
 }

@@ -1,7 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { FieldsShown } from '../forms/fields-shown.tsx';
-import { formContent, formFields, jsonRead, type FormField } from '../forms/schema-fields.ts';
+import {
+  readFormContent,
+  readFormFields,
+  parseJson,
+  type FormField,
+} from '../forms/schema-fields.ts';
 import { useStudio } from '../studio-parts.ts';
 import type { ChatSession } from './chat-session.ts';
 import { Button, Select, TextArea } from '../../shell/controls.tsx';
@@ -9,7 +14,7 @@ import { Button, Select, TextArea } from '../../shell/controls.tsx';
 const MODES = { message: 'Message', form: 'Form', json: 'JSON' } as const;
 type Mode = keyof typeof MODES;
 
-const modeIn = (text: string): Mode => (text === 'form' || text === 'json' ? text : 'message');
+const toMode = (text: string): Mode => (text === 'form' || text === 'json' ? text : 'message');
 
 /** The way in: a message, a form by the schema of the graph's input, or JSON. */
 export function Composer({ session }: { session: ChatSession }) {
@@ -22,10 +27,11 @@ export function Composer({ session }: { session: ChatSession }) {
     const leaving = new AbortController();
     const read = async (): Promise<void> => {
       // Without a schema, messages and JSON are left.
-      const schema = await agent.inputSchema(assistant, leaving.signal).catch(() => undefined);
+      const schema = await agent.fetchInputSchema(assistant, leaving.signal).catch(() => undefined);
       if (leaving.signal.aborted) return;
-      fields.value = formFields(schema);
-      const takesMessages = fields.value === undefined || fields.value.some(({ name }) => name === 'messages');
+      fields.value = readFormFields(schema);
+      const takesMessages =
+        fields.value === undefined || fields.value.some(({ name }) => name === 'messages');
       usual.value = takesMessages ? 'message' : 'form';
     };
     if (assistant !== '') void read();
@@ -35,7 +41,12 @@ export function Composer({ session }: { session: ChatSession }) {
   const mode = wanted === 'form' && fields.value === undefined ? 'message' : wanted;
   return (
     <div class="composer">
-      <Choices session={session} mode={mode} hasForm={fields.value !== undefined} choose={(one) => (chosen.value = one)} />
+      <Choices
+        session={session}
+        mode={mode}
+        hasForm={fields.value !== undefined}
+        choose={(one) => (chosen.value = one)}
+      />
       {mode === 'form' && fields.value !== undefined ? (
         <FormInput key={assistant} session={session} fields={fields.value} />
       ) : (
@@ -46,7 +57,12 @@ export function Composer({ session }: { session: ChatSession }) {
   );
 }
 
-type ChoicesProps = { session: ChatSession; mode: Mode; hasForm: boolean; choose: (mode: Mode) => void };
+type ChoicesProps = {
+  session: ChatSession;
+  mode: Mode;
+  hasForm: boolean;
+  choose: (mode: Mode) => void;
+};
 
 function Choices({ session, mode, hasForm, choose }: ChoicesProps) {
   const modes = Object.entries(MODES).filter(([name]) => name !== 'form' || hasForm);
@@ -59,7 +75,13 @@ function Choices({ session, mode, hasForm, choose }: ChoicesProps) {
         options={session.assistants.value.map(({ id, name }) => [id, name] as const)}
         choose={(id) => (session.assistant.value = id)}
       />{' '}
-      <Select label="Input" name="mode" value={mode} options={modes} choose={(name) => choose(modeIn(name))} />
+      <Select
+        label="Input"
+        name="mode"
+        value={mode}
+        options={modes}
+        choose={(name) => choose(toMode(name))}
+      />
     </p>
   );
 }
@@ -71,11 +93,16 @@ function TextInput({ session, isJson }: { session: ChatSession; isJson: boolean 
     event.preventDefault();
     const { value: written } = text;
     if (written.trim() === '' || session.isBusy.value) return;
-    const read = isJson ? jsonRead(written) : { value: { messages: [{ type: 'human', content: written }] } };
+    const read = isJson
+      ? parseJson(written)
+      : { value: { messages: [{ type: 'human', content: written }] } };
     fault.value = 'fault' in read ? read.fault : undefined;
     if ('fault' in read) return;
     text.value = '';
-    const isSent = await session.send(read.value, isJson ? undefined : { type: 'human', content: written });
+    const isSent = await session.send(
+      read.value,
+      isJson ? undefined : { type: 'human', content: written },
+    );
     if (!isSent && text.value === '') text.value = written;
   };
   const press = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }): void => {
@@ -104,13 +131,18 @@ function FormInput({ session, fields }: { session: ChatSession; fields: readonly
   const faults = useSignal<Record<string, string>>({});
   const send = (event: Event): void => {
     event.preventDefault();
-    const content = formContent(fields, texts.value);
+    const content = readFormContent(fields, texts.value);
     faults.value = 'faults' in content ? content.faults : {};
     if ('value' in content && !session.isBusy.value) void session.send(content.value, undefined);
   };
   return (
     <form class="say" onSubmit={send}>
-      <FieldsShown fields={fields} texts={texts.value} faults={faults.value} change={(changed) => (texts.value = changed)} />
+      <FieldsShown
+        fields={fields}
+        texts={texts.value}
+        faults={faults.value}
+        change={(changed) => (texts.value = changed)}
+      />
       <Button class="main" disabled={session.isBusy.value} label="Send" />
     </form>
   );

@@ -10,7 +10,7 @@ const hasMessage = ({ messages }: Held, id: string): boolean =>
  * Returns the oldest checkpoint of a lineage that has the message; undefined where none has it. `lineage` begins with
  * the newest. A few states are read, because all younger ones have it, too.
  */
-export async function firstWith(
+export async function findFirstWith(
   lineage: readonly string[],
   message: string,
   state: (id: string) => Promise<Held>,
@@ -25,14 +25,15 @@ export async function firstWith(
 }
 
 /** Returns the checkpoint before the step that wrote a message, or before the input that brought it. */
-export function forkPoint(
+export function findForkPoint(
   known: readonly Known[],
   first: string | undefined,
   place: 'before its input' | 'before its step',
 ): string | undefined {
-  const at = (id: string | undefined): Known | undefined => known.find((one) => one.id === id);
-  const before = at(at(first)?.parent);
+  const findKnown = (id: string | undefined): Known | undefined =>
+    known.find((one) => one.id === id);
+  const before = findKnown(findKnown(first)?.parent);
   if (place === 'before its step' || before?.metadata['source'] !== 'input') return before?.id;
   // The first input of a thread has nothing before it. Its own checkpoint takes another input in its place.
-  return at(before.parent)?.id ?? before.id;
+  return findKnown(before.parent)?.id ?? before.id;
 }

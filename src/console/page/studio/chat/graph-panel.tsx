@@ -1,10 +1,15 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { failureText } from '../../api/failure-text.ts';
+import { describeFailure } from '../../api/failure-text.ts';
 import type { ChatSession } from './chat-session.ts';
 import type { NodeWork } from './live-run.ts';
 import { useStudio } from '../studio-parts.ts';
-import { placedGraph, type DrawnGraph, type PlacedEdge, type PlacedNode } from '../drawing/layered-graph.ts';
+import {
+  buildPlacedGraph,
+  type DrawnGraph,
+  type PlacedEdge,
+  type PlacedNode,
+} from '../drawing/layered-graph.ts';
 
 /** The drawing of the assistant's graph, which is read when it is unfolded. */
 export function GraphPanel({ session }: { session: ChatSession }) {
@@ -12,7 +17,9 @@ export function GraphPanel({ session }: { session: ChatSession }) {
   return (
     <details class="graph" onToggle={({ currentTarget }) => (isOpen.value = currentTarget.open)}>
       <summary>Graph</summary>
-      {isOpen.value && session.assistant.value !== '' && <GraphOf key={session.assistant.value} session={session} />}
+      {isOpen.value && session.assistant.value !== '' && (
+        <GraphOf key={session.assistant.value} session={session} />
+      )}
     </details>
   );
 }
@@ -21,14 +28,16 @@ function GraphOf({ session }: { session: ChatSession }) {
   const { agent } = useStudio();
   const drawn = useSignal<DrawnGraph | undefined>(undefined);
   const refused = useSignal<string | undefined>(undefined);
-  const placed = useComputed(() => (drawn.value === undefined ? undefined : placedGraph(drawn.value)));
+  const placed = useComputed(() =>
+    drawn.value === undefined ? undefined : buildPlacedGraph(drawn.value),
+  );
   useEffect(() => {
     const leaving = new AbortController();
     const read = async (): Promise<void> => {
       try {
-        drawn.value = await agent.graph(session.assistant.peek(), leaving.signal);
+        drawn.value = await agent.fetchGraph(session.assistant.peek(), leaving.signal);
       } catch (error) {
-        if (!leaving.signal.aborted) refused.value = failureText(error);
+        if (!leaving.signal.aborted) refused.value = describeFailure(error);
       }
     };
     void read();
@@ -39,7 +48,13 @@ function GraphOf({ session }: { session: ChatSession }) {
   const { nodes, edges, boxes, width, height } = placed.value;
   return (
     <div class="drawing">
-      <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="group" aria-label="Graph">
+      <svg
+        width={width}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
+        role="group"
+        aria-label="Graph"
+      >
         {boxes.map(({ id, label, x, y, width: wide, height: high }) => (
           <g key={id} class="box">
             <rect x={x} y={y} width={wide} height={high} rx={8} />
@@ -68,9 +83,16 @@ const EdgeShown = ({ edge: { path, isConditional, label } }: { edge: PlacedEdge 
 const LETTERS = 32;
 
 /** Runs stop before nodes of the graph itself alone. */
-const mayStop = (id: string): boolean => !id.includes(':') && id !== '__start__' && id !== '__end__';
+const mayStop = (id: string): boolean =>
+  !id.includes(':') && id !== '__start__' && id !== '__end__';
 
-function NodeShown({ node: { id, label, x, y, width, height }, session }: { node: PlacedNode; session: ChatSession }) {
+function NodeShown({
+  node: { id, label, x, y, width, height },
+  session,
+}: {
+  node: PlacedNode;
+  session: ChatSession;
+}) {
   const { mayAct } = useStudio();
   const { value: stops } = session.stops;
   const work = session.live.value.nodes.get(id);
@@ -92,7 +114,7 @@ function NodeShown({ node: { id, label, x, y, width, height }, session }: { node
       {isStop && <circle cx={x + 4} cy={y + 4} r={5} />}
     </>
   );
-  const kind = `node ${stateOfNode(work)}${session.next.value.includes(id) && !session.isBusy.value ? ' next' : ''}`;
+  const kind = `node ${getNodeState(work)}${session.next.value.includes(id) && !session.isBusy.value ? ' next' : ''}`;
   if (!mayAct || !mayStop(id))
     return (
       <g class={kind} data-node={id}>
@@ -116,7 +138,7 @@ function NodeShown({ node: { id, label, x, y, width, height }, session }: { node
   );
 }
 
-function stateOfNode(work: NodeWork | undefined): string {
+function getNodeState(work: NodeWork | undefined): string {
   if (work === undefined) return 'untouched';
   if (work.running > 0) return 'running';
   return work.failed ? 'failed' : 'ended';

@@ -1,4 +1,4 @@
-import { answeredFields, listOf } from '../agent-answers.ts';
+import { readAnswerFields, listOf } from '../agent-answers.ts';
 
 /* Places the nodes of a graph in layers, from the first to the last, and leads its edges between them. */
 
@@ -10,8 +10,21 @@ export type PlacedNode = GraphNode & { x: number; y: number; width: number; heig
 /** The line of an edge, as the commands of an SVG path. */
 export type PlacedEdge = GraphEdge & { path: string; isBack: boolean };
 /** The box around the nodes of a subgraph. */
-export type PlacedBox = { id: string; label: string; x: number; y: number; width: number; height: number };
-export type PlacedGraph = { nodes: PlacedNode[]; edges: PlacedEdge[]; boxes: PlacedBox[]; width: number; height: number };
+export type PlacedBox = {
+  id: string;
+  label: string;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+};
+export type PlacedGraph = {
+  nodes: PlacedNode[];
+  edges: PlacedEdge[];
+  boxes: PlacedBox[];
+  width: number;
+  height: number;
+};
 
 const HEIGHT = 34;
 const LAYER = 74;
@@ -21,14 +34,14 @@ const LETTER = 7.6;
 const SWEEPS = 6;
 
 /** Returns the names of the subgraphs that a node is in, from the outside in. `a:b:c` is a node of `b` in `a`. */
-export const groupsOf = (id: string): string[] =>
+export const listGroups = (id: string): string[] =>
   id
     .split(':')
     .slice(0, -1)
     .map((_, index, parts) => parts.slice(0, index + 1).join(':'));
 
 /** Returns the edges that lead back to a node from which one came: loops, which layers have no place for. */
-function backEdges({ nodes, edges }: DrawnGraph): Set<GraphEdge> {
+function findBackEdges({ nodes, edges }: DrawnGraph): Set<GraphEdge> {
   const out = Map.groupBy(edges, ({ from }) => from);
   const back = new Set<GraphEdge>();
   const state = new Map<string, 'open' | 'done'>();
@@ -52,7 +65,7 @@ function backEdges({ nodes, edges }: DrawnGraph): Set<GraphEdge> {
 }
 
 /** Returns the layer of each node: one below the lowest node from which an edge leads to it. */
-function layersOf({ nodes }: DrawnGraph, forward: readonly GraphEdge[]): Map<string, number> {
+function measureLayers({ nodes }: DrawnGraph, forward: readonly GraphEdge[]): Map<string, number> {
   const layer = new Map(nodes.map(({ id }) => [id, 0]));
   for (let round = 0, isChanged = true; isChanged && round <= nodes.length; round += 1) {
     isChanged = false;
@@ -67,7 +80,7 @@ function layersOf({ nodes }: DrawnGraph, forward: readonly GraphEdge[]): Map<str
 }
 
 /** Orders each layer so that nodes stand near those that they have edges with, and those of a subgraph together. */
-function ordered(layers: string[][], forward: readonly GraphEdge[]): string[][] {
+function sortLayers(layers: string[][], forward: readonly GraphEdge[]): string[][] {
   const near = new Map<string, string[]>();
   for (const { from, to } of forward) {
     near.set(from, [...(near.get(from) ?? []), to]);
@@ -75,56 +88,86 @@ function ordered(layers: string[][], forward: readonly GraphEdge[]): string[][] 
   }
   let rows = layers;
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
-    const place = new Map(rows.flatMap((row) => row.map((id, index) => [id, index - row.length / 2] as const)));
-    const middle = (id: string): number => {
+    const place = new Map(
+      rows.flatMap((row) => row.map((id, index) => [id, index - row.length / 2] as const)),
+    );
+    const measureMiddle = (id: string): number => {
       const places = (near.get(id) ?? []).map((one) => place.get(one) ?? 0);
-      return places.length === 0 ? (place.get(id) ?? 0) : places.reduce((sum, one) => sum + one, 0) / places.length;
+      return places.length === 0
+        ? (place.get(id) ?? 0)
+        : places.reduce((sum, one) => sum + one, 0) / places.length;
     };
     rows = rows.map((row) => {
-      const groups = Map.groupBy(row, (id) => groupsOf(id)[0] ?? id);
-      const weights = [...groups].map(([, ids]) => ({ ids, weight: ids.reduce((sum, id) => sum + middle(id), 0) / ids.length }));
-      return weights.toSorted((a, b) => a.weight - b.weight).flatMap(({ ids }) => ids.toSorted((a, b) => middle(a) - middle(b)));
+      const groups = Map.groupBy(row, (id) => listGroups(id)[0] ?? id);
+      const weights = [...groups].map(([, ids]) => ({
+        ids,
+        weight: ids.reduce((sum, id) => sum + measureMiddle(id), 0) / ids.length,
+      }));
+      return weights
+        .toSorted((a, b) => a.weight - b.weight)
+        .flatMap(({ ids }) => ids.toSorted((a, b) => measureMiddle(a) - measureMiddle(b)));
     });
   }
   return rows;
 }
 
 /** Returns where everything of a graph stands. */
-export function placedGraph(given: DrawnGraph): PlacedGraph {
+export function buildPlacedGraph(given: DrawnGraph): PlacedGraph {
   const known = new Set(given.nodes.map(({ id }) => id));
-  const graph = { nodes: given.nodes, edges: given.edges.filter(({ from, to }) => known.has(from) && known.has(to)) };
-  const back = backEdges(graph);
+  const graph = {
+    nodes: given.nodes,
+    edges: given.edges.filter(({ from, to }) => known.has(from) && known.has(to)),
+  };
+  const back = findBackEdges(graph);
   const forward = graph.edges.filter((edge) => !back.has(edge) && edge.from !== edge.to);
-  const layer = layersOf(graph, forward);
+  const layer = measureLayers(graph, forward);
   const last = Math.max(0, ...layer.values());
-  const rows = Array.from({ length: last + 1 }, (_, at) => graph.nodes.filter(({ id }) => layer.get(id) === at).map(({ id }) => id));
-  const nodes = placed(graph.nodes, ordered(rows, forward));
-  const boxes = boxesAround([...nodes.values()]);
-  const lines = graph.edges.map((edge) => lineOf(edge, back.has(edge) || edge.from === edge.to, nodes));
+  const rows = Array.from({ length: last + 1 }, (_, at) =>
+    graph.nodes.filter(({ id }) => layer.get(id) === at).map(({ id }) => id),
+  );
+  const nodes = buildPlacedNodes(graph.nodes, sortLayers(rows, forward));
+  const boxes = buildBoxes([...nodes.values()]);
+  const lines = graph.edges.map((edge) =>
+    buildEdge(edge, back.has(edge) || edge.from === edge.to, nodes),
+  );
   const right = Math.max(0, ...[...nodes.values(), ...boxes].map(({ x, width }) => x + width));
   const hasBack = lines.some(({ isBack }) => isBack);
-  return { nodes: [...nodes.values()], edges: lines, boxes, width: right + EDGE + (hasBack ? GAP : 0), height: (last + 1) * LAYER + EDGE };
+  return {
+    nodes: [...nodes.values()],
+    edges: lines,
+    boxes,
+    width: right + EDGE + (hasBack ? GAP : 0),
+    height: (last + 1) * LAYER + EDGE,
+  };
 }
 
-function placed(nodes: readonly GraphNode[], rows: string[][]): Map<string, PlacedNode> {
+function buildPlacedNodes(nodes: readonly GraphNode[], rows: string[][]): Map<string, PlacedNode> {
   const labels = new Map(nodes.map(({ id, label }) => [id, label]));
-  const widthOf = (id: string): number => Math.max(70, (labels.get(id) ?? id).slice(0, 32).length * LETTER + 26);
-  const lengths = rows.map((row) => row.reduce((sum, id) => sum + widthOf(id) + GAP, -GAP));
+  const measureWidth = (id: string): number =>
+    Math.max(70, (labels.get(id) ?? id).slice(0, 32).length * LETTER + 26);
+  const lengths = rows.map((row) => row.reduce((sum, id) => sum + measureWidth(id) + GAP, -GAP));
   const widest = Math.max(0, ...lengths);
   const found = new Map<string, PlacedNode>();
   for (const [at, row] of rows.entries()) {
     let x = EDGE + (widest - (lengths[at] ?? 0)) / 2;
     for (const id of row) {
-      const width = widthOf(id);
-      found.set(id, { id, label: labels.get(id) ?? id, x, y: EDGE + at * LAYER, width, height: HEIGHT });
+      const width = measureWidth(id);
+      found.set(id, {
+        id,
+        label: labels.get(id) ?? id,
+        x,
+        y: EDGE + at * LAYER,
+        width,
+        height: HEIGHT,
+      });
       x += width + GAP;
     }
   }
   return found;
 }
 
-function boxesAround(nodes: readonly PlacedNode[]): PlacedBox[] {
-  const groups = [...new Set(nodes.flatMap(({ id }) => groupsOf(id)))];
+function buildBoxes(nodes: readonly PlacedNode[]): PlacedBox[] {
+  const groups = [...new Set(nodes.flatMap(({ id }) => listGroups(id)))];
   return groups.map((id) => {
     const within = nodes.filter((node) => node.id.startsWith(`${id}:`));
     const pad = 12 - 2 * (id.split(':').length - 1);
@@ -136,7 +179,11 @@ function boxesAround(nodes: readonly PlacedNode[]): PlacedBox[] {
   });
 }
 
-function lineOf(edge: GraphEdge, isBack: boolean, nodes: ReadonlyMap<string, PlacedNode>): PlacedEdge {
+function buildEdge(
+  edge: GraphEdge,
+  isBack: boolean,
+  nodes: ReadonlyMap<string, PlacedNode>,
+): PlacedEdge {
   const from = nodes.get(edge.from);
   const to = nodes.get(edge.to);
   if (from === undefined || to === undefined) return { ...edge, isBack, path: '' };
@@ -149,31 +196,43 @@ function lineOf(edge: GraphEdge, isBack: boolean, nodes: ReadonlyMap<string, Pla
       path: `M${from.x + from.width} ${bottom} C${side} ${bottom} ${side} ${bottom} ${side} ${(top + bottom) / 2} C${side} ${top} ${side} ${top} ${to.x + to.width} ${top}`,
     };
   }
-  const [x1, y1, x2, y2] = [from.x + from.width / 2, from.y + from.height, to.x + to.width / 2, to.y];
+  const [x1, y1, x2, y2] = [
+    from.x + from.width / 2,
+    from.y + from.height,
+    to.x + to.width / 2,
+    to.y,
+  ];
   const bend = (y2 - y1) / 2;
-  return { ...edge, isBack, path: `M${x1} ${y1} C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}` };
+  return {
+    ...edge,
+    isBack,
+    path: `M${x1} ${y1} C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`,
+  };
 }
 
-const textIn = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
+const toNodeText = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
 /** Nodes that are drawn. */
 const MOST = 400;
 
 /** Returns the graph of an agent's answer, of which nothing is believed. */
-export function graphInAnswer(answer: unknown): DrawnGraph {
-  const { nodes, edges } = answeredFields(answer);
+export function readDrawnGraph(answer: unknown): DrawnGraph {
+  const { nodes, edges } = readAnswerFields(answer);
   const found = listOf(nodes)
-    .map((one) => textIn(answeredFields(one)['id']))
+    .map((one) => toNodeText(readAnswerFields(one)['id']))
     .filter((id) => id !== '');
   return {
-    nodes: [...new Set(found)].slice(0, MOST).map((id) => ({ id, label: id.split(':').at(-1) ?? id })),
+    nodes: [...new Set(found)]
+      .slice(0, MOST)
+      .map((id) => ({ id, label: id.split(':').at(-1) ?? id })),
     edges: listOf(edges)
-      .map(answeredFields)
+      .map(readAnswerFields)
       .map(({ source, target, conditional, data }) => ({
-        from: textIn(source),
-        to: textIn(target),
+        from: toNodeText(source),
+        to: toNodeText(target),
         isConditional: conditional === true,
-        label: textIn(data),
+        label: toNodeText(data),
       })),
   };
 }

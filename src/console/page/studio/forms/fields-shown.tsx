@@ -19,7 +19,11 @@ export function FieldsShown({ fields, texts, faults, change }: FieldsProps) {
               {field.label}
               {field.isRequired ? '' : ' (optional)'}
             </span>
-            <Input field={field} text={texts[field.name] ?? field.initial} change={(text) => change({ ...texts, [field.name]: text })} />
+            <Input
+              field={field}
+              text={texts[field.name] ?? field.initial}
+              change={(text) => change({ ...texts, [field.name]: text })}
+            />
             {field.help !== '' && <span class="quiet">{field.help}</span>}
             {fault !== undefined && <span class="wrong">{fault}</span>}
           </label>
@@ -43,7 +47,11 @@ function Input({ field: { name, kind, choices, isRequired }, text, change }: Inp
     );
   if (kind === 'choice')
     return (
-      <select name={name} value={text} onChange={({ currentTarget }) => change(currentTarget.value)}>
+      <select
+        name={name}
+        value={text}
+        onChange={({ currentTarget }) => change(currentTarget.value)}
+      >
         {(!isRequired || text === '') && <option value="">-</option>}
         {choices.map(({ label }, index) => (
           <option key={index} value={String(index)}>
@@ -53,7 +61,22 @@ function Input({ field: { name, kind, choices, isRequired }, text, change }: Inp
       </select>
     );
   if (kind === 'json')
-    return <textarea name={name} rows={4} class="mono" value={text} onInput={({ currentTarget }) => change(currentTarget.value)} />;
+    return (
+      <textarea
+        name={name}
+        rows={4}
+        class="mono"
+        value={text}
+        onInput={({ currentTarget }) => change(currentTarget.value)}
+      />
+    );
   const inputMode = kind === 'text' ? 'text' : 'decimal';
-  return <input name={name} inputMode={inputMode} value={text} onInput={({ currentTarget }) => change(currentTarget.value)} />;
+  return (
+    <input
+      name={name}
+      inputMode={inputMode}
+      value={text}
+      onInput={({ currentTarget }) => change(currentTarget.value)}
+    />
+  );
 }

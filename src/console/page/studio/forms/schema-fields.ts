@@ -1,4 +1,4 @@
-import { answeredFields, textOf, type Fields } from '../agent-answers.ts';
+import { readAnswerFields, toText, type Fields } from '../agent-answers.ts';
 
 /* The fields of a form by a JSON Schema of somebody else's. One that no form can be made of takes JSON instead. */
 
@@ -19,43 +19,49 @@ export type FormField = {
 const MOST = 40;
 
 /** Returns the fields of a schema; undefined where it describes no object of named fields. */
-export function formFields(schema: unknown): FormField[] | undefined {
-  const whole = answeredFields(schema);
-  const root = resolved(whole, whole);
-  const properties = Object.entries(answeredFields(root['properties']));
+export function readFormFields(schema: unknown): FormField[] | undefined {
+  const whole = readAnswerFields(schema);
+  const root = resolveField(whole, whole);
+  const properties = Object.entries(readAnswerFields(root['properties']));
   if (properties.length === 0 || properties.length > MOST) return undefined;
   const required = Array.isArray(root['required']) ? root['required'] : [];
   return properties.map(([name, given]) => {
-    const property = resolved(given, whole);
-    const choices = choicesIn(property);
-    const kind = choices.length > 0 ? 'choice' : kindOf(property['type']);
+    const property = resolveField(given, whole);
+    const choices = readChoices(property);
+    const kind = choices.length > 0 ? 'choice' : readKind(property['type']);
     return {
       name,
-      label: textOf(property['title']) || name,
-      help: textOf(property['description']),
+      label: toText(property['title']) || name,
+      help: toText(property['description']),
       isRequired: required.includes(name),
       kind,
       choices,
-      initial: initialText(property['default'], kind, choices),
+      initial: formatInitial(property['default'], kind, choices),
     };
   });
 }
 
 /** Follows a reference within the schema, and takes the one kind of a field that may also be nothing. */
-function resolved(given: unknown, whole: Fields, depth = 0): Fields {
-  const property = answeredFields(given);
+function resolveField(given: unknown, whole: Fields, depth = 0): Fields {
+  const property = readAnswerFields(given);
   if (depth > 5) return property;
-  const [, place, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(textOf(property['$ref'])) ?? [];
+  const [, place, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(toText(property['$ref'])) ?? [];
   if (place !== undefined && name !== undefined) {
     const { $ref: _, ...rest } = property;
-    return { ...resolved(answeredFields(whole[place])[name], whole, depth + 1), ...rest };
+    return { ...resolveField(readAnswerFields(whole[place])[name], whole, depth + 1), ...rest };
   }
-  const either = [property['anyOf'], property['oneOf']].find((one) => Array.isArray(one)) as unknown[] | undefined;
-  const kinds = (either ?? []).map(answeredFields).filter((one) => one['type'] !== 'null' && !('const' in one));
-  return kinds.length === 1 ? { ...property, ...resolved(kinds[0], whole, depth + 1) } : property;
+  const either = [property['anyOf'], property['oneOf']].find((one) => Array.isArray(one)) as
+    | unknown[]
+    | undefined;
+  const kinds = (either ?? [])
+    .map(readAnswerFields)
+    .filter((one) => one['type'] !== 'null' && !('const' in one));
+  return kinds.length === 1
+    ? { ...property, ...resolveField(kinds[0], whole, depth + 1) }
+    : property;
 }
 
-function kindOf(type: unknown): FormField['kind'] {
+function readKind(type: unknown): FormField['kind'] {
   const types = (Array.isArray(type) ? type : [type]).filter((one) => one !== 'null');
   const [only] = types.length === 1 ? types : [];
   if (only === 'string') return 'text';
@@ -63,19 +69,34 @@ function kindOf(type: unknown): FormField['kind'] {
   return only === 'boolean' ? 'truth' : 'json';
 }
 
-function choicesIn(property: Fields): Choice[] {
+function readChoices(property: Fields): Choice[] {
   const names = Array.isArray(property['enumNames']) ? property['enumNames'] : [];
   if (Array.isArray(property['enum']))
-    return property['enum'].map((value, index) => ({ value, label: textOf(names[index]) || labelOf(value) }));
-  const either = Array.isArray(property['oneOf']) ? property['oneOf'] : Array.isArray(property['anyOf']) ? property['anyOf'] : [];
-  const constants = either.map(answeredFields).filter((one) => 'const' in one);
+    return property['enum'].map((value, index) => ({
+      value,
+      label: toText(names[index]) || formatLabel(value),
+    }));
+  const either = Array.isArray(property['oneOf'])
+    ? property['oneOf']
+    : Array.isArray(property['anyOf'])
+      ? property['anyOf']
+      : [];
+  const constants = either.map(readAnswerFields).filter((one) => 'const' in one);
   if (constants.length === 0 || constants.length < either.length) return [];
-  return constants.map((one) => ({ value: one['const'], label: textOf(one['title']) || labelOf(one['const']) }));
+  return constants.map((one) => ({
+    value: one['const'],
+    label: toText(one['title']) || formatLabel(one['const']),
+  }));
 }
 
-const labelOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const formatLabel = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value);
 
-function initialText(value: unknown, kind: FormField['kind'], choices: readonly Choice[]): string {
+function formatInitial(
+  value: unknown,
+  kind: FormField['kind'],
+  choices: readonly Choice[],
+): string {
   if (kind === 'choice') {
     const index = choices.findIndex((one) => JSON.stringify(one.value) === JSON.stringify(value));
     return index < 0 ? '' : String(index);
@@ -88,12 +109,15 @@ function initialText(value: unknown, kind: FormField['kind'], choices: readonly 
 export type FormContent = { value: Fields } | { faults: Record<string, string> };
 
 /** Reads a form. A field that is left empty is left out, unless it is required. */
-export function formContent(fields: readonly FormField[], texts: Readonly<Record<string, string>>): FormContent {
+export function readFormContent(
+  fields: readonly FormField[],
+  texts: Readonly<Record<string, string>>,
+): FormContent {
   const value: Fields = {};
   const faults: Record<string, string> = {};
   for (const field of fields) {
     const text = texts[field.name] ?? field.initial;
-    const read = text.trim() === '' ? emptyValue(field) : valueOfField(field, text);
+    const read = text.trim() === '' ? readEmpty(field) : parseField(field, text);
     if ('fault' in read) faults[field.name] = read.fault;
     else if (read.value !== undefined) value[field.name] = read.value;
   }
@@ -102,24 +126,26 @@ export function formContent(fields: readonly FormField[], texts: Readonly<Record
 
 type Read = { value: unknown } | { fault: string };
 
-function emptyValue({ kind, isRequired }: FormField): Read {
+function readEmpty({ kind, isRequired }: FormField): Read {
   if (!isRequired) return { value: undefined };
   if (kind === 'truth') return { value: false };
   return { fault: 'It is required.' };
 }
 
-function valueOfField({ kind, choices }: FormField, text: string): Read {
+function parseField({ kind, choices }: FormField, text: string): Read {
   if (kind === 'text') return { value: text };
   if (kind === 'truth') return { value: text === 'true' };
   if (kind === 'choice') return { value: choices[Number(text)]?.value };
-  if (kind === 'json') return jsonRead(text);
+  if (kind === 'json') return parseJson(text);
   const number = Number(text);
   if (Number.isNaN(number)) return { fault: 'It is no number.' };
-  return kind === 'integer' && !Number.isInteger(number) ? { fault: 'It is no whole number.' } : { value: number };
+  return kind === 'integer' && !Number.isInteger(number)
+    ? { fault: 'It is no whole number.' }
+    : { value: number };
 }
 
 /** Reads a text as JSON. */
-export function jsonRead(text: string): Read {
+export function parseJson(text: string): Read {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch (error) {

@@ -3,16 +3,16 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Time } from '../../shell/time.tsx';
 import { usePage } from '../../shell/page-parts.ts';
 import { saveFile } from '../../shell/save-file.ts';
-import { jsonRead } from '../forms/schema-fields.ts';
+import { parseJson } from '../forms/schema-fields.ts';
 import { ChangesShown } from '../json/changes-shown.tsx';
 import { JsonTree } from '../json/json-tree.tsx';
-import { namesText, checkpointWords } from '../state-text.ts';
+import { formatNames, describeCheckpoint } from '../state-text.ts';
 import { useStudio } from '../studio-parts.ts';
 import { TimeTravel } from './time-travel.ts';
 import { Fault, Button, Select, TextArea } from '../../shell/controls.tsx';
-import { rowWindow } from '../../deployments/row-window.ts';
+import { measureRowWindow } from '../../deployments/row-window.ts';
 import type { ListedCheckpoint } from '../agent-answers.ts';
-import { lanesOf } from './lanes.ts';
+import { buildLanes } from './lanes.ts';
 
 /** The checkpoints of a thread as a tree, the state at one of them, and the ways on from there. */
 export function History({ thread }: { thread: string }) {
@@ -30,10 +30,14 @@ export function History({ thread }: { thread: string }) {
       )}
       <Chosen travel={travel} />
       {state.value !== undefined && state.value.fault !== '' && (
-        <Fault text={`The graph refuses this state, so it runs from an earlier one alone. ${state.value.fault}`} />
+        <Fault
+          text={`The graph refuses this state, so it runs from an earlier one alone. ${state.value.fault}`}
+        />
       )}
       {state.value !== undefined && <JsonTree json={state.value.json} node={state.value.values} />}
-      {changes.value !== undefined && <ChangesShown changes={changes.value} nothing="Nothing differs from the one before." />}
+      {changes.value !== undefined && (
+        <ChangesShown changes={changes.value} nothing="Nothing differs from the one before." />
+      )}
     </>
   );
 }
@@ -44,7 +48,8 @@ function Chosen({ travel }: { travel: TimeTravel }) {
   return (
     <>
       <p class="quiet">
-        Made <Time at={chosen.madeAt} />. {chosen.next.length > 0 ? `Next: ${namesText(chosen.next)}.` : 'Nothing follows.'}
+        Made <Time at={chosen.madeAt} />.{' '}
+        {chosen.next.length > 0 ? `Next: ${formatNames(chosen.next)}.` : 'Nothing follows.'}
       </p>
       <Ways travel={travel} />
     </>
@@ -57,7 +62,7 @@ function Ways({ travel }: { travel: TimeTravel }) {
   const isWriting = useSignal(false);
   const isOff = !mayAct || travel.isBusy.value;
   const run = async (): Promise<void> => {
-    if (await travel.runFromHere()) page.say('The run has ended.');
+    if (await travel.runFromHere()) page.announce('The run has ended.');
   };
   const copy = async (): Promise<void> => {
     const made = await travel.copy();
@@ -65,7 +70,11 @@ function Ways({ travel }: { travel: TimeTravel }) {
   };
   const save = async (): Promise<void> => {
     const parts = await travel.testCase();
-    if (parts !== undefined) saveFile(parts, { name: `test-case-${travel.chosen.value?.id ?? ''}.json`, type: 'application/json' });
+    if (parts !== undefined)
+      saveFile(parts, {
+        name: `test-case-${travel.chosen.value?.id ?? ''}.json`,
+        type: 'application/json',
+      });
   };
   return (
     <>
@@ -76,18 +85,28 @@ function Ways({ travel }: { travel: TimeTravel }) {
           press={() => travel.compare()}
         />
         <Button
-          disabled={isOff || travel.faultOfVersion() !== undefined}
+          disabled={isOff || travel.explainVersionFault() !== undefined}
           label={travel.isBusy.value ? 'It runs …' : 'Run from here'}
           press={() => run()}
         />
         <OtherAssistant travel={travel} isOff={isOff} />
         <OtherVersion travel={travel} isOff={isOff} />
-        <Button disabled={isOff} label="Write into the state" press={() => (isWriting.value = !isWriting.value)} />
+        <Button
+          disabled={isOff}
+          label="Write into the state"
+          press={() => (isWriting.value = !isWriting.value)}
+        />
         <Button disabled={isOff} label="Copy the thread" press={() => copy()} />
-        <Button disabled={travel.state.value === undefined} label="Save as a test case" press={() => save()} />
+        <Button
+          disabled={travel.state.value === undefined}
+          label="Save as a test case"
+          press={() => save()}
+        />
         {!mayAct && <span class="quiet">{readOnly}</span>}
       </p>
-      {travel.faultOfVersion() !== undefined && <p class="note">{travel.faultOfVersion()}</p>}
+      {travel.explainVersionFault() !== undefined && (
+        <p class="note">{travel.explainVersionFault()}</p>
+      )}
       {isWriting.value && <StateWriter travel={travel} done={() => (isWriting.value = false)} />}
     </>
   );
@@ -97,17 +116,30 @@ function Ways({ travel }: { travel: TimeTravel }) {
 function OtherAssistant({ travel, isOff }: { travel: TimeTravel; isOff: boolean }) {
   const { value: assistants } = travel.assistants;
   if (assistants.length < 2) return null;
-  const others = assistants.map(({ id, name, graph }) => [id, name === graph ? name : `${name} (${graph})`] as const);
+  const others = assistants.map(
+    ({ id, name, graph }) => [id, name === graph ? name : `${name} (${graph})`] as const,
+  );
   const options = [['', "the thread's own assistant"] as const, ...others];
   const { value } = travel.assistant;
-  return <Select label="with" name="replay" disabled={isOff} value={value} options={options} choose={(id) => travel.take(id)} />;
+  return (
+    <Select
+      label="with"
+      name="replay"
+      disabled={isOff}
+      value={value}
+      options={options}
+      choose={(id) => travel.take(id)}
+    />
+  );
 }
 
 /** The version of that assistant. */
 function OtherVersion({ travel, isOff }: { travel: TimeTravel; isOff: boolean }) {
   const { value: versions } = travel.versions;
   if (versions.length < 2) return null;
-  const options = versions.map(({ version, graph }) => [String(version), `${version} (${graph})`] as const);
+  const options = versions.map(
+    ({ version, graph }) => [String(version), `${version} (${graph})`] as const,
+  );
   return (
     <Select
       label="version"
@@ -125,7 +157,7 @@ function StateWriter({ travel, done }: { travel: TimeTravel; done: () => void })
   const fault = useSignal<string | undefined>(undefined);
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
-    const read = jsonRead(text.value);
+    const read = parseJson(text.value);
     fault.value = 'fault' in read ? read.fault : undefined;
     if ('value' in read && (await travel.write(read.value))) done();
   };
@@ -135,8 +167,9 @@ function StateWriter({ travel, done }: { travel: TimeTravel; done: () => void })
         <span>Fields to write, as JSON</span>
         <TextArea rows={5} class="mono" name="values" of={text} />
         <span class="quiet">
-          They go through the reducers of the graph: a list that has one gets these items besides, and a message takes the place of the one
-          with its id. The result is a new checkpoint behind the chosen one.
+          They go through the reducers of the graph: a list that has one gets these items besides,
+          and a message takes the place of the one with its id. The result is a new checkpoint
+          behind the chosen one.
         </span>
       </label>
       {fault.value !== undefined && <p class="wrong">{fault.value}</p>}
@@ -151,17 +184,33 @@ const LANE = 14;
 /** Lanes that are drawn. Branches beyond them share the last one. */
 const LANES = 12;
 
-const middle = (lane: number): number => LANE / 2 + Math.min(lane, LANES - 1) * LANE;
+const measureMiddle = (lane: number): number => LANE / 2 + Math.min(lane, LANES - 1) * LANE;
 
 /** The checkpoints of a thread, the newest first, with branches beside each other. Only those in sight are drawn. */
-function CheckpointList({ travel, checkpoints }: { travel: TimeTravel; checkpoints: readonly ListedCheckpoint[] }) {
+function CheckpointList({
+  travel,
+  checkpoints,
+}: {
+  travel: TimeTravel;
+  checkpoints: readonly ListedCheckpoint[];
+}) {
   const top = useSignal(0);
   const box = useRef<HTMLDivElement>(null);
-  const rows = useComputed(() => lanesOf(travel.checkpoints.value ?? []));
-  const { first, count, before, behind } = rowWindow({ top: top.value, height: HEIGHT, row: ROW, rows: checkpoints.length });
+  const rows = useComputed(() => buildLanes(travel.checkpoints.value ?? []));
+  const { first, count, before, behind } = measureRowWindow({
+    top: top.value,
+    height: HEIGHT,
+    row: ROW,
+    rows: checkpoints.length,
+  });
   const chosen = checkpoints.findIndex(({ id }) => id === travel.chosen.value?.id);
-  const width = Math.min(LANES, Math.max(1, ...rows.value.map(({ lane, passing }) => Math.max(lane, ...passing) + 1))) * LANE;
-  const press = (event: KeyboardEvent): void => moveBy(event, { travel, checkpoints, chosen, box: box.current });
+  const width =
+    Math.min(
+      LANES,
+      Math.max(1, ...rows.value.map(({ lane, passing }) => Math.max(lane, ...passing) + 1)),
+    ) * LANE;
+  const press = (event: KeyboardEvent): void =>
+    moveBy(event, { travel, checkpoints, chosen, box: box.current });
   return (
     <div
       ref={box}
@@ -169,7 +218,9 @@ function CheckpointList({ travel, checkpoints }: { travel: TimeTravel; checkpoin
       role="listbox"
       tabIndex={0}
       aria-label="Checkpoints"
-      aria-activedescendant={chosen < first || chosen >= first + count ? undefined : `checkpoint-${chosen}`}
+      aria-activedescendant={
+        chosen < first || chosen >= first + count ? undefined : `checkpoint-${chosen}`
+      }
       onKeyDown={press}
       onScroll={({ currentTarget }) => (top.value = currentTarget.scrollTop)}
     >
@@ -187,9 +238,13 @@ function CheckpointList({ travel, checkpoints }: { travel: TimeTravel; checkpoin
             style={{ height: `${ROW}px` }}
             onClick={() => travel.choose(one)}
           >
-            <Lanes row={rows.value[index]} width={width} isLast={index === checkpoints.length - 1} />
-            <span>{checkpointWords(one.metadata)}</span>
-            {one.next.length > 0 && <span class="quiet">next {namesText(one.next)}</span>}
+            <Lanes
+              row={rows.value[index]}
+              width={width}
+              isLast={index === checkpoints.length - 1}
+            />
+            <span>{describeCheckpoint(one.metadata)}</span>
+            {one.next.length > 0 && <span class="quiet">next {formatNames(one.next)}</span>}
           </div>
         );
       })}
@@ -198,7 +253,12 @@ function CheckpointList({ travel, checkpoints }: { travel: TimeTravel; checkpoin
   );
 }
 
-type Moved = { travel: TimeTravel; checkpoints: readonly ListedCheckpoint[]; chosen: number; box: HTMLElement | null };
+type Moved = {
+  travel: TimeTravel;
+  checkpoints: readonly ListedCheckpoint[];
+  chosen: number;
+  box: HTMLElement | null;
+};
 
 /** Chooses the next or the one before by an arrow, and brings it into sight. */
 function moveBy(event: KeyboardEvent, { travel, checkpoints, chosen, box }: Moved): void {
@@ -209,19 +269,28 @@ function moveBy(event: KeyboardEvent, { travel, checkpoints, chosen, box }: Move
   event.stopPropagation();
   travel.choose(next);
   const place = (chosen + by) * ROW;
-  if (box !== null && (place < box.scrollTop || place > box.scrollTop + HEIGHT - 2 * ROW)) box.scrollTop = place - HEIGHT / 2;
+  if (box !== null && (place < box.scrollTop || place > box.scrollTop + HEIGHT - 2 * ROW))
+    box.scrollTop = place - HEIGHT / 2;
 }
 
-function Lanes({ row, width, isLast }: { row: ReturnType<typeof lanesOf>[number] | undefined; width: number; isLast: boolean }) {
+function Lanes({
+  row,
+  width,
+  isLast,
+}: {
+  row: ReturnType<typeof buildLanes>[number] | undefined;
+  width: number;
+  isLast: boolean;
+}) {
   if (row === undefined) return null;
-  const own = middle(row.lane);
+  const own = measureMiddle(row.lane);
   return (
     <svg width={width} height={ROW} aria-hidden="true">
       {row.passing.map((lane) => (
-        <path key={lane} d={`M${middle(lane)} 0V${ROW}`} />
+        <path key={lane} d={`M${measureMiddle(lane)} 0V${ROW}`} />
       ))}
       {row.joined.map((lane) => (
-        <path key={`from ${lane}`} d={`M${middle(lane)} 0L${own} ${ROW / 2}`} />
+        <path key={`from ${lane}`} d={`M${measureMiddle(lane)} 0L${own} ${ROW / 2}`} />
       ))}
       {!row.isRoot && !isLast && <path d={`M${own} ${ROW / 2}V${ROW}`} />}
       {row.hasChild && <path d={`M${own} 0V${ROW / 2}`} />}

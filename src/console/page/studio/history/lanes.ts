@@ -1,10 +1,16 @@
 /* Checkpoints in lanes, as histories of branches are drawn: a checkpoint stands in the lane of its newest child. */
 
 /** A checkpoint's row: its lane, the lanes that pass by, and those of its other children, which begin here. */
-type LaneRow = { lane: number; passing: number[]; joined: number[]; hasChild: boolean; isRoot: boolean };
+type LaneRow = {
+  lane: number;
+  passing: number[];
+  joined: number[];
+  hasChild: boolean;
+  isRoot: boolean;
+};
 
 /** Returns the row of each checkpoint. They come newest first, so children stand before their parents. */
-export function lanesOf(checkpoints: readonly { id: string; parent: string }[]): LaneRow[] {
+export function buildLanes(checkpoints: readonly { id: string; parent: string }[]): LaneRow[] {
   const waiting: (string | undefined)[] = [];
   const known = new Set(checkpoints.map(({ id }) => id));
   return checkpoints.map(({ id, parent }) => {

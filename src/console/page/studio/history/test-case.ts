@@ -15,7 +15,14 @@ export type CasedThread = {
  * Returns the parts of a JSON text by which a test repeats a thread: the calls of its runs up to a checkpoint, the
  * oldest first, and the state to expect. Values stand there as the agent sent them, so that large ones are not parsed.
  */
-export function testCaseText({ graph, thread, checkpoint, madeAt, runs, state }: CasedThread): string[] {
+export function testCaseText({
+  graph,
+  thread,
+  checkpoint,
+  madeAt,
+  runs,
+  state,
+}: CasedThread): string[] {
   const known = runs
     .filter((one) => Date.parse(one.madeAt) <= Date.parse(madeAt))
     .toSorted((one, other) => Date.parse(one.madeAt) - Date.parse(other.madeAt));

@@ -1,5 +1,5 @@
 import type { PiecedText } from './pieced-text.ts';
-import { parsedOr } from '../../../../schema/json.ts';
+import { parseJsonOr } from '../../../../schema/json.ts';
 
 /* Values in the text of a large JSON, found without making objects of them. The text may be no JSON at all. */
 
@@ -19,17 +19,17 @@ const WORD = /\S/g;
 /** A name may be as long as its writer likes. */
 const LONGEST_NAME = 200;
 
-const kindAt = (text: PiecedText, at: number): JsonKind => {
-  const character = text.letter(at);
+const readKind = (text: PiecedText, at: number): JsonKind => {
+  const character = text.getLetter(at);
   if (character === '{') return 'object';
   if (character === '[') return 'list';
   return character === '"' ? 'text' : 'other';
 };
 
 /** Returns the value that a text consists of. */
-export function rootNode(text: PiecedText): JsonNode {
+export function readRootNode(text: PiecedText): JsonNode {
   const start = text.find(WORD, 0);
-  return { start, end: text.endOfWords(), kind: kindAt(text, start) };
+  return { start, end: text.endOfWords(), kind: readKind(text, start) };
 }
 
 /** Finds the values within an object or a list, a piece at a time, so that the page can do other things in between. */
@@ -59,17 +59,17 @@ export class ChildScan {
   step(letters: number): boolean {
     if (this.#node.kind !== 'object' && this.#node.kind !== 'list') return true;
     for (const end = this.#at + letters; this.#at < end;) {
-      if (this.#string !== undefined) this.#inString(this.#string, end);
-      else if (this.#depth > 0) this.#within();
-      else if (this.#direct()) return true;
+      if (this.#string !== undefined) this.#stepInString(this.#string, end);
+      else if (this.#depth > 0) this.#stepWithin();
+      else if (this.#stepDirect()) return true;
       if (this.#at >= this.#node.end && this.#string === undefined) return true;
     }
     return false;
   }
 
   /** Goes on in a string, to its end or to this place, within a piece of the text. */
-  #inString(begun: number, place: number): void {
-    const { text, start } = this.#text.pieceAt(this.#at);
+  #stepInString(begun: number, place: number): void {
+    const { text, start } = this.#text.getPiece(this.#at);
     const end = Math.min(text.length, place - start);
     let at = this.#at - start;
     let code = 0;
@@ -84,16 +84,17 @@ export class ChildScan {
   #endString(begun: number): void {
     this.#string = undefined;
     if (this.#depth > 0) return;
-    if (this.#node.kind === 'object' && this.#name === undefined) this.#name = nameOf(this.#text, begun, this.#at);
+    if (this.#node.kind === 'object' && this.#name === undefined)
+      this.#name = readName(this.#text, begun, this.#at);
     else this.#add(begun, this.#at);
   }
 
   /** Goes to the next mark within a value that is passed over, or to the next piece of the text. */
-  #within(): void {
+  #stepWithin(): void {
     const at = this.#text.findInPiece(NEXT_MARK, this.#at);
     this.#at = at === undefined ? this.#text.endOfPiece(this.#at) : at + 1;
     if (at === undefined) return;
-    const character = this.#text.letter(at);
+    const character = this.#text.getLetter(at);
     if (character === '"') this.#string = at;
     else if (character === '{' || character === '[') this.#depth += 1;
     else {
@@ -103,11 +104,11 @@ export class ChildScan {
   }
 
   /** Goes on to the next part of the object or list itself. Returns whether that was its end. */
-  #direct(): boolean {
+  #stepDirect(): boolean {
     const at = this.#text.findInPiece(WORD, this.#at);
     this.#at = at === undefined ? this.#text.endOfPiece(this.#at) : at + 1;
     if (at === undefined) return false;
-    const letter = this.#text.letter(at);
+    const letter = this.#text.getLetter(at);
     if (letter === ',' || letter === ':') return false;
     if (at >= this.#node.end - 1) return true;
     if (letter === '{' || letter === '[') {
@@ -125,22 +126,25 @@ export class ChildScan {
     const name = this.#node.kind === 'list' ? String(this.#count) : (this.#name ?? '');
     this.#count += 1;
     this.#name = undefined;
-    if (this.found.length < this.#most) this.found.push({ start, end, kind: kindAt(this.#text, start), name });
+    if (this.found.length < this.#most)
+      this.found.push({ start, end, kind: readKind(this.#text, start), name });
     else this.left += 1;
   }
 }
 
 /** Returns the name that a JSON string is, without its end where it is long. */
-function nameOf(text: PiecedText, start: number, end: number): string {
-  const json = text.slice(start, Math.min(end, start + LONGEST_NAME));
-  return textIn(end - start > LONGEST_NAME ? `${json}…` : json);
+function readName(text: PiecedText, start: number, end: number): string {
+  const json = text.getSlice(start, Math.min(end, start + LONGEST_NAME));
+  return parseJsonString(end - start > LONGEST_NAME ? `${json}…` : json);
 }
 
 /** Returns the string of a JSON string, which may lack its end, or the text itself where it is none. */
-export function textIn(json: string): string {
-  const whole = parsedOr(json, undefined);
+export function parseJsonString(json: string): string {
+  const whole = parseJsonOr(json, undefined);
   if (typeof whole === 'string') return whole;
   // An escape that was cut has at most six characters, and an odd number of backslashes begins it.
-  const ends = [json, ...[1, 2, 3, 4, 5, 6].map((letters) => json.slice(0, -letters))].map((one) => parsedOr(`${one}"`, undefined));
+  const ends = [json, ...[1, 2, 3, 4, 5, 6].map((letters) => json.slice(0, -letters))].map((one) =>
+    parseJsonOr(`${one}"`, undefined),
+  );
   return ends.find((one) => typeof one === 'string') ?? json;
 }

@@ -1,7 +1,13 @@
 import { Pace } from './pace.ts';
 import { PiecedText } from './pieced-text.ts';
-import { ChildScan, rootNode, textIn, type JsonChild, type JsonNode } from './json-scan.ts';
-import { parsedOr } from '../../../../schema/json.ts';
+import {
+  ChildScan,
+  readRootNode,
+  parseJsonString,
+  type JsonChild,
+  type JsonNode,
+} from './json-scan.ts';
+import { parseJsonOr } from '../../../../schema/json.ts';
 
 /** Letters between two looks at the clock. */
 const LETTERS = 20_000;
@@ -23,12 +29,12 @@ export class ScannedJson {
   readonly pace = new Pace();
 
   constructor(text: string | PiecedText) {
-    this.text = typeof text === 'string' ? PiecedText.of(text) : text;
-    this.root = rootNode(this.text);
+    this.text = typeof text === 'string' ? PiecedText.splitText(text) : text;
+    this.root = readRootNode(this.text);
   }
 
   /** Returns the values within one. It stops for the page every few milliseconds. */
-  async children(node: JsonNode, signal?: AbortSignal, most = MOST): Promise<JsonChildren> {
+  async listChildren(node: JsonNode, signal?: AbortSignal, most = MOST): Promise<JsonChildren> {
     const scan = new ChildScan(this.text, node, most);
     while (!scan.step(LETTERS)) await this.pace.keep(signal);
     // Many small ones in a row take long, too.
@@ -37,32 +43,36 @@ export class ScannedJson {
   }
 
   /** Returns the value of this name within the object. */
-  async child(node: JsonNode | undefined, name: string, signal?: AbortSignal): Promise<JsonChild | undefined> {
+  async findChild(
+    node: JsonNode | undefined,
+    name: string,
+    signal?: AbortSignal,
+  ): Promise<JsonChild | undefined> {
     if (node?.kind !== 'object') return undefined;
-    return (await this.children(node, signal)).found.findLast((one) => one.name === name);
+    return (await this.listChildren(node, signal)).found.findLast((one) => one.name === name);
   }
 
   /** Returns the text of a value as it was sent. */
-  slice({ start, end }: JsonNode): string {
-    return this.text.slice(start, end);
+  getSlice({ start, end }: JsonNode): string {
+    return this.text.getSlice(start, end);
   }
 
   /** Returns the text of a value of any size, in pieces. */
-  slices({ start, end }: JsonNode): string[] {
-    return [...this.text.slices(start, end)];
+  listSlices({ start, end }: JsonNode): string[] {
+    return [...this.text.listSlices(start, end)];
   }
 
   /** Returns the beginning of a value, and how long it is. */
-  beginning(node: JsonNode, most = BEGINNING): string {
+  formatBeginning(node: JsonNode, most = BEGINNING): string {
     const { start, end, kind } = node;
-    const cut = this.text.slice(start, Math.min(end, start + most));
-    const words = kind === 'text' ? textIn(cut) : cut;
+    const cut = this.text.getSlice(start, Math.min(end, start + most));
+    const words = kind === 'text' ? parseJsonString(cut) : cut;
     return end - start > most ? `${words} … (${end - start} letters)` : words;
   }
 
   /** Returns a small value; undefined for a large one, or one that is no JSON. */
-  small(node: JsonNode | undefined, most = PARSED_AT_ONCE): unknown {
+  parseSmall(node: JsonNode | undefined, most = PARSED_AT_ONCE): unknown {
     if (node === undefined || node.end - node.start > most) return undefined;
-    return parsedOr(this.slice(node), undefined);
+    return parseJsonOr(this.getSlice(node), undefined);
   }
 }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { rowWindow } from '../../deployments/row-window.ts';
+import { measureRowWindow } from '../../deployments/row-window.ts';
 import type { JsonChild, JsonNode } from './json-scan.ts';
 import type { ScannedJson } from './json-text.ts';
 import { Button } from '../../shell/controls.tsx';
@@ -16,7 +16,15 @@ type TreeRow = { node: JsonChild; depth: number; isOpen: boolean; path: string }
 const hasParts = ({ kind }: JsonNode): boolean => kind === 'object' || kind === 'list';
 
 /** A value of any size as a tree. Parts are looked into when they are opened, and only rows in sight are drawn. */
-export function JsonTree({ json, node, label = 'State' }: { json: ScannedJson; node: JsonNode; label?: string }) {
+export function JsonTree({
+  json,
+  node,
+  label = 'State',
+}: {
+  json: ScannedJson;
+  node: JsonNode;
+  label?: string;
+}) {
   const rows = useSignal<TreeRow[] | undefined>(undefined);
   const top = useSignal(0);
   const whole = useSignal<JsonChild | undefined>(undefined);
@@ -24,8 +32,10 @@ export function JsonTree({ json, node, label = 'State' }: { json: ScannedJson; n
     const leaving = new AbortController();
     whole.value = undefined;
     const read = async (): Promise<void> => {
-      const { found } = await json.children(node, leaving.signal);
-      rows.value = hasParts(node) ? found.map((one) => rowOf(one, 0, '')) : [rowOf({ ...node, name: '' }, 0, '')];
+      const { found } = await json.listChildren(node, leaving.signal);
+      rows.value = hasParts(node)
+        ? found.map((one) => buildRow(one, 0, ''))
+        : [buildRow({ ...node, name: '' }, 0, '')];
     };
     read().catch(() => undefined);
     return () => leaving.abort();
@@ -35,18 +45,33 @@ export function JsonTree({ json, node, label = 'State' }: { json: ScannedJson; n
     const row = shown[at];
     if (row === undefined) return;
     if (!hasParts(row.node)) whole.value = row.node;
-    else if (row.isOpen) rows.value = [...shown.slice(0, at), { ...row, isOpen: false }, ...shown.slice(endOf(shown, at))];
+    else if (row.isOpen)
+      rows.value = [
+        ...shown.slice(0, at),
+        { ...row, isOpen: false },
+        ...shown.slice(endOf(shown, at)),
+      ];
     else {
-      const { found } = await json.children(row.node);
+      const { found } = await json.listChildren(row.node);
       const place = rows.value?.indexOf(row) ?? -1;
-      const inner = found.map((one) => rowOf(one, row.depth + 1, row.path));
+      const inner = found.map((one) => buildRow(one, row.depth + 1, row.path));
       if (place >= 0)
-        rows.value = [...(rows.value ?? []).slice(0, place), { ...row, isOpen: true }, ...inner, ...(rows.value ?? []).slice(place + 1)];
+        rows.value = [
+          ...(rows.value ?? []).slice(0, place),
+          { ...row, isOpen: true },
+          ...inner,
+          ...(rows.value ?? []).slice(place + 1),
+        ];
     }
   };
   const { value: shown } = rows;
   if (shown === undefined) return <p aria-busy="true" />;
-  const { first, count, before, behind } = rowWindow({ top: top.value, height: HEIGHT, row: ROW, rows: shown.length });
+  const { first, count, before, behind } = measureRowWindow({
+    top: top.value,
+    height: HEIGHT,
+    row: ROW,
+    rows: shown.length,
+  });
   return (
     <>
       <div
@@ -67,7 +92,12 @@ export function JsonTree({ json, node, label = 'State' }: { json: ScannedJson; n
   );
 }
 
-const rowOf = (node: JsonChild, depth: number, path: string): TreeRow => ({ node, depth, isOpen: false, path: `${path}/${node.name}` });
+const buildRow = (node: JsonChild, depth: number, path: string): TreeRow => ({
+  node,
+  depth,
+  isOpen: false,
+  path: `${path}/${node.name}`,
+});
 
 function endOf(rows: readonly TreeRow[], at: number): number {
   const depth = rows[at]?.depth ?? 0;
@@ -75,14 +105,27 @@ function endOf(rows: readonly TreeRow[], at: number): number {
   return end < 0 ? rows.length : end;
 }
 
-function RowShown({ json, row: { node, depth, isOpen }, toggle }: { json: ScannedJson; row: TreeRow; toggle: () => void }) {
-  const text = previewOf(json, node);
+function RowShown({
+  json,
+  row: { node, depth, isOpen },
+  toggle,
+}: {
+  json: ScannedJson;
+  row: TreeRow;
+  toggle: () => void;
+}) {
+  const text = formatPreview(json, node);
   const mayOpen = hasParts(node) || node.end - node.start > ON_LINE;
   const label = node.name === '' ? 'value' : node.name;
   return (
     <div class="json-row" style={{ height: `${ROW}px`, paddingLeft: `${depth * 16}px` }}>
       {mayOpen ? (
-        <Button class="plain" aria-expanded={hasParts(node) ? isOpen : undefined} label={label} press={toggle} />
+        <Button
+          class="plain"
+          aria-expanded={hasParts(node) ? isOpen : undefined}
+          label={label}
+          press={toggle}
+        />
       ) : (
         <span>{label}</span>
       )}{' '}
@@ -92,14 +135,14 @@ function RowShown({ json, row: { node, depth, isOpen }, toggle }: { json: Scanne
 }
 
 /** Returns the beginning of a value on one line. */
-export function previewOf(json: ScannedJson, { start, end }: JsonNode): string {
-  const text = json.text.slice(start, Math.min(end, start + ON_LINE));
+export function formatPreview(json: ScannedJson, { start, end }: JsonNode): string {
+  const text = json.text.getSlice(start, Math.min(end, start + ON_LINE));
   return end - start > ON_LINE ? `${text} … (${end - start} letters)` : text;
 }
 
 function WholeValue({ json, node }: { json: ScannedJson; node: JsonChild }) {
-  const shown = json.text.slice(node.start, Math.min(node.end, node.start + UNFOLDED));
-  const parsed = json.small(node, UNFOLDED);
+  const shown = json.text.getSlice(node.start, Math.min(node.end, node.start + UNFOLDED));
+  const parsed = json.parseSmall(node, UNFOLDED);
   const value = typeof parsed === 'string' ? parsed : shown;
   return (
     <>

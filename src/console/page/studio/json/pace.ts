@@ -2,7 +2,7 @@
 const SLICE = 8;
 
 /** Lets the page do something else. */
-export function breathe(): Promise<void> {
+export function pauseForPage(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   setTimeout(resolve);
   return promise;
@@ -15,7 +15,7 @@ export class Pace {
   /** Goes on with the work, at once or when the page has done something else. Throws where the reader has left. */
   async keep(signal?: AbortSignal): Promise<void> {
     if (performance.now() - this.#since < SLICE) return;
-    await breathe();
+    await pauseForPage();
     signal?.throwIfAborted();
     this.#since = performance.now();
   }

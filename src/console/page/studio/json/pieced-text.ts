@@ -19,10 +19,11 @@ export class PiecedText {
   private constructor(pieces: readonly string[], size: number) {
     this.#pieces = pieces;
     this.#size = size;
-    this.length = pieces.length === 0 ? 0 : (pieces.length - 1) * size + (pieces.at(-1) ?? '').length;
+    this.length =
+      pieces.length === 0 ? 0 : (pieces.length - 1) * size + (pieces.at(-1) ?? '').length;
   }
 
-  static of(text: string, size = PIECE): PiecedText {
+  static splitText(text: string, size = PIECE): PiecedText {
     const count = Math.ceil(text.length / size);
     return new PiecedText(
       Array.from({ length: count }, (_, at) => text.slice(at * size, (at + 1) * size)),
@@ -31,12 +32,13 @@ export class PiecedText {
   }
 
   /** Reads the body of an answer, and lets the page do something else meanwhile: pieces that are there come at once. */
-  static async ofBody({ body }: Pick<Response, 'body'>): Promise<PiecedText> {
+  static async readBody({ body }: Pick<Response, 'body'>): Promise<PiecedText> {
     const reader = body?.getReader();
     const [decoder, pace, pieces] = [new TextDecoder(), new Pace(), [] as string[]];
     let rest = '';
     const add = (text: string): void => {
-      for (rest += text; rest.length >= PIECE; rest = rest.slice(PIECE)) pieces.push(rest.slice(0, PIECE));
+      for (rest += text; rest.length >= PIECE; rest = rest.slice(PIECE))
+        pieces.push(rest.slice(0, PIECE));
     };
     for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
       const bytes: Uint8Array = read.value;
@@ -50,20 +52,20 @@ export class PiecedText {
   }
 
   /** Returns the piece that has this place; an empty one behind the end. */
-  pieceAt(place: number): TextPiece {
+  getPiece(place: number): TextPiece {
     const at = Math.floor(place / this.#size);
     return { text: this.#pieces[at] ?? '', start: at * this.#size };
   }
 
   /** Returns the letter at a place; nothing behind the end. */
-  letter(place: number): string {
-    const { text, start } = this.pieceAt(place);
+  getLetter(place: number): string {
+    const { text, start } = this.getPiece(place);
     return text.charAt(place - start);
   }
 
   /** Returns the place of the next letter that the pattern finds in this piece; undefined where there is none. */
   findInPiece(pattern: RegExp, from: number): number | undefined {
-    const { text, start } = this.pieceAt(from);
+    const { text, start } = this.getPiece(from);
     pattern.lastIndex = from - start;
     const found = pattern.exec(text);
     return found === null ? undefined : start + found.index;
@@ -80,7 +82,7 @@ export class PiecedText {
 
   /** Returns the place at which the next piece begins. */
   endOfPiece(place: number): number {
-    const { text, start } = this.pieceAt(place);
+    const { text, start } = this.getPiece(place);
     return text === '' ? this.length : start + text.length;
   }
 
@@ -90,15 +92,15 @@ export class PiecedText {
     return full < 0 ? 0 : full * this.#size + (this.#pieces[full] ?? '').trimEnd().length;
   }
 
-  slice(from: number, to: number): string {
-    return [...this.slices(from, to)].join('');
+  getSlice(from: number, to: number): string {
+    return [...this.listSlices(from, to)].join('');
   }
 
   /** Yields a part of the text as pieces. */
-  *slices(from: number, to: number): Generator<string> {
+  *listSlices(from: number, to: number): Generator<string> {
     const end = Math.min(to, this.length);
     for (let at = from; at < end; at = this.endOfPiece(at)) {
-      const { text, start } = this.pieceAt(at);
+      const { text, start } = this.getPiece(at);
       yield text.slice(at - start, end - start);
     }
   }

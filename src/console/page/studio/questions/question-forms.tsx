@@ -1,61 +1,98 @@
 import { useSignal } from '@preact/signals';
 import { FieldsShown } from '../forms/fields-shown.tsx';
-import { formFields } from '../forms/schema-fields.ts';
-import { stateText } from '../state-text.ts';
-import { draftedAnswer, firstDraft, type AnswerDraft, type DecisionDraft } from './drafts.ts';
+import { readFormFields } from '../forms/schema-fields.ts';
+import { formatState } from '../state-text.ts';
+import {
+  buildDraftedAnswer,
+  buildFirstDraft,
+  type AnswerDraft,
+  type DecisionDraft,
+} from './drafts.ts';
 import type { AskedShape, AskedAction, DecisionKind, ThreadQuestion } from './questions.ts';
 import { Button, Select } from '../../shell/controls.tsx';
 
 type Answers = { id: string; answer: unknown }[];
-type QuestionsProps = { questions: readonly ThreadQuestion[]; isBusy: boolean; answer: (answers: Answers) => Promise<boolean> };
+type QuestionsProps = {
+  questions: readonly ThreadQuestion[];
+  isBusy: boolean;
+  answer: (answers: Answers) => Promise<boolean>;
+};
 
 /** The questions with which a thread waits. All of them are answered at once, each by its id. */
 export function Questions({ questions, isBusy, answer }: QuestionsProps) {
-  const drafts = useSignal<AnswerDraft[]>(questions.map(({ asked }) => firstDraft(asked)));
+  const drafts = useSignal<AnswerDraft[]>(questions.map(({ asked }) => buildFirstDraft(asked)));
   const faults = useSignal<Record<string, string>[]>([]);
-  const submit = (event: Event): void => {
+  const handleSubmit = (event: Event): void => {
     event.preventDefault();
-    const drafted = questions.map(({ asked }, index) => draftedAnswer(asked, drafts.value[index] ?? firstDraft(asked)));
+    const drafted = questions.map(({ asked }, index) =>
+      buildDraftedAnswer(asked, drafts.value[index] ?? buildFirstDraft(asked)),
+    );
     faults.value = drafted.map((one) => ('faults' in one ? one.faults : {}));
-    const answers = drafted.flatMap((one, index) => ('answer' in one ? [{ id: questions[index]?.id ?? '', answer: one.answer }] : []));
+    const answers = drafted.flatMap((one, index) =>
+      'answer' in one ? [{ id: questions[index]?.id ?? '', answer: one.answer }] : [],
+    );
     if (answers.length === questions.length) void answer(answers);
   };
   return (
-    <form class="questions" aria-label="Questions" onSubmit={submit}>
+    <form class="questions" aria-label="Questions" onSubmit={handleSubmit}>
       {questions.map(({ asked }, index) => (
         <QuestionShown
           key={index}
           asked={asked}
-          draft={drafts.value[index] ?? firstDraft(asked)}
+          draft={drafts.value[index] ?? buildFirstDraft(asked)}
           faults={faults.value[index] ?? {}}
           change={(draft) => (drafts.value = drafts.value.with(index, draft))}
         />
       ))}
-      <Button class="main" disabled={isBusy} label={questions.length === 1 ? 'Answer' : `Answer all ${questions.length}`} />
+      <Button
+        class="main"
+        disabled={isBusy}
+        label={questions.length === 1 ? 'Answer' : `Answer all ${questions.length}`}
+      />
     </form>
   );
 }
 
-type QuestionProps = { asked: AskedShape; draft: AnswerDraft; faults: Record<string, string>; change: (draft: AnswerDraft) => void };
+type QuestionProps = {
+  asked: AskedShape;
+  draft: AnswerDraft;
+  faults: Record<string, string>;
+  change: (draft: AnswerDraft) => void;
+};
 
 function QuestionShown({ asked, draft, faults, change }: QuestionProps) {
   if (asked.kind === 'free')
     return (
       <fieldset>
         <legend>It waits for an answer</legend>
-        <pre>{typeof asked.value === 'string' ? asked.value : stateText(asked.value).shown}</pre>
-        <TextAnswer label="Answer, in words or as JSON" draft={draft} fault={faults['text']} change={change} />
+        <pre>{typeof asked.value === 'string' ? asked.value : formatState(asked.value).shown}</pre>
+        <TextAnswer
+          label="Answer, in words or as JSON"
+          draft={draft}
+          fault={faults['text']}
+          change={change}
+        />
       </fieldset>
     );
   if (asked.kind === 'form') {
-    const fields = formFields(asked.schema);
+    const fields = readFormFields(asked.schema);
     return (
       <fieldset>
         <legend>{asked.message}</legend>
         {fields === undefined ? (
-          <TextAnswer label="Answer, as JSON" draft={draft} fault={faults['text']} change={change} />
+          <TextAnswer
+            label="Answer, as JSON"
+            draft={draft}
+            fault={faults['text']}
+            change={change}
+          />
         ) : (
-          <FieldsShown fields={fields} texts={draft.texts} faults={faults} change={(texts) => change({ ...draft, texts })} />
+          <FieldsShown
+            fields={fields}
+            texts={draft.texts}
+            faults={faults}
+            change={(texts) => change({ ...draft, texts })}
+          />
         )}
       </fieldset>
     );
@@ -69,38 +106,66 @@ function QuestionShown({ asked, draft, faults, change }: QuestionProps) {
           action={action}
           draft={draft.decisions[index] ?? { kind: 'approve', args: '{}', message: '' }}
           fault={faults[index]}
-          change={(decision) => change({ ...draft, decisions: draft.decisions.with(index, decision) })}
+          change={(decision) =>
+            change({ ...draft, decisions: draft.decisions.with(index, decision) })
+          }
         />
       ))}
     </>
   );
 }
 
-type TextProps = { label: string; draft: AnswerDraft; fault: string | undefined; change: (draft: AnswerDraft) => void };
+type TextProps = {
+  label: string;
+  draft: AnswerDraft;
+  fault: string | undefined;
+  change: (draft: AnswerDraft) => void;
+};
 
 const TextAnswer = ({ label, draft, fault, change }: TextProps) => (
   <label class="field">
     <span>{label}</span>
-    <textarea rows={3} value={draft.text} onInput={({ currentTarget }) => change({ ...draft, text: currentTarget.value })} />
+    <textarea
+      rows={3}
+      value={draft.text}
+      onInput={({ currentTarget }) => change({ ...draft, text: currentTarget.value })}
+    />
     {fault !== undefined && <span class="wrong">{fault}</span>}
   </label>
 );
 
-const WORDS: Record<DecisionKind, string> = { approve: 'Approve', edit: 'Edit', reject: 'Reject', respond: 'Respond' };
+const WORDS: Record<DecisionKind, string> = {
+  approve: 'Approve',
+  edit: 'Edit',
+  reject: 'Reject',
+  respond: 'Respond',
+};
 
-type ActionProps = { action: AskedAction; draft: DecisionDraft; fault: string | undefined; change: (draft: DecisionDraft) => void };
+type ActionProps = {
+  action: AskedAction;
+  draft: DecisionDraft;
+  fault: string | undefined;
+  change: (draft: DecisionDraft) => void;
+};
 
-function ActionShown({ action: { name, args, description, allowed }, draft, fault, change }: ActionProps) {
+function ActionShown({
+  action: { name, args, description, allowed },
+  draft,
+  fault,
+  change,
+}: ActionProps) {
   return (
     <fieldset>
       <legend>{name === '' ? 'It waits for a decision' : name}</legend>
       {description !== '' && <p>{description}</p>}
-      <pre>{stateText(args).shown}</pre>
+      <pre>{formatState(args).shown}</pre>
       <Select
         label="Decision"
         value={draft.kind}
         options={allowed.map((one) => [one, WORDS[one]] as const)}
-        choose={(value) => change({ ...draft, kind: allowed.find((one) => one === value) ?? draft.kind })}
+        choose={(value) =>
+          change({ ...draft, kind: allowed.find((one) => one === value) ?? draft.kind })
+        }
       />
       {draft.kind === 'edit' && (
         <label class="field">
@@ -116,7 +181,11 @@ function ActionShown({ action: { name, args, description, allowed }, draft, faul
       {(draft.kind === 'reject' || draft.kind === 'respond') && (
         <label class="field">
           <span>{draft.kind === 'reject' ? 'Reason, for the agent' : 'Answer, for the agent'}</span>
-          <textarea rows={3} value={draft.message} onInput={({ currentTarget }) => change({ ...draft, message: currentTarget.value })} />
+          <textarea
+            rows={3}
+            value={draft.message}
+            onInput={({ currentTarget }) => change({ ...draft, message: currentTarget.value })}
+          />
         </label>
       )}
       {fault !== undefined && <p class="wrong">{fault}</p>}

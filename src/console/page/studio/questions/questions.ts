@@ -1,15 +1,20 @@
-import { isObject, parsedOr } from '../../../../schema/json.ts';
-import { listOf, textOf, type Fields } from '../agent-answers.ts';
+import { isObject, parseJsonOr } from '../../../../schema/json.ts';
+import { listOf, toText, type Fields } from '../agent-answers.ts';
 
 /* Questions with which graphs wait for people, in the shapes that people use, and the answers that each expects. */
 
-const fieldsIn = (value: unknown): Fields | undefined => (isObject(value) ? value : undefined);
+const toFields = (value: unknown): Fields | undefined => (isObject(value) ? value : undefined);
 
 export const DECISIONS = ['approve', 'edit', 'reject', 'respond'] as const;
 export type DecisionKind = (typeof DECISIONS)[number];
 
 /** A tool call that waits for a decision. */
-export type AskedAction = { name: string; args: unknown; description: string; allowed: DecisionKind[] };
+export type AskedAction = {
+  name: string;
+  args: unknown;
+  description: string;
+  allowed: DecisionKind[];
+};
 
 /**
  * A question: tool calls by LangChain's human-in-the-loop (`decisions`), one by Agent Inbox (`inbox`), a form as MCP
@@ -25,35 +30,45 @@ export type AskedShape =
 export type ThreadQuestion = { id: string; asked: AskedShape };
 
 /** Returns the question of an interrupt's value. */
-export function askedBy(value: unknown): AskedShape {
-  return decisionsIn(value) ?? inboxIn(value) ?? formIn(value) ?? { kind: 'free', value };
+export function readQuestion(value: unknown): AskedShape {
+  return readDecisions(value) ?? readInbox(value) ?? readForm(value) ?? { kind: 'free', value };
 }
 
 /** Returns the questions of a state's interrupts. Without an id a question can't be answered by it, and has none. */
-export const questionsOfState = (interrupts: unknown): ThreadQuestion[] =>
+export const listThreadQuestions = (interrupts: unknown): ThreadQuestion[] =>
   listOf(interrupts)
-    .map(fieldsIn)
+    .map(toFields)
     .filter((one) => one !== undefined)
-    .map((one) => ({ id: textOf(one['id']) || textOf(one['interrupt_id']), asked: askedBy(one['value']) }));
+    .map((one) => ({
+      id: toText(one['id']) || toText(one['interrupt_id']),
+      asked: readQuestion(one['value']),
+    }));
 
-const allowedOf = (names: unknown): DecisionKind[] => {
+const readAllowed = (names: unknown): DecisionKind[] => {
   const given = listOf(names);
   return given.length === 0 ? [...DECISIONS] : DECISIONS.filter((one) => given.includes(one));
 };
 
-function decisionsIn(value: unknown): AskedShape | undefined {
-  const fields = fieldsIn(value);
+function readDecisions(value: unknown): AskedShape | undefined {
+  const fields = toFields(value);
   const isCamel = fields !== undefined && Array.isArray(fields['actionRequests']);
   const requests = listOf(fields?.[isCamel ? 'actionRequests' : 'action_requests'])
-    .map(fieldsIn)
+    .map(toFields)
     .filter((one) => one !== undefined);
   if (requests.length === 0) return undefined;
-  const reviews = listOf(fields?.[isCamel ? 'reviewConfigs' : 'review_configs']).map(fieldsIn);
+  const reviews = listOf(fields?.[isCamel ? 'reviewConfigs' : 'review_configs']).map(toFields);
   const actions = requests.map((request, index) => {
-    const name = textOf(request['name']) || textOf(request['action']);
-    const named = reviews.find((one) => textOf(one?.[isCamel ? 'actionName' : 'action_name']) === name) ?? reviews[index];
-    const allowed = allowedOf(named?.[isCamel ? 'allowedDecisions' : 'allowed_decisions']);
-    return { name, args: request['args'] ?? request['arguments'] ?? {}, description: textOf(request['description']), allowed };
+    const name = toText(request['name']) || toText(request['action']);
+    const named =
+      reviews.find((one) => toText(one?.[isCamel ? 'actionName' : 'action_name']) === name) ??
+      reviews[index];
+    const allowed = readAllowed(named?.[isCamel ? 'allowedDecisions' : 'allowed_decisions']);
+    return {
+      name,
+      args: request['args'] ?? request['arguments'] ?? {},
+      description: toText(request['description']),
+      allowed,
+    };
   });
   return { kind: 'decisions', actions, isCamel };
 }
@@ -66,19 +81,22 @@ const INBOX: Record<DecisionKind, string[]> = {
   respond: ['allow_respond', 'allowRespond'],
 };
 
-function inboxIn(value: unknown): AskedShape | undefined {
-  const fields = fieldsIn(Array.isArray(value) && value.length === 1 ? value[0] : value);
-  const request = fieldsIn(fields?.['action_request'] ?? fields?.['actionRequest']);
-  const config = fieldsIn(fields?.['config']);
+function readInbox(value: unknown): AskedShape | undefined {
+  const fields = toFields(Array.isArray(value) && value.length === 1 ? value[0] : value);
+  const request = toFields(fields?.['action_request'] ?? fields?.['actionRequest']);
+  const config = toFields(fields?.['config']);
   if (request === undefined || config === undefined) return undefined;
   const allowed = DECISIONS.filter((one) => INBOX[one].some((name) => config[name] === true));
-  const description = textOf(fields?.['description']);
-  return { kind: 'inbox', action: { name: textOf(request['action']), args: request['args'] ?? {}, description, allowed } };
+  const description = toText(fields?.['description']);
+  return {
+    kind: 'inbox',
+    action: { name: toText(request['action']), args: request['args'] ?? {}, description, allowed },
+  };
 }
 
-function formIn(value: unknown): AskedShape | undefined {
-  const fields = fieldsIn(value);
-  const schema = fieldsIn(fields?.['requestedSchema'] ?? fields?.['requested_schema']);
+function readForm(value: unknown): AskedShape | undefined {
+  const fields = toFields(value);
+  const schema = toFields(fields?.['requestedSchema'] ?? fields?.['requested_schema']);
   if (schema === undefined || typeof fields?.['message'] !== 'string') return undefined;
   return { kind: 'form', message: fields['message'], schema };
 }
@@ -87,29 +105,38 @@ function formIn(value: unknown): AskedShape | undefined {
 export type ActionDecision = { kind: DecisionKind; args?: unknown; message?: string };
 
 /** Returns the answer to LangChain's human-in-the-loop: a decision for each action, in their order. */
-export function decisionsAnswer(
+export function buildDecisionsAnswer(
   { actions, isCamel }: { actions: readonly AskedAction[]; isCamel: boolean },
   decisions: readonly ActionDecision[],
 ) {
   return {
     decisions: decisions.map(({ kind, args, message = '' }, index) => {
       if (kind === 'approve') return { type: kind };
-      if (kind === 'edit') return { type: kind, [isCamel ? 'editedAction' : 'edited_action']: { name: actions[index]?.name ?? '', args } };
+      if (kind === 'edit')
+        return {
+          type: kind,
+          [isCamel ? 'editedAction' : 'edited_action']: { name: actions[index]?.name ?? '', args },
+        };
       return { type: kind, ...((kind === 'respond' || message !== '') && { message }) };
     }),
   };
 }
 
 /** Returns the answer that Agent Inbox would give, which is a list of one. */
-export function inboxAnswer({ name, args: given }: AskedAction, { kind, args, message = '' }: ActionDecision) {
+export function buildInboxAnswer(
+  { name, args: given }: AskedAction,
+  { kind, args, message = '' }: ActionDecision,
+) {
   if (kind === 'approve') return [{ type: 'accept', args: null }];
   if (kind === 'edit') return [{ type: 'edit', args: { action: name, args: args ?? given } }];
-  return kind === 'reject' ? [{ type: 'ignore', args: null }] : [{ type: 'response', args: message }];
+  return kind === 'reject'
+    ? [{ type: 'ignore', args: null }]
+    : [{ type: 'response', args: message }];
 }
 
 /** Returns an answer in free words: the JSON of an object, a list, true or false as that, all else as the text. */
-export function freeAnswer(text: string): unknown {
-  return /^\s*(?:[[{]|(?:true|false)\s*$)/.test(text) ? parsedOr(text, text) : text;
+export function parseFreeAnswer(text: string): unknown {
+  return /^\s*(?:[[{]|(?:true|false)\s*$)/.test(text) ? parseJsonOr(text, text) : text;
 }
 
 /**
@@ -117,4 +144,6 @@ export function freeAnswer(text: string): unknown {
  * an id are answered one at a time.
  */
 export const resumeWith = (answers: readonly { id: string; answer: unknown }[]): unknown =>
-  answers.every(({ id }) => id !== '') ? Object.fromEntries(answers.map(({ id, answer }) => [id, answer])) : answers[0]?.answer;
+  answers.every(({ id }) => id !== '')
+    ? Object.fromEntries(answers.map(({ id, answer }) => [id, answer]))
+    : answers[0]?.answer;

@@ -1,4 +1,4 @@
-import { textOf, type Fields } from '../agent-answers.ts';
+import { toText, type Fields } from '../agent-answers.ts';
 
 /* The lists that an agent has besides its threads: how each is asked for, and the columns of its table. */
 
@@ -30,18 +30,24 @@ export type Catalog = {
   parts?: Readonly<Record<string, readonly string[]>>;
 };
 
-const shortText = (value: unknown): string => {
+const formatShort = (value: unknown): string => {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 };
-const numberIn = (value: unknown): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
+const readNumber = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 
-const words = (head: string, name: string): RecordColumn => ({ head, cell: (fields) => ({ text: shortText(fields[name]) }) });
-const time = (head: string, name: string): RecordColumn => ({
+const buildTextColumn = (head: string, name: string): RecordColumn => ({
   head,
-  cell: (fields) => ({ time: Number.isNaN(Date.parse(textOf(fields[name]))) ? '' : textOf(fields[name]) }),
+  cell: (fields) => ({ text: formatShort(fields[name]) }),
 });
-const below = (...parts: string[]): string => parts.map(encodeURIComponent).join('/');
+const buildTimeColumn = (head: string, name: string): RecordColumn => ({
+  head,
+  cell: (fields) => ({
+    time: Number.isNaN(Date.parse(toText(fields[name]))) ? '' : toText(fields[name]),
+  }),
+});
+const buildPath = (...parts: string[]): string => parts.map(encodeURIComponent).join('/');
 
 export const assistantCatalog: Catalog = {
   things: 'assistants',
@@ -49,27 +55,32 @@ export const assistantCatalog: Catalog = {
   body: { sort_by: 'updated_at', sort_order: 'desc' },
   isPaged: true,
   columns: [
-    words('Assistant', 'name'),
-    words('Graph', 'graph_id'),
-    words('Version', 'version'),
-    time('Changed', 'updated_at'),
-    words('Id', 'assistant_id'),
+    buildTextColumn('Assistant', 'name'),
+    buildTextColumn('Graph', 'graph_id'),
+    buildTextColumn('Version', 'version'),
+    buildTimeColumn('Changed', 'updated_at'),
+    buildTextColumn('Id', 'assistant_id'),
   ],
 };
 
 /** Returns the list of an assistant's versions. */
-export const versionCatalog = (assistant: string): Catalog => ({
+export const buildVersionCatalog = (assistant: string): Catalog => ({
   things: 'versions of assistants',
-  path: below('assistants', assistant, 'versions'),
+  path: buildPath('assistants', assistant, 'versions'),
   body: {},
   isPaged: true,
-  columns: [words('Version', 'version'), words('Graph', 'graph_id'), words('Name', 'name'), time('Made', 'created_at')],
+  columns: [
+    buildTextColumn('Version', 'version'),
+    buildTextColumn('Graph', 'graph_id'),
+    buildTextColumn('Name', 'name'),
+    buildTimeColumn('Made', 'created_at'),
+  ],
 });
 
 /** Returns when a cron fires next, which one that rests does not. */
-const nextTime = (fields: Fields): RecordCell => {
+const buildNextTimeCell = (fields: Fields): RecordCell => {
   if (fields['enabled'] === false) return { text: 'It rests' };
-  const next = time('', 'next_run_date').cell(fields);
+  const next = buildTimeColumn('', 'next_run_date').cell(fields);
   return 'time' in next && next.time !== '' ? next : { text: 'Never again' };
 };
 
@@ -79,59 +90,78 @@ export const cronCatalog: Catalog = {
   body: { sort_by: 'next_run_date', sort_order: 'asc' },
   isPaged: true,
   columns: [
-    words('Schedule', 'schedule'),
-    { head: 'Zone', cell: ({ timezone }) => ({ text: textOf(timezone) || 'UTC' }) },
-    { head: 'Next', cell: nextTime },
-    time('Ends', 'end_time'),
-    words('Assistant', 'assistant_id'),
-    { head: 'Thread', cell: ({ thread_id: id }) => ({ text: textOf(id) || 'A new one each time' }) },
+    buildTextColumn('Schedule', 'schedule'),
+    { head: 'Zone', cell: ({ timezone }) => ({ text: toText(timezone) || 'UTC' }) },
+    { head: 'Next', cell: buildNextTimeCell },
+    buildTimeColumn('Ends', 'end_time'),
+    buildTextColumn('Assistant', 'assistant_id'),
+    {
+      head: 'Thread',
+      cell: ({ thread_id: id }) => ({ text: toText(id) || 'A new one each time' }),
+    },
   ],
 };
 
 /** Returns the list of items below a namespace. `query` searches by meaning, `filter` by fields of the values. */
-export const itemCatalog = (namespace: string[], { query, filter }: { query: string; filter: Fields }): Catalog => ({
+export const buildItemCatalog = (
+  namespace: string[],
+  { query, filter }: { query: string; filter: Fields },
+): Catalog => ({
   things: 'a store',
   path: 'store/items/search',
   body: { namespace_prefix: namespace, filter, ...(query !== '' && { query }) },
   isPaged: true,
   within: 'items',
   columns: [
-    words('Key', 'key'),
-    { head: 'Namespace', cell: ({ namespace: labels }) => ({ text: Array.isArray(labels) ? labels.map(shortText).join(' › ') : '' }) },
-    ...(query === '' ? [] : [words('Nearness', 'score')]),
-    time('Changed', 'updated_at'),
+    buildTextColumn('Key', 'key'),
+    {
+      head: 'Namespace',
+      cell: ({ namespace: labels }) => ({
+        text: Array.isArray(labels) ? labels.map(formatShort).join(' › ') : '',
+      }),
+    },
+    ...(query === '' ? [] : [buildTextColumn('Nearness', 'score')]),
+    buildTimeColumn('Changed', 'updated_at'),
   ],
 });
 
 /** Returns how the delivery of a run's end stands, as a sentence. */
-export function webhookWords(status: unknown): string {
+export function describeWebhook(status: unknown): string {
   if (typeof status !== 'object' || status === null) return '';
   const { state, attempts, last_error: error } = status as Fields;
-  const count = numberIn(attempts) ?? 0;
+  const count = readNumber(attempts) ?? 0;
   const after = count === 0 ? '' : ` after ${count} ${count === 1 ? 'attempt' : 'attempts'}`;
-  return `${textOf(state)}${after}${textOf(error) === '' ? '' : `: ${textOf(error)}`}`;
+  return `${toText(state)}${after}${toText(error) === '' ? '' : `: ${toText(error)}`}`;
 }
 
-const RUN_FIELDS = ['run_id', 'status', 'created_at', 'updated_at', 'assistant_id', 'multitask_strategy', 'webhook_status'];
+const RUN_FIELDS = [
+  'run_id',
+  'status',
+  'created_at',
+  'updated_at',
+  'assistant_id',
+  'multitask_strategy',
+  'webhook_status',
+];
 
 /** Returns the list of a thread's runs. */
 export const runCatalog = (thread: string): Catalog => ({
   things: 'runs',
-  path: below('threads', thread, 'runs'),
+  path: buildPath('threads', thread, 'runs'),
   query: { select: [...RUN_FIELDS, 'attempt', 'revision'] },
   olderQuery: { select: RUN_FIELDS },
   isPaged: true,
   columns: [
-    words('Run', 'run_id'),
-    words('Status', 'status'),
-    time('Begun', 'created_at'),
-    time('Changed', 'updated_at'),
-    words('Assistant', 'assistant_id'),
-    words('Attempts', 'attempt'),
-    words('Revision', 'revision'),
-    { head: 'Webhook', cell: ({ webhook_status: status }) => ({ text: webhookWords(status) }) },
+    buildTextColumn('Run', 'run_id'),
+    buildTextColumn('Status', 'status'),
+    buildTimeColumn('Begun', 'created_at'),
+    buildTimeColumn('Changed', 'updated_at'),
+    buildTextColumn('Assistant', 'assistant_id'),
+    buildTextColumn('Attempts', 'attempt'),
+    buildTextColumn('Revision', 'revision'),
+    { head: 'Webhook', cell: ({ webhook_status: status }) => ({ text: describeWebhook(status) }) },
   ],
-  whole: ({ run_id: id }) => below('threads', thread, 'runs', textOf(id)),
+  whole: ({ run_id: id }) => buildPath('threads', thread, 'runs', toText(id)),
   parts: {
     'Version of the assistant': ['kwargs', 'assistant_version'],
     'Config that it used': ['kwargs', 'config'],
@@ -141,40 +171,52 @@ export const runCatalog = (thread: string): Catalog => ({
 });
 
 /** Returns the list of opinions about a run. */
-export const feedbackCatalog = (thread: string, run: string): Catalog => ({
+export const buildFeedbackCatalog = (thread: string, run: string): Catalog => ({
   things: 'feedback',
-  path: below('threads', thread, 'runs', run, 'feedback'),
+  path: buildPath('threads', thread, 'runs', run, 'feedback'),
   query: {},
   isPaged: false,
-  columns: [words('Key', 'key'), words('Score', 'score'), words('Value', 'value'), words('Comment', 'comment'), time('Given', 'given_at')],
+  columns: [
+    buildTextColumn('Key', 'key'),
+    buildTextColumn('Score', 'score'),
+    buildTextColumn('Value', 'value'),
+    buildTextColumn('Comment', 'comment'),
+    buildTimeColumn('Given', 'given_at'),
+  ],
 });
 
 /** A part of the room that a thread takes: how many there are, and their bytes. */
 export type StoredPart = { name: string; count: number; bytes: number };
 
 /** Returns the parts of the room that a thread takes in the database, the largest first. */
-export function storedParts(answer: unknown): StoredPart[] {
-  const fieldsAt = (value: unknown, name: string): Fields => {
+export function listStoredParts(answer: unknown): StoredPart[] {
+  const readFieldsAt = (value: unknown, name: string): Fields => {
     const found: unknown =
-      typeof value === 'object' && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
+      typeof value === 'object' && value !== null
+        ? Object.entries(value).find(([key]) => key === name)?.[1]
+        : undefined;
     return typeof found === 'object' && found !== null ? { ...found } : {};
   };
-  const sized = (name: string, size: unknown): StoredPart => {
-    const { count, bytes } = fieldsAt({ size }, 'size');
-    return { name, count: numberIn(count) ?? 0, bytes: numberIn(bytes) ?? 0 };
+  const toStoredPart = (name: string, size: unknown): StoredPart => {
+    const { count, bytes } = readFieldsAt({ size }, 'size');
+    return { name, count: readNumber(count) ?? 0, bytes: readNumber(bytes) ?? 0 };
   };
-  const channels = Object.entries(fieldsAt(fieldsAt(answer, 'channel_values'), 'by_channel'));
+  const channels = Object.entries(
+    readFieldsAt(readFieldsAt(answer, 'channel_values'), 'by_channel'),
+  );
   return [
-    sized('Checkpoints', fieldsAt(answer, 'checkpoints')),
-    sized('Writes of steps', fieldsAt(answer, 'pending_writes')),
-    ...channels.map(([name, size]) => sized(`Values of ${name}`, size)),
+    toStoredPart('Checkpoints', readFieldsAt(answer, 'checkpoints')),
+    toStoredPart('Writes of steps', readFieldsAt(answer, 'pending_writes')),
+    ...channels.map(([name, size]) => toStoredPart(`Values of ${name}`, size)),
   ].toSorted((one, other) => other.bytes - one.bytes);
 }
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
 
 /** Returns bytes as people read them. */
-export function bytesText(bytes: number): string {
+export function formatBytes(bytes: number): string {
   const step = bytes < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
-  return step === 0 ? `${bytes} bytes` : `${(bytes / 1000 ** step).toFixed(1)} ${UNITS[step] ?? ''}`;
+  return step === 0
+    ? `${bytes} bytes`
+    : `${(bytes / 1000 ** step).toFixed(1)} ${UNITS[step] ?? ''}`;
 }

@@ -8,8 +8,14 @@ export type ListedRecord = { fields: Record<string, unknown>; json: ScannedJson;
 const SHORT = 2000;
 
 /** Reads the short fields of a record. */
-export async function recordAt(json: ScannedJson, node: JsonNode, signal?: AbortSignal): Promise<ListedRecord> {
-  const { found } = await json.children(node, signal);
-  const fields = Object.fromEntries(found.map((one) => [one.name, one.end - one.start > SHORT ? undefined : json.small(one)]));
+export async function recordAt(
+  json: ScannedJson,
+  node: JsonNode,
+  signal?: AbortSignal,
+): Promise<ListedRecord> {
+  const { found } = await json.listChildren(node, signal);
+  const fields = Object.fromEntries(
+    found.map((one) => [one.name, one.end - one.start > SHORT ? undefined : json.parseSmall(one)]),
+  );
   return { fields, json, node };
 }

@@ -19,8 +19,11 @@ export async function readRecords(
   const { isPaged, within } = catalog;
   const page = isPaged ? { limit: RECORDS_ON_PAGE, offset: from } : {};
   const json = await answerTo(agent, catalog, { page, signal });
-  const list = within === undefined ? json.root : await json.child(json.root, within, signal);
-  const { found } = list === undefined || list.kind !== 'list' ? { found: [] } : await json.children(list, signal);
+  const list = within === undefined ? json.root : await json.findChild(json.root, within, signal);
+  const { found } =
+    list === undefined || list.kind !== 'list'
+      ? { found: [] }
+      : await json.listChildren(list, signal);
   const records: ListedRecord[] = [];
   for (const node of found) records.push(await recordAt(json, node, signal));
   return { records, hasMore: isPaged && found.length >= RECORDS_ON_PAGE };
@@ -29,13 +32,20 @@ export async function readRecords(
 type AskedPage = { page: Record<string, number>; signal: AbortSignal };
 
 /** Asks for a list. A server that does not know all fields of the query, because it is older, is asked for fewer. */
-async function answerTo(agent: StudioAgent, { path, body, query, olderQuery }: Catalog, { page, signal }: AskedPage): Promise<ScannedJson> {
-  const asked = (fields: Catalog['query']): ApiRequest =>
-    body === undefined ? { query: { ...fields, ...page }, signal } : { method: 'POST', body: { ...body, ...page }, signal };
+async function answerTo(
+  agent: StudioAgent,
+  { path, body, query, olderQuery }: Catalog,
+  { page, signal }: AskedPage,
+): Promise<ScannedJson> {
+  const buildRequest = (fields: Catalog['query']): ApiRequest =>
+    body === undefined
+      ? { query: { ...fields, ...page }, signal }
+      : { method: 'POST', body: { ...body, ...page }, signal };
   try {
-    return await agent.scanned(path, asked(query));
+    return await agent.fetchScanned(path, buildRequest(query));
   } catch (error) {
-    if (olderQuery === undefined || !(error instanceof RequestRefused) || error.status !== 422) throw error;
-    return agent.scanned(path, asked(olderQuery));
+    if (olderQuery === undefined || !(error instanceof RequestRefused) || error.status !== 422)
+      throw error;
+    return agent.fetchScanned(path, buildRequest(olderQuery));
   }
 }

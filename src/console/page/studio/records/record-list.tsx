@@ -14,15 +14,22 @@ import { useRead } from './use-read.ts';
 import { Button } from '../../shell/controls.tsx';
 
 /** `more` shows what else there is about a record. */
-type RecordListProps = { catalog: Catalog; more?: ((record: ListedRecord) => ComponentChildren) | undefined };
+type RecordListProps = {
+  catalog: Catalog;
+  more?: ((record: ListedRecord) => ComponentChildren) | undefined;
+};
 
 /** A list of the agent, a page at a time, and the record that was chosen. The catalog has to stay the same one. */
 export function RecordList({ catalog, more }: RecordListProps) {
   const { agent } = useStudio();
   const from = useSignal(0);
   const chosen = useSignal<ListedRecord | undefined>(undefined);
-  const read = useRead((signal) => readRecords(agent, catalog, { from: from.value, signal }), catalog.things, [agent, catalog, from.value]);
-  const turn = (by: number): void => {
+  const read = useRead(
+    (signal) => readRecords(agent, catalog, { from: from.value, signal }),
+    catalog.things,
+    [agent, catalog, from.value],
+  );
+  const movePage = (by: number): void => {
     from.value = Math.max(0, from.value + by);
     chosen.value = undefined;
   };
@@ -30,14 +37,25 @@ export function RecordList({ catalog, more }: RecordListProps) {
     <ReadShown state={read}>
       {({ records, hasMore }) => (
         <>
-          <RecordTable catalog={catalog} records={records} chosen={chosen.value} choose={(record) => (chosen.value = record)} />
+          <RecordTable
+            catalog={catalog}
+            records={records}
+            chosen={chosen.value}
+            choose={(record) => (chosen.value = record)}
+          />
           {(hasMore || from.value > 0) && (
             <p class="pages">
-              <Button disabled={from.value === 0} label="Ones before" press={() => turn(-RECORDS_ON_PAGE)} />{' '}
-              <Button disabled={!hasMore} label="More" press={() => turn(RECORDS_ON_PAGE)} />
+              <Button
+                disabled={from.value === 0}
+                label="Ones before"
+                press={() => movePage(-RECORDS_ON_PAGE)}
+              />{' '}
+              <Button disabled={!hasMore} label="More" press={() => movePage(RECORDS_ON_PAGE)} />
             </p>
           )}
-          {chosen.value !== undefined && <RecordShown catalog={catalog} listed={chosen.value} more={more} />}
+          {chosen.value !== undefined && (
+            <RecordShown catalog={catalog} listed={chosen.value} more={more} />
+          )}
         </>
       )}
     </ReadShown>
@@ -53,12 +71,17 @@ type RecordTableProps = {
 
 function RecordTable({ catalog: { columns }, records, chosen, choose }: RecordTableProps) {
   if (records.length === 0) return <p>There are none.</p>;
-  const nameOf = (record: ListedRecord, shown: ComponentChildren) => (
-    <Button class="plain" aria-pressed={record === chosen} label={shown} press={() => choose(record)} />
+  const renderName = (record: ListedRecord, shown: ComponentChildren) => (
+    <Button
+      class="plain"
+      aria-pressed={record === chosen}
+      label={shown}
+      press={() => choose(record)}
+    />
   );
   const rows = records.map((record) => {
     const [first, ...others] = columns.map(({ cell }) => <CellShown cell={cell(record.fields)} />);
-    return { key: record.node.start, cells: [nameOf(record, first), ...others] };
+    return { key: record.node.start, cells: [renderName(record, first), ...others] };
   });
   return <Table heads={columns.map(({ head }) => head)} rows={rows} />;
 }
@@ -73,14 +96,26 @@ function CellShown({ cell }: { cell: RecordCell }) {
 }
 
 /** A record as the agent sent it. */
-function RecordShown({ catalog, listed, more }: { catalog: Catalog; listed: ListedRecord } & Pick<RecordListProps, 'more'>) {
+function RecordShown({
+  catalog,
+  listed,
+  more,
+}: { catalog: Catalog; listed: ListedRecord } & Pick<RecordListProps, 'more'>) {
   const { agent } = useStudio();
-  const read = useRead((signal) => wholeOf(agent, catalog, { listed, signal }), catalog.things, [agent, catalog, listed]);
+  const read = useRead((signal) => readWhole(agent, catalog, { listed, signal }), catalog.things, [
+    agent,
+    catalog,
+    listed,
+  ]);
   return (
     <ReadShown state={read}>
       {({ record, parts }) => (
         <section class="record">
-          <h3>{catalog.columns[0] !== undefined && <CellShown cell={catalog.columns[0].cell(record.fields)} />}</h3>
+          <h3>
+            {catalog.columns[0] !== undefined && (
+              <CellShown cell={catalog.columns[0].cell(record.fields)} />
+            )}
+          </h3>
           {parts.map(({ heading, node }) => (
             <div key={heading}>
               <h4>{heading}</h4>
@@ -99,17 +134,18 @@ function RecordShown({ catalog, listed, more }: { catalog: Catalog; listed: List
 type WholeRecord = { record: ListedRecord; parts: { heading: string; node: JsonNode }[] };
 
 /** Reads all of a record, and finds the parts in it that are shown besides. */
-async function wholeOf(
+async function readWhole(
   agent: StudioAgent,
   { whole, parts: named = {} }: Catalog,
   { listed, signal }: { listed: ListedRecord; signal: AbortSignal },
 ): Promise<WholeRecord> {
-  const json = whole === undefined ? listed.json : await agent.scanned(whole(listed.fields), { signal });
+  const json =
+    whole === undefined ? listed.json : await agent.fetchScanned(whole(listed.fields), { signal });
   const record = whole === undefined ? listed : await recordAt(json, json.root, signal);
   const parts: WholeRecord['parts'] = [];
   for (const [heading, names] of Object.entries(named)) {
     let node: JsonNode | undefined = record.node;
-    for (const name of names) node = await json.child(node, name, signal);
+    for (const name of names) node = await json.findChild(node, name, signal);
     if (node !== undefined) parts.push({ heading, node });
   }
   return { record, parts };

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { RequestRefused } from '../../api/calls.ts';
-import { failureText } from '../../api/failure-text.ts';
+import { describeFailure } from '../../api/failure-text.ts';
 import { listRefusal } from './list-refusal.ts';
 
 /** A value that was read; `refused` is the sentence that says why nothing was. */
@@ -24,7 +24,13 @@ export function useRead<Value>(
     read(signal).then(
       (value) => set({ value, refused: undefined }),
       (error: unknown) =>
-        set({ value: undefined, refused: listRefusal(error instanceof RequestRefused ? error : { message: failureText(error) }, things) }),
+        set({
+          value: undefined,
+          refused: listRefusal(
+            error instanceof RequestRefused ? error : { message: describeFailure(error) },
+            things,
+          ),
+        }),
     );
     return () => leaving.abort();
   }, inputs);

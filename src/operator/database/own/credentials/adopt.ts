@@ -4,7 +4,7 @@ import { names } from '../../../../schema/names.ts';
 import type { PartDeps } from '../../../reports/part-report.ts';
 import type { JobHindrance } from '../../../pods/job-state.ts';
 import type { DatabasePass } from '../../database.ts';
-import { numberOf } from './lost.ts';
+import { findPasswordNumber } from './lost.ts';
 import { isDone, runTask } from './rotate.ts';
 
 type Adopting = Pick<DatabasePass, 'view' | 'signal' | 'now'> & {
@@ -21,21 +21,30 @@ export async function adoptPassword(
   deployment: DeploymentResource,
   { secret, ...pass }: Adopting,
 ): Promise<{ isDone: boolean; hindrance?: JobHindrance }> {
-  const number = numberOf(secret, deployment) ?? 0;
+  const number = findPasswordNumber(secret, deployment) ?? 0;
   const to = { secret, number };
-  if (number === 0 || isDone(pass.view, names.passwordJob(deployment.metadata.name, 'adopt', number))) return { isDone: true };
+  if (
+    number === 0 ||
+    isDone(pass.view, names.passwordJob(deployment.metadata.name, 'adopt', number))
+  )
+    return { isDone: true };
   const { hindrance } = await runTask(deps, deployment, { task: 'adopt', from: to, to }, pass);
   return { isDone: false, ...(hindrance && { hindrance }) };
 }
 
 /** Removes the Job that has given a database its password, so that the next volume gets it, too. */
-export async function forgetAdoption(
+export async function removeAdoptionJob(
   { kube }: Pick<PartDeps, 'kube'>,
   deployment: DeploymentResource,
   { secret, signal }: { secret: string; signal: AbortSignal },
 ): Promise<void> {
   const { namespace, name } = deployment.metadata;
-  const number = numberOf(secret, deployment) ?? 0;
+  const number = findPasswordNumber(secret, deployment) ?? 0;
   if (number === 0) return;
-  await kube.delete(kinds.job, { namespace, name: names.passwordJob(name, 'adopt', number) }, { propagation: 'Background' }, signal);
+  await kube.delete(
+    kinds.job,
+    { namespace, name: names.passwordJob(name, 'adopt', number) },
+    { propagation: 'Background' },
+    signal,
+  );
 }

@@ -1,8 +1,12 @@
 import type { KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
-import { PASSWORD_LOST, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../../schema/platform/labels.ts';
+import {
+  PASSWORD_LOST,
+  PASSWORD_NUMBER,
+  PASSWORD_REQUESTED,
+} from '../../../../schema/platform/labels.ts';
 import { names } from '../../../../schema/names.ts';
-import { dataOwner } from '../../../objects/metadata.ts';
+import { getDataOwner } from '../../../objects/metadata.ts';
 
 /**
  * A password of a managed database. There is usually one, and there are two while it is being changed. Their Secrets
@@ -17,15 +21,26 @@ export type Credential = {
 };
 
 /** Returns the credentials of this deployment's data among Secrets, oldest first. */
-export function credentialsAmong(secrets: KubeObject[], deployment: DeploymentResource): Credential[] {
-  const owner = dataOwner(deployment);
+export function filterCredentials(
+  secrets: KubeObject[],
+  deployment: DeploymentResource,
+): Credential[] {
+  const owner = getDataOwner(deployment);
   return secrets
     .map(({ metadata }) => {
       const requestedAt = metadata.annotations?.[PASSWORD_REQUESTED];
       const number = Number(metadata.annotations?.[PASSWORD_NUMBER] ?? 0);
       const isLost = metadata.annotations?.[PASSWORD_LOST] !== undefined;
-      return { secret: metadata.name, number, ...(requestedAt !== undefined && { requestedAt }), ...(isLost && { isLost }) };
+      return {
+        secret: metadata.name,
+        number,
+        ...(requestedAt !== undefined && { requestedAt }),
+        ...(isLost && { isLost }),
+      };
     })
-    .filter(({ secret, number }) => secret === names.databaseSecret(deployment.metadata.name, owner, number))
+    .filter(
+      ({ secret, number }) =>
+        secret === names.databaseSecret(deployment.metadata.name, owner, number),
+    )
     .toSorted((a, b) => a.number - b.number);
 }

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../../kube/kube.ts';
 import { DATABASE_ADDRESS } from '../../../../schema/platform/labels.ts';
-import { isRolledOut, replicasOf } from '../../../pods/workload-state.ts';
+import { isRolledOut, getReplicas } from '../../../pods/workload-state.ts';
 import type { DatabaseView } from '../../database.ts';
 import type { Credential } from './credential.ts';
 
@@ -36,7 +36,13 @@ export type Rotation = {
  * close the former login, remove its Secret. Each step follows from the objects that exist, so that a crash interrupts
  * nothing. A lost password is followed by the next one.
  */
-export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere }: Rotation): RotationStep {
+export function decideRotationStep({
+  credentials,
+  used,
+  requestedAt,
+  isDone,
+  isEverywhere,
+}: Rotation): RotationStep {
   const [from, to] = [credentials.at(-2), credentials.at(-1)];
   if (to === undefined) return { do: 'nothing' };
   if (to.isLost === true) return { do: 'make', number: to.number + 1 };
@@ -44,21 +50,32 @@ export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere 
     const isAsked = requestedAt !== undefined && requestedAt !== to.requestedAt;
     return isAsked ? { do: 'make', number: to.number + 1 } : { do: 'nothing' };
   }
-  if (used !== to.secret) return isDone('set', to.number) ? { do: 'use', to } : { do: 'run', task: 'set', from, to };
+  if (used !== to.secret)
+    return isDone('set', to.number) ? { do: 'use', to } : { do: 'run', task: 'set', from, to };
   if (!isEverywhere(to.secret)) return { do: 'await-pods', to };
-  return isDone('retire', to.number) ? { do: 'forget', from, to } : { do: 'run', task: 'retire', from, to };
+  return isDone('retire', to.number)
+    ? { do: 'forget', from, to }
+    : { do: 'run', task: 'retire', from, to };
 }
 
 /**
  * Returns true when all pods of the deployment read the address from this Secret. Pods that are ending still use the
  * address that they were started with.
  */
-export const isUsedEverywhere = ({ agentPods, workloads }: Pick<DatabaseView, 'agentPods' | 'workloads'>, secret: string): boolean =>
+export const isUsedEverywhere = (
+  { agentPods, workloads }: Pick<DatabaseView, 'agentPods' | 'workloads'>,
+  secret: string,
+): boolean =>
   agentPods.every((pod) => isStamped(pod.metadata.annotations, secret)) &&
-  workloads.every((workload) => replicasOf(workload) === 0 || (isRolledOut(workload) && isStamped(templateAnnotations(workload), secret)));
+  workloads.every(
+    (workload) =>
+      getReplicas(workload) === 0 ||
+      (isRolledOut(workload) && isStamped(getTemplateAnnotations(workload), secret)),
+  );
 
 const isStamped = (annotations: Record<string, string> | undefined, secret: string): boolean =>
   annotations?.[DATABASE_ADDRESS]?.startsWith(`${secret}/`) === true;
 
-const templateAnnotations = ({ spec }: KubeObject): Record<string, string> | undefined =>
-  (spec as { template?: { metadata?: { annotations?: Record<string, string> } } } | undefined)?.template?.metadata?.annotations;
+const getTemplateAnnotations = ({ spec }: KubeObject): Record<string, string> | undefined =>
+  (spec as { template?: { metadata?: { annotations?: Record<string, string> } } } | undefined)
+    ?.template?.metadata?.annotations;

@@ -5,20 +5,20 @@ import type { DeploymentResource } from '../../../../schema/platform/custom-reso
 import { PASSWORD_TASK } from '../../../../schema/platform/labels.ts';
 import { isReplacing } from '../../../../schema/platform/replacement.ts';
 import { names } from '../../../../schema/names.ts';
-import { conditionIn } from '../../../kernel/conditions.ts';
+import { findCondition } from '../../../kernel/conditions.ts';
 import type { StatedCondition } from '../../../kernel/outcome.ts';
-import { diagnose, statusOfPod } from '../../../pods/diagnose.ts';
-import { stateOfPodless } from '../../../pods/follow-job.ts';
+import { findWorstDiagnosis, getPodStatus } from '../../../pods/diagnose.ts';
+import { readPodlessJobState } from '../../../pods/follow-job.ts';
 import { findEnd, type JobHindrance } from '../../../pods/job-state.ts';
 import { isDatabaseUp } from '../ready.ts';
-import { databaseCredential } from './secret.ts';
+import { buildDatabaseCredential } from './secret.ts';
 import type { DatabaseSecret, PartDeps } from '../../../reports/part-report.ts';
 import type { DatabasePass, DatabaseView } from '../../database.ts';
 import type { Credential } from './credential.ts';
-import { isUsedEverywhere, nextStep, type RotationStep, type Task } from './next-step.ts';
+import { isUsedEverywhere, decideRotationStep, type RotationStep, type Task } from './next-step.ts';
 import { listCredentials } from './list.ts';
 import { isDoubted, markLost } from './lost.ts';
-import { passwordJob, PSQL, type PasswordTask } from './job.ts';
+import { buildPasswordJob, PSQL, type PasswordTask } from './job.ts';
 
 /** The Secret with which pods are to be started, the change under way, and the request that has been fulfilled. */
 export type PasswordState = {
@@ -39,46 +39,65 @@ const STEPS_AT_ONCE = 5;
 const LOOK_AGAIN = 30;
 
 /** Moves a change of a managed database's password one step forward. A settled deployment reads no Secret. */
-export async function rotatePassword(deps: PartDeps, deployment: DeploymentResource, pass: Pass): Promise<PasswordState> {
+export async function rotatePassword(
+  deps: PartDeps,
+  deployment: DeploymentResource,
+  pass: Pass,
+): Promise<PasswordState> {
   const { databaseSecret: used, passwordRequestedAt: fulfilled } = deployment.status ?? {};
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
   const isAsked = requestedAt !== undefined && requestedAt !== fulfilled;
   if (used !== undefined && !mayChange(deployment, isAsked || isDoubted(deployment, pass.view)))
     return { secret: { secret: used }, ...(fulfilled !== undefined && { requestedAt: fulfilled }) };
-  const look = async (count: number) => (count === 0 ? pass.known : undefined) ?? listCredentials(deps, deployment, pass.signal);
+  const look = async (count: number) =>
+    (count === 0 ? pass.known : undefined) ?? listCredentials(deps, deployment, pass.signal);
   for (let count = 0; count < STEPS_AT_ONCE; count += 1) {
-    const state = await oneStep({ deps, deployment, pass, credentials: await look(count) });
+    const state = await takeStep({ deps, deployment, pass, credentials: await look(count) });
     if (state !== undefined) return state;
   }
-  return { secret: used === undefined ? undefined : { secret: used }, rotation: underWay('Making', 'A new password is being made.') };
+  return {
+    secret: used === undefined ? undefined : { secret: used },
+    rotation: buildRotationCondition('Making', 'A new password is being made.'),
+  };
 }
 
 /** Returns true if a change is under way or due. While volumes change, a new password would be known by one of them. */
 const mayChange = (deployment: DeploymentResource, isDue: boolean): boolean =>
-  (isDue || conditionIn(deployment, PASSWORD_ROTATED) !== undefined) && !isReplacing(deployment);
+  (isDue || findCondition(deployment, PASSWORD_ROTATED) !== undefined) && !isReplacing(deployment);
 
-type Taking = { deps: PartDeps; deployment: DeploymentResource; pass: Pass; credentials: Credential[] };
+type Taking = {
+  deps: PartDeps;
+  deployment: DeploymentResource;
+  pass: Pass;
+  credentials: Credential[];
+};
 
 /** Takes one step. Returns undefined if it is done and the next step can be taken at once. */
-async function oneStep(taking: Taking): Promise<PasswordState | undefined> {
+async function takeStep(taking: Taking): Promise<PasswordState | undefined> {
   const { deps, deployment, credentials, pass } = taking;
   const { view, signal } = pass;
   const used = deployment.status?.databaseSecret;
   if (used !== undefined && credentials.every(({ secret }) => secret !== used)) {
     const lost = await markLost(deps, deployment, { used, signal });
-    return lost === undefined ? undefined : { secret: { secret: used }, rotation: lost, again: LOOK_AGAIN };
+    return lost === undefined
+      ? undefined
+      : { secret: { secret: used }, rotation: lost, again: LOOK_AGAIN };
   }
-  const step = nextStep({
+  const step = decideRotationStep({
     credentials,
     used,
     requestedAt: deployment.spec.database?.passwordRequestedAt,
-    isDone: (task, number) => isDone(view, names.passwordJob(deployment.metadata.name, task, number)),
+    isDone: (task, number) =>
+      isDone(view, names.passwordJob(deployment.metadata.name, task, number)),
     isEverywhere: (secret) => isUsedEverywhere(view, secret),
   });
   return take(step, taking);
 }
 
-async function take(step: RotationStep, { deps, deployment, pass, credentials }: Taking): Promise<PasswordState | undefined> {
+async function take(
+  step: RotationStep,
+  { deps, deployment, pass, credentials }: Taking,
+): Promise<PasswordState | undefined> {
   const used = deployment.status?.databaseSecret;
   const known = used === undefined ? undefined : { secret: used };
   switch (step.do) {
@@ -88,35 +107,62 @@ async function take(step: RotationStep, { deps, deployment, pass, credentials }:
       return { secret, ...(only?.requestedAt !== undefined && { requestedAt: only.requestedAt }) };
     }
     case 'make':
-      await deps.writer.create(next(deployment, step.number, deps), pass.signal);
+      await deps.writer.create(buildNextCredential(deployment, step.number, deps), pass.signal);
       return undefined;
     case 'run':
-      return { secret: known, rotation: await run(step, { deps, deployment, pass, credentials }), again: LOOK_AGAIN };
+      return {
+        secret: known,
+        rotation: await run(step, { deps, deployment, pass, credentials }),
+        again: LOOK_AGAIN,
+      };
     case 'use':
     case 'await-pods':
       return {
         secret: { secret: step.to.secret },
-        rotation: underWay('ReplacingPods', 'The pods are being replaced in turn; both passwords work.'),
+        rotation: buildRotationCondition(
+          'ReplacingPods',
+          'The pods are being replaced in turn; both passwords work.',
+        ),
       };
     case 'forget':
-      await forget(deps, deployment, step, pass.signal);
+      await removeFormer(deps, deployment, step, pass.signal);
       return undefined;
   }
 }
 
-function next(deployment: DeploymentResource, number: number, { settings }: PartDeps): KubeObject {
+function buildNextCredential(
+  deployment: DeploymentResource,
+  number: number,
+  { settings }: PartDeps,
+): KubeObject {
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
-  return databaseCredential(deployment, settings, { random: randomBytes, number, requestedAt });
+  return buildDatabaseCredential(deployment, settings, {
+    random: randomBytes,
+    number,
+    requestedAt,
+  });
 }
 
-async function run(step: Extract<RotationStep, { do: 'run' }>, { deps, deployment, pass }: Taking): Promise<StatedCondition> {
-  if (!isDatabaseUp(pass.view)) return underWay('DatabaseNotReady', 'A new password waits for the database.');
+async function run(
+  step: Extract<RotationStep, { do: 'run' }>,
+  { deps, deployment, pass }: Taking,
+): Promise<StatedCondition> {
+  if (!isDatabaseUp(pass.view))
+    return buildRotationCondition('DatabaseNotReady', 'A new password waits for the database.');
   const { trouble, hindrance } = await runTask(deps, deployment, step, pass);
-  const lost = step.from.isLost === true ? ` The Secret ${step.from.secret} with the former one was deleted.` : '';
-  const details = [lost.trim(), hindrance?.message ?? trouble].filter(Boolean).map((words) => ` ${words}`);
+  const lost =
+    step.from.isLost === true
+      ? ` The Secret ${step.from.secret} with the former one was deleted.`
+      : '';
+  const details = [lost.trim(), hindrance?.message ?? trouble]
+    .filter(Boolean)
+    .map((words) => ` ${words}`);
   return step.task === 'set'
-    ? underWay(hindrance?.reason ?? 'SettingPassword', `The new password is being set in the database.${details.join('')}`)
-    : underWay(
+    ? buildRotationCondition(
+        hindrance?.reason ?? 'SettingPassword',
+        `The new password is being set in the database.${details.join('')}`,
+      )
+    : buildRotationCondition(
         hindrance?.reason ?? 'RetiringPassword',
         `All pods use the new password; the former one is being revoked.${details.join('')}`,
       );
@@ -133,32 +179,42 @@ export async function runTask(
   pass: Omit<Pass, 'known'>,
 ): Promise<TaskState> {
   const { view, signal, now } = pass;
-  const job = passwordJob(deployment, task, deps.settings);
-  const pod = podOf(view, job.metadata.name);
+  const job = buildPasswordJob(deployment, task, deps.settings);
+  const pod = findPod(view, job.metadata.name);
   if (pod === undefined) return makeTask(deps, job, { now, signal });
   const patience = { now: now.getTime(), imagePullSeconds: deps.settings.imagePullPatienceSeconds };
-  return { trouble: diagnose(undefined, [pod], patience)?.message };
+  return { trouble: findWorstDiagnosis(undefined, [pod], patience)?.message };
 }
 
-async function makeTask({ writer, kube }: PartDeps, job: KubeObject, looking: Pick<Pass, 'now' | 'signal'>): Promise<TaskState> {
+async function makeTask(
+  { writer, kube }: PartDeps,
+  job: KubeObject,
+  looking: Pick<Pass, 'now' | 'signal'>,
+): Promise<TaskState> {
   if (await writer.create(job, looking.signal)) return {};
   // The task is repeated until it succeeds, so that its Job has no deadline.
-  const state = await stateOfPodless(kube, job.metadata, { deadline: '', ...looking });
+  const state = await readPodlessJobState(kube, job.metadata, { deadline: '', ...looking });
   return state.is === 'hindered' ? { hindrance: state } : {};
 }
 
 /** Returns the pod of a Job. One that a node gave up does not count, because its Job makes another. */
-const podOf = ({ passwordPods }: Pick<DatabaseView, 'passwordPods'>, job: string): KubeObject | undefined =>
-  passwordPods.find((pod) => pod.metadata.annotations?.[PASSWORD_TASK] === job && statusOfPod(pod).phase !== 'Failed');
+const findPod = (
+  { passwordPods }: Pick<DatabaseView, 'passwordPods'>,
+  job: string,
+): KubeObject | undefined =>
+  passwordPods.find(
+    (pod) =>
+      pod.metadata.annotations?.[PASSWORD_TASK] === job && getPodStatus(pod).phase !== 'Failed',
+  );
 
 /** Returns true when the pod of the Job has done its task. Containers of others may run on in it. */
 export function isDone(view: Pick<DatabaseView, 'passwordPods'>, job: string): boolean {
-  const pod = podOf(view, job);
+  const pod = findPod(view, job);
   return pod !== undefined && findEnd(pod, PSQL)?.exitCode === 0;
 }
 
 /** Removes the former credential last. As long as it exists, a change continues from here after a crash. */
-async function forget(
+async function removeFormer(
   { kube }: PartDeps,
   deployment: DeploymentResource,
   step: Extract<RotationStep, { do: 'forget' }>,
@@ -172,4 +228,9 @@ async function forget(
   await kube.delete(kinds.secret, { namespace, name: step.from.secret }, {}, signal);
 }
 
-const underWay = (reason: string, message: string): StatedCondition => ({ type: PASSWORD_ROTATED, status: 'False', reason, message });
+const buildRotationCondition = (reason: string, message: string): StatedCondition => ({
+  type: PASSWORD_ROTATED,
+  status: 'False',
+  reason,
+  message,
+});

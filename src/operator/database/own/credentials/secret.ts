@@ -1,12 +1,16 @@
 import type { OperatorSettings } from '../../../../config/operator.ts';
 import type { KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
-import { PASSWORD_LOST, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../../schema/platform/labels.ts';
+import {
+  PASSWORD_LOST,
+  PASSWORD_NUMBER,
+  PASSWORD_REQUESTED,
+} from '../../../../schema/platform/labels.ts';
 import { names } from '../../../../schema/names.ts';
 import { OWNER } from '../../../../schema/wire/database-session.ts';
-import { ADMIN, loginOf } from './sql.ts';
+import { ADMIN, getLogin } from './sql.ts';
 import { DATABASE_PORT } from '../size.ts';
-import { childMetadata, dataOwner } from '../../../objects/metadata.ts';
+import { buildChildMetadata, getDataOwner } from '../../../objects/metadata.ts';
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 
 /** Bytes that make a password of 32 characters. */
@@ -25,41 +29,55 @@ type NewPassword = {
  * everybody out. It has no owner, because it must live as long as the volume. The deployment's finalizer removes it if
  * the policy says so.
  */
-export function databaseCredential(
+export function buildDatabaseCredential(
   deployment: DeploymentResource,
   settings: OperatorSettings,
   { random, number, requestedAt }: NewPassword,
 ): KubeObject {
   const { name } = deployment.metadata;
   const asked = requestedAt === undefined ? {} : { [PASSWORD_REQUESTED]: requestedAt };
-  return credential(deployment, settings, {
-    name: names.databaseSecret(name, dataOwner(deployment), number),
+  return buildCredential(deployment, settings, {
+    name: names.databaseSecret(name, getDataOwner(deployment), number),
     annotations: { [PASSWORD_NUMBER]: String(number), ...asked },
-    user: loginOf(number),
+    user: getLogin(number),
     isVerified: number > 0,
     random,
   });
 }
 
 /** Returns a Secret that replaces the deleted one of a credential, so that its login is known and can be closed. */
-export function lostCredential(deployment: DeploymentResource, number: number): KubeObject {
+export function buildLostCredential(deployment: DeploymentResource, number: number): KubeObject {
   const { name } = deployment.metadata;
-  const metadata = childMetadata(deployment, 'database', names.databaseSecret(name, dataOwner(deployment), number));
-  const annotations = { ...metadata.annotations, [PASSWORD_NUMBER]: String(number), [PASSWORD_LOST]: 'true' };
-  return { apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, annotations }, type: 'Opaque', immutable: true };
+  const metadata = buildChildMetadata(
+    deployment,
+    'database',
+    names.databaseSecret(name, getDataOwner(deployment), number),
+  );
+  const annotations = {
+    ...metadata.annotations,
+    [PASSWORD_NUMBER]: String(number),
+    [PASSWORD_LOST]: 'true',
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { ...metadata, annotations },
+    type: 'Opaque',
+    immutable: true,
+  };
 }
 
 /**
  * Returns the credential of the role that sets passwords. Only the pods that change a password get it. It lives as long
  * as the others.
  */
-export const adminCredential = (
+export const buildAdminCredential = (
   deployment: DeploymentResource,
   settings: OperatorSettings,
   { random }: Pick<NewPassword, 'random'>,
 ): KubeObject =>
-  credential(deployment, settings, {
-    name: names.databaseAdmin(deployment.metadata.name, dataOwner(deployment)),
+  buildCredential(deployment, settings, {
+    name: names.databaseAdmin(deployment.metadata.name, getDataOwner(deployment)),
     annotations: {},
     user: ADMIN,
     isVerified: false,
@@ -74,14 +92,14 @@ type Login = Pick<NewPassword, 'random'> & {
   isVerified: boolean;
 };
 
-function credential(
+function buildCredential(
   deployment: DeploymentResource,
   settings: OperatorSettings,
   { name, annotations, user, isVerified, random }: Login,
 ): KubeObject {
   const host = `${names.database(deployment.metadata.name)}.${deployment.metadata.namespace}.svc.${settings.clusterDomain}`;
   const password = random(PASSWORD_BYTES).toString('base64url');
-  const metadata = childMetadata(deployment, 'database', name);
+  const metadata = buildChildMetadata(deployment, 'database', name);
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -94,7 +112,7 @@ function credential(
       dbname: OWNER,
       user,
       password,
-      ...(isVerified && { verifier: scramVerifier(password, random(SALT_BYTES)) }),
+      ...(isVerified && { verifier: buildScramVerifier(password, random(SALT_BYTES)) }),
       uri: `postgresql://${user}:${password}@${host}:${DATABASE_PORT}/${OWNER}`,
     },
   };
@@ -109,9 +127,9 @@ const LENGTH = 32;
  * It is sent in place of the password, so that no log of statements ever holds the password. Passwords must be ASCII,
  * because others would have to be normalised first.
  */
-export function scramVerifier(password: string, salt: Buffer): string {
+export function buildScramVerifier(password: string, salt: Buffer): string {
   const salted = pbkdf2Sync(password, salt, ITERATIONS, LENGTH, 'sha256');
-  const keyed = (word: string): Buffer => createHmac('sha256', salted).update(word).digest();
-  const stored = createHash('sha256').update(keyed('Client Key')).digest('base64');
-  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${stored}:${keyed('Server Key').toString('base64')}`;
+  const signWord = (word: string): Buffer => createHmac('sha256', salted).update(word).digest();
+  const stored = createHash('sha256').update(signWord('Client Key')).digest('base64');
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${stored}:${signWord('Server Key').toString('base64')}`;
 }

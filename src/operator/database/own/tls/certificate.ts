@@ -1,5 +1,23 @@
-import { createPrivateKey, generateKeyPairSync, hash, sign, X509Certificate, type KeyObject } from 'node:crypto';
-import { bits, field, identifier, integer, octets, sequence, setOf, utf8String, time, truth } from './der.ts';
+import {
+  createPrivateKey,
+  generateKeyPairSync,
+  hash,
+  sign,
+  X509Certificate,
+  type KeyObject,
+} from 'node:crypto';
+import {
+  encodeBits,
+  encodeField,
+  encodeIdentifier,
+  encodeInteger,
+  encodeOctets,
+  encodeSequence,
+  setOf,
+  encodeUtf8String,
+  encodeTime,
+  encodeTrue,
+} from './der.ts';
 
 /** Both in PEM. */
 export type Pair = { certificate: string; key: string };
@@ -16,51 +34,64 @@ export const LIFE = 90 * DAY;
 const SKEW = 3_600_000;
 
 const OID = {
-  ecdsaWithSha256: identifier('1.2.840.10045.4.3.2'),
-  commonName: identifier('2.5.4.3'),
-  subjectKey: identifier('2.5.29.14'),
-  keyUsage: identifier('2.5.29.15'),
-  alternativeName: identifier('2.5.29.17'),
-  basicConstraints: identifier('2.5.29.19'),
-  authorityKey: identifier('2.5.29.35'),
-  extendedKeyUsage: identifier('2.5.29.37'),
-  serverAuthentication: identifier('1.3.6.1.5.5.7.3.1'),
-  clientAuthentication: identifier('1.3.6.1.5.5.7.3.2'),
+  ecdsaWithSha256: encodeIdentifier('1.2.840.10045.4.3.2'),
+  commonName: encodeIdentifier('2.5.4.3'),
+  subjectKey: encodeIdentifier('2.5.29.14'),
+  keyUsage: encodeIdentifier('2.5.29.15'),
+  alternativeName: encodeIdentifier('2.5.29.17'),
+  basicConstraints: encodeIdentifier('2.5.29.19'),
+  authorityKey: encodeIdentifier('2.5.29.35'),
+  extendedKeyUsage: encodeIdentifier('2.5.29.37'),
+  serverAuthentication: encodeIdentifier('1.3.6.1.5.5.7.3.1'),
+  clientAuthentication: encodeIdentifier('1.3.6.1.5.5.7.3.2'),
 };
 
-const algorithm = sequence(OID.ecdsaWithSha256);
-const named = (name: string): Buffer => sequence(setOf(sequence(OID.commonName, utf8String(name))));
-const extension = (id: Buffer, content: Buffer, isCritical = false): Buffer =>
-  sequence(id, ...(isCritical ? [truth()] : []), octets(content));
+const algorithm = encodeSequence(OID.ecdsaWithSha256);
+const encodeName = (name: string): Buffer =>
+  encodeSequence(setOf(encodeSequence(OID.commonName, encodeUtf8String(name))));
+const encodeExtension = (id: Buffer, content: Buffer, isCritical = false): Buffer =>
+  encodeSequence(id, ...(isCritical ? [encodeTrue()] : []), encodeOctets(content));
 /**
  * Encodes a key as SubjectPublicKeyInfo of this curve (RFC 5480); OpenSSL's own encoder takes longer than making the
  * key.
  */
-function encoded(key: KeyObject): Buffer {
+function encodePublicKey(key: KeyObject): Buffer {
   const { x = '', y = '' } = key.export({ format: 'jwk' });
-  return sequence(OF_CURVE, bits(Buffer.concat([UNCOMPRESSED, Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])));
+  return encodeSequence(
+    OF_CURVE,
+    encodeBits(
+      Buffer.concat([UNCOMPRESSED, Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]),
+    ),
+  );
 }
 const CURVE = 'prime256v1';
-const OF_CURVE = sequence(identifier('1.2.840.10045.2.1'), identifier('1.2.840.10045.3.1.7'));
+const OF_CURVE = encodeSequence(
+  encodeIdentifier('1.2.840.10045.2.1'),
+  encodeIdentifier('1.2.840.10045.3.1.7'),
+);
 const UNCOMPRESSED = Buffer.from([4]);
-const idOf = (publicKey: Buffer): Buffer => hash('sha256', publicKey, 'buffer').subarray(0, 20);
+const hashPublicKey = (publicKey: Buffer): Buffer =>
+  hash('sha256', publicKey, 'buffer').subarray(0, 20);
 
 const OF_AUTHORITIES = [
-  extension(OID.basicConstraints, sequence(truth(), integer(0)), true),
+  encodeExtension(OID.basicConstraints, encodeSequence(encodeTrue(), encodeInteger(0)), true),
   // keyCertSign, cRLSign
-  extension(OID.keyUsage, bits(Buffer.from([0b0000_0110]), 1), true),
+  encodeExtension(OID.keyUsage, encodeBits(Buffer.from([0b0000_0110]), 1), true),
 ];
 const OF_SERVERS = [
   // digitalSignature
-  extension(OID.keyUsage, bits(Buffer.from([0b1000_0000]), 7), true),
+  encodeExtension(OID.keyUsage, encodeBits(Buffer.from([0b1000_0000]), 7), true),
   // Jobs show it to the server of pgBackRest beside the database.
-  extension(OID.extendedKeyUsage, sequence(OID.serverAuthentication, OID.clientAuthentication)),
+  encodeExtension(
+    OID.extendedKeyUsage,
+    encodeSequence(OID.serverAuthentication, OID.clientAuthentication),
+  ),
 ];
 
 /** Makes a key. Its public half is encoded. */
-function newKey(): { publicKey: Buffer; privateKey: KeyObject } {
+function createKey(): { publicKey: Buffer; privateKey: KeyObject } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: CURVE });
-  return { publicKey: encoded(publicKey), privateKey };
+  return { publicKey: encodePublicKey(publicKey), privateKey };
 }
 
 /** A signing key, with the name and id it is known by. */
@@ -72,20 +103,28 @@ const signers = new WeakMap<Pair, Signer>();
 
 function read({ certificate: pem, key }: Pair): Signer {
   const { subject, publicKey } = new X509Certificate(pem);
-  return { name: subject.replace(/^CN=/, ''), id: idOf(encoded(publicKey)), key: createPrivateKey(key) };
+  return {
+    name: subject.replace(/^CN=/, ''),
+    id: hashPublicKey(encodePublicKey(publicKey)),
+    key: createPrivateKey(key),
+  };
 }
 
 /**
  * Makes an authority that signs the certificates of one database. Nothing below it may sign. `name` has at most 64
  * characters.
  */
-export function newAuthority(name: string, making: Making): Pair {
-  const { publicKey, privateKey } = newKey();
-  const signer = { name, id: idOf(publicKey), key: privateKey };
-  const extensions = [...OF_AUTHORITIES, extension(OID.subjectKey, octets(signer.id))];
+export function createAuthority(name: string, making: Making): Pair {
+  const { publicKey, privateKey } = createKey();
+  const signer = { name, id: hashPublicKey(publicKey), key: privateKey };
+  const extensions = [...OF_AUTHORITIES, encodeExtension(OID.subjectKey, encodeOctets(signer.id))];
   const made = {
-    certificate: certificate({ subject: name, publicKey, extensions, life: AUTHORITY_LIFE }, signer, making),
-    key: pemOf(privateKey),
+    certificate: signCertificate(
+      { subject: name, publicKey, extensions, life: AUTHORITY_LIFE },
+      signer,
+      making,
+    ),
+    key: encodePem(privateKey),
   };
   signers.set(made, signer);
   return made;
@@ -95,17 +134,32 @@ export function newAuthority(name: string, making: Making): Pair {
  * Makes a certificate with a key of its own for a server of these names. The first (64 characters at most) is its
  * subject.
  */
-export function newCertificate(authority: Pair, names: [string, ...string[]], making: Making): Pair & { until: Date } {
-  const { publicKey, privateKey } = newKey();
+export function createCertificate(
+  authority: Pair,
+  names: [string, ...string[]],
+  making: Making,
+): Pair & { until: Date } {
+  const { publicKey, privateKey } = createKey();
   const signer = signers.get(authority) ?? read(authority);
   const extensions = [
     ...OF_SERVERS,
-    extension(OID.alternativeName, sequence(...names.map((name) => field(2, Buffer.from(name), false)))),
-    extension(OID.subjectKey, octets(idOf(publicKey))),
-    extension(OID.authorityKey, sequence(field(0, signer.id, false))),
+    encodeExtension(
+      OID.alternativeName,
+      encodeSequence(...names.map((name) => encodeField(2, Buffer.from(name), false))),
+    ),
+    encodeExtension(OID.subjectKey, encodeOctets(hashPublicKey(publicKey))),
+    encodeExtension(OID.authorityKey, encodeSequence(encodeField(0, signer.id, false))),
   ];
-  const signed = certificate({ subject: names[0], publicKey, extensions, life: LIFE }, signer, making);
-  return { certificate: signed, key: pemOf(privateKey), until: new Date(making.now.getTime() + LIFE) };
+  const signed = signCertificate(
+    { subject: names[0], publicKey, extensions, life: LIFE },
+    signer,
+    making,
+  );
+  return {
+    certificate: signed,
+    key: encodePem(privateKey),
+    until: new Date(making.now.getTime() + LIFE),
+  };
 }
 
 /** The time of making, and the source of random bytes. */
@@ -113,21 +167,29 @@ export type Making = { now: Date; random: (bytes: number) => Buffer };
 type Wanted = { subject: string; publicKey: Buffer; extensions: Buffer[]; life: number };
 
 /** Makes a certificate of version 3 of RFC 5280. */
-function certificate({ subject, publicKey, extensions, life }: Wanted, signer: Signer, { now, random }: Making): string {
+function signCertificate(
+  { subject, publicKey, extensions, life }: Wanted,
+  signer: Signer,
+  { now, random }: Making,
+): string {
   const [first = 0, ...rest] = random(16);
-  const content = sequence(
-    field(0, integer(2)),
+  const content = encodeSequence(
+    encodeField(0, encodeInteger(2)),
     // The serial number must be neither negative nor short.
-    integer((first & 0x7f) | 0x40, ...rest),
+    encodeInteger((first & 0x7f) | 0x40, ...rest),
     algorithm,
-    named(signer.name),
-    sequence(time(new Date(now.getTime() - SKEW)), time(new Date(now.getTime() + life))),
-    named(subject),
+    encodeName(signer.name),
+    encodeSequence(
+      encodeTime(new Date(now.getTime() - SKEW)),
+      encodeTime(new Date(now.getTime() + life)),
+    ),
+    encodeName(subject),
     publicKey,
-    field(3, sequence(...extensions)),
+    encodeField(3, encodeSequence(...extensions)),
   );
-  const whole = sequence(content, algorithm, bits(sign('sha256', content, signer.key)));
+  const whole = encodeSequence(content, algorithm, encodeBits(sign('sha256', content, signer.key)));
   return `-----BEGIN CERTIFICATE-----\n${whole.toString('base64').replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
 }
 
-const pemOf = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }) as string;
+const encodePem = (key: KeyObject): string =>
+  key.export({ type: 'pkcs8', format: 'pem' }) as string;

@@ -1,34 +1,34 @@
 import { randomBytes } from 'node:crypto';
-import { newAuthority, newCertificate, type Pair } from './certificate.ts';
-import { whatIsDue, type AuthorityData, type Found, type TlsData } from './due.ts';
+import { createAuthority, createCertificate, type Pair } from './certificate.ts';
+import { decideDueParts, type AuthorityData, type Found, type TlsData } from './due.ts';
 
 /** The wanted data of the two Secrets, and until when the certificate is valid. */
 export type Made = { authority: AuthorityData; server: TlsData; until: Date };
 type Names = [string, ...string[]];
 
 /** Returns the wanted data of the Secrets, and keeps the usable part of the data found in them. */
-export function kept(found: Found, names: Names, now: Date): Made {
-  const due = whatIsDue(found, { names, now });
-  if (due.due === 'all') return made(names, now);
-  if (due.due === 'certificate') return made(names, now, due.authority);
+export function renewTlsData(found: Found, names: Names, now: Date): Made {
+  const due = decideDueParts(found, { names, now });
+  if (due.due === 'all') return createTlsData(names, now);
+  if (due.due === 'certificate') return createTlsData(names, now, due.authority);
   const { 'tls.crt': certificate = '', 'tls.key': key = '' } = found.server;
-  return { ...dataOf(due.authority, { certificate, key }), until: due.until };
+  return { ...buildTlsData(due.authority, { certificate, key }), until: due.until };
 }
 
 /**
  * Makes a certificate for a server of these names, signed by the existing authority or by a new one. A new one is also
  * made if the old one can't sign here, because its key is of another kind or its name has several parts.
  */
-export function made(names: Names, now: Date, existing?: Pair): Made {
+export function createTlsData(names: Names, now: Date, existing?: Pair): Made {
   const given = { now, random: randomBytes };
-  const signer = existing ?? newAuthority(`${names[0]} authority`, given);
-  const { until, ...server } = newCertificate(signer, names, given);
-  const data = dataOf(signer, server);
-  const isSound = existing === undefined || whatIsDue(data, { names, now }).due === 'nothing';
-  return isSound ? { ...data, until } : made(names, now);
+  const signer = existing ?? createAuthority(`${names[0]} authority`, given);
+  const { until, ...server } = createCertificate(signer, names, given);
+  const data = buildTlsData(signer, server);
+  const isSound = existing === undefined || decideDueParts(data, { names, now }).due === 'nothing';
+  return isSound ? { ...data, until } : createTlsData(names, now);
 }
 
-const dataOf = (authority: Pair, server: Pair): Pick<Made, 'authority' | 'server'> => ({
+const buildTlsData = (authority: Pair, server: Pair): Pick<Made, 'authority' | 'server'> => ({
   authority: { 'ca.crt': authority.certificate, 'ca.key': authority.key },
   server: { 'ca.crt': authority.certificate, 'tls.crt': server.certificate, 'tls.key': server.key },
 });

@@ -2,12 +2,15 @@ import type { OperatorSettings } from '../../../../config/operator.ts';
 import type { KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
 import { SECRETS_OF } from '../../../../schema/platform/labels.ts';
-import { labelValue, names } from '../../../../schema/names.ts';
+import { toLabelValue, names } from '../../../../schema/names.ts';
 import type { Made } from './make.ts';
-import { ownedMetadata } from '../../../objects/metadata.ts';
+import { buildOwnedMetadata } from '../../../objects/metadata.ts';
 
 /** Returns every name that pods reach the database by, the short one first. */
-export function databaseHosts({ metadata }: DeploymentResource, { clusterDomain }: OperatorSettings): [string, ...string[]] {
+export function listDatabaseHosts(
+  { metadata }: DeploymentResource,
+  { clusterDomain }: OperatorSettings,
+): [string, ...string[]] {
   const short = names.database(metadata.name);
   const inNamespace = `${short}.${metadata.namespace}`;
   return [short, inNamespace, `${inNamespace}.svc`, `${inNamespace}.svc.${clusterDomain}`];
@@ -17,24 +20,37 @@ export function databaseHosts({ metadata }: DeploymentResource, { clusterDomain 
  * Returns the two Secrets: of the authority, which no pod mounts, and of the database's certificate. They are deleted
  * with their deployment, because the data does not depend on them. The finalizer finds them by their label.
  */
-export const tlsSecrets = (
+export const buildTlsSecrets = (
   deployment: DeploymentResource,
   { authority, server }: Pick<Made, 'authority' | 'server'>,
 ): [TlsSecret, TlsSecret] => [
-  secret(deployment, { name: names.databaseAuthority(deployment.metadata.name), type: 'Opaque', data: authority }),
-  secret(deployment, { name: names.databaseTls(deployment.metadata.name), type: 'kubernetes.io/tls', data: server }),
+  buildSecret(deployment, {
+    name: names.databaseAuthority(deployment.metadata.name),
+    type: 'Opaque',
+    data: authority,
+  }),
+  buildSecret(deployment, {
+    name: names.databaseTls(deployment.metadata.name),
+    type: 'kubernetes.io/tls',
+    data: server,
+  }),
 ];
 
 export type TlsSecret = KubeObject & { data: Record<string, string> };
 type Content = { name: string; type: string; data: Record<string, string> };
 
-function secret(deployment: DeploymentResource, { name, type, data }: Content): TlsSecret {
-  const metadata = ownedMetadata(deployment, 'tls', name);
+function buildSecret(deployment: DeploymentResource, { name, type, data }: Content): TlsSecret {
+  const metadata = buildOwnedMetadata(deployment, 'tls', name);
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { ...metadata, labels: { ...metadata.labels, [SECRETS_OF]: labelValue(deployment.metadata.name) } },
+    metadata: {
+      ...metadata,
+      labels: { ...metadata.labels, [SECRETS_OF]: toLabelValue(deployment.metadata.name) },
+    },
     type,
-    data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
+    data: Object.fromEntries(
+      Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+    ),
   };
 }

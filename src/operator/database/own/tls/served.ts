@@ -9,13 +9,13 @@ const SERVES = 'tls';
 const KEY_MODE = 0o440;
 
 /** Returns the parts by which the pod of a database serves TLS: its volume, its mount, and Postgres' settings. */
-export const servedTls = (deployment: DeploymentResource) => ({
+export const buildServedTls = (deployment: DeploymentResource) => ({
   volume: {
     name: SERVES,
     secret: {
       secretName: names.databaseTls(deployment.metadata.name),
       defaultMode: KEY_MODE,
-      items: items('tls.crt', 'tls.key', 'ca.crt'),
+      items: buildItems('tls.crt', 'tls.key', 'ca.crt'),
     },
   },
   mount: { name: SERVES, mountPath: SERVER, readOnly: true },
@@ -34,4 +34,4 @@ export const servedTls = (deployment: DeploymentResource) => ({
   },
 });
 
-const items = (...keys: string[]): object[] => keys.map((key) => ({ key, path: key }));
+const buildItems = (...keys: string[]): object[] => keys.map((key) => ({ key, path: key }));

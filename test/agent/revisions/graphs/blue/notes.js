@@ -8,7 +8,10 @@ const marked = (note) => {
   return `blue: ${note}`;
 };
 
-const notes = Annotation({ reducer: (before, after) => [...before, ...after.map(marked)], default: () => [] });
+const notes = Annotation({
+  reducer: (before, after) => [...before, ...after.map(marked)],
+  default: () => [],
+});
 
 /** Asks for notes. Its reducer marks each with the revision that has added it. */
 export const graph = new StateGraph(Annotation.Root({ notes }))

@@ -2,7 +2,10 @@ import { Annotation, END, interrupt, START, StateGraph } from '@langchain/langgr
 
 const marked = (note) => `green: ${note}`;
 
-const notes = Annotation({ reducer: (before, after) => [...before, ...after.map(marked)], default: () => [] });
+const notes = Annotation({
+  reducer: (before, after) => [...before, ...after.map(marked)],
+  default: () => [],
+});
 
 /** Asks for notes. Its reducer marks each with the revision that has added it. */
 export const graph = new StateGraph(Annotation.Root({ notes }))

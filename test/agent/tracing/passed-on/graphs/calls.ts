@@ -29,7 +29,9 @@ export const leaf = new StateGraph(State)
 export const calls = new StateGraph(State)
   .addNode('asks', async ({ url }, config) => {
     await post(`${url}/node`);
-    await post(`${url}/own`, { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' });
+    await post(`${url}/own`, {
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    });
     await look.invoke({ url }, config);
     const other = request(`${url}/other`, { method: 'POST' }).end('{}');
     await once(other, 'response');

@@ -14,14 +14,19 @@ export const auth = new Auth()
   .authenticate(async (request: Request) => {
     asked += 1;
     const token = request.headers.get('authorization')?.replace('Bearer ', '');
-    if (token === undefined) throw new HTTPException(401, { message: 'Who are you?', headers: { 'www-authenticate': 'Bearer' } });
+    if (token === undefined)
+      throw new HTTPException(401, {
+        message: 'Who are you?',
+        headers: { 'www-authenticate': 'Bearer' },
+      });
     if (token === 'banned') throw new HTTPException(418, { message: 'Not you.' });
     if (token === 'broken') throw new Error('the secret of the directory');
     if (token === 'nobody') return undefined as never;
     if (token === 'unnamed') return { identity: null } as never;
     if (token === 'numbered') return { identity: 7 } as never;
     // Callers who do not say who they are.
-    if (token === 'anonymous') return { identity: '', permissions: ['reads'], is_authenticated: false };
+    if (token === 'anonymous')
+      return { identity: '', permissions: ['reads'], is_authenticated: false };
     if (token === 'stuck') never();
     if (token === 'silent') return new Promise<never>(() => undefined);
     const [identity = '', denied = ''] = token.split('!');
@@ -40,7 +45,9 @@ export const auth = new Auth()
   .on('threads:search', ({ user, permissions }) => {
     if (permissions.includes('threads:search')) return false;
     const [, teams] = user.identity.split('in teams ');
-    return teams === undefined ? { owner: user.identity } : ({ teams: { $contains: JSON.parse(teams) } } as never);
+    return teams === undefined
+      ? { owner: user.identity }
+      : ({ teams: { $contains: JSON.parse(teams) } } as never);
   })
   .on('assistants:search', ({ user, permissions }) => {
     if (permissions.includes('assistants:search')) return false;

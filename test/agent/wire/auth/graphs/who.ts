@@ -1,6 +1,10 @@
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 
-const State = Annotation.Root({ said: Annotation<string>(), user: Annotation<unknown>(), id: Annotation<unknown>() });
+const State = Annotation.Root({
+  said: Annotation<string>(),
+  user: Annotation<unknown>(),
+  id: Annotation<unknown>(),
+});
 
 /** Says who called it. */
 export const graph = new StateGraph(State)

@@ -3,7 +3,10 @@ import { z } from 'zod';
 
 /** A channel of which only the writes are stored. Its value is made from them again, so their order counts. */
 const State = new StateSchema({
-  sung: new DeltaValue(z.array(z.string()), { reducer: (sung, parts) => sung.concat(...parts), snapshotFrequency: 3 }),
+  sung: new DeltaValue(z.array(z.string()), {
+    reducer: (sung, parts) => sung.concat(...parts),
+    snapshotFrequency: 3,
+  }),
 });
 
 const VOICES = ['soprano', 'alto', 'tenor', 'bass', 'countertenor', 'treble'];

@@ -17,8 +17,17 @@ const plain = (given: Record<string, unknown> = {}): Record<string, unknown> =>
 /** Shows the configuration of its call. */
 export const graph = new StateGraph(State, Context)
   .addNode('look', (_, config) => {
-    const { configurable, metadata, context, maxConcurrency, timeout } = config as unknown as Config;
-    return { seen: { configurable: plain(configurable), metadata: plain(metadata), context, maxConcurrency, timeout } };
+    const { configurable, metadata, context, maxConcurrency, timeout } =
+      config as unknown as Config;
+    return {
+      seen: {
+        configurable: plain(configurable),
+        metadata: plain(metadata),
+        context,
+        maxConcurrency,
+        timeout,
+      },
+    };
   })
   .addEdge(START, 'look')
   .addEdge('look', END)

@@ -5,7 +5,9 @@ const State = Annotation.Root({ request: Annotation<string>(), answer: Annotatio
 
 /** Asks a person, and works for a while after a yes. */
 export const graph = new StateGraph(State)
-  .addNode('ask', ({ request }) => ({ answer: interrupt({ question: `May I ${request}?` }) as string }))
+  .addNode('ask', ({ request }) => ({
+    answer: interrupt({ question: `May I ${request}?` }) as string,
+  }))
   .addNode('work', async ({ answer }, { signal }) => {
     if (answer === 'yes') await wait(30_000, undefined, { ...(signal && { signal }) });
     return {};

@@ -16,7 +16,9 @@ const sealed = ({ model, field }: Context, bytes: Uint8Array): Buffer => {
 };
 
 const opened = ({ model, field }: Context, bytes: Uint8Array): Buffer => {
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAAD(Buffer.from(`${model}.${field}`));
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAAD(
+    Buffer.from(`${model}.${field}`),
+  );
   decipher.setAuthTag(bytes.subarray(-16));
   return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]);
 };
@@ -24,7 +26,9 @@ const opened = ({ model, field }: Context, bytes: Uint8Array): Buffer => {
 const READABLE = new Set(['plain', 'owner']);
 
 const each = (data: Fields, change: (value: unknown) => unknown): Fields =>
-  Object.fromEntries(Object.entries(data).map(([name, value]) => [name, READABLE.has(name) ? value : change(value)]));
+  Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [name, READABLE.has(name) ? value : change(value)]),
+  );
 
 /** Encrypts everything but labels that are looked for. */
 export const encryption = {
@@ -36,7 +40,11 @@ export const encryption = {
   decrypt: {
     blob: async (context: Context, bytes: Uint8Array) => opened(context, bytes),
     json: async (context: Context, data: Fields) =>
-      each(data, (value) => JSON.parse(opened(context, Buffer.from(value as string, 'base64')).toString()) as unknown),
+      each(
+        data,
+        (value) =>
+          JSON.parse(opened(context, Buffer.from(value as string, 'base64')).toString()) as unknown,
+      ),
   },
 };
 

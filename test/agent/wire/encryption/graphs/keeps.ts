@@ -1,6 +1,13 @@
 import process from 'node:process';
 import { AIMessage } from '@langchain/core/messages';
-import { Annotation, END, interrupt, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
+import {
+  Annotation,
+  END,
+  interrupt,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+} from '@langchain/langgraph';
 
 const State = Annotation.Root({
   ...MessagesAnnotation.spec,
@@ -19,9 +26,15 @@ export const graph = new StateGraph(State)
     config.writer?.({ note });
     await config.store?.put(['notes'], 'of-graph', { note });
     const key = process.env['GX_AES_KEY'] ?? 'not seen';
-    return { messages: [new AIMessage(`noted: ${note}`)], bytes: new TextEncoder().encode(note), key };
+    return {
+      messages: [new AIMessage(`noted: ${note}`)],
+      bytes: new TextEncoder().encode(note),
+      key,
+    };
   })
-  .addNode('ask', ({ note, asks }) => (asks ? { answer: interrupt({ question: `May I keep ${note}?` }) as string } : {}))
+  .addNode('ask', ({ note, asks }) =>
+    asks ? { answer: interrupt({ question: `May I keep ${note}?` }) as string } : {},
+  )
   .addNode('count', ({ left = 0, fails, note }) => {
     if (fails) throw new Error(`can't keep ${note}`);
     return { left: left - 1 };

@@ -17,13 +17,22 @@ export const encryption = {
 
 /** Adds the key to records that lack it. */
 export const addsTheKey = {
-  encrypt: { ...encryption.encrypt, json: async (_: Context, data: Fields) => ({ ...data, ssn: `sealed ${String(data['ssn'])}` }) },
+  encrypt: {
+    ...encryption.encrypt,
+    json: async (_: Context, data: Fields) => ({ ...data, ssn: `sealed ${String(data['ssn'])}` }),
+  },
   decrypt: encryption.decrypt,
 };
 
 /** Fails for records that lack the key. */
 export const needsTheKey = {
-  encrypt: { ...encryption.encrypt, json: async (_: Context, data: Fields) => ({ ...data, ssn: (data['ssn'] as string).toUpperCase() }) },
+  encrypt: {
+    ...encryption.encrypt,
+    json: async (_: Context, data: Fields) => ({
+      ...data,
+      ssn: (data['ssn'] as string).toUpperCase(),
+    }),
+  },
   decrypt: encryption.decrypt,
 };
 
@@ -31,7 +40,8 @@ export const needsTheKey = {
 export const losesKinds = {
   encrypt: {
     ...encryption.encrypt,
-    json: async (_: Context, data: Fields) => Object.fromEntries(Object.entries(data).map(([name, value]) => [name, String(value)])),
+    json: async (_: Context, data: Fields) =>
+      Object.fromEntries(Object.entries(data).map(([name, value]) => [name, String(value)])),
   },
   decrypt: { ...encryption.decrypt, json: async (_: Context, data: Fields) => data },
 };

@@ -7,8 +7,10 @@ type Fields = Record<string, unknown>;
 
 /** The key of the tenant. One that the test takes away is gone. The word that a server tries itself is nobody's. */
 function keyOf({ model, field, metadata: { tenant } }: Context): Buffer {
-  if (tenant === undefined && `${model}.${field}` !== 'run.key') throw new Error(`nobody's value of ${model}.${field}`);
-  if (tenant !== undefined && tenant === process.env['GONE']) throw new Error('the key of this tenant is gone');
+  if (tenant === undefined && `${model}.${field}` !== 'run.key')
+    throw new Error(`nobody's value of ${model}.${field}`);
+  if (tenant !== undefined && tenant === process.env['GONE'])
+    throw new Error('the key of this tenant is gone');
   return createHash('sha256')
     .update(`${process.env['MODULE_SECRET']} of ${tenant ?? 'nobody'}`)
     .digest();
@@ -29,7 +31,9 @@ const opened = (context: Context, bytes: Uint8Array): Buffer => {
 const READABLE = new Set(['plain', 'owner']);
 
 const each = (data: Fields, change: (value: unknown) => unknown): Fields =>
-  Object.fromEntries(Object.entries(data).map(([name, value]) => [name, READABLE.has(name) ? value : change(value)]));
+  Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [name, READABLE.has(name) ? value : change(value)]),
+  );
 
 /** Encrypts under the key of the tenant that the header of the request names. */
 export const byHeader = {
@@ -41,14 +45,21 @@ export const byHeader = {
   decrypt: {
     blob: async (context: Context, bytes: Uint8Array) => opened(context, bytes),
     json: async (context: Context, data: Fields) =>
-      each(data, (value) => JSON.parse(opened(context, Buffer.from(value as string, 'base64')).toString()) as unknown),
+      each(
+        data,
+        (value) =>
+          JSON.parse(opened(context, Buffer.from(value as string, 'base64')).toString()) as unknown,
+      ),
   },
 };
 
 /** Encrypts under the key of the tenant of the user, whatever the header says of that. */
 export const byUser = {
   ...byHeader,
-  context: async (user: { identity: string; tenant: string }, { metadata }: { metadata: Fields }) => {
+  context: async (
+    user: { identity: string; tenant: string },
+    { metadata }: { metadata: Fields },
+  ) => {
     if (user.tenant === 'odd') return 'no object';
     if (user.tenant === 'lost') throw new Error('the directory of tenants does not answer');
     return { ...metadata, tenant: user.tenant };

@@ -11,11 +11,15 @@ logger.info('loaded');
 console.log('a print while it loads');
 
 /** Another copy of the SDK. */
-const copy = createRequire(import.meta.url)('@langchain/langgraph-sdk/logging') as { getLogger: typeof getLogger };
+const copy = createRequire(import.meta.url)('@langchain/langgraph-sdk/logging') as {
+  getLogger: typeof getLogger;
+};
 
 export const graph = new StateGraph(State)
   .addNode('greet', async ({ name }) => {
-    logger.info(`hello ${name}`, { input: name, level: 'loud', password: 'hunter2' }).warn({ message: 'an object', count: 2 });
+    logger
+      .info(`hello ${name}`, { input: name, level: 'loud', password: 'hunter2' })
+      .warn({ message: 'an object', count: 2 });
     await wait(50);
     copy.getLogger().error(`later ${name}`, new Error('broken'));
     logger.debug('too quiet');

@@ -3,7 +3,9 @@ import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph
 
 const says = (text: string) => {
   const model = new FakeListChatModel({ responses: [text] });
-  return async ({ messages }: typeof MessagesAnnotation.State) => ({ messages: [await model.invoke(messages)] });
+  return async ({ messages }: typeof MessagesAnnotation.State) => ({
+    messages: [await model.invoke(messages)],
+  });
 };
 
 const inner = new StateGraph(MessagesAnnotation)

@@ -1,5 +1,13 @@
 import { AIMessage } from '@langchain/core/messages';
-import { Annotation, END, interrupt, MessagesAnnotation, START, StateGraph, type LangGraphRunnableConfig } from '@langchain/langgraph';
+import {
+  Annotation,
+  END,
+  interrupt,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+  type LangGraphRunnableConfig,
+} from '@langchain/langgraph';
 
 /** Answers with a message that is made of blocks, as newer models do. */
 export const blocks = new StateGraph(MessagesAnnotation)
@@ -20,18 +28,26 @@ export const blocks = new StateGraph(MessagesAnnotation)
   .addEdge('answer', END)
   .compile();
 
-const Odd = Annotation.Root({ kind: Annotation<string>, many: Annotation<unknown>, list: Annotation<unknown[]> });
+const Odd = Annotation.Root({
+  kind: Annotation<string>,
+  many: Annotation<unknown>,
+  list: Annotation<unknown[]>,
+});
 
 /** Fills a field with a value that has no stored form. */
 export const unstored = new StateGraph(Odd)
-  .addNode('fill', ({ kind }) => (kind === 'list' ? { list: [1, { big: 5n }] } : { many: { map: new Map([['k', 1]]), big: 5n } }))
+  .addNode('fill', ({ kind }) =>
+    kind === 'list' ? { list: [1, { big: 5n }] } : { many: { map: new Map([['k', 1]]), big: 5n } },
+  )
   .addNode('after', () => ({ kind: 'after' }))
   .addEdge(START, 'fill')
   .addEdge('fill', 'after')
   .addEdge('after', END)
   .compile();
 
-const Log = Annotation.Root({ log: Annotation<string[]>({ reducer: (all, more) => [...all, ...more], default: () => [] }) });
+const Log = Annotation.Root({
+  log: Annotation<string[]>({ reducer: (all, more) => [...all, ...more], default: () => [] }),
+});
 
 const inner = new StateGraph(Log)
   .addNode('one', () => ({ log: ['one'] }))
@@ -42,7 +58,11 @@ const inner = new StateGraph(Log)
   .compile();
 
 /** Asks within a subgraph of two steps. */
-export const outer = new StateGraph(Log).addNode('inner', inner).addEdge(START, 'inner').addEdge('inner', END).compile();
+export const outer = new StateGraph(Log)
+  .addNode('inner', inner)
+  .addEdge(START, 'inner')
+  .addEdge('inner', END)
+  .compile();
 
 const Count = Annotation.Root({
   count: Annotation<number>({
@@ -62,7 +82,11 @@ export const refusing = new StateGraph(Count)
   .compile();
 
 /** The same within a graph. */
-export const holding = new StateGraph(Count).addNode('within', refusing).addEdge(START, 'within').addEdge('within', END).compile();
+export const holding = new StateGraph(Count)
+  .addNode('within', refusing)
+  .addEdge(START, 'within')
+  .addEdge('within', END)
+  .compile();
 
 const Seen = Annotation.Root({ seen: Annotation<string> });
 type Context = { token?: string; tone?: string };
@@ -85,7 +109,9 @@ const Made = Annotation.Root({ made: Annotation<unknown> });
 /** Makes a graph that tells what its function was told. */
 export const made = (_: unknown, { accessContext, executionRuntime }: Runtime): unknown =>
   new StateGraph(Made)
-    .addNode('tell', () => ({ made: { access: accessContext, context: executionRuntime?.context ?? null } }))
+    .addNode('tell', () => ({
+      made: { access: accessContext, context: executionRuntime?.context ?? null },
+    }))
     .addNode(accessContext.replace('.', '-'), () => ({}))
     .addEdge(START, 'tell')
     .addEdge('tell', accessContext.replace('.', '-') as 'tell')

@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loginOf, retireSql, setSql } from '../../../../../src/operator/database/own/credentials/sql.ts';
-import { scramVerifier } from '../../../../../src/operator/database/own/credentials/secret.ts';
+import {
+  getLogin,
+  buildRetireSql,
+  setSql,
+} from '../../../../../src/operator/database/own/credentials/sql.ts';
+import { buildScramVerifier } from '../../../../../src/operator/database/own/credentials/secret.ts';
 import { freshDatabase, type TestDatabase } from '../../../../kit/postgres.ts';
 
 /* Roles belong to the whole server, so this file has an owner of its own. */
@@ -14,8 +18,10 @@ beforeAll(async () => {
   await database.sql(`create role ${owner} superuser login password 'p0'`);
 });
 afterAll(async () => {
-  const logins = [1, 2].map((number) => loginOf(number, owner));
-  await database.sql(`reassign owned by ${owner} to current_user; drop owned by ${owner}; drop role if exists ${logins.join(', ')}`);
+  const logins = [1, 2].map((number) => getLogin(number, owner));
+  await database.sql(
+    `reassign owned by ${owner} to current_user; drop owned by ${owner}; drop role if exists ${logins.join(', ')}`,
+  );
   await database.sql(`drop role ${owner}`);
   await database.drop();
 });
@@ -37,16 +43,30 @@ const whoIs = async (user: string, password: string): Promise<unknown> => {
   }
 };
 /** Replaces the variable in the text, as psql does. */
-const told = async (as: { user: string; password: string }, text: string, password = ''): Promise<void> => {
+const told = async (
+  as: { user: string; password: string },
+  text: string,
+  password = '',
+): Promise<void> => {
   const client = await connected(as.user, as.password);
-  await client.query(text.replace(":'verifier'", `'${scramVerifier(password, randomBytes(16))}'`));
+  await client.query(
+    text.replace(":'verifier'", `'${buildScramVerifier(password, randomBytes(16))}'`),
+  );
   await client.end();
 };
 
 test('two logins take turns: both work in between, and the former one is refused afterwards', async () => {
-  const logins = [0, 1, 2, 3].map((number) => ({ user: loginOf(number, owner), password: `p${number}` }));
+  const logins = [0, 1, 2, 3].map((number) => ({
+    user: getLogin(number, owner),
+    password: `p${number}`,
+  }));
   expect(logins.map(({ user }) => user)).toEqual([owner, `${owner}_a`, `${owner}_b`, `${owner}_a`]);
-  const [first, second, third, fourth] = logins as [(typeof logins)[0], (typeof logins)[0], (typeof logins)[0], (typeof logins)[0]];
+  const [first, second, third, fourth] = logins as [
+    (typeof logins)[0],
+    (typeof logins)[0],
+    (typeof logins)[0],
+    (typeof logins)[0],
+  ];
   for (const [from, to] of [
     [first, second],
     [second, third],
@@ -58,21 +78,26 @@ test('two logins take turns: both work in between, and the former one is refused
     expect(await whoIs(to.user, to.password)).toEqual({ login: to.user, owner });
     const open = await connected(from.user, from.password);
     const ended = new Promise<void>((resolve) => void open.once('end', resolve));
-    await told(to, retireSql(from.user));
-    await told(to, retireSql(from.user));
+    await told(to, buildRetireSql(from.user));
+    await told(to, buildRetireSql(from.user));
     await ended;
-    await expect(whoIs(from.user, from.password)).rejects.toThrow(/not permitted to log in|authentication failed/);
+    await expect(whoIs(from.user, from.password)).rejects.toThrow(
+      /not permitted to log in|authentication failed/,
+    );
     expect(await whoIs(to.user, to.password)).toMatchObject({ owner });
   }
 });
 
 test('what one login makes belongs to the owner, and the other one changes it', async () => {
   const [a, b] = [
-    { user: loginOf(1, owner), password: 'a' },
-    { user: loginOf(2, owner), password: 'b' },
+    { user: getLogin(1, owner), password: 'a' },
+    { user: getLogin(2, owner), password: 'b' },
   ];
   for (const { user, password } of [a, b]) {
-    const text = setSql(user, owner).replace(":'verifier'", `'${scramVerifier(password, randomBytes(16))}'`);
+    const text = setSql(user, owner).replace(
+      ":'verifier'",
+      `'${buildScramVerifier(password, randomBytes(16))}'`,
+    );
     await database.sql(text);
   }
   const [one, other] = [await connected(a.user, a.password), await connected(b.user, b.password)];

@@ -2,7 +2,7 @@ import { randomBytes, X509Certificate } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../../../src/kube/kube.ts';
-import { newCertificate } from '../../../../../src/operator/database/own/tls/certificate.ts';
+import { createCertificate } from '../../../../../src/operator/database/own/tls/certificate.ts';
 import { auditEvents } from '../../../../kit/audit-log.ts';
 import { still, until } from '../../../../kit/until.ts';
 import { newDeployment } from '../../../../kit/objects.ts';
@@ -23,13 +23,20 @@ afterAll(() => stage.stop());
 
 const DAY = 86_400_000;
 type Volume = { secret?: { secretName: string; items?: { key: string }[] } };
-type PodSpec = { volumes: Volume[]; containers: { env: { name: string; value?: string }[]; args?: string[] }[] };
+type PodSpec = {
+  volumes: Volume[];
+  containers: { env: { name: string; value?: string }[]; args?: string[] }[];
+};
 
 const deploy = (name: string, spec: object = {}): Promise<object> =>
   kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec }));
 const tls = async (name: string) => {
-  const [{ metadata, data }, own] = await Promise.all([see.secret(`${name}-db-tls`), see.secret(`${name}-db-ca`)]);
-  const text = (from: typeof data, key: string): string => Buffer.from(from?.[key] ?? '', 'base64').toString();
+  const [{ metadata, data }, own] = await Promise.all([
+    see.secret(`${name}-db-tls`),
+    see.secret(`${name}-db-ca`),
+  ]);
+  const text = (from: typeof data, key: string): string =>
+    Buffer.from(from?.[key] ?? '', 'base64').toString();
   return {
     metadata,
     authority: { certificate: text(own.data, 'ca.crt'), key: text(own.data, 'ca.key') },
@@ -45,7 +52,12 @@ const held = (name: string): Promise<object[]> =>
       const { metadata, data = {}, type } = await see.secret(`${name}-db-${which}`);
       const owner = metadata.ownerReferences?.[0];
       const of = owner?.controller === true ? `${owner.kind} ${owner.name}` : undefined;
-      return { type, of, label: metadata.labels?.['gx.dev/secrets-of'], keys: Object.keys(data).toSorted() };
+      return {
+        type,
+        of,
+        label: metadata.labels?.['gx.dev/secrets-of'],
+        keys: Object.keys(data).toSorted(),
+      };
     }),
   );
 const apart = (name: string): object[] => {
@@ -55,10 +67,12 @@ const apart = (name: string): object[] => {
     { ...whose, type: 'kubernetes.io/tls', keys: ['ca.crt', 'tls.crt', 'tls.key'] },
   ];
 };
-const pods = (name: string): Promise<KubeObject[]> => kube.all(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name}` });
-const untilOf = async (name: string): Promise<Date> => new Date((await see.deployment(name)).status?.databaseCertificateUntil ?? 0);
+const pods = (name: string): Promise<KubeObject[]> =>
+  kube.listAll(kinds.pod, { namespace, labelSelector: `gx.dev/deployment=${name}` });
+const untilOf = async (name: string): Promise<Date> =>
+  new Date((await see.deployment(name)).status?.databaseCertificateUntil ?? 0);
 const annotate = (name: string, key: string, value: string): Promise<object> =>
-  kube.jsonPatch(kinds.deployment, { namespace, name }, [
+  kube.patchJson(kinds.deployment, { namespace, name }, [
     { op: 'add', path: '/metadata/annotations', value: { [`gx.dev/${key}`]: value } },
   ]);
 const restart = async (identity: string): Promise<void> => {
@@ -67,7 +81,9 @@ const restart = async (identity: string): Promise<void> => {
 const agent = async (name: string): Promise<PodSpec> =>
   ((await see.workload(`${name}-00001-api`)).spec as { template: { spec: PodSpec } }).template.spec;
 const addressOf = async (name: string): Promise<(string | undefined)[]> =>
-  (await agent(name)).containers[0]?.env.filter(({ name: known }) => /DATABASE/.test(known)).map(({ value }) => value) ?? [];
+  (await agent(name)).containers[0]?.env
+    .filter(({ name: known }) => /DATABASE/.test(known))
+    .map(({ value }) => value) ?? [];
 const ENCRYPTED = '$(GX_DATABASE_ADDRESS)?sslmode=verify-full&sslrootcert=/etc/gx-database/ca.crt';
 
 test('a database is made with an authority of its own, whose key no pod gets, and its agents know it by that', async () => {
@@ -85,7 +101,9 @@ test('a database is made with an authority of its own, whose key no pod gets, an
   expect(await addressOf('made')).toEqual([undefined, ENCRYPTED]);
   const all = (await pods('made')).map(({ spec }) => spec as PodSpec);
   expect(all).toHaveLength(3);
-  const given = all.flatMap(({ volumes }) => volumes.flatMap(({ secret }) => (secret?.secretName === metadata.name ? [secret] : [])));
+  const given = all.flatMap(({ volumes }) =>
+    volumes.flatMap(({ secret }) => (secret?.secretName === metadata.name ? [secret] : [])),
+  );
   const files = given.map(({ items = [] }) => items.map(({ key }) => key).join());
   expect(files.toSorted()).toEqual(['ca.crt', 'ca.crt', 'tls.crt,tls.key,ca.crt']);
   expect(JSON.stringify(all)).not.toContain('ca.key');
@@ -98,23 +116,36 @@ test('while a certificate holds, an operator reads no Secret; two thirds over, i
   await see.untilReady('aged');
   await operator.stop();
   await restart('calm');
-  await until('it has looked at both', async () => (await metricOf(operator, 'controller_runtime_reconcile_total')) >= 4);
+  await until(
+    'it has looked at both',
+    async () => (await metricOf(operator, 'controller_runtime_reconcile_total')) >= 4,
+  );
   await untilIdle(operator);
-  const asked = auditEvents(inject('auditLog'), operator.userAgent).filter(({ objectRef }) => objectRef?.resource === 'secrets');
+  const asked = auditEvents(inject('auditLog'), operator.userAgent).filter(
+    ({ objectRef }) => objectRef?.resource === 'secrets',
+  );
   expect(asked.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
 
   const before = await tls('aged');
-  const identity = async (): Promise<string[]> => (await pods('aged')).map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
+  const identity = async (): Promise<string[]> =>
+    (await pods('aged')).map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
   const known = await still('its pods', identity);
   const old = { now: new Date(Date.now() - 61 * DAY), random: randomBytes };
-  const made = newCertificate(before.authority, ['aged-db'], old);
-  await kube.jsonPatch(kinds.secret, { namespace, name: 'aged-db-tls' }, [
+  const made = createCertificate(before.authority, ['aged-db'], old);
+  await kube.patchJson(kinds.secret, { namespace, name: 'aged-db-tls' }, [
     { op: 'replace', path: '/data/tls.crt', value: encoded(made.certificate) },
     { op: 'replace', path: '/data/tls.key', value: encoded(made.key) },
   ]);
   const databaseCertificateUntil = made.until.toISOString();
-  await kube.patchStatus(kinds.deployment, { namespace, name: 'aged' }, { databaseCertificateUntil });
-  await until('it is renewed', async () => (await untilOf('aged')) > new Date(Date.now() + 89 * DAY));
+  await kube.patchStatus(
+    kinds.deployment,
+    { namespace, name: 'aged' },
+    { databaseCertificateUntil },
+  );
+  await until(
+    'it is renewed',
+    async () => (await untilOf('aged')) > new Date(Date.now() + 89 * DAY),
+  );
   const after = await tls('aged');
   expect(new X509Certificate(after.server.certificate).validToDate).toEqual(await untilOf('aged'));
   expect(after.authority).toEqual(before.authority);
@@ -126,7 +157,9 @@ test('what is spoilt by hand, or gone, is made again: with its authority where t
   await deploy('spoilt');
   await see.untilReady('spoilt');
   const first = await tls('spoilt');
-  await kube.jsonPatch(kinds.secret, { namespace, name: 'spoilt-db-tls' }, [{ op: 'replace', path: '/data/tls.key', value: '' }]);
+  await kube.patchJson(kinds.secret, { namespace, name: 'spoilt-db-tls' }, [
+    { op: 'replace', path: '/data/tls.key', value: '' },
+  ]);
   await annotate('spoilt', 'reconcile-requested-at', 'one');
   await until('there is a key again', async () => (await tls('spoilt')).server.key !== '');
   const second = await tls('spoilt');
@@ -156,21 +189,31 @@ test('what is spoilt by hand, or gone, is made again: with its authority where t
   expect(third.trusted).toBe(third.authority.certificate);
   // The Secret is as a backup brings it back.
   for (const name of ['spoilt-db-ca', 'spoilt-db-tls'])
-    await kube.jsonPatch(kinds.secret, { namespace, name }, [{ op: 'remove', path: '/metadata/ownerReferences' }]);
+    await kube.patchJson(kinds.secret, { namespace, name }, [
+      { op: 'remove', path: '/metadata/ownerReferences' },
+    ]);
   await annotate('spoilt', 'reconcile-requested-at', 'three');
-  await until("both are the deployment's again", async () => isDeepStrictEqual(await held('spoilt'), apart('spoilt')));
+  await until("both are the deployment's again", async () =>
+    isDeepStrictEqual(await held('spoilt'), apart('spoilt')),
+  );
   expect(await tls('spoilt')).toMatchObject({ authority: third.authority, server: third.server });
   await see.untilReady('spoilt');
 });
 
-test.each(['Retain', 'Delete'])('both Secrets go with their deployment, whatever becomes of the data: %s', async (deletionPolicy) => {
-  const name = `gone-${deletionPolicy.toLowerCase()}`;
-  await deploy(name, { deletionPolicy });
-  await see.untilReady(name);
-  expect(await held(name)).toEqual(apart(name));
-  await kube.delete(kinds.deployment, { namespace, name });
-  await until('the deployment is gone', async () =>
-    (await kube.all(kinds.deployment, { namespace })).every(({ metadata }) => metadata.name !== name),
-  );
-  for (const which of ['ca', 'tls']) await expect(see.secret(`${name}-db-${which}`)).rejects.toThrow(/not found/);
-});
+test.each(['Retain', 'Delete'])(
+  'both Secrets go with their deployment, whatever becomes of the data: %s',
+  async (deletionPolicy) => {
+    const name = `gone-${deletionPolicy.toLowerCase()}`;
+    await deploy(name, { deletionPolicy });
+    await see.untilReady(name);
+    expect(await held(name)).toEqual(apart(name));
+    await kube.delete(kinds.deployment, { namespace, name });
+    await until('the deployment is gone', async () =>
+      (await kube.listAll(kinds.deployment, { namespace })).every(
+        ({ metadata }) => metadata.name !== name,
+      ),
+    );
+    for (const which of ['ca', 'tls'])
+      await expect(see.secret(`${name}-db-${which}`)).rejects.toThrow(/not found/);
+  },
+);
