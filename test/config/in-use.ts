@@ -32,8 +32,8 @@ const some = (texts: Texts, word: RegExp): boolean =>
 export function settingsIn(sources: Texts): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   for (const text of sources.values()) {
-    const readings = [...text.matchAll(/\(\[((?:'[A-Z0-9_]+'(?:, )?)+)\]/g)].map(([, list = '']) =>
-      namesIn(list),
+    const readings = [...text.matchAll(/\(\s*\[\s*((?:'[A-Z0-9_]+'(?:,\s*)?)+)\]/g)].map(
+      ([, list = '']) => namesIn(list),
     );
     for (const name of namesIn(text).filter((one) => one.startsWith('GX_'))) {
       const ways = found.get(name) ?? new Set([name]);

@@ -27,11 +27,22 @@ test.each([
   ],
   ['none where there is none', ['node:internal/timers:1:2'], undefined],
 ])('the place of a failure is %s', (_, frames, place) => {
-  expect(findFailurePlace(thrown(...frames), '/opt/gx/')).toBe(place);
+  expect(findFailurePlace(thrown(...frames), '/opt/gx/').at).toBe(place);
 });
 
 test('what has no stack has no place', () =>
   expect([findFailurePlace('text', '/x/'), findFailurePlace(undefined, '/x/')]).toEqual([
-    undefined,
-    undefined,
+    { causes: [] },
+    { causes: [] },
   ]));
+
+test('the stack has the frames of the user first, and none of ours', () => {
+  const error = thrown(
+    'put (/opt/gx/server.js:1:2)',
+    'f (/app/node_modules/x/y.js:1:2)',
+    'n (/app/a.ts:3:1)',
+  );
+  expect(findFailurePlace(error, '/opt/gx/').stack).toBe(
+    '    at n (/app/a.ts:3:1)\n    at f (/app/node_modules/x/y.js:1:2)',
+  );
+});

@@ -219,6 +219,7 @@ test.each([
     metadata: {},
     title: '',
     error: '',
+    stack: '',
   });
   expect(toStudioCheckpoint(answer)).toEqual({
     id: '',
