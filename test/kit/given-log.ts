@@ -6,8 +6,8 @@ import type { Kube } from '../../src/kube/kube.ts';
  */
 export function withLog(kube: Kube, lines: string): Kube {
   const given: Record<PropertyKey, unknown> = {
-    podLog: () => Promise.resolve(lines),
-    fenced: () => undefined,
+    readPodLog: () => Promise.resolve(lines),
+    buildFenced: () => undefined,
   };
   return new Proxy(kube, { get: (target, key) => given[key] ?? bound(target, key) });
 }

@@ -16,7 +16,7 @@ function shuttingDoor() {
       get(target, name) {
         const method: unknown = Reflect.get(target, name);
         // A call that makes another door would bypass this one.
-        if (name === 'fenced' || typeof method !== 'function') return undefined;
+        if (name === 'buildFenced' || typeof method !== 'function') return undefined;
         return (...given: unknown[]): unknown => {
           if (state.isAway && name !== 'watch')
             return Promise.reject(new Unavailable('the API server is away'));
