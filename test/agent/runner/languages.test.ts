@@ -247,8 +247,8 @@ describe('gx dev', () => {
       async () => (await placeOf(running)).pid !== pid,
       60,
     );
-    await until('the log names the file', async () =>
-      /reloaded .*agent\.py/.test(running.output()),
+    await until('the log names the file, and says that the graphs are loaded', async () =>
+      /loading the graphs again .*agent\.py[\s\S]* reloaded /.test(running.output()),
     );
     expect(await echoed(running)).toMatchObject({ answer: 'echo: x' });
   });
