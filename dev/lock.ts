@@ -15,7 +15,7 @@ export async function runLocked<T>(
   name: string,
   onWait: () => void,
   work: () => Promise<T>,
-  take = lockOf(process.platform),
+  take = chooseLock(process.platform),
 ): Promise<T> {
   const free = await take(name);
   if (free === undefined) onWait();
@@ -32,7 +32,7 @@ export async function runLocked<T>(
 }
 
 /** Returns the kind of lock that a platform has: only Linux knows sockets that are no files. */
-export const lockOf = (platform: string): TakeLock =>
+export const chooseLock = (platform: string): TakeLock =>
   platform === 'linux' ? takeSocket : takeFile;
 
 function takeSocket(name: string): Promise<Lock | undefined> {

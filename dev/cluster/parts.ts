@@ -46,7 +46,8 @@ export const mapExtraTools = (): Record<string, string> =>
 function resolveToolPath(name: PartName, tool: string): string {
   const { from } = getPart(name);
   return (
-    findTool(tool) ?? (from.kind === 'go' ? join(getGoFolder(buildOf(name, from)), tool) : tool)
+    findTool(tool) ??
+    (from.kind === 'go' ? join(getGoFolder(chooseGoBuild(name, from)), tool) : tool)
   );
 }
 
@@ -54,7 +55,7 @@ function resolveToolPath(name: PartName, tool: string): string {
  * Returns the build of a part for this machine. A cluster for trying things may run programs that are compiled in two
  * thirds of the time, without inlining and debug information. Benchmarks, images and releases may not.
  */
-const buildOf = (name: PartName, from: GoBuild): GoBuild =>
+const chooseGoBuild = (name: PartName, from: GoBuild): GoBuild =>
   readDevConfig().needsOptimizedParts || ['images', 'release'].includes(getPart(name).for)
     ? from
     : { ...from, flags: ['-gcflags=all=-l -dwarf=false', ...from.flags] };
@@ -69,7 +70,7 @@ export function findTool(tool: string): string | undefined {
   const { ready } = getPart(name);
   const unpacked = ready && findNpmProgram(ready, tool);
   // An optimized build that is there already does for everybody.
-  const folders = [from, buildOf(name, from)].map(getGoFolder);
+  const folders = [from, chooseGoBuild(name, from)].map(getGoFolder);
   const paths = [...(toolsFolder === undefined ? [] : [toolsFolder]), ...folders].map((folder) =>
     join(folder, tool),
   );
@@ -126,7 +127,7 @@ async function ensureProgram(name: PartName, report: Report): Promise<void> {
   const { from, ready } = getPart(name);
   if (from.kind !== 'go' || hasBuiltParts([name])) return;
   if (ready !== undefined) await unpackNpmPrograms(ready, report);
-  if (!hasBuiltParts([name])) await compileIntoCache(buildOf(name, from), report);
+  if (!hasBuiltParts([name])) await compileIntoCache(chooseGoBuild(name, from), report);
 }
 
 const mapToolPaths = <T extends string>(tools: readonly T[]): Record<T, string> =>

@@ -20,6 +20,8 @@ export type NameForm = 'verb' | 'question' | 'participle' | 'preposition' | 'oth
 export function findNameForm(name: string): NameForm {
   const [first = '', ...rest] = splitName(name);
   if (QUESTIONS.has(first)) return 'question';
+  // `endOf` begins with a noun that is spelled like a verb.
+  if (rest[0] === 'of') return 'preposition';
   if (VERBS.has(first)) return 'verb';
   if (isParticiple(first)) return 'participle';
   return PREPOSITIONS.has(first) || rest.some((word) => PREPOSITIONS.has(word))

@@ -5,12 +5,12 @@
 const DEFINED = `load read fetch get find list choose filter sort group merge split build create parse format encode decode to
   plan decide check validate require compare count sum compute describe explain ensure insert update delete write save
   remove add set put apply patch handle serve answer refuse accept send publish report log record notify wait watch
-  follow observe run start stop open close`;
+  follow observe run start stop open close make hide`;
 
-const OF_THE_FIELD = `abort acquire adopt admit advance announce append ask assert attach authenticate authorize backup batch begin bind
+const OF_THE_FIELD = `abort acquire adopt admit advance annotate announce append ask assert attach authenticate authorize backup batch begin bind
   bound bump bundle cache call cancel claim clone collect commit compile complete compress configure connect convert copy
   defer delay demand deploy derive dequeue detach detect diff download drain draw drop embed emit encrypt decrypt end enqueue
-  enter escape estimate execute expand expect export extend fail finish fold flush focus forward give grow hash hold import
+  enter clear escape estimate execute expand expect export extend fail finish fold flush focus forward give grow hash hold import
   inject install invoke join keep kill leave limit link listen lock look map mark mask match measure memoize mount move
   note pack parse pass paste pause permit pick pipe prepare press print probe prove prune pull push queue quote
   react receive reconcile redact redeploy refresh register reject release rename render renew repeat replace reseal reserve reset

@@ -62,12 +62,12 @@ function formatRows(schema: Schema, prefix: string, depth: number): string[] {
   const required = schema.required ?? schema.items?.required ?? [];
   return properties.flatMap(([name, field]) => {
     const path = `${prefix}${name}${field.type === 'array' && field.items?.properties !== undefined ? '[]' : ''}`;
-    const own = `| \`${path}\`${required.includes(name) ? ' (required)' : ''} | ${typeOf(field)} | ${field.description ?? ''} |`;
+    const own = `| \`${path}\`${required.includes(name) ? ' (required)' : ''} | ${formatType(field)} | ${field.description ?? ''} |`;
     return depth >= MAX_DEPTH ? [own] : [own, ...formatRows(field, `${path}.`, depth + 1)];
   });
 }
 
-function typeOf(field: Schema): string {
+function formatType(field: Schema): string {
   if (field.enum !== undefined) return field.enum.map((word) => `\`${word}\``).join(', ');
   if (field.type === 'array') return `list of ${field.items?.type ?? 'object'}`;
   if (field.additionalProperties?.type !== undefined)

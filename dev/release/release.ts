@@ -14,7 +14,7 @@ import { computeChecksums } from './checksums.ts';
 import { buildFrom, Layout, type MadeImage } from './images.ts';
 import { packNpm, readPackedManifest } from './npm-package.ts';
 import { requireKey, sign } from './sign.ts';
-import { commitOf, exportCommit, requireClean, type Commit } from './source.ts';
+import { requireCommit, exportCommit, requireClean, type Commit } from './source.ts';
 import { requireVersion } from './versions.ts';
 
 type Wanted = {
@@ -39,7 +39,7 @@ export async function release(wanted: Wanted): Promise<void> {
   await requireClean(root);
   if (key !== undefined) await requireKey(key);
   const notes = parseVersionNotes(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version);
-  const commit = await commitOf(root, notes.commit);
+  const commit = await requireCommit(root, notes.commit);
   const work = await mkdtemp(join(tmpdir(), 'gx-release-'));
   await mkdir(dirname(folder), { recursive: true });
   const made = await mkdtemp(`${folder}.unfinished-`);

@@ -20,7 +20,7 @@ export async function requireClean(root: string): Promise<void> {
 }
 
 /** Returns the commit of that name. Throws unless it is one that the checkout is built on. */
-export async function commitOf(root: string, name: string): Promise<Commit> {
+export async function requireCommit(root: string, name: string): Promise<Commit> {
   const hash = (
     await runGit(root, 'rev-parse', '--verify', '--quiet', `${name}^{commit}`).catch(() => '')
   ).trim();

@@ -88,7 +88,7 @@ async function verifyCopy(
     `mkdir -p ${data} && chmod 0700 ${data} && $(command -v gx-named) ${refill} || exit\n${applyLog(scratch)}`,
   );
   await giveUp(copier);
-  const [migration = '', ...lines] = (await runScript(sql, countIn(scratch))).split('\n');
+  const [migration = '', ...lines] = (await runScript(sql, buildCountScript(scratch))).split('\n');
   requireSame(entry, Number(migration), parseTableCounts(lines.join('\n')));
   await giveUp(pipe);
   return { verified: entry.name };
@@ -123,7 +123,7 @@ pg_ctl stop -D data --silent --wait --timeout=86400 --mode=fast || { tail -n 20 
  * Returns the script that counts the rows as the agents' own role, which may have no login any more: the superuser
  * gives it one in another database, where the tenant has no object.
  */
-const countIn = (scratch: string): string => `${start(scratch)}
+const buildCountScript = (scratch: string): string => `${start(scratch)}
 ${buildPsqlCommand(`"host=${scratch} user=postgres dbname=postgres"`, { args: `-c 'alter role ${OWNER} login'`, options: [WRITES_ALWAYS] })} > /dev/null || exit
 printf '%s\\n' "$MIGRATION" "$COUNTS" | ${ask(`"host=${scratch} user=${OWNER} dbname=${OWNER}"`)}
 `;

@@ -11,7 +11,7 @@ type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string' && value !== '';
 const isUuid: Check = (value) => typeof value === 'string' && UUID.test(value);
 const isHost: Check = (value) => typeof value === 'string' && HOST.test(value);
-const listOf =
+const buildListCheck =
   (check: Check): Check =>
   (value) =>
     Array.isArray(value) && value.every(check);
@@ -26,12 +26,12 @@ const OPTIONAL: Record<string, Check> = {
   kind: (value) => GIT_KINDS.some((kind) => kind === value),
   host: isHost,
   api_url: isHost,
-  repositories: listOf((value) => typeof value === 'string' && PATTERN.test(value)),
+  repositories: buildListCheck((value) => typeof value === 'string' && PATTERN.test(value)),
   credential_secret: isText,
   webhook_secret: isText,
   poll_seconds: (value) =>
     Number.isInteger(value) && (value as number) >= 10 && (value as number) <= 86_400,
-  repos: listOf(isRepository),
+  repos: buildListCheck(isRepository),
 };
 
 /** Reads the git hosts that the installation lists, without a slash at their end. */

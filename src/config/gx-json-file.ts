@@ -25,7 +25,9 @@ export function readGxContent(file: string): unknown {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new StartError(unreadable(file, (error as NodeJS.ErrnoException).code), { cause: error });
+    throw new StartError(explainUnreadableFile(file, (error as NodeJS.ErrnoException).code), {
+      cause: error,
+    });
   }
   try {
     return stripNullFields(JSON.parse(text.replace(/^\uFEFF/, '')));
@@ -38,7 +40,7 @@ export function readGxContent(file: string): unknown {
 
 const ANOTHER = 'name another file with --config or GX_CONFIG';
 
-function unreadable(file: string, code: string | undefined): string {
+function explainUnreadableFile(file: string, code: string | undefined): string {
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':

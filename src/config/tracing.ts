@@ -84,7 +84,7 @@ export function readTracingSettings(
   );
   return {
     url,
-    ...wayTo(read, url),
+    ...chooseCollectorProxy(read, url),
     headers: readPairs(read, ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']),
     resource: readResource(read, service),
     timeoutMilliseconds: read.readInteger(
@@ -102,12 +102,15 @@ export function readTracingSettings(
       .toLowerCase()
       .split(/\s*,\s*/)
       .includes('tracecontext'),
-    ...linkOf(read),
+    ...readTraceLink(read),
   };
 }
 
 /** Returns the proxy for a collector. One without TLS is in the cluster, often by a short name, and asked directly. */
-function wayTo(read: SettingsReader, url: string): Pick<CollectorSettings, 'through'> {
+function chooseCollectorProxy(
+  read: SettingsReader,
+  url: string,
+): Pick<CollectorSettings, 'through'> {
   const through =
     URL.canParse(url) && url.startsWith('https:')
       ? chooseProxy(new URL(url), readProxies(read))
@@ -118,7 +121,7 @@ function wayTo(read: SettingsReader, url: string): Pick<CollectorSettings, 'thro
 const LINK = 'GX_TRACE_LINK';
 const TRACE_ID = '{trace_id}';
 
-function linkOf(read: SettingsReader): Pick<TracingSettings, 'link'> {
+function readTraceLink(read: SettingsReader): Pick<TracingSettings, 'link'> {
   const link = read.readOptional([LINK]);
   if (link === undefined) return {};
   if (!link.includes(TRACE_ID))
@@ -185,7 +188,7 @@ export function logSettings(read: SettingsReader): CollectorSettings | undefined
   const url = readLogsUrl(read);
   return {
     url,
-    ...wayTo(read, url),
+    ...chooseCollectorProxy(read, url),
     headers: readPairs(read, ['OTEL_EXPORTER_OTLP_LOGS_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']),
     resource: readResource(read, 'gx-agent-server'),
     timeoutMilliseconds: read.readInteger(

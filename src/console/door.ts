@@ -77,7 +77,7 @@ export class ProcessDoor {
       agent: reuses ? agent : false,
     };
     const outgoing = isSecure ? askSecure(options) : askPlain(options);
-    return answerTo(outgoing, {
+    return sendOutgoing(outgoing, {
       body,
       signal,
       connected: isSecure ? 'secureConnect' : 'connect',
@@ -115,7 +115,7 @@ type Sending = Pick<AskedThere, 'body' | 'signal'> &
   DoorOptions & { connected: 'connect' | 'secureConnect' };
 
 /** Sends a request, its body once there is a connection. */
-function answerTo(
+function sendOutgoing(
   outgoing: ClientRequest,
   { body, signal, connected, called, within }: Sending,
 ): Promise<IncomingMessage | Broken> {

@@ -50,8 +50,8 @@ export class HeldRequests {
   ): Promise<T | undefined> {
     if (this.#isLeaving) throw this.#refuse('This process is stopping; try again.', LEAVING);
     const { perDeployment, total } = this.#limits;
-    const isFull = countOf(this.#inNamespace, namespace) >= total - this.#total;
-    if (isFull || countOf(this.#held, key) >= perDeployment)
+    const isFull = getCount(this.#inNamespace, namespace) >= total - this.#total;
+    if (isFull || getCount(this.#held, key) >= perDeployment)
       throw this.#refuse('Too many requests wait for deployments that wake.', CROWDED);
     this.#count({ key, namespace }, 1);
     try {
@@ -73,7 +73,7 @@ export class HeldRequests {
       [this.#held, key] as const,
       [this.#inNamespace, namespace] as const,
     ]) {
-      const now = countOf(counts, name) + more;
+      const now = getCount(counts, name) + more;
       if (now > 0) counts.set(name, now);
       else counts.delete(name);
     }
@@ -85,4 +85,4 @@ export class HeldRequests {
   }
 }
 
-const countOf = (counts: Map<string, number>, name: string): number => counts.get(name) ?? 0;
+const getCount = (counts: Map<string, number>, name: string): number => counts.get(name) ?? 0;

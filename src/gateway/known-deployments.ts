@@ -201,7 +201,7 @@ function toKnownDeployment(
         ({ type, reason, status: is }) =>
           type === UNAUTHENTICATED && is === 'True' && reason === ASKED_OPEN,
       ) === true,
-    rollout: planIn(spec, status),
+    rollout: toRolloutPlan(spec, status),
     compared: findComparedRevisions({ spec, status }),
     auth: spec.template.sourceRevisionConfig?.auth,
     isOpenedBy: (text) => isAmong(status.keyHashes ?? [], text),
@@ -209,7 +209,7 @@ function toKnownDeployment(
 }
 
 /** Returns the plan as agents get it. */
-function planIn(
+function toRolloutPlan(
   spec: DeploymentResource['spec'],
   { rollout }: NonNullable<DeploymentResource['status']>,
 ): RolloutPlan | undefined {

@@ -2,7 +2,7 @@ import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { Rejected } from '../errors.ts';
 import type { GitKind } from '../schema/platform/git-integration.ts';
 import { toCanonicalPem, trimCredential } from '../schema/platform/pasted-credential.ts';
-import { answerOf, buildApiUrl, type Host } from './host.ts';
+import { fetchJsonFromHost, buildApiUrl, type Host } from './host.ts';
 
 /** A credential for a git host. An ssh key opens no API and lists no refs. */
 export type GitCredential =
@@ -54,7 +54,7 @@ export async function fetchGitToken(
     authorization: `Bearer ${signAppAssertion(credential, Date.now())}`,
     accept: 'application/vnd.github+json',
   };
-  const { body } = await answerOf(host, { url, headers, method: 'POST', signal });
+  const { body } = await fetchJsonFromHost(host, { url, headers, method: 'POST', signal });
   const { token } = (body ?? {}) as { token?: unknown };
   if (typeof token !== 'string')
     throw new Rejected(`The git host ${host.host} gave the GitHub App no token.`);

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Problem, Rejected, Unavailable } from '../errors.ts';
-import { answerTo, findWay, readWholeAnswer } from '../http/checked-request.ts';
+import { sendRequest, findWay, readWholeAnswer } from '../http/checked-request.ts';
 import { describeConnectionFault } from '../http/connection-cause.ts';
 import type { GitIntegration } from '../schema/platform/git-connection.ts';
 import type { GitPlaces } from './places.ts';
@@ -92,7 +92,7 @@ async function ask(
   if ('problem' in way) throw new Rejected(`The git host ${host} ${way.problem} (GX_GIT_HOSTS).`);
   if (way.addresses.length === 0 && way.through === undefined)
     throw new Unavailable(`The git host ${host} has no address.`);
-  return answerTo(url, { ...asked, way, headers });
+  return sendRequest(url, { ...asked, way, headers });
 }
 
 /** Returns the URL to which an answer redirects. */
@@ -108,7 +108,7 @@ function readRedirect(
 /**
  * Asks a host's API, which answers in JSON. Throws a failure as the error that the owner of the integration should see.
  */
-export async function answerOf(
+export async function fetchJsonFromHost(
   host: Place,
   asked: Asked,
 ): Promise<{ body: unknown; headers: IncomingHttpHeaders }> {

@@ -34,7 +34,7 @@ export async function fetchHeadCommit(
   refuseFailure(repository, first.status);
   const lines = splitPackets(first.bytes);
   if (!lines.some((line) => line.startsWith('version 2')))
-    return commitIn(lines.map(parseAdvertised), ref);
+    return findRefCommit(lines.map(parseAdvertised), ref);
   // Git ends the request of a client that names another hash than the repository's (gitprotocol-v2, object-format).
   const format = lines
     .map((line) => /^object-format=(\w+)/.exec(line)?.[1])
@@ -62,7 +62,7 @@ export async function fetchHeadCommit(
     throw new Unavailable(
       `The git host ${repository.host} ends its list of branches early: ${complaint ?? 'its answer is cut'}.`,
     );
-  return commitIn(answered.map(parseListed), ref);
+  return findRefCommit(answered.map(parseListed), ref);
 }
 
 type Ref = { name: string; commit: string; peeled?: string | undefined };
@@ -70,7 +70,7 @@ type Ref = { name: string; commit: string; peeled?: string | undefined };
 /**
  * Returns the commit of a ref. For a tag with a message, it is the commit that it marks and not the tag's own object.
  */
-function commitIn(refs: (Ref | undefined)[], wanted: string): string | undefined {
+function findRefCommit(refs: (Ref | undefined)[], wanted: string): string | undefined {
   const name = expandRef(wanted);
   const marked = refs.find((ref) => ref?.name === `${name}^{}`)?.commit;
   const found = refs.find((ref) => ref?.name === name);

@@ -69,7 +69,7 @@ const getPart = (value: unknown, name: string): unknown =>
   isComposite(value) ? value[name] : undefined;
 
 /** Returns the push of a branch, or why the event means nothing here. */
-export function pushIn(
+export function parsePush(
   kind: GitKind,
   headers: IncomingHttpHeaders,
   payload: unknown,

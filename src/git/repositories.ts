@@ -2,7 +2,7 @@ import type { GitIntegration } from '../schema/platform/git-connection.ts';
 import type { ListedRepository } from '../schema/platform/git-integration.ts';
 import { isAmong } from '../schema/platform/repo-url.ts';
 import type { GitToken } from './credential.ts';
-import { answerOf, buildApiUrl, type Host } from './host.ts';
+import { fetchJsonFromHost, buildApiUrl, type Host } from './host.ts';
 import type { GitPlaces } from './places.ts';
 import type { Json } from '../schema/json.ts';
 
@@ -18,26 +18,26 @@ type Api = {
   of: (item: Json) => { id: unknown; path: unknown; branch: unknown };
 };
 
-const listIn = (body: unknown): Json[] => (Array.isArray(body) ? (body as Json[]) : []);
+const toJsonList = (body: unknown): Json[] => (Array.isArray(body) ? (body as Json[]) : []);
 
 const APIS: Record<Exclude<GitIntegration['kind'], 'generic'>, Api> = {
   github: {
     path: (isApp) => `${isApp ? '/installation/repositories' : '/user/repos'}?per_page=${PER_PAGE}`,
     authorization: (token) => `Bearer ${token}`,
     items: (body) =>
-      Array.isArray(body) ? listIn(body) : listIn((body as Json | null)?.repositories),
+      Array.isArray(body) ? toJsonList(body) : toJsonList((body as Json | null)?.repositories),
     of: ({ id, full_name: path, default_branch: branch }) => ({ id, path, branch }),
   },
   gitlab: {
     path: () => `/projects?membership=true&simple=true&order_by=id&sort=asc&per_page=${PER_PAGE}`,
     authorization: (token) => `Bearer ${token}`,
-    items: listIn,
+    items: toJsonList,
     of: ({ id, path_with_namespace: path, default_branch: branch }) => ({ id, path, branch }),
   },
   gitea: {
     path: () => `/user/repos?limit=${PER_PAGE}`,
     authorization: (token) => `token ${token}`,
-    items: listIn,
+    items: toJsonList,
     of: ({ id, full_name: path, default_branch: branch }) => ({ id, path, branch }),
   },
 };
@@ -73,7 +73,7 @@ export async function listGitRepositories({
   const found: ListedRepository[] = [];
   let url: string | undefined = `${base}${api.path(token.isApp)}`;
   for (let page = 0; url !== undefined && page < MOST_PAGES; page += 1) {
-    const answer = await answerOf(place, { url, headers, signal });
+    const answer = await fetchJsonFromHost(place, { url, headers, signal });
     found.push(
       ...api.items(answer.body).flatMap((item) => toRepository(api.of(item), integration) ?? []),
     );

@@ -21,7 +21,7 @@ async function readPair({ cert, key }: CertificateFiles): Promise<Pair> {
   return pair;
 }
 
-const endOf = ({ cert }: Pair): Date => new X509Certificate(cert).validToDate;
+const getCertificateEnd = ({ cert }: Pair): Date => new X509Certificate(cert).validToDate;
 
 /** Reads them for the start of a server. Throws a `StartError` that names the files. */
 export async function readFirstPair(files: CertificateFiles): Promise<Pair> {
@@ -51,7 +51,7 @@ export function followCertificate(
   { files, first, log, every = LOOK_MILLISECONDS, served: tell }: Following,
 ): () => void {
   let served = first;
-  tell?.(endOf(first));
+  tell?.(getCertificateEnd(first));
   let last = '';
   const look = async (): Promise<void> => {
     try {
@@ -60,7 +60,7 @@ export function followCertificate(
       if (pair.cert.equals(served.cert) && pair.key.equals(served.key)) return;
       server.setSecureContext(pair);
       served = pair;
-      const until = endOf(pair);
+      const until = getCertificateEnd(pair);
       tell?.(until);
       log.info({ not_after: until.toISOString() }, 'new certificate is served');
     } catch (error) {

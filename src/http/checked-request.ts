@@ -102,7 +102,7 @@ type Sending = Pick<RequestOptions, 'method' | 'signal'> & {
  * Sends a request that asks for an answer without compression. Resolves with the head of the answer, and follows no
  * redirect.
  */
-export function answerTo(
+export function sendRequest(
   url: URL,
   { way, headers, body, method = 'GET', signal }: Sending,
 ): Promise<IncomingMessage> {

@@ -58,7 +58,7 @@ export function resolveClient(
   if (!trusts(near, asked)) return buildDirectClient(near);
   const { headers } = asked;
   return {
-    source: findFarthest(near, listIn(headers, 'x-forwarded-for'), trusts),
+    source: findFarthest(near, parseHeaderList(headers, 'x-forwarded-for'), trusts),
     forwarded: readForwarded(headers),
   };
 }
@@ -95,7 +95,7 @@ const PREFIX = /^(?:\/[\w.~%-]+)+$/;
 
 function readForwarded(headers: IncomingHttpHeaders): Forwarded {
   // Of several words, the nearest proxy has written the last one. The client may have written the first.
-  const getLast = (name: string): string => listIn(headers, name).at(-1) ?? '';
+  const getLast = (name: string): string => parseHeaderList(headers, name).at(-1) ?? '';
   const [protocol, host, prefix] = [
     getLast('x-forwarded-proto').toLowerCase(),
     getLast('x-forwarded-host'),
@@ -109,7 +109,7 @@ function readForwarded(headers: IncomingHttpHeaders): Forwarded {
   };
 }
 
-const listIn = (headers: IncomingHttpHeaders, name: string): string[] =>
+const parseHeaderList = (headers: IncomingHttpHeaders, name: string): string[] =>
   [headers[name] ?? []]
     .flat()
     .flatMap((value) => value.split(','))

@@ -61,7 +61,7 @@ export function* lookAt(
     switch (text[at]) {
       case QUOTE:
         start = at + 1;
-        at = endOfString(text, start);
+        at = findStringEnd(text, start);
         end = at;
         break;
       case COMMA:
@@ -96,7 +96,7 @@ export function* lookAt(
  * Returns the place of the quote that ends a string. Most of a large text is strings, so this takes the native
  * search.
  */
-function endOfString(text: Uint8Array, from: number): number {
+function findStringEnd(text: Uint8Array, from: number): number {
   for (let end = text.indexOf(QUOTE, from); end >= 0; end = text.indexOf(QUOTE, end + 1)) {
     let before = end;
     while (before > from && text[before - 1] === BACKSLASH) before -= 1;

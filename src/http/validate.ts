@@ -107,7 +107,7 @@ function buildChecker(
     if (validate(value)) return [];
     const faults = stripIfErrors(validate.errors);
     const part = { left: MOST_PARTS };
-    const sample = sampleOf(value, part);
+    const sample = copySample(value, part);
     if (part.left < 0) return faults;
     validateAll ??= all.compile((shared ??= shareSchemaParts(schema)));
     if (validateAll(sample)) return faults;
@@ -128,14 +128,15 @@ const MOST_PARTS = 5000;
 /**
  * Returns a copy of the value with the first items of each list. `part.left` is negative when the value is too large.
  */
-function sampleOf(value: unknown, part: { left: number }): unknown {
+function copySample(value: unknown, part: { left: number }): unknown {
   part.left -= 1;
   if (!isComposite(value) || part.left < 0) return value;
-  if (Array.isArray(value)) return value.slice(0, MOST_FAULTS).map((item) => sampleOf(item, part));
+  if (Array.isArray(value))
+    return value.slice(0, MOST_FAULTS).map((item) => copySample(item, part));
   const names = Object.keys(value);
   if (names.length > part.left) part.left = -1;
   if (part.left < 0) return value;
-  return Object.fromEntries(names.map((name) => [name, sampleOf(value[name], part)]));
+  return Object.fromEntries(names.map((name) => [name, copySample(value[name], part)]));
 }
 
 const FLAGS: Record<string, string> = { '0': 'false', '1': 'true', False: 'false', True: 'true' };
@@ -196,7 +197,7 @@ function toFieldError(error: ErrorObject, at: Loc, schema: TSchema): FieldError 
     loc: [at, ...path, ...(typeof extra === 'string' ? [extra] : [])],
     msg:
       typeof extra === 'string' && error.keyword !== 'required'
-        ? unknownField(extra, path, schema)
+        ? explainUnknownField(extra, path, schema)
         : describeError(error, params),
     type:
       error.keyword === 'type'
@@ -224,7 +225,7 @@ type Described = {
 const LONGEST_COMPARED = 60;
 
 /** Returns the sentence for a field that a schema does not have, with the one that is meant. */
-function unknownField(name: string, path: (string | number)[], schema: TSchema): string {
+function explainUnknownField(name: string, path: (string | number)[], schema: TSchema): string {
   let place: Described | undefined = schema;
   for (const part of path)
     place = (

@@ -175,12 +175,12 @@ function createParts(
   const resumeQueues = (): void => Object.values(queues).forEach((queue) => queue.resume());
   const election = createElection({ config, kube, log, times }, resumeQueues);
   // Work that could not be written is not begun. It would fail repeatedly and then wait long for its next turn.
-  const queueOf = (kind: string): WorkQueue =>
+  const createQueue = (kind: string): WorkQueue =>
     new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
   const queues = {
-    deployments: queueOf('deployment'),
-    revisions: queueOf('revision'),
-    listeners: queueOf('listener'),
+    deployments: createQueue('deployment'),
+    revisions: createQueue('revision'),
+    listeners: createQueue('listener'),
   };
   const missing = new MissingKinds();
   registerWakeUps(caches, queues, { buildNamespaces: builds, table, missing });

@@ -28,7 +28,10 @@ export const isRelevantToOwner = (
 ): boolean => {
   if (after === undefined) return true;
   if (before === undefined) return row.isSilent?.(after) !== true;
-  return formatCanonicalJson(readOf(before, row)) !== formatCanonicalJson(readOf(after, row));
+  return (
+    formatCanonicalJson(pickReadParts(before, row)) !==
+    formatCanonicalJson(pickReadParts(after, row))
+  );
 };
 
 /**
@@ -147,7 +150,7 @@ function pickDesiredState({ metadata, spec }: KubeObject): object {
 }
 
 /** Returns the parts of an object that a reconcile may read. */
-function readOf(object: KubeObject, { statusRead }: Pick<KindRow, 'statusRead'>): object {
+function pickReadParts(object: KubeObject, { statusRead }: Pick<KindRow, 'statusRead'>): object {
   const {
     resourceVersion: _version,
     managedFields: _fields,

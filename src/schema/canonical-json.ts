@@ -26,7 +26,7 @@ const REMEMBERED = 10_000;
 const remembered = new Map<string, string>();
 
 /** Returns 32 hexadecimal digits, equal for values that are equal as JSON, whatever the order of their keys. */
-export function hashOf(value: unknown): string {
+export function hashJson(value: unknown): string {
   const plain = hash('sha256', JSON.stringify(value));
   const known = remembered.get(plain) ?? hash('sha256', formatCanonicalJson(value)).slice(0, 32);
   remembered.delete(plain);

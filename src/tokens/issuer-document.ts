@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { Unavailable } from '../errors.ts';
-import { answerTo, findWay, readWholeAnswer, type Way } from '../http/checked-request.ts';
+import { sendRequest, findWay, readWholeAnswer, type Way } from '../http/checked-request.ts';
 import { describeConnectionFault } from '../http/connection-cause.ts';
 import { chooseProxy, type Proxies } from '../http/proxies.ts';
 
@@ -34,7 +34,7 @@ export async function fetchIssuerDocument(url: string, ways: IssuerWays): Promis
 
 async function read(url: URL, ways: IssuerWays, signal: AbortSignal): Promise<unknown> {
   const way = await resolveWay(url, ways);
-  const answer = await answerTo(url, {
+  const answer = await sendRequest(url, {
     way,
     headers: { accept: 'application/json' },
     signal,

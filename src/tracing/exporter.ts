@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { CollectorSettings } from '../config/tracing.ts';
 import { toError } from '../errors.ts';
-import { answerTo } from '../http/checked-request.ts';
+import { sendRequest } from '../http/checked-request.ts';
 import { sleepUnlessAborted } from '../pause.ts';
 
 /**
@@ -43,18 +43,18 @@ type CollectorRequest = {
 };
 
 /** Sends a request and returns the status of the answer, over a connection that stays for the next one. */
-async function statusOf(url: string, asked: CollectorRequest): Promise<number> {
+async function postToCollector(url: string, asked: CollectorRequest): Promise<number> {
   const response = await fetch(url, asked);
   await response.body?.cancel();
   return response.status;
 }
 
-async function statusThrough(
+async function postThroughProxy(
   through: string,
   url: string,
   asked: CollectorRequest,
 ): Promise<number> {
-  const answer = await answerTo(new URL(url), { ...asked, way: { addresses: [], through } });
+  const answer = await sendRequest(new URL(url), { ...asked, way: { addresses: [], through } });
   answer.destroy();
   return answer.statusCode ?? 0;
 }
@@ -142,8 +142,8 @@ export class OtlpExporter<T> {
     try {
       const status =
         through === undefined
-          ? await statusOf(url, asked)
-          : await statusThrough(through, url, asked);
+          ? await postToCollector(url, asked)
+          : await postThroughProxy(through, url, asked);
       return { status, ...((status < 200 || status > 299) && { problem: `it answers ${status}` }) };
     } catch (thrown) {
       const error = toError(thrown);

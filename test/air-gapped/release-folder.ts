@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root } from '../../dev/images/list.ts';
 import { parseVersionNotes } from '../../dev/release/changelog.ts';
 import { writeParts } from '../../dev/release/release.ts';
-import { commitOf } from '../../dev/release/source.ts';
+import { requireCommit } from '../../dev/release/source.ts';
 
 /** Makes the folder of a release from the files of this checkout. BuildKit is left out: compiling it takes minutes. */
 export async function releaseFolder(folder: string): Promise<void> {
@@ -13,7 +13,7 @@ export async function releaseFolder(folder: string): Promise<void> {
     version: string;
     license: string;
   };
-  const commit = await commitOf(root, 'HEAD');
+  const commit = await requireCommit(root, 'HEAD');
   await mkdir(folder, { recursive: true });
   const source = {
     source: root,

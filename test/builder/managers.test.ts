@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import {
   DEFAULT_TOOLS,
-  installOf,
+  buildInstallCommands,
   choosePackageManager,
 } from '../../src/builder/packages/managers.ts';
 
@@ -51,7 +51,7 @@ describe('the package manager is that of the lock file', () => {
     const manager = chosen(files);
     expect(manager).toMatchObject({ name, lockFile: Object.keys(files)[0] });
     expect(manager.tool).toBe(tool);
-    expect(installOf(manager).all).toEqual(command);
+    expect(buildInstallCommands(manager).all).toEqual(command);
   });
 
   test.each([
@@ -71,8 +71,8 @@ describe('the package manager is that of the lock file', () => {
   });
 
   test('without one it is that of packageManager, or npm, and nothing is frozen', () => {
-    expect(installOf(chosen({})).all).toEqual(['npm', 'install']);
-    expect(installOf(chosen({}, 'pnpm@9.15.9')).all).toEqual([
+    expect(buildInstallCommands(chosen({})).all).toEqual(['npm', 'install']);
+    expect(buildInstallCommands(chosen({}, 'pnpm@9.15.9')).all).toEqual([
       'pnpm',
       'install',
       '--no-frozen-lockfile',

@@ -8,7 +8,7 @@ import { runProcess } from '../../dev/commands.ts';
 import { listChartImages } from '../../dev/release/chart-images.ts';
 import { parseVersionNotes } from '../../dev/release/changelog.ts';
 import { writePackages } from '../../dev/release/release.ts';
-import { commitOf, exportCommit, type Commit } from '../../dev/release/source.ts';
+import { requireCommit, exportCommit, type Commit } from '../../dev/release/source.ts';
 
 /* The parts of a release that need no image: made twice of one commit, and read as their users read them. */
 
@@ -41,7 +41,7 @@ async function made(name: string, commit: Commit): Promise<void> {
 beforeAll(async () => {
   const tools = await ensureTools(['helm']);
   helm = (...args) => runProcess(tools.helm, args);
-  const commit = await commitOf(root, 'HEAD');
+  const commit = await requireCommit(root, 'HEAD');
   seconds = commit.seconds;
   await made('first', commit);
   await made('second', commit);

@@ -19,7 +19,7 @@ import {
 } from '../../dev/run/git-host.ts';
 import { fetchHeadCommit } from '../../src/git/ls-refs.ts';
 import { buildGitPlaces } from '../../src/git/places.ts';
-import { isSignedBy, pushIn } from '../../src/git/push-event.ts';
+import { isSignedBy, parsePush } from '../../src/git/push-event.ts';
 import { listGitRepositories } from '../../src/git/repositories.ts';
 import { Lookups } from '../../src/http/lookups.ts';
 
@@ -93,7 +93,7 @@ test('a push is reported in the form of GitHub, signed, as the control plane rea
   const [event] = events.splice(0);
   expect(isSignedBy(SECRET, 'github', event!)).toBe(true);
   expect(isSignedBy('another secret here', 'github', event!)).toBe(false);
-  expect(pushIn('github', event!.headers, JSON.parse(event!.body.toString()))).toEqual({
+  expect(parsePush('github', event!.headers, JSON.parse(event!.body.toString()))).toEqual({
     branch: 'main',
     commit,
     repository: 'gx/hello',
@@ -114,7 +114,7 @@ test('a branch that is deleted is reported, and means no revision', async () => 
   await runProcess('git', ['-C', folder, 'push', '--quiet', 'origin', ':refs/heads/aside']);
   const read = events
     .splice(0)
-    .map(({ headers, body }) => pushIn('github', headers, JSON.parse(body.toString())));
+    .map(({ headers, body }) => parsePush('github', headers, JSON.parse(body.toString())));
   expect(read).toEqual([
     expect.objectContaining({ branch: 'aside' }),
     { ignored: 'The branch was deleted.' },

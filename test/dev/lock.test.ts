@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterAll, expect, test } from 'vitest';
-import { lockOf } from '../../dev/lock.ts';
+import { chooseLock } from '../../dev/lock.ts';
 
 const cache = mkdtempSync(join(tmpdir(), 'gx-lock-'));
 process.env['XDG_CACHE_HOME'] = cache;
@@ -13,8 +13,8 @@ afterAll(() => rmSync(cache, { recursive: true }));
 /** Starts a process that takes the lock, says so, and never ends. */
 async function holder(platform: string, name: string) {
   const module = JSON.stringify(resolve('dev/lock.ts'));
-  const program = `const { lockOf } = await import(${module});
-    console.log((await lockOf(${JSON.stringify(platform)})(${JSON.stringify(name)})) === undefined ? 'taken' : 'mine');
+  const program = `const { chooseLock } = await import(${module});
+    console.log((await chooseLock(${JSON.stringify(platform)})(${JSON.stringify(name)})) === undefined ? 'taken' : 'mine');
     setInterval(() => {}, 1000);`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -29,17 +29,17 @@ test.each(['linux', 'darwin'])(
     const name = `test-${process.pid}`;
     const { said, child } = await holder(platform, name);
     expect(said).toBe('mine');
-    expect(await lockOf(platform)(name)).toBeUndefined();
-    const other = await lockOf(platform)(`${name}-other`);
+    expect(await chooseLock(platform)(name)).toBeUndefined();
+    const other = await chooseLock(platform)(`${name}-other`);
     expect(other).toBeDefined();
     other?.release();
     child.kill('SIGKILL');
     await once(child, 'close');
-    const lock = await lockOf(platform)(name);
+    const lock = await chooseLock(platform)(name);
     expect(lock).toBeDefined();
-    expect(await lockOf(platform)(name)).toBeUndefined();
+    expect(await chooseLock(platform)(name)).toBeUndefined();
     lock?.release();
-    const again = await lockOf(platform)(name);
+    const again = await chooseLock(platform)(name);
     expect(again).toBeDefined();
     again?.release();
   },

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { isSignedBy, readPayload, pushIn } from '../../src/git/push-event.ts';
+import { isSignedBy, readPayload, parsePush } from '../../src/git/push-event.ts';
 import { GIT_KINDS } from '../../src/schema/platform/git-integration.ts';
 import { AFTER, deleted, HEADERS, PAYLOADS } from './payloads.ts';
 
@@ -11,7 +11,7 @@ const IDS = { github: '186853002', gitlab: '15', gitea: '140' };
 describe.each(GIT_KINDS)('a push event of %s', (kind) => {
   const payload = PAYLOADS[kind];
   const read = (more = {}, headers: Record<string, string> = HEADERS[kind]) =>
-    pushIn(kind, headers, payload(more));
+    parsePush(kind, headers, payload(more));
 
   test('says the branch, its commit and the repository', () => {
     expect(read()).toMatchObject({ branch: 'main', commit: AFTER, repository: 'acme/agent' });
@@ -31,7 +31,7 @@ describe.each(GIT_KINDS)('a push event of %s', (kind) => {
 
   test('means nothing in another form', () => {
     for (const odd of [undefined, null, [], 'push', 7, { ref: {} }])
-      expect(pushIn(kind, HEADERS[kind], odd)).toHaveProperty('ignored');
+      expect(parsePush(kind, HEADERS[kind], odd)).toHaveProperty('ignored');
   });
 });
 
@@ -40,7 +40,7 @@ test.each([
   ['gitlab', 'x-gitlab-event', 'Tag Push Hook'],
   ['gitea', 'x-gitea-event', 'delete'],
 ] as const)('another event of %s means nothing: %s: %s', (kind, header, event) => {
-  expect(pushIn(kind, { [header]: event }, PAYLOADS[kind]())).toEqual({
+  expect(parsePush(kind, { [header]: event }, PAYLOADS[kind]())).toEqual({
     ignored: `It is no push to a branch, but: ${event}.`,
   });
 });

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { parseVersionNotes } from '../../dev/release/changelog.ts';
-import { commitOf, exportCommit } from '../../dev/release/source.ts';
+import { requireCommit, exportCommit } from '../../dev/release/source.ts';
 import { connect, type ConnectedKube } from '../../src/kube/client.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import { hashOf } from '../../src/schema/canonical-json.ts';
+import { hashJson } from '../../src/schema/canonical-json.ts';
 import { isObject } from '../../src/schema/json.ts';
 import { API_VERSION } from '../../src/schema/platform/api-group.ts';
 import type { Deployment } from '../../src/schema/platform/deployment.ts';
@@ -118,7 +118,7 @@ async function serve(tree: Tree): Promise<{ call: Call; stop: PlatformProcess['s
 beforeAll(async () => {
   const made = mkdtempSync(join(tmpdir(), 'gx-first-release-'));
   folder = join(made, 'tree');
-  await exportCommit(TODAY, await commitOf(TODAY, FIRST), folder, () => undefined);
+  await exportCommit(TODAY, await requireCommit(TODAY, FIRST), folder, () => undefined);
   server = await startApiServer({ definitions: false });
   stage = await openStage('releases', server.kubeconfig);
   await define(first());
@@ -157,7 +157,7 @@ async function kept(): Promise<string[]> {
     .flat()
     .map(
       ({ kind, metadata, spec }) =>
-        `${kind} ${metadata.name} ${metadata.uid} ${kind === 'Pod' ? '' : hashOf(spec)}`,
+        `${kind} ${metadata.name} ${metadata.uid} ${kind === 'Pod' ? '' : hashJson(spec)}`,
     )
     .toSorted();
 }

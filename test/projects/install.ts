@@ -6,7 +6,11 @@ import process from 'node:process';
 import { extendEnvironment } from '../../dev/env.ts';
 import { CommandFailed, TimedOut } from '../../dev/errors.ts';
 import { readGraphsFile } from '../../src/agent/gx-json/read.ts';
-import { DEFAULT_TOOLS, installOf, type Manager } from '../../src/builder/packages/managers.ts';
+import {
+  DEFAULT_TOOLS,
+  buildInstallCommands,
+  type Manager,
+} from '../../src/builder/packages/managers.ts';
 import { findProject, listFoldersUpwards } from '../../src/builder/packages/project.ts';
 import { planPythonInstall, type PythonFolder } from '../../src/builder/packages/python-plan.ts';
 import type { GxJson } from '../../src/schema/agent/gx-json.ts';
@@ -97,7 +101,7 @@ const requirementsOf =
 function planJavaScript(root: string, folder: string, tools: string): Command[] {
   const project = findProject(root, folder);
   if (project === undefined || !project.hasPackages) return [];
-  const [program = '', ...args] = installOf(project.manager).all;
+  const [program = '', ...args] = buildInstallCommands(project.manager).all;
   return [
     {
       run: [...programOf(project.manager, program, tools), ...args],

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runProcess } from '../../dev/commands.ts';
 import { release } from '../../dev/release/release.ts';
-import { commitOf, exportCommit } from '../../dev/release/source.ts';
+import { requireCommit, exportCommit } from '../../dev/release/source.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gx-release-of-'));
 const folder = join(root, 'dist', '0.1.0');
@@ -83,7 +83,9 @@ describe('a release is refused with a sentence, and leaves no folder', () => {
     write('aside.txt', '');
     const aside = await commit();
     await git('checkout', '--quiet', 'main');
-    await expect(commitOf(root, aside)).rejects.toThrow('is not one that the checkout is built on');
+    await expect(requireCommit(root, aside)).rejects.toThrow(
+      'is not one that the checkout is built on',
+    );
   });
 
   test('of a commit whose files name another version', async () => {
@@ -94,7 +96,7 @@ describe('a release is refused with a sentence, and leaves no folder', () => {
 
 test('the files of a release are those of its commit, with permissions that do not depend on who makes it', async () => {
   const into = join(root, 'dist', 'source');
-  const found = await commitOf(root, first.slice(0, 12));
+  const found = await requireCommit(root, first.slice(0, 12));
   expect(found).toEqual({
     hash: first,
     seconds: Number(await git('log', '-1', '--format=%ct', first)),

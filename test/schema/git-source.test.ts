@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkGitRef, checkGitUrl, imageFault } from '../../src/schema/platform/git-source.ts';
+import { checkGitRef, checkGitUrl, findImageFault } from '../../src/schema/platform/git-source.ts';
 
 test.each([
   'https://example.com/team/agent.git',
@@ -81,7 +81,7 @@ test.each([
   'Registry.Example.com/agent',
   '123456789012.dkr.ecr.eu-west-1.amazonaws.com/agents:V1',
 ])('the image %s is taken', (image) => {
-  expect(imageFault(image)).toBeUndefined();
+  expect(findImageFault(image)).toBeUndefined();
 });
 
 test.each([
@@ -97,5 +97,5 @@ test.each([
   ['agent:1\n', 'in lowercase'],
   ['registry.example.com:port/agent', 'in lowercase'],
 ])('the image %j is refused', (image, words) => {
-  expect(imageFault(image)).toContain(words);
+  expect(findImageFault(image)).toContain(words);
 });

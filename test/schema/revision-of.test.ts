@@ -5,7 +5,7 @@ import {
   buildRevision,
   hashTemplate,
 } from '../../src/schema/platform/revision-of.ts';
-import { formatCanonicalJson, hashOf } from '../../src/schema/canonical-json.ts';
+import { formatCanonicalJson, hashJson } from '../../src/schema/canonical-json.ts';
 
 const deployment = (
   spec: Partial<DeploymentResource['spec']> = {},
@@ -42,8 +42,8 @@ test('keys in another order are the same value', () => {
   expect(formatCanonicalJson({ b: [{ d: 1, c: 2 }], a: null })).toBe(
     '{"a":null,"b":[{"c":2,"d":1}]}',
   );
-  expect(hashOf({ a: 1, b: 2 })).toBe(hashOf({ b: 2, a: 1 }));
-  expect(hashOf([1, 2])).not.toBe(hashOf([2, 1]));
+  expect(hashJson({ a: 1, b: 2 })).toBe(hashJson({ b: 2, a: 1 }));
+  expect(hashJson([1, 2])).not.toBe(hashJson([2, 1]));
 });
 
 test('the revision is an owned snapshot, named by the generation that asked for it', () => {

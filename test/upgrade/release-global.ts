@@ -7,7 +7,7 @@ import { choose } from '../../dev/cluster/choose.ts';
 import { removeCluster, ensureCluster } from '../../dev/cluster/cluster.ts';
 import { root } from '../../dev/images/list.ts';
 import { parseVersionNotes } from '../../dev/release/changelog.ts';
-import { commitOf, exportCommit } from '../../dev/release/source.ts';
+import { requireCommit, exportCommit } from '../../dev/release/source.ts';
 import {
   resolveImages,
   listCurrentImages,
@@ -54,7 +54,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const work = mkdtempSync(join(tmpdir(), 'gx-upgrade-'));
   const source = join(work, 'first');
   const building = startImages(NAMES);
-  const commit = await commitOf(
+  const commit = await requireCommit(
     root,
     parseVersionNotes(readFileSync('CHANGELOG.md', 'utf8'), '0.1.0').commit,
   );

@@ -10,7 +10,7 @@ import { isExecutable, searchPath } from '../../executable.ts';
 import { waitUntil } from '../../wait.ts';
 import { makeCgroup } from '../native/cgroups.ts';
 import { chooseLayout, connectNode } from '../native/host.ts';
-import { listChildProcesses, markOf, writeRecord } from '../native/record.ts';
+import { listChildProcesses, readProcessMark, writeRecord } from '../native/record.ts';
 import { stopNode } from '../native/stop.ts';
 
 /*
@@ -70,7 +70,7 @@ async function startEngine({ docker }: Tools): Promise<DockerEngine> {
     cwd: '/',
   });
   child.unref();
-  const mark = child.pid === undefined ? undefined : markOf(child.pid);
+  const mark = child.pid === undefined ? undefined : readProcessMark(child.pid);
   if (mark === undefined) throw new Unhealthy('The namespaces of the Docker engine did not start.');
   await writeRecord({ layout, tools: {}, process: mark });
   const inner = await waitUntil(

@@ -30,8 +30,8 @@ export async function writeRecord(record: NodeRecord): Promise<void> {
   await rename(`${path}.new`, path);
 }
 
-export function markOf(pid: number): ProcessMark | undefined {
-  const startedAt = startOf(pid);
+export function readProcessMark(pid: number): ProcessMark | undefined {
+  const startedAt = readStartTime(pid);
   return startedAt === undefined ? undefined : { pid, startedAt };
 }
 
@@ -43,10 +43,10 @@ export function requireTool({ tools }: NodeRecord, name: string): string {
 }
 
 export const isAlive = (mark: ProcessMark | undefined): boolean =>
-  mark !== undefined && startOf(mark.pid) === mark.startedAt;
+  mark !== undefined && readStartTime(mark.pid) === mark.startedAt;
 
 // Field 22 of /proc/PID/stat; the name, field 2, may hold spaces. A zombie is dead.
-function startOf(pid: number): string | undefined {
+function readStartTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -16,7 +16,7 @@ import { formatJson, buildManifestList } from './node-part.ts';
 import {
   listChildProcesses,
   isAlive,
-  markOf,
+  readProcessMark,
   requireTool,
   writeRecord,
   type NodeRecord,
@@ -118,7 +118,7 @@ async function enterNamespaces(record: NodeRecord): Promise<ProcessMark> {
     env: buildNodeEnvironment(tools),
   });
   child.unref();
-  const mark = child.pid === undefined ? undefined : markOf(child.pid);
+  const mark = child.pid === undefined ? undefined : readProcessMark(child.pid);
   if (mark === undefined) throw new Unhealthy(`The node of cluster ${layout.name} did not start.`);
   return mark;
 }

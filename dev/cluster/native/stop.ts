@@ -5,7 +5,13 @@ import { isCgroupBusy, removeCgroup } from './cgroups.ts';
 import { listKnownClusters, detachNode, restoreForwarding } from './host.ts';
 import { buildLayout, choosePreferredSlot, getStateFolder, statesFolder } from './layout.ts';
 import { fixedFolders } from './namespaces.ts';
-import { listChildProcesses, isAlive, markOf, readRecord, type ProcessMark } from './record.ts';
+import {
+  listChildProcesses,
+  isAlive,
+  readProcessMark,
+  readRecord,
+  type ProcessMark,
+} from './record.ts';
 
 /** Kills the node and removes every trace of it. Returns whether there was one. */
 export async function stopNode(name: string): Promise<boolean> {
@@ -23,7 +29,7 @@ export async function stopNode(name: string): Promise<boolean> {
 
 async function killNode(outer: ProcessMark | undefined): Promise<void> {
   if (outer === undefined || !isAlive(outer)) return;
-  const inner = listChildProcesses(outer.pid).map(markOf);
+  const inner = listChildProcesses(outer.pid).map(readProcessMark);
   process.kill(outer.pid, 'SIGKILL');
   await waitUntil({ what: 'the node to end', seconds: 30 }, () => ![outer, ...inner].some(isAlive));
 }

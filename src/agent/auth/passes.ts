@@ -33,7 +33,7 @@ type Beside = {
  */
 export function buildPassAuthentication(rules: PassRules, { others, as }: Beside): Identifies {
   return (request) => {
-    const shown = passIn(request.headers);
+    const shown = readPass(request.headers);
     if (shown === undefined) return others(request);
     const words = verifyPass(shown, rules);
     return {
@@ -54,9 +54,9 @@ export const openToLook = (
 });
 
 /** Returns whether a request has a pass. It is not checked here. */
-export const hasPass = (headers: IncomingHttpHeaders): boolean => passIn(headers) !== undefined;
+export const hasPass = (headers: IncomingHttpHeaders): boolean => readPass(headers) !== undefined;
 
-function passIn(headers: IncomingHttpHeaders): string | undefined {
+function readPass(headers: IncomingHttpHeaders): string | undefined {
   const shown = readCredential(headers);
   return shown?.from === 'Authorization' && isAgentPass(shown.text) ? shown.text : undefined;
 }

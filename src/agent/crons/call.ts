@@ -5,7 +5,7 @@ import type { RunCreate } from '../../schema/agent/run.ts';
 /* This file says what is kept of a cron's call, how clients see it, and which run it asks for. */
 
 /** Returns the fields of a call that a body gives, also as null. */
-export const callOf = (body: CronCall): CronCall =>
+export const pickCronCall = (body: CronCall): CronCall =>
   Object.fromEntries(
     CALL_FIELDS.filter((name) => body[name] !== undefined).map((name) => [name, body[name]]),
   );
@@ -33,7 +33,7 @@ export type RunsCron = Pick<
 > & { payload: CronCall };
 
 /** Returns the run that a cron asks for each time. */
-export const runOf = ({
+export const buildCronRun = ({
   assistant_id,
   thread_id,
   metadata,

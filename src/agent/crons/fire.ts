@@ -16,7 +16,7 @@ import { createId } from '../kernel/ids.ts';
 import { notifyStopped } from '../runs/cancel.ts';
 import { insertOnHeldThread, wakeFor, type InsertDeps } from '../runs/insert.ts';
 import { planRun, type PlanDeps } from '../runs/plan.ts';
-import { runOf } from './call.ts';
+import { buildCronRun } from './call.ts';
 import { findNextDate } from './when.ts';
 
 /** The parts that making the runs of crons needs. */
@@ -112,7 +112,7 @@ const logSkippedRun = ({ log }: FireDeps, { cron_id }: DueCron, error: unknown):
 async function planCronRun(deps: FireDeps, cron: DueCron): Promise<NewRun> {
   const { cron_id, thread_id } = cron;
   const caller = await deps.callerFor(cron.owner as AuthUser | null);
-  const body = runOf({ ...cron, metadata: { ...cron.metadata, cron_id } });
+  const body = buildCronRun({ ...cron, metadata: { ...cron.metadata, cron_id } });
   const request = {
     requestId: createId(),
     headers: {},

@@ -11,7 +11,7 @@ import { checkFields } from '../runs/kwargs.ts';
 import { permitAssistant } from '../runs/permit-run.ts';
 import { checkCall, loadRunContext, type PlanDeps } from '../runs/plan.ts';
 import type { CronClock } from './clock.ts';
-import { callOf, runOf, toClientCron, type RunsCron } from './call.ts';
+import { pickCronCall, buildCronRun, toClientCron, type RunsCron } from './call.ts';
 import { mergeCronWhen, buildCronWhen } from './when.ts';
 
 /** The parts that making and changing crons needs. */
@@ -69,7 +69,7 @@ async function createCron(
   const on_run_completed = chooseCompletion(thread_id, body.on_run_completed, 'delete');
   const cron = {
     ...ids,
-    payload: callOf(asked.payload),
+    payload: pickCronCall(asked.payload),
     metadata: asked.metadata,
     on_run_completed,
   };
@@ -90,7 +90,7 @@ async function createCron(
 
 /** Refuses a cron whose runs would be refused each time. */
 function checkRun(deps: CronDeps, cron: RunsCron, from: Parameters<typeof checkCall>[2]): void {
-  const run = runOf(cron);
+  const run = buildCronRun(cron);
   checkFields(run, cron.thread_id ?? undefined);
   checkCall(deps, run, from);
 }
@@ -105,7 +105,7 @@ const pickHandlerFields = (
 } => ({
   schedule: body.schedule,
   end_time: body.end_time ?? null,
-  payload: callOf(body),
+  payload: pickCronCall(body),
   metadata: body.metadata ?? {},
 });
 
@@ -148,7 +148,7 @@ export async function patchCron(
   const asked = {
     cron_id: id,
     schedule: body.schedule ?? null,
-    payload: callOf(body),
+    payload: pickCronCall(body),
     metadata: body.metadata ?? {},
   };
   const { value, permits } = await askPermission(caller, 'crons:update', asked);
@@ -160,7 +160,7 @@ export async function patchCron(
       body.on_run_completed,
       held.on_run_completed,
     );
-    const payload = { ...held.payload, ...callOf(value.payload) };
+    const payload = { ...held.payload, ...pickCronCall(value.payload) };
     checkRun(deps, { ...held, payload }, held);
     const when = mergeCronWhen(held, { ...body, schedule: value.schedule }, new Date());
     return updateCron(tx, id, { ...when, payload, metadata: value.metadata, on_run_completed });

@@ -19,7 +19,7 @@ export function findNextDate(
   return next === undefined || (end !== null && next > new Date(end)) ? null : next.toISOString();
 }
 
-const endOf = (text: string | null | undefined): string | null =>
+const toEndTime = (text: string | null | undefined): string | null =>
   text ? endTime(text).toISOString() : null;
 
 /** Returns when a new cron fires. Throws `Invalid` for a schedule, a zone or an end that can't be read. */
@@ -29,7 +29,7 @@ export function buildCronWhen(
 ): CronWhen {
   const when = { schedule, timezone: asked.timezone ?? null };
   checkWhen(when, now);
-  const end_time = endOf(asked.end_time);
+  const end_time = toEndTime(asked.end_time);
   return {
     ...when,
     end_time,
@@ -52,7 +52,7 @@ export function mergeCronWhen(
   };
   const isOther = when.schedule !== held.schedule || when.timezone !== held.timezone;
   if (isOther) checkWhen(when, now);
-  const end_time = asked.end_time === undefined ? held.end_time : endOf(asked.end_time);
+  const end_time = asked.end_time === undefined ? held.end_time : toEndTime(asked.end_time);
   const enabled = asked.enabled ?? held.enabled;
   const startsAgain =
     isOther || (enabled && !held.enabled) || !isBefore(held.next_run_date, end_time);

@@ -16,7 +16,7 @@ export function buildExampleInput(schema: unknown): object {
   if (properties === undefined || names.length === 0 || names.includes('messages')) return TALK;
   const needed = names.filter((name) => required.includes(name)).slice(0, MOST_FIELDS);
   const shown = needed.length > 0 ? needed : names.slice(0, 1);
-  return Object.fromEntries(shown.map((name) => [name, sampleOf(properties[name]!)]));
+  return Object.fromEntries(shown.map((name) => [name, buildSample(properties[name]!)]));
 }
 
 const SAMPLES: Record<string, unknown> = {
@@ -28,7 +28,7 @@ const SAMPLES: Record<string, unknown> = {
   object: {},
 };
 
-function sampleOf(schema: Schema): unknown {
+function buildSample(schema: Schema): unknown {
   const { type, default: usual, examples, enum: words, anyOf } = schema;
   if (usual !== undefined && usual !== null && usual !== '') return usual;
   if (Array.isArray(examples) && examples.length > 0) return examples[0];

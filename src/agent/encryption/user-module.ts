@@ -75,7 +75,7 @@ export function buildUserCipher(
     handlers.context === undefined
       ? undefined
       : (asked: Parameters<DeriveContext>[0]) => calls.deriveContext(asked);
-  return { encrypts, cipher: (call) => answerTo(calls, call), derive };
+  return { encrypts, cipher: (call) => callCipher(calls, call), derive };
 }
 
 function readHandlers(exported: unknown, at: string): Handlers {
@@ -277,7 +277,7 @@ const buildMissingHandler = (name: string, of: string): Unavailable =>
  */
 type Body = { json?: object; inner?: Path[]; apart?: Path[]; blob?: string; one?: object };
 
-async function answerTo(calls: Calls, call: CipherCall): Promise<CipherAnswer> {
+async function callCipher(calls: Calls, call: CipherCall): Promise<CipherAnswer> {
   // A module in JavaScript has no way to ask for other values.
   if (call.does === 'replaces') return 'false';
   if (call.does === 'replace') return 'bytes' in call ? new Uint8Array() : 'null';

@@ -22,7 +22,7 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
 /** Returns the filter of `subscription.subscribe`; `since` 0 means all events that are kept. */
-export function filterOf({
+export function parseEventFilter({
   channels,
   namespaces,
   depth,

@@ -19,7 +19,7 @@ import {
   buildCommandFailure,
   buildCommandSuccess,
 } from './answers.ts';
-import { runOfRespond, runOfStart } from './run-of-command.ts';
+import { buildRespondingRun, buildStartedRun } from './run-of-command.ts';
 import { loadVisibility } from './visibility.ts';
 import type { Db } from '../db/base/pool.ts';
 import { EventsNotServed } from '../graphs/language-host.ts';
@@ -117,7 +117,7 @@ async function runIfVisible(
 async function start(deps: CommandDeps, params: Json, target: Target): Promise<Json> {
   const context = loadStartContext(deps, params, target);
   const open = await openQuestions(deps, target);
-  const body = runOfStart(params, open);
+  const body = buildStartedRun(params, open);
   return {
     run_id: await run(deps, body, target, { context, ...(body.command && { answers: open }) }),
   };
@@ -130,7 +130,7 @@ function respond(deps: CommandDeps, params: Json, target: Target): Promise<Json>
       throw new CommandError('no_such_run', 'The thread has no run that could wait for an answer.');
     await run(
       deps,
-      runOfRespond(params, {
+      buildRespondingRun(params, {
         assistant_id: thread.assistant_id,
         waiting: listInterruptIds(thread),
       }),

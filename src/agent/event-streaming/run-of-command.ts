@@ -12,7 +12,7 @@ const COMMON = { if_not_exists: 'create', stream_resumable: true, stream_subgrap
  * Returns the run that `run.start` asks for. `waiting` are the interrupts that the thread waits at; a plain input
  * answers them.
  */
-export function runOfStart(params: Json, waiting: string[]): RunCreate {
+export function buildStartedRun(params: Json, waiting: string[]): RunCreate {
   const { assistant_id, input = null } = params;
   if (typeof assistant_id !== 'string' || assistant_id === '')
     throw new CommandError('invalid_argument', 'run.start requires an assistant_id.');
@@ -28,7 +28,7 @@ export function runOfStart(params: Json, waiting: string[]): RunCreate {
 }
 
 /** Returns the run that gives one answer, or several together. Throws unless the thread waits for each of them. */
-export function runOfRespond(
+export function buildRespondingRun(
   params: Json,
   { assistant_id, waiting }: { assistant_id: string; waiting: string[] },
 ): RunCreate {

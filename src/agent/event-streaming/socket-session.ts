@@ -18,7 +18,7 @@ import {
   type CommandAnswer,
 } from './answers.ts';
 import { answerCommand, isRunStart, type CommandDeps } from './commands.ts';
-import { parseCommand, filterOf } from './command-form.ts';
+import { parseCommand, parseEventFilter } from './command-form.ts';
 import { loadVisibility, type Visibility } from './visibility.ts';
 import type { Json } from '../../schema/json.ts';
 
@@ -121,7 +121,7 @@ export class SocketSession {
   }
 
   async #subscribe(id: number, params: Json): Promise<void> {
-    const { since, ...filter } = filterOf(params);
+    const { since, ...filter } = parseEventFilter(params);
     const { threadId, request } = this.#session;
     const seen = await loadVisibility(this.#deps.db, request.caller, threadId);
     const subscription = createId();

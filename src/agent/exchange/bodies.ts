@@ -138,7 +138,7 @@ export function toBodySource(stream: ReadableStream<Uint8Array>): BodySource {
 }
 
 /** Returns the body as a stream of the Fetch standard. */
-export const streamOfSource = (source: BodySource): ReadableStream<Uint8Array> =>
+export const toReadableStream = (source: BodySource): ReadableStream<Uint8Array> =>
   new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {

@@ -1,6 +1,6 @@
 import { toError, NotFound, Problem } from '../../errors.ts';
 import type { ExchangeMessage, OwnCall } from '../../schema/wire/wall/exchange.ts';
-import { toBodySource, streamOfSource } from './bodies.ts';
+import { toBodySource, toReadableStream } from './bodies.ts';
 import { Exchanges, type Replied } from './exchanges.ts';
 import { toExchangeRefusal } from './refusal.ts';
 
@@ -44,7 +44,7 @@ function toResponse({ head: { status, headers }, body }: Replied): Response {
   if (body === undefined || BODILESS.has(status)) return new Response(null, { status, headers });
   // A middleware may put another body under the same headers.
   const left = headers.filter(([name]) => name !== 'content-length');
-  return new Response(streamOfSource(body), { status, headers: left });
+  return new Response(toReadableStream(body), { status, headers: left });
 }
 
 /**

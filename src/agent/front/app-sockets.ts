@@ -107,7 +107,7 @@ export class AppSockets implements OtherSockets {
       const messages = new ClientMessages();
       const gone = new AbortController();
       const either = AbortSignal.any([signal, gone.signal]);
-      const answer = await this.#answerOf(request, {
+      const answer = await this.#requestUpgrade(request, {
         caller,
         source: client.source,
         messages,
@@ -134,7 +134,7 @@ export class AppSockets implements OtherSockets {
     }
   }
 
-  #answerOf(request: IncomingMessage, asked: AskedBy): Promise<Replied> {
+  #requestUpgrade(request: IncomingMessage, asked: AskedBy): Promise<Replied> {
     const { code } = this.#settings;
     const { caller, source, messages: body, signal } = asked;
     const { pathname, search } = new URL(request.url ?? '/', 'http://any');

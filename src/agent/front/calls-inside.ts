@@ -26,7 +26,7 @@ export const buildInProcessFetch =
     inside = { ...buildDirectClient(OWN_CODE.source), caller: OWN_CODE },
   ) => {
     const path = buildPrefixedPath(head.url, prefix);
-    return answerOf(
+    return toInnerAnswer(
       await routes.ask({ method: head.method, path, headers: head.headers, body, signal }, inside),
     );
   };
@@ -41,7 +41,7 @@ export function buildPrefixedPath(url: string, prefix: string): string {
 export const stripPathPrefix = (prefix: string, path: string): string | undefined =>
   path === prefix ? '/' : path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
 
-function answerOf(answer: IncomingMessage): AnswerHere {
+function toInnerAnswer(answer: IncomingMessage): AnswerHere {
   const chunks = answer.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
   const body = {
     read: async () => (await chunks.next()).value,

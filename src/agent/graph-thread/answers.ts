@@ -159,7 +159,7 @@ async function requireGraph(graph: Graph, config: { configurable: Json }): Promi
 }
 
 /** Returns the configuration that a function makes the thread's graph from. */
-const callOf = (
+const mergeCallConfig = (
   { made_with }: { made_with?: Json | undefined },
   { configurable }: { configurable: Json },
 ): Json => ({
@@ -186,7 +186,7 @@ async function readState(
   { graphOf, reader }: StateDeps,
 ): Promise<ThreadState> {
   const config = buildConfig(args, reader);
-  const graph = await graphOf(args.graph_id)(callOf(args, config), READS);
+  const graph = await graphOf(args.graph_id)(mergeCallConfig(args, config), READS);
   return loadState(await findReading(graph, config, reader), config, {
     subgraphs: args.subgraphs === true,
   });
@@ -197,7 +197,7 @@ async function readHistory(
   { graphOf, reader }: StateDeps,
 ): Promise<ThreadState[]> {
   const config = buildConfig(args, reader);
-  const graph = await graphOf(args.graph_id)(callOf(args, config), READS);
+  const graph = await graphOf(args.graph_id)(mergeCallConfig(args, config), READS);
   const before =
     typeof args.before === 'string'
       ? { checkpoint_id: args.before }
@@ -215,7 +215,7 @@ async function readHistory(
 /** Writes state as a node would, and returns where the thread stands after it. */
 async function writeState(args: Args<'update'>, deps: StateDeps): Promise<WrittenState> {
   const config = buildConfig(args, deps.saver);
-  const graph = await deps.graphOf(args.graph_id)(callOf(args, config), WRITES);
+  const graph = await deps.graphOf(args.graph_id)(mergeCallConfig(args, config), WRITES);
   const written = await (
     await requireGraph(graph, config)
   ).updateState(config, args.values ?? null, args.as_node ?? undefined);
@@ -226,7 +226,7 @@ async function writeSupersteps(args: Args<'supersteps'>, deps: StateDeps): Promi
   if (args.supersteps.some(({ updates }) => updates.length === 0))
     throw new Rejected('supersteps: each needs at least one update.');
   const config = buildConfig(args, deps.saver);
-  const graph = await deps.graphOf(args.graph_id)(callOf(args, config), WRITES);
+  const graph = await deps.graphOf(args.graph_id)(mergeCallConfig(args, config), WRITES);
   const steps = args.supersteps.map(({ updates }) => ({
     updates: updates.map(({ command, values, as_node }) => ({
       values: command ? toCommand(command as Json) : values,

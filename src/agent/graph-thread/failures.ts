@@ -1,5 +1,5 @@
 import { limitText, Problem } from '../../errors.ts';
-import { failureOf } from '../kernel/failure-place.ts';
+import { describeThrown } from '../kernel/failure-place.ts';
 
 /* This file says what a graph thread reports of whatever was thrown. */
 
@@ -10,12 +10,12 @@ const LONGEST_NAME = 100;
 export function toCallFailure(thrown: unknown): { status: number; message: string } {
   try {
     if (thrown instanceof Problem) return { status: thrown.status, message: thrown.message };
-    if (isOfTheCaller(thrown)) return { status: 400, message: failureOf(thrown).message };
+    if (isOfTheCaller(thrown)) return { status: 400, message: describeThrown(thrown).message };
   } catch {
     // The graph threw an object that refuses to be looked at.
   }
   // Clients see the same of a run that fails.
-  const { error, message } = failureOf(thrown);
+  const { error, message } = describeThrown(thrown);
   return { status: 500, message: `${limitText(error, LONGEST_NAME)}: ${message}` };
 }
 

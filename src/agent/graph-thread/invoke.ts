@@ -24,7 +24,7 @@ import type { GraphStore } from './store.ts';
 import { groupInterrupts } from './snapshot.ts';
 import { stripCheckpoint, isUnderWay, stopReached } from './resume.ts';
 import type { StopOfRun } from './stop-of-run.ts';
-import { failureOf, findFailurePlace } from '../kernel/failure-place.ts';
+import { describeThrown, findFailurePlace } from '../kernel/failure-place.ts';
 import { readVersions } from '../kernel/versions.ts';
 import { UnknownNode, findUnknownNode } from '../kernel/nodes.ts';
 import { completeCheckpoint } from './checkpoint-map.ts';
@@ -128,19 +128,19 @@ async function handleThrown(
     };
   if (stop.signal.aborted) return readOutcome(progress, 'interrupted');
   if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
-  const node = await failedNode(error, progress);
+  const node = await findFailedNode(error, progress);
   const failure = { ...(node !== undefined && { node }), ...findFailurePlace(error) };
   return {
     ...buildResult(events),
     status: 'error',
     waiting: false,
-    error: failureOf(error),
+    error: describeThrown(error),
     failure,
   };
 }
 
 /** Returns the name of the node whose task has thrown, which LangGraph marks by the task's id alone. */
-async function failedNode(
+async function findFailedNode(
   thrown: unknown,
   { graph, config }: Progress,
 ): Promise<string | undefined> {
@@ -371,7 +371,7 @@ async function resolveInput({ kwargs }: RunSpec, graph: Graph, config: Config): 
   const state = await graph.getState({
     configurable: { thread_id, checkpoint_ns: '', __pregel_checkpointer },
   });
-  return answerTo({ waiting: listWaitingIds(state), answers }, command);
+  return resolveResume({ waiting: listWaitingIds(state), answers }, command);
 }
 
 /** Returns the ids of the questions without an answer. One that was answered beside others stays in the state. */
@@ -382,7 +382,7 @@ const listWaitingIds = ({ tasks }: Snapshot): string[] =>
       (interrupts as { id?: string }[]).flatMap(({ id }) => id ?? []),
     );
 
-function answerTo(
+function resolveResume(
   { waiting, answers }: { waiting: string[]; answers: string[] },
   command: Record<string, unknown>,
 ): unknown {

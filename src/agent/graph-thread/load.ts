@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts';
 import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
 import { checkLanggraph } from '../graphs/javascript-langgraph.ts';
-import { failureOf, findFailurePlace, toLoggedError } from '../kernel/failure-place.ts';
+import { describeThrown, findFailurePlace, toLoggedError } from '../kernel/failure-place.ts';
 import { importExport } from '../gx-json/import-export.ts';
 import { patchCallbacks } from './quick-callbacks.ts';
 import type { GraphBuilder } from './zod-schemas.ts';
@@ -135,7 +135,7 @@ function logStack({ cause }: Error, { graphId }: GraphSource, log: LoadOptions['
   const place = findFailurePlace(cause);
   if (place.at !== undefined)
     log.error(
-      { graph_id: graphId, at: place.at, err: toLoggedError(failureOf(cause), place) },
+      { graph_id: graphId, at: place.at, err: toLoggedError(describeThrown(cause), place) },
       'graph not loaded',
     );
 }

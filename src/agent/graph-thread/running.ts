@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FromThread } from '../../schema/wire/wall/graphs.ts';
 import type { Outcome, RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { runUnderContext } from '../kernel/encryption-context.ts';
-import { failureOf } from '../kernel/failure-place.ts';
+import { describeThrown } from '../kernel/failure-place.ts';
 import type { DuringRun } from './graph-log.ts';
 import { invoke, type InvokeDeps } from './invoke.ts';
 import type { MakeGraph } from './load.ts';
@@ -144,7 +144,7 @@ export class Running {
 const buildBrokenOutcome = (thrown: unknown): Outcome => ({
   status: 'error',
   waiting: false,
-  error: failureOf(thrown),
+  error: describeThrown(thrown),
 });
 
 /**

@@ -209,7 +209,7 @@ export function createGraphSpans(place: PlaceOfRun, options: SpanOptions): Spans
     handleLLMStart: begin(MODEL),
     handleChatModelStart: begin(MODEL),
     handleLLMEnd: (output: unknown, runId: string) =>
-      spans.end(runId, { output: answerIn(output), more: readUsage(output) }),
+      spans.end(runId, { output: readModelAnswer(output), more: readUsage(output) }),
     handleLLMError: fail,
   };
   return { handler, spanOf: (runId) => spans.findSpanId(runId), close: () => spans.close() };
@@ -219,7 +219,7 @@ type Usage = { input_tokens?: number; output_tokens?: number };
 type Generated = { generations?: { text?: string; message?: { usage_metadata?: Usage } }[][] };
 
 /** Returns a model's answer: a message, or the text of a model that writes no messages. */
-function answerIn(output: unknown): unknown {
+function readModelAnswer(output: unknown): unknown {
   const [first] = (output as Generated)?.generations?.[0] ?? [];
   return first?.message ?? first?.text;
 }

@@ -4,7 +4,7 @@ import type { Json } from '../../schema/json.ts';
 import type { ThreadState } from '../../schema/wire/wall/graph-answers.ts';
 import { buildMap } from './checkpoint-map.ts';
 import type { Saver } from './checkpoints/saver.ts';
-import { failureOf } from '../kernel/failure-place.ts';
+import { describeThrown } from '../kernel/failure-place.ts';
 import type { Graph } from './load.ts';
 import { toCheckpointRef, toThreadState } from './snapshot.ts';
 
@@ -90,7 +90,7 @@ function buildRefused(
     interrupts: [],
     checkpoint_id: place?.checkpoint_id ?? null,
     parent_checkpoint_id: parent?.checkpoint_id ?? null,
-    error: failureOf(error),
+    error: describeThrown(error),
   };
 }
 

@@ -1,6 +1,6 @@
 import { Problem, StartError } from '../../errors.ts';
 import type { Language } from '../../schema/agent/code-place.ts';
-import { nameRefusal } from '../../schema/agent/run.ts';
+import { chooseRefusalName } from '../../schema/agent/run.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args, Operation } from '../../schema/wire/wall/operations.ts';
@@ -74,7 +74,7 @@ export class HostByLanguage implements GraphHost {
   async run(spec: RunSpec, listener: RunListener): Promise<void> {
     const host = this.#getHost(spec.graph_id);
     if (host !== undefined) return host.run(spec, listener);
-    const error = { error: nameRefusal(500), message: this.#fault ?? NOBODY };
+    const error = { error: chooseRefusalName(500), message: this.#fault ?? NOBODY };
     const outcome = { status: 'error', waiting: false, error } as const;
     // A run ends after it was given.
     setImmediate(() => listener.done(outcome));

@@ -160,7 +160,7 @@ export class PinnedCalls {
       if (state === undefined) break;
       if (isAnswered(state)) {
         await removeCall(db, call_id, { unlessTaken: false });
-        return answerOf(state);
+        return requireAnswer(state);
       }
       ({ isTaken } = state);
       if (
@@ -191,7 +191,7 @@ export class PinnedCalls {
 const isAnswered = ({ answer, problem }: CallState): boolean =>
   answer !== undefined || problem !== undefined;
 
-function answerOf({ answer, problem }: CallState): string {
+function requireAnswer({ answer, problem }: CallState): string {
   if (problem !== undefined)
     throw new Problem(problem.status, problem.message, { headers: problem.headers });
   return answer!;

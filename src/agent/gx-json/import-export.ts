@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { StartError } from '../../errors.ts';
-import { failureOf, findFailurePlace } from '../kernel/failure-place.ts';
-import { missingPackageCommand } from '../kernel/package-manager.ts';
+import { describeThrown, findFailurePlace } from '../kernel/failure-place.ts';
+import { buildInstallCommand } from '../kernel/package-manager.ts';
 import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
 
 /**
@@ -18,13 +18,13 @@ export async function importExport(
   try {
     module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (error) {
-    const missing = missingPackage(error);
+    const missing = findMissingPackage(error);
     if (missing !== undefined)
       throw new StartError(
-        `${at}: ${missing.importer ?? file} imports "${missing.name}", which is not installed: run ${missingPackageCommand(file, missing.name)}.`,
+        `${at}: ${missing.importer ?? file} imports "${missing.name}", which is not installed: run ${buildInstallCommand(file, missing.name)}.`,
       );
     const { at: place } = findFailurePlace(error);
-    const failure = failureOf(error);
+    const failure = describeThrown(error);
     throw new StartError(
       `${at}: ${place ?? `${file} can't be loaded`}: ${failure.error}: ${failure.message}`,
       { cause: error },
@@ -38,7 +38,7 @@ export async function importExport(
 }
 
 /** Returns the package that an import did not find, and the file that asks for it; undefined for other faults. */
-function missingPackage(
+function findMissingPackage(
   error: unknown,
 ): { name: string; importer: string | undefined } | undefined {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown };

@@ -81,10 +81,10 @@ export function readGraphsFile(
     importFolders: importFolders(settings.dependencies ?? [], folder),
     env: addProject(env, langsmithProject),
     index: storeIndex(settings, folder, graphs),
-    auth: exportOf(settings.auth?.path, folder),
-    app: exportOf(settings.http?.app, folder),
+    auth: parseModuleExport(settings.auth?.path, folder),
+    app: parseModuleExport(settings.http?.app, folder),
     codeLanguage,
-    encryption: exportOf(settings.encryption?.path, folder),
+    encryption: parseModuleExport(settings.encryption?.path, folder),
     passedOver: [
       ...unknown,
       ...listIgnoredKeys(settings, { python, node: process.versions.node }),
@@ -155,7 +155,7 @@ function parseGraphSource(
 }
 
 /** Returns the export that a path names; without a name it is the default one. */
-function exportOf(ref: string | undefined, folder: string): ModuleExport | undefined {
+function parseModuleExport(ref: string | undefined, folder: string): ModuleExport | undefined {
   if (ref === undefined) return undefined;
   const { file, exportName } = parseGraphSource(
     '',

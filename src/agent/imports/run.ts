@@ -25,7 +25,7 @@ import { isUuid, buildNamedId } from '../kernel/ids.ts';
 import {
   checkImportable,
   splitIntoGroups,
-  recordOf,
+  buildImportedThread,
   toStoredCheckpoint,
   toStoredWrites,
   ValuePlan,
@@ -191,7 +191,7 @@ function importThread(
     const saved = await loadSavedThread(reading, id);
     const why = checkImportable(saved, graph);
     if (why !== undefined) return { is: 'refused', why };
-    const record = recordOf({ id, thread_id: toImportedId(id) }, saved, graph);
+    const record = buildImportedThread({ id, thread_id: toImportedId(id) }, saved, graph);
     return target.transaction(async (writing) => {
       if (!(await insertImported(writing, record))) return { is: 'there', checkpoints: 0 };
       const sides = { source: reading, target: writing };

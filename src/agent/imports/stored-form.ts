@@ -38,7 +38,7 @@ const parseTime = (text: string | null): string | null =>
 type Ids = { id: string; thread_id: string };
 
 /** Returns the record of a thread, which gets another id where it had none of this interface. */
-export function recordOf(
+export function buildImportedThread(
   { id, thread_id }: Ids,
   saved: SavedThread,
   graph: string | undefined,

@@ -1,14 +1,14 @@
 import { Problem } from '../../errors.ts';
-import { nameRefusal, type RunError } from '../../schema/agent/run.ts';
+import { chooseRefusalName, type RunError } from '../../schema/agent/run.ts';
 import type { FailurePlace } from '../../schema/wire/wall/run-in-thread.ts';
 
 /* This file reads values that users' code has thrown: the name, the message, and the place in that code. */
 
 /** Returns name and message. Users' code also throws texts, nothing, and objects that can't even be printed. */
-export function failureOf(thrown: unknown): RunError {
+export function describeThrown(thrown: unknown): RunError {
   try {
     if (thrown instanceof Problem)
-      return { error: nameRefusal(thrown.status), message: thrown.message };
+      return { error: chooseRefusalName(thrown.status), message: thrown.message };
     const { name, message } = Object(thrown) as { name?: unknown; message?: unknown };
     return {
       error: typeof name === 'string' ? name : 'Error',
@@ -37,16 +37,16 @@ const OURS = HERE.replace(/kernel\/$/, '');
  */
 export function findFailurePlace(thrown: unknown, ours = OURS): FailurePlace {
   try {
-    const causes = causesOf(thrown);
-    const frames = framesOf(thrown).filter(({ file }) => file?.startsWith(ours) !== true);
+    const causes = listCauses(thrown);
+    const frames = parseFrames(thrown).filter(({ file }) => file?.startsWith(ours) !== true);
     const own = frames.filter(isOwn);
     const shown = [...own, ...frames.filter((frame) => !isOwn(frame))].slice(0, MOST_FRAMES);
     // A library may wrap the error of the user's code.
-    const first = [...own, ...causes.flatMap(framesOf).filter(isOwn)][0];
+    const first = [...own, ...causes.flatMap(parseFrames).filter(isOwn)][0];
     return {
       ...(first && { at: `${first.file}:${first.line}` }),
       ...(shown.length > 0 && { stack: shown.map(({ text }) => text).join('\n') }),
-      causes: causes.map(failureOf),
+      causes: causes.map(describeThrown),
     };
   } catch {
     return { causes: [] };
@@ -55,7 +55,7 @@ export function findFailurePlace(thrown: unknown, ours = OURS): FailurePlace {
 
 type Frame = { text: string; file: string | undefined; line: string | undefined };
 
-function framesOf(thrown: unknown): Frame[] {
+function parseFrames(thrown: unknown): Frame[] {
   const { stack } = Object(thrown) as { stack?: unknown };
   const lines =
     typeof stack === 'string' ? stack.split('\n').filter((line) => /^\s+at /.test(line)) : [];
@@ -68,7 +68,7 @@ function framesOf(thrown: unknown): Frame[] {
 const isOwn = ({ file }: Frame): boolean => file !== undefined && !file.includes('/node_modules/');
 
 /** Returns the errors below one: its cause, the cause of that, and those of a sum. */
-function causesOf(thrown: unknown): unknown[] {
+function listCauses(thrown: unknown): unknown[] {
   const found = new Set<unknown>();
   const open = [thrown];
   for (

@@ -14,7 +14,7 @@ const MANAGERS: readonly (readonly [lockFile: string, manager: string])[] = [
 const FIELDS = ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies'];
 
 /** Returns the folder of a file, and those above. */
-function* foldersOf(file: string): Generator<string> {
+function* listFoldersAbove(file: string): Generator<string> {
   for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
     yield folder;
     if (folder === path.dirname(folder)) return;
@@ -23,7 +23,7 @@ function* foldersOf(file: string): Generator<string> {
 
 /** Returns the package manager of the project of a file, by the nearest lock file. */
 function findManager(file: string): string {
-  for (const folder of foldersOf(file)) {
+  for (const folder of listFoldersAbove(file)) {
     const found = MANAGERS.find(([lockFile]) => existsSync(path.join(folder, lockFile)));
     if (found !== undefined) return found[1];
   }
@@ -37,8 +37,8 @@ export const addCommand = (file: string, packages: string): string => {
 };
 
 /** Returns the command that brings a package which is not there: its project may name it, or lack it. */
-export function missingPackageCommand(file: string, name: string): string {
-  for (const folder of foldersOf(file)) {
+export function buildInstallCommand(file: string, name: string): string {
+  for (const folder of listFoldersAbove(file)) {
     const manifest = path.join(folder, 'package.json');
     if (!existsSync(manifest)) continue;
     const fields = JSON.parse(readFileSync(manifest, 'utf8')) as Record<

@@ -15,7 +15,7 @@ type Options = {
   nodeNow?: () => { node?: string };
 };
 
-const none = (): object => ({});
+const buildNoFields = (): object => ({});
 
 /**
  * Makes lines of our log of those that a run prints with `console`, so that they have its ids, too. Others are printed
@@ -24,7 +24,7 @@ const none = (): object => ({});
 export function serveConsole(
   log: Log,
   console: Pick<Console, Method>,
-  { always, idsNow = none, nodeNow = none }: Options,
+  { always, idsNow = buildNoFields, nodeNow = buildNoFields }: Options,
 ): void {
   const lines = createGraphLog(log);
   for (const method of Object.keys(LEVELS) as Method[]) {

@@ -30,7 +30,7 @@ export const refuseReused = (): never =>
 export const refuseSeveral = (): never =>
   refuse('belongs to one call, and this request has several', 'value_error');
 
-const hashOfAll = (parts: unknown): Buffer => hash('sha256', formatCanonicalJson(parts), 'buffer');
+const hashParts = (parts: unknown): Buffer => hash('sha256', formatCanonicalJson(parts), 'buffer');
 
 /**
  * Returns the key that a request has in its header; undefined without one. `asks` is the content of the request, as
@@ -47,13 +47,13 @@ export function readIdempotencyKey(
   if (!FORM.test(key))
     return refuse('must be 1 to 255 visible ASCII characters', 'string_pattern_mismatch');
   return {
-    key: hashOfAll([scope.identity, scope.route, scope.threadId ?? null, key]),
-    request: hashOfAll([key, asks]),
+    key: hashParts([scope.identity, scope.route, scope.threadId ?? null, key]),
+    request: hashParts([key, asks]),
   };
 }
 
 /** Returns the key of a request that is known by all that it says. */
 export function buildContentKey({ identity, route }: KeyScope, content: unknown): RequestKey {
-  const key = hashOfAll([identity, route, content]);
+  const key = hashParts([identity, route, content]);
   return { key, request: key };
 }

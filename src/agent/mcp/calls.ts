@@ -105,10 +105,10 @@ async function runCall(
     if (brought.kind === 'given')
       return runCall(deps, call, buildContinuation(end.thread_id, brought.answers));
   }
-  return answerOf(call, ended, end.thread_id);
+  return buildCallAnswer(call, ended, end.thread_id);
 }
 
-async function answerOf(call: ToolCall, ended: Ended, thread_id: string): Promise<Answer> {
+async function buildCallAnswer(call: ToolCall, ended: Ended, thread_id: string): Promise<Answer> {
   switch (ended.kind) {
     case 'failed':
       return buildFailedResult(`${ended.error.error}: ${ended.error.message}`);

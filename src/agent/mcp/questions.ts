@@ -85,12 +85,12 @@ export function readResponses(questions: AskedQuestion[], given: Json = {}): Res
     const response = Object.hasOwn(given, key) ? given[key] : undefined;
     if (!isObject(response)) return { kind: 'missing' };
     if (response['action'] !== 'accept') return { kind: 'refused' };
-    answers.set(question.id, answerIn(question, response['content']));
+    answers.set(question.id, readFormAnswer(question, response['content']));
   }
   return { kind: 'given', answers };
 }
 
-function answerIn({ value }: AskedQuestion, content: unknown): unknown {
+function readFormAnswer({ value }: AskedQuestion, content: unknown): unknown {
   if (readOwnForm(value) !== undefined) return content ?? {};
   const answer = isObject(content) ? content['answer'] : content;
   return typeof answer === 'string' ? answerMeant(answer) : (answer ?? null);

@@ -191,7 +191,7 @@ export async function createAgentDeps(parts: Parts, opened: Opened): Promise<Age
     typedSchemas,
     bundles,
     semanticSearch:
-      file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),
+      file.index && new SemanticSearch({ db, index: file.index, embed: buildEmbed(host) }),
   };
   // A process that takes no runs has none to lose.
   const deadWorkers =
@@ -298,7 +298,7 @@ const buildExecution = (
 });
 
 /** Runs the user's embedding where the user's graphs run. */
-const embedIn =
+const buildEmbed =
   (host: GraphHost): Embed =>
   async (texts) =>
     texts.length === 0 ? [] : parseJsonText(await host.call('embed', { texts }));

@@ -13,7 +13,7 @@ type Pinned = { revision: string | null };
 
 /** The queue of runs that every revision executes. */
 const SHARED = 'runs';
-const queueOf = (revision: string): string => `${SHARED}/${revision}`;
+const buildQueueName = (revision: string): string => `${SHARED}/${revision}`;
 
 export type Tickets = {
   /** Inserts tickets. `within` sends the statement that makes their runs, with the queue's as a part. */
@@ -68,7 +68,7 @@ export async function openTickets(
   { works, preparing = db, revision, graphs = [] }: Settings,
   log: Log,
 ): Promise<Tickets> {
-  const own = revision === undefined ? SHARED : queueOf(revision);
+  const own = revision === undefined ? SHARED : buildQueueName(revision);
   const boss = await openBoss(db, { works, preparing, queues: [...new Set([SHARED, own])] }, log);
   await checkParts(boss, own);
   if (revision !== undefined) {
@@ -114,8 +114,8 @@ export async function openTickets(
       const gone =
         revision === undefined
           ? []
-          : await loadGoneRevisions(db, { own: revision, prefix: queueOf('') });
-      for (const each of gone) await boss.deleteQueue(queueOf(each));
+          : await loadGoneRevisions(db, { own: revision, prefix: buildQueueName('') });
+      for (const each of gone) await boss.deleteQueue(buildQueueName(each));
     },
     close: async () => {
       await Promise.all([taken.own.close(), taken.shared.close()]);

@@ -20,7 +20,7 @@ import { deleteRunCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
 import type { Db } from '../db/base/pool.ts';
 import { deleteRuns, getRun, listRuns, selectActive, type ActiveRun } from '../db/runs/runs.ts';
 import { loadThreadHead } from '../db/threads/threads.ts';
-import { cancelRuns, stopOf, type CancelAction } from '../runs/cancel.ts';
+import { cancelRuns, toStopAction, type CancelAction } from '../runs/cancel.ts';
 import {
   goneAgain,
   describeAnswer,
@@ -83,7 +83,7 @@ async function cancel(
   { thread_id, run_id }: { thread_id: string; run_id: string },
   options: { wait?: boolean; action?: CancelAction; caller: AgentCaller; signal: AbortSignal },
 ): Promise<Reply> {
-  const action = stopOf(options.action);
+  const action = toStopAction(options.action);
   const { permits } = await askPermission(options.caller, 'threads:update', {
     thread_id,
     run_id,

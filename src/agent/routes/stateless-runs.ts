@@ -14,7 +14,7 @@ import { buildUuidSchema } from '../../schema/types.ts';
 import { askPermission } from '../auth/caller.ts';
 import { selectActive } from '../db/runs/runs.ts';
 import { readIdempotencyKey } from '../kernel/request-key.ts';
-import { cancelRuns, stopOf } from '../runs/cancel.ts';
+import { cancelRuns, toStopAction } from '../runs/cancel.ts';
 import { createRuns } from '../runs/create.ts';
 import { goneAgain, describeAnswer, refused, buildAgentRoutes } from './route.ts';
 import {
@@ -116,7 +116,7 @@ export const statelessRunRoutes = bindRoutes([
             type: 'value_error',
           },
         ]);
-      const action = stopOf(query.action);
+      const action = toStopAction(query.action);
       const { permits } = await askPermission(caller, 'threads:update', {
         thread_id: body.thread_id ?? null,
         metadata: {},

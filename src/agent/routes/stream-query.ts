@@ -20,7 +20,7 @@ export function parseStreamModes<Mode extends string>(
   const texts = given.filter((text) => text !== '');
   if (texts.length === 0) return undefined;
   const named = texts
-    .flatMap((text) => (text.startsWith('[') ? listIn(text) : text.split(',')))
+    .flatMap((text) => (text.startsWith('[') ? parseModes(text) : text.split(',')))
     .map((mode) => String(mode).trim());
   const unknown = named.find((mode) => !modes.includes(mode as Mode));
   if (unknown === undefined) return named as Mode[];
@@ -30,7 +30,7 @@ export function parseStreamModes<Mode extends string>(
 }
 
 /** Reads a JSON list. A text that only looks like one counts as a single mode, which is then refused as unknown. */
-const listIn = (text: string): unknown[] => parseJsonOr(text, [text]) as unknown[];
+const parseModes = (text: string): unknown[] => parseJsonOr(text, [text]) as unknown[];
 
 /**
  * Reads `Last-Event-ID` as a cursor; returns undefined when there is none. It refuses an id that no server can have

@@ -31,7 +31,7 @@ function bundleNamed({ bundles }: Pick<Deps, 'bundles'>, name: string): Bundle {
 }
 
 /** Returns the bundle of the assistant that a page streams, which it names by its graph or by its id. */
-async function bundleOf(
+async function loadBundle(
   { db, bundles }: Deps,
   asked: string,
   caller: AgentCaller,
@@ -97,7 +97,7 @@ export const uiRoutes = bindRoutes([
     handler: async ({ params, body, caller, ...request }, deps) =>
       answerText(
         renderHtml(
-          await bundleOf(deps, params.name, caller),
+          await loadBundle(deps, params.name, caller),
           body.name,
           deps.requests.address(request),
         ),

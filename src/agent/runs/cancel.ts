@@ -9,7 +9,7 @@ export type StopAction = 'interrupt' | 'rollback';
 /** The actions that clients may ask for; some say `cancel` for `interrupt`. */
 export type CancelAction = StopAction | 'cancel';
 
-export const stopOf = (action: CancelAction = 'interrupt'): StopAction =>
+export const toStopAction = (action: CancelAction = 'interrupt'): StopAction =>
   action === 'cancel' ? 'interrupt' : action;
 
 /** Runs that were stopped, and whom to tell once the change is committed. */

@@ -56,7 +56,7 @@ export type RunFacts = {
  * finished or failed before it heard of the stop, because the client got that answer. A graph that finished or failed
  * before it heard of another stop keeps its own end.
  */
-export function endOfGraph(
+export function decideGraphEnd(
   outcome: Outcome,
   stop: StopReason | undefined,
   { timeoutSeconds, tellsStacks }: RunFacts,

@@ -36,7 +36,7 @@ import {
 } from './life.ts';
 import { PendingRequests } from './pending-requests.ts';
 import type { Readers } from './readers.ts';
-import { beginRunSpan, endOfRunSpan, buildSpanTrace } from './span.ts';
+import { beginRunSpan, buildRunSpanEnd, buildSpanTrace } from './span.ts';
 
 type Deps = {
   db: Database;
@@ -346,7 +346,7 @@ export class Executor {
     this.#held.delete(run.run_id);
     this.#deps.endedRuns.removeRun(run.run_id);
     waitNoLonger();
-    span?.end(endOfRunSpan(run, end, this.#deps.traces?.contents === true));
+    span?.end(buildRunSpanEnd(run, end, this.#deps.traces?.contents === true));
     released(more ? run.thread_id : undefined);
   }
 }

@@ -1,7 +1,7 @@
 import type { RunError } from '../../schema/agent/run.ts';
 import type { Outcome } from '../../schema/wire/wall/run-in-thread.ts';
 import {
-  endOfGraph,
+  decideGraphEnd,
   endWithoutGraph,
   buildRefusedEnd,
   type End,
@@ -206,7 +206,7 @@ function stepThreadEnd(
   { stop, facts }: { stop: StopReason | undefined; facts: RunFacts },
 ): LifeStep {
   if (event.event === 'thread-gone') return beginEnd(endWithoutGraph(event.loss, stop, facts));
-  if (event.event === 'graph-ended') return beginEnd(endOfGraph(event.outcome, stop, facts));
+  if (event.event === 'graph-ended') return beginEnd(decideGraphEnd(event.outcome, stop, facts));
   return keepLife(life);
 }
 

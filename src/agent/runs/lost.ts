@@ -2,7 +2,7 @@ import type { Log } from '../../log.ts';
 import { RUN_DONE, runDone } from '../../schema/agent/stream-event.ts';
 import { deleteRunCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
 import { appendLast } from '../db/events/events.ts';
-import { callOfLost, endLost, enqueueLostRun, type Lost } from '../db/runs/leases.ts';
+import { loadLostCall, endLost, enqueueLostRun, type Lost } from '../db/runs/leases.ts';
 import type { Db } from '../db/base/pool.ts';
 import { readSealContext } from '../encryption/codec.ts';
 import { runUnderContext, type EncryptionContext } from '../kernel/encryption-context.ts';
@@ -96,7 +96,7 @@ export function logLost(
     const { run_id, thread_id, lost, begun, context } = run;
     const write = (kwargs?: TracedCall): void =>
       log.warn({ ...runFields({ run_id, thread_id, kwargs }), lost: begun ? lost + 1 : lost }, why);
-    void runUnderContext(context, () => callOfLost(db, run)).then(write);
+    void runUnderContext(context, () => loadLostCall(db, run)).then(write);
   }
 }
 
@@ -110,7 +110,7 @@ export async function notifyLost(deps: TellLostDeps, runs: SettledRun[]): Promis
     await deps.readers.wake(run, [...new Set([...readers, ...thread_readers])]);
     if (ended) await deps.readers.end(run_id, readers);
     const refresh = async (): Promise<void> =>
-      refreshThread(deps, { ...run, kwargs: await callOfLost(deps.db, run) });
+      refreshThread(deps, { ...run, kwargs: await loadLostCall(deps.db, run) });
     // This is not awaited: a graph thread that is stuck must not keep other lost runs from being taken up.
     if (ended && !run.temporary && run.cancel !== 'rollback')
       void runUnderContext(run.context, refresh);

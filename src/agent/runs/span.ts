@@ -57,7 +57,7 @@ export const buildSpanTrace = (
       };
 
 /** Returns the facts of a run's span at its end: with `contents`, its input and the state that it left, too. */
-export function endOfRunSpan(
+export function buildRunSpanEnd(
   { kwargs }: Pick<Claimed, 'kwargs'>,
   end: End,
   contents: boolean,

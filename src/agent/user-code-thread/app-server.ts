@@ -1,7 +1,7 @@
 import { toError, NotFound, Problem } from '../../errors.ts';
 import type { ExchangeMessage, Refusal } from '../../schema/wire/wall/exchange.ts';
 import type { ForApp, ForServer } from '../../schema/wire/wall/user-code.ts';
-import { toBodySource, streamOfSource } from '../exchange/bodies.ts';
+import { toBodySource, toReadableStream } from '../exchange/bodies.ts';
 import { Exchanges, type AnswerHere, type AskedHere } from '../exchange/exchanges.ts';
 import { bindFetch, BODILESS, fetchFrom, type Seen, type Sent } from '../exchange/fetch.ts';
 import type { Liveness } from '../user-code/liveness.ts';
@@ -53,7 +53,7 @@ export class AppServer {
       method,
       headers,
       signal,
-      ...(body !== undefined && { body: streamOfSource(body), duplex: 'half' }),
+      ...(body !== undefined && { body: toReadableStream(body), duplex: 'half' }),
     });
     const standing: Standing = {
       next: (passed, left) => {
@@ -68,7 +68,7 @@ export class AppServer {
       waits: (promise) =>
         void promise.catch((error: unknown) => this.#options.failed(toError(error))),
     };
-    return answerOf(await this.app.fetch(request, standing), method);
+    return toAnswerHere(await this.app.fetch(request, standing), method);
   }
 
   #ask(purpose: ForServer, seen: Seen, sent: Sent): Promise<Response> {
@@ -84,7 +84,7 @@ function stripLength({ method, url, headers }: Request): Seen {
 }
 
 /** Returns the answer of the application, which may be a `Response` of its own making. */
-function answerOf(response: unknown, method: string): AnswerHere {
+function toAnswerHere(response: unknown, method: string): AnswerHere {
   const { status, headers, body } = Object(response) as Partial<Response>;
   if (typeof status !== 'number' || headers === undefined)
     throw new Problem(500, 'http.app returned no Response.');

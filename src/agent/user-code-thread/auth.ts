@@ -94,10 +94,10 @@ export async function authorize(
   } catch (thrown) {
     throw toRefusal(thrown, (status) => status);
   }
-  return { value, filter: filterOf(answer) };
+  return { value, filter: toAuthFilter(answer) };
 }
 
-function filterOf(answer: unknown): unknown {
+function toAuthFilter(answer: unknown): unknown {
   if (answer === undefined || answer === null || answer === true) return undefined;
   if (answer === false) throw new Forbidden('Forbidden');
   if (typeof answer === 'object') return JSON.parse(JSON.stringify(answer)) as unknown;

@@ -28,7 +28,7 @@ const sendToServer = (message: FromUserCode): void => port.postMessage(message);
 
 type Answering = { handlers: Handlers; module: UserCipher | undefined };
 
-async function answerTo(
+async function answerQuestion(
   { handlers, module }: Answering,
   question: HandlerQuestion,
 ): Promise<Questions[keyof Questions]['answer']> {
@@ -57,7 +57,7 @@ function serve({
 }: Answering & { server: AppServer; liveness: Liveness; log: Log }): void {
   const answer = async (call_id: number, question: HandlerQuestion): Promise<void> => {
     try {
-      sendToServer({ kind: 'answer', call_id, answer: await answerTo(answering, question) });
+      sendToServer({ kind: 'answer', call_id, answer: await answerQuestion(answering, question) });
     } catch (thrown) {
       const of =
         question.ask === 'cipher' || question.ask === 'context' ? 'encryption.path' : 'auth.path';

@@ -66,13 +66,13 @@ export async function restoreForBuildkit(
       `The base image ${config.baseImage} is not in its registry: copy it there.`,
     );
   const cached = await step('look for layers of an earlier build', () =>
-    fetchCache(ask, cacheOf(config), folders.cache),
+    fetchCache(ask, parseCacheReference(config), folders.cache),
   );
   const fetched: Fetched = { base, baseImage: config.baseImage ?? '', cached };
   keepJson(getTrustedPaths(config).fetched, fetched);
 }
 
-const cacheOf = ({ cacheImage }: ImageBuildConfig): ImageReference | undefined =>
+const parseCacheReference = ({ cacheImage }: ImageBuildConfig): ImageReference | undefined =>
   cacheImage === undefined
     ? undefined
     : { ...requireImageReference(cacheImage, 'GX_CACHE_IMAGE'), tag: CACHE_TAG };
@@ -137,7 +137,7 @@ export async function pushFromBuildkit(
     pushFolder(ask, folders.image, { to, near: [base], trusted: requireTrusted }),
   );
   logLine(`${(sent / 1_000_000).toFixed(1)} MB of layers sent`);
-  const cache = cacheOf(config);
+  const cache = parseCacheReference(config);
   if (cache !== undefined)
     await tryKeepLayers(() =>
       pushFolder(ask, folders.kept, { to: cache, near: [to], trusted: requireTrusted }),

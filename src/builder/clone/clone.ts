@@ -48,7 +48,11 @@ export async function clone(config: ImageBuildConfig, signal: AbortSignal): Prom
     const fetchInto = async (format: ObjectFormat): Promise<void> => {
       rmSync(folder, { recursive: true, force: true });
       mkdirSync(folder);
-      await must(git, ['init', '--quiet', '--bare', `--object-format=${format}`, folder], url);
+      await requireGitSuccess(
+        git,
+        ['init', '--quiet', '--bare', `--object-format=${format}`, folder],
+        url,
+      );
       await step('fetch', () =>
         fetchCommit((args, prefix) => git([...at, ...args], prefix), url, wanted),
       );
@@ -68,7 +72,11 @@ export async function clone(config: ImageBuildConfig, signal: AbortSignal): Prom
     const megabytes = await measureUnpacked((args) => git([...at, ...args]));
     if (megabytes > config.git.limitMb) throw buildTooLarge(config);
     await step('check out', () =>
-      must(git, [...at, 'checkout', '--quiet', '--force', '--detach', 'FETCH_HEAD'], url),
+      requireGitSuccess(
+        git,
+        [...at, 'checkout', '--quiet', '--force', '--detach', 'FETCH_HEAD'],
+        url,
+      ),
     );
     const [commit = '', time = ''] = (
       await git([...at, 'show', '--no-patch', '--format=%H %cI', 'HEAD'])
@@ -127,19 +135,20 @@ async function fetchCommit(git: Git, url: string, { commit, ref }: Wanted): Prom
     '--no-write-commit-graph',
     '--progress',
   ];
-  if (commit === undefined) return must(git, [...fetch, '--depth=1', '--', url, full], url);
+  if (commit === undefined)
+    return requireGitSuccess(git, [...fetch, '--depth=1', '--', url, full], url);
   const { code, last } = await git([...fetch, '--depth=1', '--', url, commit]);
   if (code === 0) return;
   const failure = cloneFailure(last, url);
   if (failure.reason !== 'RefMissing') throw failure;
   // An older host gives out no commit by its name, but it may be in the history of the reference.
-  await must(git, [...fetch, '--', url, full], url);
+  await requireGitSuccess(git, [...fetch, '--', url, full], url);
   const found = await git(['cat-file', '-e', `${commit}^{commit}`]);
   if (found.code !== 0) throw failure;
-  await must(git, ['update-ref', '--no-deref', 'FETCH_HEAD', commit], url);
+  await requireGitSuccess(git, ['update-ref', '--no-deref', 'FETCH_HEAD', commit], url);
 }
 
-async function must(git: Git, args: string[], url: string): Promise<void> {
+async function requireGitSuccess(git: Git, args: string[], url: string): Promise<void> {
   const { code, last } = await git(args);
   if (code !== 0) throw cloneFailure(last, url);
 }

@@ -43,7 +43,7 @@ function* listTags(
 ): Generator<{ first: number; end: number; tag: string }> {
   const opening = new RegExp(`<${name}\\b`, 'gi');
   for (let found = opening.exec(page); found !== null; found = opening.exec(page)) {
-    const end = endOfTag(page, opening.lastIndex);
+    const end = findTagEnd(page, opening.lastIndex);
     if (end === undefined) return;
     yield { first: found.index, end, tag: page.slice(found.index, end) };
     opening.lastIndex = end;
@@ -51,7 +51,7 @@ function* listTags(
 }
 
 /** Returns the place behind the `>` that ends a tag, which is not one between quotes. */
-function endOfTag(page: string, from: number): number | undefined {
+function findTagEnd(page: string, from: number): number | undefined {
   const stop = /[>"']/g;
   stop.lastIndex = from;
   for (let found = stop.exec(page); found !== null; found = stop.exec(page)) {

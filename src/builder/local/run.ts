@@ -120,7 +120,7 @@ async function copyContext(
   const names = top.code === 0 ? await listGitFiles(runGit, root) : listFolderFiles(root);
   const { source } = getWorkPaths(work);
   for (const name of names) copyEntry(path.join(root, name), path.join(source, name));
-  const cloned = await commitOf(runGit, top.code === 0);
+  const cloned = await readHeadCommit(runGit, top.code === 0);
   return { root, configPath: path.relative(root, file).split(path.sep).join('/'), cloned };
 }
 
@@ -170,7 +170,7 @@ function copyEntry(from: string, to: string): void {
   else if (stats.isFile()) copyFileSync(from, to);
 }
 
-async function commitOf(git: Git, isRepository: boolean): Promise<Cloned> {
+async function readHeadCommit(git: Git, isRepository: boolean): Promise<Cloned> {
   const { code, output } = isRepository
     ? await git('show', '--no-patch', '--format=%H %cI', 'HEAD')
     : { code: 1, output: '' };
@@ -203,7 +203,7 @@ async function buildByDockerfile(
     readStageJson<Cloned>(getTrustedPaths(config).commit).commit,
   );
   const authorities = config.network['NODE_EXTRA_CA_CERTS'];
-  await must(engine, env, [
+  await requireSuccess(engine, env, [
     'build',
     ...(engine === 'buildah' ? ['--isolation', 'chroot', '--pull=false'] : []),
     '--file',
@@ -217,7 +217,7 @@ async function buildByDockerfile(
     source,
   ]);
   if (to === 'registry')
-    await must(engine, env, [
+    await requireSuccess(engine, env, [
       'push',
       ...(insecure && engine === 'buildah' ? ['--tls-verify=false'] : []),
       tag,
@@ -227,12 +227,12 @@ async function buildByDockerfile(
       throw new StartError(
         'build-agent: --output of an image with a Dockerfile needs buildah; Docker keeps its images itself.',
       );
-    await must(engine, env, ['push', tag, `oci:${path.resolve(to.folder)}`]);
+    await requireSuccess(engine, env, ['push', tag, `oci:${path.resolve(to.folder)}`]);
   }
   logLine(`${tag} is an image of ${engine}`);
 }
 
-async function must(
+async function requireSuccess(
   engine: Engine,
   env: Record<string, string>,
   args: readonly string[],

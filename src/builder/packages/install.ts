@@ -4,7 +4,7 @@ import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { isOfPackages, linkTree, readTree } from '../layers/tree.ts';
 import { logLine, step } from '../progress.ts';
 import { getWorkPaths } from '../work.ts';
-import { installOf, type Manager } from './managers.ts';
+import { buildInstallCommands, type Manager } from './managers.ts';
 import { listWorkspaceFolders, readPackageJson, type Project } from './project.ts';
 import type { Workbench } from './workbench.ts';
 
@@ -47,7 +47,7 @@ export async function installAll(
   }
   for (const { folder, manager, hasPackages } of projects) {
     if (!hasPackages) continue;
-    const run = installOf(manager).all as [string, ...string[]];
+    const run = buildInstallCommands(manager).all as [string, ...string[]];
     const task = {
       run,
       folder: path.join(source, folder),
@@ -100,7 +100,7 @@ export async function createProductionTree(
   for (const { folder, manager, hasPackages } of projects) {
     if (!hasPackages) continue;
     for (const each of listWorkspaceFolders(production, folder)) removeScripts(production, each);
-    const { production: run, fromNothing } = installOf(manager);
+    const { production: run, fromNothing } = buildInstallCommands(manager);
     const place = path.join(production, folder);
     if (fromNothing)
       for (const { name } of readTree(place).filter(isTopOfPackages))

@@ -156,7 +156,7 @@ const buildFrozenFlag = (hasLock: boolean, option: string): string[] => [
 ];
 
 /** Returns the commands that install, and that leave out packages for development. */
-export const installOf = ({ name, lockFile }: Manager): Install =>
+export const buildInstallCommands = ({ name, lockFile }: Manager): Install =>
   INSTALLS[name](lockFile !== undefined);
 
 /** Returns variables that every package manager needs: the folder of its downloads, and the registry. */

@@ -126,13 +126,13 @@ const KILLED = 137;
 function describeFailure({ what }: BuildTask, code: number, last: string): string {
   const how =
     code === KILLED ? 'was killed, as happens when memory runs out' : `ended with code ${code}`;
-  return `${what} ${how}. Its last lines: ${endOf(last)}`;
+  return `${what} ${how}. Its last lines: ${trimToEnd(last)}`;
 }
 
 /** A revision shows 1000 characters. The end of an output says why a command failed, so its beginning is left out. */
 const SHOWN = 750;
 
-function endOf(lines: string): string {
+function trimToEnd(lines: string): string {
   if (lines.length <= SHOWN) return lines;
   const end = lines.slice(-SHOWN);
   const line = end.indexOf('\n');

@@ -86,7 +86,7 @@ export function buildSessionRoutes(parts: SessionParts): Route<undefined>[] {
 const buildCookieHeader = (cookie: string | undefined): Record<string, string> =>
   cookie === undefined ? {} : { 'set-cookie': cookie };
 
-const answerFor = (known: WhoAmI, cookie: string | undefined): Reply =>
+const answerSignedIn = (known: WhoAmI, cookie: string | undefined): Reply =>
   answerJson(
     { signed_in: true, ...known, options: OPTIONS } satisfies BrowserSession,
     200,
@@ -105,7 +105,7 @@ async function answerSession({ sessions, door }: SessionParts, request: Asked): 
       options: OPTIONS,
       reason: session === 'ended' ? session : 'revoked',
     } satisfies BrowserSession);
-  return answerFor(known, session.renewed);
+  return answerSignedIn(known, session.renewed);
 }
 
 const toKeyCaller = (key: string, { headers, source, requestId, signal }: Asked): KeyOfCaller => ({
@@ -179,7 +179,7 @@ function buildSignIn({
         );
       const known = KEY.test(key) ? await askWhoAmI(door, toKeyCaller(key, request)) : undefined;
       if (known === undefined) throw new Unauthorized('The API key is not known, or has expired.');
-      return answerFor(known, sessions.begin(cookie, key));
+      return answerSignedIn(known, sessions.begin(cookie, key));
     });
 }
 

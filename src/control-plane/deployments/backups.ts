@@ -27,7 +27,7 @@ export async function listBackups(
 }
 
 /** Returns one backup of a deployment. Throws if it has none of this name. */
-export async function backupOf(
+export async function requireBackup(
   plane: Pick<ControlPlane, 'kube'>,
   deployment: DeploymentResource,
   { name, signal }: { name: string; signal: AbortSignal },

@@ -13,7 +13,7 @@ type Change = {
 };
 
 /** Returns the changes that a request would make. `after` is the object that the API server made of it in a dry run. */
-export function planOf({ before, after, secrets }: Change): Plan {
+export function buildDryRunPlan({ before, after, secrets }: Change): Plan {
   const makesRevision = before === undefined || hashTemplate(before) !== hashTemplate(after);
   const revision = makesRevision ? buildRevision(after) : undefined;
   return {

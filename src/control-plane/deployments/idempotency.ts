@@ -6,15 +6,15 @@ import { Invalid } from '../../errors.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/platform/deployment.ts';
 import { MADE_BY } from '../../schema/platform/labels.ts';
-import { hashOf } from '../../schema/canonical-json.ts';
+import { hashJson } from '../../schema/canonical-json.ts';
 
-const hashKey = (key: string): string => hashOf(['idempotency-key', key]);
+const hashKey = (key: string): string => hashJson(['idempotency-key', key]);
 
 /**
  * Hashes the body without the values of secrets, because a reader of the resource could test guesses against the hash.
  */
 const hashBody = ({ secrets, ...body }: DeploymentCreateRequest): string =>
-  hashOf([body, secrets.map(({ name }) => name)]);
+  hashJson([body, secrets.map(({ name }) => name)]);
 
 export const buildMadeBy = (
   key: string,

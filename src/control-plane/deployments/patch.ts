@@ -29,7 +29,7 @@ import { checkPlaces } from '../pod-policy/place-rules.ts';
 import { checkReferences } from '../pod-policy/references.ts';
 import { checkPodRules } from '../pod-policy/rules.ts';
 import { buildRequestedByPatch } from '../requested-by.ts';
-import { askOfRevision } from '../revisions/asked.ts';
+import { annotateRevision } from '../revisions/asked.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
 import { Conflict, Invalid, Problem, Rejected } from '../../errors.ts';
@@ -48,7 +48,11 @@ import type {
   RolloutMoveRequest,
 } from '../../schema/platform/deployment.ts';
 import { ROLLOUT } from '../../schema/platform/labels.ts';
-import { moveOf, moveText, type RolloutMove } from '../../schema/platform/rollout-move.ts';
+import {
+  parseRolloutMove,
+  moveText,
+  type RolloutMove,
+} from '../../schema/platform/rollout-move.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stored'>;
 
@@ -139,7 +143,7 @@ async function decide(
     ...checkBackupSettings(patch, { hasDatabase: isManaged(deployment), now: new Date() }),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
-  const move = moveBeside(deployment, { asked: body.rollout, revision });
+  const move = planMoveAlone(deployment, { asked: body.rollout, revision });
   const { name, namespace = '' } = deployment.metadata;
   checkCustomUrl(plane, { name, namespace, url: patch.source_config?.custom_url });
   await checkReferences(kube, { spec: podSpec, namespace, rules: config, signal: call.signal });
@@ -154,7 +158,7 @@ async function decide(
 }
 
 /** Returns the move of a rollout that a patch asks for. A new revision would take the place of the one that moves. */
-function moveBeside(
+function planMoveAlone(
   deployment: Parameters<typeof planMove>[0],
   { asked, revision }: { asked: DeploymentPatchRequest['rollout']; revision: boolean },
 ): PlannedMove | undefined {
@@ -338,11 +342,11 @@ const moveRollout = (
   { namespace, move, revision }: PlannedMove & { namespace: string | undefined },
   caller: Caller,
 ): Promise<RevisionResource> =>
-  askOfRevision(
+  annotateRevision(
     plane,
     { revision: { namespace, name: revision }, caller },
     ({ metadata: { annotations } }) => {
-      const before = moveOf(annotations?.[ROLLOUT]);
+      const before = parseRolloutMove(annotations?.[ROLLOUT]);
       if (before === 'abort' || before === 'promote')
         throw new Rejected(`rollout: somebody has asked for ${before} already`);
       return { [ROLLOUT]: moveText(move) };

@@ -39,7 +39,7 @@ function chooseListener(
   namespace: string | undefined,
 ): ListenerResource {
   if (id !== undefined)
-    return must(
+    return requireListener(
       listeners.find(({ metadata }) => metadata.uid === id.toLowerCase()),
       `no listener has the id ${id}`,
     );
@@ -56,10 +56,16 @@ function chooseListener(
     listeners.length === 0
       ? 'there is no listener yet: make one with POST /v2/listeners'
       : "'listener_id' is required: there is more than one listener";
-  return must(listeners.find(({ metadata }) => metadata.name === DEFAULT) ?? only, reason);
+  return requireListener(
+    listeners.find(({ metadata }) => metadata.name === DEFAULT) ?? only,
+    reason,
+  );
 }
 
-function must(listener: ListenerResource | undefined, otherwise: string): ListenerResource {
+function requireListener(
+  listener: ListenerResource | undefined,
+  otherwise: string,
+): ListenerResource {
   if (listener === undefined) throw new Rejected(`source_config.listener_id: ${otherwise}`);
   return listener;
 }

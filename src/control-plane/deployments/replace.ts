@@ -1,7 +1,7 @@
 import { Conflict, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { replaceInResource, type ReplaceAsked } from '../../schema/platform/restore-asked.ts';
+import { toReplacementSpec, type ReplaceAsked } from '../../schema/platform/restore-asked.ts';
 import type { BackupRequested } from '../../schema/wire/backup-answer.ts';
 import type { CallContext } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
@@ -35,7 +35,7 @@ export async function startReplacement(
     async (live) => {
       const { namespace, name, resourceVersion } = live.metadata;
       const { database } = live.spec;
-      const restore = replaceInResource(
+      const restore = toReplacementSpec(
         body,
         deriveLaterTime(database?.restore?.replaceRequestedAt, plane.now()),
       );

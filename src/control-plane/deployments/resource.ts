@@ -14,7 +14,7 @@ import {
   type Secret,
 } from '../../schema/platform/deployment.ts';
 import { RESTORED, ROUTED } from '../../schema/platform/conditions.ts';
-import { backupInResource, backupShown } from '../../schema/platform/backup-asked.ts';
+import { toBackupSpec, backupShown } from '../../schema/platform/backup-asked.ts';
 import { CUSTOM_URI, type DatabaseSpec } from '../../schema/platform/database-spec.ts';
 import { FINALIZER, PART_OF, TENANT } from '../../schema/platform/labels.ts';
 import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
@@ -23,7 +23,7 @@ import {
   toRolloutConfig,
   type CandidateRevision,
 } from '../../schema/platform/rollout-spec.ts';
-import { type CloneRequest, restoreInResource } from '../../schema/platform/restore-asked.ts';
+import { type CloneRequest, toRestoreSpec } from '../../schema/platform/restore-asked.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { WantedDeployment } from './rules.ts';
 import { getUpdatedAt } from '../stored/metadata.ts';
@@ -95,7 +95,7 @@ export function toSpec(
 export function toDatabaseSpec({
   source_config: config,
 }: WantedDeployment): Pick<DatabaseSpec, 'backup' | 'placement' | 'storageClass'> {
-  const backup = backupInResource(config.database_backup ?? {});
+  const backup = toBackupSpec(config.database_backup ?? {});
   return {
     ...(backup && { backup }),
     ...buildOptionalField('placement', toResource(config.database_placement) as object),
@@ -120,7 +120,7 @@ export function toDeploymentResource(
   const database = {
     ...toDatabaseSpec(body),
     ...(hasDatabaseSecret(body.secrets) && { fromSecrets: true }),
-    ...((restore ?? clone) && { restore: restoreInResource(restore ?? {}, clone) }),
+    ...((restore ?? clone) && { restore: toRestoreSpec(restore ?? {}, clone) }),
   };
   return {
     apiVersion: API_VERSION,

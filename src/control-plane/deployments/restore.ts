@@ -4,7 +4,7 @@ import { Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import { listMissingKeys } from '../../schema/agent/aes-key-id.ts';
 import {
-  backupOfName,
+  findBackupByName,
   filterGoodBackups,
   findBackupBefore,
   findReplacementTime,
@@ -141,7 +141,7 @@ export async function requireBackupByName(
   const all = await Promise.all(
     listTenantNamespaces(plane, call.caller).map((each) => listBackupsIn(plane, each, call.signal)),
   );
-  const found = backupOfName(name, all.flat(), namespace);
+  const found = findBackupByName(name, all.flat(), namespace);
   if (found === 'none') throw new Rejected(`${AT}.backup: there is no backup ${name}`);
   if (found === 'several')
     throw new Rejected(

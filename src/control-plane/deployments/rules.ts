@@ -7,7 +7,7 @@ import type {
   Secret,
 } from '../../schema/platform/deployment.ts';
 import { checkAuthSpec } from '../../schema/platform/auth-spec.ts';
-import { checkGitRef, checkGitUrl, imageFault } from '../../schema/platform/git-source.ts';
+import { checkGitRef, checkGitUrl, findImageFault } from '../../schema/platform/git-source.ts';
 import { checkObjectPart, SPEC_LIMIT } from '../../schema/platform/object-fault.ts';
 import { checkRollout } from '../../schema/platform/rollout-spec.ts';
 import { isReservedEnv } from '../../schema/platform/reserved-env.ts';
@@ -186,7 +186,7 @@ export function checkSources({
   const faults: [place: string[], fault: string | undefined][] = [
     [['source_config', 'repo_url'], url && checkGitUrl(url, { insecure: true })],
     [['source_revision_config', 'repo_ref'], ref && checkGitRef(ref)],
-    [['source_revision_config', 'image_uri'], image && imageFault(image)],
+    [['source_revision_config', 'image_uri'], image && findImageFault(image)],
   ];
   return faults.flatMap(([place, fault]) =>
     fault === undefined

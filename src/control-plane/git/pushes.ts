@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Conflict, NotFound } from '../../errors.ts';
-import { readPayload, pushIn, type PushEvent } from '../../git/push-event.ts';
+import { readPayload, parsePush, type PushEvent } from '../../git/push-event.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { PUSHED_AT, REPOSITORY_ID } from '../../schema/platform/labels.ts';
@@ -24,7 +24,7 @@ export async function acceptPush(
   { headers, body, source }: { headers: IncomingHttpHeaders; body: Buffer; source: string },
 ): Promise<PushOutcome> {
   const integration = await plane.door.requireSigner(id, { source, headers, body });
-  const event = pushIn(
+  const event = parsePush(
     integration.kind,
     headers,
     parseJsonOr(readPayload({ headers, body }), undefined),

@@ -86,7 +86,7 @@ export async function readPodLogs(
   // One after the other for each of a few readers, so that not all logs are held at a time.
   const readRemaining = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      const { text, missed } = await logOf(plane.logs, next, signal);
+      const { text, missed } = await readLogText(plane.logs, next, signal);
       const newest = takeNewestLines(text);
       await take(
         await parseInTurns(addStage(newest, next.stage), next.id),
@@ -219,7 +219,7 @@ type Text = { text: string; missed: boolean };
  * Reads the lines since a time, as many as one read may bring: the next read goes on behind them. Without a time, or
  * where a second brought more than one read may, it reads the last lines, and fewer of them if they are long.
  */
-async function logOf(
+async function readLogText(
   logs: Pick<Kube, 'readPodLog'>,
   { ref, container, previous, since }: Read,
   signal: AbortSignal,

@@ -133,7 +133,7 @@ function checkMounts(
 }
 
 function checkMountPaths(mounts: VolumeMount[]): string[] {
-  const paths = mounts.map(({ mountPath }) => pathMeant(mountPath));
+  const paths = mounts.map(({ mountPath }) => resolveMountPath(mountPath));
   const own = paths.find(
     (path) =>
       path === SCRATCH_FOLDER || OWN_FOLDERS.some((folder) => `${path}/`.startsWith(`${folder}/`)),
@@ -144,7 +144,7 @@ function checkMountPaths(mounts: VolumeMount[]): string[] {
 }
 
 /** Returns the absolute path that a node makes of one: it begins at the root, and follows `.` and `..`. */
-function pathMeant(path: string): string {
+function resolveMountPath(path: string): string {
   const steps: string[] = [];
   for (const step of path.split('/').filter((one) => one !== '' && one !== '.'))
     if (step === '..') steps.pop();

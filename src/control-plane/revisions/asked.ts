@@ -16,7 +16,7 @@ import { hasEnded, isInterrupted, getRevisionStatus } from './resource.ts';
  * Asks the operator for something by annotations of a revision. `asked` returns them for the revision as it is, or
  * undefined where it has been asked already, and throws where it can't be.
  */
-export function askOfRevision(
+export function annotateRevision(
   { kube, stored }: Pick<ControlPlane, 'kube' | 'stored'>,
   {
     revision: { namespace, name },
@@ -52,7 +52,7 @@ export const cancelRevision = (
   { metadata }: RevisionResource,
   caller: Caller,
 ): Promise<RevisionResource> =>
-  askOfRevision(plane, { revision: metadata, caller }, (live) => {
+  annotateRevision(plane, { revision: metadata, caller }, (live) => {
     if (hasEnded(live))
       throw new Rejected(`revision: has already ended as ${getRevisionStatus(live)}`);
     return isInterrupted(live) ? undefined : { [INTERRUPT]: plane.now().toISOString() };
@@ -74,7 +74,7 @@ export function release(
     throw new Rejected(
       'revision: keeps no work, because it serves, has not been replaced, or has none left',
     );
-  return askOfRevision(plane, { revision: metadata, caller }, ({ metadata: { annotations } }) =>
+  return annotateRevision(plane, { revision: metadata, caller }, ({ metadata: { annotations } }) =>
     annotations?.[RELEASE] === undefined ? { [RELEASE]: plane.now().toISOString() } : undefined,
   );
 }

@@ -62,7 +62,7 @@ async function createAgentPass(
   const { id, active } = plane.overview.summarize(deployment);
   const { name, namespace = '' } = deployment.metadata;
   const { keyName, keyId, role } = caller;
-  const exp = endFor(caller, plane.now());
+  const exp = computePassEnd(caller, plane.now());
   return {
     pass: signPass(
       { deployment: id, subject: keyId ?? keyName, name: keyName, role, exp },
@@ -79,7 +79,7 @@ async function createAgentPass(
 }
 
 /** Returns the second in which a pass ends. None outlives the credentials for which it was made. */
-function endFor({ expiresAt }: Caller, now: Date): number {
+function computePassEnd({ expiresAt }: Caller, now: Date): number {
   const own = Math.floor(now.getTime() / 1000) + PASS_SECONDS;
   return expiresAt === undefined ? own : Math.min(own, Math.floor(Date.parse(expiresAt) / 1000));
 }

@@ -5,7 +5,7 @@ import { DNS_LABEL } from '../../schema/dns-label.ts';
 import { ReplaceAsked } from '../../schema/platform/restore-asked.ts';
 import { BackupAnswer, BackupRequested } from '../../schema/wire/backup-answer.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { backupOf, listBackups, startBackup } from '../deployments/backups.ts';
+import { requireBackup, listBackups, startBackup } from '../deployments/backups.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { startReplacement } from '../deployments/replace.ts';
 import { takePage, paging } from '../paging.ts';
@@ -52,7 +52,7 @@ export const backupRoutes = bindRoutes([
     handler: async ({ params, ...asking }, plane) => {
       const deployment = await findDeployment(plane, params.deployment_id, asking);
       return answerJson(
-        await backupOf(plane, deployment, { name: params.backup, signal: asking.signal }),
+        await requireBackup(plane, deployment, { name: params.backup, signal: asking.signal }),
       );
     },
   }),

@@ -20,7 +20,7 @@ import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from '../deployments/answers.ts';
 import { createDeployment } from '../deployments/create.ts';
-import { planOf } from '../deployments/dry-run.ts';
+import { buildDryRunPlan } from '../deployments/dry-run.ts';
 import { buildMadeBy, completeReplay } from '../deployments/idempotency.ts';
 import { ListAnswer, ListQuery, listDeployments } from '../deployments/list.ts';
 import { findDeployment } from '../deployments/lookup.ts';
@@ -112,11 +112,11 @@ export async function answerDeployment(
 /** Answers with the deployment as it would be, and the objects that would be written. */
 async function answerPlan(
   plane: Known,
-  change: Parameters<typeof planOf>[0],
+  change: Parameters<typeof buildDryRunPlan>[0],
   { status = 200, ...call }: CallContext & { status?: number },
 ): Promise<Reply> {
   return answerJson(
-    { ...(await answerForDeployment(plane, change.after, call)), plan: planOf(change) },
+    { ...(await answerForDeployment(plane, change.after, call)), plan: buildDryRunPlan(change) },
     status,
     { etag: buildEtag(change.after) },
   );

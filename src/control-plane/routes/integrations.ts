@@ -41,10 +41,10 @@ const route = buildRestRouteMakers<[Plane]>('integrations');
 const Path = Type.Object({ integration_id: buildUuidSchema('Id of the integration.') });
 const one = { description: 'The connection.', schema: GitConnection };
 
-const answerOf = (known: KnownIntegration, { integrations }: Plane): GitConnection =>
+const buildConnectionAnswer = (known: KnownIntegration, { integrations }: Plane): GitConnection =>
   toConnectionAnswer(known, {
     createdAt: known.resource?.metadata.creationTimestamp,
-    unmatched: integrations.lastUnmatched(known),
+    unmatched: integrations.findLastUnmatched(known),
   });
 
 type Given = Pick<
@@ -102,7 +102,7 @@ const connectionRoutes = bindRoutes([
     handler: ({ caller }, plane) =>
       answerJson(
         listOwnIntegrations(plane, caller.tenantId).map((integration) =>
-          answerOf(integration, plane),
+          buildConnectionAnswer(integration, plane),
         ),
       ),
   }),
@@ -114,7 +114,7 @@ const connectionRoutes = bindRoutes([
     body: GitIntegrationRequest,
     answers: { 201: one, 400: rejected },
     handler: async ({ body, ...asking }, plane) =>
-      answerJson(answerOf(await createIntegration(plane, body, asking), plane), 201),
+      answerJson(buildConnectionAnswer(await createIntegration(plane, body, asking), plane), 201),
   }),
   route.delete('/v1/integrations/git/{integration_id}', {
     id: 'deleteGitConnection',

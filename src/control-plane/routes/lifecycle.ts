@@ -28,7 +28,7 @@ export function answerState(
   const integration = integrations
     .listAll()
     .find((known) => known.id === id && known.tenantId === tenantId);
-  const unmatched = integration && integrations.lastUnmatched(integration);
+  const unmatched = integration && integrations.findLastUnmatched(integration);
   return answerJson(buildDeploymentDetails(overview.summarize(deployment), unmatched), status, {
     etag: buildEtag(deployment),
   });

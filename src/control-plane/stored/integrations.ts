@@ -92,8 +92,8 @@ export class StoredIntegrations {
   }
 
   /** Returns the last push event of a connection that was for no deployment. */
-  lastUnmatched(integration: KnownIntegration): UnmatchedPush | undefined {
-    return this.#unmatched.last(integration);
+  findLastUnmatched(integration: KnownIntegration): UnmatchedPush | undefined {
+    return this.#unmatched.findLast(integration);
   }
 
   /** Forgets a deleted one. */

@@ -63,7 +63,7 @@ export class UnmatchedPushes {
   }
 
   /** Returns the last event of a connection that was for no deployment, as far as this process knows. */
-  last({ id, resource }: Connection): UnmatchedPush | undefined {
+  findLast({ id, resource }: Connection): UnmatchedPush | undefined {
     const [written, here] = [parseUnmatched(resource), this.#here.get(id)];
     return written !== undefined &&
       (here === undefined || Date.parse(written.at) > Date.parse(here.at))

@@ -18,12 +18,12 @@ type Seen = {
 
 /** Decides which files of pgBackRest a database has. */
 export function decideArchiveUse(seen: Seen, tenant: string): ArchiveUse {
-  const [log, fill] = [logOf(seen, tenant), decideFill(seen)];
+  const [log, fill] = [chooseLogTarget(seen, tenant), decideFill(seen)];
   return { ...(log && { log }), ...(fill && { fill }) };
 }
 
 /** The log is taken as soon as a copy is being made: it is worth nothing without one, and would fill the volume. */
-function logOf(
+function chooseLogTarget(
   { deployment, settings, backups, backup: plan }: Seen,
   tenant: string,
 ): ArchiveUse['log'] {

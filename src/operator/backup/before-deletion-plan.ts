@@ -70,7 +70,7 @@ export function planLastBackup(deployment: DeploymentResource, seen: SeenLast): 
       statement: { type, status, reason, message },
     };
   }
-  const end = endOf(deployment, seen);
+  const end = findWaitEnd(deployment, seen);
   return end === undefined
     ? decideWait(deployment, seen)
     : { state: 'over', keepsData: end.reason === DATA_KEPT, isStored: false, statement: end };
@@ -90,7 +90,7 @@ const isOnOtherVolume = (deployment: DeploymentResource): boolean =>
   isReplacing(deployment) && deployment.status?.replacement?.step !== 'BackingUp';
 
 /** Returns how the wait ends. Undefined while it goes on. */
-function endOf(
+function findWaitEnd(
   deployment: DeploymentResource,
   { backups, claim, now }: SeenLast,
 ): StatedCondition | undefined {
@@ -108,12 +108,12 @@ function endOf(
   const isNewest =
     listMadeBackups(deployment, good).length > 0 || isUnchanged(last, deployment.status ?? {});
   if (last !== undefined && isNewest) return buildMadeCondition(last);
-  return now.getTime() - startOf(deployment) < WAITS_HOURS * HOUR
+  return now.getTime() - parseDeletionTime(deployment) < WAITS_HOURS * HOUR
     ? undefined
     : buildKeptCondition(claim, `No backup could be made within ${WAITS_HOURS} hours.`);
 }
 
-const startOf = ({ metadata }: DeploymentResource): number =>
+const parseDeletionTime = ({ metadata }: DeploymentResource): number =>
   Date.parse(metadata.deletionTimestamp ?? '');
 
 const buildMadeCondition = ({ metadata, spec, status }: BackupResource): StatedCondition => ({
@@ -175,7 +175,7 @@ function buildWaitCondition(
   deployment: DeploymentResource,
   { trouble, isUp }: Waits,
 ): StatedCondition {
-  const until = new Date(startOf(deployment) + WAITS_HOURS * HOUR).toISOString();
+  const until = new Date(parseDeletionTime(deployment) + WAITS_HOURS * HOUR).toISOString();
   const what =
     trouble === undefined
       ? isUp

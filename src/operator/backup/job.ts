@@ -14,7 +14,7 @@ import { PGDATA, SOCKETS } from '../database/own/postgres-image.ts';
 import { listDatabaseHosts } from '../database/own/tls/secret.ts';
 import { buildServedTls } from '../database/own/tls/served.ts';
 import { COUNTS, DUMP, FACTS } from './dump-script.ts';
-import { keepOf } from './plan.ts';
+import { resolveKeptBackups } from './plan.ts';
 import {
   buildAddressFile,
   buildCopierContainer,
@@ -60,7 +60,7 @@ export function backupOrder(
     name: backup.spec.backup,
     target: stripTargetSecret(target),
     owner: { tenant, id: getBackupOwnerId(deployment), uid },
-    keep: keepOf(spec),
+    keep: resolveKeptBackups(spec),
     ...(backup.spec.method === 'continuous' && { files: buildDatabaseFiles(deployment, settings) }),
     holds: JSON.stringify(holds).length > MOST_HELD ? {} : holds,
   };

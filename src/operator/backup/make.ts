@@ -13,7 +13,7 @@ import { deriveJobState, type JobHindrance, type JobState } from '../pods/job-st
 import type { PartDeps } from '../reports/part-report.ts';
 import { backupJob, backupOrder, type BackupGiven } from './job.ts';
 import { hasTurn } from './open.ts';
-import { keepOf, type BackupPlan } from './plan.ts';
+import { resolveKeptBackups, type BackupPlan } from './plan.ts';
 import {
   BACKUP_CONTAINERS,
   buildFailedBackup,
@@ -40,7 +40,7 @@ type Making = BackupGiven & {
  */
 export async function beginBackup(deps: PartDeps, making: Making): Promise<boolean> {
   const { deployment, plan, now, signal } = making;
-  const backup = recordOf(deployment, plan, now);
+  const backup = buildBackupResource(deployment, plan, now);
   const isBegun = await deps.backupTurns.run(async () => {
     return hasTurn(deps, deployment, now) && deps.writer.create(backup, signal);
   });
@@ -48,7 +48,7 @@ export async function beginBackup(deps: PartDeps, making: Making): Promise<boole
   return isBegun;
 }
 
-function recordOf(
+function buildBackupResource(
   deployment: DeploymentResource,
   { spec, requestedAt }: Making['plan'],
   now: Date,
@@ -91,7 +91,7 @@ export async function followBackup(
   const result =
     state.is === 'absent'
       ? await makeJob(deps, backup, making)
-      : readBackupResult(state, keepOf(plan.spec));
+      : readBackupResult(state, resolveKeptBackups(plan.spec));
   const hindrance = state.is === 'hindered' ? state : undefined;
   const late = isBackupLost(backup, now, deadlineMinutes)
     ? buildFailedBackup(

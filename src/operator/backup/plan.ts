@@ -88,7 +88,7 @@ export function planBackup(deployment: DeploymentResource, seen: Seen): BackupPl
       mayBegin(deployment),
     dueAt,
     requestedAt,
-    outdated: listOutdated(good, over, { keep: keepOf(spec), now }),
+    outdated: listOutdated(good, over, { keep: resolveKeptBackups(spec), now }),
     archivedFrom: getFirstMoment(copy),
     needsDatabase: running !== undefined && deployment.spec.hibernate !== true,
   };
@@ -113,7 +113,7 @@ export const isUnchanged = (
   parseBackupTime(last.spec.backup) > Date.parse(asleepSince);
 
 /** Returns the backups that a deployment keeps. */
-export const keepOf = ({ keep }: BackupSpec): BackupKeep =>
+export const resolveKeptBackups = ({ keep }: BackupSpec): BackupKeep =>
   keep?.days === undefined ? { count: keep?.count ?? KEPT } : { days: keep.days };
 
 /** Returns true if a request has not been answered by any backup. Whether that one succeeded is another question. */

@@ -82,7 +82,7 @@ export function storeJob(
                 { name: OWN.name, emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } },
               ]
             : []),
-          ...claimOf(target, settings).map((claimName) => ({
+          ...listTargetClaims(target, settings).map((claimName) => ({
             name: 'store',
             persistentVolumeClaim: { claimName },
           })),
@@ -265,7 +265,7 @@ export const buildScratchContainer = (
 });
 
 /** Returns the volume claim of a target, if it is one. */
-function claimOf(name: string, { backups: { targets } }: OperatorSettings): string[] {
+function listTargetClaims(name: string, { backups: { targets } }: OperatorSettings): string[] {
   const target = targets[name];
   return target !== undefined && isClaimTarget(target) ? [target.claim] : [];
 }
@@ -305,7 +305,7 @@ export function storeSpeaker(
   settings: OperatorSettings,
 ): object {
   const { image } = settings.backups;
-  const claims = claimOf(target, settings);
+  const claims = listTargetClaims(target, settings);
   return {
     name: SENDER,
     image,

@@ -41,7 +41,7 @@ export function checkJob(
     {
       component: 'restore',
       name: names.restoreCheck(deployment.metadata.name),
-      annotations: { [REPLACES]: checkOf(requestedAt) },
+      annotations: { [REPLACES]: formatCheckName(requestedAt) },
       target: plan.target,
       volumes: secrets.map(({ volume }) => volume),
       containers: [
@@ -54,4 +54,4 @@ export function checkJob(
 }
 
 /** Returns the annotation of the pod that looks whether the backup of a request can be restored. */
-export const checkOf = (requestedAt: string): string => `check ${requestedAt}`;
+export const formatCheckName = (requestedAt: string): string => `check ${requestedAt}`;

@@ -10,7 +10,7 @@ import { listDataClaims } from '../database/own/volume.ts';
 import { deriveJobState } from '../pods/job-state.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { beginBackup } from './make.ts';
-import { checkJob, checkOf } from './replace-job.ts';
+import { checkJob, formatCheckName } from './replace-job.ts';
 import type { ReplaceOrder } from './replace-plan.ts';
 import {
   removeFailedRestore,
@@ -30,7 +30,7 @@ export async function checkReplacement(
   plan: ReplaceOrder,
   { requestedAt, pods, ...acting }: Looking,
 ): Promise<RestoreProgress> {
-  const pod = findRestorePod(pods, checkOf(requestedAt));
+  const pod = findRestorePod(pods, formatCheckName(requestedAt));
   if (pod === undefined)
     return makeOrFollowRestore(
       deps,
@@ -49,7 +49,7 @@ export async function followLook(
   looking: Looking,
 ): Promise<RestoreProgress> {
   const result = await checkReplacement(deps, plan, looking);
-  const pod = findRestorePod(looking.pods, checkOf(looking.requestedAt));
+  const pod = findRestorePod(looking.pods, formatCheckName(looking.requestedAt));
   if (result !== undefined && 'reason' in result && pod !== undefined)
     await removeFailedRestore(deps, pod, looking);
   return result;

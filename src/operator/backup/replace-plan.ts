@@ -1,7 +1,7 @@
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { isReplacing, type Replacement } from '../../schema/platform/replacement.ts';
 import { isMove, isRestorePending, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
-import { backupOfRequest, getBackupOwnerId } from '../../schema/platform/backup-choice.ts';
+import { findRequestedBackup, getBackupOwnerId } from '../../schema/platform/backup-choice.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import type { ReplaceFailure } from '../../schema/wire/restore-message.ts';
 import { claimName, buildNextClaimName } from '../database/own/volume-name.ts';
@@ -10,7 +10,7 @@ import { backupFault } from './plan.ts';
 import {
   planChosenRestore,
   buildRestoreOrder,
-  planOfBackup,
+  planRestoreSource,
   type OpenRestore,
   type RestorePlan,
   type RestoreSeen,
@@ -118,7 +118,7 @@ function buildMoveOrder(
   { requestedAt }: { requestedAt: string },
   seen: Seen,
 ): ReplaceOrder | undefined {
-  const made = backupOfRequest(deployment.metadata.uid ?? '', requestedAt, seen.backups);
+  const made = findRequestedBackup(deployment.metadata.uid ?? '', requestedAt, seen.backups);
   if (made?.status?.phase !== 'Succeeded') return undefined;
   const source = {
     target: made.spec.target,
@@ -135,12 +135,12 @@ function buildMoveOrder(
 }
 
 /** Returns the backup that a move has made, as the status names the one that is restored. */
-export function backupOfMove(
+export function findMoveBackup(
   deployment: DeploymentResource,
   requestedAt: string,
   backups: readonly BackupResource[],
 ): string | undefined {
-  const made = backupOfRequest(deployment.metadata.uid ?? '', requestedAt, backups);
+  const made = findRequestedBackup(deployment.metadata.uid ?? '', requestedAt, backups);
   return made?.status?.phase === 'Succeeded'
     ? `${getBackupOwnerId(deployment)}/${made.spec.backup}`
     : undefined;
@@ -164,7 +164,7 @@ function planStart(
   const { backup: own } = deployment.spec.database ?? {};
   if (isMove(restore) && own !== undefined)
     return { state: 'move', requestedAt, target: own.target };
-  const plan: OpenRestore = planOfBackup(
+  const plan: OpenRestore = planRestoreSource(
     deployment,
     { ...restore, resume: isResumed(restore) },
     { ...seen, into: buildRestoreId(deployment, requestedAt) },

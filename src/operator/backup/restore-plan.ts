@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import {
-  backupOfName,
-  backupOfRequest,
+  findBackupByName,
+  findRequestedBackup,
   filterGoodBackups,
   findBackupBefore,
   findReplacementTime,
@@ -55,7 +55,7 @@ export function planRestore(
   if (restore === undefined) return undefined;
   if (!isRestorePending(deployment)) return { state: 'done' };
   const [into, chosen] = [deployment.metadata.uid ?? '', deployment.status?.chosenBackup];
-  if (chosen === undefined) return planOfBackup(deployment, restore, { ...seen, into });
+  if (chosen === undefined) return planRestoreSource(deployment, restore, { ...seen, into });
   return planChosenRestore(chosen, restore, { ...seen, into });
 }
 
@@ -107,7 +107,7 @@ export const isRestoreUndecided = (plan: RestorePlan | undefined): boolean =>
   (plan?.state === 'waits' && plan.method === 'continuous');
 
 /** Finds the backup that a restore is from. */
-export function planOfBackup(
+export function planRestoreSource(
   deployment: DeploymentResource,
   restore: RestoreSpec,
   seen: RestoreSeen & { into: string },
@@ -166,7 +166,7 @@ function findByName(
   { metadata }: DeploymentResource,
   { backups, deployments }: RestoreSeen,
 ): Source | Unknown {
-  const found = backupOfName(name, backups, metadata.namespace);
+  const found = findBackupByName(name, backups, metadata.namespace);
   if (found === 'none')
     return buildMissing(
       `database.restore.backup: there is no backup ${name} in a namespace of the tenant.`,
@@ -266,7 +266,7 @@ function findByRequest(
       `database.restore.deployment: there is no deployment of the tenant with id ${id}.`,
     );
   const { name, uid = '' } = original.metadata;
-  const found = backupOfRequest(uid, requestedAt, backups);
+  const found = findRequestedBackup(uid, requestedAt, backups);
   if (found?.status?.phase === 'Failed')
     return buildMissing(`The backup of ${name} failed. ${found.status.message ?? ''}`.trim());
   if (found?.status?.phase === 'Succeeded')

@@ -38,7 +38,7 @@ export const pushNoted = ({ metadata }: DeploymentResource): string | undefined 
 export const isPushNews = (deployment: DeploymentResource): boolean =>
   pushNoted(deployment) !== undefined && deployment.status?.pushHandled !== pushNoted(deployment);
 
-const commitOf = ({ spec, status }: RevisionResource): string | undefined =>
+const getPinnedCommit = ({ spec, status }: RevisionResource): string | undefined =>
   status?.commitSha ?? spec.commit;
 
 /**
@@ -51,14 +51,18 @@ export function isRevisionNeeded(
   { head, isPush }: { head: string; isPush: boolean },
 ): boolean {
   const [newest] = sortRevisions(revisions);
-  if (newest === undefined || commitOf(newest) === head) return false;
+  if (newest === undefined || getPinnedCommit(newest) === head) return false;
   const { followedRef, followedCommit } = deployment.status ?? {};
   const seen = followedRef === getFollowedBranch(deployment) ? followedCommit : undefined;
   if (head === seen) return false;
   // One that has no commit yet is built from the head, unless it repeats an earlier one.
-  if (commitOf(newest) === undefined && newest.spec.rollbackOf === undefined && !isEnded(newest))
+  if (
+    getPinnedCommit(newest) === undefined &&
+    newest.spec.rollbackOf === undefined &&
+    !isEnded(newest)
+  )
     return false;
-  return seen !== undefined || isPush || commitOf(newest) !== undefined;
+  return seen !== undefined || isPush || getPinnedCommit(newest) !== undefined;
 }
 
 /**
@@ -73,7 +77,7 @@ export function hasUnseenPush(
   return (
     isPushNews(deployment) &&
     commit !== undefined &&
-    !revisions.some((revision) => commitOf(revision) === commit)
+    !revisions.some((revision) => getPinnedCommit(revision) === commit)
   );
 }
 

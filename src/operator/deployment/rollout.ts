@@ -85,7 +85,7 @@ export function decideRollout(
     .map((draining) => applyWorkCounts(draining, facts));
   const judged = all.map((draining) => ({
     draining,
-    reason: endOf(draining, { deployment, facts }),
+    reason: findDrainEnd(draining, { deployment, facts }),
   }));
   const ended = judged.flatMap(({ draining, reason }): Ended[] =>
     reason === undefined ? [] : [{ ...draining, reason }],
@@ -139,7 +139,10 @@ function applyWorkCounts(draining: DrainingRevision, facts: RolloutFacts): Drain
 type Judging = { deployment: DeploymentResource; facts: RolloutFacts };
 
 /** Returns why a revision keeps its work no longer; undefined while it does. */
-function endOf(draining: DrainingRevision, { deployment, facts }: Judging): EndReason | undefined {
+function findDrainEnd(
+  draining: DrainingRevision,
+  { deployment, facts }: Judging,
+): EndReason | undefined {
   const { revision, since } = draining;
   const { revisions, now } = facts;
   const { pinSeconds = PIN_SECONDS } = deployment.spec.rollout ?? {};

@@ -4,7 +4,7 @@ import type {
 } from '../../schema/platform/custom-resources.ts';
 import { ROLLOUT } from '../../schema/platform/labels.ts';
 import { sortRevisions } from '../../schema/platform/revision-of.ts';
-import { moveOf } from '../../schema/platform/rollout-move.ts';
+import { parseRolloutMove } from '../../schema/platform/rollout-move.ts';
 import {
   type AbortCause,
   type AbortedRevision,
@@ -70,7 +70,7 @@ function decideTrialStep(
 ): ShareDecision {
   const { revisions, now } = stepping.facts;
   const end =
-    endOf(before, revisions) ??
+    findAbortCause(before, revisions) ??
     buildAbort(
       'Gate',
       explainFailedGate(before, { ...stepping.facts, deployment: stepping.deployment }),
@@ -116,7 +116,7 @@ const buildAbort = (cause: AbortCause, message: string | undefined): Abort | und
   message === undefined ? undefined : { cause, message };
 
 /** Returns why a revision is tried out no longer; undefined while it is. */
-function endOf(
+function findAbortCause(
   { revision: name }: CandidateRevision,
   revisions: RevisionResource[],
 ): Abort | undefined {
@@ -124,7 +124,7 @@ function endOf(
   const newest = sortRevisions(revisions)[0]?.metadata.name;
   if (revision === undefined || revision.metadata.deletionTimestamp !== undefined)
     return buildAbort('Person', 'Somebody deleted it.');
-  if (moveOf(revision.metadata.annotations?.[ROLLOUT]) === 'abort')
+  if (parseRolloutMove(revision.metadata.annotations?.[ROLLOUT]) === 'abort')
     return buildAbort('Person', 'Somebody gave it up.');
   if (newest !== name) return buildAbort('Person', `Revision ${newest} takes its place.`);
   const { phase, message = 'It failed.' } = revision.status ?? {};
@@ -163,14 +163,14 @@ function applyManualMove(
   candidate: CandidateRevision,
   { deployment, facts: { revisions, now } }: Stepping,
 ): ShareDecision | undefined {
-  const move = moveOf(
+  const move = parseRolloutMove(
     findRevisionByName(revisions, candidate.revision)?.metadata.annotations?.[ROLLOUT],
   );
   const steps = getSteps(deployment);
   if (candidate.promoted === true || move === 'promote' || steps.length === 0)
     return { candidate: { ...candidate, promoted: true } };
   if (typeof move !== 'number' || move <= candidate.share) return undefined;
-  const at = { share: move, step: stepAt(steps, move), since: now.toISOString() };
+  const at = { share: move, step: countReachedSteps(steps, move), since: now.toISOString() };
   return { candidate: { ...candidate, ...at, ...markGatePassed(candidate) } };
 }
 
@@ -182,7 +182,7 @@ function advanceByClock(
   const { complete, now } = facts;
   const steps = getSteps(deployment);
   if (isAtGate(candidate, deployment)) return advanceThroughGate(candidate, { deployment, facts });
-  const at = stepAt(steps, candidate.share);
+  const at = countReachedSteps(steps, candidate.share);
   const left = countStepSecondsLeft(steps[at - 1], candidate, now);
   if (left > 0 || complete !== candidate.revision || !isFine)
     return {
@@ -217,7 +217,7 @@ export function findWaitingRevision(
   if (isAtGate(candidate, deployment)) return undefined;
   const steps = getSteps(deployment);
   const left = countStepSecondsLeft(
-    steps[stepAt(steps, candidate.share) - 1],
+    steps[countReachedSteps(steps, candidate.share) - 1],
     candidate,
     facts.now,
   );
@@ -264,7 +264,7 @@ function summarizeChecks(
 }
 
 /** Returns the number of the step whose share is reached. A share below the first one is before it. */
-const stepAt = (steps: RolloutStep[], share: number): number =>
+const countReachedSteps = (steps: RolloutStep[], share: number): number =>
   steps.filter((step) => step.share <= share).length;
 
 /** Returns the seconds until a step is over: of one that waits for somebody, all of time. */

@@ -10,7 +10,7 @@ import { names } from '../../schema/names.ts';
 import { isReplacing } from '../../schema/platform/replacement.ts';
 import { sortRevisions } from '../../schema/platform/revision-of.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
-import { hasWork, isSleeper, mayRest, sleepAfter } from '../rollout/sleepers.ts';
+import { hasWork, isSleeper, mayRest, getSecondsBeforeSleep } from '../rollout/sleepers.ts';
 import { isEnded, findRevisionByName } from '../rollout/revisions.ts';
 import { findCondition } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
@@ -110,7 +110,7 @@ const isNewer = ({ summary, now }: Pick<SleepFacts, 'summary' | 'now'>, since: s
   summary !== undefined && now.getTime() - summary.age * 1000 > Date.parse(since);
 
 /** Returns the last moment that a condition's time, which has whole seconds, may mean. */
-const endOfSecond = (time: string): string => new Date(Date.parse(time) + 1000).toISOString();
+const addOneSecond = (time: string): string => new Date(Date.parse(time) + 1000).toISOString();
 
 function findEarliest(...times: (string | undefined)[]): string | undefined {
   return times
@@ -140,13 +140,13 @@ function decideWhileAwake(deployment: DeploymentResource, facts: SleepFacts): Sl
   const stays = mustStay(facts);
   if (stays !== undefined) return { sleep: {}, statements: [buildAwakeCondition(stays)] };
   const { summary, settings, now } = facts;
-  const rest = { now, after: sleepAfter(deployment, settings), ahead: 2 * AHEAD };
+  const rest = { now, after: getSecondsBeforeSleep(deployment, settings), ahead: 2 * AHEAD };
   // A report from before it woke says nothing of the pods that run now.
   const { lastTransitionTime: woke } = findCondition(deployment, ASLEEP) ?? {};
   const rests =
     summary !== undefined &&
     mayRest(summary, rest) &&
-    (woke === undefined || isNewer(facts, endOfSecond(woke)));
+    (woke === undefined || isNewer(facts, addOneSecond(woke)));
   if (!rests || !isReadyToSleep(facts))
     return { sleep: {}, statements: [buildAwakeCondition(getFormerReason(deployment))] };
   const { nextDue } = summary;

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import { buildObjectId } from '../../kube/object-key.ts';
-import { hashOf } from '../../schema/canonical-json.ts';
+import { hashJson } from '../../schema/canonical-json.ts';
 import { isSameQuantity } from './quantity.ts';
 import { isComposite } from '../../schema/json.ts';
 
@@ -15,7 +15,7 @@ const hashes = new WeakMap<KubeObject, string>();
  * server, so it is kept as long as the intent.
  */
 export function hashIntent(intent: KubeObject): string {
-  const hash = hashes.get(intent) ?? hashOf(intent);
+  const hash = hashes.get(intent) ?? hashJson(intent);
   hashes.set(intent, hash);
   return hash;
 }

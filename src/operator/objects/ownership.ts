@@ -5,7 +5,7 @@ import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
 import { buildOwnedMetadata } from './metadata.ts';
 
 /** Returns a step of a JSON patch that sets the value, whether or not there was one. */
-export const setAt = (path: string, value: unknown): JsonPatch[number] => ({
+export const buildSetStep = (path: string, value: unknown): JsonPatch[number] => ({
   op: 'add',
   path,
   value,
@@ -21,7 +21,7 @@ export function buildTakeOverPatch(
   if (owners.some(({ uid }) => uid === deployment.metadata.uid)) return [];
   if (owners.length === 0 && labels?.[MANAGED_BY] === OPERATOR)
     return [
-      setAt(
+      buildSetStep(
         '/metadata/ownerReferences',
         buildOwnedMetadata(deployment, 'agent', name).ownerReferences,
       ),

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Unavailable } from '../../errors.ts';
 import { kinds, type JsonPatch, type KubeObject } from '../../kube/kube.ts';
 import type { OperatorDeps } from '../view/deps.ts';
-import { setAt } from './ownership.ts';
+import { buildSetStep } from './ownership.ts';
 
 type Writing = {
   /** The Secret as it was read. Undefined: there was none. */
@@ -28,7 +28,7 @@ export async function writeSecret(
   }
   const changes = [
     ...more,
-    ...(isDeepStrictEqual(live.data, wanted.data) ? [] : [setAt('/data', wanted.data)]),
+    ...(isDeepStrictEqual(live.data, wanted.data) ? [] : [buildSetStep('/data', wanted.data)]),
   ];
   const isAsSeen = {
     op: 'test' as const,

@@ -1,7 +1,7 @@
 import { Forbidden } from '../../errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
 import {
-  endOfJob,
+  findJobEnd,
   findJobHindrance,
   isPodless,
   type JobHindrance,
@@ -58,7 +58,7 @@ export async function readPodlessJobState(
 ): Promise<JobState | { is: 'absent' }> {
   const job = await findJob(kube, metadata, looking.signal);
   if (job === undefined) return { is: 'absent' };
-  const end = endOfJob(job);
+  const end = findJobEnd(job);
   if (end?.type === 'Failed')
     return {
       is: 'lost',

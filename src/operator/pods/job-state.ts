@@ -91,7 +91,7 @@ const isGivenUp = (end: ContainerEnd | undefined, now: Date): boolean =>
 type JobCondition = { type: string; status: string; reason?: string; message?: string };
 
 /** Returns how a Job ended, by its own conditions. Undefined while it is under way. */
-export function endOfJob({ status }: KubeObject): JobCondition | undefined {
+export function findJobEnd({ status }: KubeObject): JobCondition | undefined {
   const { conditions = [] } = (status ?? {}) as { conditions?: JobCondition[] };
   return conditions.find(
     (each) => (each.type === 'Failed' || each.type === 'Complete') && each.status === 'True',

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import { hashOf } from '../../schema/canonical-json.ts';
+import { hashJson } from '../../schema/canonical-json.ts';
 
 /**
  * The annotation with the hash of the pod template as it was made. Anyone who may change the workload may write it, so
@@ -15,7 +15,7 @@ const getTemplate = ({ spec }: KubeObject): PodTemplate =>
 
 /** Returns the object with the hash of its own pod template. */
 export function addTemplateHash(made: KubeObject): KubeObject {
-  const annotations = { ...made.metadata.annotations, [TEMPLATE]: hashOf(getTemplate(made)) };
+  const annotations = { ...made.metadata.annotations, [TEMPLATE]: hashJson(getTemplate(made)) };
   return { ...made, metadata: { ...made.metadata, annotations } };
 }
 
@@ -66,7 +66,7 @@ const isAsSeen = (live: KubeObject, seen: string): boolean =>
 const buildVersionKey = ({ metadata }: KubeObject): string =>
   `${metadata.uid}/${metadata.generation}`;
 
-const hashContent = (object: KubeObject): string => hashOf(stripRestartRequest(object));
+const hashContent = (object: KubeObject): string => hashJson(stripRestartRequest(object));
 
 /** Returns the pod template without the request to restart, which is no reason for a write. */
 function stripRestartRequest(object: KubeObject): PodTemplate {

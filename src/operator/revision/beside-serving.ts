@@ -1,9 +1,9 @@
 import { ASLEEP } from '../../schema/platform/conditions.ts';
 import { ROLLOUT } from '../../schema/platform/labels.ts';
 import { isReplacing } from '../../schema/platform/replacement.ts';
-import { moveOf } from '../../schema/platform/rollout-move.ts';
+import { parseRolloutMove } from '../../schema/platform/rollout-move.ts';
 import { isWaitedFor } from '../database/address.ts';
-import { countMaxDrainingPods, queueAtFirst } from '../rollout/queue-size.ts';
+import { countMaxDrainingPods, countFirstQueuePods } from '../rollout/queue-size.ts';
 import { isAsleep } from '../rollout/sleepers.ts';
 import { resolveMaxReplicas } from '../rollout/replicas.ts';
 import { isEnded } from '../rollout/revisions.ts';
@@ -90,7 +90,8 @@ export function decideTriedOut(
   const { share = 0, step = 0 } = candidate ?? {};
   const steps = deployment?.spec.rollout?.steps?.length ?? 0;
   const asked = revision.metadata.annotations?.[ROLLOUT];
-  const fault = asked !== undefined && moveOf(asked) === undefined ? ` ${UNKNOWN_MOVE}` : '';
+  const fault =
+    asked !== undefined && parseRolloutMove(asked) === undefined ? ` ${UNKNOWN_MOVE}` : '';
   const message = `All pods are ready. It gets ${share} % of the new threads, at step ${step} of ${steps}.${fault}`;
   return buildIdleDecision('DEPLOYING', message, { ...done, again: LOOK });
 }
@@ -126,13 +127,13 @@ const decideAsleep = ({ revision, world }: Situation): Decision | undefined => {
 };
 
 /** Returns how many queue pods a rollout has. Those of one that is tried out follow its work. */
-export function queueOfRollout({
+export function countRolloutQueuePods({
   revision,
   world,
   settings,
 }: Pick<Situation, 'revision' | 'world' | 'settings'>): number {
   const { deployment, candidate, queue, drainPods } = world;
-  const least = queueAtFirst(revision, deployment, settings);
+  const least = countFirstQueuePods(revision, deployment, settings);
   if (candidate === undefined) return least;
   const asked = drainPods ?? (queue === undefined ? least : getReplicas(queue));
   return Math.max(least, Math.min(asked, resolveMaxReplicas(revision, 'queue', settings)));

@@ -23,7 +23,7 @@ import {
   decideAborted,
   isResting,
   decideKeptPods,
-  queueOfRollout,
+  countRolloutQueuePods,
   decideSleeping,
   decideSuperseded,
   planScaleDown,
@@ -226,7 +226,7 @@ function decideProgress({ revision, world, settings }: Situation): Decision {
   if (problem !== undefined)
     return buildIdleDecision('CREATE_FAILED', problem, { ...begun, reason: 'Refused' });
   const api = countFirstApiPods(revision, world.loadedApi, settings);
-  const queue = queueOfRollout({ revision, world, settings });
+  const queue = countRolloutQueuePods({ revision, world, settings });
   const readiness = {
     deployment: world.deployment,
     hasAddress: world.address !== undefined,

@@ -99,7 +99,7 @@ export const reconcileRevision =
       revision.status?.pin ?? (isEnded(revision) ? 'None' : choosePin(world.deployment, settings));
     let facts: Facts = { ...situation, pin, decision: decideRevision(situation) };
     for (const part of PARTS) facts = { ...facts, ...(await part(deps, facts, { signal, log })) };
-    const desired = buildRevisionWorkloads(revision, planOf(facts), settings);
+    const desired = buildRevisionWorkloads(revision, buildRevisionPlan(facts), settings);
     const wanted = desired.map(({ metadata }) => metadata.name);
     const live = [world.api, world.queue].filter((workload) => workload !== undefined);
     const existing = live.filter(({ metadata }) => wanted.includes(metadata.name));
@@ -111,7 +111,7 @@ export const reconcileRevision =
     });
   };
 
-const planOf = ({ world, decision, secretName, pin }: Facts): RevisionPlan => ({
+const buildRevisionPlan = ({ world, decision, secretName, pin }: Facts): RevisionPlan => ({
   wish: decision.wish,
   pin,
   secretName,

@@ -1,7 +1,7 @@
 import { BUILD_SUCCEEDED, DRAINING, ROLLED_OUT } from '../../schema/platform/conditions.ts';
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
-import { hashOf } from '../../schema/canonical-json.ts';
+import { hashJson } from '../../schema/canonical-json.ts';
 import { ENDED } from '../../schema/platform/revision.ts';
 import { formatKubernetesTime } from '../../schema/types.ts';
 import type { KubeObject } from '../../kube/kube.ts';
@@ -93,7 +93,7 @@ function mergeFirstValues(revision: RevisionResource, view: RevisionView): Revis
   const { spec, status: before = {} } = revision;
   const time = formatKubernetesTime(world.now);
   const found = {
-    specHash: hashOf(spec),
+    specHash: hashJson(spec),
     secretName,
     imageDigest: decision.digest ?? (decision.rolledOut ? findDigest(revision, world) : undefined),
     startedAt: decision.started ? time : undefined,

@@ -7,7 +7,7 @@ import type {
 import { INTERRUPT } from '../../schema/platform/labels.ts';
 import { isReplacing } from '../../schema/platform/replacement.ts';
 import { hashTemplate } from '../../schema/platform/revision-of.ts';
-import { hashOf } from '../../schema/canonical-json.ts';
+import { hashJson } from '../../schema/canonical-json.ts';
 import { isPodReady } from '../pods/diagnose.ts';
 import { isRolledOut, getReplicas } from '../pods/workload-state.ts';
 import { resolveConnections } from './connections.ts';
@@ -58,7 +58,7 @@ export function isAsMade(revision: RevisionResource): boolean {
   const known = revision.status?.specHash;
   return known === undefined
     ? revision.spec.hash === hashTemplate(revision)
-    : known === hashOf(revision.spec);
+    : known === hashJson(revision.spec);
 }
 
 /** Returns true if its status names the Secret that its pods get, or if it asks for none. */

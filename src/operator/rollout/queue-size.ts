@@ -61,7 +61,7 @@ export function queueWanted(
 }
 
 /** Returns how many queue pods a rollout begins with. One shows whether they start at all. */
-export const queueAtFirst = (
+export const countFirstQueuePods = (
   revision: RevisionResource,
   deployment: DeploymentResource | undefined,
   settings: Settings,

@@ -9,7 +9,7 @@ import type { Scalable } from '../scale/queue-scale.ts';
 import type { Trial } from '../scale/work-follower.ts';
 import type { Caches } from '../view/caches.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
-import { hasWork, isAsleep, isSleeper, mayRest, sleepAfter } from './sleepers.ts';
+import { hasWork, isAsleep, isSleeper, mayRest, getSecondsBeforeSleep } from './sleepers.ts';
 import { isQueueScaled, countMaxDrainingPods, queueBounds } from './queue-size.ts';
 
 /** Returns true unless an outsider scales it, or it is to have no pods or to be left alone. */
@@ -121,6 +121,10 @@ export function sleepConcernIn(
     if (deployment === undefined || !isSleeper(deployment, settings)) return false;
     if (isAsleep(deployment))
       return hasWork(summary) || summary.nextDue !== deployment.status?.nextDueAt;
-    return mayRest(summary, { now: now(), after: sleepAfter(deployment, settings), ahead: 0 });
+    return mayRest(summary, {
+      now: now(),
+      after: getSecondsBeforeSleep(deployment, settings),
+      ahead: 0,
+    });
   };
 }

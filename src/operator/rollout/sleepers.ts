@@ -13,7 +13,7 @@ export const isSleeper = (
   resolveMinReplicas(of, 'queue', settings) === 0;
 
 /** Seconds of rest after which it sleeps. */
-export const sleepAfter = (
+export const getSecondsBeforeSleep = (
   { spec }: DeploymentResource,
   { sleepAfterSeconds }: Pick<OperatorSettings, 'sleepAfterSeconds'>,
 ): number => spec.sleep?.afterSeconds ?? sleepAfterSeconds;

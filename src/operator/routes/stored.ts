@@ -87,9 +87,9 @@ export type RouteAnswer = {
 
 /** Returns the answer that a route has got. */
 export const readRouteAnswer = (route: KubeObject): RouteAnswer =>
-  isIngress(route) ? answerOfIngress(route) : answerOfParents(route);
+  isIngress(route) ? readIngressAnswer(route) : mergeParentAnswers(route);
 
-const answerOfIngress = (route: KubeObject): RouteAnswer =>
+const readIngressAnswer = (route: KubeObject): RouteAnswer =>
   hasAddress(route)
     ? {
         status: 'True',
@@ -110,9 +110,9 @@ const buildUnknownAnswer = (reason: string, message: string): RouteAnswer => ({
 });
 
 /** Returns the answer of all parents: the first refusal, or else that one has not answered, or that all accept. */
-function answerOfParents(route: KubeObject): RouteAnswer {
+function mergeParentAnswers(route: KubeObject): RouteAnswer {
   const { parentRefs = [] } = (route as HttpRoute).spec ?? {};
-  const answers = parentRefs.map((ref) => answerOfParent(route, ref));
+  const answers = parentRefs.map((ref) => readParentAnswer(route, ref));
   const isReached = answers.some((answer) => answer.isReached);
   const worst =
     answers.find(({ status }) => status === 'False') ??
@@ -124,7 +124,7 @@ function answerOfParents(route: KubeObject): RouteAnswer {
   };
 }
 
-function answerOfParent(route: KubeObject, ref: ParentRef): RouteAnswer {
+function readParentAnswer(route: KubeObject, ref: ParentRef): RouteAnswer {
   const name = `${ref.kind ?? 'Gateway'} ${ref.namespace ?? route.metadata.namespace}/${ref.name}`;
   const { generation = 0 } = route.metadata;
   const entries = listParents(route).filter(({ parentRef }) => isSameParent(route, parentRef, ref));

@@ -140,11 +140,11 @@ function buildTable({ done, errors, lost, used = 0, ...histograms }: FlatCounts)
     for (let at = 0; at + 1 < pairs.length; at += 2)
       if (pairs[at]! < end - first) table.buckets[first + pairs[at]!]! += pairs[at + 1]!;
   }
-  if (sumOf(table.buckets, AGES) > MOST_UNDER_WAY) table.buckets.fill(0, ...AGES);
+  if (sumBuckets(table.buckets, AGES) > MOST_UNDER_WAY) table.buckets.fill(0, ...AGES);
   return table;
 }
 
-const sumOf = (buckets: Buckets, [first, end]: Range): number => {
+const sumBuckets = (buckets: Buckets, [first, end]: Range): number => {
   let sum = 0;
   for (let at = first; at < end; at += 1) sum += buckets[at]!;
   return sum;

@@ -1,5 +1,5 @@
 import type { RolloutCheck } from '../../schema/platform/rollout-trial.ts';
-import { boundOf, computeBucket, BUCKETS } from '../../schema/wire/run-counts.ts';
+import { computeBucketBound, computeBucket, BUCKETS } from '../../schema/wire/run-counts.ts';
 import { estimateHitChance, estimateRankChance, type HitsOf } from './chance.ts';
 
 type Histogram = readonly number[];
@@ -244,7 +244,7 @@ function countHits(
   if (check.figure === 'lost')
     return mapBoth({ candidate, stable }, ({ done, lost }) => ({ of: done + lost, hits: lost }));
   if (sum(stable.durations) < getMinRuns(check)) return undefined;
-  const limit = computeBucket(STUCK_AFTER * boundOf(findQuantile(stable.durations)));
+  const limit = computeBucket(STUCK_AFTER * computeBucketBound(findQuantile(stable.durations)));
   const countStuck = ({ done }: EndCounts, under: readonly number[]): HitsOf => {
     const stuck = sum(under.slice(limit + 1));
     return { of: done + stuck, hits: stuck };
@@ -269,7 +269,7 @@ const toPercent = ({ of, hits }: HitsOf): number => (100 * hits) / of;
 function compareTimes(check: RolloutCheck, { candidate, stable }: Both<Histogram>): Compared {
   if (sum(candidate) < getMinRuns(check) || sum(stable) < getMinRuns(check)) return undefined;
   const [one, other] = [findQuantile(candidate), findQuantile(stable)];
-  const limit = computeBucket(boundOf(other) * (1 + check.worseBy / 100));
+  const limit = computeBucket(computeBucketBound(other) * (1 + check.worseBy / 100));
   const countSlow = (times: Histogram): HitsOf => ({
     of: sum(times),
     hits: sum(times.slice(limit + 1)),
@@ -277,7 +277,7 @@ function compareTimes(check: RolloutCheck, { candidate, stable }: Both<Histogram
   const isWorse =
     one > limit && estimateHitChance(countSlow(candidate), countSlow(stable)) < BY_CHANCE;
   const describeValue = (bucket: number, times: Histogram): string =>
-    `${boundOf(bucket).toPrecision(2)} s in ${sum(times)} runs`;
+    `${computeBucketBound(bucket).toPrecision(2)} s in ${sum(times)} runs`;
   return {
     isWorse,
     found: `${check.figure}: ${describeValue(one, candidate)}, and ${describeValue(other, stable)} of the other`,

@@ -82,7 +82,7 @@ export function exportObjects(
 }
 
 /** Returns the one sample of a value that is known. */
-const sampleOf = (value: number | undefined) =>
+const toSamples = (value: number | undefined) =>
   value === undefined ? [] : [{ labels: {}, value }];
 const toEpochSeconds = (moment: string | undefined): number | undefined =>
   moment === undefined ? undefined : Date.parse(moment) / 1000;
@@ -112,7 +112,7 @@ function exportDeployments(metrics: Metrics, cache: Cache<DeploymentResource>): 
         value: 1,
       })),
     );
-    expiry.put(key, common, sampleOf(toEpochSeconds(after?.status?.databaseCertificateUntil)));
+    expiry.put(key, common, toSamples(toEpochSeconds(after?.status?.databaseCertificateUntil)));
     givenUp.put(key, common, after === undefined ? [] : listAbortedRevisions(after));
   });
 }
@@ -136,7 +136,7 @@ export function exportArchiveLag(
     const deployment = cache.get(key);
     if (deployment === undefined || !isArchived(deployment)) return;
     const { namespace = '', name } = deployment.metadata;
-    lag.put(key, { namespace, deployment: name }, sampleOf(seconds));
+    lag.put(key, { namespace, deployment: name }, toSamples(seconds));
   };
 }
 
@@ -202,7 +202,7 @@ function exportBackups(metrics: Metrics, cache: Cache<BackupResource>): void {
     else decisive.set(owner, ends);
     const last = summarizeLastBackups(ends);
     for (const [name, one] of Object.entries(series))
-      one.put(owner, { namespace, deployment }, sampleOf(last[name as keyof typeof series]));
+      one.put(owner, { namespace, deployment }, toSamples(last[name as keyof typeof series]));
   });
 }
 
@@ -225,8 +225,8 @@ function exportPods(metrics: Metrics, cache: Cache): void {
   cache.addChangeListener(({ key, after }) => {
     const { common, component } = after === undefined ? NOBODY : buildOwner(after);
     const level = component === 'database' ? readVolumeLevel(after) : undefined;
-    used.put(key, common, sampleOf(level?.used));
-    size.put(key, common, sampleOf(level?.size));
+    used.put(key, common, toSamples(level?.used));
+    size.put(key, common, toSamples(level?.size));
     const count = LASTING.includes(component) ? countRestarts(after) : 0;
     restarts.put(
       key,

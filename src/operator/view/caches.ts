@@ -147,14 +147,14 @@ type CacheGiven = { buildNamespaces?: readonly string[]; table?: KindTable };
 /** Creates the caches of a table. */
 export function createCaches({ buildNamespaces, table = OPERATOR_KINDS }: CacheGiven = {}): Caches {
   const children = buildChildIndexes(buildNamespaces);
-  const cacheOf = ([name, row]: [string, KindRow]): [string, Cache] => {
+  const createCache = ([name, row]: [string, KindRow]): [string, Cache] => {
     const indexes = { ...(row.child && children), ...findIndexes(name) };
     const packed = row.kind.apiVersion === API_VERSION ? PACKED : OWN;
     return [name, new Cache(indexes, row.cached === 'packed' ? packed : {})];
   };
   const cached = Object.entries(table).filter(([, row]) => row.cached !== undefined);
   // The API server holds the objects of a kind to its shape, which the row of their cache names.
-  return Object.assign({} as Caches, Object.fromEntries(cached.map(cacheOf)));
+  return Object.assign({} as Caches, Object.fromEntries(cached.map(createCache)));
 }
 
 /** Returns the caches by their names, whatever their objects. */

@@ -43,7 +43,7 @@ const NAMES_BY_STATUS: Readonly<Record<number, string>> = {
 };
 
 /** Returns the name of a run's error where the server refuses something in it: that of langgraph_sdk for the status. */
-export const nameRefusal = (status: number): string =>
+export const chooseRefusalName = (status: number): string =>
   NAMES_BY_STATUS[status] ?? (status < 500 ? 'APIStatusError' : 'InternalServerError');
 
 export const STRATEGIES = ['reject', 'interrupt', 'rollback', 'enqueue'] as const;

@@ -64,11 +64,7 @@ export const DatabaseBackup = buildClosedSchema(
 export type DatabaseBackup = Static<typeof DatabaseBackup>;
 
 /** Returns the settings as the resource has them. Undefined for none. */
-export function backupInResource({
-  target,
-  keep,
-  ...times
-}: DatabaseBackup): BackupSpec | undefined {
+export function toBackupSpec({ target, keep, ...times }: DatabaseBackup): BackupSpec | undefined {
   if (typeof target !== 'string') return undefined;
   const kept = toResourceForm(keep);
   return { target, ...toResourceForm(times), ...(Object.keys(kept).length > 0 && { keep: kept }) };

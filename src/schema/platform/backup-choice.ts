@@ -9,7 +9,7 @@ export const getBackupOwnerId = ({ metadata, spec }: DeploymentResource): string
  * Returns the backup of this name among those of a tenant. That of the namespace counts first; elsewhere the name must
  * stand for one alone.
  */
-export function backupOfName(
+export function findBackupByName(
   name: string,
   backups: readonly BackupResource[],
   namespace: string | undefined,
@@ -27,7 +27,7 @@ export function backupOfName(
  * Returns the backup of a deployment that was made for this request, or for a later one that has taken its place. One
  * that succeeded counts before one that is being made, and that before one that failed.
  */
-export function backupOfRequest(
+export function findRequestedBackup(
   uid: string,
   requestedAt: string,
   backups: readonly BackupResource[],

@@ -105,7 +105,8 @@ export function checkGitRef(ref: string): string | undefined {
 }
 
 /** Returns the fault of an image's name, as a sentence; undefined when a node could look for it. */
-export const imageFault = (image: string): string | undefined => findBrokenRule(image, IMAGE_RULES);
+export const findImageFault = (image: string): string | undefined =>
+  findBrokenRule(image, IMAGE_RULES);
 
 const toCelRules = (rules: readonly SourceRule[]): CelRule[] =>
   rules.map((rule) => ({

@@ -70,11 +70,11 @@ export const ReplaceAsked = buildClosedSchema(
 export type ReplaceAsked = Static<typeof ReplaceAsked>;
 
 /** Returns a restore into a living deployment as the resource has it. */
-export const replaceInResource = (
+export const toReplacementSpec = (
   { volume, without_backup, ...restore }: ReplaceAsked,
   replaceRequestedAt: string,
 ): RestoreSpec => ({
-  ...restoreInResource(restore),
+  ...toRestoreSpec(restore),
   ...(typeof volume === 'string' && { volume }),
   ...(typeof without_backup === 'boolean' && { withoutBackup: without_backup }),
   replaceRequestedAt,
@@ -96,7 +96,7 @@ export const DatabaseAsked = buildClosedSchema({
 export type CloneRequest = { deployment: string; requestedAt?: string };
 
 /** Returns the restore as the resource has it. */
-export const restoreInResource = (
+export const toRestoreSpec = (
   { backup, deployment_id, target, at, sql_config_map, resume }: RestoreAsked,
   clone?: CloneRequest,
 ): RestoreSpec => ({

@@ -6,14 +6,14 @@ import {
 import { API_VERSION } from './api-group.ts';
 import { DEPLOYMENT, TENANT } from './labels.ts';
 import { toLabelValue, buildRevisionName } from '../names.ts';
-import { hashOf } from '../canonical-json.ts';
+import { hashJson } from '../canonical-json.ts';
 
 /** Returns the hash that decides whether a revision is a new one: of the template, and when it was asked for. */
 export const hashTemplate = ({
   spec,
 }: {
   spec: Pick<DeploymentResource['spec'], 'template' | 'requestedAt'>;
-}): string => hashOf([spec.template, spec.requestedAt ?? null]);
+}): string => hashJson([spec.template, spec.requestedAt ?? null]);
 
 /**
  * Returns the revision that a deployment's present generation asks for. Both the REST process and the operator make the

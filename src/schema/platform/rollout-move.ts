@@ -6,7 +6,7 @@
 export type RolloutMove = 'promote' | 'abort' | number;
 
 /** Returns the move that the annotation asks for. Undefined: nothing, or in other words. */
-export function moveOf(text: string | undefined): RolloutMove | undefined {
+export function parseRolloutMove(text: string | undefined): RolloutMove | undefined {
   if (text === 'promote' || text === 'abort') return text;
   const share = /^share=([0-9]{1,3})$/.exec(text ?? '')?.[1];
   return share !== undefined && Number(share) >= 1 && Number(share) <= 100

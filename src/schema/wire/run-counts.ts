@@ -23,7 +23,7 @@ export const computeBucket = (seconds: number): number =>
 export const computeTokenBucket = (tokens: number): number => computeBucket(tokens / 1000);
 
 /** Returns the longest duration of a bucket. */
-export const boundOf = (bucket: number): number => FIRST * GROWTH ** bucket;
+export const computeBucketBound = (bucket: number): number => FIRST * GROWTH ** bucket;
 
 const count = (description: string) =>
   Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { buildAgentTree } from '../../../src/agent/event-streaming/agent-tree.ts';
 import { buildEventName } from '../../../src/agent/stream/event-name.ts';
-import { runOfRespond, runOfStart } from '../../../src/agent/event-streaming/run-of-command.ts';
+import {
+  buildRespondingRun,
+  buildStartedRun,
+} from '../../../src/agent/event-streaming/run-of-command.ts';
 
 const start = { assistant_id: 'agent', input: { messages: [] } };
 
 describe('run.start', () => {
   it('makes a run on a thread that need not be there', () => {
-    expect(runOfStart(start, [])).toMatchObject({
+    expect(buildStartedRun(start, [])).toMatchObject({
       ...start,
       if_not_exists: 'create',
       stream_resumable: true,
@@ -16,29 +19,31 @@ describe('run.start', () => {
   });
 
   it('answers what the thread waits for, unless it forks or brings no input', () => {
-    expect(runOfStart(start, ['i'])).toMatchObject({
+    expect(buildStartedRun(start, ['i'])).toMatchObject({
       input: null,
       command: { resume: start.input },
     });
-    expect(runOfStart({ assistant_id: 'agent' }, ['i'])).toMatchObject({ input: null });
-    expect(runOfStart({ assistant_id: 'agent' }, ['i']).command).toBeUndefined();
+    expect(buildStartedRun({ assistant_id: 'agent' }, ['i'])).toMatchObject({ input: null });
+    expect(buildStartedRun({ assistant_id: 'agent' }, ['i']).command).toBeUndefined();
     const fork = { ...start, config: { configurable: { checkpoint_id: 'c' } } };
-    expect(runOfStart(fork, ['i'])).toMatchObject({ input: start.input, config: fork.config });
+    expect(buildStartedRun(fork, ['i'])).toMatchObject({ input: start.input, config: fork.config });
   });
 
   it('takes the strategy in either spelling', () => {
-    expect(runOfStart({ ...start, multitaskStrategy: 'reject' }, []).multitask_strategy).toBe(
+    expect(buildStartedRun({ ...start, multitaskStrategy: 'reject' }, []).multitask_strategy).toBe(
       'reject',
     );
     expect(
-      runOfStart({ ...start, multitask_strategy: 'interrupt', multitaskStrategy: 'reject' }, [])
-        .multitask_strategy,
+      buildStartedRun(
+        { ...start, multitask_strategy: 'interrupt', multitaskStrategy: 'reject' },
+        [],
+      ).multitask_strategy,
     ).toBe('interrupt');
-    expect(() => runOfStart({ ...start, multitask_strategy: 'no' }, [])).toThrow('is one of');
+    expect(() => buildStartedRun({ ...start, multitask_strategy: 'no' }, [])).toThrow('is one of');
   });
 
   it('needs an assistant', () => {
-    expect(() => runOfStart({}, [])).toThrow('requires an assistant_id');
+    expect(() => buildStartedRun({}, [])).toThrow('requires an assistant_id');
   });
 });
 
@@ -46,7 +51,7 @@ describe('input.respond', () => {
   const thread = { assistant_id: 'agent', waiting: ['i', 'j'] };
 
   it('resumes by id, one or several, with what is to happen besides', () => {
-    expect(runOfRespond({ interrupt_id: 'i', response: 'yes' }, thread).command).toEqual({
+    expect(buildRespondingRun({ interrupt_id: 'i', response: 'yes' }, thread).command).toEqual({
       resume: { i: 'yes' },
     });
     const responses = [
@@ -54,17 +59,17 @@ describe('input.respond', () => {
       { interrupt_id: 'j', response: null },
     ];
     const command = { resume: { i: 1, j: null }, update: { a: 1 }, goto: 'node' };
-    expect(runOfRespond({ responses, update: { a: 1 }, goto: 'node' }, thread).command).toEqual(
-      command,
-    );
+    expect(
+      buildRespondingRun({ responses, update: { a: 1 }, goto: 'node' }, thread).command,
+    ).toEqual(command);
   });
 
   it('refuses what nobody asked, and what says nothing', () => {
-    expect(() => runOfRespond({ interrupt_id: 'k', response: 1 }, thread)).toThrow(
+    expect(() => buildRespondingRun({ interrupt_id: 'k', response: 1 }, thread)).toThrow(
       'does not wait at interrupt k',
     );
-    expect(() => runOfRespond({}, thread)).toThrow('requires an interrupt_id');
-    expect(() => runOfRespond({ responses: [] }, thread)).toThrow('at least one');
+    expect(() => buildRespondingRun({}, thread)).toThrow('requires an interrupt_id');
+    expect(() => buildRespondingRun({ responses: [] }, thread)).toThrow('at least one');
   });
 });
 

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseVersionNotes } from '../../../dev/release/changelog.ts';
-import { commitOf, exportCommit } from '../../../dev/release/source.ts';
+import { requireCommit, exportCommit } from '../../../dev/release/source.ts';
 import { freePort, startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { platformProcess, type PlatformProcess } from '../../kit/platform-process.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
@@ -27,7 +27,7 @@ let today: AgentProcess;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gx-first-release-'));
-  const commit = await commitOf(
+  const commit = await requireCommit(
     process.cwd(),
     parseVersionNotes(readFileSync('CHANGELOG.md', 'utf8'), '0.1.0').commit,
   );

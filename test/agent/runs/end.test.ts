@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  endOfGraph,
+  decideGraphEnd,
   endWithoutGraph,
   buildRefusedEnd,
   type End,
@@ -109,7 +109,7 @@ test.each<[string, Outcome, StopReason | undefined, Partial<FinishEnd> | Partial
   ['a shutdown keeps the end of a finished run', success, 'shutdown', { status: 'success' }],
   ['a run that another worker has taken over is forgotten', success, 'lost', { kind: 'forget' }],
 ])('%s', (_, outcome, reason, expected) => {
-  expect(endOfGraph(outcome, reason, facts)).toMatchObject(expected);
+  expect(decideGraphEnd(outcome, reason, facts)).toMatchObject(expected);
 });
 
 test.each<

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endOfRunSpan } from '../../../src/agent/runs/span.ts';
+import { buildRunSpanEnd } from '../../../src/agent/runs/span.ts';
 
 const attempt = { kwargs: { input: { a: 1 } } as never };
 const said = { values: undefined, interrupts: undefined, stateUnknown: false };
@@ -32,6 +32,6 @@ test.each([
   ],
   ['was taken over', { kind: 'forget' }, 'lost', undefined],
 ] as const)('the span of a run that %s', (_, end, told, error) => {
-  const span = endOfRunSpan(attempt, end, false);
+  const span = buildRunSpanEnd(attempt, end, false);
   expect([span?.attributes?.['gx.run_end'], span?.error]).toEqual([told, error]);
 });

@@ -14,7 +14,7 @@ import {
 } from '../../../src/schema/platform/custom-resources.ts';
 import { API_VERSION } from '../../../src/schema/platform/api-group.ts';
 import { names } from '../../../src/schema/names.ts';
-import { hashOf } from '../../../src/schema/canonical-json.ts';
+import { hashJson } from '../../../src/schema/canonical-json.ts';
 import { conditionOf } from '../../kit/api-server.ts';
 import { until } from '../../kit/until.ts';
 import { SETTINGS } from './process.ts';
@@ -168,7 +168,7 @@ function copyOf(family: Family, index: number): KubeObject[] {
   };
   const told = [
     { ...deployment, status: { ...deployment.status, databaseTemplate: seen('StatefulSet') } },
-    { ...revision, status: { ...revision.status, ...pods, specHash: hashOf(revision.spec) } },
+    { ...revision, status: { ...revision.status, ...pods, specHash: hashJson(revision.spec) } },
   ];
   return [
     ...(told as unknown as KubeObject[]),

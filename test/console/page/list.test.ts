@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { listJumpTargets } from '../../../src/console/page/deployments/jump-targets.ts';
 import {
-  filterIn,
+  parseListFilter,
   buildFirstPageQuery,
   buildFilterQuery,
   filterRows,
@@ -44,7 +44,7 @@ const ROWS = [
   row('a', { updated_at: '2026-02-01T00:00:00Z', repo_commit_sha: 'abcdef0123' }),
 ];
 const names = (query: string): string[] =>
-  filterRows(ROWS, filterIn(new URLSearchParams(query))).rows.map(({ name }) => name);
+  filterRows(ROWS, parseListFilter(new URLSearchParams(query))).rows.map(({ name }) => name);
 
 describe('the list of deployments', () => {
   test.each([
@@ -66,7 +66,7 @@ describe('the list of deployments', () => {
   test('counts each state behind all other filters', () => {
     const { facets } = filterRows(
       ROWS,
-      filterIn(new URLSearchParams('namespace=team&state=failed')),
+      parseListFilter(new URLSearchParams('namespace=team&state=failed')),
     );
     expect(facets.states).toMatchObject({ failed: 1, serving: 1, asleep: 0 });
     expect([facets.reasons, facets.namespaces, facets.versions]).toEqual([
@@ -80,12 +80,14 @@ describe('the list of deployments', () => {
     '',
     'q=x&state=failed&state=asleep&reason=R&source=git&namespace=n&version=1&sort=-state',
   ])('an address ?%s is read and written without a change', (query) => {
-    expect(buildFilterQuery(filterIn(new URLSearchParams(query))).toString()).toBe(query);
+    expect(buildFilterQuery(parseListFilter(new URLSearchParams(query))).toString()).toBe(query);
   });
 
   test('the server is asked for the rows that are shown first', () => {
     expect(
-      buildFirstPageQuery(filterIn(new URLSearchParams('q=x&state=failed&sort=-updated_at'))),
+      buildFirstPageQuery(
+        parseListFilter(new URLSearchParams('q=x&state=failed&sort=-updated_at')),
+      ),
     ).toEqual({
       sort: '-updated_at',
       name_contains: 'x',

@@ -9,7 +9,7 @@ import {
   type Catalog,
 } from '../../../src/console/page/studio/records/catalogs.ts';
 import { listRefusal } from '../../../src/console/page/studio/records/list-refusal.ts';
-import { recordAt } from '../../../src/console/page/studio/records/listed-record.ts';
+import { readListedRecord } from '../../../src/console/page/studio/records/listed-record.ts';
 import { buildTraceAddress } from '../../../src/console/page/studio/agent-answers.ts';
 import { ScannedJson } from '../../../src/console/page/studio/json/json-text.ts';
 
@@ -122,7 +122,7 @@ test('a list that the agent does not serve or show is one sentence', () => {
 
 test('a record keeps its short fields, and leaves long ones and those that are no JSON', async () => {
   const json = new ScannedJson(`{"key": "a", "value": "${'x'.repeat(5000)}", "bad": nothing}`);
-  expect((await recordAt(json, json.root)).fields).toEqual({
+  expect((await readListedRecord(json, json.root)).fields).toEqual({
     key: 'a',
     value: undefined,
     bad: undefined,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   toStudioCheckpoint,
-  listOf,
+  toItems,
   toShownState,
   toStudioThread,
 } from '../../../src/console/page/studio/agent-answers.ts';
@@ -247,5 +247,5 @@ test.each([
 });
 
 test('anything but a list has no items', () => {
-  expect([listOf({ length: 1 }), listOf(null), listOf([1])]).toEqual([[], [], [1]]);
+  expect([toItems({ length: 1 }), toItems(null), toItems([1])]).toEqual([[], [], [1]]);
 });

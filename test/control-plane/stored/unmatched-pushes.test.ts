@@ -38,7 +38,7 @@ test('an event for no deployment is remembered without the megabytes that its se
     branch: 'b'.repeat(5_000_000),
     at: new Date(),
   });
-  const { repository, branch } = pushes.last(one)!;
+  const { repository, branch } = pushes.findLast(one)!;
   expect([repository.length, branch.length].every((length) => length < 310)).toBe(true);
   expect(JSON.stringify(written).length).toBeLessThan(1000);
 });
@@ -48,7 +48,7 @@ test('nothing is remembered of a connection that is gone', async () => {
   await pushes.note(ofSettings('one'), at('10:00:00'));
   await pushes.note(ofSettings('two'), at('10:00:00'));
   pushes.keepOnly(new Set(['two']));
-  expect([pushes.last(ofSettings('one')), pushes.last(ofSettings('two'))?.branch]).toEqual([
+  expect([pushes.findLast(ofSettings('one')), pushes.findLast(ofSettings('two'))?.branch]).toEqual([
     undefined,
     'main',
   ]);
@@ -68,7 +68,7 @@ test('it is written to the resource once a minute, beside the annotations that a
   const known = connection('one', { [UNMATCHED_PUSH]: value });
   await pushes.note(known, at('10:00:59'));
   expect(written).toEqual([]);
-  expect(pushes.last(known)?.at).toBe('2026-01-05T10:00:59Z');
+  expect(pushes.findLast(known)?.at).toBe('2026-01-05T10:00:59Z');
   await pushes.note(known, at('10:01:00'));
   expect(written).toHaveLength(1);
 });
@@ -79,7 +79,7 @@ test.each([
   ['a time that is none', JSON.stringify({ repository: 'a', branch: 'b', at: 'soon' })],
 ])('%s that somebody wrote there is nothing', async (_what, value) => {
   const { pushes, written } = started();
-  expect(pushes.last(connection('one', { [UNMATCHED_PUSH]: value }))).toBeUndefined();
+  expect(pushes.findLast(connection('one', { [UNMATCHED_PUSH]: value }))).toBeUndefined();
   await pushes.note(connection('one', { [UNMATCHED_PUSH]: value }), at('10:00:00'));
   expect(written).toHaveLength(1);
 });
@@ -92,7 +92,7 @@ test('another replica knows it by the resource, and one of an earlier Role remem
   });
   const { pushes } = started(new Forbidden('no'));
   const known = connection('one', { [UNMATCHED_PUSH]: value });
-  expect(pushes.last(known)).toEqual(JSON.parse(value));
+  expect(pushes.findLast(known)).toEqual(JSON.parse(value));
   expect(await pushes.note(connection('one'), at('11:00:00'))).toBeUndefined();
-  expect(pushes.last(known)?.at).toBe('2026-01-05T11:00:00Z');
+  expect(pushes.findLast(known)?.at).toBe('2026-01-05T11:00:00Z');
 });

@@ -8,7 +8,7 @@ import type {
   DeploymentResource,
   RevisionResource,
 } from '../../../src/schema/platform/custom-resources.ts';
-import { hashOf } from '../../../src/schema/canonical-json.ts';
+import { hashJson } from '../../../src/schema/canonical-json.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../kit/objects.ts';
 
 /*
@@ -157,7 +157,7 @@ describe('all pods of a revision are there', () => {
       'when it has ended',
       {
         given: {
-          status: { ...started, phase: 'DEPLOY_FAILED', specHash: hashOf(revision().spec) },
+          status: { ...started, phase: 'DEPLOY_FAILED', specHash: hashJson(revision().spec) },
         },
       },
     ],

@@ -13,7 +13,7 @@ import {
 import type { RolloutCheck } from '../../../src/schema/platform/rollout-trial.ts';
 import {
   computeBucket,
-  boundOf,
+  computeBucketBound,
   BUCKETS,
   computeTokenBucket,
 } from '../../../src/schema/wire/run-counts.ts';
@@ -460,8 +460,8 @@ test('a single window that is worse is no failure, and the step waits meanwhile'
 test('buckets hold durations that differ by less than a tenth', () => {
   for (const seconds of [0.02, 0.5, 1, 3, 60, 3600]) {
     const bucket = computeBucket(seconds);
-    expect(boundOf(bucket)).toBeGreaterThanOrEqual(seconds * (1 - 1e-6));
-    expect(boundOf(bucket)).toBeLessThan(seconds * 1.11);
+    expect(computeBucketBound(bucket)).toBeGreaterThanOrEqual(seconds * (1 - 1e-6));
+    expect(computeBucketBound(bucket)).toBeLessThan(seconds * 1.11);
   }
   expect([computeBucket(0.001), computeBucket(1e6)]).toEqual([0, BUCKETS - 1]);
 });

@@ -46,11 +46,11 @@ export const formatProcessChannel = (processId: string): string =>
  * Postgres keeps 63 characters, so of the revision it has the end, in which revisions of a deployment differ.
  */
 export const formatProcessSession = (processId: string): string => `gx-signals ${processId}`;
-const endOf = (revision: string): string => revision.slice(-15);
+const trimRevision = (revision: string): string => revision.slice(-15);
 
 /** A pattern (`like`) for the names of the sessions of a revision. */
 export const formatRevisionSession = (revision: string): string =>
-  `${formatProcessSession('_'.repeat(36))} ${endOf(revision)}`;
+  `${formatProcessSession('_'.repeat(36))} ${trimRevision(revision)}`;
 
 export type Signals = {
   processId: string;
@@ -99,7 +99,7 @@ export function openSignals(
     {
       uri,
       channels: [EVERYBODY, formatProcessChannel(processId)],
-      session: `${formatProcessSession(processId)} ${endOf(revision)}`,
+      session: `${formatProcessSession(processId)} ${trimRevision(revision)}`,
     },
     log,
   );

@@ -73,7 +73,8 @@ export function buildListVersions<E>(
       next = waiting.get(buildBaseKey(next) ?? '')
     )
       way.push(next);
-    for (const one of way.toReversed()) lists.set(buildKey(one), listOf(one, findList, own));
+    for (const one of way.toReversed())
+      lists.set(buildKey(one), buildListVersion(one, findList, own));
   }
   return lists;
 }
@@ -84,7 +85,11 @@ const buildKey = ([threadId, namespace, channel, version]: StoredList): string =
 const buildBaseKey = ([threadId, namespace, channel, , base]: StoredList): string | undefined =>
   base === null ? undefined : listKey(threadId, namespace, channel, base);
 
-function listOf<E>(row: StoredList, found: Find<E>, own: (stored: unknown) => E): ListVersion<E> {
+function buildListVersion<E>(
+  row: StoredList,
+  found: Find<E>,
+  own: (stored: unknown) => E,
+): ListVersion<E> {
   const [, , channel, version, base, { parts, steps, stored }] = row;
   const below = base === null ? undefined : found(buildBaseKey(row)!);
   if (base !== null && below === undefined)

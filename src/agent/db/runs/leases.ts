@@ -271,7 +271,7 @@ export function lockCrashedRun(tx: Db, runId: string, worker: string): Promise<L
 }
 
 /** Returns the call of a lost run; undefined where it can't be decrypted, which must not keep the run from going on. */
-export async function callOfLost(
+export async function loadLostCall(
   db: Db,
   { run_id, kwargs }: Pick<Lost, 'run_id' | 'kwargs'>,
 ): Promise<TracedCall | undefined> {

@@ -13,7 +13,7 @@ const ANYBODYS = [
 ];
 
 /** Returns which files to write where the files `there` already lie, or else the ones that are in the way. */
-export function planFor(
+export function planProjectFiles(
   files: string[],
   there: ReadonlySet<string>,
 ): ProjectPlan | { inTheWay: string[] } {

@@ -8,7 +8,7 @@ import {
   JAVASCRIPT,
   formatNextSteps,
   toPackageName,
-  planFor,
+  planProjectFiles,
   PLATFORM,
   PYTHON,
   type Template,
@@ -56,7 +56,7 @@ function writeProject({ folder, template }: Asked): string {
   if (existsSync(target) && !statSync(target).isDirectory())
     throw new StartError(`new: ${target} is a file, not a folder.`);
   const files = buildProjectFiles(template, path.basename(target));
-  const plan = planFor(
+  const plan = planProjectFiles(
     Object.keys(files),
     new Set(Object.keys(files).filter((name) => existsSync(path.join(target, name)))),
   );

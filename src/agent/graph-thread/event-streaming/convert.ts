@@ -242,7 +242,7 @@ const toText = (value: unknown): string =>
 
 /** Tells a tool's answer as a message, under the namespace of its call, because pages show calls there. */
 function buildToolMessage(namespace: string[], callId: string, output: unknown): ProtocolEvent[] {
-  const message = answerOf(output, callId);
+  const message = findToolMessage(output, callId);
   if (message === undefined) return [];
   const head = { role: 'tool', id: message['id'] ?? `tool-${callId}`, tool_call_id: callId };
   const place = { method: 'messages', namespace: [...namespace, `tools:${callId}`] };
@@ -253,7 +253,7 @@ function buildToolMessage(namespace: string[], callId: string, output: unknown):
 }
 
 /** Returns the tool's message: the output itself, or the message within the update of a command. */
-function answerOf(output: unknown, callId: string): Json | undefined {
+function findToolMessage(output: unknown, callId: string): Json | undefined {
   if (isMessage(output)) return toPlainMessage(output);
   const messages =
     isObject(output) && isObject(output['update']) ? output['update']['messages'] : undefined;

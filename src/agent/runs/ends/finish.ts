@@ -151,9 +151,9 @@ function logEnd(
   if (status !== 'error' || error === null)
     return log.info({ ...runFields(run), status }, 'run ended');
   const { node, at, stack, causes = [] } = failure ?? {};
-  const shown = <T extends { message: string }>(one: T): T =>
+  const hideMessage = <T extends { message: string }>(one: T): T =>
     hidesWords ? { ...one, message: 'its message is encrypted' } : one;
-  const err = toLoggedError(shown(error), { stack, causes: causes.map(shown) });
+  const err = toLoggedError(hideMessage(error), { stack, causes: causes.map(hideMessage) });
   log.error(
     {
       ...runFields(run),

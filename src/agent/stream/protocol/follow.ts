@@ -47,7 +47,7 @@ export async function* followProtocolEvents(
   { threadId, subscription, register, since }: ProtocolReading,
 ): AsyncGenerator<Batch> {
   await deps.eventLog.waitUntilWritten(threadId);
-  const start = await startOf(deps, threadId, since);
+  const start = await findStart(deps, threadId, since);
   register(start.busy);
   for (const batch of start.batches) yield batch;
   let { at } = start;
@@ -97,7 +97,7 @@ export async function* loadProtocolRange(
   { since, upTo }: { since: number; upTo: number },
 ): AsyncGenerator<Batch> {
   await deps.eventLog.waitUntilWritten(threadId);
-  const start = await startOf(deps, threadId, since);
+  const start = await findStart(deps, threadId, since);
   for (const batch of start.batches) yield batch;
   if (start.at >= upTo) return;
   for await (const page of loadProtocolEvents(toSource(deps), threadId, start.at)) {
@@ -121,7 +121,7 @@ type Start = { at: number; last: number; busy: boolean; batches: Batch[] };
  * Returns where the reader begins, the thread's last number, and the event that stands for those that are no longer
  * kept.
  */
-async function startOf(deps: Deps, threadId: string, since: number): Promise<Start> {
+async function findStart(deps: Deps, threadId: string, since: number): Promise<Start> {
   const kept = await loadKept(deps, threadId, since);
   const busy = kept?.busy === true;
   if (kept === undefined || kept.last === 0) return { at: 0, last: 0, busy, batches: [] };

@@ -87,7 +87,7 @@ export class StoreLog implements StreamLog {
   }
 
   append(logged: LoggedRun, events: RunEvent[]): void {
-    const run = this.#runOf(logged);
+    const run = this.#findOrCreateRun(logged);
     run.touched = Date.now();
     run.over ||= events.at(-1)?.event === RUN_DONE;
     if (run.home === 'store' && (!this.isUp || countCharacters(events) > MOST_AT_ONCE))
@@ -151,7 +151,7 @@ export class StoreLog implements StreamLog {
     );
   }
 
-  #runOf(logged: LoggedRun): HeldRun {
+  #findOrCreateRun(logged: LoggedRun): HeldRun {
     const known = this.#runs.get(logged.run_id);
     const run: HeldRun = known ?? {
       ...logged,
@@ -178,7 +178,7 @@ export class StoreLog implements StreamLog {
 
   /** Sends a batch. Resolves when it is on its way, with a promise that settles when the store has answered. */
   async #sendBatch(entries: Entry[]): Promise<{ answered: Promise<void> }> {
-    const batch = batchOf(entries);
+    const batch = groupByRun(entries);
     if (batch.size === 0) return { answered: Promise.resolve() };
     const stored: StoreEntry[] = [];
     const sent = new Map<string, RunPart[]>();
@@ -301,7 +301,7 @@ const isFresh = ({ run, events }: Entry): boolean =>
 type RunBatch = { readers: Set<string>; events: RunEvent[]; store: boolean };
 
 /** Gathers the entries for the store, by run. */
-function batchOf(entries: Entry[]): Map<HeldRun, RunBatch> {
+function groupByRun(entries: Entry[]): Map<HeldRun, RunBatch> {
   const batch = new Map<HeldRun, RunBatch>();
   for (const { run, readers, events, store } of entries) {
     if (run.home === 'table') continue;

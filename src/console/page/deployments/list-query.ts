@@ -35,7 +35,7 @@ export type ListFilter = {
 const isState = (word: string): word is DeploymentState => word in STATE_WORDS;
 
 /** Reads the filters of an address. Words that it does not know count as absent. */
-export function filterIn(query: URLSearchParams): ListFilter {
+export function parseListFilter(query: URLSearchParams): ListFilter {
   const sort = query.get('sort') ?? 'name';
   const column = SORT_COLUMNS.find((one) => one === sort.replace(/^-/, '')) ?? 'name';
   const getText = (name: string): string => query.get(name) ?? '';

@@ -2,7 +2,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { useApp } from '../shell/app.ts';
 import {
-  filterIn,
+  parseListFilter,
   buildFirstPageQuery,
   buildFilterQuery,
   filterRows,
@@ -20,7 +20,7 @@ import { useKeys } from '../shell/keys.ts';
 export function DeploymentList() {
   const app = useApp();
   const { router, store } = app;
-  const filter = useComputed(() => filterIn(router.query.value));
+  const filter = useComputed(() => parseListFilter(router.query.value));
   const shown = useComputed(() => {
     void store.value.changed.value;
     return filterRows(store.value.all.values(), filter.value);

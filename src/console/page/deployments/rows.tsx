@@ -158,7 +158,7 @@ function useNarrow(): boolean {
 
 const isIn = (box: HTMLElement | null): boolean =>
   box?.querySelector('.body')?.contains(document.activeElement) === true;
-const linkAt = (box: HTMLElement | null, index: number): HTMLElement | null =>
+const findRowLink = (box: HTMLElement | null, index: number): HTMLElement | null =>
   box?.querySelector<HTMLElement>(`a[data-index="${index}"]`) ?? null;
 
 function noteActive(target: EventTarget | null, active: { value: number }): void {
@@ -173,11 +173,11 @@ function scrollIntoSight(box: HTMLElement | null, index: number, row: number): v
   const [from, to] = [index * row, (index + 1) * row + head];
   if (from < box.scrollTop) box.scrollTo({ top: from });
   else if (to > box.scrollTop + box.clientHeight) box.scrollTo({ top: to - box.clientHeight });
-  const link = linkAt(box, index);
+  const link = findRowLink(box, index);
   // A row that was out of sight is drawn by the next frame but one.
   if (link === null)
     requestAnimationFrame(() =>
-      requestAnimationFrame(() => linkAt(box, index)?.focus({ preventScroll: true })),
+      requestAnimationFrame(() => findRowLink(box, index)?.focus({ preventScroll: true })),
     );
   else link.focus({ preventScroll: true });
 }

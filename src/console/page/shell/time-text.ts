@@ -28,7 +28,7 @@ export function formatRelativeTime(at: number, now: number): string {
   return RELATIVE.format(Math.trunc(seconds / length), unit);
 }
 
-const formatOf = (timeZone?: string): Intl.DateTimeFormat =>
+const buildDateFormat = (timeZone?: string): Intl.DateTimeFormat =>
   new Intl.DateTimeFormat('en-GB', {
     ...FIELDS,
     hour12: false,
@@ -36,12 +36,12 @@ const formatOf = (timeZone?: string): Intl.DateTimeFormat =>
     ...(timeZone !== undefined && { timeZone }),
   });
 /** Making a format takes longer than drawing a row. */
-const UTC = formatOf('UTC');
-const LOCAL = formatOf();
+const UTC = buildDateFormat('UTC');
+const LOCAL = buildDateFormat();
 
 /** Returns a time with its zone. `zone` is a name of the tz database; undefined is that of the machine. */
 export const formatAbsoluteTime = (at: number, zone: string | undefined): string =>
-  (zone === undefined ? LOCAL : zone === 'UTC' ? UTC : formatOf(zone)).format(at);
+  (zone === undefined ? LOCAL : zone === 'UTC' ? UTC : buildDateFormat(zone)).format(at);
 
 /** Returns the text of a time in a mode. */
 export function formatTime(

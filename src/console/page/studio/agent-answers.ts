@@ -50,16 +50,16 @@ export const toText = (value: unknown): string => (typeof value === 'string' ? v
 const toTime = (value: unknown): string =>
   Number.isNaN(Date.parse(toText(value))) ? '' : toText(value);
 const toTexts = (value: unknown): string[] =>
-  listOf(value).filter((one) => typeof one === 'string');
+  toItems(value).filter((one) => typeof one === 'string');
 
 /** Returns the items of a list; none of anything else. */
-export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+export const toItems = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 const LONGEST_TITLE = 120;
 
 /** Returns a line that tells a thread from others: its title, or the first words of its conversation. */
 function chooseThreadTitle({ title }: Fields, first: unknown): string {
-  const part = listOf(first)
+  const part = toItems(first)
     .map(readAnswerFields)
     .find(({ type }) => type === 'text');
   return (toText(title) || toText(first) || toText(part?.['text'])).slice(0, LONGEST_TITLE);
@@ -88,7 +88,7 @@ function describeError(given: unknown): string {
 }
 
 /** Returns where a run failed; empty where its server keeps that to its log. */
-export const stackOfError = (given: unknown): string => toText(readAnswerFields(given)['stack']);
+export const readErrorStack = (given: unknown): string => toText(readAnswerFields(given)['stack']);
 
 export function toStudioThread(answer: unknown): StudioThread {
   const {
@@ -108,7 +108,7 @@ export function toStudioThread(answer: unknown): StudioThread {
     metadata: labels,
     title,
     error: describeError(error),
-    stack: stackOfError(error),
+    stack: readErrorStack(error),
   };
 }
 
@@ -160,7 +160,7 @@ export function toStudioCheckpoint(answer: unknown): ListedCheckpoint {
 
 /** Returns the namespaces of tasks, in which graphs within them keep their states. */
 export const listTaskNamespaces = (tasks: unknown): string[] =>
-  listOf(tasks)
+  toItems(tasks)
     .map(readAnswerFields)
     .filter(
       ({ id, name }) => toText(id) !== '' && toText(name) !== '' && toText(name) !== '__start__',
@@ -176,7 +176,11 @@ export function toShownState(answer: unknown): ShownState {
     created_at: at,
     error,
   } = readAnswerFields(answer);
-  const lists = { messages: listOf(messages), next: toTexts(next), interrupts: listOf(interrupts) };
+  const lists = {
+    messages: toItems(messages),
+    next: toTexts(next),
+    interrupts: toItems(interrupts),
+  };
   return { id: toText(id), ...lists, madeAt: toTime(at), fault: describeStateFault(error) };
 }
 

@@ -9,7 +9,7 @@ import {
   readRunVersion,
   toStudioCheckpoint,
   toStudioRun,
-  listOf,
+  toItems,
   toStudioThread,
   type AssistantVersion,
   type ListedCheckpoint,
@@ -82,7 +82,7 @@ export class StudioAgent {
       ...(status !== '' && { status }),
     };
     const response = await this.#open('threads/search', { method: 'POST', body, signal });
-    const threads = listOf(await response.json()).map(toStudioThread);
+    const threads = toItems(await response.json()).map(toStudioThread);
     return { threads, next: readNextPlace(response.headers) };
   }
 
@@ -99,7 +99,7 @@ export class StudioAgent {
   ): Promise<{ found: ListedCheckpoint[]; more: boolean }> {
     const select = ['checkpoint_id', 'parent_checkpoint_id', 'created_at', 'metadata', 'next'];
     const body = { limit: CHECKPOINTS, select, ...(before !== undefined && { before }) };
-    const found = listOf(
+    const found = toItems(
       await this.#fetchJson(`threads/${encodeURIComponent(id)}/history`, {
         method: 'POST',
         body,
@@ -134,7 +134,7 @@ export class StudioAgent {
   async listGraphFaults(): Promise<string[]> {
     const { graph_errors: faults } =
       (await this.#fetchJson<{ graph_errors?: unknown } | null>('info', {})) ?? {};
-    return listOf(faults).map(describeGraphFault);
+    return toItems(faults).map(describeGraphFault);
   }
 
   /** Returns the address of a run's trace; undefined where the agent sends none, or does not say where it is seen. */
@@ -152,9 +152,9 @@ export class StudioAgent {
 
   async listAssistants(signal: AbortSignal): Promise<StudioAssistant[]> {
     const body = { limit: 1000, select: ['assistant_id', 'graph_id', 'name'] };
-    return listOf(await this.#fetchJson('assistants/search', { method: 'POST', body, signal })).map(
-      toStudioAssistant,
-    );
+    return toItems(
+      await this.#fetchJson('assistants/search', { method: 'POST', body, signal }),
+    ).map(toStudioAssistant);
   }
 
   /** Returns the versions of an assistant, the newest first. */
@@ -186,7 +186,7 @@ export class StudioAgent {
   /** Returns the run that the thread is busy with, or that waits to begin on it. */
   async findActiveRun(id: string, signal: AbortSignal): Promise<string | undefined> {
     const query = { limit: 50, select: ['run_id', 'status'] };
-    const runs = listOf(
+    const runs = toItems(
       await this.#fetchJson(`threads/${encodeURIComponent(id)}/runs`, { query, signal }),
     ).map(toStudioRun);
     return (
@@ -211,7 +211,7 @@ export class StudioAgent {
     } as const;
     const begun = await this.#open(`threads/${encodeURIComponent(id)}/runs/stream`, asked);
     yield* this.#followRun(
-      { id, run: runOfAddress(begun.headers.get('content-location')), signal },
+      { id, run: parseRunId(begun.headers.get('content-location')), signal },
       begun,
     );
   }
@@ -368,7 +368,7 @@ function readNextPlace(headers: Headers): PlaceInThreads | undefined {
 /** A run whose events are read. `run`: undefined where its id is not known. */
 type RunFollowed = { id: string; run: string | undefined; signal: AbortSignal };
 
-const runOfAddress = (address: string | null): string | undefined =>
+const parseRunId = (address: string | null): string | undefined =>
   /\/runs\/([\w-]+)/.exec(address ?? '')?.[1];
 
 /** True for the event with which a stream ends because the credentials that opened it have ended. */

@@ -1,6 +1,6 @@
 import { listMessageFiles, type ShownFile } from './message-files.ts';
 import { isObject } from '../../../schema/json.ts';
-import { listOf, toText } from './agent-answers.ts';
+import { toItems, toText } from './agent-answers.ts';
 
 /* Messages in the state of a thread, in the forms that LangChain's libraries store. */
 
@@ -31,7 +31,7 @@ export type ShownMessage = {
 type Fields = Record<string, unknown>;
 
 const listFields = (fields: Fields, name: string): Fields[] =>
-  listOf(fields[name]).filter(isObject);
+  toItems(fields[name]).filter(isObject);
 
 /** A map has none of the names that every object of the language has. */
 const WHO = new Map(

@@ -3,7 +3,7 @@ import { GROUP } from '../../../schema/platform/api-group.ts';
 import { CLAIM_WORDS } from '../../../schema/platform/labels.ts';
 import type { GivenWords } from '../../../schema/platform/object-keys.ts';
 import { formatCanonicalJson } from '../../../schema/canonical-json.ts';
-import { setAt } from '../../objects/ownership.ts';
+import { buildSetStep } from '../../objects/ownership.ts';
 
 type Words = Record<string, string>;
 
@@ -28,8 +28,8 @@ export function buildLabelPatch(
     return [];
   return [
     { op: 'test', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
-    setAt('/metadata/labels', labels.words),
-    setAt('/metadata/annotations', noting),
+    buildSetStep('/metadata/labels', labels.words),
+    buildSetStep('/metadata/annotations', noting),
   ];
 }
 

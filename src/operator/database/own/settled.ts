@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import { RENEW_DATABASE } from '../../../schema/platform/labels.ts';
-import { hashOf } from '../../../schema/canonical-json.ts';
+import { hashJson } from '../../../schema/canonical-json.ts';
 import { isSetUp } from '../../pods/workload-state.ts';
 
 /** The annotation with the hash of the deployment's requests for its database's pod. */
@@ -62,7 +62,7 @@ function hashRequest({ metadata, spec }: DeploymentResource): string {
   );
   const { placement } = spec.database ?? {};
   // A deployment without one keeps the hash that it had before there were placements, and with it its pod.
-  return hashOf([
+  return hashJson([
     Object.fromEntries(given),
     metadata.annotations?.[RENEW_DATABASE] ?? null,
     ...(placement === undefined ? [] : [placement]),

@@ -18,7 +18,7 @@ const getFirstVolume = (deployment: Named): string =>
   names.databaseVolume(getDataOwner(deployment));
 
 /** Returns the name of the claim that is made for a set with a template of this name. */
-const claimOf = (deployment: Named, volume: string): string =>
+const buildClaimName = (deployment: Named, volume: string): string =>
   `${volume}${getClaimSuffix(deployment)}`;
 
 /** Returns the name of the template that a set with this claim has. */
@@ -39,11 +39,11 @@ export function resolveVolumeName(deployment: Named, live: KubeObject | undefine
 
 /** Returns the name of the claim that the database's one pod gets. */
 export const claimName = (deployment: Named, live?: KubeObject): string =>
-  claimOf(deployment, resolveVolumeName(deployment, live));
+  buildClaimName(deployment, resolveVolumeName(deployment, live));
 
 /** Returns the name of the claim that a restore into a living deployment makes. */
 export const buildNextClaimName = (deployment: Named, requestedAt: string): string =>
-  claimOf(deployment, names.databaseVolume(`${getDataOwner(deployment)}/${requestedAt}`));
+  buildClaimName(deployment, names.databaseVolume(`${getDataOwner(deployment)}/${requestedAt}`));
 
 /** Returns the annotation of a claim that is not the first of its data, and could not be found by its name. */
 export const buildDataAnnotation = (deployment: Named, volume: string): Record<string, string> =>
@@ -76,18 +76,21 @@ export function hasForgottenVolumes(deployment: Named, live: KubeObject | undefi
 export const filterDataClaims = (deployment: Named, claims: readonly KubeObject[]): KubeObject[] =>
   claims.filter(
     ({ metadata }) =>
-      metadata.name === claimOf(deployment, getFirstVolume(deployment)) ||
+      metadata.name === buildClaimName(deployment, getFirstVolume(deployment)) ||
       (metadata.annotations?.[DATA_OF] === getDataOwner(deployment) &&
         metadata.name.endsWith(getClaimSuffix(deployment))),
   );
 
 /** Returns the claim in use among those of the data, where neither status nor set tells it. */
-export function claimInUse(deployment: Named, claims: readonly KubeObject[]): string | undefined {
+export function findUsedClaim(
+  deployment: Named,
+  claims: readonly KubeObject[],
+): string | undefined {
   const used = filterDataClaims(deployment, claims).filter(
     ({ metadata }) => metadata.annotations?.[SET_ASIDE] === undefined,
   );
   const first = used.find(
-    ({ metadata }) => metadata.name === claimOf(deployment, getFirstVolume(deployment)),
+    ({ metadata }) => metadata.name === buildClaimName(deployment, getFirstVolume(deployment)),
   );
   return (first ?? used.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0])
     ?.metadata.name;

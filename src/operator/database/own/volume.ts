@@ -7,14 +7,14 @@ import { COMPONENT, DEPLOYMENT } from '../../../schema/platform/labels.ts';
 import { toLabelValue } from '../../../schema/names.ts';
 import { isReplacing } from '../../../schema/platform/replacement.ts';
 import { pickRoleMetadata } from '../../../schema/platform/object-keys.ts';
-import { hashOf } from '../../../schema/canonical-json.ts';
+import { hashJson } from '../../../schema/canonical-json.ts';
 import type { PartDeps } from '../../reports/part-report.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { parseQuantity } from '../../kernel/quantity.ts';
 import type { DatabasePass } from '../database.ts';
 import { buildLabelPatch } from './claim-words.ts';
 import { getStorageBytes, type StorageRequest } from './size.ts';
-import { claimInUse, claimName, filterDataClaims } from './volume-name.ts';
+import { findUsedClaim, claimName, filterDataClaims } from './volume-name.ts';
 
 const GIBIBYTE = 2 ** 30;
 
@@ -114,7 +114,7 @@ export async function addFoundVolume(
   signal: AbortSignal,
 ): Promise<DeploymentResource> {
   if (deployment.status?.databaseVolume !== undefined) return deployment;
-  const claim = claimInUse(deployment, await listDataClaims(deps, deployment, signal));
+  const claim = findUsedClaim(deployment, await listDataClaims(deps, deployment, signal));
   return claim === undefined
     ? deployment
     : { ...deployment, status: { ...deployment.status, databaseVolume: claim } };
@@ -136,7 +136,7 @@ export async function keepClaimWords(
     settings.objectKeys,
   );
   const isNone = [words.labels, words.annotations].every((of) => Object.keys(of).length === 0);
-  const [known, wanted] = [deployment.status?.claimWords, isNone ? undefined : hashOf(words)];
+  const [known, wanted] = [deployment.status?.claimWords, isNone ? undefined : hashJson(words)];
   if (known === wanted || view.database === undefined) return known;
   const ref = {
     namespace: deployment.metadata.namespace,

@@ -30,7 +30,7 @@ export const backup: Part = {
   step: stepBackup,
   // While something else is in the way, backups stay as they are.
   report: (facts) =>
-    facts.trouble === undefined || facts.backup === undefined ? {} : reportOf(facts),
+    facts.trouble === undefined || facts.backup === undefined ? {} : buildBackupReport(facts),
 };
 
 /** Gives the database the files by which its log is taken or its volume filled, and takes them away again. */
@@ -84,7 +84,7 @@ async function stepBackup(
   const { deployment, backup: plan, settings, now, secret } = facts;
   if (plan === undefined) return endBackups(deps, facts, signal);
   for (const old of plan.outdated) await deps.writer.remove(old, signal);
-  if (secret === undefined || !('secret' in secret)) return reportOf(facts);
+  if (secret === undefined || !('secret' in secret)) return buildBackupReport(facts);
   const making = {
     deployment,
     plan,
@@ -102,7 +102,7 @@ async function stepBackup(
   const backups = deps.caches.backups
     .listByIndex(BY_DEPLOYMENT, `${namespace}/${name}`)
     .filter(({ spec }) => spec.deploymentUid === uid);
-  return reportOf({
+  return buildBackupReport({
     ...facts,
     backups,
     backup: planBackup(deployment, {
@@ -127,7 +127,13 @@ async function endBackups(
   return {};
 }
 
-function reportOf({ backup: plan, settings, now, deployment, backups }: WrittenFacts): PartReport {
+function buildBackupReport({
+  backup: plan,
+  settings,
+  now,
+  deployment,
+  backups,
+}: WrittenFacts): PartReport {
   if (plan === undefined) return {};
   const statement = backupStatement(plan, {
     settings,

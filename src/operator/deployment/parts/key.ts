@@ -7,7 +7,7 @@ import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { isRequestHandled } from '../../rollout/deployment.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
-import { setAt, buildTakeOverPatch } from '../../objects/ownership.ts';
+import { buildSetStep, buildTakeOverPatch } from '../../objects/ownership.ts';
 import { writeSecret } from '../../objects/write-secret.ts';
 import { isWaitingForVolumes } from '../../pods/diagnose.ts';
 import { getKeyRequest, buildKeySecret, decideKeyData, type KeySecret } from '../key-secret.ts';
@@ -124,7 +124,7 @@ function buildAnnotationPatch(live: KubeObject | undefined, wanted: KeySecret): 
   };
   return isDeepStrictEqual(live?.metadata.annotations, annotations)
     ? []
-    : [setAt('/metadata/annotations', annotations)];
+    : [buildSetStep('/metadata/annotations', annotations)];
 }
 
 /** Returns the annotations of others. */

@@ -18,7 +18,7 @@ import {
   takeBack,
 } from '../../backup/replace-make.ts';
 import {
-  backupOfMove,
+  findMoveBackup,
   isBackedUpFirst,
   type ReplaceOrder,
   type ReplacePlan,
@@ -317,7 +317,7 @@ async function backupAndSwitch(replacement: Replacement, doing: Doing): Promise<
     );
   }
   if (saved !== 'saved') return buildFailedReport(saved, requestedAt, doing);
-  const backup = replacement.backup ?? backupOfMove(facts.deployment, requestedAt, facts.backups);
+  const backup = replacement.backup ?? findMoveBackup(facts.deployment, requestedAt, facts.backups);
   if (replacement.target !== undefined && backup === undefined)
     return buildFailedReport(
       { reason: 'BackupFailed', message: 'The data that is there could not be backed up.' },

@@ -79,14 +79,14 @@ function decideRouted(facts: WrittenFacts): Routed {
   const mountPrefix = getMountPrefix(revisions, active);
   if (active !== undefined && settings.kind === 'Ingress' && isStripped(path, mountPrefix))
     return buildUnrouted('PathNotStripped', describeUnstripped(path, mountPrefix));
-  const { isReached: _, ...answer } = answerIn(facts);
+  const { isReached: _, ...answer } = readLiveAnswer(facts);
   return answer;
 }
 
 const describeUnstripped = (path: string, mountPrefix: string): string =>
   `An Ingress does not take the path ${path} from requests, and the server ${mountPrefix === '' ? 'has no mount prefix' : `has the mount prefix ${mountPrefix}`}. The two must be equal.`;
 
-function answerIn(facts: WrittenFacts): RouteAnswer {
+function readLiveAnswer(facts: WrittenFacts): RouteAnswer {
   const live = findLiveRoute(facts);
   if (live !== undefined) return readRouteAnswer(live);
   return {
@@ -103,7 +103,9 @@ export function findOutsideAddress(facts: WrittenFacts): string | undefined {
   if (plan === undefined || plan.isKindMissing) return undefined;
   const mountPrefix = getMountPrefix(revisions, active);
   const isLost = plan.settings.kind === 'Ingress' && isStripped(plan.path, mountPrefix);
-  return isLost || !answerIn(facts).isReached ? undefined : buildOutsideAddress(plan, mountPrefix);
+  return isLost || !readLiveAnswer(facts).isReached
+    ? undefined
+    : buildOutsideAddress(plan, mountPrefix);
 }
 
 /** States that no proxy is known to reach the agents, in place of a time-out that nobody understands. */

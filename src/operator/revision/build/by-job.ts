@@ -1,7 +1,7 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { Diagnosis } from '../../pods/diagnose.ts';
-import { endOfJob } from '../../pods/job-state.ts';
+import { findJobEnd } from '../../pods/job-state.ts';
 import { buildIdleDecision, type Decision } from '../decision.ts';
 import type { BuildSituation } from './observe.ts';
 
@@ -45,7 +45,7 @@ export function decidePodStarting(found: Diagnosis | undefined, left: number): D
 }
 
 /** Returns whether a Job of a build has ended, whichever way. */
-export const isJobOver = (job: KubeObject): boolean => endOfJob(job) !== undefined;
+export const isJobOver = (job: KubeObject): boolean => findJobEnd(job) !== undefined;
 
 /** Decides by the Job, if it has no pod yet or its pod went before anybody read the result. */
 export function decideByJob(
@@ -53,7 +53,7 @@ export function decideByJob(
   builder: Builder,
   situation: BuildSituation,
 ): Decision {
-  const end = endOfJob(job);
+  const end = findJobEnd(job);
   if (end?.reason === 'DeadlineExceeded')
     return buildFailed({
       reason: 'DeadlineExceeded',

@@ -189,7 +189,7 @@ function decideSucceeded(
     ...NEXT,
     image: built.image,
     digest,
-    commitSha: commitOf(pod) ?? built.commitSha,
+    commitSha: readClonedCommit(pod) ?? built.commitSha,
     buildSeconds: measureBuildSeconds(pod, world.now),
     ...(typeof version === 'string' && VERSION.test(version) && { builderVersion: version }),
     ...(typeof architecture === 'string' && ARCHITECTURE.test(architecture) && { architecture }),
@@ -239,7 +239,7 @@ function decideHandOver(
   )
     return undefined;
   if (parseFields(end.state?.terminated?.message).reason !== NEEDS_DOCKERFILE) return undefined;
-  const commitSha = commitOf(pod);
+  const commitSha = readClonedCommit(pod);
   const message =
     'The repository asks for the lines of a Dockerfile, so it is built with BuildKit.';
   return buildIdleDecision('AWAITING_BUILD', message, {
@@ -250,7 +250,7 @@ function decideHandOver(
   });
 }
 
-function commitOf(pod: KubeObject): string | undefined {
+function readClonedCommit(pod: KubeObject): string | undefined {
   const { commit } = parseFields(findEnd(pod, 'clone')?.message);
   return typeof commit === 'string' && COMMIT.test(commit) ? commit : undefined;
 }

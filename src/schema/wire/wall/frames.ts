@@ -50,7 +50,7 @@ type Walk = (value: unknown, change: Change) => unknown;
 const walks = new WeakMap<Node, { walk: Walk | undefined }>();
 
 /** Returns the walk over the values of a node; undefined where they have no attachments. It is made once. */
-function walkOf(node: Node): Walk | undefined {
+function getWalk(node: Node): Walk | undefined {
   let made = walks.get(node);
   if (made === undefined) {
     made = { walk: buildWalk(node) };
@@ -62,29 +62,29 @@ function walkOf(node: Node): Walk | undefined {
 function buildWalk(node: Node): Walk | undefined {
   const form = node['x-attachment'];
   if (form !== undefined) return (value, change) => change({ form, value });
-  if (node.anyOf !== undefined) return walkOfAny(listAlternatives(node));
-  if (Array.isArray(node.items)) return walkOfTuple(node.items.map(walkOf));
-  return node.items === undefined ? walkOfObject(node) : walkOfArray(walkOf(node.items));
+  if (node.anyOf !== undefined) return buildUnionWalk(listAlternatives(node));
+  if (Array.isArray(node.items)) return buildTupleWalk(node.items.map(getWalk));
+  return node.items === undefined ? buildObjectWalk(node) : buildArrayWalk(getWalk(node.items));
 }
 
 /** Returns the alternatives of a node, with those of alternatives that have their own. */
 const listAlternatives = (node: Node): Node[] => node.anyOf?.flatMap(listAlternatives) ?? [node];
 
 /** Finds the alternative of a message by its kind, and that of any other value by trying. */
-function walkOfAny(alternatives: Node[]): Walk | undefined {
-  if (alternatives.every((one) => walkOf(one) === undefined)) return undefined;
+function buildUnionWalk(alternatives: Node[]): Walk | undefined {
+  if (alternatives.every((one) => getWalk(one) === undefined)) return undefined;
   const walkFirstFit: Walk = (value, change) =>
-    walkOf(alternatives.find((one) => hasForm(one, value)) ?? {})?.(value, change) ?? value;
+    getWalk(alternatives.find((one) => hasForm(one, value)) ?? {})?.(value, change) ?? value;
   const byKind = Map.groupBy(alternatives, ({ properties }) => properties?.['kind']?.const);
   return (value, change) => {
     const some = isObject(value) ? byKind.get(value['kind']) : undefined;
     if (some?.length !== 1) return walkFirstFit(value, change);
-    const walk = walkOf(some[0]!);
+    const walk = getWalk(some[0]!);
     return walk === undefined ? value : walk(value, change);
   };
 }
 
-function walkOfTuple(parts: (Walk | undefined)[]): Walk | undefined {
+function buildTupleWalk(parts: (Walk | undefined)[]): Walk | undefined {
   if (parts.every((walk) => walk === undefined)) return undefined;
   return (value, change) =>
     Array.isArray(value)
@@ -92,15 +92,15 @@ function walkOfTuple(parts: (Walk | undefined)[]): Walk | undefined {
       : value;
 }
 
-function walkOfArray(walk: Walk | undefined): Walk | undefined {
+function buildArrayWalk(walk: Walk | undefined): Walk | undefined {
   if (walk === undefined) return undefined;
   return (value, change) =>
     Array.isArray(value) ? value.map((item: unknown) => walk(item, change)) : value;
 }
 
-function walkOfObject({ properties = {} }: Node): Walk | undefined {
+function buildObjectWalk({ properties = {} }: Node): Walk | undefined {
   const parts = Object.entries(properties).flatMap(([name, part]) => {
-    const walk = walkOf(part);
+    const walk = getWalk(part);
     return walk === undefined ? [] : [{ name, walk }];
   });
   if (parts.length === 0) return undefined;
@@ -115,7 +115,7 @@ function walkOfObject({ properties = {} }: Node): Walk | undefined {
 
 /** Returns the value with each attachment changed, in the order of the schema. */
 function mapAttachments(schema: TSchema, value: unknown, change: Change): unknown {
-  const walk = walkOf(schema);
+  const walk = getWalk(schema);
   return walk === undefined ? value : walk(value, change);
 }
 

@@ -3,7 +3,7 @@ import {
   JAVASCRIPT,
   formatNextSteps,
   toPackageName,
-  planFor,
+  planProjectFiles,
   PYTHON,
 } from '../../../../src/agent/dev/new-project/files.ts';
 import { resolvePackageSource } from '../../../../src/agent/dev/new-project/write.ts';
@@ -12,17 +12,19 @@ const files = ['gx.json', 'graph.ts', 'package.json', 'README.md'];
 
 describe('what gx new writes', () => {
   test('an empty folder gets all of it', () =>
-    expect(planFor(files, new Set())).toEqual({ write: files, keep: [] }));
+    expect(planProjectFiles(files, new Set())).toEqual({ write: files, keep: [] }));
 
   test('what any project may have stays as it is', () => {
-    expect(planFor(files, new Set(['package.json', 'README.md']))).toEqual({
+    expect(planProjectFiles(files, new Set(['package.json', 'README.md']))).toEqual({
       write: ['gx.json', 'graph.ts'],
       keep: ['package.json', 'README.md'],
     });
   });
 
   test('an agent that is there already is in the way', () => {
-    expect(planFor(files, new Set(['gx.json', 'package.json']))).toEqual({ inTheWay: ['gx.json'] });
+    expect(planProjectFiles(files, new Set(['gx.json', 'package.json']))).toEqual({
+      inTheWay: ['gx.json'],
+    });
   });
 
   test.each([

@@ -3,7 +3,7 @@ import { listLineage } from '../history/lineage.ts';
 import { joinMessage, isPiece, type MessageFields } from './message-pieces.ts';
 import type { RunStreamEvent } from '../run-stream.ts';
 import { isObject, parseJsonOr } from '../../../../schema/json.ts';
-import { stackOfError, toText } from '../agent-answers.ts';
+import { readErrorStack, toText } from '../agent-answers.ts';
 
 /* The conversation of a thread, and of the run that it is busy with: a value that each event changes. */
 
@@ -56,7 +56,8 @@ export function applyRunEvent(now: LiveRun, { kind, within, text }: RunStreamEve
   if (kind === 'values' && within === '')
     return mergeStateMessages(now, isObject(data) ? data['messages'] : undefined);
   if (kind === 'tasks') return applyTask(now, within, data);
-  if (kind === 'error') return { ...now, error: describeRunError(data), stack: stackOfError(data) };
+  if (kind === 'error')
+    return { ...now, error: describeRunError(data), stack: readErrorStack(data) };
   return now;
 }
 

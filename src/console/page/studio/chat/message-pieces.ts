@@ -1,5 +1,5 @@
 import { isObject, parseJsonOr } from '../../../../schema/json.ts';
-import { listOf, toText } from '../agent-answers.ts';
+import { toItems, toText } from '../agent-answers.ts';
 
 /* Messages that come in pieces, put together. */
 
@@ -24,7 +24,10 @@ const joinPieces = (before: MessageFields, next: MessageFields): MessageFields =
   applyCalls({
     ...before,
     content: joinContent(before['content'], next['content']),
-    tool_call_chunks: [...listOf(before['tool_call_chunks']), ...listOf(next['tool_call_chunks'])],
+    tool_call_chunks: [
+      ...toItems(before['tool_call_chunks']),
+      ...toItems(next['tool_call_chunks']),
+    ],
   });
 
 function toParts(content: unknown): unknown[] {
@@ -51,7 +54,7 @@ function addPart(parts: unknown[], next: unknown): unknown[] {
 
 /** Returns a piece with the tool calls that its chunks amount to so far. */
 function applyCalls(piece: MessageFields): MessageFields {
-  const chunks = listOf(piece['tool_call_chunks']).filter(isObject);
+  const chunks = toItems(piece['tool_call_chunks']).filter(isObject);
   if (chunks.length === 0) return piece;
   const groups = Map.groupBy(chunks, (chunk) => Number(chunk['index'] ?? 0));
   const calls = [...groups.values()].map((own) => {

@@ -1,4 +1,4 @@
-import { readAnswerFields, listOf } from '../agent-answers.ts';
+import { readAnswerFields, toItems } from '../agent-answers.ts';
 
 /* Places the nodes of a graph in layers, from the first to the last, and leads its edges between them. */
 
@@ -219,14 +219,14 @@ const MOST = 400;
 /** Returns the graph of an agent's answer, of which nothing is believed. */
 export function readDrawnGraph(answer: unknown): DrawnGraph {
   const { nodes, edges } = readAnswerFields(answer);
-  const found = listOf(nodes)
+  const found = toItems(nodes)
     .map((one) => toNodeText(readAnswerFields(one)['id']))
     .filter((id) => id !== '');
   return {
     nodes: [...new Set(found)]
       .slice(0, MOST)
       .map((id) => ({ id, label: id.split(':').at(-1) ?? id })),
-    edges: listOf(edges)
+    edges: toItems(edges)
       .map(readAnswerFields)
       .map(({ source, target, conditional, data }) => ({
         from: toNodeText(source),

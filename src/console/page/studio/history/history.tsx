@@ -210,7 +210,7 @@ function CheckpointList({
       Math.max(1, ...rows.value.map(({ lane, passing }) => Math.max(lane, ...passing) + 1)),
     ) * LANE;
   const press = (event: KeyboardEvent): void =>
-    moveBy(event, { travel, checkpoints, chosen, box: box.current });
+    moveChoice(event, { travel, checkpoints, chosen, box: box.current });
   return (
     <div
       ref={box}
@@ -261,7 +261,7 @@ type Moved = {
 };
 
 /** Chooses the next or the one before by an arrow, and brings it into sight. */
-function moveBy(event: KeyboardEvent, { travel, checkpoints, chosen, box }: Moved): void {
+function moveChoice(event: KeyboardEvent, { travel, checkpoints, chosen, box }: Moved): void {
   const by = { ArrowDown: 1, ArrowUp: -1 }[event.key] ?? 0;
   const next = checkpoints[chosen + by];
   if (by === 0 || next === undefined) return;

@@ -29,7 +29,7 @@ const readKind = (text: PiecedText, at: number): JsonKind => {
 /** Returns the value that a text consists of. */
 export function readRootNode(text: PiecedText): JsonNode {
   const start = text.find(WORD, 0);
-  return { start, end: text.endOfWords(), kind: readKind(text, start) };
+  return { start, end: text.findTextEnd(), kind: readKind(text, start) };
 }
 
 /** Finds the values within an object or a list, a piece at a time, so that the page can do other things in between. */
@@ -92,7 +92,7 @@ export class ChildScan {
   /** Goes to the next mark within a value that is passed over, or to the next piece of the text. */
   #stepWithin(): void {
     const at = this.#text.findInPiece(NEXT_MARK, this.#at);
-    this.#at = at === undefined ? this.#text.endOfPiece(this.#at) : at + 1;
+    this.#at = at === undefined ? this.#text.findPieceEnd(this.#at) : at + 1;
     if (at === undefined) return;
     const character = this.#text.getLetter(at);
     if (character === '"') this.#string = at;
@@ -106,7 +106,7 @@ export class ChildScan {
   /** Goes on to the next part of the object or list itself. Returns whether that was its end. */
   #stepDirect(): boolean {
     const at = this.#text.findInPiece(WORD, this.#at);
-    this.#at = at === undefined ? this.#text.endOfPiece(this.#at) : at + 1;
+    this.#at = at === undefined ? this.#text.findPieceEnd(this.#at) : at + 1;
     if (at === undefined) return false;
     const letter = this.#text.getLetter(at);
     if (letter === ',' || letter === ':') return false;

@@ -49,7 +49,7 @@ export function JsonTree({
       rows.value = [
         ...shown.slice(0, at),
         { ...row, isOpen: false },
-        ...shown.slice(endOf(shown, at)),
+        ...shown.slice(findSubtreeEnd(shown, at)),
       ];
     else {
       const { found } = await json.listChildren(row.node);
@@ -99,7 +99,7 @@ const buildRow = (node: JsonChild, depth: number, path: string): TreeRow => ({
   path: `${path}/${node.name}`,
 });
 
-function endOf(rows: readonly TreeRow[], at: number): number {
+function findSubtreeEnd(rows: readonly TreeRow[], at: number): number {
   const depth = rows[at]?.depth ?? 0;
   const end = rows.findIndex((one, index) => index > at && one.depth <= depth);
   return end < 0 ? rows.length : end;

@@ -73,7 +73,7 @@ export class PiecedText {
 
   /** Returns the place of the next letter that the pattern finds, or the end of the text. */
   find(pattern: RegExp, from: number): number {
-    for (let at = from; at < this.length; at = this.endOfPiece(at)) {
+    for (let at = from; at < this.length; at = this.findPieceEnd(at)) {
       const found = this.findInPiece(pattern, at);
       if (found !== undefined) return found;
     }
@@ -81,13 +81,13 @@ export class PiecedText {
   }
 
   /** Returns the place at which the next piece begins. */
-  endOfPiece(place: number): number {
+  findPieceEnd(place: number): number {
     const { text, start } = this.getPiece(place);
     return text === '' ? this.length : start + text.length;
   }
 
   /** Returns the place behind the last letter that is no space. */
-  endOfWords(): number {
+  findTextEnd(): number {
     const full = this.#pieces.findLastIndex((piece) => piece.trimEnd() !== '');
     return full < 0 ? 0 : full * this.#size + (this.#pieces[full] ?? '').trimEnd().length;
   }
@@ -99,7 +99,7 @@ export class PiecedText {
   /** Yields a part of the text as pieces. */
   *listSlices(from: number, to: number): Generator<string> {
     const end = Math.min(to, this.length);
-    for (let at = from; at < end; at = this.endOfPiece(at)) {
+    for (let at = from; at < end; at = this.findPieceEnd(at)) {
       const { text, start } = this.getPiece(at);
       yield text.slice(at - start, end - start);
     }

@@ -1,5 +1,5 @@
 import { isObject, parseJsonOr } from '../../../../schema/json.ts';
-import { listOf, toText, type Fields } from '../agent-answers.ts';
+import { toItems, toText, type Fields } from '../agent-answers.ts';
 
 /* Questions with which graphs wait for people, in the shapes that people use, and the answers that each expects. */
 
@@ -36,7 +36,7 @@ export function readQuestion(value: unknown): AskedShape {
 
 /** Returns the questions of a state's interrupts. Without an id a question can't be answered by it, and has none. */
 export const listThreadQuestions = (interrupts: unknown): ThreadQuestion[] =>
-  listOf(interrupts)
+  toItems(interrupts)
     .map(toFields)
     .filter((one) => one !== undefined)
     .map((one) => ({
@@ -45,18 +45,18 @@ export const listThreadQuestions = (interrupts: unknown): ThreadQuestion[] =>
     }));
 
 const readAllowed = (names: unknown): DecisionKind[] => {
-  const given = listOf(names);
+  const given = toItems(names);
   return given.length === 0 ? [...DECISIONS] : DECISIONS.filter((one) => given.includes(one));
 };
 
 function readDecisions(value: unknown): AskedShape | undefined {
   const fields = toFields(value);
   const isCamel = fields !== undefined && Array.isArray(fields['actionRequests']);
-  const requests = listOf(fields?.[isCamel ? 'actionRequests' : 'action_requests'])
+  const requests = toItems(fields?.[isCamel ? 'actionRequests' : 'action_requests'])
     .map(toFields)
     .filter((one) => one !== undefined);
   if (requests.length === 0) return undefined;
-  const reviews = listOf(fields?.[isCamel ? 'reviewConfigs' : 'review_configs']).map(toFields);
+  const reviews = toItems(fields?.[isCamel ? 'reviewConfigs' : 'review_configs']).map(toFields);
   const actions = requests.map((request, index) => {
     const name = toText(request['name']) || toText(request['action']);
     const named =

@@ -8,7 +8,7 @@ export type ListedRecord = { fields: Record<string, unknown>; json: ScannedJson;
 const SHORT = 2000;
 
 /** Reads the short fields of a record. */
-export async function recordAt(
+export async function readListedRecord(
   json: ScannedJson,
   node: JsonNode,
   signal?: AbortSignal,

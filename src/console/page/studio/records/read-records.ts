@@ -3,7 +3,7 @@ import { RequestRefused } from '../../api/calls.ts';
 import type { StudioAgent } from '../agent.ts';
 import type { Catalog } from './catalogs.ts';
 import type { ScannedJson } from '../json/json-text.ts';
-import { recordAt, type ListedRecord } from './listed-record.ts';
+import { readListedRecord, type ListedRecord } from './listed-record.ts';
 
 /** Some records of a list, and whether there are more. */
 export type PageOfRecords = { records: ListedRecord[]; hasMore: boolean };
@@ -18,21 +18,21 @@ export async function readRecords(
 ): Promise<PageOfRecords> {
   const { isPaged, within } = catalog;
   const page = isPaged ? { limit: RECORDS_ON_PAGE, offset: from } : {};
-  const json = await answerTo(agent, catalog, { page, signal });
+  const json = await fetchList(agent, catalog, { page, signal });
   const list = within === undefined ? json.root : await json.findChild(json.root, within, signal);
   const { found } =
     list === undefined || list.kind !== 'list'
       ? { found: [] }
       : await json.listChildren(list, signal);
   const records: ListedRecord[] = [];
-  for (const node of found) records.push(await recordAt(json, node, signal));
+  for (const node of found) records.push(await readListedRecord(json, node, signal));
   return { records, hasMore: isPaged && found.length >= RECORDS_ON_PAGE };
 }
 
 type AskedPage = { page: Record<string, number>; signal: AbortSignal };
 
 /** Asks for a list. A server that does not know all fields of the query, because it is older, is asked for fewer. */
-async function answerTo(
+async function fetchList(
   agent: StudioAgent,
   { path, body, query, olderQuery }: Catalog,
   { page, signal }: AskedPage,

@@ -7,7 +7,7 @@ import { JsonTree } from '../json/json-tree.tsx';
 import type { StudioAgent } from '../agent.ts';
 import { useStudio } from '../studio-parts.ts';
 import type { Catalog, RecordCell } from './catalogs.ts';
-import { recordAt, type ListedRecord } from './listed-record.ts';
+import { readListedRecord, type ListedRecord } from './listed-record.ts';
 import { readRecords, RECORDS_ON_PAGE } from './read-records.ts';
 import { ReadShown } from './read-shown.tsx';
 import { useRead } from './use-read.ts';
@@ -141,7 +141,7 @@ async function readWhole(
 ): Promise<WholeRecord> {
   const json =
     whole === undefined ? listed.json : await agent.fetchScanned(whole(listed.fields), { signal });
-  const record = whole === undefined ? listed : await recordAt(json, json.root, signal);
+  const record = whole === undefined ? listed : await readListedRecord(json, json.root, signal);
   const parts: WholeRecord['parts'] = [];
   for (const [heading, names] of Object.entries(named)) {
     let node: JsonNode | undefined = record.node;

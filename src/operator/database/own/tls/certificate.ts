@@ -13,7 +13,7 @@ import {
   encodeInteger,
   encodeOctets,
   encodeSequence,
-  setOf,
+  encodeSet,
   encodeUtf8String,
   encodeTime,
   encodeTrue,
@@ -48,7 +48,7 @@ const OID = {
 
 const algorithm = encodeSequence(OID.ecdsaWithSha256);
 const encodeName = (name: string): Buffer =>
-  encodeSequence(setOf(encodeSequence(OID.commonName, encodeUtf8String(name))));
+  encodeSequence(encodeSet(encodeSequence(OID.commonName, encodeUtf8String(name))));
 const encodeExtension = (id: Buffer, content: Buffer, isCritical = false): Buffer =>
   encodeSequence(id, ...(isCritical ? [encodeTrue()] : []), encodeOctets(content));
 /**

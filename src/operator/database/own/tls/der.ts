@@ -16,7 +16,7 @@ const toBase256 = (number: number): number[] =>
   number < 0x100 ? [number] : [...toBase256(Math.floor(number / 0x100)), number % 0x100];
 
 export const encodeSequence = (...items: Uint8Array[]): Buffer => encodeValue(0x30, ...items);
-export const setOf = (...items: Uint8Array[]): Buffer => encodeValue(0x31, ...items);
+export const encodeSet = (...items: Uint8Array[]): Buffer => encodeValue(0x31, ...items);
 export const encodeOctets = (...content: Uint8Array[]): Buffer => encodeValue(0x04, ...content);
 export const encodeUtf8String = (words: string): Buffer => encodeValue(0x0c, Buffer.from(words));
 export const encodeTrue = (): Buffer => encodeValue(0x01, Buffer.from([0xff]));
