@@ -5,7 +5,8 @@ import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { STRATEGIES } from '../../schema/agent/run.ts';
 import { buildEnumSchema } from '../../schema/types.ts';
 import { buildCapabilities, listAgents } from '../ag-ui/capabilities.ts';
-import { AgUiEndpoint, type AgUiDeps } from '../ag-ui/endpoint.ts';
+import type { AgUiDeps } from '../ag-ui/deps.ts';
+import { AgUiEndpoint } from '../ag-ui/endpoint.ts';
 import type { Feature } from './feature.ts';
 import { goneAgain, describeAnswer, refused, type AgentRoute, buildAgentRoutes } from './route.ts';
 
