@@ -18,7 +18,7 @@ import { buildContentKey, readIdempotencyKey, type RequestKey } from '../kernel/
 import { cancelRuns } from '../runs/cancel.ts';
 import { announceProtocolRun, createRun } from '../runs/create.ts';
 import type { AgUiDeps, NamedThread } from './deps.ts';
-import { planResume, planRun, type RunQuery } from './plan-run.ts';
+import { planResume, planAgUiRun, type RunQuery } from './plan-run.ts';
 import { AG_UI_DIALECT, buildView, joinRun, streamRun, streamSnapshot } from './run-stream.ts';
 
 /* The doors of AG-UI: a request runs, connects to or stops a run of this server. */
@@ -52,7 +52,7 @@ export class AgUiEndpoint {
     const resumed = planResume(input, asked.thread);
     if (asked.thread?.status === 'interrupted' && resumed === undefined)
       return this.#answer(streamSnapshot(this.#deps, input, asked));
-    const body = await planRun({ ...this.#deps, inputs: this.#inputs }, assistant, input, {
+    const body = await planAgUiRun({ ...this.#deps, inputs: this.#inputs }, assistant, input, {
       ...asked,
       resumed,
       query,

@@ -39,7 +39,7 @@ export function planResume(
 }
 
 /** Plans the run that a request asks for, and the fields that its graph gets beside the input. */
-export async function planRun(
+export async function planAgUiRun(
   deps: PlanDeps,
   assistant: string,
   input: RunAgentInput,
