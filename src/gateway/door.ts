@@ -9,6 +9,7 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { toError, NotFound, Problem } from '../errors.ts';
 import { resolveClient, isOfProxies, buildForwardedHeaders, type Trusts } from '../http/client.ts';
+import { CONNECTION_HEADERS } from '../http/connection-headers.ts';
 import { listHeaderPairs } from '../http/in-process.ts';
 import { SIGNATURE_HEADER, type ClientSigner } from '../http/signed-client.ts';
 import type { BeginsSpan } from '../http/request-spans.ts';
@@ -37,16 +38,11 @@ export type DoorParts = {
 
 /** Bytes of address and headers, as an agent server takes them. */
 const HEADER_LIMIT = 65_536;
-/** Headers that are about one connection and not about the request. */
-const OF_CONNECTION = [
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'upgrade',
-];
+/**
+ * Headers that do not go on. The form of a body does: without its name, Node would send one of a DELETE with no
+ * end.
+ */
+const OF_CONNECTION = CONNECTION_HEADERS.filter((name) => name !== 'transfer-encoding');
 /** How often a request is sent that no pod has answered yet. */
 const TRIES = 20;
 /** Requests that change nothing, so that one whose pod died may be sent to the next. */

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Conflict, Unauthorized } from '../errors.ts';
 import { readCredential, mergeSocketKey } from '../http/shown-key.ts';
+import { TurnsByName } from '../http/turns.ts';
 import { Lookups } from '../http/lookups.ts';
 import type { Proxies } from '../http/proxies.ts';
 import type { Log } from '../log.ts';
@@ -25,13 +26,24 @@ type Checks = { stamp: string; tenant: TenantKeys | undefined; tokens: IssuerTok
 const ALGORITHMS = ['RS256', 'ES256'];
 const SKEW = 30;
 
+/** The most jobs of one namespace that run at a time, and the most that wait. */
+const AT_A_TIME = 4;
+const WAITING = 200;
+/** Seconds after which a refused client may come back. */
+const CROWDED = 2;
+
 /** Decides who may wake a deployment: the callers of its agents, as far as that can be known without the agents. */
 export class WakingCallers {
   readonly #options: Options;
   readonly #checks = new Map<string, Checks>();
   readonly #lookups: Lookups;
   /** Issuers are of the tenants' choice: they may be slow, and their keys costly. */
-  readonly #turns = new NamespaceTurns();
+  readonly #turns = new TurnsByName({
+    all: Infinity,
+    each: AT_A_TIME,
+    waiting: WAITING,
+    refuse: () => buildRetryLater('Too many tokens wait to be checked.', CROWDED),
+  });
 
   constructor(options: Options) {
     this.#options = options;
@@ -88,34 +100,5 @@ export class WakingCallers {
     };
     this.#checks.set(key, made);
     return made;
-  }
-}
-
-/** The most jobs of one namespace that run at a time, and the most that wait. */
-const AT_A_TIME = 4;
-const WAITING = 200;
-/** Seconds after which a refused client may come back. */
-const CROWDED = 2;
-
-/** Does work for namespaces: some of each at a time, so that one whose work is slow holds up itself alone. */
-class NamespaceTurns {
-  readonly #lines = new Map<string, { running: number; waiting: (() => void)[] }>();
-
-  /** Begins when it is the work's turn. Throws a 503 if too much waits. */
-  async run<T>(namespace: string, work: () => Promise<T>): Promise<T> {
-    const line = this.#lines.get(namespace) ?? { running: 0, waiting: [] };
-    this.#lines.set(namespace, line);
-    if (line.running < AT_A_TIME) line.running += 1;
-    else if (line.waiting.length >= WAITING)
-      throw buildRetryLater('Too many tokens wait to be checked.', CROWDED);
-    else await new Promise<void>((resolve) => line.waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = line.waiting.shift();
-      if (next === undefined) line.running -= 1;
-      else next();
-      if (line.running === 0) this.#lines.delete(namespace);
-    }
   }
 }

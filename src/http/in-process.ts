@@ -1,6 +1,7 @@
 import { createServer, request, type IncomingMessage, type Server } from 'node:http';
 import { duplexPair, type Duplex } from 'node:stream';
 import type Koa from 'koa';
+import { CONNECTION_HEADERS } from './connection-headers.ts';
 import { resolveClient, type Client, type Trusts } from './client.ts';
 
 /** The origin of a request that comes from this process itself: where it began, and its caller if known. */
@@ -99,15 +100,7 @@ const waitForDrain = (to: ReturnType<typeof request>): Promise<void> =>
   });
 
 /** These belong to a connection, which is another one from here on. */
-const OF_CONNECTION = new Set([
-  'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'upgrade',
-  'proxy-connection',
-  'te',
-  'trailer',
-]);
+const OF_CONNECTION = new Set(CONNECTION_HEADERS);
 
 /** Returns the headers that belong to a message, and not to the connection that it came on. */
 export const filterMessageHeaders = (

@@ -5,8 +5,10 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { toError, Problem, Unavailable } from '../errors.ts';
+import { toError, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { CLIENT_LEFT } from './client-left.ts';
+import { CONNECTION_HEADERS } from './connection-headers.ts';
 
 /* WebSockets that another side accepts or refuses before their handshake ends, as an application of the user does. */
 
@@ -57,7 +59,7 @@ export async function forwardUpgrade(
   { others, accept, log }: Deps,
 ): Promise<void> {
   const left = new AbortController();
-  const leave = (): void => left.abort(LEFT);
+  const leave = (): void => left.abort(CLIENT_LEFT);
   // A client has left when its side of the stream ends, or is readable without anything to read.
   const look = (): void => {
     if (stream.readableLength === 0) leave();
@@ -92,7 +94,7 @@ function toRefusedSocket(thrown: unknown, log: Log): RefusedSocket {
 }
 
 /** Headers that this side writes itself. */
-const OWN = new Set(['connection', 'content-length', 'transfer-encoding']);
+const OWN = new Set([...CONNECTION_HEADERS, 'content-length']);
 
 function answerInstead(stream: Duplex, { status, headers, body }: RefusedSocket): void {
   const lines = headers
@@ -118,6 +120,3 @@ function isValid([name, value]: Pairs[number]): boolean {
     return false;
   }
 }
-
-/** The reason is made once, because an abort without one would cost an exception with its stack. */
-const LEFT = Object.assign(new Unavailable('The client has left.'), { name: 'AbortError' });

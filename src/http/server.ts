@@ -5,6 +5,7 @@ import Koa from 'koa';
 import { Forbidden, Invalid, NotFound, Problem, StartError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readAnnouncedBytes, readBytesWithin, readJson, type BodyLimits } from './body.ts';
+import { CLIENT_LEFT } from './client-left.ts';
 import { CostlyBodies } from './costly-bodies.ts';
 import { buildErrorReply, isFault, getRefusalReason, type InvalidStyle } from './error-body.ts';
 import { isNeverTrusted, type Trusts } from './client.ts';
@@ -109,7 +110,7 @@ export function createApp<Caller>(options: AppOptions<Caller>): Koa {
   for (const route of options.routes)
     router[route.method](toKoaPath(route.path), buildEndpoint(route, { check, costly }, options));
   app.on('error', (error: Error & { code?: string }) => {
-    if (!CLIENT_LEFT.includes(error.code ?? ''))
+    if (!CLIENT_LEFT_CODES.includes(error.code ?? ''))
       options.log.error({ err: error }, 'answer could not be sent');
   });
   app.use(buildOuterMiddleware(options));
@@ -127,7 +128,7 @@ export function createApp<Caller>(options: AppOptions<Caller>): Koa {
 }
 
 /** These are not our failures. The client left before the answer was complete. */
-const CLIENT_LEFT = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'];
+const CLIENT_LEFT_CODES = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'];
 
 const toKoaPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
@@ -316,7 +317,7 @@ async function answer<Caller>(
   if (route.starts !== undefined) options.starts?.(valid.caller, route.starts(valid.body));
   const leave = streams ? options.opens?.(valid.caller) : undefined;
   ctx.res.once('close', () => {
-    left.abort(LEFT);
+    left.abort(CLIENT_LEFT);
     leave?.();
   });
   // A client that has left already leaves no second time.
@@ -406,8 +407,3 @@ async function readBody<Caller>(
     },
   );
 }
-
-/** The reason is made once, because an abort without one would cost each request an exception with its stack. */
-const LEFT = Object.assign(new Error('the client has left, or has its answer'), {
-  name: 'AbortError',
-});

@@ -1,11 +1,24 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Problem } from '../errors.ts';
 
-/** Pieces of work at a time: of all names, and of one. `waiting`: how many of one name may wait for their turn. */
-export type TurnsBounds = { all: number; each: number; waiting?: number };
+/**
+ * Pieces of work at a time: of all names, and of one. `waiting`: how many of one name may wait for their turn;
+ * `refuse` makes the error of one that is too many (a 429 if not given).
+ */
+export type TurnsBounds = {
+  all: number;
+  each: number;
+  waiting?: number;
+  refuse?: () => Error;
+};
 
 /** Seconds after which somebody who has too many in the queue may ask again. */
 const LATER = 5;
+
+const buildTooMany = (): Problem =>
+  new Problem(429, 'Too many such requests are under way; try again later.', {
+    headers: { 'retry-after': String(LATER) },
+  });
 
 /**
  * Has names take turns: each has few pieces of work under way, and one that waits goes behind those of names that were
@@ -19,11 +32,11 @@ export class TurnsByName {
   #free: number;
 
   constructor(bounds: TurnsBounds) {
-    this.#bounds = { waiting: Infinity, ...bounds };
+    this.#bounds = { waiting: Infinity, refuse: buildTooMany, ...bounds };
     this.#free = bounds.all;
   }
 
-  /** Does the work when it is the name's turn. Throws a 429 when too many of the name wait. */
+  /** Does the work when it is the name's turn. Throws when too many of the name wait. */
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
     if (this.#mayBegin(name) && !this.#waiting.has(name)) this.#begin(name);
     else await this.#waitTurn(name);
@@ -46,10 +59,7 @@ export class TurnsByName {
 
   #waitTurn(name: string): Promise<void> {
     const mine = this.#waiting.get(name) ?? [];
-    if (mine.length >= this.#bounds.waiting)
-      throw new Problem(429, 'Too many such requests are under way; try again later.', {
-        headers: { 'retry-after': String(LATER) },
-      });
+    if (mine.length >= this.#bounds.waiting) throw this.#bounds.refuse();
     this.#waiting.set(name, mine);
     return new Promise((enter) => void mine.push(enter));
   }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import { CONNECTION_HEADERS } from './connection-headers.ts';
 import { answerJson, answerSlowJsonText, type Reply } from './route.ts';
 
 /* This file lets libraries answer that speak the web's own `Request` and `Response`. */
@@ -17,7 +18,7 @@ export function toWebRequest({ method, path, headers, signal }: Read): Request {
 }
 
 /** Headers that the server writes itself. */
-const OWN = new Set(['content-type', 'content-length', 'connection', 'transfer-encoding']);
+const OWN = new Set([...CONNECTION_HEADERS, 'content-type', 'content-length']);
 
 /** Answers with a library's `Response`. */
 export async function answerWebResponse(response: Response): Promise<Reply> {

@@ -5,6 +5,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { toError, Forbidden, Problem, Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { checkTextCost, type BodyLimits } from './body.ts';
+import { CLIENT_LEFT } from './client-left.ts';
 import type { FromPage, Trusts } from './client.ts';
 import { resolveRequestClient } from './in-process.ts';
 import {
@@ -197,7 +198,7 @@ async function open<Caller>(
     else receive((data as Buffer).toString('utf8'));
   });
   const left = new AbortController();
-  socket.on('close', () => left.abort(LEFT));
+  socket.on('close', () => left.abort(CLIENT_LEFT));
   const requestId = randomUUID();
   try {
     const { origin } = request.headers;
@@ -253,7 +254,7 @@ function connectElsewhere(socket: WebSocket, { connect, checks }: AcceptedSocket
       : checkAgain(socket, { ...checks, left: left.signal }, log);
   socket.on('message', (data, isBinary) => admit(() => heard.message(data as Buffer, !isBinary)));
   socket.on('close', (code, reason) => {
-    left.abort(LEFT);
+    left.abort(CLIENT_LEFT);
     heard.closed(code, reason.toString());
   });
 }
@@ -325,9 +326,6 @@ function checkAgain(
     if (waiting.length === 1) void admitWaiting();
   };
 }
-
-/** The reason is made once, because an abort without one would cost an exception with its stack. */
-const LEFT = Object.assign(new Error('the client has left'), { name: 'AbortError' });
 
 const wrapTextSocket = (socket: WebSocket): TextSocket => ({
   send: (text) =>

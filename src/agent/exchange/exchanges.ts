@@ -1,4 +1,5 @@
-import { toError, Problem, Unavailable } from '../../errors.ts';
+import { toError, Problem } from '../../errors.ts';
+import { CLIENT_LEFT } from '../../http/client-left.ts';
 import type {
   AnswerHead,
   BodyOf,
@@ -99,8 +100,8 @@ export class Exchanges<Asks, Hears> {
   failAll(errorOf: (exchange: number) => Error): void {
     for (const exchange of this.#own.keys()) this.fail(exchange, errorOf(exchange));
     for (const { left, request, answer } of this.#theirs.values()) {
-      left.abort(GONE);
-      request?.end(GONE.message);
+      left.abort(CLIENT_LEFT);
+      request?.end(CLIENT_LEFT.message);
       answer?.stop();
     }
     this.#theirs.clear();
@@ -181,8 +182,8 @@ export class Exchanges<Asks, Hears> {
   #endPeerExchange(exchange: number): void {
     const theirs = this.#theirs.get(exchange);
     this.#theirs.delete(exchange);
-    theirs?.left.abort(GONE);
-    theirs?.request?.end(GONE.message);
+    theirs?.left.abort(CLIENT_LEFT);
+    theirs?.request?.end(CLIENT_LEFT.message);
     theirs?.answer?.stop();
   }
 
@@ -243,8 +244,3 @@ export class Exchanges<Asks, Hears> {
     });
   }
 }
-
-/** The reason is made once, because an abort without one would cost an exception with its stack. */
-const GONE = Object.assign(new Unavailable('The other side of the request is gone.'), {
-  name: 'AbortError',
-});

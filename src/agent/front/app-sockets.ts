@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { toError, Forbidden, Problem } from '../../errors.ts';
+import { CLIENT_LEFT } from '../../http/client-left.ts';
 import type { FromPage, Trusts } from '../../http/client.ts';
 import {
   resolveRequestClient,
@@ -115,7 +116,7 @@ export class AppSockets implements OtherSockets {
       });
       if (answer.head.status !== ACCEPTED) return await readRefusal(answer).finally(leave);
       if (holder.byPass !== true) this.#settings.used();
-      const end = (): void => gone.abort(LEFT);
+      const end = (): void => gone.abort(CLIENT_LEFT);
       const accepted = new AppConnection({ answer, messages, leave, end, ...this.#settings });
       const abortConnection = (): void => {
         leave();
@@ -241,6 +242,3 @@ class AppConnection {
     end();
   }
 }
-
-/** The reason is made once, because an abort without one would cost an exception with its stack. */
-const LEFT = Object.assign(new Error('The connection is over.'), { name: 'AbortError' });

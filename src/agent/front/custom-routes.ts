@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { toError, Problem, Unavailable } from '../../errors.ts';
+import { CLIENT_LEFT } from '../../http/client-left.ts';
 import { buildDirectClient, type Client } from '../../http/client.ts';
 import { getClient, listHeaderPairs, filterMessageHeaders } from '../../http/in-process.ts';
 import type { AppOptions, Elsewhere, Origin } from '../../http/server.ts';
@@ -239,7 +240,7 @@ export class CustomRoutes implements OwnRoutes {
     if (caller !== undefined) watch(caller, () => callerOf(asked));
     let exchange = 0;
     ctx.res.once('close', () => {
-      left.abort(LEFT);
+      left.abort(CLIENT_LEFT);
       this.#open.delete(exchange);
       leave();
     });
@@ -331,9 +332,6 @@ export class CustomRoutes implements OwnRoutes {
     return inside(asked, { ...client, ...(caller && { caller }) });
   }
 }
-
-/** The reason is made once, because an abort without one would cost an exception with its stack. */
-const LEFT = Object.assign(new Unavailable('The client has left.'), { name: 'AbortError' });
 
 const readHost = ({ headers: { host = '' } }: { headers: IncomingHttpHeaders }): string =>
   URL.canParse(`http://${host}`) ? host : 'localhost';

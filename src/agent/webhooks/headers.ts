@@ -1,4 +1,5 @@
 import { StartError } from '../../errors.ts';
+import { CONNECTION_HEADERS } from '../../http/connection-headers.ts';
 import type { WebhookSettings } from '../../schema/agent/gx-json.ts';
 
 /** The default of LangGraph's server. */
@@ -7,18 +8,7 @@ const PREFIX = 'LG_WEBHOOK_';
 const VARIABLE = /\$\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g;
 
 /** Headers that the sending itself needs. */
-const OWN = new Set([
-  'connection',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+const OWN = new Set([...CONNECTION_HEADERS, 'content-length', 'content-type', 'expect', 'host']);
 const isOwn = (name: string): boolean => OWN.has(name) || name.startsWith('webhook-');
 
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
